@@ -1,0 +1,323 @@
+//! Which GPUs there are, and which one to use.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// What an adapter is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AdapterKind {
+    /// A GPU with its own memory.
+    DiscreteGpu,
+    /// A GPU that shares the memory of the CPU.
+    IntegratedGpu,
+    /// A GPU handed to a virtual machine.
+    VirtualGpu,
+    /// A program that runs shaders on the CPU (lavapipe, SwiftShader, WARP).
+    Software,
+    /// None of these, or not known.
+    Other,
+}
+
+impl From<wgpu::DeviceType> for AdapterKind {
+    fn from(device_type: wgpu::DeviceType) -> Self {
+        match device_type {
+            wgpu::DeviceType::DiscreteGpu => Self::DiscreteGpu,
+            wgpu::DeviceType::IntegratedGpu => Self::IntegratedGpu,
+            wgpu::DeviceType::VirtualGpu => Self::VirtualGpu,
+            wgpu::DeviceType::Cpu => Self::Software,
+            wgpu::DeviceType::Other => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for AdapterKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::DiscreteGpu => "discrete GPU",
+            Self::IntegratedGpu => "integrated GPU",
+            Self::VirtualGpu => "virtual GPU",
+            Self::Software => "software",
+            Self::Other => "other",
+        })
+    }
+}
+
+/// What a user needs to know of an adapter to choose it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AdapterSummary {
+    /// Its place in [`adapters`], which is what [`AdapterChoice::Index`] counts.
+    pub index: usize,
+    /// The name that the driver gives.
+    pub name: String,
+    /// What it is.
+    pub kind: AdapterKind,
+    /// The graphics interface: `vulkan`, `metal`, `dx12`.
+    pub backend: String,
+    /// PCI vendor.
+    pub vendor: u32,
+    /// PCI device.
+    pub device: u32,
+    /// Name and version of the driver.
+    pub driver: String,
+    /// Whether shaders may use `f64`.
+    pub shader_f64: bool,
+    /// Whether passes can be timed.
+    pub timestamps: bool,
+    /// Whether shaders may use subgroup operations.
+    pub subgroups: bool,
+    /// Bytes of workgroup memory.
+    pub workgroup_memory: u32,
+    /// Bytes of the largest storage binding.
+    pub max_binding: u64,
+}
+
+impl AdapterSummary {
+    pub(crate) fn new(index: usize, info: &wgpu::AdapterInfo, features: wgpu::Features, limits: &wgpu::Limits) -> Self {
+        Self {
+            index,
+            name: info.name.clone(),
+            kind: info.device_type.into(),
+            backend: info.backend.to_string(),
+            vendor: info.vendor,
+            device: info.device,
+            driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
+            shader_f64: features.contains(wgpu::Features::SHADER_F64),
+            timestamps: features.contains(wgpu::Features::TIMESTAMP_QUERY),
+            subgroups: features.contains(wgpu::Features::SUBGROUP),
+            workgroup_memory: limits.max_compute_workgroup_storage_size,
+            max_binding: limits.max_storage_buffer_binding_size,
+        }
+    }
+
+    fn matches_name(&self, part: &str) -> bool {
+        let part = part.trim().to_lowercase();
+        // An empty name would match everything, software included.
+        !part.is_empty() && (self.name.to_lowercase().contains(&part) || self.driver.to_lowercase().contains(&part))
+    }
+}
+
+impl fmt::Display for AdapterSummary {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "[{}] {} ({}, {}, {:04x}:{:04x}",
+            self.index, self.name, self.kind, self.backend, self.vendor, self.device
+        )?;
+        if !self.driver.is_empty() {
+            write!(f, ", {}", self.driver)?;
+        }
+        write!(
+            f,
+            "; {} KiB workgroup memory, bindings up to {} MiB",
+            self.workgroup_memory / 1024,
+            self.max_binding / (1024 * 1024)
+        )?;
+        for (offered, what) in
+            [(self.shader_f64, "f64"), (self.timestamps, "timestamps"), (self.subgroups, "subgroups")]
+        {
+            if offered {
+                write!(f, ", {what}")?;
+            }
+        }
+        f.write_str(")")
+    }
+}
+
+/// Which adapter to use.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum AdapterChoice {
+    /// The best hardware: a discrete GPU before an integrated one before any other; never software.
+    /// `WGPU_ADAPTER_NAME`, if set, turns this into [`AdapterChoice::Name`].
+    #[default]
+    Hardware,
+    /// By the place in [`adapters`] under the same environment.
+    Index(usize),
+    /// The first whose name or driver contains this, whatever the case of the letters.
+    Name(String),
+    /// The first with this PCI vendor, and this device if one is given.
+    Pci {
+        /// PCI vendor: 0x10de NVIDIA, 0x1002 AMD, 0x8086 Intel.
+        vendor: u32,
+        /// PCI device, or any.
+        device: Option<u32>,
+    },
+}
+
+impl FromStr for AdapterChoice {
+    type Err = Infallible;
+
+    /// `2` is an index, `10de:2335` and `10de:` are PCI ids, the empty text is hardware, and all else is a name.
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Ok(Self::Hardware);
+        }
+        if let Ok(index) = text.parse() {
+            return Ok(Self::Index(index));
+        }
+        if let Some((vendor, device)) = text.split_once(':')
+            && let Some(vendor) = hexadecimal(vendor)
+        {
+            if device.is_empty() {
+                return Ok(Self::Pci { vendor, device: None });
+            }
+            if let Some(device) = hexadecimal(device) {
+                return Ok(Self::Pci { vendor, device: Some(device) });
+            }
+        }
+        Ok(Self::Name(text.to_owned()))
+    }
+}
+
+fn hexadecimal(text: &str) -> Option<u32> {
+    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
+    // from_str_radix would take a sign.
+    if digits.starts_with(['+', '-']) {
+        return None;
+    }
+    u32::from_str_radix(digits, 16).ok()
+}
+
+impl fmt::Display for AdapterChoice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Hardware => f.write_str("hardware"),
+            Self::Index(index) => write!(f, "number {index}"),
+            Self::Name(name) => write!(f, "named `{name}`"),
+            Self::Pci { vendor, device: None } => write!(f, "of PCI vendor {vendor:04x}"),
+            Self::Pci { vendor, device: Some(device) } => write!(f, "PCI device {vendor:04x}:{device:04x}"),
+        }
+    }
+}
+
+impl AdapterChoice {
+    /// The choice after the environment has had its say.
+    fn resolved(&self) -> Result<Self, Error> {
+        if *self != Self::Hardware {
+            return Ok(self.clone());
+        }
+        Ok(match environment("WGPU_ADAPTER_NAME", "a part of an adapter's name")? {
+            Some(name) => Self::Name(name),
+            None => Self::Hardware,
+        })
+    }
+
+    /// The position in `candidates` of the adapter to use.
+    fn pick(&self, candidates: &[AdapterSummary]) -> Option<usize> {
+        match self {
+            Self::Hardware => candidates
+                .iter()
+                .enumerate()
+                .filter_map(|(position, candidate)| {
+                    let rank = match candidate.kind {
+                        AdapterKind::DiscreteGpu => 0,
+                        AdapterKind::IntegratedGpu => 1,
+                        AdapterKind::VirtualGpu | AdapterKind::Other => 2,
+                        AdapterKind::Software => return None,
+                    };
+                    Some((rank, position))
+                })
+                .min()
+                .map(|(_, position)| position),
+            Self::Index(index) => candidates.iter().position(|c| c.index == *index),
+            Self::Name(name) => candidates.iter().position(|c| c.matches_name(name)),
+            Self::Pci { vendor, device } => {
+                candidates.iter().position(|c| c.vendor == *vendor && device.is_none_or(|device| c.device == device))
+            }
+        }
+    }
+}
+
+/// A variable that is set and not empty.
+fn environment(variable: &'static str, expected: &str) -> Result<Option<String>, Error> {
+    match std::env::var(variable) {
+        Ok(value) if value.trim().is_empty() => Ok(None),
+        Ok(value) => Ok(Some(value)),
+        Err(std::env::VarError::NotPresent) => Ok(None),
+        Err(std::env::VarError::NotUnicode(value)) => Err(Error::BadEnvironment {
+            variable,
+            value: value.to_string_lossy().into_owned(),
+            expected: expected.to_owned(),
+        }),
+    }
+}
+
+const BACKENDS: &str = "a comma-separated list of vulkan, metal, dx12";
+
+/// The backends in a list like that of `WGPU_BACKEND`.
+fn parse_backends(list: &str) -> Result<wgpu::Backends, Error> {
+    let mut backends = wgpu::Backends::empty();
+    for name in list.split(',') {
+        // wgpu only logs a name that it does not know: a typing error would silently change the list.
+        let backend = wgpu::Backends::from_comma_list(name);
+        if backend.is_empty() {
+            return Err(Error::BadEnvironment {
+                variable: "WGPU_BACKEND",
+                value: list.to_owned(),
+                expected: BACKENDS.to_owned(),
+            });
+        }
+        backends |= backend;
+    }
+    Ok(backends)
+}
+
+/// Every adapter with its summary, in wgpu's order.
+async fn enumerate() -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
+    // Without a word from the user, every backend that can compute.
+    let backends = match environment("WGPU_BACKEND", BACKENDS)? {
+        Some(list) => parse_backends(&list)?,
+        None => wgpu::Backends::PRIMARY,
+    };
+    let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+        backends,
+        // No validation layers, not even in debug builds: they cost more than the kernels. WGPU_* turns them on.
+        flags: wgpu::InstanceFlags::empty().with_env(),
+        backend_options: wgpu::BackendOptions::from_env_or_default(),
+        ..wgpu::InstanceDescriptor::new_without_display_handle()
+    });
+    let adapters = instance.enumerate_adapters(backends).await;
+    Ok(adapters
+        .into_iter()
+        .enumerate()
+        .map(|(index, adapter)| {
+            let summary = AdapterSummary::new(index, &adapter.get_info(), adapter.features(), &adapter.limits());
+            (adapter, summary)
+        })
+        .collect())
+}
+
+/// Every adapter of the backends that `WGPU_BACKEND` allows.
+///
+/// # Errors
+/// [`Error::BadEnvironment`] if `WGPU_BACKEND` names an unknown backend. No adapter at all is an empty list.
+pub async fn adapters_async() -> Result<Vec<AdapterSummary>, Error> {
+    let found = enumerate().await?;
+    Ok(found.into_iter().map(|(_, summary)| summary).collect())
+}
+
+/// [`adapters_async`], blocking.
+///
+/// # Errors
+/// As [`adapters_async`].
+pub fn adapters() -> Result<Vec<AdapterSummary>, Error> {
+    pollster::block_on(adapters_async())
+}
+
+/// The adapter that `choice` means.
+pub(crate) async fn select(choice: &AdapterChoice) -> Result<(wgpu::Adapter, AdapterSummary), Error> {
+    let choice = choice.resolved()?;
+    let mut found = enumerate().await?;
+    let summaries: Vec<AdapterSummary> = found.iter().map(|(_, summary)| summary.clone()).collect();
+    match choice.pick(&summaries) {
+        Some(position) => Ok(found.swap_remove(position)),
+        None => Err(Error::NoAdapter { wanted: choice.to_string(), candidates: summaries }),
+    }
+}
+
+#[cfg(test)]
+#[path = "adapter_tests.rs"]
+mod tests;

@@ -1,0 +1,307 @@
+//! Typed device buffers that grow, and the way back to the host.
+
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+
+use crate::error::Error;
+use crate::gpu::{Gpu, lock};
+use crate::wait::Submission;
+
+/// A device buffer of `T`, allocated when room is reserved and reallocated when that is too small.
+///
+/// Its contents do not survive a reallocation, and bind groups made before it still hold the old buffer: that is what
+/// the `bool` of [`Buffer::reserve`] and [`Buffer::write`] is for.
+#[derive(Debug)]
+pub struct Buffer<T: Pod> {
+    label: String,
+    usage: wgpu::BufferUsages,
+    raw: Option<wgpu::Buffer>,
+    capacity: usize,
+    element: PhantomData<T>,
+}
+
+impl<T: Pod> Buffer<T> {
+    const SIZE: u64 = {
+        assert!(size_of::<T>() != 0, "a buffer element has to have a size");
+        size_of::<T>() as u64
+    };
+
+    /// A buffer without room yet. [`Buffer::write`] needs `COPY_DST` in the usage, [`Readback::copy_from`] `COPY_SRC`.
+    #[must_use]
+    pub fn new(label: &str, usage: wgpu::BufferUsages) -> Self {
+        Self { label: label.to_owned(), usage, raw: None, capacity: 0, element: PhantomData }
+    }
+
+    /// Makes room for `len` elements, at least one. True if the buffer is a new one, whose contents are zeros. It grows
+    /// to twice its size at least, as far as the device allows.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooLarge`], and the buffer is as it was; [`Error::OutOfMemory`] or [`Error::DeviceLost`], and it
+    /// has no room.
+    pub fn reserve(&mut self, gpu: &Gpu, len: usize) -> Result<bool, Error> {
+        let len = len.max(1);
+        if self.raw.is_some() && len <= self.capacity {
+            return Ok(false);
+        }
+        let limit = self.limit(gpu);
+        let bytes = (len as u64).saturating_mul(Self::SIZE);
+        if bytes > limit {
+            return Err(Error::BufferTooLarge { what: self.label.clone(), bytes, limit });
+        }
+        let generous = (self.capacity as u64).saturating_mul(2).saturating_mul(Self::SIZE).min(limit).max(bytes);
+        // The old one goes first, so that the two need not fit at once.
+        self.raw = None;
+        self.capacity = 0;
+        let raw = match self.allocate(gpu, generous) {
+            Err(Error::OutOfMemory { .. }) if generous > bytes => self.allocate(gpu, bytes)?,
+            outcome => outcome?,
+        };
+        // Padding at the end is no element.
+        self.capacity = usize::try_from(generous.min(raw.size()) / Self::SIZE).unwrap_or(len);
+        self.raw = Some(raw);
+        Ok(true)
+    }
+
+    /// The most bytes that the device allows for this use, whole words.
+    fn limit(&self, gpu: &Gpu) -> u64 {
+        let limits = gpu.limits();
+        let mut limit = limits.max_buffer_size;
+        if self.usage.contains(wgpu::BufferUsages::STORAGE) {
+            limit = limit.min(limits.max_storage_buffer_binding_size);
+        }
+        if self.usage.contains(wgpu::BufferUsages::UNIFORM) {
+            limit = limit.min(limits.max_uniform_buffer_binding_size);
+        }
+        limit - limit % wgpu::COPY_BUFFER_ALIGNMENT
+    }
+
+    fn allocate(&self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer, Error> {
+        let descriptor = wgpu::BufferDescriptor {
+            label: Some(&self.label),
+            size: whole_words(bytes),
+            usage: self.usage,
+            mapped_at_creation: false,
+        };
+        gpu.catch(|| gpu.device().create_buffer(&descriptor))
+            .map_err(|caught| caught.into_error(&self.label, bytes, |message| Error::Validation { message }))
+    }
+
+    /// Makes room for `data` and writes it to the beginning. True if the buffer is a new one.
+    ///
+    /// # Errors
+    /// As [`Buffer::reserve`]; [`Error::Validation`] if the usage lacks `COPY_DST`.
+    pub fn write(&mut self, gpu: &Gpu, data: &[T]) -> Result<bool, Error> {
+        let grown = self.reserve(gpu, data.len())?;
+        let bytes: &[u8] = bytemuck::cast_slice(data);
+        let Some(raw) = self.raw.as_ref().filter(|_| !bytes.is_empty()) else {
+            return Ok(grown);
+        };
+        let (words, rest) = bytes.split_at(bytes.len() - bytes.len() % wgpu::COPY_BUFFER_ALIGNMENT as usize);
+        gpu.catch(|| {
+            if !words.is_empty() {
+                gpu.queue().write_buffer(raw, 0, words);
+            }
+            if !rest.is_empty() {
+                let mut last = [0; wgpu::COPY_BUFFER_ALIGNMENT as usize];
+                last[..rest.len()].copy_from_slice(rest);
+                gpu.queue().write_buffer(raw, words.len() as u64, &last);
+            }
+        })
+        .map_err(|caught| {
+            caught.into_error(&self.label, bytes.len() as u64, |message| Error::Validation { message })
+        })?;
+        Ok(grown)
+    }
+
+    /// The whole buffer, for a bind group.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] if no room was reserved.
+    pub fn binding(&self) -> Result<wgpu::BindingResource<'_>, Error> {
+        Ok(self.raw()?.as_entire_binding())
+    }
+
+    /// The buffer itself.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] if no room was reserved.
+    pub fn raw(&self) -> Result<&wgpu::Buffer, Error> {
+        self.raw.as_ref().ok_or_else(|| self.too_small(1))
+    }
+
+    /// Elements that it has room for.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.capacity
+    }
+
+    /// Bytes on the device.
+    #[must_use]
+    pub fn len_bytes(&self) -> u64 {
+        self.raw.as_ref().map_or(0, wgpu::Buffer::size)
+    }
+
+    /// The label.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    fn too_small(&self, wanted: usize) -> Error {
+        Error::BufferTooSmall { what: self.label.clone(), wanted, held: self.capacity }
+    }
+
+    /// Bytes of the first `len` elements in whole words, if there is room for so many.
+    fn span(&self, len: usize) -> Result<u64, Error> {
+        if len > self.capacity {
+            return Err(self.too_small(len));
+        }
+        Ok(whole_words(len as u64 * Self::SIZE))
+    }
+}
+
+fn whole_words(bytes: u64) -> u64 {
+    bytes.next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT)
+}
+
+/// A buffer that the host can read: the last stop of results. Copy into it, submit, then read.
+#[derive(Debug)]
+pub struct Readback<T: Pod> {
+    staging: Buffer<T>,
+}
+
+/// Unmaps when it goes, so that a future which is dropped midway leaves the buffer usable.
+struct Mapping<'a>(&'a wgpu::Buffer);
+
+impl Drop for Mapping<'_> {
+    fn drop(&mut self) {
+        self.0.unmap();
+    }
+}
+
+type MapOutcome = Arc<Mutex<Option<Result<(), wgpu::BufferAsyncError>>>>;
+
+impl<T: Pod> Readback<T> {
+    /// A buffer without room yet.
+    #[must_use]
+    pub fn new(label: &str) -> Self {
+        Self { staging: Buffer::new(label, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST) }
+    }
+
+    /// Makes room for `len` elements.
+    ///
+    /// # Errors
+    /// As [`Buffer::reserve`].
+    pub fn reserve(&mut self, gpu: &Gpu, len: usize) -> Result<bool, Error> {
+        self.staging.reserve(gpu, len)
+    }
+
+    /// Elements that it has room for.
+    #[must_use]
+    pub fn capacity(&self) -> usize {
+        self.staging.capacity()
+    }
+
+    /// Encodes a copy of the first `len` elements of `buffer`.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] if either has not as many.
+    pub fn copy_from(&self, encoder: &mut wgpu::CommandEncoder, buffer: &Buffer<T>, len: usize) -> Result<(), Error> {
+        let bytes = buffer.span(len)?.max(self.staging.span(len)?);
+        if bytes > 0 {
+            encoder.copy_buffer_to_buffer(buffer.raw()?, 0, self.staging.raw()?, 0, bytes);
+        }
+        Ok(())
+    }
+
+    /// Blocks until `submission` is done and returns the first `len` elements.
+    ///
+    /// # Errors
+    /// As [`Gpu::wait`]; [`Error::BufferTooSmall`]; [`Error::Map`].
+    pub fn read(&self, gpu: &Gpu, submission: &Submission, len: usize) -> Result<Vec<T>, Error> {
+        gpu.wait(submission)?;
+        self.read_done(gpu, len)
+    }
+
+    /// [`Readback::read`] for a submission that was waited for already.
+    ///
+    /// # Errors
+    /// As [`Readback::read`].
+    pub fn read_done(&self, gpu: &Gpu, len: usize) -> Result<Vec<T>, Error> {
+        let Some((mapping, outcome, bytes)) = self.map(len)? else {
+            return Ok(Vec::new());
+        };
+        gpu.poll()?;
+        if lock(&outcome).is_none() {
+            // A later submission uses the buffer.
+            gpu.wait_for_all()?;
+        }
+        self.finish(gpu, mapping, &outcome, bytes, len)
+    }
+
+    /// [`Readback::read`] as a future, on any executor. It may be dropped at any time.
+    ///
+    /// # Errors
+    /// As [`Readback::read`].
+    pub async fn read_async(&self, gpu: &Gpu, submission: &Submission, len: usize) -> Result<Vec<T>, Error> {
+        gpu.wait_async(submission).await?;
+        let Some((mapping, outcome, bytes)) = self.map(len)? else {
+            return Ok(Vec::new());
+        };
+        gpu.poll()?;
+        let pending = lock(&outcome).is_none();
+        if pending {
+            gpu.wait_in_background(None).await?;
+        }
+        self.finish(gpu, mapping, &outcome, bytes, len)
+    }
+
+    /// Asks for the mapping of `len` elements; nothing to do for none.
+    fn map(&self, len: usize) -> Result<Option<(Mapping<'_>, MapOutcome, u64)>, Error> {
+        let bytes = self.staging.span(len)?;
+        if bytes == 0 {
+            return Ok(None);
+        }
+        let raw = self.staging.raw()?;
+        let outcome = MapOutcome::default();
+        let reported = Arc::clone(&outcome);
+        raw.map_async(wgpu::MapMode::Read, 0..bytes, move |result| *lock(&reported) = Some(result));
+        Ok(Some((Mapping(raw), outcome, bytes)))
+    }
+
+    fn finish(
+        &self,
+        gpu: &Gpu,
+        mapping: Mapping<'_>,
+        outcome: &MapOutcome,
+        bytes: u64,
+        len: usize,
+    ) -> Result<Vec<T>, Error> {
+        let failed = |message: String| match gpu.lost() {
+            Some(reason) => Error::DeviceLost { reason },
+            None => Error::Map { what: self.staging.label.clone(), message },
+        };
+        match lock(outcome).take() {
+            Some(Ok(())) => {}
+            Some(Err(error)) => {
+                // It was never mapped.
+                std::mem::forget(mapping);
+                return Err(failed(error.to_string()));
+            }
+            None => return Err(failed("the device did not answer".to_owned())),
+        }
+        let view = mapping.0.get_mapped_range(0..bytes).map_err(|error| failed(error.to_string()))?;
+        let bytes = &view[..len * size_of::<T>()];
+        Ok(match bytemuck::try_cast_slice(bytes) {
+            Ok(elements) => elements.to_vec(),
+            // Mapped memory is aligned further than any T here needs; if it were not, copy bytewise.
+            Err(_) => {
+                let mut elements = vec![T::zeroed(); len];
+                bytemuck::cast_slice_mut(&mut elements).copy_from_slice(bytes);
+                elements
+            }
+        })
+    }
+}

@@ -1,0 +1,362 @@
+//! The device: opened with the limits that compute needs, and errors that come back as values.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use naga::valid::Capabilities;
+
+use crate::adapter::{self, AdapterChoice, AdapterSummary};
+use crate::error::Error;
+use crate::wait::{Poller, Submission};
+
+/// What to open.
+#[derive(Clone, Debug, Default)]
+pub struct GpuOptions {
+    /// Which adapter.
+    pub adapter: AdapterChoice,
+    /// Features without which there is no point: their absence is [`Error::MissingFeature`].
+    pub required_features: wgpu::Features,
+    /// Features that are used if they are there: ask [`Gpu::has`] afterwards.
+    pub optional_features: wgpu::Features,
+}
+
+/// An open device and its queue. Cheap to clone; all clones are the same device.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    summary: AdapterSummary,
+    limits: wgpu::Limits,
+    features: wgpu::Features,
+    status: Arc<Status>,
+    poller: Poller,
+    submissions: AtomicU64,
+}
+
+/// What the device's callbacks have reported.
+#[derive(Debug, Default)]
+pub(crate) struct Status {
+    lost: Mutex<Option<String>>,
+    error: Mutex<Option<Error>>,
+}
+
+/// A lock whose data stays usable after another thread panicked: each holds a single value.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Status {
+    pub(crate) fn lost(&self) -> Option<String> {
+        lock(&self.lost).clone()
+    }
+
+    pub(crate) fn lose(&self, reason: String) {
+        lock(&self.lost).get_or_insert(reason);
+    }
+
+    /// An error for as long as the device is lost; any other error once.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if let Some(reason) = self.lost() {
+            return Err(Error::DeviceLost { reason });
+        }
+        match lock(&self.error).take() {
+            Some(error) => Err(error),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What an error scope caught.
+#[derive(Debug)]
+pub(crate) enum Caught {
+    OutOfMemory,
+    Refused(String),
+    Lost(String),
+}
+
+impl Caught {
+    /// The error for what was attempted; `refused` makes it from wgpu's message.
+    pub(crate) fn into_error(self, what: &str, bytes: u64, refused: impl FnOnce(String) -> Error) -> Error {
+        match self {
+            Self::OutOfMemory => Error::OutOfMemory { what: what.to_owned(), bytes },
+            Self::Lost(reason) => Error::DeviceLost { reason },
+            Self::Refused(message) => refused(message),
+        }
+    }
+}
+
+impl From<wgpu::Error> for Caught {
+    fn from(error: wgpu::Error) -> Self {
+        match error {
+            wgpu::Error::OutOfMemory { .. } => Self::OutOfMemory,
+            wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
+                Self::Refused(one_line(&description))
+            }
+        }
+    }
+}
+
+/// wgpu's indented list of causes on one line.
+fn one_line(description: &str) -> String {
+    description
+        .lines()
+        .map(str::trim)
+        .filter(|line| !line.is_empty() && *line != "Validation Error" && *line != "Caused by:")
+        .collect::<Vec<_>>()
+        .join(": ")
+}
+
+/// The defaults of WebGPU, raised where compute gains by it, and lowered only where the adapter has less.
+fn device_limits(offered: &wgpu::Limits) -> wgpu::Limits {
+    let mut limits = wgpu::Limits::default().or_worse_values_from(offered);
+    limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
+    limits.max_compute_invocations_per_workgroup = offered.max_compute_invocations_per_workgroup;
+    limits.max_compute_workgroup_size_x = offered.max_compute_workgroup_size_x;
+    limits.max_storage_buffer_binding_size = offered.max_storage_buffer_binding_size;
+    limits.max_buffer_size = offered.max_buffer_size;
+    limits
+}
+
+/// What naga may accept on a device with these features, as far as compute kernels go.
+pub fn capabilities(features: wgpu::Features) -> Capabilities {
+    use wgpu::Features as F;
+    // pack2x16float and its kin need no feature on any backend that is built in here.
+    let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
+    for (feature, capability) in [
+        (F::SHADER_F64, Capabilities::FLOAT64),
+        (F::SHADER_F16, Capabilities::SHADER_FLOAT16),
+        (F::SHADER_I16, Capabilities::SHADER_INT16),
+        (F::SHADER_INT64, Capabilities::SHADER_INT64),
+        (F::SHADER_INT64_ATOMIC_MIN_MAX, Capabilities::SHADER_INT64_ATOMIC_MIN_MAX),
+        (
+            F::SHADER_INT64_ATOMIC_ALL_OPS,
+            Capabilities::SHADER_INT64_ATOMIC_ALL_OPS.union(Capabilities::SHADER_INT64_ATOMIC_MIN_MAX),
+        ),
+        (F::SHADER_FLOAT32_ATOMIC, Capabilities::SHADER_FLOAT32_ATOMIC),
+        (F::SUBGROUP, Capabilities::SUBGROUP),
+        (F::SUBGROUP_BARRIER, Capabilities::SUBGROUP_BARRIER),
+        (F::IMMEDIATES, Capabilities::IMMEDIATES),
+    ] {
+        if features.contains(feature) {
+            capabilities |= capability;
+        }
+    }
+    capabilities
+}
+
+impl Gpu {
+    /// Opens a device.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`], [`Error::BadEnvironment`], [`Error::MissingFeature`] or [`Error::Device`].
+    pub async fn new_async(options: &GpuOptions) -> Result<Self, Error> {
+        let (adapter, summary) = adapter::select(&options.adapter).await?;
+        let limits = device_limits(&adapter.limits());
+        Self::open(&adapter, summary, limits, options).await
+    }
+
+    /// [`Gpu::new_async`], blocking.
+    ///
+    /// # Errors
+    /// As [`Gpu::new_async`].
+    pub fn new(options: &GpuOptions) -> Result<Self, Error> {
+        pollster::block_on(Self::new_async(options))
+    }
+
+    /// wgpu's noop backend: buffers hold data and kernels are checked but do nothing. It has WebGPU's default limits
+    /// and no features, and it is there on every machine, for tests of the host side.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`] or [`Error::Device`], which would be a change in wgpu.
+    pub fn noop() -> Result<Self, Error> {
+        let mut backend_options = wgpu::BackendOptions::default();
+        backend_options.noop.enable = true;
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
+            backends: wgpu::Backends::NOOP,
+            flags: wgpu::InstanceFlags::empty(),
+            backend_options,
+            ..wgpu::InstanceDescriptor::new_without_display_handle()
+        });
+        pollster::block_on(async {
+            let adapters = instance.enumerate_adapters(wgpu::Backends::NOOP).await;
+            let Some(adapter) = adapters.first() else {
+                return Err(Error::NoAdapter { wanted: "wgpu's noop adapter".to_owned(), candidates: Vec::new() });
+            };
+            let limits = wgpu::Limits::default();
+            let summary = AdapterSummary::new(0, &adapter.get_info(), wgpu::Features::empty(), &limits);
+            Self::open(adapter, summary, limits, &GpuOptions::default()).await
+        })
+    }
+
+    async fn open(
+        adapter: &wgpu::Adapter,
+        summary: AdapterSummary,
+        limits: wgpu::Limits,
+        options: &GpuOptions,
+    ) -> Result<Self, Error> {
+        let offered = adapter.features();
+        let missing = options.required_features.difference(offered);
+        if !missing.is_empty() {
+            let names: Vec<&str> = missing.iter_names().map(|(name, _)| name).collect();
+            return Err(Error::MissingFeature {
+                adapter: summary.name,
+                feature: names.join(", "),
+                hint: "choose an adapter that does, or a variant that does without".to_owned(),
+            });
+        }
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some(&summary.name),
+                required_features: options.required_features | options.optional_features.intersection(offered),
+                required_limits: limits,
+                ..Default::default()
+            })
+            .await
+            .map_err(|source| Error::Device { adapter: summary.name.clone(), source })?;
+        tracing::debug!(adapter = %summary, "device opened");
+        let status = Arc::new(Status::default());
+        let reported = Arc::clone(&status);
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            let error = Caught::from(error).into_error("the device", 0, |message| Error::Validation { message });
+            tracing::error!("{error}");
+            lock(&reported.error).get_or_insert(error);
+        }));
+        let reported = Arc::clone(&status);
+        device.set_device_lost_callback(move |reason, message| {
+            let message = message.trim();
+            reported.lose(if message.is_empty() { format!("{reason:?}").to_lowercase() } else { message.to_owned() });
+        });
+        Ok(Self::assemble(device, queue, summary, status))
+    }
+
+    /// The caller's own device. Its limits and features are what it was opened with, and its callbacks for uncaptured
+    /// errors and for its loss stay the caller's: a loss is then noticed here when a call fails for it.
+    #[must_use]
+    pub fn from_device(adapter_name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let mut summary = AdapterSummary::new(0, &device.adapter_info(), device.features(), &device.limits());
+        adapter_name.clone_into(&mut summary.name);
+        Self::assemble(device, queue, summary, Arc::new(Status::default()))
+    }
+
+    fn assemble(device: wgpu::Device, queue: wgpu::Queue, summary: AdapterSummary, status: Arc<Status>) -> Self {
+        let poller = Poller::new(device.clone(), Arc::clone(&status));
+        Self {
+            inner: Arc::new(Inner {
+                limits: device.limits(),
+                features: device.features(),
+                device,
+                queue,
+                summary,
+                status,
+                poller,
+                submissions: AtomicU64::new(0),
+            }),
+        }
+    }
+
+    /// The device.
+    #[must_use]
+    pub fn device(&self) -> &wgpu::Device {
+        &self.inner.device
+    }
+
+    /// Its queue.
+    #[must_use]
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.inner.queue
+    }
+
+    /// The limits that hold on the device.
+    #[must_use]
+    pub fn limits(&self) -> &wgpu::Limits {
+        &self.inner.limits
+    }
+
+    /// The features that the device was opened with.
+    #[must_use]
+    pub fn features(&self) -> wgpu::Features {
+        self.inner.features
+    }
+
+    /// Whether the device was opened with all of these features.
+    #[must_use]
+    pub fn has(&self, feature: wgpu::Features) -> bool {
+        self.inner.features.contains(feature)
+    }
+
+    /// What naga may accept for this device.
+    pub fn capabilities(&self) -> Capabilities {
+        capabilities(self.inner.features)
+    }
+
+    /// What is known of the adapter. (Memory sizes and features are the adapter's, not the device's.)
+    #[must_use]
+    pub fn summary(&self) -> &AdapterSummary {
+        &self.inner.summary
+    }
+
+    /// The adapter's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.inner.summary.name
+    }
+
+    /// Why the device was lost, if it was.
+    #[must_use]
+    pub fn lost(&self) -> Option<String> {
+        self.inner.status.lost()
+    }
+
+    /// A new command encoder.
+    #[must_use]
+    pub fn encoder(&self, label: &str) -> wgpu::CommandEncoder {
+        self.inner.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(label) })
+    }
+
+    /// Finishes the encoder and hands it to the queue.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`]; [`Error::Validation`] or [`Error::OutOfMemory`] for what was encoded, or (once) for an
+    /// earlier call on the device whose error nobody took.
+    pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<Submission, Error> {
+        self.inner.status.check()?;
+        let index = self
+            .catch(|| self.inner.queue.submit([encoder.finish()]))
+            .map_err(|caught| caught.into_error("a submission", 0, |message| Error::Validation { message }))?;
+        self.inner.status.check()?;
+        let sequence = self.inner.submissions.fetch_add(1, Ordering::Relaxed);
+        Ok(Submission { index, sequence })
+    }
+
+    pub(crate) fn status(&self) -> &Status {
+        &self.inner.status
+    }
+
+    pub(crate) fn poller(&self) -> &Poller {
+        &self.inner.poller
+    }
+
+    /// Runs `work` and returns what wgpu complains about in it, instead of leaving that to the device's handler.
+    pub(crate) fn catch<R>(&self, work: impl FnOnce() -> R) -> Result<R, Caught> {
+        let device = &self.inner.device;
+        let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let result = work();
+        // All three are popped, innermost first, before any is looked at; natively they are ready at once.
+        let caught = [validation.pop(), memory.pop(), internal.pop()];
+        let mut caught = caught.into_iter().filter_map(pollster::block_on);
+        let error = caught.next();
+        // On a lost device wgpu hands out dead objects in silence, or refuses what refers to them.
+        match (self.lost(), error) {
+            (Some(reason), _) => Err(Caught::Lost(reason)),
+            (None, Some(error)) => Err(error.into()),
+            (None, None) => Ok(result),
+        }
+    }
+}

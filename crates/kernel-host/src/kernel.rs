@@ -1,0 +1,309 @@
+//! Kernels: pipelines that were checked against the adapter, and bindings by name.
+
+use std::num::NonZero;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::thread;
+
+use crate::error::Error;
+use crate::gpu::{Gpu, lock};
+use crate::reflect::{self, Binding, EntryPoint};
+use crate::source::Source;
+
+/// Whether the shader guards itself against its own faults.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Checks {
+    /// naga adds bounds checks to every access and a bound to every loop.
+    #[default]
+    Checked,
+    /// It adds none, which is a large gain in tight loops. Whoever asks for this vouches that the kernel stays within
+    /// its buffers and that its loops end, for every input: out of bounds is undefined behaviour on the device.
+    Trusted,
+}
+
+/// What to build.
+#[derive(Clone, Copy, Debug)]
+pub struct KernelDescriptor<'a> {
+    /// The WGSL.
+    pub source: &'a Source,
+    /// The entry points that are wanted; none means all.
+    pub entry_points: &'a [&'a str],
+    /// Values of `override`s. They hold for all entry points.
+    pub constants: &'a [(&'a str, f64)],
+    /// Guards in the shader.
+    pub checks: Checks,
+}
+
+/// A built kernel: one pipeline for each entry point, and one bind group layout for them all.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    name: String,
+    adapter: String,
+    max_workgroups: u32,
+    bindings: Vec<Binding>,
+    layout: wgpu::BindGroupLayout,
+    entries: Vec<(EntryPoint, wgpu::ComputePipeline)>,
+}
+
+/// A kernel whose module is compiled and whose pipelines are not.
+struct Prepared<'a> {
+    descriptor: KernelDescriptor<'a>,
+    bindings: Vec<Binding>,
+    entries: Vec<EntryPoint>,
+    module: wgpu::ShaderModule,
+    layout: wgpu::BindGroupLayout,
+    pipeline_layout: wgpu::PipelineLayout,
+}
+
+impl Kernel {
+    /// Builds one kernel.
+    ///
+    /// # Errors
+    /// [`Error::Shader`], [`Error::Binding`], [`Error::WorkgroupMemory`], [`Error::Limit`], [`Error::Pipeline`] or
+    /// [`Error::DeviceLost`].
+    pub fn build(gpu: &Gpu, descriptor: &KernelDescriptor<'_>) -> Result<Self, Error> {
+        let mut kernels = Self::build_all(gpu, std::slice::from_ref(descriptor))?;
+        kernels.pop().ok_or_else(|| descriptor.source.pipeline_error("nothing was built"))
+    }
+
+    /// Builds many kernels, their modules and then their pipelines in parallel. The order is kept.
+    ///
+    /// # Errors
+    /// As [`Kernel::build`]: the first error in the order of the descriptors.
+    pub fn build_all(gpu: &Gpu, descriptors: &[KernelDescriptor<'_>]) -> Result<Vec<Self>, Error> {
+        let prepared = in_parallel(descriptors, |descriptor| prepare(gpu, descriptor))?;
+        let jobs: Vec<(&Prepared<'_>, &EntryPoint)> =
+            prepared.iter().flat_map(|kernel| kernel.entries.iter().map(move |entry| (kernel, entry))).collect();
+        let pipelines = in_parallel(&jobs, |&(kernel, entry)| pipeline(gpu, kernel, entry))?;
+        let mut pipelines = pipelines.into_iter();
+        Ok(prepared
+            .into_iter()
+            .map(|kernel| Self {
+                name: kernel.descriptor.source.kernel().to_owned(),
+                adapter: gpu.name().to_owned(),
+                max_workgroups: gpu.limits().max_compute_workgroups_per_dimension,
+                bindings: kernel.bindings,
+                layout: kernel.layout,
+                entries: kernel.entries.into_iter().zip(&mut pipelines).collect(),
+            })
+            .collect())
+    }
+
+    /// The kernel's name.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The names of its bindings, in the order of their numbers: every buffer variable that the WGSL declares.
+    pub fn bindings(&self) -> impl Iterator<Item = &str> {
+        self.bindings.iter().map(|binding| binding.name.as_str())
+    }
+
+    /// The names of its entry points.
+    pub fn entry_points(&self) -> impl Iterator<Item = &str> {
+        self.entries.iter().map(|(entry, _)| entry.name.as_str())
+    }
+
+    /// Binds buffers to the WGSL variables of these names. Every variable needs one, in any order.
+    ///
+    /// # Errors
+    /// [`Error::Binding`] if a name is missing, unknown or given twice, or if a buffer does not suit its variable.
+    pub fn bind_group(
+        &self,
+        gpu: &Gpu,
+        bindings: &[(&str, wgpu::BindingResource<'_>)],
+    ) -> Result<wgpu::BindGroup, Error> {
+        let error = |message: String| Error::Binding { kernel: self.name.clone(), message };
+        let list = || self.bindings().collect::<Vec<_>>().join(", ");
+        let mut entries: Vec<wgpu::BindGroupEntry<'_>> = Vec::with_capacity(bindings.len());
+        for (name, resource) in bindings {
+            let Some(binding) = self.bindings.iter().find(|binding| binding.name == *name) else {
+                return Err(error(format!("there is no binding `{name}`; there are: {}", list())));
+            };
+            if entries.iter().any(|entry| entry.binding == binding.number) {
+                return Err(error(format!("the binding `{name}` is given twice")));
+            }
+            entries.push(wgpu::BindGroupEntry { binding: binding.number, resource: resource.clone() });
+        }
+        let missing: Vec<&str> =
+            self.bindings().filter(|name| !bindings.iter().any(|(given, _)| given == name)).collect();
+        if !missing.is_empty() {
+            return Err(error(format!("nothing is bound to: {}", missing.join(", "))));
+        }
+        let descriptor = wgpu::BindGroupDescriptor { label: Some(&self.name), layout: &self.layout, entries: &entries };
+        gpu.catch(|| gpu.device().create_bind_group(&descriptor))
+            .map_err(|caught| caught.into_error(&self.name, 0, error))
+    }
+
+    /// Encodes one dispatch of `workgroups`.
+    ///
+    /// # Errors
+    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::Limit`] for too many workgroups.
+    pub fn dispatch(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        entry_point: &str,
+        group: &wgpu::BindGroup,
+        workgroups: [u32; 3],
+    ) -> Result<(), Error> {
+        let Some((_, pipeline)) = self.entry(entry_point) else {
+            return Err(Error::Pipeline {
+                kernel: self.name.clone(),
+                message: format!(
+                    "the entry point `{entry_point}` was not built; there are: {}",
+                    self.entry_points().collect::<Vec<_>>().join(", ")
+                ),
+            });
+        };
+        if let Some(&wanted) = workgroups.iter().find(|&&count| count > self.max_workgroups) {
+            return Err(Error::Limit {
+                adapter: self.adapter.clone(),
+                limit: "max_compute_workgroups_per_dimension",
+                wanted: wanted.into(),
+                offered: self.max_workgroups.into(),
+            });
+        }
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, group, &[]);
+        pass.dispatch_workgroups(workgroups[0], workgroups[1], workgroups[2]);
+        Ok(())
+    }
+
+    /// Bytes of workgroup memory of an entry point; 0 for one that was not built.
+    #[must_use]
+    pub fn workgroup_memory(&self, entry_point: &str) -> u64 {
+        self.entry(entry_point).map_or(0, |(entry, _)| entry.workgroup_memory)
+    }
+
+    /// Invocations of a workgroup of an entry point; zeros for one that was not built.
+    #[must_use]
+    pub fn workgroup_size(&self, entry_point: &str) -> [u32; 3] {
+        self.entry(entry_point).map_or([0; 3], |(entry, _)| entry.workgroup_size)
+    }
+
+    fn entry(&self, name: &str) -> Option<&(EntryPoint, wgpu::ComputePipeline)> {
+        self.entries.iter().find(|(entry, _)| entry.name == name)
+    }
+}
+
+/// Everything up to the pipelines, and every check that can be made before the driver is asked.
+fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<'a>, Error> {
+    let source = descriptor.source;
+    let parsed = source.parse(gpu.capabilities())?;
+    let bindings = reflect::bindings(source, &parsed)?;
+    let names = reflect::entry_point_names(source, &parsed, descriptor.entry_points)?;
+    let mut entries = Vec::with_capacity(names.len());
+    for name in &names {
+        let entry = reflect::entry_point(source, &parsed, name, descriptor.constants)?;
+        check_limits(gpu, source, &entry)?;
+        entries.push(entry);
+    }
+
+    let device = gpu.device();
+    let layout_entries: Vec<wgpu::BindGroupLayoutEntry> = bindings
+        .iter()
+        .map(|binding| wgpu::BindGroupLayoutEntry {
+            binding: binding.number,
+            visibility: wgpu::ShaderStages::COMPUTE,
+            ty: wgpu::BindingType::Buffer {
+                ty: binding.kind,
+                has_dynamic_offset: false,
+                min_binding_size: binding.min_size,
+            },
+            count: None,
+        })
+        .collect();
+    let label = Some(source.kernel());
+    let shader = wgpu::ShaderModuleDescriptor { label, source: wgpu::ShaderSource::Wgsl(source.text().into()) };
+    let (module, layout, pipeline_layout) = gpu
+        .catch(|| {
+            let module = match descriptor.checks {
+                Checks::Checked => device.create_shader_module(shader),
+                // SAFETY: whoever asks for `Checks::Trusted` vouches for the kernel, as its documentation demands.
+                Checks::Trusted => unsafe {
+                    device.create_shader_module_trusted(shader, wgpu::ShaderRuntimeChecks::unchecked())
+                },
+            };
+            let layout =
+                device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label, entries: &layout_entries });
+            let pipeline_layout = device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label,
+                bind_group_layouts: &[Some(&layout)],
+                ..Default::default()
+            });
+            (module, layout, pipeline_layout)
+        })
+        .map_err(|caught| caught.into_error(source.kernel(), 0, |message| source.pipeline_error(message)))?;
+    Ok(Prepared { descriptor: *descriptor, bindings, entries, module, layout, pipeline_layout })
+}
+
+/// wgpu does not hold workgroup memory against the adapter: too much of it compiles, and computes nonsense.
+fn check_limits(gpu: &Gpu, source: &Source, entry: &EntryPoint) -> Result<(), Error> {
+    let limits = gpu.limits();
+    let offered = u64::from(limits.max_compute_workgroup_storage_size);
+    if entry.workgroup_memory > offered {
+        return Err(Error::WorkgroupMemory {
+            kernel: source.kernel().to_owned(),
+            entry_point: entry.name.clone(),
+            needed: entry.workgroup_memory,
+            offered,
+        });
+    }
+    let [x, y, z] = entry.workgroup_size.map(u64::from);
+    let product = x.saturating_mul(y).saturating_mul(z);
+    for (wanted, offered, limit) in [
+        (x, limits.max_compute_workgroup_size_x, "max_compute_workgroup_size_x"),
+        (y, limits.max_compute_workgroup_size_y, "max_compute_workgroup_size_y"),
+        (z, limits.max_compute_workgroup_size_z, "max_compute_workgroup_size_z"),
+        (product, limits.max_compute_invocations_per_workgroup, "max_compute_invocations_per_workgroup"),
+    ] {
+        if wanted > u64::from(offered) {
+            return Err(Error::Limit { adapter: gpu.name().to_owned(), limit, wanted, offered: offered.into() });
+        }
+    }
+    Ok(())
+}
+
+fn pipeline(gpu: &Gpu, kernel: &Prepared<'_>, entry: &EntryPoint) -> Result<wgpu::ComputePipeline, Error> {
+    let source = kernel.descriptor.source;
+    let descriptor = wgpu::ComputePipelineDescriptor {
+        label: Some(&entry.name),
+        layout: Some(&kernel.pipeline_layout),
+        module: &kernel.module,
+        entry_point: Some(&entry.name),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: kernel.descriptor.constants,
+            // On Metal this is one thread clearing everything; kernels clear together what they need.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    };
+    gpu.catch(|| gpu.device().create_compute_pipeline(&descriptor))
+        .map_err(|caught| caught.into_error(source.kernel(), 0, |message| source.pipeline_error(message)))
+}
+
+/// `work` on every item, on as many threads as there are processors; the results in order, or the first error.
+fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Error> + Sync) -> Result<Vec<R>, Error> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<R, Error>>>> = items.iter().map(|_| Mutex::new(None)).collect();
+    let take = || {
+        loop {
+            let place = next.fetch_add(1, Ordering::Relaxed);
+            let (Some(item), Some(result)) = (items.get(place), results.get(place)) else {
+                break;
+            };
+            let outcome = work(item);
+            *lock(result) = Some(outcome);
+        }
+    };
+    let helpers = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
+    thread::scope(|scope| {
+        for _ in 1..helpers {
+            // Compilers recurse; a thread that cannot be had is done without, for this one works too.
+            let _ = thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, take);
+        }
+        take();
+    });
+    results.into_iter().filter_map(|slot| slot.into_inner().unwrap_or_else(PoisonError::into_inner)).collect()
+}

@@ -1,0 +1,75 @@
+//! The host side of GPU compute kernels: adapters, assembled WGSL, pipelines, buffers, timers, waiting, errors.
+//!
+//! It knows no physics, and nothing of graphics. It adds to [`wgpu`] what every compute program needs and wgpu leaves
+//! open:
+//!
+//! - an adapter chosen by index, name or PCI id, never software unless asked for, and an error that lists what there is;
+//! - a device with WebGPU's default limits raised where compute gains by it;
+//! - kernels put together from WGSL pieces, with faults placed in the piece; bindings by name; workgroup memory held
+//!   against the adapter before the driver sees it; pipelines built in parallel; checked and trusted modules;
+//! - buffers that grow, results that come back, passes that are timed;
+//! - waiting that blocks, spins or awaits, on any executor;
+//! - errors as values: no panic and no hang on bad input, a full device or a lost one.
+//!
+//! ```
+//! use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Source, wgpu};
+//!
+//! # fn main() -> Result<(), kernel_host::Error> {
+//! const DOUBLE: &str = "
+//!     override FACTOR: u32 = 2u;
+//!     @group(0) @binding(0) var<storage, read_write> numbers: array<u32>;
+//!     @compute @workgroup_size(64) fn scale(@builtin(global_invocation_id) id: vec3u) {
+//!         if id.x < arrayLength(&numbers) { numbers[id.x] *= FACTOR; }
+//!     }";
+//!
+//! let gpu = Gpu::noop()?; // a real program: Gpu::new(&GpuOptions::default())?
+//! let source = Source::new("scale").piece("scale.wgsl", DOUBLE);
+//! let kernel = Kernel::build(&gpu, &KernelDescriptor {
+//!     source: &source,
+//!     entry_points: &["scale"],
+//!     constants: &[("FACTOR", 3.0)],
+//!     checks: Checks::Checked,
+//! })?;
+//!
+//! let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+//! let mut numbers = Buffer::<u32>::new("numbers", usage);
+//! numbers.write(&gpu, &[1, 2, 3])?;
+//! let mut results = Readback::<u32>::new("results");
+//! results.reserve(&gpu, 3)?;
+//!
+//! let group = kernel.bind_group(&gpu, &[("numbers", numbers.binding()?)])?;
+//! let mut encoder = gpu.encoder("scale");
+//! {
+//!     let mut pass = encoder.begin_compute_pass(&Default::default());
+//!     kernel.dispatch(&mut pass, "scale", &group, [1, 1, 1])?;
+//! }
+//! results.copy_from(&mut encoder, &numbers, 3)?;
+//! let submission = gpu.submit(encoder)?;
+//! let answer = results.read(&gpu, &submission, 3)?;
+//! assert_eq!(answer.len(), 3); // on a real device: [3, 6, 9]
+//! # Ok(())
+//! # }
+//! ```
+
+mod adapter;
+mod buffer;
+mod error;
+mod gpu;
+mod kernel;
+mod reflect;
+mod source;
+mod timer;
+mod wait;
+
+pub use adapter::{AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters_async};
+pub use buffer::{Buffer, Readback};
+pub use error::Error;
+pub use gpu::{Gpu, GpuOptions, capabilities};
+pub use kernel::{Checks, Kernel, KernelDescriptor};
+pub use reflect::{StructLayout, Translations, struct_layout, translations, workgroup_memory};
+pub use source::{Parsed, Source};
+pub use timer::Timer;
+pub use wait::Submission;
+
+// The versions whose types stand in this crate's signatures.
+pub use {naga, wgpu};

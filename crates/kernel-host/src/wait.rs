@@ -1,0 +1,246 @@
+//! Waiting for the device: blocking, spinning, or as a future.
+
+use std::future::Future;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use futures_intrusive::channel::shared::{OneshotSender, oneshot_channel};
+
+use crate::error::Error;
+use crate::gpu::{Gpu, Status, lock};
+
+/// How long one wait in the driver lasts before the loss of the device is looked for again.
+const SLICE: Duration = Duration::from_secs(1);
+
+/// Work that was handed to the queue, to wait for.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    pub(crate) index: wgpu::SubmissionIndex,
+    /// wgpu's index has no order that can be read; this one has.
+    pub(crate) sequence: u64,
+}
+
+impl Gpu {
+    /// Blocks until `submission` is done.
+    ///
+    /// # Errors
+    /// [`Error::DeviceLost`] if the device is or goes away; [`Error::Validation`] or [`Error::OutOfMemory`] for an
+    /// earlier call on the device whose error nobody took.
+    pub fn wait(&self, submission: &Submission) -> Result<(), Error> {
+        wait_for(self.device(), self.status(), Some(&submission.index))
+    }
+
+    /// [`Gpu::wait`] that first asks again and again for as long as `spin`: on a fast device this answers about 25
+    /// microseconds sooner than a thread that has to be woken, and it keeps a core busy meanwhile.
+    ///
+    /// # Errors
+    /// As [`Gpu::wait`].
+    pub fn wait_spinning(&self, submission: &Submission, spin: Duration) -> Result<(), Error> {
+        let start = Instant::now();
+        while start.elapsed() < spin {
+            if is_done(self.device(), self.status(), Some(&submission.index), Duration::ZERO)? {
+                return Ok(());
+            }
+            std::hint::spin_loop();
+        }
+        self.wait(submission)
+    }
+
+    /// A future that is ready when `submission` is done, on any executor. It may be dropped at any time.
+    ///
+    /// # Errors
+    /// As [`Gpu::wait`].
+    pub fn wait_async(&self, submission: &Submission) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        self.wait_in_background(Some(submission.clone()))
+    }
+
+    /// Waits for `submission`, or for everything that is submitted by now.
+    pub(crate) fn wait_in_background(
+        &self,
+        submission: Option<Submission>,
+    ) -> impl Future<Output = Result<(), Error>> + Send + use<> {
+        let gpu = self.clone();
+        async move {
+            gpu.status().check()?;
+            let (sender, receiver) = oneshot_channel();
+            let wanted = Arc::new(());
+            gpu.poller().request(Job { submission, wanted: Arc::downgrade(&wanted), sender });
+            let outcome = receiver.receive().await;
+            // Kept until here: a job that nobody wants any more is skipped.
+            drop(wanted);
+            outcome.unwrap_or_else(|| {
+                Err(Error::DeviceLost { reason: "the thread that waits for it has ended".to_owned() })
+            })
+        }
+    }
+
+    /// Lets wgpu run the callbacks of what is already done.
+    pub(crate) fn poll(&self) -> Result<(), Error> {
+        let _ = poll(self.device(), self.status(), wgpu::PollType::Poll);
+        self.status().check()
+    }
+
+    /// Blocks until everything that is submitted by now is done.
+    pub(crate) fn wait_for_all(&self) -> Result<(), Error> {
+        wait_for(self.device(), self.status(), None)
+    }
+}
+
+/// `Device::poll` panics where the driver reports a failure; here that is the loss of the device.
+fn poll(device: &wgpu::Device, status: &Status, how: wgpu::PollType) -> Result<wgpu::PollStatus, wgpu::PollError> {
+    catch_unwind(AssertUnwindSafe(|| device.poll(how))).unwrap_or_else(|panic| {
+        let reason = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("waiting for it failed");
+        status.lose(reason.to_owned());
+        Err(wgpu::PollError::Timeout)
+    })
+}
+
+fn is_done(
+    device: &wgpu::Device,
+    status: &Status,
+    index: Option<&wgpu::SubmissionIndex>,
+    timeout: Duration,
+) -> Result<bool, Error> {
+    let how = wgpu::PollType::Wait { submission_index: index.cloned(), timeout: Some(timeout) };
+    match poll(device, status, how) {
+        Ok(_) => status.check().map(|()| true),
+        Err(wgpu::PollError::Timeout) => status.check().map(|()| false),
+        Err(error @ wgpu::PollError::WrongSubmissionIndex(..)) => {
+            // A submission that never reached the device: because the device is lost, or because it is another's.
+            let _ = poll(device, status, wgpu::PollType::Poll);
+            status.check()?;
+            Err(Error::Validation { message: error.to_string() })
+        }
+    }
+}
+
+fn wait_for(device: &wgpu::Device, status: &Status, index: Option<&wgpu::SubmissionIndex>) -> Result<(), Error> {
+    while !is_done(device, status, index, SLICE)? {}
+    Ok(())
+}
+
+/// Something that a future waits for.
+struct Job {
+    submission: Option<Submission>,
+    /// Gone when the future is.
+    wanted: Weak<()>,
+    sender: OneshotSender<Result<(), Error>>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("submission", &self.submission).finish_non_exhaustive()
+    }
+}
+
+/// The thread that waits on behalf of futures. It starts with the first of them, sleeps while there are none, and ends
+/// with the [`Gpu`].
+#[derive(Debug)]
+pub(crate) struct Poller {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    device: wgpu::Device,
+    status: Arc<Status>,
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Jobs {
+    waiting: Vec<Job>,
+    closed: bool,
+}
+
+impl Poller {
+    pub(crate) fn new(device: wgpu::Device, status: Arc<Status>) -> Self {
+        Self {
+            shared: Arc::new(Shared { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
+            thread: Mutex::default(),
+        }
+    }
+
+    fn request(&self, job: Job) {
+        let mut thread = lock(&self.thread);
+        if thread.is_none() {
+            let shared = Arc::clone(&self.shared);
+            match thread::Builder::new().name("gpu wait".to_owned()).spawn(move || shared.serve()) {
+                Ok(handle) => *thread = Some(handle),
+                Err(error) => {
+                    // No thread to be had: wait here. That blocks the executor, and it is right.
+                    tracing::warn!("no thread for waiting ({error}): blocking instead");
+                    drop(thread);
+                    self.shared.finish(job);
+                    return;
+                }
+            }
+        }
+        lock(&self.shared.jobs).waiting.push(job);
+        self.shared.changed.notify_one();
+    }
+}
+
+impl Shared {
+    fn serve(&self) {
+        while let Some(job) = self.next() {
+            self.finish(job);
+        }
+    }
+
+    /// The job that should be done first, once there is one; none when the [`Gpu`] is gone.
+    fn next(&self) -> Option<Job> {
+        let mut jobs = lock(&self.jobs);
+        loop {
+            if jobs.closed {
+                return None;
+            }
+            jobs.waiting.retain(|job| job.wanted.strong_count() > 0);
+            let first = (0..jobs.waiting.len()).min_by_key(|&i| {
+                let submission = jobs.waiting[i].submission.as_ref();
+                submission.map_or(u64::MAX, |submission| submission.sequence)
+            });
+            if let Some(first) = first {
+                return Some(jobs.waiting.swap_remove(first));
+            }
+            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn finish(&self, job: Job) {
+        let index = job.submission.as_ref().map(|submission| &submission.index);
+        let outcome = loop {
+            match is_done(&self.device, &self.status, index, SLICE) {
+                Ok(true) => break Ok(()),
+                Err(error) => break Err(error),
+                // Nobody waits any more, which is also so when the Gpu is gone: futures hold it.
+                Ok(false) if job.wanted.strong_count() == 0 => return,
+                Ok(false) => {}
+            }
+        };
+        // The future may have been dropped meanwhile; then nobody takes the outcome.
+        let _ = job.sender.send(outcome);
+    }
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        lock(&self.shared.jobs).closed = true;
+        self.shared.changed.notify_one();
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread
+            // A future woken on that very thread may hold the last Gpu: it cannot wait for itself.
+            && thread.thread().id() != thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! Real adapters: every one that is present, software included.
+#![allow(clippy::print_stderr)] // a skip is said aloud
+
+use std::future::Future;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use kernel_host::{
+    AdapterChoice, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer, adapters,
+    wgpu,
+};
+
+const SUM: &str = "
+override THREADS: u32 = 64u;
+override GAIN: u32 = 1u;
+var<workgroup> wg_sum: atomic<u32>;
+@group(0) @binding(2) var<storage, read_write> sums: array<u32>;
+@group(0) @binding(0) var<storage, read> numbers: array<u32>;
+@compute @workgroup_size(THREADS)
+fn sum(@builtin(local_invocation_index) i: u32, @builtin(workgroup_id) group: vec3u) {
+    if i == 0u { atomicStore(&wg_sum, 0u); }
+    workgroupBarrier();
+    let at = group.x * THREADS + i;
+    if at < arrayLength(&numbers) { atomicAdd(&wg_sum, GAIN * numbers[at]); }
+    workgroupBarrier();
+    if i == 0u { sums[group.x] = atomicLoad(&wg_sum); }
+}
+";
+
+/// Every adapter's device. None at all is a failure, unless the run says that it knows.
+fn each(options: &GpuOptions, test: impl Fn(&Gpu)) {
+    let found = adapters().expect("the list of adapters");
+    if found.is_empty() {
+        assert!(
+            std::env::var("ZFINDER_ALLOW_NO_ADAPTER").is_ok_and(|value| value == "1"),
+            "no adapter: install a driver (lavapipe and SwiftShader need no GPU) or set ZFINDER_ALLOW_NO_ADAPTER=1"
+        );
+        eprintln!("SKIPPED: there is no adapter, and ZFINDER_ALLOW_NO_ADAPTER=1 allows that");
+    }
+    for adapter in found {
+        eprintln!("on {adapter}");
+        let options = GpuOptions { adapter: AdapterChoice::Index(adapter.index), ..options.clone() };
+        let gpu = Gpu::new(&options).expect("a device");
+        assert_eq!(gpu.summary(), &adapter);
+        test(&gpu);
+    }
+}
+
+fn storage() -> wgpu::BufferUsages {
+    wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC
+}
+
+#[test]
+fn a_kernel_computes_the_same_checked_and_trusted() {
+    let options = GpuOptions { optional_features: wgpu::Features::TIMESTAMP_QUERY, ..GpuOptions::default() };
+    each(&options, |gpu| {
+        let source = Source::new("sum").piece("sum.wgsl", SUM);
+        let constants = [("THREADS", 128.0), ("GAIN", 3.0)];
+        let descriptor =
+            |checks| KernelDescriptor { source: &source, entry_points: &["sum"], constants: &constants, checks };
+        let kernels =
+            Kernel::build_all(gpu, &[descriptor(Checks::Checked), descriptor(Checks::Trusted)]).expect("built");
+        let data: Vec<u32> = (0..1000).map(|i| i * i).collect();
+        let expected: Vec<u32> = data.chunks(128).map(|chunk| chunk.iter().map(|x| 3 * x).sum()).collect();
+        for kernel in &kernels {
+            assert_eq!(kernel.workgroup_memory("sum"), 16);
+            assert_eq!(kernel.workgroup_size("sum"), [128, 1, 1]);
+            let mut numbers = Buffer::<u32>::new("numbers", storage());
+            let mut sums = Buffer::<u32>::new("sums", storage());
+            let mut results = Readback::<u32>::new("results");
+            numbers.write(gpu, &data).expect("written");
+            sums.reserve(gpu, 8).expect("room");
+            results.reserve(gpu, 8).expect("room");
+            let bindings = [("numbers", numbers.binding().expect("room")), ("sums", sums.binding().expect("room"))];
+            let group = kernel.bind_group(gpu, &bindings).expect("bound");
+            let mut timer = Timer::new(gpu, 1);
+            assert_eq!(timer.is_some(), gpu.has(wgpu::Features::TIMESTAMP_QUERY));
+            // Twice, so that buffers and timer are seen to be free again; blocking and as a future.
+            for round in 0..2 {
+                let mut encoder = gpu.encoder("sum");
+                {
+                    let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor {
+                        label: None,
+                        timestamp_writes: timer.as_mut().and_then(|timer| timer.pass("sum")),
+                    });
+                    kernel.dispatch(&mut pass, "sum", &group, [8, 1, 1]).expect("dispatched");
+                }
+                if let Some(timer) = &mut timer {
+                    assert!(timer.pass("one too many").is_none());
+                    timer.resolve(&mut encoder).expect("resolved");
+                }
+                results.copy_from(&mut encoder, &sums, 8).expect("copied");
+                let submission = gpu.submit(encoder).expect("submitted");
+                let answer = if round == 0 {
+                    results.read(gpu, &submission, 8)
+                } else {
+                    pollster::block_on(results.read_async(gpu, &submission, 8))
+                };
+                assert_eq!(answer.expect("read"), expected);
+                if let Some(timer) = &mut timer {
+                    let times = timer.read(gpu, &submission).expect("timed");
+                    assert_eq!(times.len(), 1);
+                    assert_eq!(times[0].0, "sum");
+                    assert!(times[0].1 < Duration::from_secs(10), "{times:?}");
+                }
+            }
+        }
+    });
+}
+
+#[test]
+fn what_the_adapter_cannot_hold_is_refused() {
+    each(&GpuOptions::default(), |gpu| {
+        let source = Source::new("greedy").piece(
+            "greedy.wgsl",
+            "override WORDS: u32;
+             var<workgroup> wg_words: array<u32, WORDS>;
+             @compute @workgroup_size(1) fn greedy() { wg_words[0] = 1u; }",
+        );
+        let offered = gpu.limits().max_compute_workgroup_storage_size;
+        let build = |words: u32| {
+            let constants = [("WORDS", f64::from(words))];
+            let descriptor = KernelDescriptor {
+                source: &source,
+                entry_points: &["greedy"],
+                constants: &constants,
+                checks: Checks::Checked,
+            };
+            Kernel::build(gpu, &descriptor)
+        };
+        build(offered / 4).expect("all of it");
+        assert!(matches!(build(offered / 4 + 1), Err(Error::WorkgroupMemory { .. })));
+        let mut buffer = Buffer::<u32>::new("huge", storage());
+        assert!(matches!(buffer.reserve(gpu, usize::MAX / 8), Err(Error::BufferTooLarge { .. })));
+    });
+}
+
+#[test]
+fn a_feature_that_is_missing_is_named() {
+    each(&GpuOptions::default(), |gpu| {
+        let options = GpuOptions {
+            adapter: AdapterChoice::Index(gpu.summary().index),
+            required_features: wgpu::Features::all(),
+            ..GpuOptions::default()
+        };
+        match Gpu::new(&options) {
+            Err(Error::MissingFeature { adapter, feature, .. }) => {
+                assert_eq!(adapter, gpu.name());
+                assert!(!feature.is_empty());
+            }
+            other => panic!("{other:?}"),
+        }
+    });
+}
+
+#[test]
+fn a_destroyed_device_is_lost_and_neither_hangs_nor_panics() {
+    each(&GpuOptions::default(), |gpu| {
+        let mut buffer = Buffer::<u32>::new("data", storage());
+        buffer.write(gpu, &[1, 2, 3]).expect("written");
+        let mut readback = Readback::<u32>::new("back");
+        readback.reserve(gpu, 3).expect("room");
+        let mut encoder = gpu.encoder("copy");
+        readback.copy_from(&mut encoder, &buffer, 3).expect("copied");
+        let submission = gpu.submit(encoder).expect("submitted");
+        let future = gpu.wait_async(&submission);
+        gpu.device().destroy();
+        assert!(matches!(pollster::block_on(future), Err(Error::DeviceLost { .. })));
+        assert!(matches!(gpu.wait(&submission), Err(Error::DeviceLost { .. })));
+        assert!(matches!(readback.read(gpu, &submission, 3), Err(Error::DeviceLost { .. })));
+        assert!(matches!(gpu.submit(gpu.encoder("empty")), Err(Error::DeviceLost { .. })));
+        assert!(buffer.reserve(gpu, 1000).is_err());
+    });
+}
+
+#[test]
+fn adapters_are_found_by_name_and_pci_id() {
+    each(&GpuOptions::default(), |gpu| {
+        let summary = gpu.summary();
+        for text in [
+            summary.name.to_uppercase(),
+            format!("{:x}:{:x}", summary.vendor, summary.device),
+            format!("{:x}:", summary.vendor),
+        ] {
+            let options = GpuOptions { adapter: text.parse().unwrap_or_default(), ..GpuOptions::default() };
+            let found = Gpu::new(&options).expect("found");
+            assert_eq!(found.summary().vendor, summary.vendor);
+        }
+    });
+}
+
+/// A kernel that keeps the device busy for a while, so that futures are seen while they wait.
+const BUSY: &str = "
+@group(0) @binding(0) var<storage, read_write> state: array<u32>;
+@compute @workgroup_size(64) fn busy(@builtin(global_invocation_id) id: vec3u) {
+    var x = id.x + 1u;
+    for (var i = 0u; i < 100000u; i++) { x = x * 1664525u + 1013904223u; }
+    // The result is used, so that the loop is not optimised away.
+    if id.x == 0u { state[0] += select(1u, 1000u, x == 0u); }
+}
+";
+
+#[test]
+fn futures_may_be_dropped_midway_and_awaited_in_any_order() {
+    fn sendable<F: Future + Send>(future: F) -> F {
+        future
+    }
+    each(&GpuOptions::default(), |gpu| {
+        let source = Source::new("busy").piece("busy.wgsl", BUSY);
+        let descriptor =
+            KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
+        let kernel = Kernel::build(gpu, &descriptor).expect("built");
+        let mut state = Buffer::<u32>::new("state", storage());
+        state.write(gpu, &[0]).expect("written");
+        let group = kernel.bind_group(gpu, &[("state", state.binding().expect("room"))]).expect("bound");
+        let mut readbacks: Vec<Readback<u32>> = (0..8).map(|_| Readback::new("state back")).collect();
+        let mut submissions = Vec::new();
+        for readback in &mut readbacks {
+            readback.reserve(gpu, 1).expect("room");
+            let mut encoder = gpu.encoder("busy");
+            {
+                let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                kernel.dispatch(&mut pass, "busy", &group, [4, 1, 1]).expect("dispatched");
+            }
+            readback.copy_from(&mut encoder, &state, 1).expect("copied");
+            submissions.push(gpu.submit(encoder).expect("submitted"));
+        }
+        let mut context = Context::from_waker(Waker::noop());
+        for (readback, submission) in readbacks.iter().zip(&submissions) {
+            let mut dropped = Box::pin(sendable(readback.read_async(gpu, submission, 1)));
+            let _ = dropped.as_mut().poll(&mut context);
+        }
+        for i in [7, 0, 3, 1, 6, 2, 5, 4] {
+            let answer = pollster::block_on(sendable(readbacks[i].read_async(gpu, &submissions[i], 1)));
+            assert_eq!(answer.expect("read"), [i as u32 + 1]);
+            assert_eq!(readbacks[i].read(gpu, &submissions[i], 1).expect("again"), [i as u32 + 1]);
+        }
+        // A readback that a later submission uses is read when that is done.
+        let mut encoder = gpu.encoder("later");
+        {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            kernel.dispatch(&mut pass, "busy", &group, [4, 1, 1]).expect("dispatched");
+        }
+        readbacks[0].copy_from(&mut encoder, &state, 1).expect("copied");
+        gpu.submit(encoder).expect("submitted");
+        let answer = pollster::block_on(readbacks[0].read_async(gpu, &submissions[0], 1));
+        assert_eq!(answer.expect("read"), [9]);
+    });
+}

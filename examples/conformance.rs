@@ -1,0 +1,217 @@
+//! Compares an engine with answers recorded from another program.
+//!
+//! `cargo run --release --example conformance -- DIR [--engine E] [--adapter A] [--case C]`
+//!
+//! DIR holds `expected.json` (samples, cases, options, vertices; see docs/conformance.md) and the spacepoints that it
+//! names. One line a case; exits with 1 if any RoI disagrees, with 2 on bad input.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::Parser;
+use serde::Deserialize;
+use serde_json::Value;
+use zfinder::{
+    Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Neighbours, Precision, RoiBatch, RoiDescriptor, RoiId,
+    Spacepoint, Triplets, Vertex, ZFinder,
+};
+
+#[derive(Parser)]
+struct Args {
+    /// Folder with expected.json
+    dir: PathBuf,
+    /// auto, gpu, cpu or reference
+    #[arg(long, default_value = "reference")]
+    engine: String,
+    /// Adapter of the gpu engine: index, name or PCI id
+    #[arg(long)]
+    adapter: Option<AdapterChoice>,
+    /// One case only; may be repeated
+    #[arg(long)]
+    case: Vec<String>,
+    /// Sum z by compare and retry, the thesis's way
+    #[arg(long)]
+    compare_exchange: bool,
+    /// Arithmetic in f64
+    #[arg(long)]
+    f64: bool,
+}
+
+#[derive(Deserialize)]
+struct Expected {
+    samples: BTreeMap<String, Sample>,
+}
+
+#[derive(Deserialize)]
+struct Sample {
+    events: String,
+    cases: BTreeMap<String, Case>,
+}
+
+#[derive(Deserialize)]
+struct Case {
+    options: BTreeMap<String, Value>,
+    /// RoI by RoI, vertex by vertex: z \[mm\] and weight.
+    vertices: Vec<Vec<(f64, f64)>>,
+}
+
+#[derive(Deserialize)]
+struct Row {
+    event_id: u64,
+    roi_id: u64,
+    x: f64,
+    y: f64,
+    z: f64,
+    layer: u32,
+}
+
+fn main() -> ExitCode {
+    match run(&Args::parse()) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            eprintln!("conformance: {error}");
+            ExitCode::from(2)
+        }
+    }
+}
+
+fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
+    let path = args.dir.join("expected.json");
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
+    let expected: Expected = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
+    for case in &args.case {
+        if !expected.samples.values().any(|sample| sample.cases.contains_key(case)) {
+            return Err(format!("{}: no case `{case}`", path.display()).into());
+        }
+    }
+    let engine = match (args.engine.as_str(), &args.adapter) {
+        ("gpu", adapter) => Engine::Gpu(adapter.clone().unwrap_or_default()),
+        (_, Some(_)) => return Err("--adapter goes with --engine gpu".into()),
+        ("auto", None) => Engine::Auto,
+        ("cpu", None) => Engine::Cpu,
+        ("reference", None) => Engine::Reference,
+        (other, None) => return Err(format!("--engine {other}: auto, gpu, cpu or reference").into()),
+    };
+    // The reference engine is the specification in f64; the others round in f32 and in fixed point.
+    let (z_within, weight_within) = if engine == Engine::Reference { (1e-6, 0.0) } else { (0.01, 2.0) };
+
+    let (mut compared, mut all_agree) = (0, true);
+    for (name, sample) in &expected.samples {
+        let rois = read_spacepoints(&args.dir.join(&sample.events))?;
+        for (case_name, case) in &sample.cases {
+            if !args.case.is_empty() && !args.case.contains(case_name) {
+                continue;
+            }
+            let (config, eta) = match config_of(&case.options) {
+                Ok(options) => options,
+                Err(reason) => {
+                    println!("{name:5} {case_name:24} NOT COMPARED: {reason}");
+                    all_agree &= args.case.is_empty();
+                    continue;
+                }
+            };
+            let finder = ZFinder::builder()
+                .config(config)
+                .engine(engine.clone())
+                .accumulate(if args.compare_exchange { Accumulate::CompareExchange } else { Accumulate::Fixed })
+                .precision(if args.f64 { Precision::F64 } else { Precision::F32 })
+                .build()?;
+            if compared == 0 {
+                println!("{}; z within {z_within} mm, weights within {weight_within}", finder.description());
+            }
+            let mut batch = RoiBatch::new();
+            for (id, spacepoints) in &rois {
+                let descriptor = RoiDescriptor { id: *id, eta, ..RoiDescriptor::default() };
+                batch.push(descriptor, spacepoints.iter().copied());
+            }
+            let results = finder.find_batch(&batch)?;
+            if results.len() != case.vertices.len() {
+                return Err(format!("{name}: {} RoIs, {} answers expected", results.len(), case.vertices.len()).into());
+            }
+            let (mut agree, mut worst_z, mut worst_weight) = (0, 0.0f64, 0.0f64);
+            for (result, wanted) in results.iter().zip(&case.vertices) {
+                let close = |found: &Vertex, &(z, weight): &(f64, f64)| {
+                    let (dz, dw) = ((found.z_mm - z).abs(), (found.weight - weight).abs());
+                    (worst_z, worst_weight) = (worst_z.max(dz), worst_weight.max(dw));
+                    // Half a unit of the recorded sixth decimal.
+                    dz <= z_within + 0.5e-6 && dw <= weight_within
+                };
+                if result.vertices.len() == wanted.len() && result.vertices.iter().zip(wanted).all(pair(close)) {
+                    agree += 1;
+                } else {
+                    println!("  {:?}: found {:?}, expected {wanted:?}", result.id, result.vertices);
+                }
+            }
+            println!(
+                "{name:5} {case_name:24} {agree} of {} RoIs agree; largest difference {worst_z:.7} mm, weight {worst_weight}",
+                results.len()
+            );
+            all_agree &= agree == results.len();
+            compared += 1;
+        }
+    }
+    if compared == 0 {
+        return Err("no case was compared".into());
+    }
+    Ok(all_agree)
+}
+
+/// `all` over pairs wants one argument.
+fn pair<A, B>(mut compare: impl FnMut(A, B) -> bool) -> impl FnMut((A, B)) -> bool {
+    move |(a, b)| compare(a, b)
+}
+
+/// The case's options in this project's terms, and the RoIs' eta; or what this program cannot do yet.
+fn config_of(options: &BTreeMap<String, Value>) -> Result<(Config, f64), String> {
+    let mut config = Config { wrap_full_scan: false, ..Config::default() };
+    let mut eta = 0.0;
+    for (key, value) in options {
+        let number = value.as_f64().ok_or_else(|| format!("option {key} = {value} is no number"))?;
+        match key.as_str() {
+            "phiBinSize" => config.phi_slice_deg = number,
+            "minZBinSize" => config.z_bin_mm = number,
+            "zBinSizeEtaCoeff" => config.z_bin_eta_coeff = number,
+            "dphideta" => config.dphi_deta = number,
+            "neighborMultiplier" => {
+                config.neighbour_multiplier = number;
+                config.neighbours = if number == 0.0 { Neighbours::Single } else { Neighbours::Bending };
+            }
+            "numberOfPeaks" => config.peaks = number as u32,
+            "nFirstLayers" => config.first_layers = number as u32,
+            "preferCentralZ" => config.prefer_central = number != 0.0,
+            "tripletMode" => {
+                config.triplets = match number as u32 {
+                    0 => Triplets::Off,
+                    1 => Triplets::Any,
+                    _ => Triplets::Count,
+                }
+            }
+            "tripletDZ" => config.triplet_dz_mm = number,
+            "tripletDK" => config.triplet_dk = number,
+            "tripletDP" => config.triplet_dp = number,
+            "fullScanMode" => {
+                config.phi_window =
+                    if number == 0.0 { DefaultWindow::Spacepoints } else { DefaultWindow::FullScan };
+            }
+            "roiEta" => eta = number,
+            "zMin" => config.z_min_mm = number,
+            "zMax" => config.z_max_mm = number,
+            "chargeAware" | "zHistoPerPhi" | "vrtxDistCut" | "vrtxMixing" | "nvrtxSeparation" if number == 0.0 => {}
+            _ => return Err(format!("no option for {key} = {number}")),
+        }
+    }
+    Ok((config, eta))
+}
+
+fn read_spacepoints(path: &Path) -> Result<BTreeMap<RoiId, Vec<Spacepoint>>, Box<dyn Error>> {
+    let mut rois = BTreeMap::<_, Vec<_>>::new();
+    let mut reader = csv::Reader::from_path(path).map_err(|error| format!("{}: {error}", path.display()))?;
+    for row in reader.deserialize() {
+        let Row { event_id, roi_id, x, y, z, layer } = row.map_err(|error| format!("{}: {error}", path.display()))?;
+        rois.entry(RoiId { event_id, roi_id }).or_default().push(Spacepoint::from_xyz(x, y, z, layer));
+    }
+    Ok(rois)
+}

@@ -1,0 +1,333 @@
+// Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a group of slices.
+// in:   params, cuts, rois, spacepoints (by RoI, layer, slice), cells, neighbours
+// out:  histograms (a row a group of slices), status
+// grid: x = groups of slices, y = RoI, z = tiles of bins
+// workgroup memory: 8 TILE_BINS + 24 WORKGROUP_SIZE + 264 bytes
+// Needs: real, types, accumulate. CPU twin: src/engine/cpu/find_z.rs
+
+override WORKGROUP_SIZE: u32 = 128;
+// 0: pairs; 1: pairs that a third spacepoint confirms; 2: weighted by how many do.
+override TRIPLETS: u32 = 0;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> cuts: Cuts;
+@group(0) @binding(2) var<storage, read> rois: array<Roi>;
+@group(0) @binding(3) var<storage, read> spacepoints: array<Spacepoint>;
+@group(0) @binding(4) var<storage, read> cells: array<u32>;
+@group(0) @binding(5) var<storage, read> neighbours: array<u32>;
+@group(0) @binding(6) var<storage, read_write> histograms: array<u32>;
+@group(0) @binding(7) var<storage, read_write> status: array<atomic<u32>>;
+
+const MAX_LAYERS: u32 = 64u;
+// Set in a neighbour count of a pair with a disk.
+const ENDCAP_PAIR: u32 = 0x80000000u;
+
+// Layers with a spacepoint, ascending.
+var<workgroup> wg_filled: array<u32, MAX_LAYERS>;
+var<workgroup> wg_filled_count: u32;
+// Of each pair of layers, a thread's each: inner | outer << 8, where inner and outer spacepoints begin, how many outer
+// ones, and the number of its first pair when all pairs of the slice are numbered together.
+var<workgroup> wg_layers: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_first_a: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_first_b: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_count_b: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_pair_first: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_pairs: u32;
+
+// The RoI of this workgroup.
+var<private> roi: Roi;
+
+// Where a (layer, slice) begins; slice = slices: where the layer ends.
+fn cell(layer: u32, slice: u32) -> u32 {
+    return cells[roi.cell_first + layer * roi.slices + slice];
+}
+
+// n(A, B) at the RoI's eta.
+fn reach(inner: u32, outer: u32) -> u32 {
+    let n = neighbours[inner * params.layers + outer];
+    if (n & ENDCAP_PAIR) == 0u {
+        return n;
+    }
+    return u32(max(i32(n & ~ENDCAP_PAIR) - roi.endcap_shift, 1));
+}
+
+// Spacepoints of one layer in neighbouring slices: `count` from `first` on, going on at the layer's beginning when
+// they pass its end (on a ring).
+struct Around {
+    first: u32,
+    count: u32,
+}
+
+// The spacepoints of a layer in the slices from s - below to s + above; on a ring, each slice once.
+fn slices_around(layer: u32, s: u32, below: u32, above: u32) -> Around {
+    let slices = roi.slices;
+    if roi.ring == 0u {
+        let first = cell(layer, s - min(s, below));
+        let end = cell(layer, min(s + above, slices - 1u) + 1u);
+        return Around(first, end - first);
+    }
+    let layer_first = cell(layer, 0u);
+    let layer_end = cell(layer, slices);
+    if below + above >= slices {
+        return Around(layer_first, layer_end - layer_first);
+    }
+    let low = select(s + slices - below, s - below, s >= below);
+    let high = select(s + above - slices, s + above, s + above < slices);
+    let first = cell(layer, low);
+    let end = cell(layer, high + 1u);
+    return Around(first, select(layer_end - first + (end - layer_first), end - first, low <= high));
+}
+
+// The k-th spacepoint of such a range.
+fn spacepoint_around(layer: u32, first: u32, k: u32) -> Spacepoint {
+    var i = first + k;
+    if roi.ring != 0u {
+        let layer_end = cell(layer, roi.slices);
+        if i >= layer_end {
+            i -= layer_end - cell(layer, 0u);
+        }
+    }
+    return spacepoints[i];
+}
+
+// Slices from `origin` to `other`, on a ring the shorter way round.
+fn step_between(origin: u32, other: u32) -> i32 {
+    let straight = i32(other) - i32(origin);
+    let slices = i32(roi.slices);
+    if roi.ring != 0u && 2 * straight > slices {
+        return straight - slices;
+    }
+    if roi.ring != 0u && 2 * straight <= -slices {
+        return straight + slices;
+    }
+    return straight;
+}
+
+// What to add to the phi of a spacepoint in slice `other` seen from slice `origin`, `step` away: whole turns.
+fn turn_between(origin: u32, other: u32, step: i32) -> real {
+    let straight = i32(other) - i32(origin);
+    if step > straight {
+        return TURN;
+    }
+    if step < straight {
+        return -TURN;
+    }
+    return real(0.0);
+}
+
+// z, curvature k and azimuth p at the beam line of a track through two spacepoints.
+struct Track {
+    z: real,
+    k: real,
+    p: real,
+}
+
+fn track(a: Spacepoint, phi_a: real, b: Spacepoint, phi_b: real) -> Track {
+    let d = b.rho - a.rho;
+    let bend = (phi_b - phi_a) / d;
+    return Track(a.z - a.rho * ((b.z - a.z) / d), real(-2.0) * bend, phi_a - a.rho * bend);
+}
+
+// How many third spacepoints confirm the pair (a, b); 1 at most when any will do.
+fn confirmations(a: Spacepoint, b: Spacepoint) -> u32 {
+    let slice_a = a.slice_layer >> 8u;
+    let slice_b = b.slice_layer >> 8u;
+    let layer_b = b.slice_layer & 0xffu;
+    let step_b = step_between(slice_a, slice_b);
+    let turn = turn_between(slice_a, slice_b, step_b);
+    let inner = track(a, a.phi, b, b.phi + turn);
+    var found = 0u;
+    for (var i = 0u; i < wg_filled_count; i++) {
+        let layer_c = wg_filled[i];
+        if layer_c <= layer_b {
+            continue;
+        }
+        let n = reach(layer_b, layer_c);
+        // The bending keeps its sign.
+        let around = slices_around(layer_c, slice_b, select(n, 1u, step_b >= 0), select(n, 1u, step_b <= 0));
+        for (var k = 0u; k < around.count; k++) {
+            let c = spacepoint_around(layer_c, around.first, k);
+            if c.rho == b.rho {
+                continue;
+            }
+            let slice_c = c.slice_layer >> 8u;
+            let turn_c = turn_between(slice_b, slice_c, step_between(slice_b, slice_c));
+            let outer = track(b, b.phi, c, c.phi + turn_c);
+            let confirms = abs(outer.z - inner.z) <= cuts.dz && abs(outer.k - inner.k) <= cuts.dk
+                && abs(outer.p + turn - inner.p) < cuts.dp;
+            if confirms {
+                found += 1u;
+                if TRIPLETS == 1u {
+                    return 1u;
+                }
+            }
+        }
+    }
+    return found;
+}
+
+// Lists the filled layers. Ends with a barrier.
+fn list_filled_layers(thread: u32) {
+    if thread == 0u {
+        var count = 0u;
+        for (var layer = 0u; layer < min(params.layers, MAX_LAYERS); layer++) {
+            if cell(layer, 0u) != cell(layer, roi.slices) {
+                wg_filled[count] = layer;
+                count += 1u;
+            }
+        }
+        wg_filled_count = count;
+    }
+    workgroupBarrier();
+}
+
+// Numbers all pairs of slice s together, in tables by pair of layers; their number is in wg_pairs. A table has room
+// for as many pairs of layers as there are threads, the first of them being entry `base`. Begins and ends with a
+// barrier.
+fn number_pairs(roi_index: u32, s: u32, base: u32, thread: u32) {
+    workgroupBarrier();
+    let filled_count = wg_filled_count;
+    let inner_count = min(params.first_layers, max(filled_count, 1u) - 1u);
+    let entry = base + thread;
+    var pairs = 0u;
+    if entry < inner_count * filled_count {
+        let i = entry / filled_count;
+        let j = entry - i * filled_count;
+        if j > i {
+            let layer_a = wg_filled[i];
+            let layer_b = wg_filled[j];
+            let first_a = cell(layer_a, s);
+            let count_a = cell(layer_a, s + 1u) - first_a;
+            if count_a != 0u {
+                let n = reach(layer_a, layer_b);
+                let around = slices_around(layer_b, s, n, n);
+                wg_layers[thread] = layer_a | layer_b << 8u;
+                wg_first_a[thread] = first_a;
+                wg_first_b[thread] = around.first;
+                wg_count_b[thread] = around.count;
+                // So that the sum over all pairs of layers stays below 2^31.
+                if around.count > 0x7fffffffu / WORKGROUP_SIZE / count_a {
+                    atomicOr(&status[roi_index], STATUS_PAIRS);
+                } else {
+                    pairs = count_a * around.count;
+                }
+            }
+        }
+    }
+    wg_pair_first[thread] = pairs;
+    workgroupBarrier();
+    for (var stride = 1u; stride < WORKGROUP_SIZE; stride <<= 1u) {
+        var below = 0u;
+        if thread >= stride {
+            below = wg_pair_first[thread - stride];
+        }
+        workgroupBarrier();
+        wg_pair_first[thread] += below;
+        workgroupBarrier();
+    }
+    let end = wg_pair_first[thread];
+    if thread == WORKGROUP_SIZE - 1u {
+        wg_pairs = end;
+    }
+    workgroupBarrier();
+    wg_pair_first[thread] = end - pairs;
+    workgroupBarrier();
+}
+
+// The entry of the tables that holds pair number `pair`: the last that begins at or before it.
+fn entry_of(pair: u32) -> u32 {
+    var low = 0u;
+    var high = WORKGROUP_SIZE;
+    while high - low > 1u {
+        let middle = (low + high) >> 1u;
+        if wg_pair_first[middle] <= pair {
+            low = middle;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+// Histograms the numbered pairs of a slice. Returns the thread's weights so far and here.
+fn fill(pairs: u32, tile_first: u32, weights_before: u32, thread: u32) -> u32 {
+    var weights = weights_before;
+    for (var pair = thread; pair < pairs; pair += WORKGROUP_SIZE) {
+        let entry = entry_of(pair);
+        let number = pair - wg_pair_first[entry];
+        let count_b = wg_count_b[entry];
+        // number = a * count_b + b without an integer division: a float quotient, put right.
+        var a = u32(f32(number) / f32(count_b));
+        while a * count_b > number {
+            a -= 1u;
+        }
+        while number - a * count_b >= count_b {
+            a += 1u;
+        }
+        let spacepoint_a = spacepoints[wg_first_a[entry] + a];
+        let layer_b = wg_layers[entry] >> 8u;
+        let spacepoint_b = spacepoint_around(layer_b, wg_first_b[entry], number - a * count_b);
+
+        let d = spacepoint_b.rho - spacepoint_a.rho;
+        if d == real(0.0) {
+            continue;
+        }
+        // z12 of the specification, arranged so that nearly equal products are not subtracted.
+        let z12 = spacepoint_a.z - spacepoint_a.rho * ((spacepoint_b.z - spacepoint_a.z) / d);
+        if !(z12 > roi.z_min && z12 < roi.z_max) {
+            continue;
+        }
+        let place = z12 * roi.inverse_width - roi.offset;
+        let nearest = round(place);
+        let bin = min(u32(nearest), roi.bins - 1u);
+        if bin < tile_first || bin - tile_first >= TILE_BINS {
+            continue;
+        }
+        var weight = 1u;
+        if TRIPLETS != 0u {
+            weight = confirmations(spacepoint_a, spacepoint_b);
+            if weight == 0u {
+                continue;
+            }
+        }
+        let sum = weights + weight;
+        weights = select(sum, 0xffffffffu, sum < weight);
+        accumulate(bin - tile_first, weight, f32(z12), f32(place - real(bin)));
+    }
+    return weights;
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn find_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+    roi = rois[group.y];
+    if group.x >= rois[group.y].histogram_count {
+        return;
+    }
+    let tile_first = group.z * TILE_BINS;
+    for (var bin = thread; bin < TILE_BINS; bin += WORKGROUP_SIZE) {
+        atomicStore(&wg_n[bin], 0u);
+        atomicStore(&wg_z[bin], 0u);
+    }
+    list_filled_layers(thread);
+
+    // Sum of this thread's weights: bounds what any bin can hold.
+    var weights = 0u;
+    let slice_end = min((group.x + 1u) * params.slices_per_histogram, rois[group.y].slices);
+    for (var s = group.x * params.slices_per_histogram; s < slice_end; s++) {
+        for (var base = 0u; base < params.layer_pairs; base += WORKGROUP_SIZE) {
+            number_pairs(group.y, s, base, thread);
+            let pairs = workgroupUniformLoad(&wg_pairs);
+            weights = fill(pairs, tile_first, weights, thread);
+        }
+    }
+    if weights > 0xffffffffu / WORKGROUP_SIZE {
+        atomicOr(&status[group.y], STATUS_COUNTS);
+    }
+    workgroupBarrier();
+
+    let row = (roi.histogram_first + group.x) * 2u * params.row_bins + tile_first;
+    for (var bin = thread; bin < TILE_BINS && tile_first + bin < roi.bins; bin += WORKGROUP_SIZE) {
+        histograms[row + bin] = atomicLoad(&wg_n[bin]);
+        histograms[row + params.row_bins + bin] = atomicLoad(&wg_z[bin]);
+    }
+}

@@ -1,0 +1,4 @@
+// The number type of the arithmetic: 32 bits. Swapped with real/f64.wgsl.
+
+alias real = f32;
+const TURN: real = 6.283185307179586;

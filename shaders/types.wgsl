@@ -1,0 +1,64 @@
+// Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them together).
+// Needs: real.
+
+// A spacepoint that takes part. phi counts from the lower edge of its RoI's window. [mm, rad]
+struct Spacepoint {
+    rho: real,
+    phi: real,
+    z: real,
+    slice_layer: u32, // slice << 8 | layer
+}
+
+// One RoI of the batch and where its data lie.
+struct Roi {
+    z_min: real,
+    z_max: real,
+    inverse_width: real, // bins per mm
+    offset: real,        // bin(z) = round(z * inverse_width - offset)
+    spacepoint_first: u32,
+    spacepoint_count: u32,
+    cell_first: u32, // first of layers * slices + 1 words
+    slices: u32,
+    ring: u32, // 1: slices at both ends are neighbours
+    endcap_shift: i32,
+    bins: u32,
+    half: u32, // the middle bin
+    histogram_first: u32,
+    histogram_count: u32,
+    partial_first: u32,
+    partial_count: u32,
+}
+
+// What all RoIs of the batch share.
+struct Params {
+    layers: u32,
+    first_layers: u32,
+    slices_per_histogram: u32,
+    row_bins: u32, // bins of a row of histograms, with padding; a row is row_bins words of n, then of z
+    peaks: u32,
+    least_weight: u32,
+    prefer_central: u32,
+    layer_pairs: u32, // inner layers times layers: pairs of layers to look at
+    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups
+}
+
+// Cuts on triplets.
+struct Cuts {
+    dz: real,
+    dk: real,
+    dp: real,
+    padding: real,
+}
+
+// Three neighbouring bins, the middle one being `bin`; bin = NO_PEAK: none.
+struct Peak {
+    bin: u32,
+    n: array<u32, 3>,
+    z: array<u32, 3>,
+}
+
+const NO_PEAK: u32 = 0xffffffffu;
+
+// Bits of an RoI's status word: more pairs in a slice than can be numbered; counts beyond what words hold.
+const STATUS_PAIRS: u32 = 1u;
+const STATUS_COUNTS: u32 = 2u;

@@ -1,0 +1,306 @@
+//! Every option of the finder, under one name in Rust, in TOML and on the command line; validated once.
+
+use serde::{Deserialize, Serialize};
+
+use crate::error::{Error, Result};
+
+/// Which slices a pair or triplet may reach into.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Neighbours {
+    /// The own slice and one on either side, for every pair of layers (the thesis's simplification).
+    Single,
+    /// As many as a track of [`Config::bending_pt_gev`] bends across, for each pair of layers.
+    #[default]
+    Bending,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Triplets {
+    /// Pairs, each with weight 1.
+    #[default]
+    Off,
+    /// Pairs that at least one third spacepoint confirms, each with weight 1.
+    Any,
+    /// Pairs weighted by the number of third spacepoints that confirm them.
+    Count,
+}
+
+/// The window of an RoI for which none is given.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum DefaultWindow {
+    /// The full circle.
+    #[default]
+    FullScan,
+    /// The smallest range that holds the RoI's spacepoints.
+    Spacepoints,
+}
+
+/// Published tunings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preset {
+    /// The reference program's defaults: bending neighbours, three inner layers, pairs, one peak.
+    #[default]
+    Default,
+    /// The thesis: single neighbours, all layers as inner layers, 0.4 mm bins.
+    Thesis,
+}
+
+/// Every option of the physics. The defaults are the reference program's.
+///
+/// ```
+/// use zfinder::{Config, Triplets};
+/// let config = Config::from_toml("z_bin_mm = 0.4\ntriplets = \"any\"")?;
+/// assert_eq!(config, Config { z_bin_mm: 0.4, triplets: Triplets::Any, ..Config::default() });
+/// # Ok::<(), zfinder::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Width of a phi slice \[degrees\], 0.01 to 360.
+    pub phi_slice_deg: f64,
+    /// Width of a z bin at eta = 0 \[mm\].
+    pub z_bin_mm: f64,
+    /// How much wider a z bin gets with |eta| of the RoI \[mm\].
+    pub z_bin_eta_coeff: f64,
+    /// Lower end of the z range \[mm\]; a pair must lie above it.
+    pub z_min_mm: f64,
+    /// Upper end of the z range \[mm\]; a pair must lie below it.
+    pub z_max_mm: f64,
+    /// Neighbour slices: one either side, or as many as tracks bend across.
+    pub neighbours: Neighbours,
+    /// Factor on the bending.
+    pub neighbour_multiplier: f64,
+    /// Cap on the number of neighbour slices; none when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub neighbour_max: Option<u32>,
+    /// Transverse momentum \[GeV\] of the track whose bending sets the neighbour slices.
+    pub bending_pt_gev: f64,
+    /// Solenoid field \[T\].
+    pub field_t: f64,
+    /// Change of the bending with eta in the end-caps \[rad\], <= 0.
+    pub dphi_deta: f64,
+    /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair. As many as the
+    /// detector has, or more: all.
+    pub first_layers: u32,
+    /// Whether a third spacepoint must confirm a pair.
+    pub triplets: Triplets,
+    /// Triplets: largest difference of the two z extrapolations \[mm\].
+    pub triplet_dz_mm: f64,
+    /// Triplets: largest difference of the two curvatures \[rad/mm\].
+    pub triplet_dk: f64,
+    /// Triplets: difference of the two azimuths at the beam line must be below this \[rad\].
+    pub triplet_dp: f64,
+    /// Most vertices wanted for an RoI.
+    pub peaks: u32,
+    /// Between peaks of equal height, take the one nearest to the middle of the z range, not the one of lowest z.
+    pub prefer_central: bool,
+    /// Window of an RoI for which none is given.
+    pub phi_window: DefaultWindow,
+    /// In full scan, let slices at +pi and -pi be neighbours.
+    pub wrap_full_scan: bool,
+    /// Beam position (x, y) \[mm\], subtracted before rho and phi are used.
+    pub beam_spot_mm: [f64; 2],
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            phi_slice_deg: 0.2,
+            z_bin_mm: 0.2,
+            z_bin_eta_coeff: 0.1,
+            z_min_mm: -200.0,
+            z_max_mm: 200.0,
+            neighbours: Neighbours::Bending,
+            neighbour_multiplier: 1.0,
+            neighbour_max: None,
+            bending_pt_gev: 6.0,
+            field_t: 2.0,
+            dphi_deta: -0.02,
+            first_layers: 3,
+            triplets: Triplets::Off,
+            triplet_dz_mm: 25.0,
+            triplet_dk: 0.005,
+            triplet_dp: 0.05,
+            peaks: 1,
+            prefer_central: true,
+            phi_window: DefaultWindow::FullScan,
+            wrap_full_scan: true,
+            beam_spot_mm: [0.0, 0.0],
+        }
+    }
+}
+
+impl Config {
+    /// More vertices than this for one RoI are refused: a histogram of the finest bins has no more real peaks.
+    pub const MAX_PEAKS: u32 = 1024;
+    /// Most z bins a histogram may have.
+    pub const MAX_BINS: u32 = 1 << 20;
+
+    /// A published tuning.
+    pub fn preset(preset: Preset) -> Self {
+        match preset {
+            Preset::Default => Self::default(),
+            Preset::Thesis => {
+                Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
+            }
+        }
+    }
+
+    /// From TOML; absent keys keep their defaults, unknown keys are errors.
+    ///
+    /// # Errors
+    /// What the parser or [`Config::validate`] finds.
+    pub fn from_toml(text: &str) -> Result<Self> {
+        let config: Self = toml::from_str(text)
+            .map_err(|error| Error::Toml { what: "configuration".into(), message: error.to_string() })?;
+        config.validate()?;
+        Ok(config)
+    }
+
+    /// As TOML, every key written out.
+    pub fn to_toml(&self) -> String {
+        toml::to_string(self).expect("a flat table of numbers and words is valid TOML")
+    }
+
+    /// The z range of an RoI and the width of its bins, with what they must satisfy.
+    pub(crate) fn z_bins(&self, eta: f64, z_range: Option<(f64, f64)>) -> Result<ZBins> {
+        ZBins::new(z_range.unwrap_or((self.z_min_mm, self.z_max_mm)), self.z_bin_mm + self.z_bin_eta_coeff * eta.abs())
+    }
+
+    /// Checks every value.
+    ///
+    /// # Errors
+    /// [`Error::Config`] with the key, the value and what would be right.
+    pub fn validate(&self) -> Result<()> {
+        let within = |key: &'static str, value: f64, low: f64, high: f64| {
+            if value >= low && value <= high {
+                return Ok(());
+            }
+            Err(Error::Config { key, value: value.to_string(), reason: format!("must lie in [{low}, {high}]") })
+        };
+        within("phi_slice_deg", self.phi_slice_deg, 0.01, 360.0)?;
+        within("z_bin_mm", self.z_bin_mm, 1e-3, 1e4)?;
+        within("z_bin_eta_coeff", self.z_bin_eta_coeff, 0.0, 1e3)?;
+        within("z_min_mm", self.z_min_mm, -1e5, 1e5)?;
+        within("z_max_mm", self.z_max_mm, -1e5, 1e5)?;
+        within("neighbour_multiplier", self.neighbour_multiplier, 0.0, 1e3)?;
+        within("bending_pt_gev", self.bending_pt_gev, 0.05, 1e4)?;
+        within("field_t", self.field_t, 0.0, 100.0)?;
+        within("dphi_deta", self.dphi_deta, -1.0, 0.0)?;
+        within("first_layers", f64::from(self.first_layers), 1.0, f64::from(u32::MAX))?;
+        within("triplet_dz_mm", self.triplet_dz_mm, 0.0, 1e6)?;
+        within("triplet_dk", self.triplet_dk, 0.0, 1e6)?;
+        within("triplet_dp", self.triplet_dp, 0.0, 1e6)?;
+        within("peaks", f64::from(self.peaks), 1.0, f64::from(Self::MAX_PEAKS))?;
+        within("beam_spot_mm", self.beam_spot_mm[0], -1e3, 1e3)?;
+        within("beam_spot_mm", self.beam_spot_mm[1], -1e3, 1e3)?;
+        if self.neighbour_max == Some(0) {
+            return Err(Error::Config {
+                key: "neighbour_max",
+                value: "0".into(),
+                reason: "must be at least 1; leave it out for no cap".into(),
+            });
+        }
+        self.z_bins(0.0, None).map(|_| ())
+    }
+
+    /// Entries that a peak needs: pairs meet by chance, so one alone is none (reference program).
+    pub(crate) fn least_weight(&self) -> u32 {
+        if self.triplets == Triplets::Off { 2 } else { 1 }
+    }
+
+    /// Slices per radian.
+    pub(crate) fn slices_per_rad(&self) -> f64 {
+        180.0 / (std::f64::consts::PI * self.phi_slice_deg)
+    }
+}
+
+/// How z is binned for one RoI (specification, section 2, Histograms).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ZBins {
+    pub(crate) z_min: f64,
+    pub(crate) z_max: f64,
+    /// Width of a bin \[mm\].
+    pub(crate) width: f64,
+    /// floor(z_min / width): bin(z) = rint(z / width - offset).
+    pub(crate) offset: f64,
+    /// The bin in the middle of the range.
+    pub(crate) half: u32,
+    /// 2 * half + 1, and one more where rounding at z_max needs it (z_min no multiple of the width).
+    pub(crate) bins: u32,
+}
+
+impl ZBins {
+    pub(crate) fn new((z_min, z_max): (f64, f64), width: f64) -> Result<Self> {
+        let refuse = |key, value: f64, reason: String| Err(Error::Config { key, value: value.to_string(), reason });
+        if !(z_min.is_finite() && z_max.is_finite() && z_min < z_max) {
+            return refuse("z_max_mm", z_max, format!("must be finite and above z_min_mm = {z_min}"));
+        }
+        if !(width.is_finite() && width > 0.0) {
+            return refuse("z_bin_mm", width, "must be finite and positive, eta included".into());
+        }
+        let half = (0.5 * (z_max - z_min) / width).ceil();
+        if 2.0 * half + 2.0 > f64::from(Config::MAX_BINS) {
+            return refuse(
+                "z_bin_mm",
+                width,
+                format!("makes more than {} bins of [{z_min}, {z_max}] mm", Config::MAX_BINS),
+            );
+        }
+        let offset = (z_min / width).floor();
+        let last = (z_max / width - offset).round_ties_even();
+        let bins = (2.0 * half + 1.0).max(last + 1.0).max(3.0);
+        Ok(Self { z_min, z_max, width, offset, half: half as u32, bins: bins as u32 })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn toml_round_trip_and_unknown_keys() {
+        for preset in [Preset::Default, Preset::Thesis] {
+            let config = Config::preset(preset);
+            assert_eq!(Config::from_toml(&config.to_toml()).expect("own output"), config);
+        }
+        let error = Config::from_toml("z_bin = 1.0").expect_err("unknown key").to_string();
+        assert!(error.contains("z_bin"), "{error}");
+        assert!(Config::from_toml("triplets = \"some\"").is_err());
+    }
+
+    #[test]
+    fn values_out_of_range_name_their_key() {
+        for (text, key) in [
+            ("phi_slice_deg = 0.0", "phi_slice_deg"),
+            ("phi_slice_deg = nan", "phi_slice_deg"),
+            ("z_bin_mm = -1.0", "z_bin_mm"),
+            ("z_min_mm = 300.0", "z_max_mm"),
+            ("peaks = 0", "peaks"),
+            ("dphi_deta = 0.1", "dphi_deta"),
+            ("z_bin_mm = 0.001\nz_min_mm = -10000.0", "z_bin_mm"),
+            ("neighbour_max = 0", "neighbour_max"),
+        ] {
+            let error = Config::from_toml(text).expect_err(text).to_string();
+            assert!(error.contains(key), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn every_z_in_the_range_has_a_bin() {
+        for (z_min, z_max, width) in [(-200.0, 200.0, 0.2), (-0.39, 0.41, 0.2), (-150.3, 77.7, 0.33), (10.0, 10.1, 5.0)]
+        {
+            let bins = ZBins::new((z_min, z_max), width).expect("valid");
+            for i in 0..=10_000 {
+                let z = z_min + (z_max - z_min) * f64::from(i) / 10_000.0;
+                let bin = (z / width - bins.offset).round_ties_even();
+                assert!(bin >= 0.0 && bin < f64::from(bins.bins), "{z} in {bins:?}");
+            }
+        }
+        assert_eq!(ZBins::new((-200.0, 200.0), 0.2).expect("valid").bins, 2001);
+    }
+}

@@ -1,0 +1,29 @@
+//! Takes the highest windows of three bins, one after the other. Twin of `shaders/find_peaks.wgsl`.
+
+use crate::config::Config;
+use crate::histogram::{HistogramPair, Peak};
+
+/// Peaks in the order found; their bins are zero in the histogram afterwards.
+pub(crate) fn find_peaks(histogram: &mut HistogramPair, half: u32, config: &Config) -> Vec<Peak> {
+    let mut peaks = Vec::new();
+    while peaks.len() < config.peaks as usize {
+        let (mut highest, mut at, mut distance) = (0, 0, u32::MAX);
+        for left in 0..histogram.n.len() - 2 {
+            let sum: u32 = histogram.n[left..left + 3].iter().sum();
+            let from_centre = if config.prefer_central { (left as u32 + 1).abs_diff(half) } else { 0 };
+            if sum > highest || (sum == highest && from_centre < distance) {
+                (highest, at, distance) = (sum, left, from_centre);
+            }
+        }
+        if highest < config.least_weight() {
+            break;
+        }
+        let take = |words: &mut [u32]| {
+            let taken = [words[at], words[at + 1], words[at + 2]];
+            words[at..at + 3].fill(0);
+            taken
+        };
+        peaks.push(Peak { bin: at as u32 + 1, n: take(&mut histogram.n), z: take(&mut histogram.z) });
+    }
+    peaks
+}

@@ -1,0 +1,174 @@
+//! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a group of slices. Twin of
+//! `shaders/find_z.wgsl`.
+
+use std::ops::Range;
+
+use crate::config::Triplets;
+use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::real::{Point, Real, TripletCuts};
+use crate::histogram::{HistogramPair, ZSum};
+
+pub(crate) fn find_z<R: Real, Z: ZSum>(
+    search: &Search,
+    plan: &RoiPlan,
+    sliced: &SlicedSpacepoints<R>,
+    slices: Range<u32>,
+) -> HistogramPair {
+    let mut histogram = HistogramPair::new(plan.bins.bins);
+    let scale = plan.z_scale::<R>();
+    let cuts = search.triplet_cuts::<R>();
+    let last_bin = plan.bins.bins - 1;
+    let filled = &sliced.filled;
+    let inner = (search.config.first_layers as usize).min(filled.len().saturating_sub(1));
+    for s in slices {
+        for (i, &layer_a) in filled[..inner].iter().enumerate() {
+            let (first_a, end_a) = (sliced.cell(layer_a, s), sliced.cell(layer_a, s + 1));
+            if first_a == end_a {
+                continue;
+            }
+            for (j, &layer_b) in filled.iter().enumerate().skip(i + 1) {
+                let n = search.reach(layer_a, layer_b, plan.endcap_shift);
+                let around = slices_around(sliced, plan.ring, layer_b, s, n, n);
+                for a in &sliced.points[first_a as usize..end_a as usize] {
+                    for k in 0..around.count {
+                        let b = around.point(sliced, k);
+                        let d = b.rho - a.rho;
+                        // z12 of the specification, arranged so that nearly equal products are not subtracted.
+                        let z12 = a.z - a.rho * ((b.z - a.z) / d);
+                        if !(d != R::of(0.0) && scale.z_min < z12 && z12 < scale.z_max) {
+                            continue;
+                        }
+                        let weight = match search.config.triplets {
+                            Triplets::Off => 1,
+                            mode => confirmations(search, plan, sliced, &cuts, mode, &filled[j + 1..], a, b),
+                        };
+                        if weight == 0 {
+                            continue;
+                        }
+                        let place = z12 * scale.inverse_width - scale.offset;
+                        let bin = place.round_ties_even().to_u32().min(last_bin);
+                        let offset = (place - R::of(f64::from(bin))).to_f32();
+                        let (n, z) = (&mut histogram.n[bin as usize], &mut histogram.z[bin as usize]);
+                        *n = n.saturating_add(weight);
+                        *z = Z::accumulate(*z, weight, z12.to_f32(), offset);
+                    }
+                }
+            }
+        }
+    }
+    histogram
+}
+
+/// Spacepoints of one layer in neighbouring slices: `count` from `first` on, going on at the layer's beginning when
+/// they pass its end (on a ring).
+struct Around {
+    first: u32,
+    count: u32,
+    layer_end: u32,
+    layer_count: u32,
+}
+
+impl Around {
+    fn point<'a, R>(&self, sliced: &'a SlicedSpacepoints<R>, k: u32) -> &'a Point<R> {
+        let i = self.first + k;
+        &sliced.points[if i >= self.layer_end { i - self.layer_count } else { i } as usize]
+    }
+}
+
+/// The spacepoints of a layer in the slices from `s - below` to `s + above`; on a ring, each slice once.
+fn slices_around<R>(sliced: &SlicedSpacepoints<R>, ring: bool, layer: usize, s: u32, below: u32, above: u32) -> Around {
+    let slices = sliced.slices;
+    let (layer_first, layer_end) = (sliced.cell(layer, 0), sliced.cell(layer, slices));
+    let layer_count = layer_end - layer_first;
+    if !ring {
+        let first = sliced.cell(layer, s.saturating_sub(below));
+        let end = sliced.cell(layer, s.saturating_add(above).min(slices - 1) + 1);
+        return Around { first, count: end - first, layer_end, layer_count };
+    }
+    if below >= slices || above >= slices || below + above >= slices {
+        return Around { first: layer_first, count: layer_count, layer_end, layer_count };
+    }
+    let low = if s >= below { s - below } else { s + slices - below };
+    let high = if s + above < slices { s + above } else { s + above - slices };
+    let (first, end) = (sliced.cell(layer, low), sliced.cell(layer, high + 1));
+    let count = if low <= high { end - first } else { layer_end - first + (end - layer_first) };
+    Around { first, count, layer_end, layer_count }
+}
+
+/// Slices from `from` to `to`, on a ring the shorter way round.
+fn step(ring: bool, slices: u32, from: u32, to: u32) -> i32 {
+    let step = to as i32 - from as i32;
+    if !ring {
+        step
+    } else if 2 * step > slices as i32 {
+        step - slices as i32
+    } else if 2 * step <= -(slices as i32) {
+        step + slices as i32
+    } else {
+        step
+    }
+}
+
+/// phi of `to` as seen from slice `from`: beyond the ends of a ring it goes on.
+fn unrolled<R: Real>(plan: &RoiPlan, from: u32, to: &Point<R>, step: i32) -> R {
+    let straight = to.slice as i32 - from as i32;
+    if step > straight {
+        to.phi + R::of(std::f64::consts::TAU)
+    } else if step < straight {
+        to.phi - R::of(std::f64::consts::TAU)
+    } else {
+        debug_assert!(plan.ring || step == straight);
+        to.phi
+    }
+}
+
+/// How many third spacepoints confirm the pair (a, b); 1 at most when any will do.
+#[expect(clippy::too_many_arguments, reason = "the pair, its data, and where to look")]
+fn confirmations<R: Real>(
+    search: &Search,
+    plan: &RoiPlan,
+    sliced: &SlicedSpacepoints<R>,
+    cuts: &TripletCuts<R>,
+    mode: Triplets,
+    outer: &[usize],
+    a: &Point<R>,
+    b: &Point<R>,
+) -> u32 {
+    let step_b = step(plan.ring, plan.slices, a.slice, b.slice);
+    let (z12, k12, p12) = track(a, a.phi, b, unrolled(plan, a.slice, b, step_b));
+    let mut confirmations = 0u32;
+    for &layer_c in outer {
+        let n = search.reach(b.layer as usize, layer_c, plan.endcap_shift);
+        // The bending keeps its sign.
+        let below = if step_b >= 0 { 1 } else { n };
+        let above = if step_b <= 0 { 1 } else { n };
+        let around = slices_around(sliced, plan.ring, layer_c, b.slice, below, above);
+        for k in 0..around.count {
+            let c = around.point(sliced, k);
+            let step_c = step(plan.ring, plan.slices, b.slice, c.slice);
+            let (z23, k23, p23) = track(b, b.phi, c, unrolled(plan, b.slice, c, step_c));
+            // p is an azimuth: b's own turn, taken off above, is put back.
+            let turn = unrolled(plan, a.slice, b, step_b) - b.phi;
+            let confirms = c.rho != b.rho
+                && (z23 - z12).abs() <= cuts.dz
+                && (k23 - k12).abs() <= cuts.dk
+                && (p23 + turn - p12).abs() < cuts.dp;
+            if confirms {
+                if mode == Triplets::Any {
+                    return 1;
+                }
+                confirmations = confirmations.saturating_add(1);
+            }
+        }
+    }
+    confirmations
+}
+
+/// z, curvature k and azimuth p at the beam line of the track through two spacepoints, each in the specification's
+/// formula rearranged about the first.
+fn track<R: Real>(a: &Point<R>, phi_a: R, b: &Point<R>, phi_b: R) -> (R, R, R) {
+    let d = b.rho - a.rho;
+    let bend = (phi_b - phi_a) / d;
+    (a.z - a.rho * ((b.z - a.z) / d), R::of(-2.0) * bend, phi_a - a.rho * bend)
+}

@@ -1,0 +1,86 @@
+//! The CPU engine: the four stages in the order of the walk, parallel over RoIs and over groups of slices. Each stage
+//! is the twin of the shader of its name and can be read beside it.
+
+pub(crate) mod find_peaks;
+pub(crate) mod find_z;
+pub(crate) mod slice_spacepoints;
+pub(crate) mod sum_histos;
+
+use rayon::prelude::*;
+
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::real::Real;
+use crate::error::Result;
+use crate::finder::{Accumulate, Precision};
+use crate::histogram::{CompareExchange, FixedPoint, Peak, ZSum};
+use crate::spacepoint::{RoiBatch, RoiView};
+use crate::vertex::RoiResult;
+
+pub(crate) struct CpuEngine {
+    search: Search,
+    accumulate: Accumulate,
+    precision: Precision,
+}
+
+/// Slices that share a histogram: few enough histograms to sum quickly, enough of them for every core.
+const SLICES_PER_HISTOGRAM: u32 = 64;
+
+impl CpuEngine {
+    pub(crate) fn new(search: Search, accumulate: Accumulate, precision: Precision) -> Self {
+        Self { search, accumulate, precision }
+    }
+
+    pub(crate) fn description(&self) -> String {
+        let threads = rayon::current_num_threads();
+        format!("CPU engine, {threads} threads, {:?}", self.precision).to_lowercase().replace("cpu", "CPU")
+    }
+
+    pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        (0..batch.len())
+            .into_par_iter()
+            .map(|i| {
+                let roi = batch.roi(i);
+                match (self.precision, self.accumulate) {
+                    (Precision::F32, Accumulate::Fixed) => self.find::<f32, FixedPoint>(roi),
+                    (Precision::F32, Accumulate::CompareExchange) => self.find::<f32, CompareExchange>(roi),
+                    (Precision::F64, Accumulate::Fixed) => self.find::<f64, FixedPoint>(roi),
+                    (Precision::F64, Accumulate::CompareExchange) => self.find::<f64, CompareExchange>(roi),
+                }
+            })
+            .collect()
+    }
+
+    fn find<R: Real, Z: ZSum>(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+        let mut packed = Vec::with_capacity(roi.len());
+        let plan = self.search.plan::<R>(roi, &mut packed)?;
+        if plan.is_empty() {
+            return Ok(plan.result(Vec::new(), false));
+        }
+        let (peaks, capacity_exceeded) = search_roi::<R, Z>(&self.search, &plan, &packed);
+        let vertices = peaks.iter().map(|peak| peak.vertex(&plan.bins, self.accumulate)).collect();
+        Ok(plan.result(vertices, capacity_exceeded))
+    }
+}
+
+/// The four stages on one RoI: its peaks, and whether counts went beyond what words hold.
+pub(crate) fn search_roi<R: Real, Z: ZSum>(
+    search: &Search,
+    plan: &RoiPlan,
+    spacepoints: &[R::Spacepoint],
+) -> (Vec<Peak>, bool) {
+    let sliced = slice_spacepoints::slice_spacepoints::<R>(spacepoints, search.layers(), plan.slices);
+    let groups = plan.slices.div_ceil(SLICES_PER_HISTOGRAM);
+    let histograms: Vec<_> = (0..groups)
+        .into_par_iter()
+        .map(|group| {
+            let first = group * SLICES_PER_HISTOGRAM;
+            let slices = first..(first + SLICES_PER_HISTOGRAM).min(plan.slices);
+            find_z::find_z::<R, Z>(search, plan, &sliced, slices)
+        })
+        .collect();
+    let mut sum = sum_histos::sum_histos::<Z>(&histograms, plan.bins.bins);
+    if sum.overflows() {
+        return (Vec::new(), true);
+    }
+    (find_peaks::find_peaks(&mut sum, plan.bins.half, &search.config), false)
+}

@@ -1,0 +1,219 @@
+//! How a batch is cut to fit the adapter, and where each RoI's data lie in the buffers.
+
+use kernel_host::wgpu;
+
+use crate::engine::gpu::workspace::Params;
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::real::{Real, RoiWords};
+use crate::histogram::Peak;
+
+/// What one dispatch and one set of buffers can hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    /// Bytes of a storage buffer.
+    pub(crate) buffer_bytes: u64,
+    /// Workgroups of one dimension.
+    pub(crate) workgroups: u64,
+}
+
+impl Capacity {
+    /// Rows of histograms beyond this gain nothing: the adapter is full, and memory is somebody else's too.
+    const MOST_BYTES: u64 = 512 << 20;
+
+    pub(crate) fn of(limits: &wgpu::Limits) -> Self {
+        Self {
+            buffer_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(Self::MOST_BYTES),
+            workgroups: u64::from(limits.max_compute_workgroups_per_dimension),
+        }
+    }
+}
+
+/// What is fixed when the engine is built.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) slices_per_histogram: u32,
+    pub(crate) tile_bins: u32,
+    pub(crate) layers: u32,
+    pub(crate) peaks: u32,
+}
+
+/// Elements that RoIs take in the buffers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Needs {
+    rois: u64,
+    spacepoints: u64,
+    /// Of the largest RoI.
+    most_spacepoints: u64,
+    cells: u64,
+    histogram_rows: u64,
+    partial_rows: u64,
+    /// Of the widest histogram.
+    bins: u64,
+}
+
+impl Needs {
+    fn of(plan: &RoiPlan, shape: &Shape) -> Self {
+        let rows = plan.slices.div_ceil(shape.slices_per_histogram);
+        Self {
+            rois: 1,
+            spacepoints: plan.kept as u64,
+            most_spacepoints: plan.kept as u64,
+            cells: u64::from(shape.layers) * u64::from(plan.slices) + 1,
+            histogram_rows: u64::from(rows),
+            partial_rows: u64::from(groups_of(rows)),
+            bins: u64::from(plan.bins.bins),
+        }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            rois: self.rois + other.rois,
+            spacepoints: self.spacepoints + other.spacepoints,
+            most_spacepoints: self.most_spacepoints.max(other.most_spacepoints),
+            cells: self.cells + other.cells,
+            histogram_rows: self.histogram_rows + other.histogram_rows,
+            partial_rows: self.partial_rows + other.partial_rows,
+            bins: self.bins.max(other.bins),
+        }
+    }
+
+    fn fit<R: Real>(&self, capacity: &Capacity, shape: &Shape) -> bool {
+        let row_bytes = 8 * row_bins(self.bins);
+        let bytes = [
+            self.rois * size_of::<R::Roi>() as u64,
+            self.rois * u64::from(shape.peaks) * size_of::<Peak>() as u64,
+            self.spacepoints * size_of::<R::Spacepoint>() as u64,
+            self.cells * 4,
+            self.histogram_rows * row_bytes,
+            self.partial_rows * row_bytes,
+            self.rois * row_bytes,
+        ];
+        // Places in buffers are numbered in 32 bits.
+        bytes.iter().all(|&bytes| bytes <= capacity.buffer_bytes.min(u64::from(u32::MAX)))
+            && self.rois <= capacity.workgroups
+            && self.histogram_rows <= capacity.workgroups * self.rois
+            && self.most_spacepoints.div_ceil(64) <= capacity.workgroups
+    }
+}
+
+/// Groups of sum_histos's first stage: about the square root of the rows (thesis, sumHistos).
+fn groups_of(rows: u32) -> u32 {
+    f64::from(rows).sqrt().ceil() as u32
+}
+
+/// Bins of a row with its padding, so that rows begin on a boundary that loads like.
+fn row_bins(bins: u64) -> u64 {
+    bins.next_multiple_of(64)
+}
+
+/// What becomes of a batch: parts that fit, and RoIs that never will.
+pub(crate) struct Cut {
+    /// RoIs of the batch, part by part.
+    pub(crate) parts: Vec<Vec<usize>>,
+    /// RoIs too large for the adapter even alone.
+    pub(crate) too_large: Vec<usize>,
+}
+
+/// Cuts a batch into parts that fit; RoIs with nothing to search are in none.
+pub(crate) fn cut<R: Real>(plans: &[&RoiPlan], capacity: &Capacity, shape: &Shape) -> Cut {
+    let mut cut = Cut { parts: Vec::new(), too_large: Vec::new() };
+    let mut part = Vec::new();
+    let mut needs = Needs::default();
+    for (index, plan) in plans.iter().enumerate() {
+        if plan.is_empty() {
+            continue;
+        }
+        let own = Needs::of(plan, shape);
+        if !own.fit::<R>(capacity, shape) {
+            cut.too_large.push(index);
+            continue;
+        }
+        let together = needs.and(own);
+        if !part.is_empty() && !together.fit::<R>(capacity, shape) {
+            cut.parts.push(std::mem::take(&mut part));
+            needs = own;
+        } else {
+            needs = together;
+        }
+        part.push(index);
+    }
+    if !part.is_empty() {
+        cut.parts.push(part);
+    }
+    cut
+}
+
+/// Where the RoIs of one part lie, and how large its dispatches are.
+pub(crate) struct Layout<R: Real> {
+    pub(crate) params: Params,
+    pub(crate) rois: Vec<R::Roi>,
+    pub(crate) cells: usize,
+    pub(crate) histogram_rows: usize,
+    pub(crate) partial_rows: usize,
+    pub(crate) most_spacepoints: u32,
+    pub(crate) most_histograms: u32,
+    pub(crate) most_groups: u32,
+    pub(crate) tiles: u32,
+    /// Where each RoI's spacepoints and cells lie: for tests.
+    #[cfg(test)]
+    pub(crate) words: Vec<RoiWords>,
+}
+
+impl<R: Real> Layout<R> {
+    pub(crate) fn new<'a>(search: &Search, shape: &Shape, plans: impl Iterator<Item = &'a RoiPlan>) -> Self {
+        let config = &search.config;
+        let layers = shape.layers;
+        let mut layout = Self {
+            params: Params {
+                layers,
+                first_layers: config.first_layers,
+                slices_per_histogram: shape.slices_per_histogram,
+                row_bins: 0,
+                peaks: config.peaks,
+                least_weight: config.least_weight(),
+                prefer_central: u32::from(config.prefer_central),
+                layer_pairs: config.first_layers.min(layers - 1) * layers,
+                ..Params::default()
+            },
+            rois: Vec::new(),
+            cells: 0,
+            histogram_rows: 0,
+            partial_rows: 0,
+            most_spacepoints: 0,
+            most_histograms: 0,
+            most_groups: 0,
+            tiles: 0,
+            #[cfg(test)]
+            words: Vec::new(),
+        };
+        let mut spacepoints = 0;
+        let mut bins = 0;
+        for plan in plans {
+            let histogram_count = plan.slices.div_ceil(shape.slices_per_histogram);
+            let partial_count = groups_of(histogram_count);
+            let words = RoiWords {
+                spacepoint_first: spacepoints,
+                cell_first: layout.cells as u32,
+                histogram_first: layout.histogram_rows as u32,
+                histogram_count,
+                partial_first: layout.partial_rows as u32,
+                partial_count,
+                ..plan.words()
+            };
+            layout.rois.push(R::roi(plan.z_scale(), words));
+            #[cfg(test)]
+            layout.words.push(words);
+            spacepoints += plan.kept as u32;
+            layout.cells += (layers * plan.slices + 1) as usize;
+            layout.histogram_rows += histogram_count as usize;
+            layout.partial_rows += partial_count as usize;
+            layout.most_spacepoints = layout.most_spacepoints.max(plan.kept as u32);
+            layout.most_histograms = layout.most_histograms.max(histogram_count);
+            layout.most_groups = layout.most_groups.max(partial_count);
+            bins = bins.max(plan.bins.bins);
+        }
+        layout.params.row_bins = row_bins(u64::from(bins)) as u32;
+        layout.tiles = bins.div_ceil(shape.tile_bins);
+        layout
+    }
+}

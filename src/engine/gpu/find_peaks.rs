@@ -1,0 +1,30 @@
+//! Binds `shaders/find_peaks.wgsl`.
+
+use kernel_host::{Gpu, Kernel, wgpu};
+
+use crate::engine::gpu::batch::Layout;
+use crate::engine::gpu::workspace::Workspace;
+use crate::engine::real::Real;
+use crate::error::Result;
+
+pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_peaks"];
+
+pub(crate) fn encode<R: Real>(
+    kernel: &Kernel,
+    gpu: &Gpu,
+    pass: &mut wgpu::ComputePass<'_>,
+    workspace: &Workspace<R>,
+    layout: &Layout<R>,
+) -> Result<()> {
+    let group = kernel.bind_group(
+        gpu,
+        &[
+            ("params", workspace.params[0].binding()?),
+            ("rois", workspace.rois.binding()?),
+            ("totals", workspace.totals.binding()?),
+            ("peaks", workspace.peaks.binding()?),
+        ],
+    )?;
+    kernel.dispatch(pass, "find_peaks", &group, [layout.rois.len() as u32, 1, 1])?;
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! The number type of the arithmetic (the thesis's `real` switch), and the records that depend on it.
+
+use std::ops::{Add, Div, Mul, Sub};
+
+use bytemuck::{Pod, Zeroable};
+
+/// A spacepoint that takes part, as the stages use it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Point<R> {
+    pub(crate) rho: R,
+    /// From the lower edge of the window \[rad\].
+    pub(crate) phi: R,
+    pub(crate) z: R,
+    pub(crate) slice: u32,
+    pub(crate) layer: u32,
+}
+
+/// What the cuts and the binning of one RoI need.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct ZScale<R> {
+    pub(crate) z_min: R,
+    pub(crate) z_max: R,
+    /// Bins per mm.
+    pub(crate) inverse_width: R,
+    pub(crate) offset: R,
+}
+
+/// Cuts on triplets.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct TripletCuts<R> {
+    pub(crate) dz: R,
+    pub(crate) dk: R,
+    pub(crate) dp: R,
+}
+
+/// Whole numbers of one RoI, as `Roi` in `shaders/types.wgsl` has them after its `z` numbers.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+pub(crate) struct RoiWords {
+    pub(crate) spacepoint_first: u32,
+    pub(crate) spacepoint_count: u32,
+    /// First of layers * slices + 1 words.
+    pub(crate) cell_first: u32,
+    pub(crate) slices: u32,
+    /// 1: slices at both ends are neighbours.
+    pub(crate) ring: u32,
+    pub(crate) endcap_shift: i32,
+    pub(crate) bins: u32,
+    /// The middle bin.
+    pub(crate) half: u32,
+    /// First row of find_z's histograms, and how many.
+    pub(crate) histogram_first: u32,
+    pub(crate) histogram_count: u32,
+    /// First row of sum_histos's first stage, and how many.
+    pub(crate) partial_first: u32,
+    pub(crate) partial_count: u32,
+}
+
+/// f32 or f64, with the records that shaders know under the same names.
+pub(crate) trait Real:
+    Copy
+    + PartialOrd
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+{
+    /// `Spacepoint` in `shaders/types.wgsl`.
+    type Spacepoint: Pod + Send + Sync;
+    /// `Roi` in `shaders/types.wgsl`.
+    type Roi: Pod + Send + Sync;
+    /// `Cuts` in `shaders/types.wgsl`.
+    type Cuts: Pod + Send + Sync;
+
+    fn of(value: f64) -> Self;
+    fn to_f32(self) -> f32;
+    fn to_u32(self) -> u32;
+    fn abs(self) -> Self;
+    fn round_ties_even(self) -> Self;
+
+    fn spacepoint(rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Self::Spacepoint;
+    fn point(spacepoint: &Self::Spacepoint) -> Point<Self>;
+    fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi;
+    fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts;
+}
+
+/// Records as the shaders lay them out: reals first, then words, no padding but what is written here.
+macro_rules! records {
+    ($real:ident, $Spacepoint:ident, $Roi:ident, $Cuts:ident, $pad:expr) => {
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+        pub(crate) struct $Spacepoint {
+            rho: $real,
+            phi: $real,
+            z: $real,
+            /// slice << 8 | layer
+            slice_layer: u32,
+            padding: [u32; $pad],
+        }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+        pub(crate) struct $Roi {
+            z_min: $real,
+            z_max: $real,
+            inverse_width: $real,
+            offset: $real,
+            words: RoiWords,
+        }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
+        pub(crate) struct $Cuts {
+            dz: $real,
+            dk: $real,
+            dp: $real,
+            padding: $real,
+        }
+
+        impl Real for $real {
+            type Spacepoint = $Spacepoint;
+            type Roi = $Roi;
+            type Cuts = $Cuts;
+
+            fn of(value: f64) -> Self {
+                value as $real
+            }
+            fn to_f32(self) -> f32 {
+                self as f32
+            }
+            fn to_u32(self) -> u32 {
+                self as u32
+            }
+            fn abs(self) -> Self {
+                self.abs()
+            }
+            fn round_ties_even(self) -> Self {
+                self.round_ties_even()
+            }
+            fn spacepoint(rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Self::Spacepoint {
+                $Spacepoint {
+                    rho: rho as $real,
+                    phi: phi as $real,
+                    z: z as $real,
+                    slice_layer: slice << 8 | layer,
+                    padding: [0; $pad],
+                }
+            }
+            fn point(s: &Self::Spacepoint) -> Point<Self> {
+                Point { rho: s.rho, phi: s.phi, z: s.z, slice: s.slice_layer >> 8, layer: s.slice_layer & 0xff }
+            }
+            fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi {
+                let ZScale { z_min, z_max, inverse_width, offset } = scale;
+                $Roi { z_min, z_max, inverse_width, offset, words }
+            }
+            fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts {
+                $Cuts { dz: cuts.dz, dk: cuts.dk, dp: cuts.dp, padding: 0.0 }
+            }
+        }
+    };
+}
+
+records!(f32, SpacepointF32, RoiF32, CutsF32, 0);
+records!(f64, SpacepointF64, RoiF64, CutsF64, 1);

@@ -1,0 +1,286 @@
+//! The finder: builds an engine once, then answers.
+
+use std::fmt;
+
+use crate::config::Config;
+use crate::detector::Detector;
+use crate::engine::cpu::CpuEngine;
+use crate::engine::gpu::GpuEngine;
+use crate::engine::plan::Search;
+use crate::engine::reference::ReferenceEngine;
+use crate::error::{Error, Result};
+use crate::spacepoint::{Roi, RoiBatch};
+use crate::vertex::RoiResult;
+use kernel_host::{AdapterChoice, Gpu, GpuOptions, wgpu};
+
+/// What computes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
+    #[default]
+    Auto,
+    /// A GPU through wgpu.
+    Gpu(AdapterChoice),
+    /// All cores, in the same stages and fixed-point sums as the GPU.
+    Cpu,
+    /// Serial and in f64, straight from the specification: the answer that the others are checked against.
+    Reference,
+}
+
+/// How zHisto is summed on the GPU and CPU engines.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accumulate {
+    /// Offsets within the bin as fixed-point integers: the same bits in any order.
+    #[default]
+    Fixed,
+    /// The thesis's way: f32 sums by compare and retry. The last digits depend on the order.
+    CompareExchange,
+}
+
+/// The number type of the arithmetic on the GPU and CPU engines (the thesis's `real` switch).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// 32 bits.
+    #[default]
+    F32,
+    /// 64 bits; on a GPU only where the adapter has `SHADER_F64`.
+    F64,
+}
+/// How an engine works, beside what it computes.
+#[derive(Clone, Debug)]
+pub(crate) struct EngineOptions {
+    pub(crate) accumulate: Accumulate,
+    pub(crate) precision: Precision,
+    pub(crate) slices_per_histogram: u32,
+    pub(crate) checked: bool,
+    pub(crate) most_buffer_bytes: Option<u64>,
+}
+
+impl Default for EngineOptions {
+    fn default() -> Self {
+        Self {
+            accumulate: Accumulate::default(),
+            precision: Precision::default(),
+            slices_per_histogram: 8,
+            checked: false,
+            most_buffer_bytes: None,
+        }
+    }
+}
+
+/// Options of a [`ZFinder`] to be.
+#[derive(Clone, Debug, Default)]
+pub struct ZFinderBuilder {
+    config: Config,
+    detector: Option<Detector>,
+    engine: Engine,
+    device: Option<(String, wgpu::Device, wgpu::Queue)>,
+    options: EngineOptions,
+}
+
+impl ZFinderBuilder {
+    /// The physics; the reference program's defaults if not given.
+    pub fn config(mut self, config: Config) -> Self {
+        self.config = config;
+        self
+    }
+
+    /// The detector; [`Detector::atlas2010`] if not given.
+    pub fn detector(mut self, detector: Detector) -> Self {
+        self.detector = Some(detector);
+        self
+    }
+
+    /// What computes; [`Engine::Auto`] if not given.
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Runs on the caller's own device, whatever [`ZFinderBuilder::engine`] says. `name` is for messages.
+    pub fn device(mut self, name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        self.device = Some((name.to_owned(), device, queue));
+        self
+    }
+
+    /// How zHisto is summed; [`Accumulate::Fixed`] if not given. The reference engine sums in f64 in any case.
+    pub fn accumulate(mut self, accumulate: Accumulate) -> Self {
+        self.options.accumulate = accumulate;
+        self
+    }
+
+    /// The number type; [`Precision::F32`] if not given. The reference engine computes in f64 in any case.
+    pub fn precision(mut self, precision: Precision) -> Self {
+        self.options.precision = precision;
+        self
+    }
+
+    /// GPU: phi slices that one workgroup fills a histogram from, 1 to 65,536; 1 is the thesis's design. More make
+    /// fewer histograms to sum, and fewer workgroups.
+    pub fn slices_per_histogram(mut self, slices: u32) -> Self {
+        self.options.slices_per_histogram = slices;
+        self
+    }
+
+    /// GPU: whether shaders carry bounds checks on every access. The answers are the same, the kernels slower.
+    pub fn checked(mut self, checked: bool) -> Self {
+        self.options.checked = checked;
+        self
+    }
+
+    /// GPU: bytes that no buffer may exceed, where less than the adapter offers is wanted. Batches are cut to fit.
+    pub fn most_buffer_bytes(mut self, bytes: u64) -> Self {
+        self.options.most_buffer_bytes = Some(bytes);
+        self
+    }
+
+    /// Builds the engine.
+    ///
+    /// # Errors
+    /// A configuration out of range, no such adapter, an adapter that lacks what was asked for.
+    pub fn build(self) -> Result<ZFinder> {
+        self.config.validate()?;
+        let slices = self.options.slices_per_histogram;
+        if slices == 0 || slices > 1 << 16 {
+            return Err(Error::Config {
+                key: "slices_per_histogram",
+                value: slices.to_string(),
+                reason: "must lie in [1, 65536]".into(),
+            });
+        }
+        let detector = self.detector.unwrap_or_else(Detector::atlas2010);
+        let search = Search::new(&self.config, &detector);
+        let open = |adapter: AdapterChoice| {
+            Gpu::new(&GpuOptions {
+                adapter,
+                required_features: GpuEngine::required_features(self.options.precision),
+                optional_features: wgpu::Features::TIMESTAMP_QUERY,
+            })
+        };
+        let on_gpu = |gpu, search| GpuEngine::new(gpu, search, &self.options).map(Runs::Gpu);
+        let on_cpu = |search| Runs::Cpu(CpuEngine::new(search, self.options.accumulate, self.options.precision));
+        let runs = match (self.device, self.engine) {
+            (Some((name, device, queue)), _) => on_gpu(Gpu::from_device(&name, device, queue), search)?,
+            (None, Engine::Reference) => Runs::Reference(ReferenceEngine::new(&self.config, &detector)),
+            (None, Engine::Cpu) => on_cpu(search),
+            (None, Engine::Gpu(adapter)) => on_gpu(open(adapter)?, search)?,
+            (None, Engine::Auto) => match open(AdapterChoice::Hardware) {
+                Ok(gpu) => on_gpu(gpu, search)?,
+                // Whoever names an adapter wants that one or none.
+                Err(error) if std::env::var_os("WGPU_ADAPTER_NAME").is_some_and(|name| !name.is_empty()) => {
+                    return Err(error.into());
+                }
+                Err(error @ kernel_host::Error::BadEnvironment { .. }) => return Err(error.into()),
+                Err(error) => {
+                    tracing::info!("no GPU, so the CPU engine: {error}");
+                    on_cpu(search)
+                }
+            },
+        };
+        Ok(ZFinder { config: self.config, detector, runs })
+    }
+}
+
+/// Finds vertices. Built once: it holds compiled shaders and buffers. Shared freely between threads.
+pub struct ZFinder {
+    config: Config,
+    detector: Detector,
+    runs: Runs,
+}
+
+/// The engine that runs.
+enum Runs {
+    Gpu(GpuEngine),
+    Cpu(CpuEngine),
+    Reference(ReferenceEngine),
+}
+
+impl fmt::Debug for ZFinder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ZFinder").field("engine", &self.description()).finish_non_exhaustive()
+    }
+}
+
+impl ZFinder {
+    /// Starts from the defaults.
+    pub fn builder() -> ZFinderBuilder {
+        ZFinderBuilder::default()
+    }
+
+    /// The configuration that it was built with.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The detector that it was built with.
+    pub fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    /// Which engine runs, and on a GPU which adapter; for people.
+    pub fn description(&self) -> String {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.description(),
+            Runs::Cpu(engine) => engine.description(),
+            Runs::Reference(_) => "reference engine, serial, f64".into(),
+        }
+    }
+
+    /// The vertices of one RoI: a batch of one.
+    ///
+    /// # Errors
+    /// As [`ZFinder::find_batch`].
+    pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
+        let mut batch = RoiBatch::new();
+        batch.push(roi.descriptor, roi.spacepoints.iter().copied());
+        Ok(self.find_batch(&batch)?.remove(0))
+    }
+
+    /// The vertices of every RoI of a batch, in its order.
+    ///
+    /// # Errors
+    /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one RoI's spacepoints
+    /// do wrong is that RoI's [`Status`](crate::Status), and no error.
+    pub fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.find_batch(batch),
+            Runs::Cpu(engine) => engine.find_batch(batch),
+            Runs::Reference(engine) => engine.find_batch(batch),
+        }
+    }
+
+    /// [`ZFinder::find`] as a future.
+    ///
+    /// # Errors
+    /// As [`ZFinder::find_batch`].
+    pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
+        let mut batch = RoiBatch::new();
+        batch.push(roi.descriptor, roi.spacepoints.iter().copied());
+        Ok(self.find_batch_async(&batch).await?.remove(0))
+    }
+
+    /// [`ZFinder::find_batch`] as a future, for any executor: while a GPU works, the thread is free. The CPU engines
+    /// compute where the future is polled.
+    ///
+    /// # Errors
+    /// As [`ZFinder::find_batch`].
+    pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.find_batch_async(batch).await,
+            Runs::Cpu(_) | Runs::Reference(_) => self.find_batch(batch),
+        }
+    }
+
+    /// How long each stage takes on the GPU, in seconds an RoI, by the device's own clock: upload and read-back are
+    /// not in it. None on other engines, where the adapter has no such clock, and for a batch with nothing to search.
+    /// A batch that must be cut is timed by its first part.
+    ///
+    /// # Errors
+    /// As [`ZFinder::find_batch`].
+    pub fn time_stages(&self, batch: &RoiBatch) -> Result<Option<Vec<(String, f64)>>> {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.time_stages(batch),
+            Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
+        }
+    }
+}

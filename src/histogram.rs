@@ -1,0 +1,151 @@
+//! The pair of histograms (nHisto, zHisto), the two ways to sum z, and what a peak in them means.
+//!
+//! Words are 32 bits and mean the same on CPU and GPU. nHisto counts weights. zHisto holds, by [`Accumulate`], either
+//! the sum of offsets within the bin in fixed point ([`FixedPoint`], shader `accumulate/fixed_point.wgsl`) or the bits
+//! of an f32 sum of z ([`CompareExchange`], shader `accumulate/compare_exchange.wgsl`).
+
+use bytemuck::{Pod, Zeroable};
+
+use crate::config::ZBins;
+use crate::finder::Accumulate;
+use crate::vertex::Vertex;
+
+/// Fixed-point steps in one bin: an offset of -0.5 to 0.5 bins is stored as 0 to this. A bin of 0.2 mm has steps of
+/// 0.2 um, far below any resolution.
+pub(crate) const OFFSET_STEPS: u32 = 1024;
+
+/// Largest count of a bin whose sum of offsets cannot overflow a word. More is reported, never wrapped.
+pub(crate) const MAX_COUNT: u32 = u32::MAX / OFFSET_STEPS;
+
+/// nHisto and zHisto of one RoI or a part of it, bin by bin.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HistogramPair {
+    pub(crate) n: Vec<u32>,
+    pub(crate) z: Vec<u32>,
+}
+
+impl HistogramPair {
+    pub(crate) fn new(bins: u32) -> Self {
+        Self { n: vec![0; bins as usize], z: vec![0; bins as usize] }
+    }
+
+    /// Whether a count is beyond what its words can hold exactly.
+    pub(crate) fn overflows(&self) -> bool {
+        self.n.iter().any(|&n| n > MAX_COUNT)
+    }
+}
+
+/// How zHisto's words are summed.
+pub(crate) trait ZSum {
+    /// The word `sum` after an entry of this weight at `z` \[mm\], `offset` bins (-0.5 to 0.5) from its bin's middle.
+    fn accumulate(sum: u32, weight: u32, z: f32, offset: f32) -> u32;
+    /// The word of two sums together.
+    fn sum(a: u32, b: u32) -> u32;
+    /// Sum of z \[mm\] of `n` entries of bin `bin` whose word is `sum`.
+    fn z_mm(sum: u32, n: u32, bin: f64, bins: &ZBins) -> f64;
+}
+
+/// Integers: exact, whatever the order.
+pub(crate) struct FixedPoint;
+
+impl ZSum for FixedPoint {
+    fn accumulate(sum: u32, weight: u32, _z: f32, offset: f32) -> u32 {
+        let steps = ((offset + 0.5) * OFFSET_STEPS as f32).round_ties_even().clamp(0.0, OFFSET_STEPS as f32);
+        sum.wrapping_add(weight.wrapping_mul(steps as u32))
+    }
+
+    fn sum(a: u32, b: u32) -> u32 {
+        a.wrapping_add(b)
+    }
+
+    fn z_mm(sum: u32, n: u32, bin: f64, bins: &ZBins) -> f64 {
+        let offsets = f64::from(sum) / f64::from(OFFSET_STEPS) - 0.5 * f64::from(n);
+        (f64::from(n) * (bin + bins.offset) + offsets) * bins.width
+    }
+}
+
+/// f32 sums, as the thesis has them.
+pub(crate) struct CompareExchange;
+
+impl ZSum for CompareExchange {
+    fn accumulate(sum: u32, weight: u32, z: f32, _offset: f32) -> u32 {
+        (f32::from_bits(sum) + weight as f32 * z).to_bits()
+    }
+
+    fn sum(a: u32, b: u32) -> u32 {
+        (f32::from_bits(a) + f32::from_bits(b)).to_bits()
+    }
+
+    fn z_mm(sum: u32, _n: u32, _bin: f64, _bins: &ZBins) -> f64 {
+        f64::from(f32::from_bits(sum))
+    }
+}
+
+/// A peak as the stages find it: three neighbouring bins, as words.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
+pub(crate) struct Peak {
+    /// The middle bin, or [`Peak::NONE`].
+    pub(crate) bin: u32,
+    pub(crate) n: [u32; 3],
+    pub(crate) z: [u32; 3],
+}
+
+impl Peak {
+    /// The `bin` of a place where no peak was found.
+    pub(crate) const NONE: u32 = u32::MAX;
+
+    /// The vertex that it means. In f64 from words, so that every engine rounds alike.
+    pub(crate) fn vertex(&self, bins: &ZBins, accumulate: Accumulate) -> Vertex {
+        let z_mm = match accumulate {
+            Accumulate::Fixed => FixedPoint::z_mm,
+            Accumulate::CompareExchange => CompareExchange::z_mm,
+        };
+        let n: f64 = self.n.iter().map(|&n| f64::from(n)).sum();
+        let z: f64 = (0..3).map(|i| z_mm(self.z[i], self.n[i], f64::from(self.bin) + i as f64 - 1.0, bins)).sum();
+        Vertex { z_mm: z / n, weight: n }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Entries at known z come back as their mean, from either sum.
+    #[test]
+    fn a_peak_is_the_mean_of_its_entries() {
+        let bins = ZBins::new((-200.0, 200.0), 0.2).expect("valid");
+        let entries = [(41.93, 3), (42.0, 1), (42.11, 5), (42.25, 2)];
+        let total: u32 = entries.iter().map(|e| e.1).sum();
+        let mean = entries.iter().map(|&(z, w)| z * f64::from(w)).sum::<f64>() / f64::from(total);
+        let place = |z: f64| (z / bins.width - bins.offset).round_ties_even();
+        let middle = place(42.1);
+        for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
+            let mut peak = Peak { bin: middle as u32, n: [0; 3], z: [0; 3] };
+            for (z, weight) in entries {
+                let i = (place(z) - middle + 1.0) as usize;
+                let offset = z / bins.width - bins.offset - place(z);
+                peak.n[i] += weight;
+                peak.z[i] = match accumulate {
+                    Accumulate::Fixed => FixedPoint::accumulate(peak.z[i], weight, z as f32, offset as f32),
+                    Accumulate::CompareExchange => {
+                        CompareExchange::accumulate(peak.z[i], weight, z as f32, offset as f32)
+                    }
+                };
+            }
+            let vertex = peak.vertex(&bins, accumulate);
+            approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
+            assert_eq!(vertex.weight, f64::from(total));
+        }
+    }
+
+    #[test]
+    fn the_fullest_bin_does_not_wrap() {
+        assert!(MAX_COUNT.checked_mul(OFFSET_STEPS).is_some());
+        let word = FixedPoint::accumulate(0, MAX_COUNT, 0.0, 0.5);
+        assert_eq!(word, MAX_COUNT * OFFSET_STEPS);
+        let bins = ZBins::new((-200.0, 200.0), 0.2).expect("valid");
+        let z = FixedPoint::z_mm(word, MAX_COUNT, 1000.0, &bins) / f64::from(MAX_COUNT);
+        approx::assert_abs_diff_eq!(z, 0.1, epsilon = 1e-9);
+    }
+}

@@ -1,0 +1,42 @@
+//! Files of spacepoints, RoIs and truth, and the answers written out.
+//!
+//! [`inputs`] turns what a user names (files, folders) into a list of files, and [`SpacepointReader`] yields their
+//! RoIs one after another; it holds one file in memory at a time. Every file may be gzipped, columns are found by the
+//! header in any order, and every error names file, row (the header being row 1) and column.
+//!
+//! | format | columns | layer | event, RoI |
+//! |---|---|---|---|
+//! | own | `x,y,z,layer` or `rho,phi,z,layer` | index into [`Detector::layers`](crate::Detector::layers) | `event_id`, `roi_id`, both optional |
+//! | ACTS | `x,y,z,geometry_id_1` (or `geometry_id`) | volume and layer bits of the geometry id | `eventNNNNNNNNN` of the file name |
+//! | ACTS, older | `sp_x,sp_y,sp_z` | as above with a `geometry_id`, else the layer nearest to the point | as above |
+//!
+//! Lengths are in mm, azimuths in rad. Without an `event_id` column the event is the number after `event` in the
+//! file's name, else 0; without `roi_id` the RoI is 0. Other columns are not looked at.
+//!
+//! ```no_run
+//! use zfinder::{Detector, ZFinder, io};
+//!
+//! let detector = Detector::generic();
+//! let finder = ZFinder::builder().detector(detector.clone()).build()?;
+//! let inputs = io::inputs(&["data/zee7_mu2".into()])?;
+//! for roi in io::SpacepointReader::new(inputs.files, detector, None) {
+//!     let result = finder.find(&roi?)?;
+//!     println!("event {}: {:?}", result.id.event_id, result.vertices);
+//! }
+//! # Ok::<(), zfinder::Error>(())
+//! ```
+
+mod reader;
+mod rois;
+mod source;
+mod spacepoints;
+mod table;
+mod truth;
+mod write;
+
+pub use reader::SpacepointReader;
+pub use rois::RoiTable;
+pub use source::{Inputs, inputs, line};
+pub use spacepoints::{Format, format};
+pub use truth::{TruthTable, TruthVertex};
+pub use write::{CSV_HEADER, write_csv, write_json_line};

@@ -1,0 +1,161 @@
+//! Which files there are, and their bytes, unzipped.
+
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use flate2::bufread::MultiGzDecoder;
+
+use super::spacepoints::format;
+use crate::error::{Error, Result};
+
+/// The files that a user's files and folders stand for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Inputs {
+    /// Files of spacepoints: those named, and those of the folders named, sorted by name.
+    pub files: Vec<PathBuf>,
+    /// CSV files of the folders that do not hold spacepoints by their name or header, and are left out.
+    pub skipped: Vec<PathBuf>,
+}
+
+/// Expands folders: of a folder come every `*spacepoint*.csv` and every other CSV file with the columns of a format
+/// that [`SpacepointReader`](super::SpacepointReader) reads, gzipped or not, sorted by name. Never
+/// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`).
+///
+/// # Errors
+/// What is missing or cannot be read, and a folder without any such file.
+pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
+    let mut inputs = Inputs::default();
+    for path in paths {
+        let metadata = fs::metadata(path).map_err(|source| failed(path, source))?;
+        if !metadata.is_dir() {
+            inputs.files.push(path.clone());
+            continue;
+        }
+        let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+        let mut entries: Vec<PathBuf> =
+            entries.map_err(|source| failed(path, source))?.iter().map(fs::DirEntry::path).collect();
+        entries.sort();
+        let before = inputs.files.len();
+        for entry in entries {
+            let Some(stem) = csv_stem(&entry).filter(|_| entry.is_file()) else { continue };
+            if stem == "truth_vertices" || stem == "rois" || stem.ends_with("-rois") {
+                continue;
+            }
+            // A file by that name must be right; of any other the header tells.
+            if stem.contains("spacepoint") || format(&entry).is_ok() {
+                inputs.files.push(entry);
+            } else {
+                inputs.skipped.push(entry);
+            }
+        }
+        if inputs.files.len() == before {
+            return Err(Error::Input {
+                path: path.clone(),
+                row: 0,
+                column: None,
+                message: "the folder holds no `*spacepoint*.csv[.gz]` and no other CSV file of spacepoints".into(),
+            });
+        }
+    }
+    Ok(inputs)
+}
+
+/// The name without `.csv` or `.csv.gz`, in lower case.
+fn csv_stem(path: &Path) -> Option<String> {
+    let name = path.file_name()?.to_str()?.to_lowercase();
+    let stem = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv")?;
+    Some(stem.to_owned())
+}
+
+/// The number after `event` in the file's name (`event000000012-spacepoint.csv.gz`: 12), else 0.
+pub(super) fn event_of_name(path: &Path) -> u64 {
+    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_lowercase();
+    for (at, word) in name.match_indices("event") {
+        let rest = name[at + word.len()..].trim_start_matches(['_', '-']);
+        let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
+        if let Ok(number) = rest[..digits].parse() {
+            return number;
+        }
+    }
+    0
+}
+
+/// The bytes of a file, unzipped where they are gzip, whatever the name says.
+pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    let failed = |source| failed(path, source);
+    let file = File::open(path).map_err(failed)?;
+    if file.metadata().map_err(failed)?.is_dir() {
+        return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, a file is wanted")));
+    }
+    let mut bytes = BufReader::with_capacity(1 << 16, file);
+    let gzip = bytes.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    Ok(if gzip { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) })
+}
+
+/// An error of reading, in words that help: a cut gzip file is only an unexpected end to the system.
+pub(super) fn failed(path: &Path, source: io::Error) -> Error {
+    let source = match source.kind() {
+        io::ErrorKind::UnexpectedEof => io::Error::new(source.kind(), "gzip data ends too early: the file is cut off"),
+        io::ErrorKind::InvalidInput | io::ErrorKind::InvalidData => {
+            io::Error::new(source.kind(), format!("gzip data is damaged ({source})"))
+        }
+        _ => source,
+    };
+    Error::Io { path: path.to_owned(), source }
+}
+
+/// The text of a row of a file, unzipped, without its line end; the first row is 1. For pointing at an error.
+///
+/// ```no_run
+/// let header = zfinder::io::line("event000000000-spacepoint.csv.gz".as_ref(), 1);
+/// ```
+pub fn line(path: &Path, row: u64) -> Option<String> {
+    let bytes = BufReader::new(open(path).ok()?);
+    let line = bytes.split(b'\n').nth(usize::try_from(row.checked_sub(1)?).ok()?)?.ok()?;
+    let line = String::from_utf8_lossy(&line);
+    Some(line.trim_start_matches('\u{feff}').trim_end_matches('\r').to_owned())
+}
+
+/// The row of the record that begins at a byte, or after the line ends there: the csv crate does not count the
+/// carriage returns and empty lines before it. Reads the file again, and is only for errors.
+pub(super) fn row_at(path: &Path, byte: u64) -> u64 {
+    let Ok(bytes) = open(path) else { return 0 };
+    let mut bytes = BufReader::new(bytes);
+    let mut row = 1;
+    let mut before = byte;
+    loop {
+        let Ok(chunk) = bytes.fill_buf() else { return row };
+        if chunk.is_empty() {
+            return row;
+        }
+        let length = chunk.len();
+        for &byte in chunk {
+            if before == 0 && byte != b'\n' && byte != b'\r' {
+                return row;
+            }
+            before = before.saturating_sub(1);
+            row += u64::from(byte == b'\n');
+        }
+        bytes.consume(length);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_read_off_names() {
+        for (name, event) in [
+            ("event000000012-spacepoint.csv.gz", 12),
+            ("a/run7_event876295434_pixel.csv", 876_295_434),
+            ("events-event_3.csv", 3),
+            ("low2.csv", 0),
+            ("event.csv", 0),
+        ] {
+            assert_eq!(event_of_name(Path::new(name)), event, "{name}");
+        }
+    }
+}

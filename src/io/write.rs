@@ -1,0 +1,70 @@
+//! Answers as CSV and as JSON lines.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::vertex::RoiResult;
+
+/// The header of [`write_csv`]'s rows; columns to come are added at the end.
+pub const CSV_HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status";
+
+/// Writes a row for every vertex, numbered from 0 in the order found; an RoI without one gets a row in which
+/// `vertex`, `z_mm` and `weight` are empty. Numbers are the shortest that read back as the same bits.
+///
+/// # Errors
+/// Those of `out`.
+///
+/// ```
+/// use zfinder::{RoiId, RoiResult, Status, io::write_csv};
+/// let id = RoiId { event_id: 7, roi_id: 1 };
+/// let none = RoiResult { id, vertices: vec![], status: Status::NoPeak, spacepoints: 12, outside_window: 0 };
+/// let mut out = Vec::new();
+/// write_csv(&mut out, &none)?;
+/// assert_eq!(out, b"7,1,,,,no_peak\n");
+/// # Ok::<(), std::io::Error>(())
+/// ```
+pub fn write_csv(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
+    let (id, status) = (result.id, result.status);
+    if result.vertices.is_empty() {
+        return writeln!(out, "{},{},,,,{status}", id.event_id, id.roi_id);
+    }
+    for (number, vertex) in result.vertices.iter().enumerate() {
+        writeln!(out, "{},{},{number},{},{},{status}", id.event_id, id.roi_id, vertex.z_mm, vertex.weight)?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize)]
+struct JsonRoi {
+    event_id: u64,
+    roi_id: u64,
+    status: &'static str,
+    spacepoints: usize,
+    outside_window: usize,
+    vertices: Vec<JsonVertex>,
+}
+
+#[derive(Serialize)]
+struct JsonVertex {
+    z_mm: f64,
+    weight: f64,
+}
+
+/// Writes one line: a JSON object with `event_id`, `roi_id`, `status`, `spacepoints` (those that took part),
+/// `outside_window` and `vertices`, each with `z_mm` and `weight`.
+///
+/// # Errors
+/// Those of `out`.
+pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
+    let roi = JsonRoi {
+        event_id: result.id.event_id,
+        roi_id: result.id.roi_id,
+        status: result.status.as_str(),
+        spacepoints: result.spacepoints,
+        outside_window: result.outside_window,
+        vertices: result.vertices.iter().map(|v| JsonVertex { z_mm: v.z_mm, weight: v.weight }).collect(),
+    };
+    serde_json::to_writer(&mut *out, &roi)?;
+    out.write_all(b"\n")
+}

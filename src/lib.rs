@@ -1,0 +1,68 @@
+//! Finds the z of the primary vertex of a collision from raw tracker spacepoints, at trigger rates, on any vendor's
+//! GPU (WGSL compute shaders through wgpu: Vulkan, Metal, DX12), with a CPU engine that gives the same answers where
+//! there is no GPU.
+//!
+//! # Theory
+//!
+//! Many proton collisions happen along the beam at each bunch crossing. Two spacepoints of one track, a on an inner
+//! and b on an outer layer, point back at the beam line:
+//!
+//! ```text
+//! z12 = (z_b rho_a - z_a rho_b) / (rho_a - rho_b)
+//! ```
+//!
+//! Tracks are nearly straight, so only spacepoints in the same narrow slice of phi, or in as many neighbour slices as
+//! a track bends across, are paired. The z12 of all pairs fill a histogram; tracks of one vertex agree and make a
+//! peak, chance pairs spread out. The highest window of three bins is the first vertex, at the mean z of its entries.
+//! Asking for a third spacepoint on the same track ([`Triplets`]) keeps the peak when there are many collisions.
+//! The algorithm is the ATLAS Level-2 z-finder (Konstantinidis and Drevermann, ATLAS-DAQ-2002-014), its GPU form that
+//! of C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh 2010).
+//!
+//! Sums are integers: z is accumulated as a fixed-point offset within its bin ([`Accumulate::Fixed`]), so that the
+//! order of additions, the size of a batch and the number of threads change no bit of the answer.
+//!
+//! # Practice
+//!
+//! Build a [`ZFinder`] once; it compiles the shaders and keeps its buffers. Then give it RoIs, best in batches:
+//!
+//! ```
+//! use zfinder::{Config, Engine, Roi, Spacepoint, ZFinder};
+//!
+//! // Four straight tracks from z = 12.5 mm through three barrel layers.
+//! let mut roi = Roi::default();
+//! for (phi, slope) in [(0.1, 0.5), (0.7, -0.3), (1.5, 0.2), (2.5, -1.0)] {
+//!     for (layer, rho) in [(0, 50.5), (1, 88.5), (2, 122.5)] {
+//!         roi.spacepoints.push(Spacepoint { rho, phi, z: 12.5 + slope * rho, layer });
+//!     }
+//! }
+//! let finder = ZFinder::builder().config(Config::default()).engine(Engine::Cpu).build()?;
+//! let result = finder.find(&roi)?;
+//! assert!((result.vertices[0].z_mm - 12.5).abs() < 0.01);
+//! # Ok::<(), zfinder::Error>(())
+//! ```
+//!
+//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. Every RoI gets a [`RoiResult`] with a
+//! [`Status`]; an error means that nothing could be answered.
+//!
+//! The walk is the same on every engine: spacepoints → `slice_spacepoints` → `find_z` → `sum_histos` → `find_peaks` →
+//! vertices. Each stage is a file of that name among the shaders, in the CPU engine and in the GPU engine.
+
+#![forbid(unsafe_code)]
+
+mod config;
+mod detector;
+mod engine;
+mod error;
+mod finder;
+mod histogram;
+pub mod io;
+mod spacepoint;
+mod vertex;
+
+pub use config::{Config, DefaultWindow, Neighbours, Preset, Triplets};
+pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS};
+pub use error::{Error, Result};
+pub use finder::{Accumulate, Engine, Precision, ZFinder, ZFinderBuilder};
+pub use kernel_host::{AdapterChoice, AdapterKind, AdapterSummary, adapters};
+pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
+pub use vertex::{RoiResult, Status, Vertex};

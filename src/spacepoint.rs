@@ -1,0 +1,276 @@
+//! Spacepoints, regions of interest, and batches of them.
+
+use std::f64::consts::{PI, TAU};
+
+use crate::error::{Error, Result};
+
+/// A measured point in the tracker, in cylindrical coordinates about the nominal beam line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spacepoint {
+    /// Distance from the z axis \[mm\], > 0.
+    pub rho: f64,
+    /// Azimuth \[rad\]; any finite value, taken modulo 2 pi.
+    pub phi: f64,
+    /// Position along the beam \[mm\].
+    pub z: f64,
+    /// Index of the detector layer.
+    pub layer: u32,
+}
+
+impl Spacepoint {
+    /// From Cartesian coordinates \[mm\].
+    pub fn from_xyz(x: f64, y: f64, z: f64, layer: u32) -> Self {
+        Self { rho: (x * x + y * y).sqrt(), phi: y.atan2(x), z, layer }
+    }
+}
+
+/// Which region of which event.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RoiId {
+    /// Event number.
+    pub event_id: u64,
+    /// Number of the RoI within the event.
+    pub roi_id: u64,
+}
+
+/// The range of phi that an RoI covers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum PhiWindow {
+    /// The full circle [-pi, pi), whose ends are neighbours unless the configuration says otherwise.
+    FullScan,
+    /// From `phi_min` up to `phi_max` \[rad\]; covers +-pi when `phi_min > phi_max`. Made by [`PhiWindow::new`].
+    Range {
+        /// Lower edge \[rad\].
+        phi_min: f64,
+        /// Upper edge \[rad\].
+        phi_max: f64,
+    },
+    /// The smallest range that holds the spacepoints, taken separately for phi > 0 and phi < 0 (thesis; specification,
+    /// section 2).
+    FromSpacepoints,
+}
+
+impl PhiWindow {
+    /// A window from `phi_min` up to `phi_max` \[rad\], which wraps at +-pi when `phi_min > phi_max`.
+    ///
+    /// # Errors
+    /// Edges that are not finite or beyond +-2 pi, a window of zero width, and one wider than the circle.
+    ///
+    /// ```
+    /// use zfinder::PhiWindow;
+    /// assert!(PhiWindow::new(3.0, -3.0).is_ok());   // 0.28 rad around pi
+    /// assert!(PhiWindow::new(1.0, 1.0).is_err());   // nothing fits in there
+    /// ```
+    pub fn new(phi_min: f64, phi_max: f64) -> Result<Self> {
+        let refuse = |reason| Err(Error::PhiWindow { phi_min, phi_max, reason });
+        if !phi_min.is_finite() || !phi_max.is_finite() {
+            return refuse("must have finite edges");
+        }
+        if phi_min.abs() > TAU || phi_max.abs() > TAU {
+            return refuse("must have edges within +-2 pi: are these degrees?");
+        }
+        if phi_min == phi_max {
+            return refuse("has zero width; for the full circle give no window (full scan)");
+        }
+        if phi_max - phi_min > TAU * (1.0 + 1e-9) || phi_min - phi_max > TAU {
+            return refuse("is wider than the circle");
+        }
+        Ok(PhiWindow::Range { phi_min, phi_max })
+    }
+
+    /// Lower edge in [-pi, pi] and width in (0, 2 pi], of a range.
+    pub(crate) fn edges(phi_min: f64, phi_max: f64) -> (f64, f64) {
+        let width = phi_max - phi_min;
+        let width = if width < 0.0 { width + TAU } else { width };
+        (normalised(phi_min), width.min(TAU))
+    }
+}
+
+/// phi in [-pi, pi]; untouched, to the last bit, when it is there already.
+pub(crate) fn normalised(phi: f64) -> f64 {
+    if phi.abs() <= PI {
+        return phi;
+    }
+    let turned = phi.rem_euclid(TAU);
+    if turned > PI { turned - TAU } else { turned }
+}
+
+/// What is known of an RoI beside its spacepoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RoiDescriptor {
+    /// Its identity in the input.
+    pub id: RoiId,
+    /// The range of phi that it covers; the configuration's `phi_window` where absent.
+    pub window: Option<PhiWindow>,
+    /// Pseudorapidity of its centre: widens the z bins and changes the bending in the end-caps.
+    pub eta: f64,
+    /// Range of z searched \[mm\]; the configuration's where absent.
+    pub z_range: Option<(f64, f64)>,
+}
+
+/// One region of interest with its spacepoints.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Roi {
+    /// Window, eta and identity.
+    pub descriptor: RoiDescriptor,
+    /// Its spacepoints, in any order: the answer does not depend on it.
+    pub spacepoints: Vec<Spacepoint>,
+}
+
+/// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and where each RoI begins.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoiBatch {
+    rho: Vec<f64>,
+    phi: Vec<f64>,
+    z: Vec<f64>,
+    layer: Vec<u32>,
+    offsets: Vec<usize>,
+    descriptors: Vec<RoiDescriptor>,
+}
+
+impl Default for RoiBatch {
+    fn default() -> Self {
+        Self {
+            rho: Vec::new(),
+            phi: Vec::new(),
+            z: Vec::new(),
+            layer: Vec::new(),
+            offsets: vec![0],
+            descriptors: Vec::new(),
+        }
+    }
+}
+
+/// A borrowed RoI of a batch: four slices of equal length.
+#[derive(Clone, Copy, Debug)]
+pub struct RoiView<'a> {
+    /// Window, eta and identity.
+    pub descriptor: &'a RoiDescriptor,
+    /// Distances from the axis \[mm\].
+    pub rho: &'a [f64],
+    /// Azimuths \[rad\].
+    pub phi: &'a [f64],
+    /// Positions along the beam \[mm\].
+    pub z: &'a [f64],
+    /// Layer indices.
+    pub layer: &'a [u32],
+}
+
+impl RoiView<'_> {
+    /// Number of spacepoints.
+    pub fn len(&self) -> usize {
+        self.rho.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.rho.is_empty()
+    }
+
+    /// The spacepoints, one by one.
+    pub fn spacepoints(&self) -> impl Iterator<Item = Spacepoint> + '_ {
+        (0..self.len()).map(|i| Spacepoint { rho: self.rho[i], phi: self.phi[i], z: self.z[i], layer: self.layer[i] })
+    }
+}
+
+impl RoiBatch {
+    /// An empty batch.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Appends an RoI.
+    pub fn push(&mut self, descriptor: RoiDescriptor, spacepoints: impl IntoIterator<Item = Spacepoint>) {
+        for s in spacepoints {
+            self.rho.push(s.rho);
+            self.phi.push(s.phi);
+            self.z.push(s.z);
+            self.layer.push(s.layer);
+        }
+        self.offsets.push(self.rho.len());
+        self.descriptors.push(descriptor);
+    }
+
+    /// Number of RoIs.
+    pub fn len(&self) -> usize {
+        self.descriptors.len()
+    }
+
+    /// Whether there is no RoI.
+    pub fn is_empty(&self) -> bool {
+        self.descriptors.is_empty()
+    }
+
+    /// Number of spacepoints of all RoIs together.
+    pub fn spacepoints(&self) -> usize {
+        self.rho.len()
+    }
+
+    /// The RoI at `index`, in the order pushed.
+    ///
+    /// # Panics
+    /// When `index >= len()`, as slices do.
+    pub fn roi(&self, index: usize) -> RoiView<'_> {
+        let range = self.offsets[index]..self.offsets[index + 1];
+        RoiView {
+            descriptor: &self.descriptors[index],
+            rho: &self.rho[range.clone()],
+            phi: &self.phi[range.clone()],
+            z: &self.z[range.clone()],
+            layer: &self.layer[range],
+        }
+    }
+
+    /// All RoIs in order.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = RoiView<'_>> {
+        (0..self.len()).map(|i| self.roi(i))
+    }
+}
+
+impl FromIterator<Roi> for RoiBatch {
+    fn from_iter<I: IntoIterator<Item = Roi>>(rois: I) -> Self {
+        let mut batch = RoiBatch::new();
+        for roi in rois {
+            batch.push(roi.descriptor, roi.spacepoints);
+        }
+        batch
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn windows_wrap_and_refuse() {
+        assert_eq!(PhiWindow::edges(-0.5, 0.5), (-0.5, 1.0));
+        let (low, width) = PhiWindow::edges(3.0, -3.0);
+        assert_eq!(low, 3.0);
+        approx::assert_relative_eq!(width, TAU - 6.0, epsilon = 1e-12);
+        for (low, high) in [(1.0, 1.0), (f64::NAN, 1.0), (-10.0, 30.0), (-4.0, 4.0)] {
+            assert!(PhiWindow::new(low, high).is_err(), "[{low}, {high}]");
+        }
+        assert!(PhiWindow::new(-PI, PI).is_ok());
+        assert!(PhiWindow::new(6.0, 7.0).is_err(), "edges beyond 2 pi are degrees or a mistake");
+    }
+
+    #[test]
+    fn phi_is_turned_only_when_it_must() {
+        assert_eq!(normalised(PI), PI);
+        assert_eq!(normalised(-PI), -PI);
+        approx::assert_relative_eq!(normalised(3.0 * PI / 2.0), -PI / 2.0, epsilon = 1e-12);
+        approx::assert_relative_eq!(normalised(-100.0), (-100.0f64).sin().atan2((-100.0f64).cos()), epsilon = 1e-12);
+    }
+
+    #[test]
+    fn a_batch_gives_back_what_was_pushed() {
+        let mut batch = RoiBatch::new();
+        let points = [Spacepoint::from_xyz(3.0, 4.0, 1.0, 2), Spacepoint::from_xyz(0.0, 2.0, -1.0, 0)];
+        batch.push(RoiDescriptor::default(), points);
+        batch.push(RoiDescriptor::default(), []);
+        assert_eq!((batch.len(), batch.spacepoints()), (2, 2));
+        assert_eq!(batch.roi(0).spacepoints().collect::<Vec<_>>(), points);
+        assert!(batch.roi(1).is_empty());
+        assert_eq!(points[0].rho, 5.0);
+    }
+}

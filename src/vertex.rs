@@ -1,0 +1,64 @@
+//! What a finder answers.
+
+use crate::spacepoint::RoiId;
+
+/// A vertex candidate on the beam line.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Vertex {
+    /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins.
+    pub z_mm: f64,
+    /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)).
+    pub weight: f64,
+}
+
+/// How an RoI's search ended. Never a silent wrong answer.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Status {
+    /// At least one vertex was found.
+    Ok,
+    /// The RoI holds no spacepoint inside its window.
+    Empty,
+    /// There are spacepoints, but no window of three bins holds a peak.
+    NoPeak,
+    /// A spacepoint is not finite, has rho <= 0 after the beam spot was subtracted, or lies on a layer that the
+    /// detector does not have. No vertex is given.
+    BadSpacepoint,
+    /// The work or the counts exceed what the engine can number or hold. No vertex is given; wider limits: narrower
+    /// slices, another adapter, or the CPU engine.
+    CapacityExceeded,
+}
+
+impl Status {
+    /// The word that tables and files show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Status::Ok => "ok",
+            Status::Empty => "empty",
+            Status::NoPeak => "no_peak",
+            Status::BadSpacepoint => "bad_spacepoint",
+            Status::CapacityExceeded => "capacity_exceeded",
+        }
+    }
+}
+
+impl std::fmt::Display for Status {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.as_str())
+    }
+}
+
+/// The answer for one RoI.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RoiResult {
+    /// Whose answer this is.
+    pub id: RoiId,
+    /// Vertices in the order found: highest peak first. At most `peaks` of the configuration.
+    pub vertices: Vec<Vertex>,
+    /// How the search ended.
+    pub status: Status,
+    /// Spacepoints that took part.
+    pub spacepoints: usize,
+    /// Spacepoints outside the phi window, which took no part.
+    pub outside_window: usize,
+}
