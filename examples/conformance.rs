@@ -19,24 +19,24 @@ use zfinder::{
 };
 
 #[derive(Parser)]
-struct Args {
+pub(crate) struct Args {
     /// Folder with expected.json
-    dir: PathBuf,
+    pub(crate) dir: PathBuf,
     /// auto, gpu, cpu or reference
     #[arg(long, default_value = "reference")]
-    engine: String,
+    pub(crate) engine: String,
     /// Adapter of the gpu engine: index, name or PCI id
     #[arg(long)]
-    adapter: Option<AdapterChoice>,
+    pub(crate) adapter: Option<AdapterChoice>,
     /// One case only; may be repeated
     #[arg(long)]
-    case: Vec<String>,
+    pub(crate) case: Vec<String>,
     /// Sum z by compare and retry, the thesis's way
     #[arg(long)]
-    compare_exchange: bool,
+    pub(crate) compare_exchange: bool,
     /// Arithmetic in f64
     #[arg(long)]
-    f64: bool,
+    pub(crate) f64: bool,
 }
 
 #[derive(Deserialize)]
@@ -78,7 +78,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
+pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     let path = args.dir.join("expected.json");
     let text = std::fs::read_to_string(&path).map_err(|error| format!("{}: {error}", path.display()))?;
     let expected: Expected = serde_json::from_str(&text).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -193,8 +193,7 @@ fn config_of(options: &BTreeMap<String, Value>) -> Result<(Config, f64), String>
             "tripletDK" => config.triplet_dk = number,
             "tripletDP" => config.triplet_dp = number,
             "fullScanMode" => {
-                config.phi_window =
-                    if number == 0.0 { DefaultWindow::Spacepoints } else { DefaultWindow::FullScan };
+                config.phi_window = if number == 0.0 { DefaultWindow::Spacepoints } else { DefaultWindow::FullScan };
             }
             "roiEta" => eta = number,
             "zMin" => config.z_min_mm = number,

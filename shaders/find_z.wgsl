@@ -2,7 +2,7 @@
 // in:   params, cuts, rois, spacepoints (by RoI, layer, slice), cells, neighbours
 // out:  histograms (a row a group of slices), status
 // grid: x = groups of slices, y = RoI, z = tiles of bins
-// workgroup memory: 8 TILE_BINS + 24 WORKGROUP_SIZE + 264 bytes
+// workgroup memory: 8 TILE_BINS + 24 WORKGROUP_SIZE + 276 bytes
 // Needs: real, types, accumulate. CPU twin: src/engine/cpu/find_z.rs
 
 override WORKGROUP_SIZE: u32 = 128;
@@ -25,14 +25,26 @@ const ENDCAP_PAIR: u32 = 0x80000000u;
 // Layers with a spacepoint, ascending.
 var<workgroup> wg_filled: array<u32, MAX_LAYERS>;
 var<workgroup> wg_filled_count: u32;
-// Of each pair of layers, a thread's each: inner | outer << 8, where inner and outer spacepoints begin, how many outer
-// ones, and the number of its first pair when all pairs of the slice are numbered together.
-var<workgroup> wg_layers: array<u32, WORKGROUP_SIZE>;
+// Cells with inner spacepoints: slice << 8 | index into wg_filled.
+var<workgroup> wg_inner: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_inner_count: atomic<u32>;
+// Pairs of an inner cell with an outer layer: where the inner and the outer spacepoints begin, how many outer ones,
+// on which layer, and the number of the first pair when all pairs of the table are numbered together.
 var<workgroup> wg_first_a: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_first_b: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_count_b: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_layer_b: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_pair_first: array<u32, WORKGROUP_SIZE>;
-var<workgroup> wg_pairs: u32;
+// Rows of the table << 24 | their pairs.
+var<workgroup> wg_rows_pairs: atomic<u32>;
+// Rows with too many pairs to be numbered with the others: from the table's end downwards, pair_first being their
+// number of pairs.
+var<workgroup> wg_large_rows: atomic<u32>;
+// Passes its value to all threads, which the browser's compiler then knows to agree.
+var<workgroup> wg_entries: u32;
+
+const PAIR_BITS: u32 = 24u;
+const PAIR_MASK: u32 = 0xffffffu;
 
 // The RoI of this workgroup.
 var<private> roi: Roi;
@@ -181,63 +193,80 @@ fn list_filled_layers(thread: u32) {
     workgroupBarrier();
 }
 
-// Numbers all pairs of slice s together, in tables by pair of layers; their number is in wg_pairs. A table has room
-// for as many pairs of layers as there are threads, the first of them being entry `base`. Begins and ends with a
-// barrier.
-fn number_pairs(roi_index: u32, s: u32, base: u32, thread: u32) {
+// Lists the cells of inner layers in slices from `first` to `end` that hold a spacepoint: a thread a cell, so there
+// must not be more of them than threads. Returns cells times filled layers. Begins and ends with a barrier.
+fn list_inner_cells(first: u32, end: u32, thread: u32) -> u32 {
+    let inner_layers = min(params.inner_layers, max(wg_filled_count, 1u) - 1u);
     workgroupBarrier();
-    let filled_count = wg_filled_count;
-    let inner_count = min(params.first_layers, max(filled_count, 1u) - 1u);
+    if thread == 0u {
+        atomicStore(&wg_inner_count, 0u);
+    }
+    workgroupBarrier();
+    let s = first + thread / params.inner_layers;
+    let i = thread % params.inner_layers;
+    if s < end && i < inner_layers {
+        let layer = wg_filled[i];
+        if cell(layer, s) != cell(layer, s + 1u) {
+            wg_inner[atomicAdd(&wg_inner_count, 1u)] = s << 8u | i;
+        }
+    }
+    workgroupBarrier();
+    if thread == 0u {
+        wg_entries = atomicLoad(&wg_inner_count) * wg_filled_count;
+    }
+    return workgroupUniformLoad(&wg_entries);
+}
+
+// Tabulates inner cells with outer layers, a thread each from entry `base` on, and numbers their pairs together. The
+// exclusive scan over the table's rows comes out of one atomic that counts rows and pairs at once: a row's first pair
+// is what was there before it. Begins and ends with a barrier.
+fn number_pairs(roi_index: u32, base: u32, entries: u32, thread: u32) {
+    workgroupBarrier();
+    if thread == 0u {
+        atomicStore(&wg_rows_pairs, 0u);
+        atomicStore(&wg_large_rows, 0u);
+    }
+    workgroupBarrier();
     let entry = base + thread;
-    var pairs = 0u;
-    if entry < inner_count * filled_count {
-        let i = entry / filled_count;
-        let j = entry - i * filled_count;
+    if entry < entries {
+        let inner = wg_inner[entry / wg_filled_count];
+        let i = inner & 0xffu;
+        let j = entry % wg_filled_count;
         if j > i {
+            let s = inner >> 8u;
             let layer_a = wg_filled[i];
             let layer_b = wg_filled[j];
             let first_a = cell(layer_a, s);
             let count_a = cell(layer_a, s + 1u) - first_a;
-            if count_a != 0u {
-                let n = reach(layer_a, layer_b);
-                let around = slices_around(layer_b, s, n, n);
-                wg_layers[thread] = layer_a | layer_b << 8u;
-                wg_first_a[thread] = first_a;
-                wg_first_b[thread] = around.first;
-                wg_count_b[thread] = around.count;
-                // So that the sum over all pairs of layers stays below 2^31.
-                if around.count > 0x7fffffffu / WORKGROUP_SIZE / count_a {
-                    atomicOr(&status[roi_index], STATUS_PAIRS);
+            let n = reach(layer_a, layer_b);
+            let around = slices_around(layer_b, s, n, n);
+            if around.count > (0xffffffffu - 2u * WORKGROUP_SIZE) / count_a {
+                atomicOr(&status[roi_index], STATUS_PAIRS);
+            } else if around.count != 0u {
+                let pairs = count_a * around.count;
+                var row = 0u;
+                if pairs <= PAIR_MASK / WORKGROUP_SIZE {
+                    let before = atomicAdd(&wg_rows_pairs, 1u << PAIR_BITS | pairs);
+                    row = before >> PAIR_BITS;
+                    wg_pair_first[row] = before & PAIR_MASK;
                 } else {
-                    pairs = count_a * around.count;
+                    row = WORKGROUP_SIZE - 1u - atomicAdd(&wg_large_rows, 1u);
+                    wg_pair_first[row] = pairs;
                 }
+                wg_first_a[row] = first_a;
+                wg_first_b[row] = around.first;
+                wg_count_b[row] = around.count;
+                wg_layer_b[row] = layer_b;
             }
         }
     }
-    wg_pair_first[thread] = pairs;
-    workgroupBarrier();
-    for (var stride = 1u; stride < WORKGROUP_SIZE; stride <<= 1u) {
-        var below = 0u;
-        if thread >= stride {
-            below = wg_pair_first[thread - stride];
-        }
-        workgroupBarrier();
-        wg_pair_first[thread] += below;
-        workgroupBarrier();
-    }
-    let end = wg_pair_first[thread];
-    if thread == WORKGROUP_SIZE - 1u {
-        wg_pairs = end;
-    }
-    workgroupBarrier();
-    wg_pair_first[thread] = end - pairs;
     workgroupBarrier();
 }
 
-// The entry of the tables that holds pair number `pair`: the last that begins at or before it.
-fn entry_of(pair: u32) -> u32 {
+// The row that holds pair number `pair`: the last that begins at or before it.
+fn row_of(pair: u32, rows: u32) -> u32 {
     var low = 0u;
-    var high = WORKGROUP_SIZE;
+    var high = rows;
     while high - low > 1u {
         let middle = (low + high) >> 1u;
         if wg_pair_first[middle] <= pair {
@@ -249,50 +278,64 @@ fn entry_of(pair: u32) -> u32 {
     return low;
 }
 
-// Histograms the numbered pairs of a slice. Returns the thread's weights so far and here.
-fn fill(pairs: u32, tile_first: u32, weights_before: u32, thread: u32) -> u32 {
-    var weights = weights_before;
-    for (var pair = thread; pair < pairs; pair += WORKGROUP_SIZE) {
-        let entry = entry_of(pair);
-        let number = pair - wg_pair_first[entry];
-        let count_b = wg_count_b[entry];
-        // number = a * count_b + b without an integer division: a float quotient, put right.
-        var a = u32(f32(number) / f32(count_b));
-        while a * count_b > number {
-            a -= 1u;
-        }
-        while number - a * count_b >= count_b {
-            a += 1u;
-        }
-        let spacepoint_a = spacepoints[wg_first_a[entry] + a];
-        let layer_b = wg_layers[entry] >> 8u;
-        let spacepoint_b = spacepoint_around(layer_b, wg_first_b[entry], number - a * count_b);
+// Histograms pair `number` of a row. Returns its weight.
+fn add_pair(row: u32, number: u32, tile_first: u32) -> u32 {
+    let count_b = wg_count_b[row];
+    // number = a * count_b + b without an integer division: a float quotient, put right.
+    var a = u32(f32(number) / f32(count_b));
+    while a * count_b > number {
+        a -= 1u;
+    }
+    while number - a * count_b >= count_b {
+        a += 1u;
+    }
+    let spacepoint_a = spacepoints[wg_first_a[row] + a];
+    let spacepoint_b = spacepoint_around(wg_layer_b[row], wg_first_b[row], number - a * count_b);
 
-        let d = spacepoint_b.rho - spacepoint_a.rho;
-        if d == real(0.0) {
-            continue;
+    let d = spacepoint_b.rho - spacepoint_a.rho;
+    if d == real(0.0) {
+        return 0u;
+    }
+    // z12 of the specification, arranged so that nearly equal products are not subtracted.
+    let z12 = spacepoint_a.z - spacepoint_a.rho * ((spacepoint_b.z - spacepoint_a.z) / d);
+    if !(z12 > roi.z_min && z12 < roi.z_max) {
+        return 0u;
+    }
+    let place = z12 * roi.inverse_width - roi.offset;
+    let bin = min(u32(round(place)), roi.bins - 1u);
+    if bin < tile_first || bin - tile_first >= TILE_BINS {
+        return 0u;
+    }
+    var weight = 1u;
+    if TRIPLETS != 0u {
+        weight = confirmations(spacepoint_a, spacepoint_b);
+        if weight == 0u {
+            return 0u;
         }
-        // z12 of the specification, arranged so that nearly equal products are not subtracted.
-        let z12 = spacepoint_a.z - spacepoint_a.rho * ((spacepoint_b.z - spacepoint_a.z) / d);
-        if !(z12 > roi.z_min && z12 < roi.z_max) {
-            continue;
+    }
+    accumulate(bin - tile_first, weight, f32(z12), f32(place - real(bin)));
+    return weight;
+}
+
+// Histograms all pairs of the table. Returns the thread's weights so far and here, or the largest number.
+fn add_pairs(tile_first: u32, weights_before: u32, thread: u32) -> u32 {
+    var weights = weights_before;
+    let rows_pairs = atomicLoad(&wg_rows_pairs);
+    let rows = rows_pairs >> PAIR_BITS;
+    let pairs = rows_pairs & PAIR_MASK;
+    for (var pair = thread; pair < pairs; pair += WORKGROUP_SIZE) {
+        let row = row_of(pair, rows);
+        let weight = add_pair(row, pair - wg_pair_first[row], tile_first);
+        weights = select(weights + weight, 0xffffffffu, weights + weight < weight);
+    }
+    let large_rows = atomicLoad(&wg_large_rows);
+    for (var large = 0u; large < large_rows; large++) {
+        let row = WORKGROUP_SIZE - 1u - large;
+        let row_pairs = wg_pair_first[row];
+        for (var pair = thread; pair < row_pairs; pair += WORKGROUP_SIZE) {
+            let weight = add_pair(row, pair, tile_first);
+            weights = select(weights + weight, 0xffffffffu, weights + weight < weight);
         }
-        let place = z12 * roi.inverse_width - roi.offset;
-        let nearest = round(place);
-        let bin = min(u32(nearest), roi.bins - 1u);
-        if bin < tile_first || bin - tile_first >= TILE_BINS {
-            continue;
-        }
-        var weight = 1u;
-        if TRIPLETS != 0u {
-            weight = confirmations(spacepoint_a, spacepoint_b);
-            if weight == 0u {
-                continue;
-            }
-        }
-        let sum = weights + weight;
-        weights = select(sum, 0xffffffffu, sum < weight);
-        accumulate(bin - tile_first, weight, f32(z12), f32(place - real(bin)));
     }
     return weights;
 }
@@ -313,11 +356,13 @@ fn find_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     // Sum of this thread's weights: bounds what any bin can hold.
     var weights = 0u;
     let slice_end = min((group.x + 1u) * params.slices_per_histogram, rois[group.y].slices);
-    for (var s = group.x * params.slices_per_histogram; s < slice_end; s++) {
-        for (var base = 0u; base < params.layer_pairs; base += WORKGROUP_SIZE) {
-            number_pairs(group.y, s, base, thread);
-            let pairs = workgroupUniformLoad(&wg_pairs);
-            weights = fill(pairs, tile_first, weights, thread);
+    // As many slices at once as there are threads for their inner cells.
+    let stride = WORKGROUP_SIZE / params.inner_layers;
+    for (var s = group.x * params.slices_per_histogram; s < slice_end; s += stride) {
+        let entries = list_inner_cells(s, min(s + stride, slice_end), thread);
+        for (var base = 0u; base < entries; base += WORKGROUP_SIZE) {
+            number_pairs(group.y, base, entries, thread);
+            weights = add_pairs(tile_first, weights, thread);
         }
     }
     if weights > 0xffffffffu / WORKGROUP_SIZE {

@@ -32,13 +32,12 @@ struct Roi {
 // What all RoIs of the batch share.
 struct Params {
     layers: u32,
-    first_layers: u32,
+    inner_layers: u32, // most layers that may hold inner spacepoints, at least 1
     slices_per_histogram: u32,
     row_bins: u32, // bins of a row of histograms, with padding; a row is row_bins words of n, then of z
     peaks: u32,
     least_weight: u32,
     prefer_central: u32,
-    layer_pairs: u32, // inner layers times layers: pairs of layers to look at
     stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups
 }
 

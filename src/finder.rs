@@ -61,7 +61,7 @@ impl Default for EngineOptions {
         Self {
             accumulate: Accumulate::default(),
             precision: Precision::default(),
-            slices_per_histogram: 8,
+            slices_per_histogram: 16,
             checked: false,
             most_buffer_bytes: None,
         }
@@ -157,7 +157,7 @@ impl ZFinderBuilder {
                 optional_features: wgpu::Features::TIMESTAMP_QUERY,
             })
         };
-        let on_gpu = |gpu, search| GpuEngine::new(gpu, search, &self.options).map(Runs::Gpu);
+        let on_gpu = |gpu, search| GpuEngine::new(gpu, search, &self.options).map(|engine| Runs::Gpu(Box::new(engine)));
         let on_cpu = |search| Runs::Cpu(CpuEngine::new(search, self.options.accumulate, self.options.precision));
         let runs = match (self.device, self.engine) {
             (Some((name, device, queue)), _) => on_gpu(Gpu::from_device(&name, device, queue), search)?,
@@ -190,7 +190,7 @@ pub struct ZFinder {
 
 /// The engine that runs.
 enum Runs {
-    Gpu(GpuEngine),
+    Gpu(Box<GpuEngine>),
     Cpu(CpuEngine),
     Reference(ReferenceEngine),
 }

@@ -49,6 +49,10 @@
 
 #![forbid(unsafe_code)]
 
+// Helpers in tests/common name this crate as its users do.
+#[cfg(test)]
+extern crate self as zfinder;
+
 mod config;
 mod detector;
 mod engine;

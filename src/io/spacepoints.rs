@@ -238,7 +238,7 @@ impl Unplaced {
             }
             let volumes: Vec<String> = detector.volumes().iter().map(u32::to_string).collect();
             let volumes = if volumes.is_empty() {
-                "it names none".into()
+                "it knows no volumes".into()
             } else {
                 format!("its volumes are {}", volumes.join(", "))
             };

@@ -12,6 +12,8 @@ use crate::histogram::Peak;
 pub(crate) struct Capacity {
     /// Bytes of a storage buffer.
     pub(crate) buffer_bytes: u64,
+    /// Bytes of a part's spacepoints, unless one RoI alone has more.
+    pub(crate) upload_bytes: u64,
     /// Workgroups of one dimension.
     pub(crate) workgroups: u64,
 }
@@ -19,10 +21,14 @@ pub(crate) struct Capacity {
 impl Capacity {
     /// Rows of histograms beyond this gain nothing: the adapter is full, and memory is somebody else's too.
     const MOST_BYTES: u64 = 512 << 20;
+    /// Enough work to fill a GPU, and small enough that one part is prepared while another computes (measured on an
+    /// H200: docs/performance.md).
+    const UPLOAD_BYTES: u64 = 8 << 20;
 
     pub(crate) fn of(limits: &wgpu::Limits) -> Self {
         Self {
             buffer_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(Self::MOST_BYTES),
+            upload_bytes: Self::UPLOAD_BYTES,
             workgroups: u64::from(limits.max_compute_workgroups_per_dimension),
         }
     }
@@ -129,7 +135,8 @@ pub(crate) fn cut<R: Real>(plans: &[&RoiPlan], capacity: &Capacity, shape: &Shap
             continue;
         }
         let together = needs.and(own);
-        if !part.is_empty() && !together.fit::<R>(capacity, shape) {
+        let upload = together.spacepoints * size_of::<R::Spacepoint>() as u64;
+        if !part.is_empty() && (upload > capacity.upload_bytes || !together.fit::<R>(capacity, shape)) {
             cut.parts.push(std::mem::take(&mut part));
             needs = own;
         } else {
@@ -166,13 +173,12 @@ impl<R: Real> Layout<R> {
         let mut layout = Self {
             params: Params {
                 layers,
-                first_layers: config.first_layers,
+                inner_layers: config.first_layers.min(layers - 1),
                 slices_per_histogram: shape.slices_per_histogram,
                 row_bins: 0,
                 peaks: config.peaks,
                 least_weight: config.least_weight(),
                 prefer_central: u32::from(config.prefer_central),
-                layer_pairs: config.first_layers.min(layers - 1) * layers,
                 ..Params::default()
             },
             rois: Vec::new(),

@@ -15,7 +15,7 @@ pub(crate) const WORKGROUP_SIZE: u32 = 128;
 /// Bins that a workgroup's memory holds, at most `bins`: all of them where they fit, else even tiles of them.
 pub(crate) fn tile_bins(gpu: &Gpu, bins: u32) -> Result<u32> {
     // As the shader's header counts it, and a little for alignment.
-    let tables = 24 * WORKGROUP_SIZE + 264 + 64;
+    let tables = 24 * WORKGROUP_SIZE + 276 + 64;
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     let most = offered.saturating_sub(tables) / 8 / 64 * 64;
     if most == 0 {

@@ -227,7 +227,7 @@ impl<R: Real> Typed<R> {
     fn submit(&self, rois: Vec<usize>, planned: &[(RoiPlan, Vec<R::Spacepoint>)]) -> Result<InFlight<R>> {
         let mut workspace = self.idle().pop().unwrap_or_else(Workspace::new);
         let layout = Layout::new(&self.search, &self.shape, rois.iter().map(|&roi| &planned[roi].0));
-        let packed: Vec<_> = rois.iter().flat_map(|&roi| planned[roi].1.iter().copied()).collect();
+        let packed = together(&rois, planned);
         workspace.upload(&self.gpu, &self.search, &layout, &packed)?;
         let mut encoder = self.gpu.encoder("zfinder");
         self.encode(&mut encoder, &workspace, &layout, None)?;
@@ -302,7 +302,7 @@ impl<R: Real> Typed<R> {
         };
         let mut workspace = self.idle().pop().unwrap_or_else(Workspace::new);
         let layout = Layout::new(&self.search, &self.shape, rois.iter().map(|&roi| plans[roi]));
-        let packed: Vec<_> = rois.iter().flat_map(|&roi| planned[roi].1.iter().copied()).collect();
+        let packed = together(&rois, &planned);
         workspace.upload(&self.gpu, &self.search, &layout, &packed)?;
         let mut encoder = self.gpu.encoder("zfinder, timed");
         self.encode(&mut encoder, &workspace, &layout, Some(&mut timer))?;
@@ -313,4 +313,13 @@ impl<R: Real> Typed<R> {
         let each = |(name, time): (String, std::time::Duration)| (name, time.as_secs_f64() / rois.len() as f64);
         Ok(Some(times.into_iter().map(each).collect()))
     }
+}
+
+/// The spacepoints of these RoIs, one RoI after the other.
+fn together<S: Copy>(rois: &[usize], planned: &[(RoiPlan, Vec<S>)]) -> Vec<S> {
+    let mut packed = Vec::with_capacity(rois.iter().map(|&roi| planned[roi].1.len()).sum());
+    for &roi in rois {
+        packed.extend_from_slice(&planned[roi].1);
+    }
+    packed
 }

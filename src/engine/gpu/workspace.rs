@@ -15,13 +15,12 @@ use crate::histogram::Peak;
 #[derive(Clone, Copy, Debug, Default, Pod, Zeroable)]
 pub(crate) struct Params {
     pub(crate) layers: u32,
-    pub(crate) first_layers: u32,
+    pub(crate) inner_layers: u32,
     pub(crate) slices_per_histogram: u32,
     pub(crate) row_bins: u32,
     pub(crate) peaks: u32,
     pub(crate) least_weight: u32,
     pub(crate) prefer_central: u32,
-    pub(crate) layer_pairs: u32,
     pub(crate) stage: u32,
 }
 

@@ -1,0 +1,65 @@
+//! The command line: what a user types, and how failures are told. One file a subcommand; no physics.
+
+mod adapters;
+mod failure;
+mod find;
+mod options;
+mod output;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use failure::Failure;
+
+const EXIT_CODES: &str = "Exit codes:
+  0  done; what became of each RoI is its status
+  1  input that cannot be read or is wrong, output that cannot be written
+  2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
+  3  no such adapter, or the GPU failed";
+
+/// Finds the z of the primary vertex from raw tracker spacepoints, on any GPU or on the CPU.
+#[derive(Parser)]
+#[command(version, after_help = EXIT_CODES, propagate_version = true, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Find(Box<find::Find>),
+    Adapters(adapters::Adapters),
+}
+
+pub(crate) fn main() -> ExitCode {
+    let hook = miette::set_hook(Box::new(|_| {
+        Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).terminal_links(false).build())
+    }));
+    debug_assert!(hook.is_ok(), "set once, here");
+    let done = match Cli::parse().command {
+        Command::Find(find) => find.run(),
+        Command::Adapters(adapters) => adapters.run(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        // Whoever reads has had enough: `zfinder find ... | head`.
+        Err(Failure::ClosedPipe) => ExitCode::SUCCESS,
+        Err(failure) => {
+            let code = failure.exit_code();
+            output::note(&format!("{:?}", miette::Report::new(failure)));
+            ExitCode::from(code)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

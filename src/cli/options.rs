@@ -1,0 +1,207 @@
+//! The options of `find` that are keys of the configuration, and what they are laid over.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use zfinder::{Config, DefaultWindow, Error, Neighbours, Preset, Triplets};
+
+use super::failure::Failure;
+
+#[derive(Clone, Copy, ValueEnum)]
+enum PresetName {
+    /// The reference program's: bending neighbours, 3 inner layers, 0.2 mm bins
+    Default,
+    /// The thesis's: single neighbours, all layers as inner layers, 0.4 mm bins
+    Thesis,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum NeighboursName {
+    /// One slice on either side
+    Single,
+    /// As many slices as a track bends across
+    Bending,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TripletsName {
+    /// Count pairs of spacepoints
+    Off,
+    /// Count the pairs that a third spacepoint confirms: for many collisions at once
+    Any,
+    /// Count every third spacepoint that confirms a pair
+    Count,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WindowName {
+    /// The full circle
+    FullScan,
+    /// The smallest range that holds the RoI's spacepoints
+    Spacepoints,
+}
+
+/// Keys of the configuration. Each option is a key in kebab-case; a unit `-mm` may be left out or written.
+#[derive(Args)]
+pub(super) struct ConfigOptions {
+    /// Where to start from; --config and the options below change it
+    #[arg(long, value_enum, default_value = "default", help_heading = "Configuration")]
+    preset: PresetName,
+    /// TOML file with any of the keys that --print-config shows
+    #[arg(long, value_name = "FILE.toml", help_heading = "Configuration")]
+    config: Option<PathBuf>,
+    /// Print the configuration that results, as TOML for --config, and exit
+    #[arg(long, help_heading = "Configuration")]
+    pub(super) print_config: bool,
+
+    /// Most vertices wanted for an RoI, highest peak first [config: 1]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    peaks: Option<u32>,
+    /// Which slices of phi a pair may reach into [config: bending]
+    #[arg(long, value_enum, help_heading = "Search")]
+    neighbours: Option<NeighboursName>,
+    /// What is counted [config: off]
+    #[arg(long, value_enum, help_heading = "Search")]
+    triplets: Option<TripletsName>,
+    /// Window of an RoI for which --rois gives none [config: full-scan]
+    #[arg(long, value_enum, help_heading = "Search")]
+    phi_window: Option<WindowName>,
+    /// Beam position in mm, subtracted before rho and phi are used [config: 0,0]
+    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = beam_spot, allow_hyphen_values = true, help_heading = "Search")]
+    beam_spot: Option<[f64; 2]>,
+    /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair [config: 3]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    first_layers: Option<u32>,
+
+    /// Width of a bin of z at eta = 0, in mm [config: 0.2]
+    #[arg(long, alias = "z-bin-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_bin: Option<f64>,
+    /// How much wider a bin gets with |eta| of the RoI, in mm [config: 0.1]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_bin_eta_coeff: Option<f64>,
+    /// Lower end of the range of z, in mm [config: -200]
+    #[arg(long, alias = "z-min-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_min: Option<f64>,
+    /// Upper end of the range of z, in mm [config: 200]
+    #[arg(long, alias = "z-max-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_max: Option<f64>,
+    /// Between peaks of equal height take the one nearest to the middle of the range, not the lowest z [config: true]
+    #[arg(long, value_name = "BOOL", help_heading = "Histogram")]
+    prefer_central: Option<bool>,
+
+    /// Width of a slice of phi, in degrees [config: 0.2]
+    #[arg(long, value_name = "DEG", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    phi_slice_deg: Option<f64>,
+    /// In full scan, let the slices at +pi and -pi be neighbours [config: true]
+    #[arg(long, value_name = "BOOL", help_heading = "Slices and bending")]
+    wrap_full_scan: Option<bool>,
+    /// Factor on the bending [config: 1]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    neighbour_multiplier: Option<f64>,
+    /// Cap on the number of neighbour slices [config: none]
+    #[arg(long, value_name = "N", help_heading = "Slices and bending")]
+    neighbour_max: Option<u32>,
+    /// Transverse momentum of the track whose bending sets the neighbour slices, in GeV [config: 6]
+    #[arg(long, value_name = "GEV", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    bending_pt_gev: Option<f64>,
+    /// Solenoid field, in T [config: 2]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    field_t: Option<f64>,
+    /// Change of the bending with eta in the end-caps, in rad, at most 0 [config: -0.02]
+    #[arg(long, value_name = "RAD", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    dphi_deta: Option<f64>,
+
+    /// Largest difference of the two z extrapolations, in mm [config: 25]
+    #[arg(long, alias = "triplet-dz-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Triplets")]
+    triplet_dz: Option<f64>,
+    /// Largest difference of the two curvatures, in rad/mm [config: 0.005]
+    #[arg(long, value_name = "RAD/MM", allow_negative_numbers = true, help_heading = "Triplets")]
+    triplet_dk: Option<f64>,
+    /// The two azimuths at the beam line must differ by less than this, in rad [config: 0.05]
+    #[arg(long, value_name = "RAD", allow_negative_numbers = true, help_heading = "Triplets")]
+    triplet_dp: Option<f64>,
+}
+
+fn beam_spot(text: &str) -> Result<[f64; 2], String> {
+    let parsed = text.split_once(',').and_then(|(x, y)| Some([x.trim().parse().ok()?, y.trim().parse().ok()?]));
+    parsed.ok_or_else(|| "two numbers in mm with a comma between them are wanted, as in 0.97,-0.18".into())
+}
+
+impl ConfigOptions {
+    /// Preset, then file, then options; validated when all are in.
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        let mut config = Config::preset(match self.preset {
+            PresetName::Default => Preset::Default,
+            PresetName::Thesis => Preset::Thesis,
+        });
+        if let Some(path) = &self.config {
+            config = over(&config, path)?;
+        }
+        self.apply(&mut config);
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn apply(&self, config: &mut Config) {
+        fn set<T: Copy>(key: &mut T, option: Option<T>) {
+            *key = option.unwrap_or(*key);
+        }
+        set(&mut config.peaks, self.peaks);
+        set(
+            &mut config.neighbours,
+            self.neighbours.map(|name| match name {
+                NeighboursName::Single => Neighbours::Single,
+                NeighboursName::Bending => Neighbours::Bending,
+            }),
+        );
+        set(
+            &mut config.triplets,
+            self.triplets.map(|name| match name {
+                TripletsName::Off => Triplets::Off,
+                TripletsName::Any => Triplets::Any,
+                TripletsName::Count => Triplets::Count,
+            }),
+        );
+        set(
+            &mut config.phi_window,
+            self.phi_window.map(|name| match name {
+                WindowName::FullScan => DefaultWindow::FullScan,
+                WindowName::Spacepoints => DefaultWindow::Spacepoints,
+            }),
+        );
+        set(&mut config.beam_spot_mm, self.beam_spot);
+        set(&mut config.first_layers, self.first_layers);
+        set(&mut config.z_bin_mm, self.z_bin);
+        set(&mut config.z_bin_eta_coeff, self.z_bin_eta_coeff);
+        set(&mut config.z_min_mm, self.z_min);
+        set(&mut config.z_max_mm, self.z_max);
+        set(&mut config.prefer_central, self.prefer_central);
+        set(&mut config.phi_slice_deg, self.phi_slice_deg);
+        set(&mut config.wrap_full_scan, self.wrap_full_scan);
+        set(&mut config.neighbour_multiplier, self.neighbour_multiplier);
+        config.neighbour_max = self.neighbour_max.or(config.neighbour_max);
+        set(&mut config.bending_pt_gev, self.bending_pt_gev);
+        set(&mut config.field_t, self.field_t);
+        set(&mut config.dphi_deta, self.dphi_deta);
+        set(&mut config.triplet_dz_mm, self.triplet_dz);
+        set(&mut config.triplet_dk, self.triplet_dk);
+        set(&mut config.triplet_dp, self.triplet_dp);
+    }
+}
+
+/// A configuration with the keys of a file laid over it.
+fn over(config: &Config, path: &Path) -> Result<Config, Failure> {
+    let text = read_text(path)?;
+    let toml_error =
+        |error: toml::de::Error| Error::Toml { what: path.display().to_string(), message: error.to_string() };
+    // By itself first: unknown keys and wrong types are then told with their line.
+    toml::from_str::<Config>(&text).map_err(toml_error)?;
+    let mut keys: toml::Table = toml::from_str(&config.to_toml()).map_err(toml_error)?;
+    keys.extend(toml::from_str::<toml::Table>(&text).map_err(toml_error)?);
+    Ok(keys.try_into().map_err(toml_error)?)
+}
+
+pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|source| Error::Io { path: path.to_owned(), source }.into())
+}

@@ -1,0 +1,148 @@
+//! Where answers go: standard output, or a file that appears whole or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use tempfile::NamedTempFile;
+use zfinder::RoiResult;
+use zfinder::io::{CSV_HEADER, TruthTable, write_csv, write_json_line};
+
+use super::failure::Failure;
+use super::table;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// To be read by people; with truth beside it if there is truth
+    Table,
+    /// event_id,roi_id,vertex,z_mm,weight,status: a row for every vertex
+    Csv,
+    /// JSON lines: an object for every RoI
+    Json,
+}
+
+impl Format {
+    /// What a file's name asks for.
+    pub(super) fn of_name(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_lowercase().as_str() {
+            "csv" => Some(Format::Csv),
+            "json" | "jsonl" | "ndjson" => Some(Format::Json),
+            "txt" => Some(Format::Table),
+            _ => None,
+        }
+    }
+}
+
+/// Writes a line for people to standard error; that it cannot be written harms nobody.
+pub(super) fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+enum Sink {
+    Stdout(BufWriter<io::Stdout>),
+    /// Renamed to the target at the end.
+    Temporary(BufWriter<NamedTempFile>, PathBuf),
+    /// A device or a pipe, which cannot be renamed to.
+    Direct(BufWriter<File>),
+}
+
+/// Answers on their way out, in one format.
+pub(super) struct Output<'a> {
+    sink: Sink,
+    name: String,
+    format: Format,
+    truth: Option<&'a TruthTable>,
+    begun: bool,
+}
+
+impl<'a> Output<'a> {
+    pub(super) fn open(path: Option<&Path>, format: Format, truth: Option<&'a TruthTable>) -> Result<Self, Failure> {
+        let name = path.map_or("standard output".into(), |path| path.display().to_string());
+        let sink = match path {
+            None => Sink::Stdout(BufWriter::new(io::stdout())),
+            Some(path) => Sink::file(path).map_err(|source| Failure::output(&name, source))?,
+        };
+        Ok(Self { sink, name, format, truth, begun: false })
+    }
+
+    /// The header, before anything else: an error in the first batch then leaves standard output untouched.
+    fn begin(&mut self) -> Result<(), Failure> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        let (format, truth) = (self.format, self.truth.is_some());
+        self.write(|out| match format {
+            Format::Table => table::header(out, truth),
+            Format::Csv => writeln!(out, "{CSV_HEADER}"),
+            Format::Json => Ok(()),
+        })
+    }
+
+    pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+        self.begin()?;
+        let (format, truth) = (self.format, self.truth);
+        self.write(|mut out| {
+            for result in results {
+                match format {
+                    Format::Table => table::rows(out, truth, result)?,
+                    Format::Csv => write_csv(&mut out, result)?,
+                    Format::Json => write_json_line(&mut out, result)?,
+                }
+            }
+            out.flush()
+        })
+    }
+
+    /// A closing line, of a table.
+    pub(super) fn closing(&mut self, line: &str) -> Result<(), Failure> {
+        self.begin()?;
+        self.write(|out| writeln!(out, "\n{line}"))
+    }
+
+    /// Everything is written: the file takes its name.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
+        self.begin()?;
+        self.write(|out| out.flush())?;
+        let Sink::Temporary(file, target) = self.sink else { return Ok(()) };
+        let renamed = file
+            .into_inner()
+            .map_err(io::IntoInnerError::into_error)
+            .and_then(|file| file.persist(target).map_err(|error| error.error));
+        renamed.map(|_| ()).map_err(|source| Failure::output(&self.name, source))
+    }
+
+    fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let out: &mut dyn Write = match &mut self.sink {
+            Sink::Stdout(out) => out,
+            Sink::Temporary(out, _) => out,
+            Sink::Direct(out) => out,
+        };
+        write(out).map_err(|source| Failure::output(&self.name, source))
+    }
+}
+
+impl Sink {
+    fn file(path: &Path) -> io::Result<Self> {
+        // A link keeps pointing at the file that is written.
+        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if let Ok(metadata) = fs::metadata(&target)
+            && !metadata.is_file()
+        {
+            return Ok(Sink::Direct(BufWriter::new(File::options().write(true).open(&target)?)));
+        }
+        let folder = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".zfinder-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Less the umask, as for any new file.
+            builder.permissions(fs::Permissions::from_mode(0o666));
+        }
+        Ok(Sink::Temporary(BufWriter::new(builder.tempfile_in(folder)?), target))
+    }
+}

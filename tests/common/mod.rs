@@ -1,0 +1,5 @@
+//! What several test programs share.
+
+pub(crate) mod on_adapters;
+pub(crate) mod shared;
+pub(crate) mod toy;

@@ -1,0 +1,98 @@
+//! The answers of the experiment's own program (../shared/data/conformance), by the example that compares them.
+
+mod common;
+#[path = "../examples/conformance.rs"]
+#[allow(dead_code, clippy::print_stdout, clippy::print_stderr)] // its main; it is a program
+mod conformance;
+
+use common::on_adapters::on_adapters;
+use common::shared::shared;
+use conformance::{Args, run};
+use zfinder::{AdapterChoice, Config, Detector};
+
+const CASES: [&str; 9] = [
+    "default_pairs",
+    "default_pairs_fullscan",
+    "thesis_pairs",
+    "thesis_triplets",
+    "triplets_kept",
+    "triplets_counted",
+    "left_most_tie",
+    "beam_spot",
+    "wide_roi_eta",
+];
+
+/// Whether these cases agree on this engine, on both samples; one test an engine, so that they run side by side.
+fn check(engine: &str, adapter: Option<usize>, cases: &[&str], change: impl FnOnce(&mut Args)) {
+    let Some(dir) = shared("data/conformance") else { return };
+    let mut args = Args {
+        dir,
+        engine: engine.to_owned(),
+        adapter: adapter.map(AdapterChoice::Index),
+        case: cases.iter().map(|&case| case.to_owned()).collect(),
+        compare_exchange: false,
+        f64: false,
+    };
+    change(&mut args);
+    let what = format!("{engine}, adapter {adapter:?}, compare_exchange {}, f64 {}", args.compare_exchange, args.f64);
+    let all_agree = run(&args).unwrap_or_else(|error| panic!("{what}: {error}"));
+    assert!(all_agree, "{what}: some RoIs disagree; they are printed above");
+}
+
+#[test]
+fn reference() {
+    check("reference", None, &CASES, |_| {});
+}
+
+#[test]
+fn cpu() {
+    check("cpu", None, &CASES, |_| {});
+}
+
+#[test]
+fn cpu_by_compare_and_exchange() {
+    check("cpu", None, &CASES, |args| args.compare_exchange = true);
+}
+
+#[test]
+fn cpu_in_f64() {
+    check("cpu", None, &CASES, |args| args.f64 = true);
+}
+
+#[test]
+fn gpu() {
+    for adapter in on_adapters() {
+        check("gpu", Some(adapter.index), &CASES, |_| {});
+    }
+}
+
+#[test]
+fn gpu_by_compare_and_exchange() {
+    for adapter in on_adapters() {
+        check("gpu", Some(adapter.index), &CASES, |args| args.compare_exchange = true);
+    }
+}
+
+#[test]
+fn gpu_in_f64() {
+    for adapter in on_adapters() {
+        if adapter.shader_f64 {
+            check("gpu", Some(adapter.index), &["default_pairs", "triplets_kept"], |args| args.f64 = true);
+        }
+    }
+}
+
+/// n(A, B) of every pair of layers.
+#[test]
+fn neighbours() {
+    let Some(path) = shared("data/conformance/neighbours_0.2deg.txt") else { return };
+    let text = std::fs::read_to_string(path).expect("it can be read");
+    let row = |line: &str| line.split_whitespace().map(|n| n.parse().expect("a count")).collect::<Vec<u32>>();
+    let wanted: Vec<Vec<u32>> = text.lines().map(row).collect();
+    let found = Detector::atlas2010().neighbours(&Config::default());
+    assert_eq!(wanted.len(), 19);
+    for (a, (found, wanted)) in found.iter().zip(&wanted).enumerate() {
+        assert_eq!(found, wanted, "inner layer {a}");
+    }
+    assert_eq!(found.len(), wanted.len());
+}

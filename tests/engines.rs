@@ -1,0 +1,581 @@
+//! Every engine end to end, through the public interface: they agree with each other, and with themselves whatever
+//! the order, the batch and the number of threads.
+#![allow(clippy::print_stderr)] // what is skipped is said aloud
+
+mod common;
+
+use std::f64::consts::{PI, TAU};
+use std::sync::OnceLock;
+
+use common::on_adapters::on_adapters;
+use common::toy::{Event, Toy, between, turned};
+use zfinder::{
+    Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Neighbours, PhiWindow, Precision, Preset, Roi, RoiBatch,
+    RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Triplets, Vertex, ZFinder, ZFinderBuilder,
+};
+
+/// The GPU on every adapter.
+fn gpus() -> Vec<(String, Engine)> {
+    let gpu = |adapter: zfinder::AdapterSummary| (adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)));
+    on_adapters().into_iter().map(gpu).collect()
+}
+
+/// The engines whose sums are integers.
+fn fixed_engines() -> Vec<(String, Engine)> {
+    let mut engines = gpus();
+    engines.push(("CPU".into(), Engine::Cpu));
+    engines
+}
+
+fn engines() -> Vec<(String, Engine)> {
+    let mut engines = fixed_engines();
+    engines.push(("reference".into(), Engine::Reference));
+    engines
+}
+
+fn build(name: &str, engine: &Engine, config: &Config) -> ZFinder {
+    build_with(name, engine, config, |builder| builder)
+}
+
+fn build_with(
+    name: &str,
+    engine: &Engine,
+    config: &Config,
+    options: impl FnOnce(ZFinderBuilder) -> ZFinderBuilder,
+) -> ZFinder {
+    let builder = ZFinder::builder().config(config.clone()).engine(engine.clone());
+    options(builder).build().unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// Every engine with the default configuration, built once: compiling shaders is what takes long here.
+fn finders() -> &'static [(String, ZFinder)] {
+    static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
+    FINDERS.get_or_init(|| {
+        let each = |(name, engine): (String, Engine)| {
+            let finder = build(&name, &engine, &Config::default());
+            (name, finder)
+        };
+        engines().into_iter().map(each).collect()
+    })
+}
+
+/// Those of them whose sums are integers.
+fn fixed_finders() -> impl Iterator<Item = &'static (String, ZFinder)> {
+    finders().iter().filter(|(name, _)| name != "reference")
+}
+
+fn find(name: &str, finder: &ZFinder, batch: &RoiBatch) -> Vec<RoiResult> {
+    finder.find_batch(batch).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn find_one(name: &str, finder: &ZFinder, roi: &Roi) -> RoiResult {
+    finder.find(roi).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn batch(rois: &[Roi]) -> RoiBatch {
+    rois.iter().cloned().collect()
+}
+
+/// Windows of several widths and places, the full circle, other etas and z ranges; one empty.
+fn toys(seed: u64) -> Vec<Event> {
+    let rng = &mut fastrand::Rng::with_seed(seed);
+    let windows = [Some((0.7, 1.7)), Some((PI, 0.8)), Some((-2.0, 0.4)), None, Some((0.0, 3.0)), Some((-1.0, 1.0))];
+    let mut events: Vec<Event> =
+        (0..9).map(|i| Toy { window: windows[i % windows.len()], ..Toy::default() }.event(rng, i as u64)).collect();
+    events[2].roi.descriptor.eta = -1.1;
+    events[4].roi.descriptor.z_range = Some((-150.0, 160.1));
+    events[5].roi.descriptor.window = Some(PhiWindow::FromSpacepoints);
+    events[7].roi.spacepoints.clear();
+    events
+}
+
+fn rois(events: &[Event]) -> Vec<Roi> {
+    events.iter().map(|event| event.roi.clone()).collect()
+}
+
+fn bits(results: &[RoiResult]) -> Vec<(RoiId, Status, usize, usize, Vec<(u64, u64)>)> {
+    let vertex = |vertex: &Vertex| (vertex.z_mm.to_bits(), vertex.weight.to_bits());
+    let result = |r: &RoiResult| {
+        (r.id, r.status, r.spacepoints, r.outside_window, r.vertices.iter().map(vertex).collect::<Vec<_>>())
+    };
+    results.iter().map(result).collect()
+}
+
+/// `found` answers as `reference`, whose search went one vertex further so that it is known which peaks stand clear of
+/// the next: between others, rounding decides which comes first. How many vertices were compared.
+fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: usize) -> usize {
+    assert_eq!(found.len(), reference.len(), "{place}");
+    let mut compared = 0;
+    for (found, reference) in found.iter().zip(reference) {
+        let place = format!("{place}, {:?}", found.id);
+        assert_eq!(
+            (found.id, found.status, found.spacepoints, found.outside_window),
+            (reference.id, reference.status, reference.spacepoints, reference.outside_window),
+            "{place}"
+        );
+        assert!(found.vertices.len() <= peaks, "{place}: {found:?}");
+        let weight = |i: usize| reference.vertices.get(i).map_or(0.0, |vertex: &Vertex| vertex.weight);
+        let clear = (0..peaks.min(reference.vertices.len())).take_while(|&i| weight(i) - weight(i + 1) > 4.0);
+        for i in clear {
+            let wanted = reference.vertices[i];
+            let vertex = found.vertices.get(i).unwrap_or_else(|| panic!("{place}: vertex {i} is missing"));
+            assert!(
+                (vertex.z_mm - wanted.z_mm).abs() <= 0.01 && (vertex.weight - wanted.weight).abs() <= 2.0,
+                "{place}, vertex {i}: {vertex:?}, reference {wanted:?}"
+            );
+            compared += 1;
+        }
+    }
+    compared
+}
+
+#[test]
+fn every_engine_agrees_with_the_reference() {
+    let defaults = Config::default();
+    let configs = [
+        ("default", defaults.clone()),
+        ("thesis", Config { peaks: 3, ..Config::preset(Preset::Thesis) }),
+        ("triplets any", Config { triplets: Triplets::Any, peaks: 2, ..defaults.clone() }),
+        ("triplets counted", Config { triplets: Triplets::Count, prefer_central: false, ..defaults }),
+    ];
+    let events = toys(1);
+    for (case, config) in &configs {
+        let one_more = Config { peaks: config.peaks + 1, ..config.clone() };
+        let reference = find("reference", &build("reference", &Engine::Reference, &one_more), &batch(&rois(&events)));
+        for (result, event) in reference.iter().zip(&events) {
+            if result.status != Status::Empty {
+                let z = result.vertices[0].z_mm;
+                assert!((z - event.truth[0]).abs() < 0.5, "{case}: z = {z} is not the truth {:?}", event.truth);
+            }
+        }
+        for (name, engine) in &fixed_engines() {
+            for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
+                let place = format!("{name}, {case}, {accumulate:?}");
+                let finder = build_with(name, engine, config, |builder| builder.accumulate(accumulate));
+                let found = find(&place, &finder, &batch(&rois(&events)));
+                let compared = agree(&place, &found, &reference, config.peaks as usize);
+                assert!(compared >= 7, "{place}: only {compared} vertices are clear of the next");
+            }
+        }
+    }
+}
+
+#[test]
+fn f64_agrees_with_the_reference_where_there_is_f64() {
+    let events = toys(2);
+    let config = Config { peaks: 2, ..Config::default() };
+    let one_more = Config { peaks: 3, ..config.clone() };
+    let reference = find("reference", &build("reference", &Engine::Reference, &one_more), &batch(&rois(&events)));
+    let mut engines = vec![("CPU".to_owned(), Engine::Cpu)];
+    for adapter in on_adapters() {
+        if adapter.shader_f64 {
+            engines.push((adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index))));
+        } else {
+            eprintln!("SKIPPED: f64 on {}, which has none", adapter.name);
+        }
+    }
+    for (name, engine) in &engines {
+        let finder = build_with(name, engine, &config, |builder| builder.precision(Precision::F64));
+        assert!(agree(name, &find(name, &finder, &batch(&rois(&events))), &reference, 2) >= 8, "{name}");
+    }
+}
+
+/// The same run twice, batches of one, three and all, in order, reversed and shuffled, and spacepoints shuffled.
+#[test]
+fn neither_batch_nor_order_changes_a_bit() {
+    let events = toys(3);
+    let all = rois(&events);
+    let mut rng = fastrand::Rng::with_seed(33);
+    for (name, finder) in fixed_finders() {
+        let whole = find(name, finder, &batch(&all));
+        let wanted = bits(&whole);
+        assert_eq!(bits(&find(name, finder, &batch(&all))), wanted, "{name}: twice");
+        for size in [1, 3] {
+            let parts: Vec<RoiResult> = all.chunks(size).flat_map(|rois| find(name, finder, &batch(rois))).collect();
+            assert_eq!(bits(&parts), wanted, "{name}: batches of {size}");
+        }
+        let mut order: Vec<usize> = (0..all.len()).rev().collect();
+        for what in ["reversed", "shuffled"] {
+            let turned: Vec<Roi> = order.iter().map(|&i| all[i].clone()).collect();
+            let turned_wanted: Vec<_> = order.iter().map(|&i| wanted[i].clone()).collect();
+            assert_eq!(bits(&find(name, finder, &batch(&turned))), turned_wanted, "{name}: {what}");
+            rng.shuffle(&mut order);
+        }
+        let mut points_shuffled = all.clone();
+        points_shuffled.iter_mut().for_each(|roi| rng.shuffle(&mut roi.spacepoints));
+        assert_eq!(bits(&find(name, finder, &batch(&points_shuffled))), wanted, "{name}: spacepoints shuffled");
+        // A batch that fills buffers with other things in between.
+        find(name, finder, &batch(&rois(&toys(4))));
+        assert_eq!(bits(&find(name, finder, &batch(&all))), wanted, "{name}: after another batch");
+    }
+}
+
+#[test]
+fn options_of_the_gpu_change_no_bit() {
+    let all = batch(&rois(&toys(5)));
+    for (name, engine) in &gpus() {
+        let finder = &finders().iter().find(|(known, _)| known == name).expect("built").1;
+        let wanted = bits(&find(name, finder, &all));
+        type Change = fn(ZFinderBuilder) -> ZFinderBuilder;
+        let changes: [(&str, Change); 6] = [
+            ("1 slice a histogram", |b| b.slices_per_histogram(1)),
+            ("64 slices a histogram", |b| b.slices_per_histogram(64)),
+            ("all slices in a histogram", |b| b.slices_per_histogram(65_536)),
+            ("checked", |b| b.checked(true)),
+            // The full circle alone takes 225 rows of histograms of 16 KiB each.
+            ("buffers of 4 MiB", |b| b.most_buffer_bytes(4 << 20)),
+            ("buffers of 3.7 MB, checked", |b| b.most_buffer_bytes(3_700_000).checked(true)),
+        ];
+        for (what, change) in changes {
+            let place = format!("{name}: {what}");
+            let finder = build_with(&place, engine, &Config::default(), change);
+            assert_eq!(bits(&find(&place, &finder, &all)), wanted, "{place}");
+        }
+    }
+}
+
+#[test]
+fn futures_answer_alike() {
+    let all = batch(&rois(&toys(6)));
+    for (name, finder) in finders() {
+        let wanted = bits(&find(name, finder, &all));
+        let found = pollster::block_on(finder.find_batch_async(&all)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(bits(&found), wanted, "{name}");
+        let roi = toys(6)[0].roi.clone();
+        let one = pollster::block_on(finder.find_async(&roi)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert_eq!(bits(&[one]), wanted[..1], "{name}");
+        // A future that is dropped midway leaves the finder usable.
+        drop(finder.find_batch_async(&all));
+        {
+            use std::future::Future;
+            let mut future = std::pin::pin!(finder.find_batch_async(&all));
+            let _ = future.as_mut().poll(&mut std::task::Context::from_waker(std::task::Waker::noop()));
+        }
+        assert_eq!(bits(&find(name, finder, &all)), wanted, "{name}: after a future was dropped");
+    }
+}
+
+#[test]
+fn threads_share_a_finder() {
+    let events = toys(7);
+    let all = rois(&events);
+    for (name, finder) in finders() {
+        let wanted = bits(&find(name, finder, &batch(&all)));
+        std::thread::scope(|scope| {
+            let threads: Vec<_> = (0..4)
+                .map(|thread| {
+                    let (all, wanted) = (&all, &wanted);
+                    scope.spawn(move || {
+                        let from = thread % 3;
+                        for _ in 0..2 {
+                            let found = find(name, finder, &batch(&all[from..]));
+                            assert_eq!(bits(&found), wanted[from..], "{name}, thread {thread}");
+                        }
+                    })
+                })
+                .collect();
+            for thread in threads {
+                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            }
+        });
+    }
+}
+
+#[test]
+fn the_callers_own_device_answers_alike() {
+    let all = batch(&rois(&toys(8)));
+    for adapter in on_adapters() {
+        let name = &adapter.name;
+        let finder = &finders().iter().find(|(known, _)| known == name).expect("built").1;
+        let wanted = bits(&find(name, finder, &all));
+        // Opened as a program would that knows nothing of this crate: WebGPU's default limits.
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
+        let own = found.iter().find(|own| own.get_info().name == *name).expect("the adapter again");
+        let (device, queue) = pollster::block_on(own.request_device(&wgpu::DeviceDescriptor::default()))
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let finder = ZFinder::builder()
+            .device("my own", device.clone(), queue.clone())
+            .build()
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        assert!(finder.description().contains("my own"), "{name}: {finder:?}");
+        assert_eq!(bits(&find(name, &finder, &all)), wanted, "{name}");
+        drop(finder);
+        // It is still the caller's.
+        device.poll(wgpu::PollType::wait_indefinitely()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        queue.submit([]);
+    }
+}
+
+#[test]
+fn every_status_is_told_and_neighbours_are_answered() {
+    let good = toys(9)[0].roi.clone();
+    let point = |rho, phi, z, layer| Spacepoint { rho, phi, z, layer };
+    let with = |spacepoint| {
+        let mut roi = good.clone();
+        roi.spacepoints.insert(roi.spacepoints.len() / 2, spacepoint);
+        roi
+    };
+    let of = |spacepoints: Vec<Spacepoint>| Roi { spacepoints, ..good.clone() };
+    // A window of [-0.15, 1.55].
+    let cases = [
+        ("good", good.clone(), Status::Ok),
+        ("nothing", of(vec![]), Status::Empty),
+        ("all outside", of(vec![point(50.0, -2.0, 1.0, 0), point(90.0, 3.0, 1.0, 1)]), Status::Empty),
+        ("one", of(vec![point(50.0, 0.1, 1.0, 0)]), Status::NoPeak),
+        ("a single pair", of(vec![point(50.0, 0.1, 1.0, 0), point(90.0, 0.1, 1.0, 1)]), Status::NoPeak),
+        ("no pair", of(vec![point(50.0, 0.1, 1.0, 0), point(90.0, 1.1, 1.0, 1)]), Status::NoPeak),
+        ("z12 outside", of((0..4).map(|i| point(50.0 + 9.0 * f64::from(i), 0.1, 900.0, i)).collect()), Status::NoPeak),
+        ("rho NaN", with(point(f64::NAN, 0.1, 1.0, 0)), Status::BadSpacepoint),
+        ("phi NaN", with(point(50.0, f64::NAN, 1.0, 0)), Status::BadSpacepoint),
+        ("z infinite", with(point(50.0, 0.1, f64::NEG_INFINITY, 0)), Status::BadSpacepoint),
+        ("rho 0", with(point(0.0, 0.1, 1.0, 0)), Status::BadSpacepoint),
+        ("rho < 0", with(point(-50.0, 0.1, 1.0, 0)), Status::BadSpacepoint),
+        ("layer 19", with(point(50.0, 0.1, 1.0, 19)), Status::BadSpacepoint),
+        ("layer 200", with(point(50.0, 0.1, 1.0, 200)), Status::BadSpacepoint),
+        ("layer 2^32 - 1", with(point(50.0, 0.1, 1.0, u32::MAX)), Status::BadSpacepoint),
+        ("good again", good.clone(), Status::Ok),
+    ];
+    let all: RoiBatch = cases.iter().map(|(_, roi, _)| roi.clone()).collect();
+    for (name, finder) in finders() {
+        let wanted = find_one(name, finder, &good);
+        assert_eq!(find(name, finder, &RoiBatch::new()), [], "{name}: an empty batch");
+        assert_eq!(find(name, finder, &batch(&[of(vec![]), of(vec![])]))[1].status, Status::Empty, "{name}");
+        for (result, (case, roi, status)) in find(name, finder, &all).iter().zip(&cases) {
+            assert_eq!(result.status, *status, "{name}: {case}");
+            assert_eq!(result.vertices.is_empty(), *status != Status::Ok, "{name}: {case}: {result:?}");
+            if *status == Status::Ok {
+                assert_eq!(bits(std::slice::from_ref(result)), bits(std::slice::from_ref(&wanted)), "{name}: {case}");
+            }
+            if *status != Status::BadSpacepoint {
+                let inside = roi.spacepoints.len() - result.outside_window;
+                assert_eq!(result.spacepoints, inside, "{name}: {case}");
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
+    let rng = &mut fastrand::Rng::with_seed(10);
+    // Where buffers are small, the full circle is too large.
+    let narrow = Toy { window: Some((0.7, 0.3)), ..Toy::default() };
+    let wide = Toy { window: None, ..Toy::default() };
+    let all = [narrow.event(rng, 0).roi, wide.event(rng, 1).roi, narrow.event(rng, 2).roi];
+    for (name, engine) in &gpus() {
+        let free = &finders().iter().find(|(known, _)| known == name).expect("built").1;
+        let wanted = bits(&find(name, free, &batch(&all)));
+        let finder = build_with(name, engine, &Config::default(), |builder| builder.most_buffer_bytes(1 << 20));
+        let found = find(name, &finder, &batch(&all));
+        let statuses: Vec<Status> = found.iter().map(|result| result.status).collect();
+        assert_eq!(statuses, [Status::Ok, Status::CapacityExceeded, Status::Ok], "{name}");
+        assert!(found[1].vertices.is_empty(), "{name}");
+        assert_eq!(bits(&found[..1]), wanted[..1], "{name}");
+        assert_eq!(bits(&found[2..]), wanted[2..], "{name}");
+        assert_eq!(find(name, &finder, &batch(&all[1..2]))[0].status, Status::CapacityExceeded, "{name}: alone");
+    }
+    // 2048 * 2048 pairs in one bin are one more than its words hold.
+    let full = |counts: [usize; 2], event_id| {
+        let point = |layer| Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.6, z: 3.1, layer };
+        let points = std::iter::repeat_n(point(0), counts[0]).chain(std::iter::repeat_n(point(1), counts[1]));
+        let id = RoiId { event_id, roi_id: 0 };
+        Roi { descriptor: RoiDescriptor { id, ..all[0].descriptor }, spacepoints: points.collect() }
+    };
+    let all = [all[0].clone(), full([2048, 2048], 3), full([30, 30], 4)];
+    for (name, finder) in finders() {
+        let found = find(name, finder, &batch(&all));
+        // The reference engine counts in 64 bits.
+        let expected = if name == "reference" { Status::Ok } else { Status::CapacityExceeded };
+        assert_eq!(found[1].status, expected, "{name}");
+        assert_eq!(found[1].vertices.is_empty(), name != "reference", "{name}");
+        assert_eq!((found[0].status, found[2].status), (Status::Ok, Status::Ok), "{name}");
+        assert_eq!(found[2].vertices[0].weight, 900.0, "{name}");
+    }
+}
+
+/// Turns an RoI's spacepoints about the beam.
+fn rotated(roi: &Roi, angle: f64) -> Vec<Spacepoint> {
+    roi.spacepoints.iter().map(|&s| Spacepoint { phi: turned(s.phi + angle), ..s }).collect()
+}
+
+/// Vertices that lie within the tolerances of engines.
+fn close(place: &str, found: &RoiResult, wanted: &RoiResult) {
+    assert_eq!(found.status, wanted.status, "{place}");
+    assert_eq!(found.vertices.len(), wanted.vertices.len(), "{place}");
+    for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
+        assert!((a.z_mm - b.z_mm).abs() <= 0.01 && (a.weight - b.weight).abs() <= 2.0, "{place}: {a:?}, wanted {b:?}");
+    }
+}
+
+#[test]
+fn a_window_across_pi_is_a_window_like_others() {
+    let rng = &mut fastrand::Rng::with_seed(11);
+    let width = 0.8;
+    let event = Toy { window: Some((0.0, width)), smear: (0.0, 0.02), ..Toy::default() }.event(rng, 0);
+    let at = |centre: f64| {
+        let window = PhiWindow::new(turned(centre - width / 2.0), turned(centre + width / 2.0)).expect("a window");
+        let descriptor = RoiDescriptor { window: Some(window), ..event.roi.descriptor };
+        Roi { descriptor, spacepoints: rotated(&event.roi, centre) }
+    };
+    for (name, finder) in finders() {
+        let wanted = find_one(name, finder, &at(0.0));
+        assert!((wanted.vertices[0].z_mm - event.truth[0]).abs() < 0.3, "{name}");
+        for centre in [PI, -PI, PI - 0.3, -PI + 0.1, 1.0] {
+            let found = find_one(name, finder, &at(centre));
+            close(&format!("{name}, about {centre}"), &found, &wanted);
+            assert_eq!(found.outside_window, wanted.outside_window, "{name}, about {centre}");
+        }
+        // Any turn of phi, and of the window, is the same phi.
+        let mut more = at(0.5);
+        more.spacepoints.iter_mut().for_each(|s| s.phi += 2.0 * TAU);
+        close(&format!("{name}, turned twice"), &find_one(name, finder, &more), &wanted);
+    }
+}
+
+#[test]
+fn full_scan_goes_round() {
+    let rng = &mut fastrand::Rng::with_seed(12);
+    let event = Toy { window: None, tracks: 40, smear: (0.0, 0.02), ..Toy::default() }.event(rng, 0);
+    let slice = 0.2f64.to_radians();
+    for (name, finder) in finders() {
+        let wanted = find_one(name, finder, &event.roi);
+        for slices in [1, 450, 900, -1234] {
+            let spacepoints = rotated(&event.roi, f64::from(slices) * slice);
+            let found = find_one(name, finder, &Roi { spacepoints, ..event.roi.clone() });
+            close(&format!("{name}, turned by {slices} slices"), &found, &wanted);
+        }
+    }
+}
+
+/// Tracks along +pi, their spacepoints on either side of it in turn.
+fn along_pi() -> Roi {
+    let points = (0..12u32).map(|i| {
+        let (rho, track) = ([50.5, 88.5, 122.5][i as usize % 3], i / 3);
+        let side = if i % 2 == 0 { PI - 1e-4 } else { -PI + 1e-4 };
+        Spacepoint { rho, phi: side, z: 20.05 + rho * (f64::from(track) - 1.5), layer: i % 3 }
+    });
+    let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
+    Roi { descriptor, spacepoints: points.collect() }
+}
+
+#[test]
+fn wrapping_joins_pairs_across_pi_and_can_be_off() {
+    let joined = along_pi();
+    // Tracks of three spacepoints: three pairs each, of which one lies on one side.
+    for (name, finder) in finders() {
+        let found = find_one(name, finder, &joined);
+        assert_eq!(found.vertices[0].weight, 12.0, "{name}");
+        assert!((found.vertices[0].z_mm - 20.05).abs() < 0.01, "{name}: {found:?}");
+    }
+    let apart = Config { wrap_full_scan: false, ..Config::default() };
+    for (name, engine) in &engines() {
+        let found = find_one(name, &build(name, engine, &apart), &joined);
+        assert_eq!(found.vertices[0].weight, 4.0, "{name}: not wrapped");
+        // Triplets keep k and p across the seam.
+        for triplets in [Triplets::Any, Triplets::Count] {
+            let config =
+                Config { triplets, triplet_dp: 2e-3, triplet_dk: 1e-4, triplet_dz_mm: 0.1, ..Config::default() };
+            let found = find_one(name, &build(name, engine, &config), &joined);
+            // Of each track one pair has a third spacepoint further out.
+            assert_eq!(found.vertices[0].weight, 4.0, "{name}: {triplets:?}");
+        }
+    }
+}
+
+#[test]
+fn a_spacepoint_at_pi_is_kept() {
+    for phi in [PI, -PI, PI.next_down(), (-PI).next_up()] {
+        let points =
+            [50.5, 88.5, 122.5].into_iter().zip(0..).map(|(rho, layer)| Spacepoint { rho, phi, z: 7.0, layer });
+        let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
+        let roi = Roi { descriptor, spacepoints: points.collect() };
+        for (name, finder) in finders() {
+            let found = find_one(name, finder, &roi);
+            assert_eq!((found.spacepoints, found.outside_window), (3, 0), "{name}: phi = {phi}");
+            assert_eq!(found.vertices[0].weight, 3.0, "{name}: phi = {phi}");
+        }
+    }
+}
+
+#[test]
+fn the_beam_spot_is_the_middle() {
+    let rng = &mut fastrand::Rng::with_seed(13);
+    let event = Toy { window: Some((0.7, 1.2)), smear: (0.0, 0.02), ..Toy::default() }.event(rng, 0);
+    let (x0, y0) = (1.3, -0.8);
+    let moved = event
+        .roi
+        .spacepoints
+        .iter()
+        .map(|s| Spacepoint::from_xyz(s.rho * s.phi.cos() + x0, s.rho * s.phi.sin() + y0, s.z, s.layer));
+    let moved = Roi { spacepoints: moved.collect(), ..event.roi.clone() };
+    let config = Config { beam_spot_mm: [x0, y0], ..Config::default() };
+    for (name, engine) in &engines() {
+        let unmoved = &finders().iter().find(|(known, _)| known == name).expect("built").1;
+        let wanted = find_one(name, unmoved, &event.roi);
+        let finder = build(name, engine, &config);
+        let found = find_one(name, &finder, &moved);
+        close(name, &found, &wanted);
+        // A spacepoint on the beam spot itself has no azimuth.
+        let mut on_it = moved.clone();
+        on_it.spacepoints[0] = Spacepoint::from_xyz(x0, y0, 0.0, 0);
+        let status = find_one(name, &finder, &on_it).status;
+        assert!(matches!(status, Status::Ok | Status::BadSpacepoint), "{name}: {status:?}");
+    }
+}
+
+/// Settings at the ends of what is allowed: answers, and no panic.
+#[test]
+fn extreme_settings_are_answered_alike() {
+    let rng = &mut fastrand::Rng::with_seed(14);
+    let event = Toy { tracks: 15, noise: 10, window: Some((0.7, 0.5)), ..Toy::default() }.event(rng, 0);
+    let defaults = Config::default();
+    let configs = [
+        ("narrow slices", Config { phi_slice_deg: 0.01, neighbour_multiplier: 1.5, ..defaults.clone() }),
+        ("one slice", Config { phi_slice_deg: 360.0, ..defaults.clone() }),
+        ("two bins", Config { z_bin_mm: 300.0, ..defaults.clone() }),
+        ("many peaks", Config { peaks: Config::MAX_PEAKS, neighbours: Neighbours::Single, ..defaults.clone() }),
+        ("own window", Config { phi_window: DefaultWindow::Spacepoints, ..defaults }),
+    ];
+    for (case, config) in &configs {
+        let mut roi = event.roi.clone();
+        if *case == "own window" {
+            roi.descriptor.window = None;
+        }
+        let one_more = Config { peaks: (config.peaks + 1).min(Config::MAX_PEAKS), ..config.clone() };
+        let reference = find_one("reference", &build("reference", &Engine::Reference, &one_more), &roi);
+        for (name, engine) in &fixed_engines() {
+            let place = format!("{name}, {case}");
+            let found = find_one(&place, &build(name, engine, config), &roi);
+            agree(&place, &[found], std::slice::from_ref(&reference), config.peaks as usize);
+        }
+    }
+}
+
+/// The order of peaks of equal height is the same everywhere.
+#[test]
+fn ties_are_broken_alike() {
+    let mut rng = fastrand::Rng::with_seed(15);
+    let mut points = Vec::new();
+    for z in [-150.05, -80.05, -3.95, 4.15, 60.05, 170.05] {
+        for (layer, rho) in [50.5, 88.5, 122.5].into_iter().enumerate() {
+            let phi = between(&mut rng, 0.0, 0.001) + 0.5 + z / 400.0;
+            points.push(Spacepoint { rho, phi: 0.001 * (phi / 0.001).round(), z: z + 0.0 * rho, layer: layer as u32 });
+        }
+    }
+    let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
+    let roi = Roi { descriptor, spacepoints: points };
+    for prefer_central in [true, false] {
+        let config = Config { peaks: 6, prefer_central, ..Config::default() };
+        let wanted = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
+        let z: Vec<f64> = wanted.vertices.iter().map(|vertex| (vertex.z_mm * 100.0).round() / 100.0).collect();
+        let expected = if prefer_central {
+            vec![-3.95, 4.15, 60.05, -80.05, -150.05, 170.05]
+        } else {
+            vec![-150.05, -80.05, -3.95, 4.15, 60.05, 170.05]
+        };
+        assert_eq!(z, expected, "prefer_central: {prefer_central}");
+        for (name, engine) in &fixed_engines() {
+            close(&format!("{name}, {prefer_central}"), &find_one(name, &build(name, engine, &config), &roi), &wanted);
+        }
+    }
+}
