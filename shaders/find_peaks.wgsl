@@ -1,6 +1,6 @@
 // Takes each RoI's highest windows of three bins, one after the other.
 // in:   params, rois, totals (a row an RoI; peaks' bins are zero afterwards)
-// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK)
+// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), status
 // grid: x = RoI
 // workgroup memory: 12 WORKGROUP_SIZE + 4 bytes
 // Needs: real, types. CPU twin: src/engine/cpu/find_peaks.rs
@@ -11,6 +11,7 @@ override WORKGROUP_SIZE: u32 = 256;
 @group(0) @binding(1) var<storage, read> rois: array<Roi>;
 @group(0) @binding(2) var<storage, read_write> totals: array<u32>;
 @group(0) @binding(3) var<storage, read_write> peaks: array<Peak>;
+@group(0) @binding(4) var<storage, read_write> status: array<atomic<u32>>;
 
 var<workgroup> wg_highest: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_distance: array<u32, WORKGROUP_SIZE>;
@@ -34,11 +35,14 @@ fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let half = rois[group.x].half;
     let row_n = group.x * 2u * params.row_bins;
     let row_z = row_n + params.row_bins;
-    for (var k = 0u; k < params.peaks; k++) {
+    var none_left = false;
+    var k = 0u;
+    for (; k < params.peaks; k++) {
         var highest = 0u;
         var distance = 0xffffffffu;
         var left = 0xffffffffu;
-        for (var i = thread; i + 2u < bins; i += WORKGROUP_SIZE) {
+        var i = thread;
+        for (; i + 2u < bins; i += WORKGROUP_SIZE) {
             let sum = totals[row_n + i] + totals[row_n + i + 1u] + totals[row_n + i + 2u];
             let from_centre = select(half - i - 1u, i + 1u - half, i + 1u >= half);
             let away = select(0u, from_centre, params.prefer_central != 0u);
@@ -47,6 +51,9 @@ fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
                 distance = away;
                 left = i;
             }
+        }
+        if i + 2u < bins {
+            atomicOr(&status[group.x], STATUS_UNFINISHED);
         }
         wg_highest[thread] = highest;
         wg_distance[thread] = distance;
@@ -73,6 +80,7 @@ fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
             if thread == 0u {
                 peaks[peak].bin = NO_PEAK;
             }
+            none_left = true;
             break;
         }
         let at = wg_left[0];
@@ -87,5 +95,8 @@ fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         }
         storageBarrier();
         workgroupBarrier();
+    }
+    if k < params.peaks && !none_left {
+        atomicOr(&status[group.x], STATUS_UNFINISHED);
     }
 }

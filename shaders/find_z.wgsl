@@ -48,6 +48,8 @@ const PAIR_MASK: u32 = 0xffffffu;
 
 // The RoI of this workgroup.
 var<private> roi: Roi;
+// Whether a loop of this thread was ended early.
+var<private> unfinished: bool;
 
 // Where a (layer, slice) begins; slice = slices: where the layer ends.
 fn cell(layer: u32, slice: u32) -> u32 {
@@ -157,7 +159,8 @@ fn confirmations(a: Spacepoint, b: Spacepoint) -> u32 {
         let n = reach(layer_b, layer_c);
         // The bending keeps its sign.
         let around = slices_around(layer_c, slice_b, select(n, 1u, step_b >= 0), select(n, 1u, step_b <= 0));
-        for (var k = 0u; k < around.count; k++) {
+        var k = 0u;
+        for (; k < around.count; k++) {
             let c = spacepoint_around(layer_c, around.first, k);
             if c.rho == b.rho {
                 continue;
@@ -174,6 +177,7 @@ fn confirmations(a: Spacepoint, b: Spacepoint) -> u32 {
                 }
             }
         }
+        unfinished = unfinished || k < around.count;
     }
     return found;
 }
@@ -323,20 +327,26 @@ fn add_pairs(tile_first: u32, weights_before: u32, thread: u32) -> u32 {
     let rows_pairs = atomicLoad(&wg_rows_pairs);
     let rows = rows_pairs >> PAIR_BITS;
     let pairs = rows_pairs & PAIR_MASK;
-    for (var pair = thread; pair < pairs; pair += WORKGROUP_SIZE) {
+    var pair = thread;
+    for (; pair < pairs; pair += WORKGROUP_SIZE) {
         let row = row_of(pair, rows);
         let weight = add_pair(row, pair - wg_pair_first[row], tile_first);
         weights = select(weights + weight, 0xffffffffu, weights + weight < weight);
     }
+    unfinished = unfinished || pair < pairs;
     let large_rows = atomicLoad(&wg_large_rows);
-    for (var large = 0u; large < large_rows; large++) {
+    var large = 0u;
+    for (; large < large_rows; large++) {
         let row = WORKGROUP_SIZE - 1u - large;
         let row_pairs = wg_pair_first[row];
-        for (var pair = thread; pair < row_pairs; pair += WORKGROUP_SIZE) {
+        pair = thread;
+        for (; pair < row_pairs; pair += WORKGROUP_SIZE) {
             let weight = add_pair(row, pair, tile_first);
             weights = select(weights + weight, 0xffffffffu, weights + weight < weight);
         }
+        unfinished = unfinished || pair < row_pairs;
     }
+    unfinished = unfinished || large < large_rows;
     return weights;
 }
 
@@ -358,21 +368,30 @@ fn find_z(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_ind
     let slice_end = min((group.x + 1u) * params.slices_per_histogram, rois[group.y].slices);
     // As many slices at once as there are threads for their inner cells.
     let stride = WORKGROUP_SIZE / params.inner_layers;
-    for (var s = group.x * params.slices_per_histogram; s < slice_end; s += stride) {
+    var s = group.x * params.slices_per_histogram;
+    for (; s < slice_end; s += stride) {
         let entries = list_inner_cells(s, min(s + stride, slice_end), thread);
-        for (var base = 0u; base < entries; base += WORKGROUP_SIZE) {
+        var base = 0u;
+        for (; base < entries; base += WORKGROUP_SIZE) {
             number_pairs(group.y, base, entries, thread);
             weights = add_pairs(tile_first, weights, thread);
         }
+        unfinished = unfinished || base < entries;
     }
+    unfinished = unfinished || s < slice_end;
     if weights > 0xffffffffu / WORKGROUP_SIZE {
         atomicOr(&status[group.y], STATUS_COUNTS);
     }
     workgroupBarrier();
 
     let row = (roi.histogram_first + group.x) * 2u * params.row_bins + tile_first;
-    for (var bin = thread; bin < TILE_BINS && tile_first + bin < roi.bins; bin += WORKGROUP_SIZE) {
+    let bin_end = min(TILE_BINS, max(roi.bins, tile_first) - tile_first);
+    var bin = thread;
+    for (; bin < bin_end; bin += WORKGROUP_SIZE) {
         histograms[row + bin] = atomicLoad(&wg_n[bin]);
         histograms[row + params.row_bins + bin] = atomicLoad(&wg_z[bin]);
+    }
+    if unfinished || bin < bin_end {
+        atomicOr(&status[group.y], STATUS_UNFINISHED);
     }
 }

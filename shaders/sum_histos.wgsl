@@ -34,7 +34,8 @@ fn sum_histos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     var n = 0u;
     var z = 0u;
     var overflow = false;
-    for (var row = first + group.x * rows_each; row < end; row++) {
+    var row = first + group.x * rows_each;
+    for (; row < end; row++) {
         let word = row * 2u * params.row_bins + bin;
         n += rows[word];
         overflow = overflow || n < rows[word];
@@ -42,6 +43,9 @@ fn sum_histos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     }
     if overflow || n > MAX_COUNT {
         atomicOr(&status[group.z], STATUS_COUNTS);
+    }
+    if row < end {
+        atomicOr(&status[group.z], STATUS_UNFINISHED);
     }
     let word = out_row * 2u * params.row_bins + bin;
     sums[word] = n;

@@ -58,6 +58,8 @@ struct Peak {
 
 const NO_PEAK: u32 = 0xffffffffu;
 
-// Bits of an RoI's status word: more pairs in a slice than can be numbered; counts beyond what words hold.
+// Bits of an RoI's status word: more pairs in a slice than can be numbered; counts beyond what words hold; a loop that
+// the driver ended early (llvmpipe does, after 65,536 rounds of an invocation's loops together, without a word).
 const STATUS_PAIRS: u32 = 1u;
 const STATUS_COUNTS: u32 = 2u;
+const STATUS_UNFINISHED: u32 = 4u;

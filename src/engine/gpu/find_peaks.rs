@@ -23,6 +23,7 @@ pub(crate) fn encode<R: Real>(
             ("rois", workspace.rois.binding()?),
             ("totals", workspace.totals.binding()?),
             ("peaks", workspace.peaks.binding()?),
+            ("status", workspace.status.binding()?),
         ],
     )?;
     kernel.dispatch(pass, "find_peaks", &group, [layout.rois.len() as u32, 1, 1])?;
