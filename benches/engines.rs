@@ -115,7 +115,8 @@ fn time_case(args: &Args, case: &str, config: Config, rois: &[Roi], batch: &RoiB
             other => return Err(format!("--engine {other}: gpu, cpu or reference").into()),
         };
         let on_gpu = matches!(engine, Engine::Gpu(_));
-        let groups = if args.slices_per_histogram.is_empty() || !on_gpu { vec![16] } else { args.slices_per_histogram.clone() };
+        let groups =
+            if args.slices_per_histogram.is_empty() || !on_gpu { vec![16] } else { args.slices_per_histogram.clone() };
         for slices in groups {
             let finder = match build(engine.clone(), slices) {
                 Err(error) if args.engine.is_empty() => {
@@ -135,7 +136,11 @@ fn time_case(args: &Args, case: &str, config: Config, rois: &[Roi], batch: &RoiB
             }
             rates.sort_by(f64::total_cmp);
             let (low, median, high) = (rates[0], rates[rates.len() / 2], rates[rates.len() - 1]);
-            print!("  {case:9} {median:9.0} RoI/s ({low:.0} to {high:.0}) in batches of {}: {}", timed.len(), finder.description());
+            print!(
+                "  {case:9} {median:9.0} RoI/s ({low:.0} to {high:.0}) in batches of {}: {}",
+                timed.len(),
+                finder.description()
+            );
             if on_gpu {
                 print!(", {slices} slices a histogram");
             }

@@ -306,7 +306,7 @@ fn add_pair(row: u32, number: u32, tile_first: u32) -> u32 {
         return 0u;
     }
     let place = z12 * roi.inverse_width - roi.offset;
-    let bin = min(u32(round(place)), roi.bins - 1u);
+    let bin = min(u32(nearest(place)), roi.bins - 1u);
     if bin < tile_first || bin - tile_first >= TILE_BINS {
         return 0u;
     }

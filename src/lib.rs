@@ -48,6 +48,8 @@
 //! vertices. Each stage is a file of that name among the shaders, in the CPU engine and in the GPU engine.
 
 #![forbid(unsafe_code)]
+// The library is silent; the command says what is to be said.
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 // Helpers in tests/common name this crate as its users do.
 #[cfg(test)]

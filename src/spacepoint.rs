@@ -24,6 +24,14 @@ impl Spacepoint {
     }
 }
 
+/// Whether a spacepoint about the beam can be used: finite, and near enough that no engine's arithmetic overflows.
+pub(crate) fn usable(rho: f64, phi: f64, z: f64) -> bool {
+    (LEAST_MM..=MOST_MM).contains(&rho) && z.abs() <= MOST_MM && phi.is_finite()
+}
+
+const LEAST_MM: f64 = 1e-6;
+const MOST_MM: f64 = 1e9;
+
 /// Which region of which event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RoiId {

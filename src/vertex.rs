@@ -21,8 +21,8 @@ pub enum Status {
     Empty,
     /// There are spacepoints, but no window of three bins holds a peak.
     NoPeak,
-    /// A spacepoint is not finite, has rho <= 0 after the beam spot was subtracted, or lies on a layer that the
-    /// detector does not have. No vertex is given.
+    /// A spacepoint is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was subtracted) or a |z|
+    /// beyond 1e9 mm, or lies on a layer that the detector does not have. No vertex is given.
     BadSpacepoint,
     /// The work or the counts exceed what the engine can number or hold. No vertex is given; wider limits: narrower
     /// slices, another adapter, or the CPU engine.

@@ -93,7 +93,10 @@ fn rois(events: &[Event]) -> Vec<Roi> {
     events.iter().map(|event| event.roi.clone()).collect()
 }
 
-fn bits(results: &[RoiResult]) -> Vec<(RoiId, Status, usize, usize, Vec<(u64, u64)>)> {
+/// An answer with the bits of z and weight of its vertices.
+type Bits = (RoiId, Status, usize, usize, Vec<(u64, u64)>);
+
+fn bits(results: &[RoiResult]) -> Vec<Bits> {
     let vertex = |vertex: &Vertex| (vertex.z_mm.to_bits(), vertex.weight.to_bits());
     let result = |r: &RoiResult| {
         (r.id, r.status, r.spacepoints, r.outside_window, r.vertices.iter().map(vertex).collect::<Vec<_>>())
@@ -142,12 +145,11 @@ fn every_engine_agrees_with_the_reference() {
     for (case, config) in &configs {
         let one_more = Config { peaks: config.peaks + 1, ..config.clone() };
         let reference = find("reference", &build("reference", &Engine::Reference, &one_more), &batch(&rois(&events)));
-        for (result, event) in reference.iter().zip(&events) {
-            if result.status != Status::Empty {
-                let z = result.vertices[0].z_mm;
-                assert!((z - event.truth[0]).abs() < 0.5, "{case}: z = {z} is not the truth {:?}", event.truth);
-            }
-        }
+        let near = |(result, event): &(&RoiResult, &Event)| {
+            result.vertices.first().is_some_and(|vertex| (vertex.z_mm - event.truth[0]).abs() < 0.5)
+        };
+        let right = reference.iter().zip(&events).filter(near).count();
+        assert!(right >= 6, "{case}: the truth in {right} of 8 RoIs");
         for (name, engine) in &fixed_engines() {
             for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
                 let place = format!("{name}, {case}, {accumulate:?}");
@@ -223,8 +225,8 @@ fn options_of_the_gpu_change_no_bit() {
             ("all slices in a histogram", |b| b.slices_per_histogram(65_536)),
             ("checked", |b| b.checked(true)),
             // The full circle alone takes 225 rows of histograms of 16 KiB each.
-            ("buffers of 4 MiB", |b| b.most_buffer_bytes(4 << 20)),
-            ("buffers of 3.7 MB, checked", |b| b.most_buffer_bytes(3_700_000).checked(true)),
+            ("buffers of 4 MiB", |b| b.most_buffer_bytes(4 << 20).slices_per_histogram(8)),
+            ("buffers of 3.7 MB, checked", |b| b.most_buffer_bytes(3_700_000).slices_per_histogram(8).checked(true)),
         ];
         for (what, change) in changes {
             let place = format!("{name}: {what}");
@@ -365,7 +367,9 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
     for (name, engine) in &gpus() {
         let free = &finders().iter().find(|(known, _)| known == name).expect("built").1;
         let wanted = bits(&find(name, free, &batch(&all)));
-        let finder = build_with(name, engine, &Config::default(), |builder| builder.most_buffer_bytes(1 << 20));
+        let finder = build_with(name, engine, &Config::default(), |builder| {
+            builder.most_buffer_bytes(1 << 20).slices_per_histogram(8)
+        });
         let found = find(name, &finder, &batch(&all));
         let statuses: Vec<Status> = found.iter().map(|result| result.status).collect();
         assert_eq!(statuses, [Status::Ok, Status::CapacityExceeded, Status::Ok], "{name}");
@@ -374,14 +378,21 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
         assert_eq!(bits(&found[2..]), wanted[2..], "{name}");
         assert_eq!(find(name, &finder, &batch(&all[1..2]))[0].status, Status::CapacityExceeded, "{name}: alone");
     }
-    // 2048 * 2048 pairs in one bin are one more than its words hold.
-    let full = |counts: [usize; 2], event_id| {
-        let point = |layer| Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.6, z: 3.1, layer };
-        let points = std::iter::repeat_n(point(0), counts[0]).chain(std::iter::repeat_n(point(1), counts[1]));
+    // 2^22 pairs in one bin, from 16 slices far apart, are one more than its words hold.
+    let full = |each: usize, event_id| {
+        let mut spacepoints = Vec::new();
+        for slice in (0..128).step_by(8) {
+            for layer in 0..2 {
+                let phi = (f64::from(slice) + 0.5) * 0.2f64.to_radians();
+                let point = Spacepoint { rho: 50.0 * f64::from(layer + 1), phi, z: 3.1, layer };
+                spacepoints.extend(std::iter::repeat_n(point, each));
+            }
+        }
+        let window = Some(PhiWindow::new(0.0, 0.5).expect("a window"));
         let id = RoiId { event_id, roi_id: 0 };
-        Roi { descriptor: RoiDescriptor { id, ..all[0].descriptor }, spacepoints: points.collect() }
+        Roi { descriptor: RoiDescriptor { id, window, ..RoiDescriptor::default() }, spacepoints }
     };
-    let all = [all[0].clone(), full([2048, 2048], 3), full([30, 30], 4)];
+    let all = [all[0].clone(), full(512, 3), full(30, 4)];
     for (name, finder) in finders() {
         let found = find(name, finder, &batch(&all));
         // The reference engine counts in 64 bits.
@@ -389,7 +400,7 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
         assert_eq!(found[1].status, expected, "{name}");
         assert_eq!(found[1].vertices.is_empty(), name != "reference", "{name}");
         assert_eq!((found[0].status, found[2].status), (Status::Ok, Status::Ok), "{name}");
-        assert_eq!(found[2].vertices[0].weight, 900.0, "{name}");
+        assert_eq!(found[2].vertices[0].weight, 16.0 * 900.0, "{name}");
     }
 }
 

@@ -8,7 +8,7 @@ use crate::config::{Config, DefaultWindow, Triplets, ZBins};
 use crate::detector::Detector;
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
-use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, normalised};
+use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, normalised, usable};
 use crate::vertex::{RoiResult, Status};
 
 /// Configuration and detector, boiled down to what the stages ask.
@@ -82,8 +82,7 @@ impl Search {
 
     /// rho and phi about the beam spot, or None for a spacepoint that cannot be.
     fn about_beam(&self, rho: f64, phi: f64, z: f64, layer: u32) -> Option<(f64, f64)> {
-        let finite = rho.is_finite() && phi.is_finite() && z.is_finite();
-        if !finite || rho <= 0.0 || layer as usize >= self.layers() {
+        if !usable(rho, phi, z) || layer as usize >= self.layers() {
             return None;
         }
         let [x0, y0] = self.config.beam_spot_mm;
@@ -92,7 +91,7 @@ impl Search {
         }
         let (x, y) = (rho * phi.cos() - x0, rho * phi.sin() - y0);
         let rho = (x * x + y * y).sqrt();
-        (rho > 0.0).then(|| (rho, y.atan2(x)))
+        usable(rho, phi, z).then(|| (rho, y.atan2(x)))
     }
 
     /// Plans an RoI and appends those of its spacepoints that take part to `packed`.

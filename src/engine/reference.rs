@@ -6,7 +6,7 @@ use std::f64::consts::{PI, TAU};
 use crate::config::{Config, DefaultWindow, Triplets, ZBins};
 use crate::detector::Detector;
 use crate::error::Result;
-use crate::spacepoint::{PhiWindow, RoiBatch, RoiView, normalised};
+use crate::spacepoint::{PhiWindow, RoiBatch, RoiView, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
 
 pub(crate) struct ReferenceEngine {
@@ -78,8 +78,7 @@ impl ReferenceEngine {
         let [x0, y0] = self.config.beam_spot_mm;
         let mut points = Vec::new();
         for s in roi.spacepoints() {
-            let finite = s.rho.is_finite() && s.phi.is_finite() && s.z.is_finite();
-            if !finite || s.rho <= 0.0 || s.layer as usize >= layers {
+            if !usable(s.rho, s.phi, s.z) || s.layer as usize >= layers {
                 return None;
             }
             let (rho, phi) = if x0 == 0.0 && y0 == 0.0 {
@@ -88,7 +87,7 @@ impl ReferenceEngine {
                 let (x, y) = (s.rho * s.phi.cos() - x0, s.rho * s.phi.sin() - y0);
                 ((x * x + y * y).sqrt(), y.atan2(x))
             };
-            if rho <= 0.0 {
+            if !usable(rho, phi, s.z) {
                 return None;
             }
             points.push((s.layer as usize, Point { rho, phi, z: s.z }));

@@ -23,7 +23,7 @@ const FIELD: f64 = 2.0;
 /// What to make.
 #[derive(Clone, Debug)]
 pub(crate) struct Toy {
-    /// Tracks of the first vertex; the others have a third as many.
+    /// Tracks of the first vertex; the others have a quarter as many.
     pub(crate) tracks: usize,
     pub(crate) vertices: usize,
     /// Spacepoints anywhere.
@@ -60,7 +60,7 @@ impl Toy {
             }
         }
         for (i, &z0) in truth.iter().enumerate() {
-            for _ in 0..if i == 0 { self.tracks } else { self.tracks / 3 } {
+            for _ in 0..if i == 0 { self.tracks } else { self.tracks / 4 } {
                 // Tracks bend out of the window at worst: then it is outside, as in life.
                 let phi0 = centre + width * between(rng, -0.49, 0.49);
                 self.track(rng, z0, phi0, &mut spacepoints);
@@ -86,7 +86,7 @@ impl Toy {
 
     /// A helix from (0, 0, z0): at distance rho it has turned by asin(rho / 2R).
     fn track(&self, rng: &mut fastrand::Rng, z0: f64, phi0: f64, spacepoints: &mut Vec<Spacepoint>) {
-        let pt = 0.7 / (1.0 - 0.97 * rng.f64());
+        let pt = 2.0 / (1.0 - 0.97 * rng.f64());
         let diameter = 2.0 * pt / (0.0003 * FIELD);
         let sign = if rng.bool() { 1.0 } else { -1.0 };
         let cot = between(rng, -1.8, 1.8).sinh();

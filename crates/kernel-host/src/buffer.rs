@@ -19,6 +19,7 @@ pub struct Buffer<T: Pod> {
     usage: wgpu::BufferUsages,
     raw: Option<wgpu::Buffer>,
     capacity: usize,
+    most_bytes: u64,
     element: PhantomData<T>,
 }
 
@@ -31,7 +32,14 @@ impl<T: Pod> Buffer<T> {
     /// A buffer without room yet. [`Buffer::write`] needs `COPY_DST` in the usage, [`Readback::copy_from`] `COPY_SRC`.
     #[must_use]
     pub fn new(label: &str, usage: wgpu::BufferUsages) -> Self {
-        Self { label: label.to_owned(), usage, raw: None, capacity: 0, element: PhantomData }
+        Self { label: label.to_owned(), usage, raw: None, capacity: 0, most_bytes: u64::MAX, element: PhantomData }
+    }
+
+    /// The same buffer, which never takes more than this many bytes, where the device would allow more.
+    #[must_use]
+    pub fn most_bytes(mut self, bytes: u64) -> Self {
+        self.most_bytes = bytes;
+        self
     }
 
     /// Makes room for `len` elements, at least one. True if the buffer is a new one, whose contents are zeros. It grows
@@ -74,6 +82,7 @@ impl<T: Pod> Buffer<T> {
         if self.usage.contains(wgpu::BufferUsages::UNIFORM) {
             limit = limit.min(limits.max_uniform_buffer_binding_size);
         }
+        limit = limit.min(self.most_bytes);
         limit - limit % wgpu::COPY_BUFFER_ALIGNMENT
     }
 

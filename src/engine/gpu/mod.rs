@@ -225,7 +225,7 @@ impl<R: Real> Typed<R> {
 
     /// Uploads a part and lets the device begin.
     fn submit(&self, rois: Vec<usize>, planned: &[(RoiPlan, Vec<R::Spacepoint>)]) -> Result<InFlight<R>> {
-        let mut workspace = self.idle().pop().unwrap_or_else(Workspace::new);
+        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
         let layout = Layout::new(&self.search, &self.shape, rois.iter().map(|&roi| &planned[roi].0));
         let packed = together(&rois, planned);
         workspace.upload(&self.gpu, &self.search, &layout, &packed)?;
@@ -300,7 +300,7 @@ impl<R: Real> Typed<R> {
         let Some(rois) = batch::cut::<R>(&plans, &self.capacity, &self.shape).parts.into_iter().next() else {
             return Ok(None);
         };
-        let mut workspace = self.idle().pop().unwrap_or_else(Workspace::new);
+        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
         let layout = Layout::new(&self.search, &self.shape, rois.iter().map(|&roi| plans[roi]));
         let packed = together(&rois, &planned);
         workspace.upload(&self.gpu, &self.search, &layout, &packed)?;

@@ -45,7 +45,8 @@ pub(crate) struct Workspace<R: Real> {
 }
 
 impl<R: Real> Workspace<R> {
-    pub(crate) fn new() -> Self {
+    /// `most_bytes`: of any buffer.
+    pub(crate) fn new(most_bytes: u64) -> Self {
         let upload = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let uniform = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         // COPY_SRC: tests read every stage's output.
@@ -54,15 +55,15 @@ impl<R: Real> Workspace<R> {
             params: [Buffer::new("params, stage 0", uniform), Buffer::new("params, stage 1", uniform)],
             cuts: Buffer::new("triplet cuts", uniform),
             neighbours: Buffer::new("neighbours", upload),
-            rois: Buffer::new("rois", upload),
-            packed: Buffer::new("packed spacepoints", upload),
-            cells: Buffer::new("cells", device),
-            spacepoints: Buffer::new("sorted spacepoints", device),
-            histograms: Buffer::new("histograms", device),
-            partials: Buffer::new("partial sums of histograms", device),
-            totals: Buffer::new("summed histograms", device),
-            peaks: Buffer::new("peaks", device),
-            status: Buffer::new("status", device),
+            rois: Buffer::new("rois", upload).most_bytes(most_bytes),
+            packed: Buffer::new("packed spacepoints", upload).most_bytes(most_bytes),
+            cells: Buffer::new("cells", device).most_bytes(most_bytes),
+            spacepoints: Buffer::new("sorted spacepoints", device).most_bytes(most_bytes),
+            histograms: Buffer::new("histograms", device).most_bytes(most_bytes),
+            partials: Buffer::new("partial sums of histograms", device).most_bytes(most_bytes),
+            totals: Buffer::new("summed histograms", device).most_bytes(most_bytes),
+            peaks: Buffer::new("peaks", device).most_bytes(most_bytes),
+            status: Buffer::new("status", device).most_bytes(most_bytes),
             peaks_readback: Readback::new("peaks readback"),
             status_readback: Readback::new("status readback"),
         }
