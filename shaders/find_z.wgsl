@@ -211,7 +211,7 @@ fn list_inner_cells(first: u32, end: u32, thread: u32) -> u32 {
     if s < end && i < inner_layers {
         let layer = wg_filled[i];
         if cell(layer, s) != cell(layer, s + 1u) {
-            wg_inner[atomicAdd(&wg_inner_count, 1u)] = s << 8u | i;
+            wg_inner[atomicAdd(&wg_inner_count, 1u)] = (s << 8u) | i;
         }
     }
     workgroupBarrier();
@@ -250,7 +250,7 @@ fn number_pairs(roi_index: u32, base: u32, entries: u32, thread: u32) {
                 let pairs = count_a * around.count;
                 var row = 0u;
                 if pairs <= PAIR_MASK / WORKGROUP_SIZE {
-                    let before = atomicAdd(&wg_rows_pairs, 1u << PAIR_BITS | pairs);
+                    let before = atomicAdd(&wg_rows_pairs, (1u << PAIR_BITS) | pairs);
                     row = before >> PAIR_BITS;
                     wg_pair_first[row] = before & PAIR_MASK;
                 } else {

@@ -4,12 +4,14 @@
 
 use std::f64::consts::{PI, TAU};
 
+use bytemuck::Zeroable;
+
 use crate::config::{Config, DefaultWindow, Triplets, ZBins};
 use crate::detector::Detector;
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
 use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, normalised, usable};
-use crate::vertex::{RoiResult, Status};
+use crate::vertex::{RoiResult, Status, Vertex};
 
 /// Configuration and detector, boiled down to what the stages ask.
 #[derive(Clone, Debug)]
@@ -23,7 +25,7 @@ pub(crate) struct Search {
 /// Set in a neighbour count of a pair with a disk.
 pub(crate) const ENDCAP_PAIR: u32 = 1 << 31;
 
-/// One RoI's window, bins and fate.
+/// One RoI's window and bins.
 #[derive(Clone, Debug)]
 pub(crate) struct RoiPlan {
     pub(crate) descriptor: RoiDescriptor,
@@ -32,12 +34,26 @@ pub(crate) struct RoiPlan {
     /// Slices at both ends are neighbours.
     pub(crate) ring: bool,
     pub(crate) endcap_shift: i32,
-    /// Spacepoints kept.
-    pub(crate) kept: usize,
-    outside: usize,
-    /// A spacepoint that cannot be.
+    /// Lower edge and width of the phi window \[rad\].
+    phi_min: f64,
+    width: f64,
+    /// Spacepoints, inside the window or not.
+    pub(crate) spacepoints: usize,
+    /// A spacepoint that cannot be was seen already.
     bad: bool,
 }
+
+/// What became of an RoI's spacepoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) kept: usize,
+    pub(crate) outside: usize,
+    /// One cannot be, so none is taken.
+    pub(crate) bad: bool,
+}
+
+/// Spacepoints that are written together: a stretch of memory that a bus likes.
+const BLOCK: usize = 64;
 
 impl Search {
     pub(crate) fn new(config: &Config, detector: &Detector) -> Self {
@@ -94,73 +110,96 @@ impl Search {
         usable(rho, phi, z).then(|| (rho, y.atan2(x)))
     }
 
-    /// Plans an RoI and appends those of its spacepoints that take part to `packed`.
+    /// Plans an RoI.
     ///
     /// # Errors
     /// A z range that makes no histogram.
-    pub(crate) fn plan<R: Real>(&self, roi: RoiView<'_>, packed: &mut Vec<R::Spacepoint>) -> Result<RoiPlan> {
+    pub(crate) fn plan(&self, roi: RoiView<'_>) -> Result<RoiPlan> {
         let bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
-        let mut plan = RoiPlan {
-            descriptor: *roi.descriptor,
-            bins,
-            slices: 1,
-            ring: false,
-            endcap_shift: self.detector.endcap_shift(&self.config, roi.descriptor.eta),
-            kept: 0,
-            outside: 0,
-            bad: true,
-        };
-        let before = packed.len();
         let window = roi.descriptor.window.unwrap_or(match self.config.phi_window {
             DefaultWindow::FullScan => PhiWindow::FullScan,
             DefaultWindow::Spacepoints => PhiWindow::FromSpacepoints,
         });
+        let mut bad = false;
         let (phi_min, width) = match window {
             PhiWindow::FullScan => (-PI, TAU),
             PhiWindow::Range { phi_min, phi_max } => PhiWindow::edges(phi_min, phi_max),
             PhiWindow::FromSpacepoints => {
                 let mut extremes = Extremes::default();
                 for s in roi.spacepoints() {
-                    let Some((_, phi)) = self.about_beam(s.rho, s.phi, s.z, s.layer) else { return Ok(plan) };
-                    extremes.add(phi);
+                    match self.about_beam(s.rho, s.phi, s.z, s.layer) {
+                        Some((_, phi)) => extremes.add(phi),
+                        None => bad = true,
+                    }
                 }
                 extremes.window()
             }
         };
-        let full = window == PhiWindow::FullScan;
+        Ok(RoiPlan {
+            descriptor: *roi.descriptor,
+            bins,
+            // The circle over a slice that divides it must not round up to one slice more.
+            slices: (width * self.config.slices_per_rad() - 1e-9).ceil().max(1.0) as u32,
+            ring: window == PhiWindow::FullScan && self.config.wrap_full_scan,
+            endcap_shift: self.detector.endcap_shift(&self.config, roi.descriptor.eta),
+            phi_min,
+            width,
+            spacepoints: roi.len(),
+            bad,
+        })
+    }
+
+    /// Hands those spacepoints of a planned RoI that take part to `write`, block by block.
+    pub(crate) fn pack<R: Real>(
+        &self,
+        plan: &RoiPlan,
+        roi: RoiView<'_>,
+        mut write: impl FnMut(&[R::Spacepoint]),
+    ) -> Taken {
+        let bad = Taken { bad: true, ..Taken::default() };
+        if plan.bad {
+            return bad;
+        }
         let inv = self.config.slices_per_rad();
-        // The circle over a slice that divides it must not round up to one slice more.
-        plan.slices = ((width * inv - 1e-9).ceil()).max(1.0) as u32;
-        plan.ring = full && self.config.wrap_full_scan;
+        let mut kept = 0;
+        let mut block = [R::Spacepoint::zeroed(); BLOCK];
+        let mut filled = 0;
         for i in 0..roi.len() {
             let (z, layer) = (roi.z[i], roi.layer[i]);
-            let Some((rho, phi)) = self.about_beam(roi.rho[i], roi.phi[i], z, layer) else {
-                packed.truncate(before);
-                return Ok(plan);
-            };
-            let mut from_edge = phi - phi_min;
+            let Some((rho, phi)) = self.about_beam(roi.rho[i], roi.phi[i], z, layer) else { return bad };
+            let mut from_edge = phi - plan.phi_min;
             if from_edge < 0.0 {
                 from_edge += TAU;
             }
             if from_edge >= TAU {
                 from_edge -= TAU;
             }
-            if from_edge < width {
+            if from_edge < plan.width {
                 let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
-                packed.push(R::spacepoint(rho, from_edge, z, slice, layer));
+                block[filled] = R::spacepoint(rho, from_edge, z, slice, layer);
+                filled += 1;
+                if filled == BLOCK {
+                    write(&block);
+                    kept += filled;
+                    filled = 0;
+                }
             }
         }
-        plan.bad = false;
-        plan.kept = packed.len() - before;
-        plan.outside = roi.len() - plan.kept;
-        Ok(plan)
+        write(&block[..filled]);
+        kept += filled;
+        Taken { kept, outside: roi.len() - kept, bad: false }
     }
 }
 
 impl RoiPlan {
-    /// Whether there is anything to search.
+    /// Whether there is nothing to search.
     pub(crate) fn is_empty(&self) -> bool {
-        self.kept == 0
+        self.spacepoints == 0 || self.bad
+    }
+
+    /// What is taken of an RoI with nothing to search.
+    pub(crate) fn nothing_taken(&self) -> Taken {
+        Taken { bad: self.bad, ..Taken::default() }
     }
 
     pub(crate) fn z_scale<R: Real>(&self) -> ZScale<R> {
@@ -173,9 +212,9 @@ impl RoiPlan {
     }
 
     /// The words of the RoI's record that do not depend on where its data lie in a batch.
-    pub(crate) fn words(&self) -> RoiWords {
+    pub(crate) fn words(&self, taken: Taken) -> RoiWords {
         RoiWords {
-            spacepoint_count: self.kept as u32,
+            spacepoint_count: taken.kept as u32,
             slices: self.slices,
             ring: u32::from(self.ring),
             endcap_shift: self.endcap_shift,
@@ -186,20 +225,20 @@ impl RoiPlan {
     }
 
     /// The answer: these vertices, or why there is none.
-    pub(crate) fn result(&self, vertices: Vec<crate::vertex::Vertex>, capacity_exceeded: bool) -> RoiResult {
-        let status = if self.bad {
+    pub(crate) fn result(&self, taken: Taken, vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
+        let status = if taken.bad {
             Status::BadSpacepoint
-        } else if self.kept == 0 {
-            Status::Empty
         } else if capacity_exceeded {
             Status::CapacityExceeded
+        } else if taken.kept == 0 {
+            Status::Empty
         } else if vertices.is_empty() {
             Status::NoPeak
         } else {
             Status::Ok
         };
         let vertices = if status == Status::Ok { vertices } else { Vec::new() };
-        RoiResult { id: self.descriptor.id, vertices, status, spacepoints: self.kept, outside_window: self.outside }
+        RoiResult { id: self.descriptor.id, vertices, status, spacepoints: taken.kept, outside_window: taken.outside }
     }
 }
 

@@ -59,6 +59,7 @@ mod kernel;
 mod reflect;
 mod source;
 mod timer;
+mod upload;
 mod wait;
 
 pub use adapter::{AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters_async};
@@ -69,6 +70,7 @@ pub use kernel::{Checks, Kernel, KernelDescriptor};
 pub use reflect::{StructLayout, Translations, struct_layout, translations, workgroup_memory};
 pub use source::{Parsed, Source};
 pub use timer::Timer;
+pub use upload::{Upload, UploadPart, UploadView};
 pub use wait::Submission;
 
 // The versions whose types stand in this crate's signatures.

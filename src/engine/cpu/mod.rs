@@ -51,14 +51,15 @@ impl CpuEngine {
     }
 
     fn find<R: Real, Z: ZSum>(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+        let plan = self.search.plan(roi)?;
         let mut packed = Vec::with_capacity(roi.len());
-        let plan = self.search.plan::<R>(roi, &mut packed)?;
-        if plan.is_empty() {
-            return Ok(plan.result(Vec::new(), false));
+        let taken = self.search.pack::<R>(&plan, roi, |block| packed.extend_from_slice(block));
+        if taken.kept == 0 {
+            return Ok(plan.result(taken, Vec::new(), false));
         }
         let (peaks, capacity_exceeded) = search_roi::<R, Z>(&self.search, &plan, &packed);
         let vertices = peaks.iter().map(|peak| peak.vertex(&plan.bins, self.accumulate)).collect();
-        Ok(plan.result(vertices, capacity_exceeded))
+        Ok(plan.result(taken, vertices, capacity_exceeded))
     }
 }
 

@@ -3,7 +3,7 @@
 use kernel_host::wgpu;
 
 use crate::engine::gpu::workspace::Params;
-use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::{Real, RoiWords};
 use crate::histogram::Peak;
 
@@ -62,8 +62,8 @@ impl Needs {
         let rows = plan.slices.div_ceil(shape.slices_per_histogram);
         Self {
             rois: 1,
-            spacepoints: plan.kept as u64,
-            most_spacepoints: plan.kept as u64,
+            spacepoints: plan.spacepoints as u64,
+            most_spacepoints: plan.spacepoints as u64,
             cells: u64::from(shape.layers) * u64::from(plan.slices) + 1,
             histogram_rows: u64::from(rows),
             partial_rows: u64::from(groups_of(rows)),
@@ -121,7 +121,7 @@ pub(crate) struct Cut {
 }
 
 /// Cuts a batch into parts that fit; RoIs with nothing to search are in none.
-pub(crate) fn cut<R: Real>(plans: &[&RoiPlan], capacity: &Capacity, shape: &Shape) -> Cut {
+pub(crate) fn cut<R: Real>(plans: &[RoiPlan], capacity: &Capacity, shape: &Shape) -> Cut {
     let mut cut = Cut { parts: Vec::new(), too_large: Vec::new() };
     let mut part = Vec::new();
     let mut needs = Needs::default();
@@ -154,6 +154,8 @@ pub(crate) fn cut<R: Real>(plans: &[&RoiPlan], capacity: &Capacity, shape: &Shap
 pub(crate) struct Layout<R: Real> {
     pub(crate) params: Params,
     pub(crate) rois: Vec<R::Roi>,
+    /// Room for spacepoints, those not taken included.
+    pub(crate) spacepoints: usize,
     pub(crate) cells: usize,
     pub(crate) histogram_rows: usize,
     pub(crate) partial_rows: usize,
@@ -167,7 +169,8 @@ pub(crate) struct Layout<R: Real> {
 }
 
 impl<R: Real> Layout<R> {
-    pub(crate) fn new<'a>(search: &Search, shape: &Shape, plans: impl Iterator<Item = &'a RoiPlan>) -> Self {
+    /// RoIs in order; each has room for all of its spacepoints, of which those taken come first.
+    pub(crate) fn new<'a>(search: &Search, shape: &Shape, rois: impl Iterator<Item = (&'a RoiPlan, Taken)>) -> Self {
         let config = &search.config;
         let layers = shape.layers;
         let mut layout = Self {
@@ -182,6 +185,7 @@ impl<R: Real> Layout<R> {
                 ..Params::default()
             },
             rois: Vec::new(),
+            spacepoints: 0,
             cells: 0,
             histogram_rows: 0,
             partial_rows: 0,
@@ -192,28 +196,27 @@ impl<R: Real> Layout<R> {
             #[cfg(test)]
             words: Vec::new(),
         };
-        let mut spacepoints = 0;
         let mut bins = 0;
-        for plan in plans {
+        for (plan, taken) in rois {
             let histogram_count = plan.slices.div_ceil(shape.slices_per_histogram);
             let partial_count = groups_of(histogram_count);
             let words = RoiWords {
-                spacepoint_first: spacepoints,
+                spacepoint_first: layout.spacepoints as u32,
                 cell_first: layout.cells as u32,
                 histogram_first: layout.histogram_rows as u32,
                 histogram_count,
                 partial_first: layout.partial_rows as u32,
                 partial_count,
-                ..plan.words()
+                ..plan.words(taken)
             };
             layout.rois.push(R::roi(plan.z_scale(), words));
             #[cfg(test)]
             layout.words.push(words);
-            spacepoints += plan.kept as u32;
+            layout.spacepoints += plan.spacepoints;
             layout.cells += (layers * plan.slices + 1) as usize;
             layout.histogram_rows += histogram_count as usize;
             layout.partial_rows += partial_count as usize;
-            layout.most_spacepoints = layout.most_spacepoints.max(plan.kept as u32);
+            layout.most_spacepoints = layout.most_spacepoints.max(taken.kept as u32);
             layout.most_histograms = layout.most_histograms.max(histogram_count);
             layout.most_groups = layout.most_groups.max(partial_count);
             bins = bins.max(plan.bins.bins);

@@ -19,7 +19,7 @@ use rayon::prelude::*;
 use crate::engine::gpu::batch::{Capacity, Layout, Shape};
 use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::workspace::Workspace;
-use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::finder::{Accumulate, EngineOptions, Precision};
@@ -62,6 +62,8 @@ const IN_FLIGHT: usize = 2;
 /// A part that the device works on.
 struct InFlight<R: Real> {
     rois: Vec<usize>,
+    /// Of each of them.
+    taken: Vec<Taken>,
     workspace: Workspace<R>,
     submission: Submission,
 }
@@ -190,32 +192,24 @@ impl<R: Real> Typed<R> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Every RoI's plan and its spacepoints that take part.
-    fn plan(&self, batch: &RoiBatch) -> Result<Vec<(RoiPlan, Vec<R::Spacepoint>)>> {
-        (0..batch.len())
-            .into_par_iter()
-            .map(|i| {
-                let roi = batch.roi(i);
-                let mut packed = Vec::with_capacity(roi.len());
-                Ok((self.search.plan::<R>(roi, &mut packed)?, packed))
-            })
-            .collect()
+    fn plan(&self, batch: &RoiBatch) -> Result<Vec<RoiPlan>> {
+        (0..batch.len()).into_par_iter().map(|i| self.search.plan(batch.roi(i))).collect()
     }
 
     async fn find_batch(&self, batch: &RoiBatch, waiting: Waiting) -> Result<Vec<RoiResult>> {
-        let planned = self.plan(batch)?;
-        let plans: Vec<&RoiPlan> = planned.iter().map(|(plan, _)| plan).collect();
+        let plans = self.plan(batch)?;
         let cut = batch::cut::<R>(&plans, &self.capacity, &self.shape);
-        let mut results: Vec<RoiResult> = plans.iter().map(|plan| plan.result(Vec::new(), false)).collect();
+        let mut results: Vec<RoiResult> =
+            plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
         for &roi in &cut.too_large {
-            results[roi] = plans[roi].result(Vec::new(), true);
+            results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
         }
         let mut in_flight = VecDeque::new();
         for rois in cut.parts {
             if in_flight.len() == IN_FLIGHT {
                 self.collect(in_flight.pop_front(), waiting, &plans, &mut results).await?;
             }
-            in_flight.push_back(self.submit(rois, &planned)?);
+            in_flight.push_back(self.submit(rois, batch, &plans, None)?);
         }
         while !in_flight.is_empty() {
             self.collect(in_flight.pop_front(), waiting, &plans, &mut results).await?;
@@ -223,19 +217,69 @@ impl<R: Real> Typed<R> {
         Ok(results)
     }
 
-    /// Uploads a part and lets the device begin.
-    fn submit(&self, rois: Vec<usize>, planned: &[(RoiPlan, Vec<R::Spacepoint>)]) -> Result<InFlight<R>> {
+    /// Packs a part straight into memory that the device reads, and lets the device begin.
+    fn submit(
+        &self,
+        rois: Vec<usize>,
+        batch: &RoiBatch,
+        plans: &[RoiPlan],
+        mut timer: Option<&mut Timer>,
+    ) -> Result<InFlight<R>> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
-        let layout = Layout::new(&self.search, &self.shape, rois.iter().map(|&roi| &planned[roi].0));
-        let packed = together(&rois, planned);
-        workspace.upload(&self.gpu, &self.search, &layout, &packed)?;
+        let (layout, taken) = self.upload(&mut workspace, &rois, batch, plans)?;
         let mut encoder = self.gpu.encoder("zfinder");
-        self.encode(&mut encoder, &workspace, &layout, None)?;
+        self.begin(&mut encoder, &mut workspace, &layout)?;
+        self.encode(&mut encoder, &workspace, &layout, timer.as_deref_mut())?;
+        if let Some(timer) = timer {
+            timer.resolve(&mut encoder)?;
+        }
         let submission = self.gpu.submit(encoder)?;
-        Ok(InFlight { rois, workspace, submission })
+        Ok(InFlight { rois, taken, workspace, submission })
     }
 
-    /// The four stages, from zeroed buffers to read-back; each a pass of its own if it is to be timed.
+    /// Fills a workspace with a part. What is packed still has to be copied on the device: [`Typed::begin`].
+    fn upload(
+        &self,
+        workspace: &mut Workspace<R>,
+        rois: &[usize],
+        batch: &RoiBatch,
+        plans: &[RoiPlan],
+    ) -> Result<(Layout<R>, Vec<Taken>)> {
+        let room = || rois.iter().map(|&roi| plans[roi].spacepoints);
+        let spacepoints = room().sum();
+        let mut view = workspace.staging.map(&self.gpu, spacepoints)?;
+        let taken: Vec<Taken> = view
+            .parts(room())
+            .into_par_iter()
+            .zip(rois)
+            .map(|(mut part, &roi)| {
+                let mut fits = true;
+                let taken = self.search.pack::<R>(&plans[roi], batch.roi(roi), |block| fits &= part.write(block));
+                debug_assert!(fits, "a part has room for all spacepoints of its RoI");
+                taken
+            })
+            .collect();
+        drop(view);
+        let layout =
+            Layout::new(&self.search, &self.shape, rois.iter().zip(&taken).map(|(&roi, &taken)| (&plans[roi], taken)));
+        workspace.upload(&self.gpu, &self.search, &layout, spacepoints)?;
+        Ok((layout, taken))
+    }
+
+    /// Encodes what the stages rely on: spacepoints on the device, zeroed cells and status.
+    fn begin(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        workspace: &mut Workspace<R>,
+        layout: &Layout<R>,
+    ) -> Result<()> {
+        workspace.staging.copy_to(encoder, &workspace.packed, layout.spacepoints)?;
+        encoder.clear_buffer(workspace.cells.raw()?, 0, None);
+        encoder.clear_buffer(workspace.status.raw()?, 0, None);
+        Ok(())
+    }
+
+    /// The four stages, each a pass, and the way back.
     fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -243,8 +287,6 @@ impl<R: Real> Typed<R> {
         layout: &Layout<R>,
         mut timer: Option<&mut Timer>,
     ) -> Result<()> {
-        encoder.clear_buffer(workspace.cells.raw()?, 0, None);
-        encoder.clear_buffer(workspace.status.raw()?, 0, None);
         type Encode<R> = fn(&Kernel, &Gpu, &mut wgpu::ComputePass<'_>, &Workspace<R>, &Layout<R>) -> Result<()>;
         let stages: [(&Kernel, Encode<R>); 4] = [
             (&self.slice_spacepoints, slice_spacepoints::encode),
@@ -268,10 +310,10 @@ impl<R: Real> Typed<R> {
         &self,
         part: Option<InFlight<R>>,
         waiting: Waiting,
-        plans: &[&RoiPlan],
+        plans: &[RoiPlan],
         results: &mut [RoiResult],
     ) -> Result<()> {
-        let Some(InFlight { rois, workspace, submission }) = part else { return Ok(()) };
+        let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(()) };
         let each = self.shape.peaks as usize;
         let count = rois.len() * each;
         let (peaks, status) = match waiting {
@@ -288,38 +330,21 @@ impl<R: Real> Typed<R> {
         for (i, &roi) in rois.iter().enumerate() {
             let found = peaks[i * each..(i + 1) * each].iter().take_while(|peak| peak.bin != Peak::NONE);
             let vertices = found.map(|peak| peak.vertex(&plans[roi].bins, self.accumulate)).collect();
-            results[roi] = plans[roi].result(vertices, status[i] != 0);
+            results[roi] = plans[roi].result(taken[i], vertices, status[i] != 0);
         }
         Ok(())
     }
 
     fn time_stages(&self, batch: &RoiBatch) -> Result<Option<Vec<(String, f64)>>> {
         let Some(mut timer) = Timer::new(&self.gpu, 4) else { return Ok(None) };
-        let planned = self.plan(batch)?;
-        let plans: Vec<&RoiPlan> = planned.iter().map(|(plan, _)| plan).collect();
+        let plans = self.plan(batch)?;
         let Some(rois) = batch::cut::<R>(&plans, &self.capacity, &self.shape).parts.into_iter().next() else {
             return Ok(None);
         };
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
-        let layout = Layout::new(&self.search, &self.shape, rois.iter().map(|&roi| plans[roi]));
-        let packed = together(&rois, &planned);
-        workspace.upload(&self.gpu, &self.search, &layout, &packed)?;
-        let mut encoder = self.gpu.encoder("zfinder, timed");
-        self.encode(&mut encoder, &workspace, &layout, Some(&mut timer))?;
-        timer.resolve(&mut encoder)?;
-        let submission = self.gpu.submit(encoder)?;
+        let InFlight { rois, workspace, submission, .. } = self.submit(rois, batch, &plans, Some(&mut timer))?;
         let times = timer.read(&self.gpu, &submission)?;
         self.idle().push(workspace);
         let each = |(name, time): (String, std::time::Duration)| (name, time.as_secs_f64() / rois.len() as f64);
         Ok(Some(times.into_iter().map(each).collect()))
     }
-}
-
-/// The spacepoints of these RoIs, one RoI after the other.
-fn together<S: Copy>(rois: &[usize], planned: &[(RoiPlan, Vec<S>)]) -> Vec<S> {
-    let mut packed = Vec::with_capacity(rois.iter().map(|&roi| planned[roi].1.len()).sum());
-    for &roi in rois {
-        packed.extend_from_slice(&planned[roi].1);
-    }
-    packed
 }

@@ -264,19 +264,21 @@ impl<R: Real> Typed<R> {
 
     /// The walk of [`Typed::encode`], with every buffer read back.
     fn stages(&self, batch: &RoiBatch) -> Result<Stages<R>> {
-        let mut planned = self.plan(batch)?;
-        let plans: Vec<&RoiPlan> = planned.iter().map(|(plan, _)| plan).collect();
+        let plans = self.plan(batch)?;
         let cut = batch::cut::<R>(&plans, &self.capacity, &self.shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
-        planned.retain(|(plan, _)| !plan.is_empty());
-        let layout = Layout::<R>::new(&self.search, &self.shape, planned.iter().map(|(plan, _)| plan));
-        let packed: Vec<_> = planned.iter().flat_map(|(_, packed)| packed.iter().copied()).collect();
+        let rois = &cut.parts[0];
+        let planned = rois.iter().map(|&roi| {
+            let mut packed = Vec::new();
+            self.search.pack::<R>(&plans[roi], batch.roi(roi), |block| packed.extend_from_slice(block));
+            (plans[roi].clone(), packed)
+        });
+        let planned: Vec<_> = planned.collect();
         // Used ones hold the leavings of other cases, which must not matter.
         let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
-        workspace.upload(&self.gpu, &self.search, &layout, &packed)?;
+        let (layout, _) = self.upload(&mut workspace, rois, batch, &plans)?;
         let mut encoder = self.gpu.encoder("stages");
-        encoder.clear_buffer(workspace.cells.raw()?, 0, None);
-        encoder.clear_buffer(workspace.status.raw()?, 0, None);
+        self.begin(&mut encoder, &mut workspace, &layout)?;
         let descriptor = wgpu::ComputePassDescriptor::default();
         let row = 2 * layout.params.row_bins as usize;
         let rois = layout.rois.len();
@@ -288,7 +290,7 @@ impl<R: Real> Typed<R> {
             sum_histos::encode(&self.sum_histos, gpu, pass, w, &layout)?;
         }
         let cells = copy(gpu, &mut encoder, &w.cells, layout.cells)?;
-        let spacepoints = copy(gpu, &mut encoder, &w.spacepoints, packed.len())?;
+        let spacepoints = copy(gpu, &mut encoder, &w.spacepoints, layout.spacepoints)?;
         let histograms = copy(gpu, &mut encoder, &w.histograms, layout.histogram_rows * row)?;
         let totals = copy(gpu, &mut encoder, &w.totals, rois * row)?;
         find_peaks::encode(&self.find_peaks, gpu, &mut encoder.begin_compute_pass(&descriptor), w, &layout)?;
@@ -299,7 +301,7 @@ impl<R: Real> Typed<R> {
         gpu.wait(&submission)?;
         let stages = Stages {
             cells: cells.read_done(gpu, layout.cells)?,
-            spacepoints: spacepoints.read_done(gpu, packed.len())?,
+            spacepoints: spacepoints.read_done(gpu, layout.spacepoints)?,
             histograms: histograms.read_done(gpu, layout.histogram_rows * row)?,
             totals: totals.read_done(gpu, rois * row)?,
             emptied: emptied.read_done(gpu, rois * row)?,

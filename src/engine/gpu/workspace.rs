@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::BufferUsages;
-use kernel_host::{Buffer, Gpu, Readback};
+use kernel_host::{Buffer, Gpu, Readback, Upload};
 
 use crate::engine::gpu::batch::Layout;
 use crate::engine::plan::Search;
@@ -30,6 +30,7 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) cuts: Buffer<R::Cuts>,
     pub(crate) neighbours: Buffer<u32>,
     pub(crate) rois: Buffer<R::Roi>,
+    pub(crate) staging: Upload<R::Spacepoint>,
     /// Spacepoints as uploaded.
     pub(crate) packed: Buffer<R::Spacepoint>,
     pub(crate) cells: Buffer<u32>,
@@ -56,6 +57,7 @@ impl<R: Real> Workspace<R> {
             cuts: Buffer::new("triplet cuts", uniform),
             neighbours: Buffer::new("neighbours", upload),
             rois: Buffer::new("rois", upload).most_bytes(most_bytes),
+            staging: Upload::new("staged spacepoints"),
             packed: Buffer::new("packed spacepoints", upload).most_bytes(most_bytes),
             cells: Buffer::new("cells", device).most_bytes(most_bytes),
             spacepoints: Buffer::new("sorted spacepoints", device).most_bytes(most_bytes),
@@ -69,25 +71,19 @@ impl<R: Real> Workspace<R> {
         }
     }
 
-    /// Makes room for a batch and uploads it.
-    pub(crate) fn upload(
-        &mut self,
-        gpu: &Gpu,
-        search: &Search,
-        layout: &Layout<R>,
-        packed: &[R::Spacepoint],
-    ) -> Result<()> {
+    /// Makes room for a part of a batch and uploads all but its spacepoints, of which there are at most `spacepoints`.
+    pub(crate) fn upload(&mut self, gpu: &Gpu, search: &Search, layout: &Layout<R>, spacepoints: usize) -> Result<()> {
         for (stage, params) in self.params.iter_mut().enumerate() {
             params.write(gpu, &[Params { stage: stage as u32, ..layout.params }])?;
         }
         self.cuts.write(gpu, &[R::cuts(search.triplet_cuts())])?;
         self.neighbours.write(gpu, &search.neighbours)?;
         self.rois.write(gpu, &layout.rois)?;
-        self.packed.write(gpu, packed)?;
         let row = 2 * layout.params.row_bins as usize;
         let peaks = layout.rois.len() * layout.params.peaks as usize;
+        self.packed.reserve(gpu, spacepoints)?;
         self.cells.reserve(gpu, layout.cells)?;
-        self.spacepoints.reserve(gpu, packed.len())?;
+        self.spacepoints.reserve(gpu, spacepoints)?;
         self.histograms.reserve(gpu, layout.histogram_rows * row)?;
         self.partials.reserve(gpu, layout.partial_rows * row)?;
         self.totals.reserve(gpu, layout.rois.len() * row)?;

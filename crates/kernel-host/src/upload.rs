@@ -1,0 +1,170 @@
+//! The way of large data to the device: memory that the host writes once and the device reads over the bus.
+
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex};
+
+use bytemuck::Pod;
+
+use crate::buffer::Buffer;
+use crate::error::Error;
+use crate::gpu::{Gpu, lock};
+
+/// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like, [`Upload::copy_to`] a buffer.
+///
+/// On a discrete GPU, writing the mapping *is* the transfer over the bus: write each byte once, in order.
+#[derive(Debug)]
+pub struct Upload<T: Pod> {
+    label: String,
+    raw: Option<wgpu::Buffer>,
+    mapped: bool,
+    capacity: usize,
+    element: PhantomData<T>,
+}
+
+/// Mapped staging memory.
+#[derive(Debug)]
+pub struct UploadView<T: Pod> {
+    view: wgpu::BufferViewMut,
+    element: PhantomData<T>,
+}
+
+/// A part of mapped staging memory, for one thread to fill from its beginning.
+#[derive(Debug)]
+pub struct UploadPart<'a, T: Pod> {
+    rest: wgpu::WriteOnly<'a, [u8]>,
+    element: PhantomData<T>,
+}
+
+// SAFETY: a `WriteOnly` is an exclusive reference that cannot be read through: like `&mut [u8]`, it may go to another
+// thread. wgpu 30 says so for sized contents only. The other field holds nothing.
+unsafe impl<T: Pod + Send> Send for UploadPart<'_, T> {}
+
+impl<T: Pod> Upload<T> {
+    const SIZE: u64 = {
+        assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "staged elements are whole words");
+        size_of::<T>() as u64
+    };
+
+    /// Staging memory without room yet.
+    #[must_use]
+    pub fn new(label: &str) -> Self {
+        Self { label: label.to_owned(), raw: None, mapped: false, capacity: 0, element: PhantomData }
+    }
+
+    /// Room for `len` elements, mapped. Waits for the device if it still reads what was staged here before.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Map`].
+    pub fn map(&mut self, gpu: &Gpu, len: usize) -> Result<UploadView<T>, Error> {
+        let len = len.max(1);
+        if self.raw.is_none() || len > self.capacity {
+            self.allocate(gpu, len)?;
+        }
+        let failed = |message: String| match gpu.lost() {
+            Some(reason) => Error::DeviceLost { reason },
+            None => Error::Map { what: self.label.clone(), message },
+        };
+        let Some(raw) = &self.raw else { return Err(failed("there is no memory".to_owned())) };
+        if !self.mapped {
+            let outcome = Arc::new(Mutex::new(None));
+            let reported = Arc::clone(&outcome);
+            raw.map_async(wgpu::MapMode::Write, .., move |result| *lock(&reported) = Some(result));
+            gpu.poll()?;
+            if lock(&outcome).is_none() {
+                gpu.wait_for_all()?;
+            }
+            match lock(&outcome).take() {
+                Some(Ok(())) => {}
+                Some(Err(error)) => return Err(failed(error.to_string())),
+                None => return Err(failed("the device did not answer".to_owned())),
+            }
+            self.mapped = true;
+        }
+        let view = raw.get_mapped_range_mut(0..len as u64 * Self::SIZE).map_err(|error| failed(error.to_string()))?;
+        Ok(UploadView { view, element: PhantomData })
+    }
+
+    fn allocate(&mut self, gpu: &Gpu, len: usize) -> Result<(), Error> {
+        let limit = gpu.limits().max_buffer_size;
+        let bytes = (len as u64).saturating_mul(Self::SIZE);
+        if bytes > limit {
+            return Err(Error::BufferTooLarge { what: self.label.clone(), bytes, limit });
+        }
+        let generous = (self.capacity as u64 * 3 / 2 * Self::SIZE).min(limit - limit % Self::SIZE).max(bytes);
+        // The old one goes first, so that the two need not fit at once.
+        (self.raw, self.mapped, self.capacity) = (None, false, 0);
+        let descriptor = wgpu::BufferDescriptor {
+            label: Some(&self.label),
+            size: generous,
+            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            mapped_at_creation: true,
+        };
+        let raw = gpu
+            .catch(|| gpu.device().create_buffer(&descriptor))
+            .map_err(|caught| caught.into_error(&self.label, generous, |message| Error::Validation { message }))?;
+        (self.raw, self.mapped, self.capacity) = (Some(raw), true, (generous / Self::SIZE) as usize);
+        Ok(())
+    }
+
+    /// Ends the mapping and encodes a copy of the first `len` elements to the beginning of `buffer`. Every
+    /// [`UploadView`] must be gone.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] if either has not as many.
+    pub fn copy_to(&mut self, encoder: &mut wgpu::CommandEncoder, buffer: &Buffer<T>, len: usize) -> Result<(), Error> {
+        let held = self.capacity.min(buffer.capacity());
+        let Some(raw) = self.raw.as_ref().filter(|_| len <= held) else {
+            return Err(Error::BufferTooSmall { what: self.label.clone(), wanted: len, held });
+        };
+        if self.mapped {
+            raw.unmap();
+            self.mapped = false;
+        }
+        if len > 0 {
+            encoder.copy_buffer_to_buffer(raw, 0, buffer.raw()?, 0, len as u64 * Self::SIZE);
+        }
+        Ok(())
+    }
+}
+
+impl<T: Pod> UploadView<T> {
+    /// Cuts the memory into parts of these lengths, one after the other; what is beyond the memory is cut off.
+    pub fn parts(&mut self, lengths: impl IntoIterator<Item = usize>) -> Vec<UploadPart<'_, T>> {
+        let mut rest = self.view.slice(..);
+        lengths
+            .into_iter()
+            .map(|length| {
+                let (part, after) = std::mem::take(&mut rest).split_at_most(length.saturating_mul(size_of::<T>()));
+                rest = after;
+                UploadPart { rest: part, element: PhantomData }
+            })
+            .collect()
+    }
+}
+
+/// `split_at` that stops at the end.
+trait SplitAtMost: Sized {
+    fn split_at_most(self, middle: usize) -> (Self, Self);
+}
+
+impl SplitAtMost for wgpu::WriteOnly<'_, [u8]> {
+    fn split_at_most(self, middle: usize) -> (Self, Self) {
+        let middle = middle.min(self.len());
+        self.split_at(middle)
+    }
+}
+
+impl<T: Pod> UploadPart<'_, T> {
+    /// Writes these elements after those written before. False, and nothing is written, where they do not fit.
+    #[must_use = "what does not fit is not written"]
+    pub fn write(&mut self, elements: &[T]) -> bool {
+        let bytes: &[u8] = bytemuck::cast_slice(elements);
+        if bytes.len() > self.rest.len() {
+            return false;
+        }
+        let (mut here, after) = std::mem::take(&mut self.rest).split_at(bytes.len());
+        here.copy_from_slice(bytes);
+        self.rest = after;
+        true
+    }
+}
