@@ -41,7 +41,7 @@ struct Args {
     /// pairs, triplets, thesis; may be repeated
     #[arg(long)]
     case: Vec<String>,
-    /// Slices that share a histogram on the GPU; may be repeated
+    /// Slices that share a histogram on the GPU, instead of as many as fill it; may be repeated
     #[arg(long)]
     slices_per_histogram: Vec<u32>,
     /// Rounds timed
@@ -102,11 +102,12 @@ fn toys(count: u64, toy: &toy::Toy) -> Vec<Roi> {
 }
 
 fn time_case(args: &Args, case: &str, config: Config, rois: &[Roi], batch: &RoiBatch) -> Result<(), Box<dyn Error>> {
-    let build = |engine: Engine, slices: u32| {
-        ZFinder::builder().config(config.clone()).engine(engine).slices_per_histogram(slices).build()
+    let build = |engine: Engine, slices: Option<u32>| {
+        let builder = ZFinder::builder().config(config.clone()).engine(engine);
+        slices.into_iter().fold(builder, |builder, slices| builder.slices_per_histogram(slices)).build()
     };
     let few: RoiBatch = rois.iter().cloned().collect();
-    let expected = build(Engine::Reference, 1)?.find_batch(&few)?;
+    let expected = build(Engine::Reference, None)?.find_batch(&few)?;
     for name in or_all(&args.engine, &["gpu", "cpu", "reference"]) {
         let engine = match name.as_str() {
             "gpu" => Engine::Gpu(args.adapter.clone().unwrap_or_default()),
@@ -115,8 +116,8 @@ fn time_case(args: &Args, case: &str, config: Config, rois: &[Roi], batch: &RoiB
             other => return Err(format!("--engine {other}: gpu, cpu or reference").into()),
         };
         let on_gpu = matches!(engine, Engine::Gpu(_));
-        let groups =
-            if args.slices_per_histogram.is_empty() || !on_gpu { vec![16] } else { args.slices_per_histogram.clone() };
+        let given = args.slices_per_histogram.iter().copied().map(Some);
+        let groups: Vec<_> = if on_gpu && given.len() > 0 { given.collect() } else { vec![None] };
         for slices in groups {
             let finder = match build(engine.clone(), slices) {
                 Err(error) if args.engine.is_empty() => {
@@ -141,7 +142,7 @@ fn time_case(args: &Args, case: &str, config: Config, rois: &[Roi], batch: &RoiB
                 timed.len(),
                 finder.description()
             );
-            if on_gpu {
+            if let Some(slices) = slices {
                 print!(", {slices} slices a histogram");
             }
             println!();

@@ -5,7 +5,7 @@
 // workgroup memory: 8 TILE_BINS + 24 WORKGROUP_SIZE + 276 bytes
 // Needs: real, types, accumulate. CPU twin: src/engine/cpu/find_z.rs
 
-override WORKGROUP_SIZE: u32 = 128;
+override WORKGROUP_SIZE: u32 = 256;
 // 0: pairs; 1: pairs that a third spacepoint confirms; 2: weighted by how many do.
 override TRIPLETS: u32 = 0;
 

@@ -47,25 +47,14 @@ pub enum Precision {
     F64,
 }
 /// How an engine works, beside what it computes.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct EngineOptions {
     pub(crate) accumulate: Accumulate,
     pub(crate) precision: Precision,
-    pub(crate) slices_per_histogram: u32,
+    /// None: by the amount of work.
+    pub(crate) slices_per_histogram: Option<u32>,
     pub(crate) checked: bool,
     pub(crate) most_buffer_bytes: Option<u64>,
-}
-
-impl Default for EngineOptions {
-    fn default() -> Self {
-        Self {
-            accumulate: Accumulate::default(),
-            precision: Precision::default(),
-            slices_per_histogram: 16,
-            checked: false,
-            most_buffer_bytes: None,
-        }
-    }
 }
 
 /// Options of a [`ZFinder`] to be.
@@ -116,9 +105,9 @@ impl ZFinderBuilder {
     }
 
     /// GPU: phi slices that one workgroup fills a histogram from, 1 to 65,536; 1 is the thesis's design. More make
-    /// fewer histograms to sum, and fewer workgroups.
+    /// fewer histograms to sum, and fewer workgroups. If not given, each batch has as many as keep the GPU filled.
     pub fn slices_per_histogram(mut self, slices: u32) -> Self {
-        self.options.slices_per_histogram = slices;
+        self.options.slices_per_histogram = Some(slices);
         self
     }
 
@@ -140,8 +129,7 @@ impl ZFinderBuilder {
     /// A configuration out of range, no such adapter, an adapter that lacks what was asked for.
     pub fn build(self) -> Result<ZFinder> {
         self.config.validate()?;
-        let slices = self.options.slices_per_histogram;
-        if slices == 0 || slices > 1 << 16 {
+        if let Some(slices) = self.options.slices_per_histogram.filter(|slices| !(1..=1 << 16).contains(slices)) {
             return Err(Error::Config {
                 key: "slices_per_histogram",
                 value: slices.to_string(),

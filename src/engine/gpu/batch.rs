@@ -1,6 +1,6 @@
 //! How a batch is cut to fit the adapter, and where each RoI's data lie in the buffers.
 
-use kernel_host::wgpu;
+use kernel_host::{AdapterKind, Gpu};
 
 use crate::engine::gpu::workspace::Params;
 use crate::engine::plan::{RoiPlan, Search, Taken};
@@ -16,6 +16,8 @@ pub(crate) struct Capacity {
     pub(crate) upload_bytes: u64,
     /// Workgroups of one dimension.
     pub(crate) workgroups: u64,
+    /// Workgroups of find_z that fill the device.
+    pub(crate) filling: u64,
 }
 
 impl Capacity {
@@ -23,13 +25,20 @@ impl Capacity {
     const MOST_BYTES: u64 = 512 << 20;
     /// Enough work to fill a GPU, and small enough that one part is prepared while another computes (measured on an
     /// H200: docs/performance.md).
-    const UPLOAD_BYTES: u64 = 8 << 20;
+    const UPLOAD_BYTES: u64 = 16 << 20;
 
-    pub(crate) fn of(limits: &wgpu::Limits) -> Self {
+    /// Measured on an H200: docs/performance.md. A software adapter has a few cores.
+    const FILLING: u64 = 2048;
+    const FILLING_SOFTWARE: u64 = 256;
+
+    pub(crate) fn of(gpu: &Gpu) -> Self {
+        let limits = gpu.limits();
+        let software = gpu.summary().kind == AdapterKind::Software;
         Self {
             buffer_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(Self::MOST_BYTES),
             upload_bytes: Self::UPLOAD_BYTES,
             workgroups: u64::from(limits.max_compute_workgroups_per_dimension),
+            filling: if software { Self::FILLING_SOFTWARE } else { Self::FILLING },
         }
     }
 }
@@ -37,7 +46,8 @@ impl Capacity {
 /// What is fixed when the engine is built.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    pub(crate) slices_per_histogram: u32,
+    /// None: by the amount of work.
+    pub(crate) slices_per_histogram: Option<u32>,
     pub(crate) tile_bins: u32,
     pub(crate) layers: u32,
     pub(crate) peaks: u32,
@@ -58,8 +68,8 @@ struct Needs {
 }
 
 impl Needs {
-    fn of(plan: &RoiPlan, shape: &Shape) -> Self {
-        let rows = plan.slices.div_ceil(shape.slices_per_histogram);
+    fn of(plan: &RoiPlan, shape: &Shape, slices_per_histogram: u32) -> Self {
+        let rows = plan.slices.div_ceil(slices_per_histogram);
         Self {
             rois: 1,
             spacepoints: plan.spacepoints as u64,
@@ -129,7 +139,7 @@ pub(crate) fn cut<R: Real>(plans: &[RoiPlan], capacity: &Capacity, shape: &Shape
         if plan.is_empty() {
             continue;
         }
-        let own = Needs::of(plan, shape);
+        let own = Needs::of(plan, shape, shape.slices_per_histogram.unwrap_or(MOST_SLICES_PER_HISTOGRAM));
         if !own.fit::<R>(capacity, shape) {
             cut.too_large.push(index);
             continue;
@@ -148,6 +158,31 @@ pub(crate) fn cut<R: Real>(plans: &[RoiPlan], capacity: &Capacity, shape: &Shape
         cut.parts.push(part);
     }
     cut
+}
+
+/// Beyond this, a histogram's slices keep one workgroup busy for too long.
+const MOST_SLICES_PER_HISTOGRAM: u32 = 1024;
+
+/// Slices that share a histogram in a part: as asked, else enough workgroups to fill the device, and no more, as far as
+/// the buffers hold their histograms.
+pub(crate) fn slices_per_histogram<'a, R: Real>(
+    plans: impl Iterator<Item = &'a RoiPlan> + Clone,
+    capacity: &Capacity,
+    shape: &Shape,
+) -> u32 {
+    if let Some(slices) = shape.slices_per_histogram {
+        return slices;
+    }
+    let all: u64 = plans.clone().map(|plan| u64::from(plan.slices)).sum();
+    let mut slices = all.div_ceil(capacity.filling).clamp(1, u64::from(MOST_SLICES_PER_HISTOGRAM)) as u32;
+    while slices < MOST_SLICES_PER_HISTOGRAM {
+        let needs = plans.clone().map(|plan| Needs::of(plan, shape, slices));
+        if needs.reduce(Needs::and).is_none_or(|needs| needs.fit::<R>(capacity, shape)) {
+            break;
+        }
+        slices = (slices * 2).min(MOST_SLICES_PER_HISTOGRAM);
+    }
+    slices
 }
 
 /// Where the RoIs of one part lie, and how large its dispatches are.
@@ -170,14 +205,19 @@ pub(crate) struct Layout<R: Real> {
 
 impl<R: Real> Layout<R> {
     /// RoIs in order; each has room for all of its spacepoints, of which those taken come first.
-    pub(crate) fn new<'a>(search: &Search, shape: &Shape, rois: impl Iterator<Item = (&'a RoiPlan, Taken)>) -> Self {
+    pub(crate) fn new<'a>(
+        search: &Search,
+        shape: &Shape,
+        slices_per_histogram: u32,
+        rois: impl Iterator<Item = (&'a RoiPlan, Taken)>,
+    ) -> Self {
         let config = &search.config;
         let layers = shape.layers;
         let mut layout = Self {
             params: Params {
                 layers,
                 inner_layers: config.first_layers.min(layers - 1),
-                slices_per_histogram: shape.slices_per_histogram,
+                slices_per_histogram,
                 row_bins: 0,
                 peaks: config.peaks,
                 least_weight: config.least_weight(),
@@ -198,7 +238,7 @@ impl<R: Real> Layout<R> {
         };
         let mut bins = 0;
         for (plan, taken) in rois {
-            let histogram_count = plan.slices.div_ceil(shape.slices_per_histogram);
+            let histogram_count = plan.slices.div_ceil(slices_per_histogram);
             let partial_count = groups_of(histogram_count);
             let words = RoiWords {
                 spacepoint_first: layout.spacepoints as u32,

@@ -9,8 +9,9 @@ use crate::error::Result;
 
 pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_z"];
 
-/// Threads of a workgroup. A slice of a busy RoI has about a thousand pairs.
-pub(crate) const WORKGROUP_SIZE: u32 = 128;
+/// Threads of a workgroup: as many as every adapter has. Fewer fill less of a GPU beside this much workgroup memory
+/// (measured on an H200: docs/performance.md).
+pub(crate) const WORKGROUP_SIZE: u32 = 256;
 
 /// Bins that a workgroup's memory holds, at most `bins`: all of them where they fit, else even tiles of them.
 pub(crate) fn tile_bins(gpu: &Gpu, bins: u32) -> Result<u32> {

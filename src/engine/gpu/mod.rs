@@ -170,7 +170,7 @@ impl<R: Real> Typed<R> {
         .into_iter();
         let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
         let (slice_spacepoints, find_z, sum_histos, find_peaks) = (next(), next(), next(), next());
-        let mut capacity = Capacity::of(gpu.limits());
+        let mut capacity = Capacity::of(&gpu);
         if let Some(bytes) = options.most_buffer_bytes {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
         }
@@ -260,8 +260,13 @@ impl<R: Real> Typed<R> {
             })
             .collect();
         drop(view);
-        let layout =
-            Layout::new(&self.search, &self.shape, rois.iter().zip(&taken).map(|(&roi, &taken)| (&plans[roi], taken)));
+        let slices = batch::slices_per_histogram::<R>(rois.iter().map(|&roi| &plans[roi]), &self.capacity, &self.shape);
+        let layout = Layout::new(
+            &self.search,
+            &self.shape,
+            slices,
+            rois.iter().zip(&taken).map(|(&roi, &taken)| (&plans[roi], taken)),
+        );
         workspace.upload(&self.gpu, &self.search, &layout, spacepoints)?;
         Ok((layout, taken))
     }

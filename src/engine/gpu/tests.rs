@@ -257,7 +257,7 @@ impl<R: Real> Typed<R> {
     fn take_case(&mut self, case: &Case) {
         let config = Config { triplets: self.search.config.triplets, ..case.config.clone() };
         self.search = Search::new(&config, &case.detector);
-        self.shape.slices_per_histogram = case.slices_per_histogram;
+        self.shape.slices_per_histogram = Some(case.slices_per_histogram);
         self.shape.layers = self.search.layers() as u32;
         self.shape.peaks = config.peaks;
     }
@@ -435,7 +435,7 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         assert_eq!(gpu.sorted(i), canonical::<R>(packed), "{place}: slice_spacepoints, spacepoints");
 
         let rows = gpu.rows(i);
-        let each = engine.shape.slices_per_histogram;
+        let each = gpu.layout.params.slices_per_histogram;
         for (group, found) in rows.iter().enumerate() {
             let first = group as u32 * each;
             let slices = first..first.saturating_add(each).min(plan.slices);
@@ -637,7 +637,7 @@ fn counts_up_to_the_last_are_exact() {
     for adapter in on_adapters() {
         let gpu = open(&adapter, Precision::F32);
         let mut engine = build::<f32>(&gpu, Triplets::Off, &EngineOptions::default());
-        engine.shape.slices_per_histogram = 3;
+        engine.shape.slices_per_histogram = Some(3);
         let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         assert_eq!(stages.status, [0, 2], "{}", adapter.name);
         let peak = stages.peaks(0)[0];
@@ -686,7 +686,7 @@ fn buffers_stay_within_what_is_allowed() {
         let gpu = open(&adapter, Precision::F32);
         let bytes = 1 << 20;
         let options =
-            EngineOptions { most_buffer_bytes: Some(bytes), slices_per_histogram: 8, ..EngineOptions::default() };
+            EngineOptions { most_buffer_bytes: Some(bytes), slices_per_histogram: Some(8), ..EngineOptions::default() };
         let engine = build::<f32>(&gpu, Triplets::Off, &options);
         // Histograms of 0.6 MB, then of 0.9 MB: twice the first would be too much.
         for width in [1.0, 1.5] {
