@@ -129,17 +129,21 @@ fn turn_between(origin: u32, other: u32, step: i32) -> real {
     return real(0.0);
 }
 
-// z, curvature k and azimuth p at the beam line of a track through two spacepoints.
-struct Track {
-    z: real,
+// z at the beam line of the track through two spacepoints whose rho differ: z12 of the specification, arranged so that
+// nearly equal products are not subtracted.
+fn track_z(a: Spacepoint, b: Spacepoint) -> real {
+    return a.z - a.rho * ((b.z - a.z) / (b.rho - a.rho));
+}
+
+// Its curvature k and azimuth p there.
+struct Bend {
     k: real,
     p: real,
 }
 
-fn track(a: Spacepoint, phi_a: real, b: Spacepoint, phi_b: real) -> Track {
-    let d = b.rho - a.rho;
-    let bend = (phi_b - phi_a) / d;
-    return Track(a.z - a.rho * ((b.z - a.z) / d), real(-2.0) * bend, phi_a - a.rho * bend);
+fn track_bend(a: Spacepoint, phi_a: real, b: Spacepoint, phi_b: real) -> Bend {
+    let slope = (phi_b - phi_a) / (b.rho - a.rho);
+    return Bend(real(-2.0) * slope, phi_a - a.rho * slope);
 }
 
 // How many third spacepoints confirm the pair (a, b); 1 at most when any will do.
@@ -149,7 +153,8 @@ fn confirmations(a: Spacepoint, b: Spacepoint) -> u32 {
     let layer_b = b.slice_layer & 0xffu;
     let step_b = step_between(slice_a, slice_b);
     let turn = turn_between(slice_a, slice_b, step_b);
-    let inner = track(a, a.phi, b, b.phi + turn);
+    let z12 = track_z(a, b);
+    let inner = track_bend(a, a.phi, b, b.phi + turn);
     var found = 0u;
     for (var i = 0u; i < wg_filled_count; i++) {
         let layer_c = wg_filled[i];
@@ -162,15 +167,14 @@ fn confirmations(a: Spacepoint, b: Spacepoint) -> u32 {
         var k = 0u;
         for (; k < around.count; k++) {
             let c = spacepoint_around(layer_c, around.first, k);
-            if c.rho == b.rho {
+            // The cut on z first: it needs no azimuth, and hardly any passes it.
+            if c.rho == b.rho || !(abs(track_z(b, c) - z12) <= cuts.dz) {
                 continue;
             }
             let slice_c = c.slice_layer >> 8u;
             let turn_c = turn_between(slice_b, slice_c, step_between(slice_b, slice_c));
-            let outer = track(b, b.phi, c, c.phi + turn_c);
-            let confirms = abs(outer.z - inner.z) <= cuts.dz && abs(outer.k - inner.k) <= cuts.dk
-                && abs(outer.p + turn - inner.p) < cuts.dp;
-            if confirms {
+            let outer = track_bend(b, b.phi, c, c.phi + turn_c);
+            if abs(outer.k - inner.k) <= cuts.dk && abs(outer.p + turn - inner.p) < cuts.dp {
                 found += 1u;
                 if TRIPLETS == 1u {
                     return 1u;
@@ -296,12 +300,10 @@ fn add_pair(row: u32, number: u32, tile_first: u32) -> u32 {
     let spacepoint_a = spacepoints[wg_first_a[row] + a];
     let spacepoint_b = spacepoint_around(wg_layer_b[row], wg_first_b[row], number - a * count_b);
 
-    let d = spacepoint_b.rho - spacepoint_a.rho;
-    if d == real(0.0) {
+    if spacepoint_a.rho == spacepoint_b.rho {
         return 0u;
     }
-    // z12 of the specification, arranged so that nearly equal products are not subtracted.
-    let z12 = spacepoint_a.z - spacepoint_a.rho * ((spacepoint_b.z - spacepoint_a.z) / d);
+    let z12 = track_z(spacepoint_a, spacepoint_b);
     if !(z12 > roi.z_min && z12 < roi.z_max) {
         return 0u;
     }

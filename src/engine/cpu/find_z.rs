@@ -33,10 +33,11 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                 for a in &sliced.points[first_a as usize..end_a as usize] {
                     for k in 0..around.count {
                         let b = around.point(sliced, k);
-                        let d = b.rho - a.rho;
-                        // z12 of the specification, arranged so that nearly equal products are not subtracted.
-                        let z12 = a.z - a.rho * ((b.z - a.z) / d);
-                        if !(d != R::of(0.0) && scale.z_min < z12 && z12 < scale.z_max) {
+                        if a.rho == b.rho {
+                            continue;
+                        }
+                        let z12 = track_z(a, b);
+                        if !(scale.z_min < z12 && z12 < scale.z_max) {
                             continue;
                         }
                         let weight = match search.config.triplets {
@@ -110,17 +111,10 @@ fn step(ring: bool, slices: u32, from: u32, to: u32) -> i32 {
     }
 }
 
-/// phi of `to` as seen from slice `from`: beyond the ends of a ring it goes on.
-fn unrolled<R: Real>(plan: &RoiPlan, from: u32, to: &Point<R>, step: i32) -> R {
-    let straight = to.slice as i32 - from as i32;
-    if step > straight {
-        to.phi + R::of(std::f64::consts::TAU)
-    } else if step < straight {
-        to.phi - R::of(std::f64::consts::TAU)
-    } else {
-        debug_assert!(plan.ring || step == straight);
-        to.phi
-    }
+/// What to add to the phi of a spacepoint in slice `other` seen from slice `origin`, `step` away: whole turns.
+fn turn_between<R: Real>(origin: u32, other: u32, step: i32) -> R {
+    let straight = other as i32 - origin as i32;
+    R::of(f64::from((step - straight).signum()) * std::f64::consts::TAU)
 }
 
 /// How many third spacepoints confirm the pair (a, b); 1 at most when any will do.
@@ -136,7 +130,9 @@ fn confirmations<R: Real>(
     b: &Point<R>,
 ) -> u32 {
     let step_b = step(plan.ring, plan.slices, a.slice, b.slice);
-    let (z12, k12, p12) = track(a, a.phi, b, unrolled(plan, a.slice, b, step_b));
+    let turn = turn_between(a.slice, b.slice, step_b);
+    let z12 = track_z(a, b);
+    let (k12, p12) = track_bend(a, a.phi, b, b.phi + turn);
     let mut confirmations = 0u32;
     for &layer_c in outer {
         let n = search.reach(b.layer as usize, layer_c, plan.endcap_shift);
@@ -146,14 +142,14 @@ fn confirmations<R: Real>(
         let around = slices_around(sliced, plan.ring, layer_c, b.slice, below, above);
         for k in 0..around.count {
             let c = around.point(sliced, k);
-            let step_c = step(plan.ring, plan.slices, b.slice, c.slice);
-            let (z23, k23, p23) = track(b, b.phi, c, unrolled(plan, b.slice, c, step_c));
-            // p is an azimuth: b's own turn, taken off above, is put back.
-            let turn = unrolled(plan, a.slice, b, step_b) - b.phi;
-            let confirms = c.rho != b.rho
-                && (z23 - z12).abs() <= cuts.dz
-                && (k23 - k12).abs() <= cuts.dk
-                && (p23 + turn - p12).abs() < cuts.dp;
+            // The cut on z first: it needs no azimuth, and hardly any passes it. Written to fail on NaN.
+            let near = c.rho != b.rho && (track_z(b, c) - z12).abs() <= cuts.dz;
+            if !near {
+                continue;
+            }
+            let turn_c = turn_between(b.slice, c.slice, step(plan.ring, plan.slices, b.slice, c.slice));
+            let (k23, p23) = track_bend(b, b.phi, c, c.phi + turn_c);
+            let confirms = (k23 - k12).abs() <= cuts.dk && (p23 + turn - p12).abs() < cuts.dp;
             if confirms {
                 if mode == Triplets::Any {
                     return 1;
@@ -165,10 +161,14 @@ fn confirmations<R: Real>(
     confirmations
 }
 
-/// z, curvature k and azimuth p at the beam line of the track through two spacepoints, each in the specification's
-/// formula rearranged about the first.
-fn track<R: Real>(a: &Point<R>, phi_a: R, b: &Point<R>, phi_b: R) -> (R, R, R) {
-    let d = b.rho - a.rho;
-    let bend = (phi_b - phi_a) / d;
-    (a.z - a.rho * ((b.z - a.z) / d), R::of(-2.0) * bend, phi_a - a.rho * bend)
+/// z at the beam line of the track through two spacepoints whose rho differ: z12 of the specification, arranged so that
+/// nearly equal products are not subtracted.
+fn track_z<R: Real>(a: &Point<R>, b: &Point<R>) -> R {
+    a.z - a.rho * ((b.z - a.z) / (b.rho - a.rho))
+}
+
+/// Its curvature k and azimuth p there.
+fn track_bend<R: Real>(a: &Point<R>, phi_a: R, b: &Point<R>, phi_b: R) -> (R, R) {
+    let slope = (phi_b - phi_a) / (b.rho - a.rho);
+    (R::of(-2.0) * slope, phi_a - a.rho * slope)
 }
