@@ -266,3 +266,66 @@ impl<R: Real> Layout<R> {
         layout
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::Config;
+    use crate::detector::Detector;
+    use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
+
+    const SHAPE: Shape = Shape { slices_per_histogram: None, tile_bins: 2048, layers: 19, peaks: 1 };
+    const WEBGPU: Capacity =
+        Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048 };
+
+    /// RoIs of a tenth of a radian with so many spacepoints each.
+    fn plans(spacepoints: impl IntoIterator<Item = usize>) -> Vec<RoiPlan> {
+        let window = Some(PhiWindow::new(0.0, 0.1).expect("a window"));
+        let mut batch = RoiBatch::new();
+        for count in spacepoints {
+            let point = Spacepoint { rho: 50.0, phi: 0.05, z: 0.0, layer: 0 };
+            batch.push(RoiDescriptor { window, ..RoiDescriptor::default() }, std::iter::repeat_n(point, count));
+        }
+        let search = Search::new(&Config::default(), &Detector::atlas2010());
+        batch.iter().map(|roi| search.plan(roi).expect("a plan")).collect()
+    }
+
+    /// Every RoI with spacepoints is in one part, in order, and every part fits.
+    #[test]
+    fn a_cut_loses_nothing() {
+        for (what, counts) in [
+            ("more RoIs than workgroups of a dimension", vec![1; 70_000]),
+            ("empty ones among them", (0..3000).map(|i| i % 3).collect()),
+            ("more than an upload", vec![100_000; 25]),
+            ("one larger than an upload", vec![10, 2_000_000, 10]),
+            ("none", vec![]),
+        ] {
+            let plans = plans(counts.iter().copied());
+            let cut = cut::<f32>(&plans, &WEBGPU, &SHAPE);
+            assert!(cut.too_large.is_empty(), "{what}");
+            let searched: Vec<usize> = cut.parts.iter().flatten().copied().collect();
+            let wanted: Vec<usize> = (0..counts.len()).filter(|&i| counts[i] > 0).collect();
+            assert_eq!(searched, wanted, "{what}");
+            for part in &cut.parts {
+                let own = part.iter().map(|&i| &plans[i]);
+                let slices = slices_per_histogram::<f32>(own.clone(), &WEBGPU, &SHAPE);
+                let needs = own.map(|plan| Needs::of(plan, &SHAPE, slices)).reduce(Needs::and).expect("no empty part");
+                assert!(needs.fit::<f32>(&WEBGPU, &SHAPE), "{what}: {needs:?}, {slices} slices a histogram");
+            }
+        }
+    }
+
+    #[test]
+    fn what_never_fits_is_told() {
+        let plans = plans([10, 9_000_000, 10]);
+        let cut = cut::<f32>(&plans, &WEBGPU, &SHAPE);
+        assert_eq!((cut.parts, cut.too_large), (vec![vec![0, 2]], vec![1]));
+    }
+
+    #[test]
+    fn few_slices_share_a_histogram_when_there_is_little_work() {
+        let slices = |rois| slices_per_histogram::<f32>(plans(vec![1; rois]).iter(), &WEBGPU, &SHAPE);
+        assert_eq!((slices(1), slices(1000)), (1, 15)); // 29 slices an RoI
+        assert!(slices(60_000) > slices(1000));
+    }
+}
