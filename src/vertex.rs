@@ -24,8 +24,8 @@ pub enum Status {
     /// A spacepoint is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was subtracted) or a |z|
     /// beyond 1e9 mm, or lies on a layer that the detector does not have. No vertex is given.
     BadSpacepoint,
-    /// The work or the counts exceed what the engine can number or hold. No vertex is given; wider limits: narrower
-    /// slices, another adapter, or the CPU engine.
+    /// The work or the counts exceed what the engine can number or hold. No vertex is given. Narrower slices,
+    /// another adapter or the CPU engine may do.
     CapacityExceeded,
 }
 

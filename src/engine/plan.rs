@@ -73,7 +73,7 @@ impl Search {
         self.detector.layers().len()
     }
 
-    /// n(A, B) in an RoI. `reach` in `shaders/neighbours.wgsl`.
+    /// n(A, B) in an RoI. `reach` in `shaders/find_z.wgsl`.
     pub(crate) fn reach(&self, inner: usize, outer: usize, endcap_shift: i32) -> u32 {
         let n = self.neighbours[inner * self.layers() + outer];
         if n & ENDCAP_PAIR == 0 { n } else { ((n & !ENDCAP_PAIR) as i32 - endcap_shift).max(1) as u32 }

@@ -107,7 +107,6 @@ impl Needs {
         // Places in buffers are numbered in 32 bits.
         bytes.iter().all(|&bytes| bytes <= capacity.buffer_bytes.min(u64::from(u32::MAX)))
             && self.rois <= capacity.workgroups
-            && self.histogram_rows <= capacity.workgroups * self.rois
             && self.most_spacepoints.div_ceil(64) <= capacity.workgroups
     }
 }

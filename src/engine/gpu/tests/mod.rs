@@ -47,7 +47,7 @@ impl<R: Real> Typed<R> {
         self.shape.peaks = config.peaks;
     }
 
-    /// The walk of [`Typed::encode`], with every buffer read back.
+    /// The walk of `Typed::encode`, with every buffer read back.
     fn stages(&self, batch: &RoiBatch) -> Result<Stages<R>> {
         let plans = self.plan(batch)?;
         let cut = batch::cut::<R>(&plans, &self.capacity, &self.shape);
