@@ -44,6 +44,9 @@ struct Args {
     /// Slices that share a histogram on the GPU, instead of as many as fill it; may be repeated
     #[arg(long)]
     slices_per_histogram: Vec<u32>,
+    /// 8 bytes a spacepoint on the way to a GPU
+    #[arg(long)]
+    compact: bool,
     /// Rounds timed
     #[arg(long, default_value_t = 7)]
     rounds: usize,
@@ -87,6 +90,7 @@ fn run(args: &Args) -> Result<(), Box<dyn Error>> {
                 "pairs" => Config::default(),
                 "triplets" => Config { triplets: Triplets::Any, ..Config::default() },
                 "thesis" => Config::preset(Preset::Thesis),
+                "thesis-triplets" => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
                 other => return Err(format!("--case {other}: pairs, triplets or thesis").into()),
             };
             let config = Config { phi_window: DefaultWindow::Spacepoints, ..config };
@@ -103,7 +107,8 @@ fn toys(count: u64, toy: &toy::Toy) -> Vec<Roi> {
 
 fn time_case(args: &Args, case: &str, config: Config, rois: &[Roi], batch: &RoiBatch) -> Result<(), Box<dyn Error>> {
     let build = |engine: Engine, slices: Option<u32>| {
-        let builder = ZFinder::builder().config(config.clone()).engine(engine);
+        let encoding = if args.compact { zfinder::Encoding::Compact } else { zfinder::Encoding::Lossless };
+        let builder = ZFinder::builder().config(config.clone()).engine(engine).encoding(encoding);
         slices.into_iter().fold(builder, |builder, slices| builder.slices_per_histogram(slices)).build()
     };
     let few: RoiBatch = rois.iter().cloned().collect();
@@ -145,8 +150,13 @@ fn time_case(args: &Args, case: &str, config: Config, rois: &[Roi], batch: &RoiB
                 print!(", {slices} slices a histogram");
             }
             println!();
-            for (stage, seconds) in finder.time_stages(timed)?.unwrap_or_default() {
-                println!("              {stage:18} {:9.3} us an RoI", seconds * 1e6);
+            if let Some(mut times) = finder.time_on_device(timed, args.rounds)? {
+                times.resident.sort_by(f64::total_cmp);
+                let median = times.resident[times.resident.len() / 2];
+                println!("              resident {:.0} RoI/s, {} at once", 1.0 / median, times.rois);
+                for (stage, seconds) in times.stages {
+                    println!("              {stage:18} {:9.3} us an RoI", seconds * 1e6);
+                }
             }
         }
     }

@@ -11,7 +11,7 @@ override WORKGROUP_SIZE: u32 = 256;
 @group(0) @binding(1) var<storage, read> rois: array<Roi>;
 @group(0) @binding(2) var<storage, read_write> totals: array<u32>;
 @group(0) @binding(3) var<storage, read_write> peaks: array<Peak>;
-@group(0) @binding(4) var<storage, read_write> status: array<atomic<u32>>;
+@group(0) @binding(4) var<storage, read_write> status: array<RoiStatus>;
 
 var<workgroup> wg_highest: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_distance: array<u32, WORKGROUP_SIZE>;
@@ -53,7 +53,7 @@ fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
             }
         }
         if i + 2u < bins {
-            atomicOr(&status[group.x], STATUS_UNFINISHED);
+            atomicOr(&status[group.x].flags, STATUS_UNFINISHED);
         }
         wg_highest[thread] = highest;
         wg_distance[thread] = distance;
@@ -97,6 +97,6 @@ fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         workgroupBarrier();
     }
     if k < params.peaks && !none_left {
-        atomicOr(&status[group.x], STATUS_UNFINISHED);
+        atomicOr(&status[group.x].flags, STATUS_UNFINISHED);
     }
 }

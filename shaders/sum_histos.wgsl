@@ -1,53 +1,76 @@
-// Sums rows of histograms: first each RoI's rows in about sqrt(rows) groups, then the groups.
-// in:   params (stage), rois, rows
-// out:  sums (a row a group; of the second stage, a row an RoI), status
-// grid: x = groups, y = blocks of bins, z = RoI
+// Sums rows of histograms: first each RoI's rows in about sqrt(rows) groups, then the groups; few rows at once.
+// in:   params (stage), rois, rows, status
+// out:  sums (a row a group, n and then z; of the last stage, a row an RoI, which holds what find_z's rows could not)
+// grid: x = groups, y = blocks of bins, four a thread, z = RoI
 // workgroup memory: none
-// Needs: real, types, accumulate. CPU twin: src/engine/cpu/sum_histos.rs
+// Needs: real, types, histogram. CPU twin: src/engine/cpu/sum_histos.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rois: array<Roi>;
-@group(0) @binding(2) var<storage, read> rows: array<u32>;
-@group(0) @binding(3) var<storage, read_write> sums: array<u32>;
-@group(0) @binding(4) var<storage, read_write> status: array<atomic<u32>>;
+@group(0) @binding(2) var<storage, read> rows: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> sums: array<vec4<u32>>;
+@group(0) @binding(4) var<storage, read_write> status: array<RoiStatus>;
+
+struct Sum {
+    n: vec4<u32>,
+    z: vec4<u32>,
+}
+
+fn add(sum: ptr<function, Sum>, n: vec4<u32>, z: vec4<u32>) -> bool {
+    (*sum).n += n;
+    for (var i = 0u; i < 4u; i++) {
+        (*sum).z[i] = sum_z((*sum).z[i], z[i]);
+    }
+    return any((*sum).n < n);
+}
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn sum_histos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     var first = rois[group.z].histogram_first;
-    var count = rois[group.z].histogram_count;
-    var groups = rois[group.z].partial_count;
-    var out_row = rois[group.z].partial_first + group.x;
+    var count = min(rois[group.z].histogram_count, status[group.z].rows);
+    var groups = select(1u, rois[group.z].partial_count, params.stage == 0u);
     if params.stage == 1u {
         first = rois[group.z].partial_first;
         count = rois[group.z].partial_count;
-        groups = 1u;
-        out_row = group.z;
     }
-    let bin = group.y * WORKGROUP_SIZE + thread;
-    if group.x >= groups || bin >= rois[group.z].bins {
+    let block = group.y * WORKGROUP_SIZE + thread;
+    let row_blocks = params.row_bins / 4u;
+    if group.x >= groups || 4u * block >= rois[group.z].bins {
         return;
+    }
+    let out = select(rois[group.z].partial_first + group.x, group.z, params.stage != 0u) * 2u * row_blocks + block;
+    var sum = Sum(vec4<u32>(), vec4<u32>());
+    if params.stage != 0u {
+        sum = Sum(sums[out], sums[out + row_blocks]);
     }
     let rows_each = (count + groups - 1u) / groups;
     let end = first + min((group.x + 1u) * rows_each, count);
-    var n = 0u;
-    var z = 0u;
     var overflow = false;
     var row = first + group.x * rows_each;
     for (; row < end; row++) {
-        let word = row * 2u * params.row_bins + bin;
-        n += rows[word];
-        overflow = overflow || n < rows[word];
-        z = sum_z(z, rows[word + params.row_bins]);
+        if params.stage == 1u {
+            let at = row * 2u * row_blocks + block;
+            overflow = add(&sum, rows[at], rows[at + row_blocks]) || overflow;
+            continue;
+        }
+        let at = row * ROW_PARTS * row_blocks + block;
+        let n = rows[at];
+        let z = rows[at + (ROW_PARTS - 1u) * row_blocks];
+        let entries = array(unpacked(vec2(n.x, z.x)), unpacked(vec2(n.y, z.y)), unpacked(vec2(n.z, z.z)), unpacked(vec2(n.w, z.w)));
+        overflow = add(
+            &sum,
+            vec4<u32>(entries[0].x, entries[1].x, entries[2].x, entries[3].x),
+            vec4<u32>(entries[0].y, entries[1].y, entries[2].y, entries[3].y),
+        ) || overflow;
     }
-    if overflow || n > MAX_COUNT {
-        atomicOr(&status[group.z], STATUS_COUNTS);
+    if overflow || any(sum.n > vec4<u32>(MAX_COUNT)) {
+        atomicOr(&status[group.z].flags, STATUS_COUNTS);
     }
     if row < end {
-        atomicOr(&status[group.z], STATUS_UNFINISHED);
+        atomicOr(&status[group.z].flags, STATUS_UNFINISHED);
     }
-    let word = out_row * 2u * params.row_bins + bin;
-    sums[word] = n;
-    sums[word + params.row_bins] = z;
+    sums[out] = sum.n;
+    sums[out + row_blocks] = sum.z;
 }

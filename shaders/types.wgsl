@@ -1,11 +1,9 @@
 // Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them together).
 // Needs: real.
 
-// A spacepoint that takes part. phi counts from the lower edge of its RoI's window. [mm, rad]
-struct Spacepoint {
-    rho: real,
+// A spacepoint beside its rho and z. phi counts from the lower edge of its RoI's window [rad].
+struct PhiSlice {
     phi: real,
-    z: real,
     slice_layer: u32, // slice << 8 | layer
 }
 
@@ -16,7 +14,7 @@ struct Roi {
     inverse_width: real, // bins per mm
     offset: real,        // bin(z) = round(z * inverse_width - offset)
     spacepoint_first: u32,
-    spacepoint_count: u32,
+    spacepoint_count: u32, // as uploaded, those that take no part included
     cell_first: u32, // first of layers * slices + 1 words
     slices: u32,
     ring: u32, // 1: slices at both ends are neighbours
@@ -33,12 +31,16 @@ struct Roi {
 struct Params {
     layers: u32,
     inner_layers: u32, // most layers that may hold inner spacepoints, at least 1
-    slices_per_histogram: u32,
-    row_bins: u32, // bins of a row of histograms, with padding; a row is row_bins words of n, then of z
+    slices_per_histogram: u32, // of pairs/numbered
+    share: u32,       // spacepoints whose pairs share a histogram, of pairs/streamed
+    lanes_shift: u32, // log2 of the threads that share a spacepoint's partners
+    rows: u32,        // rows of histograms
+    row_bins: u32,    // bins of a row of histograms, with padding
     peaks: u32,
     least_weight: u32,
     prefer_central: u32,
-    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups
+    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once
+    padding: u32,
 }
 
 // Cuts on triplets.
@@ -58,7 +60,16 @@ struct Peak {
 
 const NO_PEAK: u32 = 0xffffffffu;
 
-// Bits of an RoI's status word: more pairs in a slice than can be numbered; counts beyond what words hold; a loop that
+// In place of a spacepoint's slice and layer: takes no part.
+const DROPPED: u32 = 0xffffffffu;
+
+// What became of an RoI.
+struct RoiStatus {
+    flags: atomic<u32>,
+    rows: u32, // histograms that find_z filled, of those that there is room for
+}
+
+// Flags: more pairs in a slice than can be numbered; counts beyond what words hold; a loop that
 // the driver ended early (llvmpipe does, after 65,536 rounds of an invocation's loops together, without a word).
 const STATUS_PAIRS: u32 = 1u;
 const STATUS_COUNTS: u32 = 2u;

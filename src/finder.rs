@@ -46,12 +46,27 @@ pub enum Precision {
     /// 64 bits; on a GPU only where the adapter has `SHADER_F64`.
     F64,
 }
+
+/// How spacepoints travel to a GPU. The CPU engine computes with what the GPU would get, so that the two agree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Encoding {
+    /// All that the arithmetic holds: 16 bytes a spacepoint in f32, 32 in f64.
+    #[default]
+    Lossless,
+    /// 8 bytes a spacepoint, where the bus is the limit. The slice is exact, so the same pairs are made. rho and z come
+    /// in steps of a power of two that the detector's size and the configuration decide: 0.24 um for pairs in
+    /// `atlas2010`, 2 um with triplets, where phi comes in 1/128 of a slice; 4 um at most, else all is sent losslessly.
+    /// So is an RoI with a spacepoint further out than a fifth beyond the detector's size.
+    Compact,
+}
+
 /// How an engine works, beside what it computes.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EngineOptions {
     pub(crate) accumulate: Accumulate,
     pub(crate) precision: Precision,
-    /// None: by the amount of work.
+    pub(crate) encoding: Encoding,
+    /// Some: the thesis's design.
     pub(crate) slices_per_histogram: Option<u32>,
     pub(crate) checked: bool,
     pub(crate) most_buffer_bytes: Option<u64>,
@@ -104,8 +119,15 @@ impl ZFinderBuilder {
         self
     }
 
-    /// GPU: phi slices that one workgroup fills a histogram from, 1 to 65,536; 1 is the thesis's design. More make
-    /// fewer histograms to sum, and fewer workgroups. If not given, each batch has as many as keep the GPU filled.
+    /// How spacepoints travel to a GPU; [`Encoding::Lossless`] if not given.
+    pub fn encoding(mut self, encoding: Encoding) -> Self {
+        self.options.encoding = encoding;
+        self
+    }
+
+    /// GPU: the thesis's design, in which a workgroup numbers all pairs of so many phi slices, 1 (the thesis's choice)
+    /// to 65,536, and fills a histogram from them. If not given, a workgroup takes a share of the spacepoints instead,
+    /// which is faster; the answers are the same.
     pub fn slices_per_histogram(mut self, slices: u32) -> Self {
         self.options.slices_per_histogram = Some(slices);
         self
@@ -146,7 +168,7 @@ impl ZFinderBuilder {
             })
         };
         let on_gpu = |gpu, search| GpuEngine::new(gpu, search, &self.options).map(|engine| Runs::Gpu(Box::new(engine)));
-        let on_cpu = |search| Runs::Cpu(CpuEngine::new(search, self.options.accumulate, self.options.precision));
+        let on_cpu = |search| Runs::Cpu(CpuEngine::new(search, &self.options));
         let runs = match (self.device, self.engine) {
             (Some((name, device, queue)), _) => on_gpu(Gpu::from_device(&name, device, queue), search)?,
             (None, Engine::Reference) => Runs::Reference(ReferenceEngine::new(&self.config, &detector)),
@@ -259,16 +281,29 @@ impl ZFinder {
         }
     }
 
-    /// How long each stage takes on the GPU, in seconds an RoI, by the device's own clock: upload and read-back are
-    /// not in it. None on other engines, where the adapter has no such clock, and for a batch with nothing to search.
-    /// A batch that must be cut is timed by its first part.
+    /// What the GPU alone takes for a batch whose spacepoints it holds already, searched `rounds` times over: upload and
+    /// packing are not in it. None on other engines, and for a batch with nothing to search. Of a batch that does not fit
+    /// the device at once, its beginning.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
-    pub fn time_stages(&self, batch: &RoiBatch) -> Result<Option<Vec<(String, f64)>>> {
+    pub fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         match &self.runs {
-            Runs::Gpu(engine) => engine.time_stages(batch),
+            Runs::Gpu(engine) => engine.time_on_device(batch, rounds),
             Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
         }
     }
+}
+
+/// What a GPU takes when spacepoints are there already: [`ZFinder::time_on_device`].
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct DeviceTimes {
+    /// RoIs that were searched at once.
+    pub rois: usize,
+    /// Bytes that their upload takes.
+    pub bytes: u64,
+    /// Seconds an RoI, from the first submission to the last answer, round by round.
+    pub resident: Vec<f64>,
+    /// Seconds an RoI of each stage by the device's own clock; none where it has no such clock.
+    pub stages: Vec<(String, f64)>,
 }

@@ -68,7 +68,7 @@ mod vertex;
 pub use config::{Config, DefaultWindow, Neighbours, Preset, Triplets};
 pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS};
 pub use error::{Error, Result};
-pub use finder::{Accumulate, Engine, Precision, ZFinder, ZFinderBuilder};
+pub use finder::{Accumulate, DeviceTimes, Encoding, Engine, Precision, ZFinder, ZFinderBuilder};
 pub use kernel_host::{AdapterChoice, AdapterKind, AdapterSummary, adapters};
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use vertex::{RoiResult, Status, Vertex};

@@ -1,18 +1,25 @@
 // Accumulates z in f32 by compare and retry, the thesis's way to add floats without float atomics: read, add, write if
 // unchanged, else again. The last digits depend on the order. Swapped with accumulate/fixed_point.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
+// Needs: find_z, histogram/compare_exchange.
 
 override TILE_BINS: u32 = 1024;
-
-const MAX_COUNT: u32 = 4194303u;
 
 var<workgroup> wg_n: array<atomic<u32>, TILE_BINS>;
 // Bits of f32.
 var<workgroup> wg_z: array<atomic<u32>, TILE_BINS>;
 
+fn clear_bin(bin: u32) {
+    atomicStore(&wg_n[bin], 0u);
+    atomicStore(&wg_z[bin], 0u);
+}
+
 // Adds an entry at z [mm], `offset` bins from the middle of its bin; `bin` counts from the tile's first.
 fn accumulate(bin: u32, weight: u32, z: f32, offset: f32) {
-    atomicAdd(&wg_n[bin], weight);
+    // Far from wrapping, and beyond what an RoI may have.
+    if atomicAdd(&wg_n[bin], weight) > MAX_COUNT {
+        give_up(STATUS_COUNTS);
+    }
     let term = f32(weight) * z;
     var old = atomicLoad(&wg_z[bin]);
     loop {
@@ -26,7 +33,10 @@ fn accumulate(bin: u32, weight: u32, z: f32, offset: f32) {
     }
 }
 
-// The word of two sums together.
-fn sum_z(a: u32, b: u32) -> u32 {
-    return bitcast<u32>(bitcast<f32>(a) + bitcast<f32>(b));
+// The word of a bin in a row's `part`.
+fn row_word(bin: u32, part: u32) -> u32 {
+    if part == 0u {
+        return atomicLoad(&wg_n[bin]);
+    }
+    return atomicLoad(&wg_z[bin]);
 }

@@ -1,24 +1,47 @@
-// Accumulates z as fixed-point offsets within the bin: integers, so the same bits in any order. Swapped with
-// accumulate/compare_exchange.wgsl.
-// workgroup memory: 8 TILE_BINS bytes
+// Accumulates z as fixed-point offsets within the bin: integers, so the same bits in any order. Count and sum of offsets
+// share a word, so that an entry is one atomic. Swapped with accumulate/compare_exchange.wgsl.
+// workgroup memory: 4 TILE_BINS bytes
+// Needs: find_z, histogram/fixed_point.
 
 override TILE_BINS: u32 = 1024;
 
-const OFFSET_STEPS: f32 = 1024.0;
-// The largest count whose sum of offsets fits a word.
-const MAX_COUNT: u32 = 4194303u;
+var<workgroup> wg_bins: array<atomic<u32>, TILE_BINS>;
 
-var<workgroup> wg_n: array<atomic<u32>, TILE_BINS>;
-var<workgroup> wg_z: array<atomic<u32>, TILE_BINS>;
+// A bin that reaches this count is emptied into the RoI's totals. Whoever sees it there does so before adding again, so
+// no thread adds more than once beyond it, and a count stays within its bits.
+const FULL: u32 = (MOST_PACKED + 1u) / 2u;
+
+fn clear_bin(bin: u32) {
+    atomicStore(&wg_bins[bin], 0u);
+}
 
 // Adds an entry at z [mm], `offset` bins from the middle of its bin; `bin` counts from the tile's first.
 fn accumulate(bin: u32, weight: u32, z: f32, offset: f32) {
-    let steps = u32(clamp(round((offset + 0.5) * OFFSET_STEPS), 0.0, OFFSET_STEPS));
-    atomicAdd(&wg_n[bin], weight);
-    atomicAdd(&wg_z[bin], weight * steps);
+    // Adding 2^23 rounds to whole steps, halves to even, and leaves them in the low bits.
+    let steps = bitcast<u32>(clamp(offset + 0.5, 0.0, 1.0) * OFFSET_STEPS + 8388608.0) & 0x7ffu;
+    let entry = (1u << COUNT_SHIFT) | steps;
+    if TRIPLETS != 2u {
+        add_packed(bin, 1u, entry);
+        return;
+    }
+    // A greater weight goes in parts, so that all threads' last ones together fit above FULL.
+    let most = (MOST_PACKED + 1u - FULL) / WORKGROUP_SIZE;
+    for (var rest = weight; rest != 0u;) {
+        let part = min(rest, most);
+        add_packed(bin, part, part * entry);
+        rest -= part;
+    }
 }
 
-// The word of two sums together.
-fn sum_z(a: u32, b: u32) -> u32 {
-    return a + b;
+fn add_packed(bin: u32, weight: u32, word: u32) {
+    let old = atomicAdd(&wg_bins[bin], word);
+    if (old >> COUNT_SHIFT) + weight >= FULL {
+        let full = unpacked(vec2<u32>(atomicExchange(&wg_bins[bin], 0u), 0u));
+        add_to_totals(bin, full.x, full.y);
+    }
+}
+
+// The word of a bin in a row's `part`.
+fn row_word(bin: u32, part: u32) -> u32 {
+    return atomicLoad(&wg_bins[bin]);
 }

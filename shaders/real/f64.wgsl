@@ -3,10 +3,17 @@
 alias real = f64;
 const TURN: real = 6.283185307179586lf;
 
-// To the nearest whole number, halves to even. By hand: llvmpipe (Mesa 22.3.6) rounds 1007.5 to 1007 in f64.
-fn nearest(x: real) -> real {
-    let below = floor(x);
-    let part = x - below;
+// A bin, and how far from its middle [bins].
+struct Binned {
+    bin: u32,
+    offset: f32,
+}
+
+// The bin nearest to a place from 0 on, halves to even. By hand: llvmpipe (Mesa 22.3.6) rounds 1007.5 to 1007 in f64.
+fn binned(place: real) -> Binned {
+    let below = floor(place);
+    let part = place - below;
     let odd = floor(below * 0.5lf) * 2.0lf != below;
-    return select(below, below + 1.0lf, part > 0.5lf || (part == 0.5lf && odd));
+    let nearest = select(below, below + 1.0lf, part > 0.5lf || (part == 0.5lf && odd));
+    return Binned(u32(nearest), f32(place - nearest));
 }

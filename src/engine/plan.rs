@@ -4,10 +4,9 @@
 
 use std::f64::consts::{PI, TAU};
 
-use bytemuck::Zeroable;
-
-use crate::config::{Config, DefaultWindow, Triplets, ZBins};
+use crate::config::{Config, DefaultWindow, Neighbours, Triplets, ZBins};
 use crate::detector::Detector;
+use crate::engine::encoding::Encode;
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
 use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, normalised, usable};
@@ -50,6 +49,8 @@ pub(crate) struct Taken {
     pub(crate) outside: usize,
     /// One cannot be, so none is taken.
     pub(crate) bad: bool,
+    /// One is beyond what the encoding holds: the RoI has to be packed in another.
+    pub(crate) too_far: bool,
 }
 
 /// Spacepoints that are written together: a stretch of memory that a bus likes.
@@ -67,6 +68,16 @@ impl Search {
             })
             .collect();
         Self { config: config.clone(), detector: detector.clone(), neighbours }
+    }
+
+    /// Whether every two spacepoints of different layers in the same or in neighbouring slices are a pair: the thesis's
+    /// choice.
+    pub(crate) fn is_single(&self) -> bool {
+        let layers = self.layers();
+        let single = |a: usize| (a + 1..layers).all(|b| self.neighbours[a * layers + b] & !ENDCAP_PAIR == 1);
+        self.config.first_layers as usize + 1 >= layers
+            && (0..layers).all(single)
+            && self.config.neighbours == Neighbours::Single
     }
 
     pub(crate) fn layers(&self) -> usize {
@@ -149,12 +160,13 @@ impl Search {
         })
     }
 
-    /// Hands those spacepoints of a planned RoI that take part to `write`, block by block.
-    pub(crate) fn pack<R: Real>(
+    /// Hands every spacepoint of a planned RoI to `write`, encoded, in order and block by block.
+    pub(crate) fn pack<R: Real, E: Encode<R>>(
         &self,
+        encoding: &E,
         plan: &RoiPlan,
         roi: RoiView<'_>,
-        mut write: impl FnMut(&[R::Spacepoint]),
+        mut write: impl FnMut(&[E::Word]),
     ) -> Taken {
         let bad = Taken { bad: true, ..Taken::default() };
         if plan.bad {
@@ -162,32 +174,33 @@ impl Search {
         }
         let inv = self.config.slices_per_rad();
         let mut kept = 0;
-        let mut block = [R::Spacepoint::zeroed(); BLOCK];
-        let mut filled = 0;
-        for i in 0..roi.len() {
-            let (z, layer) = (roi.z[i], roi.layer[i]);
-            let Some((rho, phi)) = self.about_beam(roi.rho[i], roi.phi[i], z, layer) else { return bad };
-            let mut from_edge = phi - plan.phi_min;
-            if from_edge < 0.0 {
-                from_edge += TAU;
-            }
-            if from_edge >= TAU {
-                from_edge -= TAU;
-            }
-            if from_edge < plan.width {
-                let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
-                block[filled] = R::spacepoint(rho, from_edge, z, slice, layer);
-                filled += 1;
-                if filled == BLOCK {
-                    write(&block);
-                    kept += filled;
-                    filled = 0;
+        let mut block = [encoding.dropped(); BLOCK];
+        for first in (0..roi.len()).step_by(BLOCK) {
+            let count = BLOCK.min(roi.len() - first);
+            for (word, i) in block[..count].iter_mut().zip(first..) {
+                let (z, layer) = (roi.z[i], roi.layer[i]);
+                let Some((rho, phi)) = self.about_beam(roi.rho[i], roi.phi[i], z, layer) else { return bad };
+                let mut from_edge = phi - plan.phi_min;
+                if from_edge < 0.0 {
+                    from_edge += TAU;
                 }
+                if from_edge >= TAU {
+                    from_edge -= TAU;
+                }
+                *word = if from_edge < plan.width {
+                    kept += 1;
+                    let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
+                    match encoding.encode(rho, from_edge, z, slice, layer) {
+                        Some(word) => word,
+                        None => return Taken { too_far: true, ..Taken::default() },
+                    }
+                } else {
+                    encoding.dropped()
+                };
             }
+            write(&block[..count]);
         }
-        write(&block[..filled]);
-        kept += filled;
-        Taken { kept, outside: roi.len() - kept, bad: false }
+        Taken { kept, outside: roi.len() - kept, ..Taken::default() }
     }
 }
 
@@ -212,9 +225,9 @@ impl RoiPlan {
     }
 
     /// The words of the RoI's record that do not depend on where its data lie in a batch.
-    pub(crate) fn words(&self, taken: Taken) -> RoiWords {
+    pub(crate) fn words(&self) -> RoiWords {
         RoiWords {
-            spacepoint_count: taken.kept as u32,
+            spacepoint_count: self.spacepoints as u32,
             slices: self.slices,
             ring: u32::from(self.ring),
             endcap_shift: self.endcap_shift,

@@ -4,6 +4,8 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::engine::encoding::DROPPED;
+
 /// A spacepoint that takes part, as the stages use it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point<R> {
@@ -58,7 +60,7 @@ pub(crate) struct RoiWords {
 
 /// f32 or f64, with the records that shaders know under the same names.
 pub(crate) trait Real:
-    Copy
+    Pod
     + PartialOrd
     + Send
     + Sync
@@ -68,8 +70,10 @@ pub(crate) trait Real:
     + Mul<Output = Self>
     + Div<Output = Self>
 {
-    /// `Spacepoint` in `shaders/types.wgsl`.
+    /// `Packed` in `shaders/encoding/lossless.wgsl`.
     type Spacepoint: Pod + Send + Sync;
+    /// `PhiSlice` in `shaders/types.wgsl`.
+    type PhiSlice: Pod + Send + Sync;
     /// `Roi` in `shaders/types.wgsl`.
     type Roi: Pod + Send + Sync;
     /// `Cuts` in `shaders/types.wgsl`.
@@ -81,15 +85,21 @@ pub(crate) trait Real:
     fn abs(self) -> Self;
     fn round_ties_even(self) -> Self;
 
-    fn spacepoint(rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Self::Spacepoint;
-    fn point(spacepoint: &Self::Spacepoint) -> Point<Self>;
+    fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint;
+    /// None for one that takes no part.
+    fn point(spacepoint: &Self::Spacepoint) -> Option<Point<Self>>;
+    /// phi and slice << 8 | layer.
+    #[cfg(test)]
+    fn phi_slice(phi_slice: &Self::PhiSlice) -> (Self, u32);
     fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi;
+    /// Takes an RoI's spacepoints out of the search.
+    fn leave_out(roi: &mut Self::Roi);
     fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts;
 }
 
 /// Records as the shaders lay them out: reals first, then words, no padding but what is written here.
 macro_rules! records {
-    ($real:ident, $Spacepoint:ident, $Roi:ident, $Cuts:ident, $pad:expr) => {
+    ($real:ident, $Spacepoint:ident, $PhiSlice:ident, $Roi:ident, $Cuts:ident, $pad:expr) => {
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
         pub(crate) struct $Spacepoint {
@@ -97,6 +107,14 @@ macro_rules! records {
             phi: $real,
             z: $real,
             /// slice << 8 | layer
+            slice_layer: u32,
+            padding: [u32; $pad],
+        }
+
+        #[repr(C)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
+        pub(crate) struct $PhiSlice {
+            phi: $real,
             slice_layer: u32,
             padding: [u32; $pad],
         }
@@ -122,6 +140,7 @@ macro_rules! records {
 
         impl Real for $real {
             type Spacepoint = $Spacepoint;
+            type PhiSlice = $PhiSlice;
             type Roi = $Roi;
             type Cuts = $Cuts;
 
@@ -140,21 +159,23 @@ macro_rules! records {
             fn round_ties_even(self) -> Self {
                 self.round_ties_even()
             }
-            fn spacepoint(rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Self::Spacepoint {
-                $Spacepoint {
-                    rho: rho as $real,
-                    phi: phi as $real,
-                    z: z as $real,
-                    slice_layer: slice << 8 | layer,
-                    padding: [0; $pad],
-                }
+            fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint {
+                $Spacepoint { rho: rho as $real, phi: phi as $real, z: z as $real, slice_layer, padding: [0; $pad] }
             }
-            fn point(s: &Self::Spacepoint) -> Point<Self> {
-                Point { rho: s.rho, phi: s.phi, z: s.z, slice: s.slice_layer >> 8, layer: s.slice_layer & 0xff }
+            fn point(s: &Self::Spacepoint) -> Option<Point<Self>> {
+                let (slice, layer) = (s.slice_layer >> 8, s.slice_layer & 0xff);
+                (s.slice_layer != DROPPED).then_some(Point { rho: s.rho, phi: s.phi, z: s.z, slice, layer })
+            }
+            #[cfg(test)]
+            fn phi_slice(p: &Self::PhiSlice) -> (Self, u32) {
+                (p.phi, p.slice_layer)
             }
             fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi {
                 let ZScale { z_min, z_max, inverse_width, offset } = scale;
                 $Roi { z_min, z_max, inverse_width, offset, words }
+            }
+            fn leave_out(roi: &mut Self::Roi) {
+                roi.words.spacepoint_count = 0;
             }
             fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts {
                 $Cuts { dz: cuts.dz, dk: cuts.dk, dp: cuts.dp, padding: 0.0 }
@@ -163,5 +184,5 @@ macro_rules! records {
     };
 }
 
-records!(f32, SpacepointF32, RoiF32, CutsF32, 0);
-records!(f64, SpacepointF64, RoiF64, CutsF64, 1);
+records!(f32, SpacepointF32, PhiSliceF32, RoiF32, CutsF32, 0);
+records!(f64, SpacepointF64, PhiSliceF64, RoiF64, CutsF64, 1);

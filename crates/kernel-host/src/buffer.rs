@@ -1,13 +1,12 @@
 //! Typed device buffers that grow, and the way back to the host.
 
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 
 use crate::error::Error;
-use crate::gpu::{Gpu, lock};
-use crate::wait::Submission;
+use crate::gpu::Gpu;
+use crate::wait::{MapOutcome, Submission};
 
 /// A device buffer of `T`, allocated when room is reserved and reallocated when that is too small.
 ///
@@ -78,8 +77,8 @@ impl<T: Pod> Buffer<T> {
         let mut limit = limits.max_buffer_size;
         if self.usage.contains(wgpu::BufferUsages::STORAGE) {
             limit = limit.min(limits.max_storage_buffer_binding_size);
-        }
-        if self.usage.contains(wgpu::BufferUsages::UNIFORM) {
+        } else if self.usage.contains(wgpu::BufferUsages::UNIFORM) {
+            // One for both uses is bound in pieces, and a uniform piece is small.
             limit = limit.min(limits.max_uniform_buffer_binding_size);
         }
         limit = limit.min(self.most_bytes);
@@ -190,8 +189,6 @@ impl Drop for Mapping<'_> {
     }
 }
 
-type MapOutcome = Arc<Mutex<Option<Result<(), wgpu::BufferAsyncError>>>>;
-
 impl<T: Pod> Readback<T> {
     /// A buffer without room yet.
     #[must_use]
@@ -225,6 +222,28 @@ impl<T: Pod> Readback<T> {
         Ok(())
     }
 
+    /// Encodes a copy of the first `len` elements of `buffer`, of whatever type, to element `at` here: many buffers then
+    /// come back in one mapping.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] if either has not as many.
+    pub fn gather<U: Pod>(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        buffer: &Buffer<U>,
+        len: usize,
+        at: usize,
+    ) -> Result<(), Error> {
+        let bytes = buffer.span(len)?;
+        let from = self.staging.span(at)?;
+        let end = usize::try_from(from + bytes).unwrap_or(usize::MAX).div_ceil(size_of::<T>());
+        self.staging.span(end)?;
+        if bytes > 0 {
+            encoder.copy_buffer_to_buffer(buffer.raw()?, 0, self.staging.raw()?, from, bytes);
+        }
+        Ok(())
+    }
+
     /// Blocks until `submission` is done and returns the first `len` elements.
     ///
     /// # Errors
@@ -242,11 +261,7 @@ impl<T: Pod> Readback<T> {
         let Some((mapping, outcome, bytes)) = self.map(len)? else {
             return Ok(Vec::new());
         };
-        gpu.poll()?;
-        if lock(&outcome).is_none() {
-            // A later submission uses the buffer.
-            gpu.wait_for_all()?;
-        }
+        outcome.wait(gpu)?;
         self.finish(gpu, mapping, &outcome, bytes, len)
     }
 
@@ -260,9 +275,10 @@ impl<T: Pod> Readback<T> {
             return Ok(Vec::new());
         };
         gpu.poll()?;
-        let pending = lock(&outcome).is_none();
-        if pending {
+        if !outcome.is_known() {
             gpu.wait_in_background(None).await?;
+            // Known by now, or being reported by another thread at this moment.
+            outcome.wait(gpu)?;
         }
         self.finish(gpu, mapping, &outcome, bytes, len)
     }
@@ -274,9 +290,7 @@ impl<T: Pod> Readback<T> {
             return Ok(None);
         }
         let raw = self.staging.raw()?;
-        let outcome = MapOutcome::default();
-        let reported = Arc::clone(&outcome);
-        raw.map_async(wgpu::MapMode::Read, 0..bytes, move |result| *lock(&reported) = Some(result));
+        let outcome = MapOutcome::request(raw, wgpu::MapMode::Read, bytes);
         Ok(Some((Mapping(raw), outcome, bytes)))
     }
 
@@ -292,7 +306,7 @@ impl<T: Pod> Readback<T> {
             Some(reason) => Error::DeviceLost { reason },
             None => Error::Map { what: self.staging.label.clone(), message },
         };
-        match lock(outcome).take() {
+        match outcome.take() {
             Some(Ok(())) => {}
             Some(Err(error)) => {
                 // It was never mapped.

@@ -1,13 +1,13 @@
 //! The way of large data to the device: memory that the host writes once and the device reads over the bus.
 
 use std::marker::PhantomData;
-use std::sync::{Arc, Mutex};
 
 use bytemuck::Pod;
 
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::gpu::{Gpu, lock};
+use crate::gpu::Gpu;
+use crate::wait::MapOutcome;
 
 /// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like, [`Upload::copy_to`] a buffer.
 ///
@@ -66,14 +66,9 @@ impl<T: Pod> Upload<T> {
         };
         let Some(raw) = &self.raw else { return Err(failed("there is no memory".to_owned())) };
         if !self.mapped {
-            let outcome = Arc::new(Mutex::new(None));
-            let reported = Arc::clone(&outcome);
-            raw.map_async(wgpu::MapMode::Write, .., move |result| *lock(&reported) = Some(result));
-            gpu.poll()?;
-            if lock(&outcome).is_none() {
-                gpu.wait_for_all()?;
-            }
-            match lock(&outcome).take() {
+            let outcome = MapOutcome::request(raw, wgpu::MapMode::Write, raw.size());
+            outcome.wait(gpu)?;
+            match outcome.take() {
                 Some(Ok(())) => {}
                 Some(Err(error)) => return Err(failed(error.to_string())),
                 None => return Err(failed("the device did not answer".to_owned())),

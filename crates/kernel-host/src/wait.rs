@@ -14,6 +14,48 @@ use crate::gpu::{Gpu, Status, lock};
 /// How long one wait in the driver lasts before the loss of the device is looked for again.
 const SLICE: Duration = Duration::from_secs(1);
 
+/// What becomes of a mapping that was asked for. Whichever thread polls the device reports it, which need not be the one
+/// that asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MapOutcome {
+    reported: Arc<(Mutex<Option<Result<(), wgpu::BufferAsyncError>>>, Condvar)>,
+}
+
+impl MapOutcome {
+    /// Asks for the mapping of the first `bytes` of a buffer.
+    pub(crate) fn request(raw: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Self {
+        let outcome = Self::default();
+        let reported = Arc::clone(&outcome.reported);
+        raw.map_async(mode, 0..bytes, move |result| {
+            *lock(&reported.0) = Some(result);
+            reported.1.notify_all();
+        });
+        outcome
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        lock(&self.reported.0).is_some()
+    }
+
+    pub(crate) fn take(&self) -> Option<Result<(), wgpu::BufferAsyncError>> {
+        lock(&self.reported.0).take()
+    }
+
+    /// Polls, and waits where the device still uses the buffer, until it is known.
+    pub(crate) fn wait(&self, gpu: &Gpu) -> Result<(), Error> {
+        gpu.poll()?;
+        if !self.is_known() {
+            gpu.wait_for_all()?;
+        }
+        // By now it was taken up; a thread that polled at the same time may be about to report it.
+        let (outcome, changed) = &*self.reported;
+        let _known = changed
+            .wait_timeout_while(lock(outcome), SLICE, |outcome| outcome.is_none())
+            .unwrap_or_else(PoisonError::into_inner);
+        Ok(())
+    }
+}
+
 /// Work that was handed to the queue, to wait for.
 #[derive(Clone, Debug)]
 pub struct Submission {

@@ -8,10 +8,11 @@ pub(crate) mod sum_histos;
 
 use rayon::prelude::*;
 
-use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::Real;
+use crate::engine::encoding::{Compact, Encode, Lossless};
+use crate::engine::plan::{RoiPlan, Search, Taken};
+use crate::engine::real::{Point, Real};
 use crate::error::Result;
-use crate::finder::{Accumulate, Precision};
+use crate::finder::{Accumulate, Encoding, EngineOptions, Precision};
 use crate::histogram::{CompareExchange, FixedPoint, Peak, ZSum};
 use crate::spacepoint::{RoiBatch, RoiView};
 use crate::vertex::RoiResult;
@@ -20,14 +21,19 @@ pub(crate) struct CpuEngine {
     search: Search,
     accumulate: Accumulate,
     precision: Precision,
+    compact: Option<Compact>,
 }
 
 /// Slices that share a histogram: few enough histograms to sum quickly, enough of them for every core.
 const SLICES_PER_HISTOGRAM: u32 = 64;
 
 impl CpuEngine {
-    pub(crate) fn new(search: Search, accumulate: Accumulate, precision: Precision) -> Self {
-        Self { search, accumulate, precision }
+    pub(crate) fn new(search: Search, options: &EngineOptions) -> Self {
+        let compact = match options.encoding {
+            Encoding::Compact => Compact::new(&search),
+            Encoding::Lossless => None,
+        };
+        Self { search, accumulate: options.accumulate, precision: options.precision, compact }
     }
 
     pub(crate) fn description(&self) -> String {
@@ -52,12 +58,24 @@ impl CpuEngine {
 
     fn find<R: Real, Z: ZSum>(&self, roi: RoiView<'_>) -> Result<RoiResult> {
         let plan = self.search.plan(roi)?;
-        let mut packed = Vec::with_capacity(roi.len());
-        let taken = self.search.pack::<R>(&plan, roi, |block| packed.extend_from_slice(block));
+        let mut points = Vec::with_capacity(roi.len());
+        let mut taken = Taken { too_far: true, ..Taken::default() };
+        if let Some(compact) = &self.compact {
+            taken = self.search.pack::<R, _>(compact, &plan, roi, |block| {
+                points.extend(block.iter().filter_map(|word| Encode::<R>::decode(compact, word)));
+            });
+        }
+        // What the compact encoding cannot hold, the lossless one does.
+        if taken.too_far {
+            points.clear();
+            taken = self
+                .search
+                .pack::<R, _>(&Lossless, &plan, roi, |block| points.extend(block.iter().filter_map(R::point)));
+        }
         if taken.kept == 0 {
             return Ok(plan.result(taken, Vec::new(), false));
         }
-        let (peaks, capacity_exceeded) = search_roi::<R, Z>(&self.search, &plan, &packed);
+        let (peaks, capacity_exceeded) = search_roi::<R, Z>(&self.search, &plan, &points);
         let vertices = peaks.iter().map(|peak| peak.vertex(&plan.bins, self.accumulate)).collect();
         Ok(plan.result(taken, vertices, capacity_exceeded))
     }
@@ -67,7 +85,7 @@ impl CpuEngine {
 pub(crate) fn search_roi<R: Real, Z: ZSum>(
     search: &Search,
     plan: &RoiPlan,
-    spacepoints: &[R::Spacepoint],
+    spacepoints: &[Point<R>],
 ) -> (Vec<Peak>, bool) {
     let sliced = slice_spacepoints::slice_spacepoints::<R>(spacepoints, search.layers(), plan.slices);
     let groups = plan.slices.div_ceil(SLICES_PER_HISTOGRAM);

@@ -19,31 +19,26 @@ impl<R> SlicedSpacepoints<R> {
     }
 }
 
-pub(crate) fn slice_spacepoints<R: Real>(
-    spacepoints: &[R::Spacepoint],
-    layers: usize,
-    slices: u32,
-) -> SlicedSpacepoints<R> {
-    // count_cells
+pub(crate) fn slice_spacepoints<R: Real>(spacepoints: &[Point<R>], layers: usize, slices: u32) -> SlicedSpacepoints<R> {
+    // count
     let mut cells = vec![0u32; layers * slices as usize + 1];
     let cell_of = |p: &Point<R>| p.layer as usize * slices as usize + p.slice as usize;
     for s in spacepoints {
-        cells[cell_of(&R::point(s))] += 1;
+        cells[cell_of(s)] += 1;
     }
-    // scan_cells: inclusive, so that scattering from the end leaves each cell's beginning
+    // scan: inclusive, so that scattering from the end leaves each cell's beginning
     let mut total = 0;
     for cell in &mut cells {
         total += *cell;
         *cell = total;
     }
-    // scatter_spacepoints
+    // scatter
     let nowhere = Point { rho: R::of(0.0), phi: R::of(0.0), z: R::of(0.0), slice: 0, layer: 0 };
     let mut points = vec![nowhere; spacepoints.len()];
     for s in spacepoints {
-        let point = R::point(s);
-        let cell = &mut cells[cell_of(&point)];
+        let cell = &mut cells[cell_of(s)];
         *cell -= 1;
-        points[*cell as usize] = point;
+        points[*cell as usize] = *s;
     }
     let filled = (0..layers).filter(|&l| cells[l * slices as usize] != cells[(l + 1) * slices as usize]).collect();
     SlicedSpacepoints { points, cells, slices, filled }

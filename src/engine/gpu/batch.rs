@@ -2,8 +2,9 @@
 
 use kernel_host::{AdapterKind, Gpu};
 
-use crate::engine::gpu::workspace::Params;
-use crate::engine::plan::{RoiPlan, Search, Taken};
+use crate::engine::gpu::find_z;
+use crate::engine::gpu::workspace::{Params, RoiStatus};
+use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
 use crate::histogram::Peak;
 
@@ -18,6 +19,8 @@ pub(crate) struct Capacity {
     pub(crate) workgroups: u64,
     /// Workgroups of find_z that fill the device.
     pub(crate) filling: u64,
+    /// Pairs of one dispatch, as estimated.
+    pub(crate) work: f64,
 }
 
 impl Capacity {
@@ -31,6 +34,11 @@ impl Capacity {
     const FILLING: u64 = 2048;
     const FILLING_SOFTWARE: u64 = 256;
 
+    /// Some systems kill a device whose dispatch lasts two seconds. The slowest GPUs that are worth having do 10^10 pairs
+    /// in that time.
+    const WORK: f64 = 2e9;
+    const WORK_SOFTWARE: f64 = 5e7;
+
     pub(crate) fn of(gpu: &Gpu) -> Self {
         let limits = gpu.limits();
         let software = gpu.summary().kind == AdapterKind::Software;
@@ -38,19 +46,46 @@ impl Capacity {
             buffer_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(Self::MOST_BYTES),
             upload_bytes: Self::UPLOAD_BYTES,
             workgroups: u64::from(limits.max_compute_workgroups_per_dimension),
+            work: if software { Self::WORK_SOFTWARE } else { Self::WORK },
             filling: if software { Self::FILLING_SOFTWARE } else { Self::FILLING },
         }
     }
 }
 
+/// Whose pairs fill a row of histograms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairs {
+    /// Those of a group of so many slices: `pairs/numbered.wgsl`.
+    Numbered { slices: u32 },
+    /// Those of a share of the spacepoints; None: by the amount of work. `pairs/streamed.wgsl`.
+    Streamed { share: Option<u32> },
+}
+
 /// What is fixed when the engine is built.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    /// None: by the amount of work.
-    pub(crate) slices_per_histogram: Option<u32>,
+    pub(crate) pairs: Pairs,
     pub(crate) tile_bins: u32,
+    pub(crate) tile_cells: u32,
     pub(crate) layers: u32,
     pub(crate) peaks: u32,
+    /// Words of a bin in a row that find_z fills.
+    pub(crate) row_parts: u32,
+}
+
+/// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
+const MOST_SHARE: u32 = 4096;
+/// Fewest: below this, filling a row is less work than summing it.
+const LEAST_SHARE: u32 = 64;
+
+/// Rows that sum_histos sums at once. More are summed in two stages.
+const ROWS_AT_ONCE: u32 = 16;
+
+/// Where a binding may begin, in bytes: what every adapter allows.
+pub(crate) const ALIGNMENT: u64 = 256;
+
+fn aligned(bytes: u64) -> u64 {
+    bytes.next_multiple_of(ALIGNMENT)
 }
 
 /// Elements that RoIs take in the buffers.
@@ -58,23 +93,32 @@ pub(crate) struct Shape {
 struct Needs {
     rois: u64,
     spacepoints: u64,
-    /// Of the largest RoI.
-    most_spacepoints: u64,
     cells: u64,
+    /// Of the RoI with the most.
+    most_cells: u64,
     histogram_rows: u64,
     partial_rows: u64,
     /// Of the widest histogram.
     bins: u64,
 }
 
+/// Rows of histograms that an RoI may fill.
+fn rows_of(plan: &RoiPlan, pairs: Pairs) -> u32 {
+    match pairs {
+        Pairs::Numbered { slices } => plan.slices.div_ceil(slices),
+        Pairs::Streamed { share } => (plan.spacepoints as u32).div_ceil(share.unwrap_or(MOST_SHARE)),
+    }
+}
+
 impl Needs {
-    fn of(plan: &RoiPlan, shape: &Shape, slices_per_histogram: u32) -> Self {
-        let rows = plan.slices.div_ceil(slices_per_histogram);
+    fn of(plan: &RoiPlan, shape: &Shape, pairs: Pairs) -> Self {
+        let rows = rows_of(plan, pairs);
+        let cells = u64::from(shape.layers) * u64::from(plan.slices) + 1;
         Self {
             rois: 1,
             spacepoints: plan.spacepoints as u64,
-            most_spacepoints: plan.spacepoints as u64,
-            cells: u64::from(shape.layers) * u64::from(plan.slices) + 1,
+            cells,
+            most_cells: cells,
             histogram_rows: u64::from(rows),
             partial_rows: u64::from(groups_of(rows)),
             bins: u64::from(plan.bins.bins),
@@ -85,8 +129,8 @@ impl Needs {
         Self {
             rois: self.rois + other.rois,
             spacepoints: self.spacepoints + other.spacepoints,
-            most_spacepoints: self.most_spacepoints.max(other.most_spacepoints),
             cells: self.cells + other.cells,
+            most_cells: self.most_cells.max(other.most_cells),
             histogram_rows: self.histogram_rows + other.histogram_rows,
             partial_rows: self.partial_rows + other.partial_rows,
             bins: self.bins.max(other.bins),
@@ -94,20 +138,24 @@ impl Needs {
     }
 
     fn fit<R: Real>(&self, capacity: &Capacity, shape: &Shape) -> bool {
-        let row_bytes = 8 * row_bins(self.bins);
+        let row_bytes = 4 * row_bins(self.bins);
         let bytes = [
-            self.rois * size_of::<R::Roi>() as u64,
+            aligned(self.rois * size_of::<R::Roi>() as u64)
+                + aligned(self.histogram_rows * 4)
+                + self.spacepoints * size_of::<R::Spacepoint>() as u64,
             self.rois * u64::from(shape.peaks) * size_of::<Peak>() as u64,
-            self.spacepoints * size_of::<R::Spacepoint>() as u64,
+            self.spacepoints * size_of::<R::PhiSlice>() as u64,
+            self.spacepoints * 2 * size_of::<R>() as u64,
             self.cells * 4,
-            self.histogram_rows * row_bytes,
-            self.partial_rows * row_bytes,
-            self.rois * row_bytes,
+            self.histogram_rows * u64::from(shape.row_parts) * row_bytes,
+            self.partial_rows * 2 * row_bytes,
+            self.rois * 2 * row_bytes,
         ];
         // Places in buffers are numbered in 32 bits.
         bytes.iter().all(|&bytes| bytes <= capacity.buffer_bytes.min(u64::from(u32::MAX)))
             && self.rois <= capacity.workgroups
-            && self.most_spacepoints.div_ceil(64) <= capacity.workgroups
+            && self.most_cells.div_ceil(u64::from(shape.tile_cells)) <= capacity.workgroups
+            && self.histogram_rows <= capacity.workgroups * capacity.workgroups
     }
 }
 
@@ -129,27 +177,34 @@ pub(crate) struct Cut {
     pub(crate) too_large: Vec<usize>,
 }
 
-/// Cuts a batch into parts that fit; RoIs with nothing to search are in none.
-pub(crate) fn cut<R: Real>(plans: &[RoiPlan], capacity: &Capacity, shape: &Shape) -> Cut {
+/// Cuts the wanted RoIs of a batch into parts that fit. A spacepoint is `bytes` long on its way.
+pub(crate) fn cut<R: Real>(
+    plans: &[RoiPlan],
+    wanted: &[usize],
+    bytes: usize,
+    capacity: &Capacity,
+    shape: &Shape,
+) -> Cut {
     let mut cut = Cut { parts: Vec::new(), too_large: Vec::new() };
     let mut part = Vec::new();
     let mut needs = Needs::default();
-    for (index, plan) in plans.iter().enumerate() {
-        if plan.is_empty() {
-            continue;
-        }
-        let own = Needs::of(plan, shape, shape.slices_per_histogram.unwrap_or(MOST_SLICES_PER_HISTOGRAM));
+    let mut work = 0.0;
+    for &index in wanted {
+        let plan = &plans[index];
+        let own = Needs::of(plan, shape, shape.pairs);
         if !own.fit::<R>(capacity, shape) {
             cut.too_large.push(index);
             continue;
         }
         let together = needs.and(own);
-        let upload = together.spacepoints * size_of::<R::Spacepoint>() as u64;
-        if !part.is_empty() && (upload > capacity.upload_bytes || !together.fit::<R>(capacity, shape)) {
+        let upload = together.spacepoints * bytes as u64;
+        let own_work = work_of(plan);
+        let full = upload > capacity.upload_bytes || work + own_work > capacity.work;
+        if !part.is_empty() && (full || !together.fit::<R>(capacity, shape)) {
             cut.parts.push(std::mem::take(&mut part));
-            needs = own;
+            (needs, work) = (own, own_work);
         } else {
-            needs = together;
+            (needs, work) = (together, work + own_work);
         }
         part.push(index);
     }
@@ -159,172 +214,193 @@ pub(crate) fn cut<R: Real>(plans: &[RoiPlan], capacity: &Capacity, shape: &Shape
     cut
 }
 
-/// Beyond this, a histogram's slices keep one workgroup busy for too long.
-const MOST_SLICES_PER_HISTOGRAM: u32 = 1024;
+/// About how many pairs of neighbouring slices an RoI has, if its spacepoints are spread evenly.
+fn work_of(plan: &RoiPlan) -> f64 {
+    let count = plan.spacepoints as f64;
+    count * (1.0 + count * f64::from(plan.slices.min(3)) / f64::from(plan.slices))
+}
 
-/// Slices that share a histogram in a part: as asked, else enough workgroups to fill the device, and no more, as far as
-/// the buffers hold their histograms.
-pub(crate) fn slices_per_histogram<'a, R: Real>(
+/// How find_z's work is shared out in a part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sharing {
+    pub(crate) pairs: Pairs,
+    /// log2 of the threads that share a spacepoint's partners.
+    pub(crate) lanes_shift: u32,
+}
+
+/// As asked, else enough workgroups to fill the device, and no more, as far as the buffers hold their histograms.
+pub(crate) fn sharing<'a, R: Real>(
     plans: impl Iterator<Item = &'a RoiPlan> + Clone,
     capacity: &Capacity,
     shape: &Shape,
-) -> u32 {
-    if let Some(slices) = shape.slices_per_histogram {
-        return slices;
-    }
-    let all: u64 = plans.clone().map(|plan| u64::from(plan.slices)).sum();
-    let mut slices = all.div_ceil(capacity.filling).clamp(1, u64::from(MOST_SLICES_PER_HISTOGRAM)) as u32;
-    while slices < MOST_SLICES_PER_HISTOGRAM {
-        let needs = plans.clone().map(|plan| Needs::of(plan, shape, slices));
+) -> Sharing {
+    let Pairs::Streamed { share: asked } = shape.pairs else {
+        return Sharing { pairs: shape.pairs, lanes_shift: 0 };
+    };
+    let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
+    let by_work = all.div_ceil(capacity.filling).clamp(u64::from(LEAST_SHARE), u64::from(MOST_SHARE)) as u32;
+    let mut share = asked.unwrap_or(by_work.next_multiple_of(LEAST_SHARE));
+    while asked.is_none() && share < MOST_SHARE {
+        let pairs = Pairs::Streamed { share: Some(share) };
+        let needs = plans.clone().map(|plan| Needs::of(plan, shape, pairs));
         if needs.reduce(Needs::and).is_none_or(|needs| needs.fit::<R>(capacity, shape)) {
             break;
         }
-        slices = (slices * 2).min(MOST_SLICES_PER_HISTOGRAM);
+        share = (share * 2).min(MOST_SHARE);
     }
-    slices
+    // Threads that a small share leaves idle help with its spacepoints' partners.
+    let lanes = (find_z::WORKGROUP_SIZE / share).clamp(1, MOST_LANES);
+    Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift: lanes.ilog2() }
 }
+
+const MOST_LANES: u32 = 8;
 
 /// Where the RoIs of one part lie, and how large its dispatches are.
 pub(crate) struct Layout<R: Real> {
     pub(crate) params: Params,
     pub(crate) rois: Vec<R::Roi>,
-    /// Room for spacepoints, those not taken included.
+    /// The RoI of each row of histograms.
+    pub(crate) row_rois: Vec<u32>,
+    /// Room for spacepoints, those that take no part included.
     pub(crate) spacepoints: usize,
     pub(crate) cells: usize,
-    pub(crate) histogram_rows: usize,
     pub(crate) partial_rows: usize,
-    pub(crate) most_spacepoints: u32,
-    pub(crate) most_histograms: u32,
+    pub(crate) most_cells: u32,
+    pub(crate) tile_cells: u32,
+    /// Words of a bin in a row that find_z fills.
+    pub(crate) row_parts: u32,
     pub(crate) most_groups: u32,
     pub(crate) tiles: u32,
+    /// Whether sum_histos needs its first stage.
+    pub(crate) two_stages: bool,
     /// Where each RoI's spacepoints and cells lie: for tests.
     #[cfg(test)]
     pub(crate) words: Vec<RoiWords>,
 }
 
+/// Bytes of a part's upload: params of each stage, RoIs, the RoI of each row, spacepoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Regions {
+    pub(crate) rois: u64,
+    pub(crate) row_rois: u64,
+    pub(crate) spacepoints: u64,
+    pub(crate) end: u64,
+}
+
+/// Stages of sum_histos, each with its own params.
+pub(crate) const STAGES: u64 = 3;
+
 impl<R: Real> Layout<R> {
-    /// RoIs in order; each has room for all of its spacepoints, of which those taken come first.
+    /// RoIs in order; each has room for all of its spacepoints.
     pub(crate) fn new<'a>(
         search: &Search,
         shape: &Shape,
-        slices_per_histogram: u32,
-        rois: impl Iterator<Item = (&'a RoiPlan, Taken)>,
+        sharing: Sharing,
+        plans: impl Iterator<Item = &'a RoiPlan>,
     ) -> Self {
         let config = &search.config;
         let layers = shape.layers;
+        let (slices_per_histogram, share) = match sharing.pairs {
+            Pairs::Numbered { slices } => (slices, 1),
+            Pairs::Streamed { share } => (1, share.unwrap_or(MOST_SHARE)),
+        };
         let mut layout = Self {
             params: Params {
                 layers,
                 inner_layers: config.first_layers.min(layers - 1),
                 slices_per_histogram,
-                row_bins: 0,
+                share,
+                lanes_shift: sharing.lanes_shift,
                 peaks: config.peaks,
                 least_weight: config.least_weight(),
                 prefer_central: u32::from(config.prefer_central),
                 ..Params::default()
             },
             rois: Vec::new(),
+            row_rois: Vec::new(),
             spacepoints: 0,
             cells: 0,
-            histogram_rows: 0,
             partial_rows: 0,
-            most_spacepoints: 0,
-            most_histograms: 0,
+            most_cells: 0,
+            tile_cells: shape.tile_cells,
+            row_parts: shape.row_parts,
             most_groups: 0,
             tiles: 0,
+            two_stages: false,
             #[cfg(test)]
             words: Vec::new(),
         };
         let mut bins = 0;
-        for (plan, taken) in rois {
-            let histogram_count = plan.slices.div_ceil(slices_per_histogram);
+        for plan in plans {
+            let histogram_count = rows_of(plan, sharing.pairs);
             let partial_count = groups_of(histogram_count);
+            let cells = layers * plan.slices + 1;
             let words = RoiWords {
                 spacepoint_first: layout.spacepoints as u32,
                 cell_first: layout.cells as u32,
-                histogram_first: layout.histogram_rows as u32,
+                histogram_first: layout.row_rois.len() as u32,
                 histogram_count,
                 partial_first: layout.partial_rows as u32,
                 partial_count,
-                ..plan.words(taken)
+                ..plan.words()
             };
+            let rows = layout.row_rois.len() + histogram_count as usize;
+            layout.row_rois.resize(rows, layout.rois.len() as u32);
             layout.rois.push(R::roi(plan.z_scale(), words));
             #[cfg(test)]
             layout.words.push(words);
             layout.spacepoints += plan.spacepoints;
-            layout.cells += (layers * plan.slices + 1) as usize;
-            layout.histogram_rows += histogram_count as usize;
+            layout.cells += cells as usize;
             layout.partial_rows += partial_count as usize;
-            layout.most_spacepoints = layout.most_spacepoints.max(taken.kept as u32);
-            layout.most_histograms = layout.most_histograms.max(histogram_count);
+            layout.most_cells = layout.most_cells.max(cells);
             layout.most_groups = layout.most_groups.max(partial_count);
+            layout.two_stages |= histogram_count > ROWS_AT_ONCE;
             bins = bins.max(plan.bins.bins);
         }
+        layout.params.rows = layout.row_rois.len() as u32;
         layout.params.row_bins = row_bins(u64::from(bins)) as u32;
         layout.tiles = bins.div_ceil(shape.tile_bins);
         layout
     }
+
+    /// Where a part's data lie in its upload; a spacepoint is `bytes` long.
+    pub(crate) fn regions(&self, bytes: usize) -> Regions {
+        let rois = STAGES * ALIGNMENT;
+        let row_rois = rois + aligned(size_of_val(self.rois.as_slice()) as u64);
+        let spacepoints = row_rois + aligned(size_of_val(self.row_rois.as_slice()) as u64);
+        Regions { rois, row_rois, spacepoints, end: spacepoints + (self.spacepoints * bytes) as u64 }
+    }
+
+    /// Params and RoIs as they are uploaded before the spacepoints.
+    pub(crate) fn header(&self, regions: &Regions) -> Vec<u32> {
+        let mut header = vec![0u32; regions.spacepoints as usize / 4];
+        let mut put = |at: u64, words: &[u32]| header[at as usize / 4..][..words.len()].copy_from_slice(words);
+        for stage in 0..STAGES {
+            let params = Params { stage: stage as u32, ..self.params };
+            put(stage * ALIGNMENT, bytemuck::cast_slice(&[params]));
+        }
+        put(regions.rois, bytemuck::cast_slice(&self.rois));
+        put(regions.row_rois, &self.row_rois);
+        header
+    }
+
+    /// Peaks of all RoIs.
+    pub(crate) fn peaks(&self) -> usize {
+        self.rois.len() * self.params.peaks as usize
+    }
+
+    /// Words that come back: peaks, then status.
+    pub(crate) fn result_words(&self) -> usize {
+        self.peaks() * size_of::<Peak>() / 4 + self.rois.len() * size_of::<RoiStatus>() / 4
+    }
+
+    /// Workgroups of find_z: rows in two dimensions, tiles of bins in the third.
+    pub(crate) fn row_grid(&self, most: u32) -> [u32; 3] {
+        let width = self.params.rows.min(most);
+        [width, self.params.rows.div_ceil(width.max(1)), self.tiles]
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::Config;
-    use crate::detector::Detector;
-    use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
-
-    const SHAPE: Shape = Shape { slices_per_histogram: None, tile_bins: 2048, layers: 19, peaks: 1 };
-    const WEBGPU: Capacity =
-        Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048 };
-
-    /// RoIs of a tenth of a radian with so many spacepoints each.
-    fn plans(spacepoints: impl IntoIterator<Item = usize>) -> Vec<RoiPlan> {
-        let window = Some(PhiWindow::new(0.0, 0.1).expect("a window"));
-        let mut batch = RoiBatch::new();
-        for count in spacepoints {
-            let point = Spacepoint { rho: 50.0, phi: 0.05, z: 0.0, layer: 0 };
-            batch.push(RoiDescriptor { window, ..RoiDescriptor::default() }, std::iter::repeat_n(point, count));
-        }
-        let search = Search::new(&Config::default(), &Detector::atlas2010());
-        batch.iter().map(|roi| search.plan(roi).expect("a plan")).collect()
-    }
-
-    /// Every RoI with spacepoints is in one part, in order, and every part fits.
-    #[test]
-    fn a_cut_loses_nothing() {
-        for (what, counts) in [
-            ("more RoIs than workgroups of a dimension", vec![1; 70_000]),
-            ("empty ones among them", (0..3000).map(|i| i % 3).collect()),
-            ("more than an upload", vec![100_000; 25]),
-            ("one larger than an upload", vec![10, 2_000_000, 10]),
-            ("none", vec![]),
-        ] {
-            let plans = plans(counts.iter().copied());
-            let cut = cut::<f32>(&plans, &WEBGPU, &SHAPE);
-            assert!(cut.too_large.is_empty(), "{what}");
-            let searched: Vec<usize> = cut.parts.iter().flatten().copied().collect();
-            let wanted: Vec<usize> = (0..counts.len()).filter(|&i| counts[i] > 0).collect();
-            assert_eq!(searched, wanted, "{what}");
-            for part in &cut.parts {
-                let own = part.iter().map(|&i| &plans[i]);
-                let slices = slices_per_histogram::<f32>(own.clone(), &WEBGPU, &SHAPE);
-                let needs = own.map(|plan| Needs::of(plan, &SHAPE, slices)).reduce(Needs::and).expect("no empty part");
-                assert!(needs.fit::<f32>(&WEBGPU, &SHAPE), "{what}: {needs:?}, {slices} slices a histogram");
-            }
-        }
-    }
-
-    #[test]
-    fn what_never_fits_is_told() {
-        let plans = plans([10, 9_000_000, 10]);
-        let cut = cut::<f32>(&plans, &WEBGPU, &SHAPE);
-        assert_eq!((cut.parts, cut.too_large), (vec![vec![0, 2]], vec![1]));
-    }
-
-    #[test]
-    fn few_slices_share_a_histogram_when_there_is_little_work() {
-        let slices = |rois| slices_per_histogram::<f32>(plans(vec![1; rois]).iter(), &WEBGPU, &SHAPE);
-        assert_eq!((slices(1), slices(1000)), (1, 15)); // 29 slices an RoI
-        assert!(slices(60_000) > slices(1000));
-    }
-}
+#[path = "batch_tests.rs"]
+mod tests;

@@ -19,8 +19,8 @@ pub(crate) fn encode<R: Real>(
     let group = kernel.bind_group(
         gpu,
         &[
-            ("params", workspace.params[0].binding()?),
-            ("rois", workspace.rois.binding()?),
+            ("params", workspace.params(0)?),
+            ("rois", workspace.rois()?),
             ("totals", workspace.totals.binding()?),
             ("peaks", workspace.peaks.binding()?),
             ("status", workspace.status.binding()?),

@@ -12,17 +12,20 @@ mod workspace;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, wgpu};
+use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, UploadPart, wgpu};
 use rayon::prelude::*;
 
-use crate::engine::gpu::batch::{Capacity, Layout, Shape};
-use crate::engine::gpu::shaders::Variant;
-use crate::engine::gpu::workspace::Workspace;
+use crate::engine::encoding::{Compact, Lossless};
+use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape};
+use crate::engine::gpu::shaders::{Pairing, Variant};
+use crate::engine::gpu::workspace::{Constants, RoiStatus, Workspace};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::error::Result;
-use crate::finder::{Accumulate, EngineOptions, Precision};
+use crate::finder::{Accumulate, DeviceTimes, Encoding, EngineOptions, Precision};
 use crate::histogram::Peak;
 use crate::spacepoint::RoiBatch;
 use crate::vertex::RoiResult;
@@ -37,12 +40,18 @@ pub(crate) struct Typed<R: Real> {
     gpu: Gpu,
     search: Search,
     accumulate: Accumulate,
+    /// How spacepoints travel where it can.
+    compact: Option<Compact>,
+    #[cfg(test)]
+    pairing: Pairing,
     shape: Shape,
     capacity: Capacity,
-    slice_spacepoints: Kernel,
+    slice_lossless: Kernel,
+    slice_compact: Option<Kernel>,
     find_z: Kernel,
     sum_histos: Kernel,
     find_peaks: Kernel,
+    constants: Constants<R>,
     /// Workspaces that no batch uses now.
     idle: Mutex<Vec<Workspace<R>>>,
 }
@@ -56,8 +65,11 @@ enum Waiting {
     Async,
 }
 
-/// Parts of a batch that the device may hold at once: one computes while the next is prepared.
+/// Parts of a batch that one thread lets the device have at once: one computes while the next is prepared.
 const IN_FLIGHT: usize = 2;
+
+/// Threads that prepare parts: beyond this the bus is full (measured on an H200: docs/performance.md).
+const MOST_THREADS: usize = 16;
 
 /// A part that the device works on.
 struct InFlight<R: Real> {
@@ -67,6 +79,17 @@ struct InFlight<R: Real> {
     workspace: Workspace<R>,
     submission: Submission,
 }
+
+/// A batch that is planned.
+#[derive(Clone, Copy)]
+struct Planned<'a> {
+    batch: &'a RoiBatch,
+    plans: &'a [RoiPlan],
+    encoding: Encoding,
+}
+
+/// RoIs of a batch and their answers; those whose spacepoints the encoding cannot hold have none yet.
+type Answers = Vec<(usize, Option<RoiResult>)>;
 
 impl GpuEngine {
     /// The features that a number type needs.
@@ -124,33 +147,61 @@ impl GpuEngine {
         }
     }
 
-    /// Times the stages' passes on the device's clock \[s\], with the batch in one part; None where it has no clock
-    /// that shaders can read.
-    pub(crate) fn time_stages(&self, batch: &RoiBatch) -> Result<Option<Vec<(String, f64)>>> {
+    /// Times the device alone, with as much of the batch as one part can be.
+    pub(crate) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         match self {
-            Self::F32(engine) => engine.time_stages(batch),
-            Self::F64(engine) => engine.time_stages(batch),
+            Self::F32(engine) => engine.time_on_device(batch, rounds),
+            Self::F64(engine) => engine.time_on_device(batch, rounds),
         }
     }
 }
 
 impl<R: Real> Typed<R> {
     fn new(gpu: Gpu, search: Search, options: &EngineOptions) -> Result<Self> {
-        let variant = Variant { precision: options.precision, accumulate: options.accumulate };
+        let pairs = match options.slices_per_histogram {
+            Some(slices) => Pairs::Numbered { slices },
+            None => Pairs::Streamed { share: None },
+        };
+        let pairing = match pairs {
+            Pairs::Numbered { .. } => Pairing::Numbered,
+            Pairs::Streamed { .. } if search.is_single() => Pairing::TwoSlices,
+            Pairs::Streamed { .. } => Pairing::ByLayer,
+        };
+        let variant = Variant { precision: options.precision, accumulate: options.accumulate, pairing };
         let bins = search.config.z_bins(0.0, None)?.bins;
+        let triplets = search.config.triplets;
         let shape = Shape {
-            slices_per_histogram: options.slices_per_histogram,
-            tile_bins: find_z::tile_bins(&gpu, bins)?,
+            pairs,
+            tile_bins: find_z::tile_bins(&gpu, pairs, triplets, variant.row_parts(), bins)?,
+            tile_cells: slice_spacepoints::tile_cells(&gpu),
             layers: search.layers() as u32,
             peaks: search.config.peaks,
+            row_parts: variant.row_parts(),
         };
-        let sources = [variant.slice_spacepoints(), variant.find_z(), variant.sum_histos(), variant.find_peaks()];
-        let tile = ("TILE_BINS", f64::from(shape.tile_bins));
+        let compact = match options.encoding {
+            Encoding::Compact => Compact::new(&search),
+            Encoding::Lossless => None,
+        };
+        let sources = [
+            variant.find_z(),
+            variant.sum_histos(),
+            variant.find_peaks(),
+            variant.slice_spacepoints(Encoding::Lossless),
+            variant.slice_spacepoints(Encoding::Compact),
+        ];
         let find_z_constants = [
-            tile,
+            ("TILE_BINS", f64::from(shape.tile_bins)),
             ("WORKGROUP_SIZE", f64::from(find_z::WORKGROUP_SIZE)),
             ("TRIPLETS", f64::from(search.triplet_mode())),
+            ("QUEUE", f64::from(find_z::queue(triplets))),
         ];
+        let find_z_constants = &find_z_constants[..if pairing == Pairing::Numbered { 3 } else { 4 }];
+        let mut slice_constants = vec![
+            ("WORKGROUP_SIZE", f64::from(slice_spacepoints::workgroup_size(&gpu))),
+            ("TILE_CELLS", f64::from(shape.tile_cells)),
+        ];
+        let lossless_constants = slice_constants.clone();
+        slice_constants.extend(compact.iter().flat_map(Compact::constants));
         let checks = if options.checked { Checks::Checked } else { Checks::Trusted };
         let descriptor = |i: usize, entry_points, constants| KernelDescriptor {
             source: &sources[i],
@@ -158,18 +209,17 @@ impl<R: Real> Typed<R> {
             constants,
             checks,
         };
-        let mut kernels = Kernel::build_all(
-            &gpu,
-            &[
-                descriptor(0, &slice_spacepoints::ENTRY_POINTS, &[]),
-                descriptor(1, &find_z::ENTRY_POINTS, &find_z_constants),
-                descriptor(2, &sum_histos::ENTRY_POINTS, &[]),
-                descriptor(3, &find_peaks::ENTRY_POINTS, &[]),
-            ],
-        )?
-        .into_iter();
+        let descriptors = [
+            descriptor(0, &find_z::ENTRY_POINTS, find_z_constants),
+            descriptor(1, &sum_histos::ENTRY_POINTS, &[]),
+            descriptor(2, &find_peaks::ENTRY_POINTS, &[]),
+            descriptor(3, &slice_spacepoints::ENTRY_POINTS, &lossless_constants),
+            descriptor(4, &slice_spacepoints::ENTRY_POINTS, &slice_constants),
+        ];
+        let wanted = if compact.is_some() { 5 } else { 4 };
+        let mut kernels = Kernel::build_all(&gpu, &descriptors[..wanted])?.into_iter();
         let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
-        let (slice_spacepoints, find_z, sum_histos, find_peaks) = (next(), next(), next(), next());
+        let (find_z, sum_histos, find_peaks, slice_lossless) = (next(), next(), next(), next());
         let mut capacity = Capacity::of(&gpu);
         if let Some(bytes) = options.most_buffer_bytes {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
@@ -177,11 +227,16 @@ impl<R: Real> Typed<R> {
         Ok(Self {
             accumulate: options.accumulate,
             idle: Mutex::new(Vec::new()),
+            constants: Constants::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
             search,
+            compact,
+            #[cfg(test)]
+            pairing,
             shape,
             capacity,
-            slice_spacepoints,
+            slice_lossless,
+            slice_compact: kernels.next(),
             find_z,
             sum_histos,
             find_peaks,
@@ -193,43 +248,98 @@ impl<R: Real> Typed<R> {
     }
 
     fn plan(&self, batch: &RoiBatch) -> Result<Vec<RoiPlan>> {
-        (0..batch.len()).into_par_iter().map(|i| self.search.plan(batch.roi(i))).collect()
+        (0..batch.len()).into_par_iter().with_min_len(64).map(|i| self.search.plan(batch.roi(i))).collect()
+    }
+
+    /// The encoding that is tried first.
+    fn encoding(&self) -> Encoding {
+        if self.compact.is_some() { Encoding::Compact } else { Encoding::Lossless }
+    }
+
+    /// Bytes of a spacepoint on its way.
+    fn packed_bytes(&self, encoding: Encoding) -> usize {
+        match encoding {
+            Encoding::Compact => size_of::<[u32; 2]>(),
+            Encoding::Lossless => size_of::<R::Spacepoint>(),
+        }
     }
 
     async fn find_batch(&self, batch: &RoiBatch, waiting: Waiting) -> Result<Vec<RoiResult>> {
         let plans = self.plan(batch)?;
-        let cut = batch::cut::<R>(&plans, &self.capacity, &self.shape);
         let mut results: Vec<RoiResult> =
             plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
-        for &roi in &cut.too_large {
-            results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
-        }
-        let mut in_flight = VecDeque::new();
-        for rois in cut.parts {
-            if in_flight.len() == IN_FLIGHT {
-                self.collect(in_flight.pop_front(), waiting, &plans, &mut results).await?;
+        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding() };
+        let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
+        while !wanted.is_empty() {
+            let bytes = self.packed_bytes(planned.encoding);
+            let cut = batch::cut::<R>(&plans, &wanted, bytes, &self.capacity, &self.shape);
+            for &roi in &cut.too_large {
+                results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
             }
-            in_flight.push_back(self.submit(rois, batch, &plans, None)?);
-        }
-        while !in_flight.is_empty() {
-            self.collect(in_flight.pop_front(), waiting, &plans, &mut results).await?;
+            wanted.clear();
+            for (roi, answer) in self.find_parts(planned, cut.parts, waiting).await? {
+                match answer {
+                    Some(result) => results[roi] = result,
+                    None => wanted.push(roi),
+                }
+            }
+            // What the compact encoding cannot hold, the lossless one does.
+            planned.encoding = Encoding::Lossless;
         }
         Ok(results)
     }
 
+    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>, waiting: Waiting) -> Result<Answers> {
+        let mut answers = Vec::new();
+        if waiting == Waiting::Blocking && parts.len() > 1 {
+            return self.find_in_threads(planned, parts);
+        }
+        let mut in_flight = VecDeque::new();
+        for rois in parts {
+            if in_flight.len() == IN_FLIGHT {
+                answers.extend(self.collect(planned, in_flight.pop_front(), waiting).await?);
+            }
+            in_flight.push_back(self.submit(planned, rois, None)?);
+        }
+        while !in_flight.is_empty() {
+            answers.extend(self.collect(planned, in_flight.pop_front(), waiting).await?);
+        }
+        Ok(answers)
+    }
+
+    /// Every thread prepares a part, lets the device have it, waits, decodes, and takes the next.
+    fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Answers> {
+        let threads = rayon::current_num_threads().clamp(IN_FLIGHT, MOST_THREADS).min(parts.len());
+        let parts = Mutex::new(parts.into_iter());
+        let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let work = || {
+            let mut answers = Vec::new();
+            while let Some(rois) = next() {
+                let submitted = self.submit(planned, rois, None)?;
+                // The future never yields: it blocks where it waits.
+                answers.extend(pollster::block_on(self.collect(planned, Some(submitted), Waiting::Blocking))?);
+            }
+            Ok(answers)
+        };
+        let all: Vec<Result<Answers>> = thread::scope(|scope| {
+            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
+            let own = work();
+            let others = helpers
+                .into_iter()
+                .map(|helper| helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            std::iter::once(own).chain(others).collect()
+        });
+        Ok(all.into_iter().collect::<Result<Vec<_>>>()?.concat())
+    }
+
     /// Packs a part straight into memory that the device reads, and lets the device begin.
-    fn submit(
-        &self,
-        rois: Vec<usize>,
-        batch: &RoiBatch,
-        plans: &[RoiPlan],
-        mut timer: Option<&mut Timer>,
-    ) -> Result<InFlight<R>> {
+    fn submit(&self, planned: Planned<'_>, rois: Vec<usize>, mut timer: Option<&mut Timer>) -> Result<InFlight<R>> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
-        let (layout, taken) = self.upload(&mut workspace, &rois, batch, plans)?;
+        let (layout, taken) = self.upload(planned, &mut workspace, &rois)?;
         let mut encoder = self.gpu.encoder("zfinder");
         self.begin(&mut encoder, &mut workspace, &layout)?;
-        self.encode(&mut encoder, &workspace, &layout, timer.as_deref_mut())?;
+        self.encode(&mut encoder, planned.encoding, &workspace, &layout, timer.as_deref_mut())?;
+        self.gather(&mut encoder, &workspace, &layout)?;
         if let Some(timer) = timer {
             timer.resolve(&mut encoder)?;
         }
@@ -237,119 +347,184 @@ impl<R: Real> Typed<R> {
         Ok(InFlight { rois, taken, workspace, submission })
     }
 
-    /// Fills a workspace with a part. What is packed still has to be copied on the device: [`Typed::begin`].
+    /// Fills a workspace with a part. What is staged still has to be copied on the device: [`Typed::begin`].
     fn upload(
         &self,
+        planned: Planned<'_>,
         workspace: &mut Workspace<R>,
         rois: &[usize],
-        batch: &RoiBatch,
-        plans: &[RoiPlan],
     ) -> Result<(Layout<R>, Vec<Taken>)> {
-        let room = || rois.iter().map(|&roi| plans[roi].spacepoints);
-        let spacepoints = room().sum();
-        let mut view = workspace.staging.map(&self.gpu, spacepoints)?;
-        let taken: Vec<Taken> = view
-            .parts(room())
-            .into_par_iter()
-            .zip(rois)
-            .map(|(mut part, &roi)| {
-                let mut fits = true;
-                let taken = self.search.pack::<R>(&plans[roi], batch.roi(roi), |block| fits &= part.write(block));
-                debug_assert!(fits, "a part has room for all spacepoints of its RoI");
-                taken
-            })
-            .collect();
-        drop(view);
-        let slices = batch::slices_per_histogram::<R>(rois.iter().map(|&roi| &plans[roi]), &self.capacity, &self.shape);
-        let layout = Layout::new(
-            &self.search,
-            &self.shape,
-            slices,
-            rois.iter().zip(&taken).map(|(&roi, &taken)| (&plans[roi], taken)),
-        );
-        workspace.upload(&self.gpu, &self.search, &layout, spacepoints)?;
+        let plans = || rois.iter().map(|&roi| &planned.plans[roi]);
+        let sharing = batch::sharing::<R>(plans(), &self.capacity, &self.shape);
+        let mut layout = Layout::new(&self.search, &self.shape, sharing, plans());
+        let bytes = self.packed_bytes(planned.encoding);
+        let regions = layout.regions(bytes);
+        workspace.reserve(&self.gpu, &layout, regions)?;
+        let mut view = workspace.staging.map(&self.gpu, regions.end as usize / 4)?;
+        let header_words = regions.spacepoints as usize / 4;
+        let lengths = std::iter::once(header_words).chain(plans().map(|plan| plan.spacepoints * bytes / 4));
+        let mut parts = view.parts(lengths).into_iter();
+        let mut header = parts.next().expect("the first length is the header's");
+        let pack = |(mut part, &roi): (UploadPart<'_, u32>, &usize)| {
+            let (plan, view) = (&planned.plans[roi], planned.batch.roi(roi));
+            let mut fits = true;
+            let taken = match (&self.compact, planned.encoding) {
+                (Some(compact), Encoding::Compact) => self.search.pack::<R, _>(compact, plan, view, |block| {
+                    fits &= part.write(bytemuck::cast_slice(block));
+                }),
+                _ => self.search.pack::<R, _>(&Lossless, plan, view, |block| {
+                    fits &= part.write(bytemuck::cast_slice(block));
+                }),
+            };
+            debug_assert!(fits, "a part has room for all spacepoints of its RoI");
+            taken
+        };
+        let taken: Vec<Taken> = if layout.spacepoints < PARALLEL_PACKING || rois.len() == 1 {
+            parts.zip(rois).map(pack).collect()
+        } else {
+            parts.collect::<Vec<_>>().into_par_iter().zip(rois).with_min_len(rois.len() / 64 + 1).map(pack).collect()
+        };
+        for (roi, taken) in layout.rois.iter_mut().zip(&taken) {
+            if taken.kept == 0 {
+                R::leave_out(roi);
+            }
+        }
+        let fits = header.write(&layout.header(&regions));
+        debug_assert!(fits, "the header has the room that it asked for");
         Ok((layout, taken))
     }
 
-    /// Encodes what the stages rely on: spacepoints on the device, zeroed cells and status.
+    /// Encodes what the stages rely on: the input on the device, zeroed status.
     fn begin(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         workspace: &mut Workspace<R>,
         layout: &Layout<R>,
     ) -> Result<()> {
-        workspace.staging.copy_to(encoder, &workspace.packed, layout.spacepoints)?;
-        encoder.clear_buffer(workspace.cells.raw()?, 0, None);
-        encoder.clear_buffer(workspace.status.raw()?, 0, None);
-        Ok(())
+        workspace.staging.copy_to(encoder, &workspace.input, workspace.regions.end as usize / 4)?;
+        self.zero_status(encoder, workspace, layout)
     }
 
-    /// The four stages, each a pass, and the way back.
-    fn encode(
+    fn zero_status(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         workspace: &Workspace<R>,
         layout: &Layout<R>,
+    ) -> Result<()> {
+        let status = (layout.rois.len() * size_of::<RoiStatus>()) as u64;
+        encoder.clear_buffer(workspace.status.raw()?, 0, Some(status));
+        Ok(())
+    }
+
+    /// The four stages, each a pass.
+    fn encode(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        encoding: Encoding,
+        workspace: &Workspace<R>,
+        layout: &Layout<R>,
         mut timer: Option<&mut Timer>,
     ) -> Result<()> {
-        type Encode<R> = fn(&Kernel, &Gpu, &mut wgpu::ComputePass<'_>, &Workspace<R>, &Layout<R>) -> Result<()>;
-        let stages: [(&Kernel, Encode<R>); 4] = [
-            (&self.slice_spacepoints, slice_spacepoints::encode),
-            (&self.find_z, find_z::encode),
-            (&self.sum_histos, sum_histos::encode),
-            (&self.find_peaks, find_peaks::encode),
-        ];
-        for (kernel, encode) in stages {
+        let mut stage = |kernel: &Kernel, encode: &dyn Fn(&Kernel, &mut wgpu::ComputePass<'_>) -> Result<()>| {
             let timestamp_writes = timer.as_deref_mut().and_then(|timer| timer.pass(kernel.name()));
             let descriptor = wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes };
-            encode(kernel, &self.gpu, &mut encoder.begin_compute_pass(&descriptor), workspace, layout)?;
+            encode(kernel, &mut encoder.begin_compute_pass(&descriptor))
+        };
+        let (gpu, w, l) = (&self.gpu, workspace, layout);
+        stage(self.slice(encoding), &|k, pass| slice_spacepoints::encode(k, gpu, pass, w, l))?;
+        stage(&self.find_z, &|k, pass| find_z::encode(k, gpu, pass, &self.constants, w, l))?;
+        stage(&self.sum_histos, &|k, pass| sum_histos::encode(k, gpu, pass, w, l))?;
+        stage(&self.find_peaks, &|k, pass| find_peaks::encode(k, gpu, pass, w, l))
+    }
+
+    /// The kernel that reads spacepoints.
+    fn slice(&self, encoding: Encoding) -> &Kernel {
+        match (&self.slice_compact, encoding) {
+            (Some(kernel), Encoding::Compact) => kernel,
+            _ => &self.slice_lossless,
         }
-        let rois = layout.rois.len();
-        workspace.peaks_readback.copy_from(encoder, &workspace.peaks, rois * layout.params.peaks as usize)?;
-        workspace.status_readback.copy_from(encoder, &workspace.status, rois)?;
+    }
+
+    /// The way back.
+    fn gather(&self, encoder: &mut wgpu::CommandEncoder, workspace: &Workspace<R>, layout: &Layout<R>) -> Result<()> {
+        let peaks = layout.peaks();
+        workspace.results.gather(encoder, &workspace.peaks, peaks, 0)?;
+        let at = peaks * size_of::<Peak>() / 4;
+        workspace.results.gather(encoder, &workspace.status, layout.rois.len(), at)?;
         Ok(())
     }
 
-    /// Waits for a part and puts its answers where they belong.
-    async fn collect(
-        &self,
-        part: Option<InFlight<R>>,
-        waiting: Waiting,
-        plans: &[RoiPlan],
-        results: &mut [RoiResult],
-    ) -> Result<()> {
-        let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(()) };
+    /// Waits for a part and decodes its answers.
+    async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<R>>, waiting: Waiting) -> Result<Answers> {
+        let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(Vec::new()) };
         let each = self.shape.peaks as usize;
-        let count = rois.len() * each;
-        let (peaks, status) = match waiting {
-            Waiting::Blocking => (
-                workspace.peaks_readback.read(&self.gpu, &submission, count)?,
-                workspace.status_readback.read_done(&self.gpu, rois.len())?,
-            ),
-            Waiting::Async => (
-                workspace.peaks_readback.read_async(&self.gpu, &submission, count).await?,
-                workspace.status_readback.read_async(&self.gpu, &submission, rois.len()).await?,
-            ),
+        let count = rois.len() * each * size_of::<Peak>() / 4;
+        let all = count + rois.len() * size_of::<RoiStatus>() / 4;
+        let words = match waiting {
+            Waiting::Blocking => workspace.results.read(&self.gpu, &submission, all)?,
+            Waiting::Async => workspace.results.read_async(&self.gpu, &submission, all).await?,
         };
         self.idle().push(workspace);
-        for (i, &roi) in rois.iter().enumerate() {
+        let peaks: &[Peak] = bytemuck::cast_slice(&words[..count]);
+        let status: &[RoiStatus] = bytemuck::cast_slice(&words[count..]);
+        let decode = |(i, roi): (usize, usize)| {
+            if taken[i].too_far {
+                return (roi, None);
+            }
+            let plan = &planned.plans[roi];
             let found = peaks[i * each..(i + 1) * each].iter().take_while(|peak| peak.bin != Peak::NONE);
-            let vertices = found.map(|peak| peak.vertex(&plans[roi].bins, self.accumulate)).collect();
-            results[roi] = plans[roi].result(taken[i], vertices, status[i] != 0);
-        }
-        Ok(())
+            let vertices = found.map(|peak| peak.vertex(&plan.bins, self.accumulate)).collect();
+            (roi, Some(plan.result(taken[i], vertices, status[i].flags != 0)))
+        };
+        Ok(rois.into_iter().enumerate().map(decode).collect())
     }
 
-    fn time_stages(&self, batch: &RoiBatch) -> Result<Option<Vec<(String, f64)>>> {
-        let Some(mut timer) = Timer::new(&self.gpu, 4) else { return Ok(None) };
+    fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         let plans = self.plan(batch)?;
-        let Some(rois) = batch::cut::<R>(&plans, &self.capacity, &self.shape).parts.into_iter().next() else {
-            return Ok(None);
-        };
-        let InFlight { rois, workspace, submission, .. } = self.submit(rois, batch, &plans, Some(&mut timer))?;
-        let times = timer.read(&self.gpu, &submission)?;
+        let planned = Planned { batch, plans: &plans, encoding: self.encoding() };
+        let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
+        let bytes = self.packed_bytes(planned.encoding);
+        let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };
+        let cut = batch::cut::<R>(&plans, &wanted, bytes, &capacity, &self.shape);
+        let Some(rois) = cut.parts.into_iter().next() else { return Ok(None) };
+        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
+        let (layout, _) = self.upload(planned, &mut workspace, &rois)?;
+        let mut encoder = self.gpu.encoder("upload");
+        self.begin(&mut encoder, &mut workspace, &layout)?;
+        let submission = self.gpu.submit(encoder)?;
+        self.gpu.wait(&submission)?;
+
+        let mut times = DeviceTimes { rois: rois.len(), bytes: workspace.regions.end, ..DeviceTimes::default() };
+        if let Some(mut timer) = Timer::new(&self.gpu, 4) {
+            let mut encoder = self.gpu.encoder("stages");
+            self.encode(&mut encoder, planned.encoding, &workspace, &layout, Some(&mut timer))?;
+            timer.resolve(&mut encoder)?;
+            let submission = self.gpu.submit(encoder)?;
+            let each = |(name, time): (String, Duration)| (name, time.as_secs_f64() / rois.len() as f64);
+            times.stages = timer.read(&self.gpu, &submission)?.into_iter().map(each).collect();
+        }
+        for _ in 0..rounds {
+            let start = Instant::now();
+            let mut submission = None;
+            for _ in 0..IN_A_ROW {
+                let mut encoder = self.gpu.encoder("resident");
+                self.zero_status(&mut encoder, &workspace, &layout)?;
+                self.encode(&mut encoder, planned.encoding, &workspace, &layout, None)?;
+                self.gather(&mut encoder, &workspace, &layout)?;
+                submission = Some(self.gpu.submit(encoder)?);
+            }
+            if let Some(submission) = submission {
+                self.gpu.wait(&submission)?;
+            }
+            times.resident.push(start.elapsed().as_secs_f64() / (IN_A_ROW * rois.len()) as f64);
+        }
         self.idle().push(workspace);
-        let each = |(name, time): (String, std::time::Duration)| (name, time.as_secs_f64() / rois.len() as f64);
-        Ok(Some(times.into_iter().map(each).collect()))
+        Ok(Some(times))
     }
 }
+
+/// Times that a batch is searched in a row where only the device is timed.
+const IN_A_ROW: usize = 4;
+
+/// Spacepoints of a part that are worth more than one thread.
+const PARALLEL_PACKING: usize = 1 << 16;

@@ -3,13 +3,25 @@
 
 use kernel_host::Source;
 
-use crate::finder::{Accumulate, Precision};
+use crate::finder::{Accumulate, Encoding, Precision};
 
 /// The choices that select files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Variant {
     pub(crate) precision: Precision,
     pub(crate) accumulate: Accumulate,
+    pub(crate) pairing: Pairing,
+}
+
+/// How spacepoints lie, and how their pairs are gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairing {
+    /// By slice, each spacepoint with what follows it: single neighbours, all layers inner.
+    TwoSlices,
+    /// By layer, each inner spacepoint with its outer ones.
+    ByLayer,
+    /// By layer, all pairs of a group of slices numbered: the thesis's way.
+    Numbered,
 }
 
 macro_rules! shader {
@@ -23,17 +35,29 @@ const TYPES: (&str, &str) = shader!("types.wgsl");
 impl Variant {
     /// Every variant that there is.
     #[cfg(test)]
-    pub(crate) const ALL: [Variant; 4] = [
-        Variant { precision: Precision::F32, accumulate: Accumulate::Fixed },
-        Variant { precision: Precision::F32, accumulate: Accumulate::CompareExchange },
-        Variant { precision: Precision::F64, accumulate: Accumulate::Fixed },
-        Variant { precision: Precision::F64, accumulate: Accumulate::CompareExchange },
-    ];
+    pub(crate) fn all() -> impl Iterator<Item = Variant> {
+        [Precision::F32, Precision::F64].into_iter().flat_map(|precision| {
+            [Accumulate::Fixed, Accumulate::CompareExchange].into_iter().flat_map(move |accumulate| {
+                [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered].into_iter().map(move |pairing| Variant {
+                    precision,
+                    accumulate,
+                    pairing,
+                })
+            })
+        })
+    }
 
     fn real(self) -> (&'static str, &'static str) {
         match self.precision {
             Precision::F32 => shader!("real/f32.wgsl"),
             Precision::F64 => shader!("real/f64.wgsl"),
+        }
+    }
+
+    fn histogram(self) -> (&'static str, &'static str) {
+        match self.accumulate {
+            Accumulate::Fixed => shader!("histogram/fixed_point.wgsl"),
+            Accumulate::CompareExchange => shader!("histogram/compare_exchange.wgsl"),
         }
     }
 
@@ -44,16 +68,61 @@ impl Variant {
         }
     }
 
-    pub(crate) fn slice_spacepoints(self) -> Source {
-        assemble("slice_spacepoints", &[self.real(), TYPES, shader!("slice_spacepoints.wgsl")])
+    /// Words of a bin in a row that find_z fills: `ROW_PARTS` in `shaders/histogram/*.wgsl`.
+    pub(crate) fn row_parts(self) -> u32 {
+        match self.accumulate {
+            Accumulate::Fixed => 1,
+            Accumulate::CompareExchange => 2,
+        }
+    }
+
+    fn cells(self) -> (&'static str, &'static str) {
+        match self.pairing {
+            Pairing::TwoSlices => shader!("cells/by_slice.wgsl"),
+            Pairing::ByLayer | Pairing::Numbered => shader!("cells/by_layer.wgsl"),
+        }
+    }
+
+    fn order(self) -> (&'static str, &'static str) {
+        match self.pairing {
+            Pairing::TwoSlices => shader!("order/by_slice.wgsl"),
+            Pairing::ByLayer | Pairing::Numbered => shader!("order/by_layer.wgsl"),
+        }
+    }
+
+    fn pairs(self) -> (&'static str, &'static str) {
+        match self.pairing {
+            Pairing::TwoSlices | Pairing::ByLayer => shader!("pairs/streamed.wgsl"),
+            Pairing::Numbered => shader!("pairs/numbered.wgsl"),
+        }
+    }
+
+    pub(crate) fn slice_spacepoints(self, encoding: Encoding) -> Source {
+        let encoding = match encoding {
+            Encoding::Lossless => shader!("encoding/lossless.wgsl"),
+            Encoding::Compact => shader!("encoding/compact.wgsl"),
+        };
+        let kernel = shader!("slice_spacepoints.wgsl");
+        assemble("slice_spacepoints", &[self.real(), TYPES, encoding, self.cells(), kernel])
     }
 
     pub(crate) fn find_z(self) -> Source {
-        assemble("find_z", &[self.real(), TYPES, self.accumulate(), shader!("find_z.wgsl")])
+        let pieces = [
+            self.real(),
+            TYPES,
+            self.histogram(),
+            self.accumulate(),
+            self.cells(),
+            self.order(),
+            shader!("confirmations.wgsl"),
+            self.pairs(),
+            shader!("find_z.wgsl"),
+        ];
+        assemble("find_z", &pieces)
     }
 
     pub(crate) fn sum_histos(self) -> Source {
-        assemble("sum_histos", &[self.real(), TYPES, self.accumulate(), shader!("sum_histos.wgsl")])
+        assemble("sum_histos", &[self.real(), TYPES, self.histogram(), shader!("sum_histos.wgsl")])
     }
 
     pub(crate) fn find_peaks(self) -> Source {
@@ -71,15 +140,18 @@ mod tests {
     use kernel_host::{struct_layout, translations};
 
     use super::*;
-    use crate::engine::gpu::workspace::Params;
-    use crate::engine::real::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64};
+    use crate::engine::encoding::DROPPED;
+    use crate::engine::gpu::workspace::{Params, RoiStatus};
+    use crate::engine::real::{
+        CutsF32, CutsF64, PhiSliceF32, PhiSliceF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64,
+    };
     use crate::histogram::{MAX_COUNT, OFFSET_STEPS, Peak};
 
     /// Every variant of every kernel, with every triplet mode, parses, validates and is written out as SPIR-V; and, in
     /// f32, as MSL and HLSL (naga writes no f64 for those).
     #[test]
     fn every_variant_is_written_out() {
-        for variant in Variant::ALL {
+        for variant in Variant::all() {
             let f32 = variant.precision == Precision::F32;
             let capabilities = if f32 { Capabilities::empty() } else { Capabilities::FLOAT64 };
             let write = |source: Source, entry_points: &[&str], constants: &[(&str, f64)]| {
@@ -89,7 +161,9 @@ mod tests {
                 assert_eq!(written.msl.is_some_and(|text| !text.is_empty()), f32);
                 assert_eq!(written.hlsl.is_some_and(|text| !text.is_empty()), f32);
             };
-            write(variant.slice_spacepoints(), &["count_cells", "scan_cells", "scatter_spacepoints"], &[]);
+            for encoding in [Encoding::Lossless, Encoding::Compact] {
+                write(variant.slice_spacepoints(encoding), &["slice_spacepoints"], &[("TILE_CELLS", 2048.0)]);
+            }
             for triplets in 0..3 {
                 write(variant.find_z(), &["find_z"], &[("TRIPLETS", f64::from(triplets)), ("TILE_BINS", 2048.0)]);
             }
@@ -101,16 +175,18 @@ mod tests {
     /// The records lie in memory as naga lays them out.
     #[test]
     fn records_match_the_shaders() {
-        for variant in Variant::ALL {
-            let source = variant.find_z();
+        for variant in Variant::all() {
+            let (find_z, slice) = (variant.find_z(), variant.slice_spacepoints(Encoding::Lossless));
             let f32 = variant.precision == Precision::F32;
             let check = |name: &str, size: usize, fields: usize| {
-                let layout = struct_layout(&source, name).unwrap_or_else(|error| panic!("{variant:?} {name}: {error}"));
+                let source = if name == "Packed" { &slice } else { &find_z };
+                let layout = struct_layout(source, name).unwrap_or_else(|error| panic!("{variant:?} {name}: {error}"));
                 assert_eq!(layout.size as usize, size, "{variant:?} {name}: {layout:?}");
                 assert_eq!(layout.fields.len(), fields, "{name}");
                 let real = if f32 { 4 } else { 8 };
                 let reals = match name {
-                    "Spacepoint" => 3,
+                    "Packed" => 3,
+                    "PhiSlice" => 1,
                     "Roi" | "Cuts" => 4,
                     _ => 0,
                 };
@@ -124,15 +200,18 @@ mod tests {
                 }
             };
             if f32 {
-                check("Spacepoint", size_of::<SpacepointF32>(), 4);
+                check("Packed", size_of::<SpacepointF32>(), 4);
+                check("PhiSlice", size_of::<PhiSliceF32>(), 2);
                 check("Roi", size_of::<RoiF32>(), 16);
                 check("Cuts", size_of::<CutsF32>(), 4);
             } else {
-                check("Spacepoint", size_of::<SpacepointF64>(), 4);
+                check("Packed", size_of::<SpacepointF64>(), 4);
+                check("PhiSlice", size_of::<PhiSliceF64>(), 2);
                 check("Roi", size_of::<RoiF64>(), 16);
                 check("Cuts", size_of::<CutsF64>(), 4);
             }
             check("Params", size_of::<Params>(), size_of::<Params>() / 4);
+            check("RoiStatus", size_of::<RoiStatus>(), 2);
             check("Peak", size_of::<Peak>(), 3);
         }
     }
@@ -146,10 +225,14 @@ mod tests {
             let value = line.and_then(|line| Some(line.split('=').nth(1)?.trim().trim_end_matches(';').to_owned()));
             value.unwrap_or_else(|| panic!("no const {name}"))
         };
-        for variant in Variant::ALL {
+        for variant in Variant::all() {
             assert_eq!(constant(variant, "MAX_COUNT"), format!("{MAX_COUNT}u"));
             assert_eq!(constant(variant, "NO_PEAK"), format!("{:#x}u", Peak::NONE));
-            assert_eq!(constant(variant, "MAX_LAYERS"), format!("{}u", crate::MAX_LAYERS));
+            if variant.pairing != Pairing::TwoSlices {
+                assert_eq!(constant(variant, "MAX_LAYERS"), format!("{}u", crate::MAX_LAYERS));
+            }
+            assert_eq!(constant(variant, "DROPPED"), format!("{DROPPED:#x}u"));
+            assert_eq!(constant(variant, "ROW_PARTS"), format!("{}u", variant.row_parts()));
             assert_eq!(constant(variant, "ENDCAP_PAIR"), format!("{:#x}u", crate::engine::plan::ENDCAP_PAIR));
             if variant.accumulate == Accumulate::Fixed {
                 assert_eq!(constant(variant, "OFFSET_STEPS"), format!("{OFFSET_STEPS}.0"));

@@ -1,4 +1,4 @@
-//! Binds `shaders/slice_spacepoints.wgsl`.
+//! Binds `shaders/slice_spacepoints.wgsl`, and chooses how many cells a workgroup makes.
 
 use kernel_host::{Gpu, Kernel, wgpu};
 
@@ -7,9 +7,20 @@ use crate::engine::gpu::workspace::Workspace;
 use crate::engine::real::Real;
 use crate::error::Result;
 
-pub(crate) const ENTRY_POINTS: [&str; 3] = ["count_cells", "scan_cells", "scatter_spacepoints"];
+pub(crate) const ENTRY_POINTS: [&str; 1] = ["slice_spacepoints"];
 
-/// The cells must be zero.
+/// Threads of a workgroup.
+pub(crate) fn workgroup_size(gpu: &Gpu) -> u32 {
+    gpu.limits().max_compute_invocations_per_workgroup.min(512)
+}
+
+/// Cells that a workgroup's memory holds: those of a usual RoI where it is large.
+pub(crate) fn tile_cells(gpu: &Gpu) -> u32 {
+    let bytes = gpu.limits().max_compute_workgroup_storage_size.min(48 << 10);
+    (bytes / 4).saturating_sub(workgroup_size(gpu) + 64) / 256 * 256
+}
+
+/// The status must be zero.
 pub(crate) fn encode<R: Real>(
     kernel: &Kernel,
     gpu: &Gpu,
@@ -20,17 +31,17 @@ pub(crate) fn encode<R: Real>(
     let group = kernel.bind_group(
         gpu,
         &[
-            ("params", workspace.params[0].binding()?),
-            ("rois", workspace.rois.binding()?),
-            ("packed", workspace.packed.binding()?),
+            ("params", workspace.params(0)?),
+            ("rois", workspace.rois()?),
+            ("packed", workspace.packed()?),
             ("cells", workspace.cells.binding()?),
-            ("spacepoints", workspace.spacepoints.binding()?),
+            ("rho_z", workspace.rho_z.binding()?),
+            ("phi_slice", workspace.phi_slice.binding()?),
+            ("totals", workspace.totals.binding()?),
+            ("status", workspace.status.binding()?),
         ],
     )?;
-    let rois = layout.rois.len() as u32;
-    let blocks = layout.most_spacepoints.div_ceil(kernel.workgroup_size("count_cells")[0]);
-    kernel.dispatch(pass, "count_cells", &group, [blocks, rois, 1])?;
-    kernel.dispatch(pass, "scan_cells", &group, [rois, 1, 1])?;
-    kernel.dispatch(pass, "scatter_spacepoints", &group, [blocks, rois, 1])?;
+    let tiles = layout.most_cells.div_ceil(layout.tile_cells);
+    kernel.dispatch(pass, "slice_spacepoints", &group, [layout.rois.len() as u32, tiles, 1])?;
     Ok(())
 }

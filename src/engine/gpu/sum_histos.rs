@@ -1,4 +1,4 @@
-//! Binds `shaders/sum_histos.wgsl`, once for each of its two stages.
+//! Binds `shaders/sum_histos.wgsl`: once for each of its two stages, or for both at once.
 
 use kernel_host::{Gpu, Kernel, wgpu};
 
@@ -16,15 +16,17 @@ pub(crate) fn encode<R: Real>(
     workspace: &Workspace<R>,
     layout: &Layout<R>,
 ) -> Result<()> {
-    let blocks = layout.params.row_bins.div_ceil(kernel.workgroup_size("sum_histos")[0]);
-    let stages =
-        [(&workspace.histograms, &workspace.partials, layout.most_groups), (&workspace.partials, &workspace.totals, 1)];
-    for (stage, (rows, sums, groups)) in stages.into_iter().enumerate() {
+    // Four bins a thread.
+    let blocks = (layout.params.row_bins / 4).div_ceil(kernel.workgroup_size("sum_histos")[0]);
+    let (histograms, partials, totals) = (&workspace.histograms, &workspace.partials, &workspace.totals);
+    let two = [(0, histograms, partials, layout.most_groups), (1, partials, totals, 1)];
+    let one = [(2, histograms, totals, 1)];
+    for &(stage, rows, sums, groups) in if layout.two_stages { &two[..] } else { &one[..] } {
         let group = kernel.bind_group(
             gpu,
             &[
-                ("params", workspace.params[stage].binding()?),
-                ("rois", workspace.rois.binding()?),
+                ("params", workspace.params(stage)?),
+                ("rois", workspace.rois()?),
                 ("rows", rows.binding()?),
                 ("sums", sums.binding()?),
                 ("status", workspace.status.binding()?),

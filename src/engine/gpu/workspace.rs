@@ -1,11 +1,10 @@
-//! The buffers of one batch in flight. They grow to the largest batch seen and are used again.
+//! The buffers of one part of a batch in flight. They grow to the largest part seen and are used again.
 
 use bytemuck::{Pod, Zeroable};
-use kernel_host::wgpu::BufferUsages;
+use kernel_host::wgpu::{self, BufferUsages};
 use kernel_host::{Buffer, Gpu, Readback, Upload};
 
-use crate::engine::gpu::batch::Layout;
-use crate::engine::plan::Search;
+use crate::engine::gpu::batch::{Layout, Regions};
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::histogram::Peak;
@@ -17,80 +16,128 @@ pub(crate) struct Params {
     pub(crate) layers: u32,
     pub(crate) inner_layers: u32,
     pub(crate) slices_per_histogram: u32,
+    pub(crate) share: u32,
+    pub(crate) lanes_shift: u32,
+    pub(crate) rows: u32,
     pub(crate) row_bins: u32,
     pub(crate) peaks: u32,
     pub(crate) least_weight: u32,
     pub(crate) prefer_central: u32,
     pub(crate) stage: u32,
+    pub(crate) padding: u32,
+}
+
+/// `RoiStatus` in `shaders/types.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub(crate) struct RoiStatus {
+    pub(crate) flags: u32,
+    pub(crate) rows: u32,
+}
+
+/// What no part changes.
+pub(crate) struct Constants<R: Real> {
+    pub(crate) cuts: Buffer<R::Cuts>,
+    pub(crate) neighbours: Buffer<u32>,
+}
+
+impl<R: Real> Constants<R> {
+    /// `neighbours` has 4096 words in `shaders/find_z.wgsl`.
+    const NEIGHBOURS: usize = crate::MAX_LAYERS * crate::MAX_LAYERS;
+
+    pub(crate) fn new(gpu: &Gpu, cuts: R::Cuts, neighbours: &[u32]) -> Result<Self> {
+        let uniform = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
+        let mut constants =
+            Self { cuts: Buffer::new("triplet cuts", uniform), neighbours: Buffer::new("neighbours", uniform) };
+        let mut words = vec![0; Self::NEIGHBOURS];
+        words[..neighbours.len()].copy_from_slice(neighbours);
+        constants.cuts.write(gpu, &[cuts])?;
+        constants.neighbours.write(gpu, &words)?;
+        Ok(constants)
+    }
 }
 
 pub(crate) struct Workspace<R: Real> {
-    /// Of the two stages of sum_histos; all else takes the first.
-    pub(crate) params: [Buffer<Params>; 2],
-    pub(crate) cuts: Buffer<R::Cuts>,
-    pub(crate) neighbours: Buffer<u32>,
-    pub(crate) rois: Buffer<R::Roi>,
-    pub(crate) staging: Upload<R::Spacepoint>,
-    /// Spacepoints as uploaded.
-    pub(crate) packed: Buffer<R::Spacepoint>,
+    /// Params, RoIs, the RoI of each row, spacepoints: on the host's side and on the device's.
+    pub(crate) staging: Upload<u32>,
+    pub(crate) input: Buffer<u32>,
+    pub(crate) regions: Regions,
     pub(crate) cells: Buffer<u32>,
-    /// Spacepoints by RoI, layer and slice.
-    pub(crate) spacepoints: Buffer<R::Spacepoint>,
+    /// Spacepoints by RoI and cell.
+    pub(crate) rho_z: Buffer<[R; 2]>,
+    pub(crate) phi_slice: Buffer<R::PhiSlice>,
     pub(crate) histograms: Buffer<u32>,
     pub(crate) partials: Buffer<u32>,
     pub(crate) totals: Buffer<u32>,
     pub(crate) peaks: Buffer<Peak>,
-    pub(crate) status: Buffer<u32>,
-    pub(crate) peaks_readback: Readback<Peak>,
-    pub(crate) status_readback: Readback<u32>,
+    pub(crate) status: Buffer<RoiStatus>,
+    /// Peaks, then status.
+    pub(crate) results: Readback<u32>,
 }
 
 impl<R: Real> Workspace<R> {
     /// `most_bytes`: of any buffer.
     pub(crate) fn new(most_bytes: u64) -> Self {
-        let upload = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        let uniform = BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         // COPY_SRC: tests read every stage's output.
         let device = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
+        let input = BufferUsages::STORAGE | BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         Self {
-            params: [Buffer::new("params, stage 0", uniform), Buffer::new("params, stage 1", uniform)],
-            cuts: Buffer::new("triplet cuts", uniform),
-            neighbours: Buffer::new("neighbours", upload),
-            rois: Buffer::new("rois", upload).most_bytes(most_bytes),
-            staging: Upload::new("staged spacepoints"),
-            packed: Buffer::new("packed spacepoints", upload).most_bytes(most_bytes),
+            staging: Upload::new("staged input"),
+            input: Buffer::new("input", input).most_bytes(most_bytes),
+            regions: Regions::default(),
             cells: Buffer::new("cells", device).most_bytes(most_bytes),
-            spacepoints: Buffer::new("sorted spacepoints", device).most_bytes(most_bytes),
+            rho_z: Buffer::new("rho and z", device).most_bytes(most_bytes),
+            phi_slice: Buffer::new("phi and slice", device).most_bytes(most_bytes),
             histograms: Buffer::new("histograms", device).most_bytes(most_bytes),
             partials: Buffer::new("partial sums of histograms", device).most_bytes(most_bytes),
             totals: Buffer::new("summed histograms", device).most_bytes(most_bytes),
             peaks: Buffer::new("peaks", device).most_bytes(most_bytes),
             status: Buffer::new("status", device).most_bytes(most_bytes),
-            peaks_readback: Readback::new("peaks readback"),
-            status_readback: Readback::new("status readback"),
+            results: Readback::new("results"),
         }
     }
 
-    /// Makes room for a part of a batch and uploads all but its spacepoints, of which there are at most `spacepoints`.
-    pub(crate) fn upload(&mut self, gpu: &Gpu, search: &Search, layout: &Layout<R>, spacepoints: usize) -> Result<()> {
-        for (stage, params) in self.params.iter_mut().enumerate() {
-            params.write(gpu, &[Params { stage: stage as u32, ..layout.params }])?;
-        }
-        self.cuts.write(gpu, &[R::cuts(search.triplet_cuts())])?;
-        self.neighbours.write(gpu, &search.neighbours)?;
-        self.rois.write(gpu, &layout.rois)?;
-        let row = 2 * layout.params.row_bins as usize;
-        let peaks = layout.rois.len() * layout.params.peaks as usize;
-        self.packed.reserve(gpu, spacepoints)?;
+    /// Makes room for a part.
+    pub(crate) fn reserve(&mut self, gpu: &Gpu, layout: &Layout<R>, regions: Regions) -> Result<()> {
+        let rows = layout.params.row_bins as usize;
+        let rois = layout.rois.len();
+        self.regions = regions;
+        self.input.reserve(gpu, regions.end as usize / 4)?;
         self.cells.reserve(gpu, layout.cells)?;
-        self.spacepoints.reserve(gpu, spacepoints)?;
-        self.histograms.reserve(gpu, layout.histogram_rows * row)?;
-        self.partials.reserve(gpu, layout.partial_rows * row)?;
-        self.totals.reserve(gpu, layout.rois.len() * row)?;
-        self.peaks.reserve(gpu, peaks)?;
-        self.status.reserve(gpu, layout.rois.len())?;
-        self.peaks_readback.reserve(gpu, peaks)?;
-        self.status_readback.reserve(gpu, layout.rois.len())?;
+        self.rho_z.reserve(gpu, layout.spacepoints)?;
+        self.phi_slice.reserve(gpu, layout.spacepoints)?;
+        self.histograms.reserve(gpu, layout.row_rois.len() * layout.row_parts as usize * rows)?;
+        self.partials.reserve(gpu, if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 })?;
+        self.totals.reserve(gpu, rois * 2 * rows)?;
+        self.peaks.reserve(gpu, layout.peaks())?;
+        self.status.reserve(gpu, rois)?;
+        self.results.reserve(gpu, layout.result_words())?;
         Ok(())
+    }
+
+    /// A part of the input, for a bind group.
+    fn region(&self, from: u64, to: u64) -> Result<wgpu::BindingResource<'_>> {
+        Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding {
+            buffer: self.input.raw()?,
+            offset: from,
+            size: std::num::NonZero::new(to - from),
+        }))
+    }
+
+    pub(crate) fn params(&self, stage: usize) -> Result<wgpu::BindingResource<'_>> {
+        let from = stage as u64 * super::batch::ALIGNMENT;
+        self.region(from, from + size_of::<Params>() as u64)
+    }
+
+    pub(crate) fn rois(&self) -> Result<wgpu::BindingResource<'_>> {
+        self.region(self.regions.rois, self.regions.row_rois)
+    }
+
+    pub(crate) fn row_rois(&self) -> Result<wgpu::BindingResource<'_>> {
+        self.region(self.regions.row_rois, self.regions.spacepoints)
+    }
+
+    pub(crate) fn packed(&self) -> Result<wgpu::BindingResource<'_>> {
+        self.region(self.regions.spacepoints, self.regions.end)
     }
 }

@@ -13,6 +13,7 @@ pub(super) struct Case {
     pub(super) config: Config,
     pub(super) detector: Detector,
     pub(super) slices_per_histogram: u32,
+    pub(super) share: u32,
     pub(super) batch: RoiBatch,
     /// Run in every triplet mode, not in pairs alone.
     pub(super) triplets: bool,
@@ -21,11 +22,12 @@ pub(super) struct Case {
 impl Case {
     pub(super) fn new(name: &'static str, config: Config, rois: Vec<Roi>) -> Self {
         let detector = Detector::atlas2010();
-        Self { name, config, detector, slices_per_histogram: 8, batch: rois.into_iter().collect(), triplets: false }
+        let (slices_per_histogram, share) = (8, 96);
+        Self { name, config, detector, slices_per_histogram, share, batch: rois.into_iter().collect(), triplets: false }
     }
 
     fn slices_per_histogram(self, slices_per_histogram: u32) -> Self {
-        Self { slices_per_histogram, ..self }
+        Self { slices_per_histogram, share: 40 * slices_per_histogram, ..self }
     }
 
     fn with_triplets(self) -> Self {
@@ -153,6 +155,7 @@ pub(super) fn cases() -> Vec<Case> {
     let rng = &mut fastrand::Rng::with_seed(2010);
     let config = Config { peaks: 3, ..Config::default() };
     let single = Config { neighbours: Neighbours::Single, ..config.clone() };
+    let thesis = Config { peaks: 3, ..Config::preset(Preset::Thesis) };
     let slice = |degrees| Config { phi_slice_deg: degrees, ..config.clone() };
     let mut cases = vec![
         Case::new("toys", config.clone(), toys(rng)).with_triplets(),
@@ -178,6 +181,9 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("unequal", single, unequal(rng)).slices_per_histogram(16),
         Case::new("more peaks than there are", Config { peaks: 300, ..config.clone() }, circles(rng))
             .slices_per_histogram(65_536),
+        Case::new("adversarial, thesis", thesis.clone(), adversarial(rng)).slices_per_histogram(3).with_triplets(),
+        Case::new("circle, thesis", thesis.clone(), circles(rng)).slices_per_histogram(9).with_triplets(),
+        Case::new("unequal, thesis", thesis.clone(), unequal(rng)).slices_per_histogram(2),
         Case::new("beam spot", Config { beam_spot_mm: [1.5, -0.7], ..config.clone() }, toys(rng)),
     ];
     for (name, degrees) in [
@@ -190,6 +196,9 @@ pub(super) fn cases() -> Vec<Case> {
     ] {
         let case = Case::new(name, slice(degrees), circles(rng)).slices_per_histogram(3);
         cases.push(if degrees < 100.0 { case.with_triplets() } else { case });
+        let config = Config { phi_slice_deg: degrees, ..thesis.clone() };
+        let case = Case::new(name, config, circles(rng)).slices_per_histogram(2);
+        cases.push(if degrees < 200.0 { case.with_triplets() } else { case });
     }
     // Bending over five slices of a ring of twelve and of eight.
     for (name, multiplier) in [("ring, far", 700.0), ("ring, all round", 1000.0)] {

@@ -1,0 +1,96 @@
+// Spacepoints by layer and, within it, by slice, so that all of a layer in neighbouring slices lie side by side: for any
+// neighbours. Swapped with order/by_slice.wgsl.
+// workgroup memory: 4 MAX_LAYERS + 4 bytes
+// Needs: cells/by_layer, find_z.
+
+const MAX_LAYERS: u32 = 64u;
+
+// Layers with a spacepoint, ascending.
+var<workgroup> wg_filled: array<u32, MAX_LAYERS>;
+var<workgroup> wg_filled_count: u32;
+
+fn is_filled(layer: u32) -> bool {
+    return cell(layer, 0u) != cell(layer, roi.slices);
+}
+
+// Lists the filled layers. Ends with a barrier.
+fn begin_order(thread: u32) {
+    for (var layer = thread; layer < params.layers; layer += WORKGROUP_SIZE) {
+        var place = 0u;
+        for (var lower = 0u; lower < layer; lower++) {
+            place += select(0u, 1u, is_filled(lower));
+        }
+        if is_filled(layer) {
+            wg_filled[place] = layer;
+        }
+        if layer + 1u == params.layers {
+            wg_filled_count = place + select(0u, 1u, is_filled(layer));
+        }
+    }
+    workgroupBarrier();
+}
+
+// Filled layers that may be inner.
+fn inner_layers() -> u32 {
+    return min(params.inner_layers, max(wg_filled_count, 1u) - 1u);
+}
+
+// The spacepoints whose partners are sought.
+fn walked() -> vec2<u32> {
+    let first = cell(0u, 0u);
+    let layers = inner_layers();
+    if layers == 0u {
+        return vec2<u32>(first, first);
+    }
+    return vec2<u32>(first, cell(wg_filled[layers - 1u], roi.slices));
+}
+
+// Ranges of partners of a spacepoint: a layer each.
+fn partner_ranges() -> u32 {
+    return wg_filled_count;
+}
+
+fn partners(layer: u32, slice: u32, part: u32) -> Range {
+    let outer = wg_filled[part];
+    if outer <= layer {
+        return no_range();
+    }
+    let n = reach(layer, outer);
+    return slices_around(outer, slice, n, n);
+}
+
+// Ranges of third spacepoints: a layer each.
+fn third_ranges() -> u32 {
+    return wg_filled_count;
+}
+
+// On layers beyond that of a second spacepoint, `step` slices from the first: the bending keeps its sign.
+fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Range {
+    let outer = wg_filled[part];
+    if outer <= layer {
+        return no_range();
+    }
+    let n = reach(layer, outer);
+    return slices_around(outer, slice, select(n, 1u, step >= 0), select(n, 1u, step <= 0));
+}
+
+// The spacepoints of a layer in the slices from s - below to s + above; on a ring, each slice once.
+fn slices_around(layer: u32, s: u32, below: u32, above: u32) -> Range {
+    let slices = roi.slices;
+    if roi.ring == 0u {
+        return plain_range(cell(layer, s - min(s, below)), cell(layer, min(s + above, slices - 1u) + 1u));
+    }
+    let layer_first = cell(layer, 0u);
+    let layer_end = cell(layer, slices);
+    if below + above >= slices {
+        return plain_range(layer_first, layer_end);
+    }
+    let low = select(s + slices - below, s - below, s >= below);
+    let high = select(s + above - slices, s + above, s + above < slices);
+    let first = cell(layer, low);
+    let end = cell(layer, high + 1u);
+    if low <= high {
+        return plain_range(first, end);
+    }
+    return Range(first, layer_end + end - layer_first, layer_end, layer_first - layer_end, 0xffffffffu);
+}

@@ -1,0 +1,103 @@
+use super::*;
+use crate::config::Config;
+use crate::detector::Detector;
+use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
+
+const SHAPE: Shape = Shape {
+    pairs: Pairs::Streamed { share: None },
+    tile_bins: 2048,
+    tile_cells: 2048,
+    layers: 19,
+    peaks: 1,
+    row_parts: 1,
+};
+const WEBGPU: Capacity =
+    Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048, work: 1e12 };
+
+/// RoIs of a tenth of a radian with so many spacepoints each.
+fn plans(spacepoints: impl IntoIterator<Item = usize>) -> Vec<RoiPlan> {
+    let window = Some(PhiWindow::new(0.0, 0.1).expect("a window"));
+    let mut batch = RoiBatch::new();
+    for count in spacepoints {
+        let point = Spacepoint { rho: 50.0, phi: 0.05, z: 0.0, layer: 0 };
+        batch.push(RoiDescriptor { window, ..RoiDescriptor::default() }, std::iter::repeat_n(point, count));
+    }
+    let search = Search::new(&Config::default(), &Detector::atlas2010());
+    batch.iter().map(|roi| search.plan(roi).expect("a plan")).collect()
+}
+
+fn searched(plans: &[RoiPlan]) -> Vec<usize> {
+    (0..plans.len()).filter(|&i| !plans[i].is_empty()).collect()
+}
+
+/// Every RoI with spacepoints is in one part, in order, and every part fits.
+#[test]
+fn a_cut_loses_nothing() {
+    for (what, counts) in [
+        ("more RoIs than workgroups of a dimension", vec![1; 70_000]),
+        ("empty ones among them", (0..3000).map(|i| i % 3).collect()),
+        ("more than an upload", vec![100_000; 25]),
+        ("one larger than an upload", vec![10, 2_000_000, 10]),
+        ("none", vec![]),
+    ] {
+        let plans = plans(counts.iter().copied());
+        let wanted = searched(&plans);
+        let cut = cut::<f32>(&plans, &wanted, 16, &WEBGPU, &SHAPE);
+        assert!(cut.too_large.is_empty(), "{what}");
+        let found: Vec<usize> = cut.parts.iter().flatten().copied().collect();
+        assert_eq!(found, wanted, "{what}");
+        for part in &cut.parts {
+            let own = part.iter().map(|&i| &plans[i]);
+            let sharing = sharing::<f32>(own.clone(), &WEBGPU, &SHAPE);
+            let needs =
+                own.map(|plan| Needs::of(plan, &SHAPE, sharing.pairs)).reduce(Needs::and).expect("no empty part");
+            assert!(needs.fit::<f32>(&WEBGPU, &SHAPE), "{what}: {needs:?}, {sharing:?}");
+        }
+    }
+}
+
+#[test]
+fn what_never_fits_is_told() {
+    let plans = plans([10, 9_000_000, 10]);
+    let cut = cut::<f32>(&plans, &searched(&plans), 16, &WEBGPU, &SHAPE);
+    assert_eq!((cut.parts, cut.too_large), (vec![vec![0, 2]], vec![1]));
+}
+
+/// A dispatch never has more work than allowed, unless one RoI alone does.
+#[test]
+fn work_is_capped() {
+    let plans = plans(vec![1000; 40]);
+    let capacity = Capacity { work: 3.5 * work_of(&plans[0]), ..WEBGPU };
+    let cut = cut::<f32>(&plans, &searched(&plans), 16, &capacity, &SHAPE);
+    assert!(cut.parts[..13].iter().all(|part| part.len() == 3), "{:?}", cut.parts);
+    let capacity = Capacity { work: 1.0, ..WEBGPU };
+    let cut = super::cut::<f32>(&plans, &searched(&plans), 16, &capacity, &SHAPE);
+    assert_eq!(cut.parts.len(), 40);
+}
+
+#[test]
+fn small_shares_when_there_is_little_work() {
+    let sharing = |counts: Vec<usize>| sharing::<f32>(plans(counts).iter(), &WEBGPU, &SHAPE);
+    let little = sharing(vec![5000]);
+    assert_eq!((little.pairs, little.lanes_shift), (Pairs::Streamed { share: Some(64) }, 2));
+    let much = sharing(vec![5000; 200]);
+    assert_eq!((much.pairs, much.lanes_shift), (Pairs::Streamed { share: Some(512) }, 0));
+}
+
+/// Regions are aligned, apart, and hold what they are for.
+#[test]
+fn an_upload_has_room_for_everything() {
+    let search = Search::new(&Config::default(), &Detector::atlas2010());
+    let plans = plans([3, 700, 41]);
+    let sharing = sharing::<f32>(plans.iter(), &WEBGPU, &SHAPE);
+    let layout = Layout::<f32>::new(&search, &SHAPE, sharing, plans.iter());
+    let regions = layout.regions(8);
+    for at in [regions.rois, regions.row_rois, regions.spacepoints] {
+        assert_eq!(at % ALIGNMENT, 0, "{regions:?}");
+    }
+    assert!(regions.rois >= STAGES * ALIGNMENT && ALIGNMENT >= size_of::<Params>() as u64);
+    assert!(regions.row_rois - regions.rois >= size_of_val(&layout.rois[..]) as u64);
+    assert!(regions.spacepoints - regions.row_rois >= 4 * u64::from(layout.params.rows));
+    assert_eq!(regions.end - regions.spacepoints, 744 * 8);
+    assert_eq!(layout.header(&regions).len() as u64 * 4, regions.spacepoints);
+}
