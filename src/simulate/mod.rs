@@ -25,6 +25,8 @@
 //! ```
 
 mod event;
+#[cfg(test)]
+mod tests;
 mod track;
 mod tracker;
 
