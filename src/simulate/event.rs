@@ -143,8 +143,8 @@ impl Region<'_> {
 }
 
 impl PtSpectrum {
-    /// With v = 1 / (1 + pT / scale) the spectrum is a beta distribution, v^(power - 3) (1 - v), and that is the product
-    /// of a power of one flat number and a power of another.
+    /// With v = 1 / (1 + pT / scale) the spectrum is a beta distribution, v^(power - 3) (1 - v), and that is the
+    /// product of a power of one flat number and a power of another.
     pub(super) fn sample(self, rng: &mut ChaCha8Rng) -> f64 {
         // 0 < flat <= 1: no infinite momentum.
         let mut flat = || 1.0 - rng.random::<f64>();

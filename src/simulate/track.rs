@@ -76,7 +76,7 @@ impl Track {
     ) {
         let mut state = State { s: 0.0, z: self.z0, cot: self.cot, side: 0.0, side_slope: 0.0 };
         let end = self.diameter * FRAC_PI_2;
-        // On its circle, a track at distance rho from the beam has turned in phi by asin(rho / diameter) = s / diameter.
+        // At distance rho from the beam its phi has moved by asin(rho / diameter) = s / diameter.
         let to_radius = |radius: f64| {
             if radius < self.diameter { self.diameter * (radius / self.diameter).asin() } else { f64::INFINITY }
         };
