@@ -62,6 +62,7 @@ mod error;
 mod finder;
 mod histogram;
 pub mod io;
+pub mod simulate;
 mod spacepoint;
 mod vertex;
 
