@@ -61,7 +61,7 @@ pub enum Encoding {
     Lossless,
     /// 8 bytes a spacepoint, where the bus is the limit. The slice is exact, so the same pairs are made. rho and z come
     /// in steps of a power of two that the detector's size and the configuration decide: 0.24 um for pairs in
-    /// `atlas2010`, 2 um with triplets, where phi comes in 1/128 of a slice; 4 um at most, else all is sent losslessly.
+    /// `atlas2010`, 1 um with triplets, where phi comes in 1/32 of a slice; 4 um at most, else all is sent losslessly.
     /// So is an RoI with a spacepoint further out than a fifth beyond the detector's size.
     Compact,
 }
@@ -321,6 +321,18 @@ impl ZFinder {
     pub fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         match &self.core.runs {
             Runs::Gpus(gpus) => gpus.time_on_device(batch, rounds),
+            Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
+        }
+    }
+
+    /// How long one thread of the host takes to plan an RoI and to pack its spacepoints for a GPU, in seconds an RoI; into
+    /// the processor's own memory, not over the bus. None on other engines, and for an empty batch.
+    ///
+    /// # Errors
+    /// As [`ZFinder::find_batch`].
+    pub fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+        match &self.core.runs {
+            Runs::Gpus(gpus) => gpus.time_packing(batch),
             Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
         }
     }

@@ -126,22 +126,32 @@ pub struct Roi {
 }
 
 /// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and where each RoI begins.
+///
+/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::single`]: 25 or 13 bytes a spacepoint. Where spacepoints
+/// come at trigger rates in f32 already, half as much memory has to be read. Either way they are widened to f64 before
+/// anything is computed of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiBatch {
-    rho: Vec<f64>,
-    phi: Vec<f64>,
-    z: Vec<f64>,
-    layer: Vec<u32>,
+    coordinates: Coordinates,
+    layer: Vec<u8>,
     offsets: Vec<usize>,
     descriptors: Vec<RoiDescriptor>,
 }
 
+/// rho, phi and z of many spacepoints.
+#[derive(Clone, Debug, PartialEq)]
+enum Coordinates {
+    Double([Vec<f64>; 3]),
+    Single([Vec<f32>; 3]),
+}
+
+/// In place of a layer that no detector has: [`crate::MAX_LAYERS`] are possible.
+const NO_LAYER: u8 = u8::MAX;
+
 impl Default for RoiBatch {
     fn default() -> Self {
         Self {
-            rho: Vec::new(),
-            phi: Vec::new(),
-            z: Vec::new(),
+            coordinates: Coordinates::Double(Default::default()),
             layer: Vec::new(),
             offsets: vec![0],
             descriptors: Vec::new(),
@@ -149,35 +159,48 @@ impl Default for RoiBatch {
     }
 }
 
-/// A borrowed RoI of a batch: four slices of equal length.
+/// A borrowed RoI of a batch.
 #[derive(Clone, Copy, Debug)]
 pub struct RoiView<'a> {
     /// Window, eta and identity.
     pub descriptor: &'a RoiDescriptor,
-    /// Distances from the axis \[mm\].
-    pub rho: &'a [f64],
-    /// Azimuths \[rad\].
-    pub phi: &'a [f64],
-    /// Positions along the beam \[mm\].
-    pub z: &'a [f64],
-    /// Layer indices.
-    pub layer: &'a [u32],
+    pub(crate) coordinates: CoordinatesView<'a>,
+    pub(crate) layer: &'a [u8],
+}
+
+/// rho, phi and z of an RoI's spacepoints: three slices of equal length.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum CoordinatesView<'a> {
+    Double([&'a [f64]; 3]),
+    Single([&'a [f32]; 3]),
 }
 
 impl RoiView<'_> {
     /// Number of spacepoints.
     pub fn len(&self) -> usize {
-        self.rho.len()
+        self.layer.len()
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.rho.is_empty()
+        self.layer.is_empty()
+    }
+
+    /// The spacepoint at `index`, in the order pushed. A layer beyond 254 has become 255.
+    ///
+    /// # Panics
+    /// When `index >= len()`, as slices do.
+    pub fn spacepoint(&self, index: usize) -> Spacepoint {
+        let [rho, phi, z] = match self.coordinates {
+            CoordinatesView::Double(columns) => columns.map(|column| column[index]),
+            CoordinatesView::Single(columns) => columns.map(|column| f64::from(column[index])),
+        };
+        Spacepoint { rho, phi, z, layer: u32::from(self.layer[index]) }
     }
 
     /// The spacepoints, one by one.
     pub fn spacepoints(&self) -> impl Iterator<Item = Spacepoint> + '_ {
-        (0..self.len()).map(|i| Spacepoint { rho: self.rho[i], phi: self.phi[i], z: self.z[i], layer: self.layer[i] })
+        (0..self.len()).map(|i| self.spacepoint(i))
     }
 }
 
@@ -187,23 +210,45 @@ impl RoiBatch {
         Self::default()
     }
 
+    /// An empty batch that keeps coordinates in f32.
+    ///
+    /// ```
+    /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
+    /// let mut batch = RoiBatch::single();
+    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// assert_eq!(batch.roi(0).spacepoint(0).phi, f64::from(0.1f32));
+    /// ```
+    pub fn single() -> Self {
+        Self { coordinates: Coordinates::Single(Default::default()), ..Self::default() }
+    }
+
     /// Appends an RoI.
     pub fn push(&mut self, descriptor: RoiDescriptor, spacepoints: impl IntoIterator<Item = Spacepoint>) {
         for s in spacepoints {
-            self.rho.push(s.rho);
-            self.phi.push(s.phi);
-            self.z.push(s.z);
-            self.layer.push(s.layer);
+            match &mut self.coordinates {
+                Coordinates::Double([rho, phi, z]) => {
+                    rho.push(s.rho);
+                    phi.push(s.phi);
+                    z.push(s.z);
+                }
+                Coordinates::Single([rho, phi, z]) => {
+                    rho.push(s.rho as f32);
+                    phi.push(s.phi as f32);
+                    z.push(s.z as f32);
+                }
+            }
+            self.layer.push(u8::try_from(s.layer).unwrap_or(NO_LAYER));
         }
-        self.offsets.push(self.rho.len());
+        self.offsets.push(self.layer.len());
         self.descriptors.push(descriptor);
     }
 
     /// Takes all RoIs out and keeps the memory, so that filling it again allocates nothing.
     pub fn clear(&mut self) {
-        self.rho.clear();
-        self.phi.clear();
-        self.z.clear();
+        match &mut self.coordinates {
+            Coordinates::Double(columns) => columns.iter_mut().for_each(Vec::clear),
+            Coordinates::Single(columns) => columns.iter_mut().for_each(Vec::clear),
+        }
         self.layer.clear();
         self.offsets.truncate(1);
         self.descriptors.clear();
@@ -221,7 +266,7 @@ impl RoiBatch {
 
     /// Number of spacepoints of all RoIs together.
     pub fn spacepoints(&self) -> usize {
-        self.rho.len()
+        self.layer.len()
     }
 
     /// The RoI at `index`, in the order pushed.
@@ -230,13 +275,11 @@ impl RoiBatch {
     /// When `index >= len()`, as slices do.
     pub fn roi(&self, index: usize) -> RoiView<'_> {
         let range = self.offsets[index]..self.offsets[index + 1];
-        RoiView {
-            descriptor: &self.descriptors[index],
-            rho: &self.rho[range.clone()],
-            phi: &self.phi[range.clone()],
-            z: &self.z[range.clone()],
-            layer: &self.layer[range],
-        }
+        let coordinates = match &self.coordinates {
+            Coordinates::Double(all) => CoordinatesView::Double(all.each_ref().map(|column| &column[range.clone()])),
+            Coordinates::Single(all) => CoordinatesView::Single(all.each_ref().map(|column| &column[range.clone()])),
+        };
+        RoiView { descriptor: &self.descriptors[index], coordinates, layer: &self.layer[range] }
     }
 
     /// All RoIs in order.
@@ -334,9 +377,9 @@ mod tests {
         assert_eq!(batch.roi(0).spacepoints().collect::<Vec<_>>(), points);
         assert!(batch.roi(1).is_empty());
         assert_eq!(points[0].rho, 5.0);
-        let memory = batch.rho.capacity();
+        let memory = batch.layer.capacity();
         batch.clear();
-        assert_eq!((batch.len(), batch.spacepoints(), batch.rho.capacity()), (0, 0, memory));
+        assert_eq!((batch.len(), batch.spacepoints(), batch.layer.capacity()), (0, 0, memory));
         assert_eq!(batch, RoiBatch::new());
     }
 

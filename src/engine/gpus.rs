@@ -84,6 +84,11 @@ impl Gpus {
     pub(crate) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         self.first.time_on_device(batch, rounds)
     }
+
+    /// Of the host's way to any of them.
+    pub(crate) fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+        self.first.time_packing(batch)
+    }
 }
 
 /// Awaits all of these at once: each is polled whenever one of them can go on.

@@ -4,13 +4,13 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::config::{Config, DefaultWindow, Neighbours, Triplets, ZBins};
+use crate::config::{Config, DefaultWindow, Neighbours, ZBins};
 use crate::detector::Detector;
 use crate::engine::encoding::Encode;
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
 use crate::histogram::OFFSET_STEPS;
-use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, normalised, usable};
+use crate::spacepoint::{CoordinatesView, PhiWindow, RoiDescriptor, RoiView, Spacepoint, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
 
 /// Configuration and detector, boiled down to what the stages ask.
@@ -54,8 +54,26 @@ pub(crate) struct Taken {
     pub(crate) too_far: bool,
 }
 
-/// Spacepoints that are written together: a stretch of memory that a bus likes.
-const BLOCK: usize = 64;
+/// Spacepoints that are encoded and written together: a stretch of memory that a bus likes.
+pub(crate) const BLOCK: usize = 64;
+
+/// A block of an RoI's spacepoints: rho, phi, z and layers.
+#[derive(Clone, Copy)]
+pub(crate) enum Block<'a> {
+    Double([&'a [f64; BLOCK]; 3], &'a [u8; BLOCK]),
+    Single([&'a [f32; BLOCK]; 3], &'a [u8; BLOCK]),
+}
+
+/// What says where in an RoI's window a spacepoint lies.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Placing {
+    /// Lower edge and width of the window \[rad\].
+    pub(crate) phi_min: f64,
+    pub(crate) width: f64,
+    pub(crate) slices_per_rad: f64,
+    pub(crate) slices: u32,
+    pub(crate) layers: u32,
+}
 
 impl Search {
     pub(crate) fn new(config: &Config, detector: &Detector) -> Self {
@@ -165,13 +183,28 @@ impl Search {
             return bad;
         }
         let inv = self.config.slices_per_rad();
+        let placing = Placing {
+            phi_min: plan.phi_min,
+            width: plan.width,
+            slices_per_rad: inv,
+            slices: plan.slices,
+            layers: self.layers() as u32,
+        };
+        let nominal = self.config.beam_spot_mm == [0.0, 0.0];
         let mut kept = 0;
         let mut block = [encoding.dropped(); BLOCK];
         for first in (0..roi.len()).step_by(BLOCK) {
             let count = BLOCK.min(roi.len() - first);
+            if let Some(spacepoints) = block_of(roi, first).filter(|_| nominal)
+                && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
+            {
+                kept += taken;
+                write(&block);
+                continue;
+            }
             for (word, i) in block[..count].iter_mut().zip(first..) {
-                let (z, layer) = (roi.z[i], roi.layer[i]);
-                let Some((rho, phi)) = self.about_beam(roi.rho[i], roi.phi[i], z, layer) else { return bad };
+                let Spacepoint { rho, phi, z, layer } = roi.spacepoint(i);
+                let Some((rho, phi)) = self.about_beam(rho, phi, z, layer) else { return bad };
                 let mut from_edge = phi - plan.phi_min;
                 if from_edge < 0.0 {
                     from_edge += TAU;
@@ -194,6 +227,19 @@ impl Search {
         }
         Taken { kept, outside: roi.len() - kept, ..Taken::default() }
     }
+}
+
+/// A whole block from `first` on, if there are so many.
+fn block_of(roi: RoiView<'_>, first: usize) -> Option<Block<'_>> {
+    let layers = roi.layer[first..].first_chunk()?;
+    Some(match roi.coordinates {
+        CoordinatesView::Double([rho, phi, z]) => {
+            Block::Double([rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?], layers)
+        }
+        CoordinatesView::Single([rho, phi, z]) => {
+            Block::Single([rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?], layers)
+        }
+    })
 }
 
 impl RoiPlan {

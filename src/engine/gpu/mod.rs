@@ -173,6 +173,14 @@ impl GpuEngine {
             Self::F64(engine) => engine.time_on_device(batch, rounds),
         }
     }
+
+    /// Times one thread of the host.
+    pub(crate) fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+        match self {
+            Self::F32(engine) => engine.time_packing(batch),
+            Self::F64(engine) => engine.time_packing(batch),
+        }
+    }
 }
 
 impl<R: Real> Typed<R> {
@@ -543,6 +551,30 @@ impl<R: Real> Typed<R> {
         }
         self.idle().push(workspace);
         Ok(Some(times))
+    }
+}
+
+impl<R: Real> Typed<R> {
+    fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
+        if batch.is_empty() {
+            return Ok(None);
+        }
+        let mut room: Vec<u32> = Vec::new();
+        let start = Instant::now();
+        for roi in batch.iter() {
+            let plan = self.search.plan(roi)?;
+            room.clear();
+            match &self.compact {
+                Some(compact) => self.search.pack::<R, _>(compact, &plan, roi, |block| {
+                    room.extend_from_slice(bytemuck::cast_slice(block));
+                }),
+                None => self.search.pack::<R, _>(&Lossless, &plan, roi, |block| {
+                    room.extend_from_slice(bytemuck::cast_slice(block));
+                }),
+            };
+            std::hint::black_box(&room);
+        }
+        Ok(Some(start.elapsed().as_secs_f64() / batch.len() as f64))
     }
 }
 
