@@ -65,6 +65,16 @@ pub enum Error {
         /// What is wrong and what would be right.
         message: String,
     },
+    /// An engine panicked on a batch of a [`Stream`](crate::Stream): a fault of the program, not of its input. The stream
+    /// goes on with the next batch.
+    #[error("the engine panicked: {message}")]
+    Panicked {
+        /// What it said.
+        message: String,
+    },
+    /// The system gives no thread for a [`Stream`](crate::Stream).
+    #[error("no thread for a stream: {0}")]
+    Thread(std::io::Error),
     /// The GPU, its driver or a shader.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),

@@ -1,6 +1,7 @@
 //! The finder: builds an engine once, then answers.
 
 use std::fmt;
+use std::sync::Arc;
 
 use crate::config::Config;
 use crate::detector::Detector;
@@ -10,6 +11,7 @@ use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceEngine;
 use crate::error::{Error, Result};
 use crate::spacepoint::{Roi, RoiBatch};
+use crate::stream::{Stream, StreamOptions};
 use crate::vertex::RoiResult;
 use kernel_host::{AdapterChoice, Gpu, GpuOptions, wgpu};
 
@@ -187,12 +189,19 @@ impl ZFinderBuilder {
                 }
             },
         };
-        Ok(ZFinder { config: self.config, detector, runs })
+        Ok(ZFinder { core: Arc::new(Core { config: self.config, detector, runs }) })
     }
 }
 
-/// Finds vertices. Built once: it holds compiled shaders and buffers. Shared freely between threads.
+/// Finds vertices. Built once: it holds compiled shaders and buffers. Shared freely between threads, and cheap to clone:
+/// all clones are the same finder.
+#[derive(Clone)]
 pub struct ZFinder {
+    core: Arc<Core>,
+}
+
+/// What clones and streams share.
+struct Core {
     config: Config,
     detector: Detector,
     runs: Runs,
@@ -219,17 +228,17 @@ impl ZFinder {
 
     /// The configuration that it was built with.
     pub fn config(&self) -> &Config {
-        &self.config
+        &self.core.config
     }
 
     /// The detector that it was built with.
     pub fn detector(&self) -> &Detector {
-        &self.detector
+        &self.core.detector
     }
 
     /// Which engine runs, and on a GPU which adapter; for people.
     pub fn description(&self) -> String {
-        match &self.runs {
+        match &self.core.runs {
             Runs::Gpu(engine) => engine.description(),
             Runs::Cpu(engine) => engine.description(),
             Runs::Reference(_) => "reference engine, serial, f64".into(),
@@ -252,8 +261,8 @@ impl ZFinder {
     /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one RoI's spacepoints
     /// do wrong is that RoI's [`Status`](crate::Status), and no error.
     pub fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        match &self.runs {
-            Runs::Gpu(engine) => engine.find_batch(batch),
+        match &self.core.runs {
+            Runs::Gpu(engine) => engine.find_batch(batch.into()),
             Runs::Cpu(engine) => engine.find_batch(batch),
             Runs::Reference(engine) => engine.find_batch(batch),
         }
@@ -275,10 +284,20 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        match &self.runs {
-            Runs::Gpu(engine) => engine.find_batch_async(batch).await,
+        match &self.core.runs {
+            Runs::Gpu(engine) => engine.find_batch_async(batch.into()).await,
             Runs::Cpu(_) | Runs::Reference(_) => self.find_batch(batch),
         }
+    }
+
+    /// Batches in flight: each is planned, packed, sent, awaited and decoded by a thread of its own, so that the host
+    /// works on some while the GPU works on others. The stream shares this finder's engine and may outlive the finder.
+    ///
+    /// # Errors
+    /// [`Error::Config`] where `in_flight` is out of range, [`Error::Thread`] where there are no threads to be had.
+    pub fn stream(&self, options: StreamOptions) -> Result<Stream> {
+        let core = Arc::clone(&self.core);
+        Stream::start(options, 1, move |worker, batch| core.find_batch_here(worker, batch))
     }
 
     /// What the GPU alone takes for a batch whose spacepoints it holds already, searched `rounds` times over: upload and
@@ -288,9 +307,20 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
-        match &self.runs {
+        match &self.core.runs {
             Runs::Gpu(engine) => engine.time_on_device(batch, rounds),
             Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
+        }
+    }
+}
+
+impl Core {
+    /// The answers to a batch from the thread of this number among many.
+    fn find_batch_here(&self, _worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.find_batch_here(batch.into()),
+            Runs::Cpu(engine) => engine.find_batch(batch),
+            Runs::Reference(engine) => engine.find_batch(batch),
         }
     }
 }

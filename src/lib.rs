@@ -41,6 +41,8 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 //!
+//! A [`Stream`] keeps several batches in flight: [`ZFinder::stream`].
+//!
 //! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. Every RoI gets a [`RoiResult`] with a
 //! [`Status`]; an error means that nothing could be answered.
 //!
@@ -64,6 +66,7 @@ mod histogram;
 pub mod io;
 pub mod simulate;
 mod spacepoint;
+mod stream;
 mod vertex;
 
 pub use config::{Config, DefaultWindow, Neighbours, Preset, Triplets};
@@ -72,4 +75,5 @@ pub use error::{Error, Result};
 pub use finder::{Accumulate, DeviceTimes, Encoding, Engine, Precision, ZFinder, ZFinderBuilder};
 pub use kernel_host::{AdapterChoice, AdapterKind, AdapterSummary, adapters};
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
+pub use stream::{Answered, Stream, StreamOptions};
 pub use vertex::{RoiResult, Status, Vertex};

@@ -199,6 +199,16 @@ impl RoiBatch {
         self.descriptors.push(descriptor);
     }
 
+    /// Takes all RoIs out and keeps the memory, so that filling it again allocates nothing.
+    pub fn clear(&mut self) {
+        self.rho.clear();
+        self.phi.clear();
+        self.z.clear();
+        self.layer.clear();
+        self.offsets.truncate(1);
+        self.descriptors.clear();
+    }
+
     /// Number of RoIs.
     pub fn len(&self) -> usize {
         self.descriptors.len()
@@ -232,6 +242,50 @@ impl RoiBatch {
     /// All RoIs in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = RoiView<'_>> {
         (0..self.len()).map(|i| self.roi(i))
+    }
+}
+
+/// RoIs of a batch that lie one after the other.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rois<'a> {
+    batch: &'a RoiBatch,
+    first: usize,
+    end: usize,
+}
+
+impl<'a> From<&'a RoiBatch> for Rois<'a> {
+    fn from(batch: &'a RoiBatch) -> Self {
+        Self { batch, first: 0, end: batch.len() }
+    }
+}
+
+impl<'a> Rois<'a> {
+    pub(crate) fn len(&self) -> usize {
+        self.end - self.first
+    }
+
+    /// The RoI at `index`, counted from the first of these.
+    pub(crate) fn roi(&self, index: usize) -> RoiView<'a> {
+        self.batch.roi(self.first + index)
+    }
+
+    /// At most so many parts, none of them empty, one after the other, with about equal numbers of spacepoints.
+    pub(crate) fn split(self, parts: usize) -> Vec<Self> {
+        let offsets = &self.batch.offsets[..=self.end];
+        let (low, high) = (offsets[self.first], offsets[self.end]);
+        let mut first = self.first;
+        let mut split = Vec::new();
+        for part in 1..=parts {
+            let target = low + (high - low) * part / parts;
+            let after = first + offsets[first..].partition_point(|&offset| offset < target);
+            let nearer_before = after > first && target - offsets[after - 1] < offsets[after] - target;
+            let end = if part == parts { self.end } else { after - usize::from(nearer_before) };
+            if end > first {
+                split.push(Self { first, end, ..self });
+            }
+            first = end;
+        }
+        split
     }
 }
 
@@ -280,5 +334,45 @@ mod tests {
         assert_eq!(batch.roi(0).spacepoints().collect::<Vec<_>>(), points);
         assert!(batch.roi(1).is_empty());
         assert_eq!(points[0].rho, 5.0);
+        let memory = batch.rho.capacity();
+        batch.clear();
+        assert_eq!((batch.len(), batch.spacepoints(), batch.rho.capacity()), (0, 0, memory));
+        assert_eq!(batch, RoiBatch::new());
+    }
+
+    #[test]
+    fn a_batch_is_split_where_spacepoints_are_even() {
+        let batch = |sizes: &[usize]| {
+            let mut batch = RoiBatch::new();
+            for &size in sizes {
+                batch.push(RoiDescriptor::default(), vec![Spacepoint::from_xyz(3.0, 4.0, 1.0, 2); size]);
+            }
+            batch
+        };
+        let split = |sizes: &[usize], parts| {
+            let batch = batch(sizes);
+            Rois::from(&batch).split(parts).iter().map(|rois| (rois.first, rois.len())).collect::<Vec<_>>()
+        };
+        assert_eq!(split(&[5, 5, 5, 5], 2), [(0, 2), (2, 2)]);
+        assert_eq!(split(&[100, 1, 1], 2), [(0, 1), (1, 2)]);
+        assert_eq!(split(&[1, 1, 100], 2), [(0, 2), (2, 1)]);
+        assert_eq!(split(&[1, 100, 1], 3).iter().map(|part| part.1).sum::<usize>(), 3);
+        assert_eq!(split(&[7], 4), [(0, 1)]);
+        assert_eq!(split(&[0, 0], 2).iter().map(|part| part.1).sum::<usize>(), 2);
+        assert_eq!(split(&[], 3), []);
+        let mut rng = fastrand::Rng::with_seed(1);
+        for _ in 0..200 {
+            let sizes: Vec<usize> = (0..rng.usize(0..40)).map(|_| rng.usize(0..100)).collect();
+            let parts = rng.usize(1..6);
+            let (split, all) = (split(&sizes, parts), sizes.iter().sum::<usize>());
+            assert!(split.len() <= parts && split.iter().all(|part| part.1 > 0));
+            let mut next = 0;
+            for &(first, count) in &split {
+                assert_eq!(first, next, "{sizes:?}");
+                next = first + count;
+                assert!(sizes[first..next].iter().sum::<usize>() <= all / parts + 101, "{sizes:?}");
+            }
+            assert_eq!(next, sizes.len());
+        }
     }
 }

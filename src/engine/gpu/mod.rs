@@ -27,7 +27,7 @@ use crate::engine::real::Real;
 use crate::error::Result;
 use crate::finder::{Accumulate, DeviceTimes, Encoding, EngineOptions, Precision};
 use crate::histogram::Peak;
-use crate::spacepoint::RoiBatch;
+use crate::spacepoint::{RoiBatch, Rois};
 use crate::vertex::RoiResult;
 
 pub(crate) enum GpuEngine {
@@ -63,6 +63,8 @@ enum Waiting {
     Blocking,
     /// As a future.
     Async,
+    /// On the caller's thread, which does all that is to be done on the host: others have batches of their own.
+    Alone,
 }
 
 /// Parts of a batch that one thread lets the device have at once: one computes while the next is prepared.
@@ -83,9 +85,10 @@ struct InFlight<R: Real> {
 /// A batch that is planned.
 #[derive(Clone, Copy)]
 struct Planned<'a> {
-    batch: &'a RoiBatch,
+    batch: Rois<'a>,
     plans: &'a [RoiPlan],
     encoding: Encoding,
+    waiting: Waiting,
 }
 
 /// RoIs of a batch and their answers; those whose spacepoints the encoding cannot hold have none yet.
@@ -128,19 +131,33 @@ impl GpuEngine {
             Self::F32(_) => "f32",
             Self::F64(_) => "f64",
         };
-        let adapter = self.gpu().summary();
-        format!("GPU engine, {precision}, on {} ({}, {})", adapter.name, adapter.kind, adapter.backend)
+        format!("GPU engine, {precision}, on {}", self.device())
     }
 
-    pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    /// The adapter, for people.
+    pub(crate) fn device(&self) -> String {
+        let adapter = self.gpu().summary();
+        format!("{} ({}, {})", adapter.name, adapter.kind, adapter.backend)
+    }
+
+    pub(crate) fn find_batch(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {
+        self.find_blocking(batch, Waiting::Blocking)
+    }
+
+    /// Without rayon and helpers: for a thread that is one of many, each with its own batch.
+    pub(crate) fn find_batch_here(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {
+        self.find_blocking(batch, Waiting::Alone)
+    }
+
+    fn find_blocking(&self, batch: Rois<'_>, waiting: Waiting) -> Result<Vec<RoiResult>> {
         // The future never yields: it blocks where it waits.
         match self {
-            Self::F32(engine) => pollster::block_on(engine.find_batch(batch, Waiting::Blocking)),
-            Self::F64(engine) => pollster::block_on(engine.find_batch(batch, Waiting::Blocking)),
+            Self::F32(engine) => pollster::block_on(engine.find_batch(batch, waiting)),
+            Self::F64(engine) => pollster::block_on(engine.find_batch(batch, waiting)),
         }
     }
 
-    pub(crate) async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    pub(crate) async fn find_batch_async(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {
         match self {
             Self::F32(engine) => engine.find_batch(batch, Waiting::Async).await,
             Self::F64(engine) => engine.find_batch(batch, Waiting::Async).await,
@@ -247,8 +264,12 @@ impl<R: Real> Typed<R> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn plan(&self, batch: &RoiBatch) -> Result<Vec<RoiPlan>> {
-        (0..batch.len()).into_par_iter().with_min_len(64).map(|i| self.search.plan(batch.roi(i))).collect()
+    fn plan(&self, batch: Rois<'_>, waiting: Waiting) -> Result<Vec<RoiPlan>> {
+        let plan = |i| self.search.plan(batch.roi(i));
+        match waiting {
+            Waiting::Alone => (0..batch.len()).map(plan).collect(),
+            _ => (0..batch.len()).into_par_iter().with_min_len(64).map(plan).collect(),
+        }
     }
 
     /// The encoding that is tried first.
@@ -264,11 +285,11 @@ impl<R: Real> Typed<R> {
         }
     }
 
-    async fn find_batch(&self, batch: &RoiBatch, waiting: Waiting) -> Result<Vec<RoiResult>> {
-        let plans = self.plan(batch)?;
+    async fn find_batch(&self, batch: Rois<'_>, waiting: Waiting) -> Result<Vec<RoiResult>> {
+        let plans = self.plan(batch, waiting)?;
         let mut results: Vec<RoiResult> =
             plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
-        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding() };
+        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting };
         let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         while !wanted.is_empty() {
             let bytes = self.packed_bytes(planned.encoding);
@@ -277,7 +298,7 @@ impl<R: Real> Typed<R> {
                 results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
             }
             wanted.clear();
-            for (roi, answer) in self.find_parts(planned, cut.parts, waiting).await? {
+            for (roi, answer) in self.find_parts(planned, cut.parts).await? {
                 match answer {
                     Some(result) => results[roi] = result,
                     None => wanted.push(roi),
@@ -289,20 +310,20 @@ impl<R: Real> Typed<R> {
         Ok(results)
     }
 
-    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>, waiting: Waiting) -> Result<Answers> {
+    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Answers> {
         let mut answers = Vec::new();
-        if waiting == Waiting::Blocking && parts.len() > 1 {
+        if planned.waiting == Waiting::Blocking && parts.len() > 1 {
             return self.find_in_threads(planned, parts);
         }
         let mut in_flight = VecDeque::new();
         for rois in parts {
             if in_flight.len() == IN_FLIGHT {
-                answers.extend(self.collect(planned, in_flight.pop_front(), waiting).await?);
+                answers.extend(self.collect(planned, in_flight.pop_front()).await?);
             }
             in_flight.push_back(self.submit(planned, rois, None)?);
         }
         while !in_flight.is_empty() {
-            answers.extend(self.collect(planned, in_flight.pop_front(), waiting).await?);
+            answers.extend(self.collect(planned, in_flight.pop_front()).await?);
         }
         Ok(answers)
     }
@@ -317,7 +338,7 @@ impl<R: Real> Typed<R> {
             while let Some(rois) = next() {
                 let submitted = self.submit(planned, rois, None)?;
                 // The future never yields: it blocks where it waits.
-                answers.extend(pollster::block_on(self.collect(planned, Some(submitted), Waiting::Blocking))?);
+                answers.extend(pollster::block_on(self.collect(planned, Some(submitted)))?);
             }
             Ok(answers)
         };
@@ -379,7 +400,8 @@ impl<R: Real> Typed<R> {
             debug_assert!(fits, "a part has room for all spacepoints of its RoI");
             taken
         };
-        let taken: Vec<Taken> = if layout.spacepoints < PARALLEL_PACKING || rois.len() == 1 {
+        let few = layout.spacepoints < PARALLEL_PACKING || rois.len() == 1;
+        let taken: Vec<Taken> = if few || planned.waiting == Waiting::Alone {
             parts.zip(rois).map(pack).collect()
         } else {
             parts.collect::<Vec<_>>().into_par_iter().zip(rois).with_min_len(rois.len() / 64 + 1).map(pack).collect()
@@ -455,13 +477,13 @@ impl<R: Real> Typed<R> {
     }
 
     /// Waits for a part and decodes its answers.
-    async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<R>>, waiting: Waiting) -> Result<Answers> {
+    async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<R>>) -> Result<Answers> {
         let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(Vec::new()) };
         let each = self.shape.peaks as usize;
         let count = rois.len() * each * size_of::<Peak>() / 4;
         let all = count + rois.len() * size_of::<RoiStatus>() / 4;
-        let words = match waiting {
-            Waiting::Blocking => workspace.results.read(&self.gpu, &submission, all)?,
+        let words = match planned.waiting {
+            Waiting::Blocking | Waiting::Alone => workspace.results.read(&self.gpu, &submission, all)?,
             Waiting::Async => workspace.results.read_async(&self.gpu, &submission, all).await?,
         };
         self.idle().push(workspace);
@@ -480,8 +502,9 @@ impl<R: Real> Typed<R> {
     }
 
     fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
-        let plans = self.plan(batch)?;
-        let planned = Planned { batch, plans: &plans, encoding: self.encoding() };
+        let (batch, waiting) = (Rois::from(batch), Waiting::Blocking);
+        let plans = self.plan(batch, waiting)?;
+        let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let bytes = self.packed_bytes(planned.encoding);
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };

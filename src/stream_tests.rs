@@ -1,0 +1,216 @@
+//! The stream by itself, with engines that are told when to answer.
+
+use std::future::Future;
+use std::pin::pin;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+use super::*;
+use crate::spacepoint::{RoiDescriptor, RoiId};
+use crate::vertex::Status;
+
+/// A batch of one RoI, whose event is its number.
+fn numbered(number: u64) -> RoiBatch {
+    let mut batch = RoiBatch::new();
+    let id = RoiId { event_id: number, roi_id: 0 };
+    batch.push(RoiDescriptor { id, ..RoiDescriptor::default() }, []);
+    batch
+}
+
+fn number(batch: &RoiBatch) -> u64 {
+    batch.roi(0).descriptor.id.event_id
+}
+
+fn answer(batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    let result = |id| RoiResult { id, vertices: vec![], status: Status::Empty, spacepoints: 0, outside_window: 0 };
+    Ok(batch.iter().map(|roi| result(roi.descriptor.id)).collect())
+}
+
+/// What came back, by number.
+fn taken(answered: Option<Result<Answered>>) -> Option<u64> {
+    answered.map(|answered| {
+        let answered = answered.expect("an answer");
+        assert_eq!(answered.results[0].id.event_id, number(&answered.batch), "a batch comes with its own answers");
+        number(&answered.batch)
+    })
+}
+
+/// Doors that stay open once they are.
+#[derive(Default)]
+struct Doors {
+    open: Mutex<Vec<u64>>,
+    changed: std::sync::Condvar,
+}
+
+impl Doors {
+    fn open(&self, number: u64) {
+        lock(&self.open).push(number);
+        self.changed.notify_all();
+    }
+
+    fn pass(&self, number: u64) {
+        let open = lock(&self.open);
+        let limit = Duration::from_secs(60);
+        let waited = self.changed.wait_timeout_while(open, limit, |open| !open.contains(&number));
+        let (_guard, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
+        assert!(!outcome.timed_out(), "door {number} stays shut");
+    }
+}
+
+#[test]
+fn answers_come_in_order_when_the_last_is_done_first() {
+    let doors = Arc::new(Doors::default());
+    let own = Arc::clone(&doors);
+    // Each of three waits for the one after it.
+    let mut stream = Stream::start(StreamOptions { in_flight: 3 }, 1, move |_, batch| {
+        if number(batch) % 3 != 2 {
+            own.pass(number(batch) + 1);
+        }
+        own.open(number(batch));
+        answer(batch)
+    })
+    .expect("threads");
+    let mut came = Vec::new();
+    for i in 0..30 {
+        assert_eq!(stream.len(), (i as usize).min(3));
+        // Answers of three are taken before the next three are there to be waited for.
+        let oldest = taken(stream.push(numbered(i)).transpose());
+        assert_eq!(oldest, i.checked_sub(3));
+        came.extend(oldest);
+    }
+    came.extend(stream.by_ref().map(|answered| taken(Some(answered)).expect("one")));
+    assert_eq!(came, (0..30).collect::<Vec<_>>());
+    assert_eq!((stream.len(), taken(stream.next())), (0, None));
+    // It goes on.
+    for i in 30..33 {
+        assert_eq!(taken(stream.push(numbered(i)).transpose()), None);
+    }
+    assert_eq!(taken(stream.next()), Some(30));
+}
+
+#[test]
+fn no_more_are_in_flight_than_asked_for() {
+    for (in_flight, devices, most) in [(1, 1, 1), (2, 1, 2), (5, 1, 5), (2, 3, 6), (7, 3, 7)] {
+        let now = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
+        let own = Arc::clone(&now);
+        let stream = Stream::start(StreamOptions { in_flight }, devices, move |worker, batch| {
+            assert!(worker < most);
+            own.1.fetch_max(own.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            thread::yield_now();
+            own.0.fetch_sub(1, Ordering::SeqCst);
+            answer(batch)
+        });
+        let mut stream = stream.expect("threads");
+        assert_eq!(stream.most_in_flight(), most);
+        for i in 0..200 {
+            assert_eq!(taken(stream.push(numbered(i)).transpose()), i.checked_sub(most as u64));
+            assert!(stream.len() <= most);
+        }
+        assert_eq!(stream.len(), most);
+        assert!(now.1.load(Ordering::SeqCst) <= most);
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    for in_flight in [0, MOST_IN_FLIGHT + 1, usize::MAX] {
+        let error = Stream::start(StreamOptions { in_flight }, 1, |_, batch| answer(batch)).expect_err("out of range");
+        assert!(matches!(error, Error::Config { key: "in_flight", .. }), "{error}");
+        assert!(error.to_string().contains("1024"), "{error}");
+    }
+    assert!((2..=16).contains(&StreamOptions::default().in_flight));
+}
+
+#[test]
+fn a_panic_is_the_answer_to_its_batch() {
+    let stream = Stream::start(StreamOptions { in_flight: 2 }, 1, |_, batch| match number(batch) % 4 {
+        1 => panic!("said of {}", number(batch)),
+        2 => std::panic::panic_any(7),
+        3 => Err(Error::Config { key: "z", value: "3".into(), reason: "is no range".into() }),
+        _ => answer(batch),
+    });
+    let answers: Vec<_> = stream.expect("threads").run((0..40).map(numbered)).collect();
+    assert_eq!(answers.len(), 40);
+    for (i, answered) in answers.into_iter().enumerate() {
+        match (i % 4, answered) {
+            (0, answered) => assert_eq!(taken(Some(answered)), Some(i as u64)),
+            (1, Err(Error::Panicked { message })) => assert_eq!(message, format!("said of {i}")),
+            (2, Err(Error::Panicked { message })) => assert_eq!(message, "without a word"),
+            (3, Err(Error::Config { .. })) => {}
+            (_, other) => panic!("{i}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_dropped_stream_ends_what_was_begun() {
+    let (begun, seen) = channel();
+    let doors = Arc::new(Doors::default());
+    let own = Arc::clone(&doors);
+    let ended = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&ended);
+    let mut stream = Stream::start(StreamOptions { in_flight: 4 }, 1, move |_, batch| {
+        begun.send(number(batch)).expect("heard");
+        own.pass(0);
+        count.fetch_add(1, Ordering::SeqCst);
+        answer(batch)
+    })
+    .expect("threads");
+    for i in 0..3 {
+        assert_eq!(taken(stream.push(numbered(i)).transpose()), None);
+        seen.recv().expect("begun");
+    }
+    let opener = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(20));
+        doors.open(0);
+    });
+    drop(stream);
+    assert_eq!(ended.load(Ordering::SeqCst), 3, "they were finished before the drop was done");
+    // The workers are gone, and with them what they heard of.
+    assert!(seen.recv().is_err());
+    opener.join().expect("opened");
+    // Without work in flight, and without any at all.
+    drop(Stream::start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads"));
+    let run = Stream::start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads");
+    assert_eq!(taken(run.run((0..9).map(numbered)).next()), Some(0));
+}
+
+#[test]
+fn a_dropped_future_loses_nothing() {
+    let doors = Arc::new(Doors::default());
+    let own = Arc::clone(&doors);
+    let mut stream = Stream::start(StreamOptions { in_flight: 2 }, 1, move |_, batch| {
+        own.pass(number(batch));
+        answer(batch)
+    })
+    .expect("threads");
+    let mut context = Context::from_waker(Waker::noop());
+    for i in 0..2 {
+        assert!(matches!(pin!(stream.push_async(numbered(i))).poll(&mut context), Poll::Ready(Ok(None))));
+    }
+    for _ in 0..2 {
+        assert!(pin!(stream.push_async(numbered(9))).poll(&mut context).is_pending());
+        assert!(pin!(stream.next_async()).poll(&mut context).is_pending());
+        assert_eq!(stream.len(), 2);
+    }
+    doors.open(0);
+    assert_eq!(taken(pollster::block_on(stream.push_async(numbered(2))).transpose()), Some(0));
+    doors.open(2);
+    doors.open(1);
+    assert_eq!(taken(pollster::block_on(stream.next_async())), Some(1));
+    assert_eq!(taken(stream.next()), Some(2));
+    assert_eq!(taken(pollster::block_on(stream.next_async())), None);
+}
+
+#[test]
+fn streams_and_their_futures_go_to_other_threads() {
+    fn is_send<T: Send>(value: T) -> T {
+        value
+    }
+    let stream = Stream::start(StreamOptions { in_flight: 2 }, 1, |_, batch| answer(batch)).expect("threads");
+    let mut stream = is_send::<Stream>(stream);
+    assert_eq!(taken(pollster::block_on(is_send(stream.push_async(numbered(1)))).transpose()), None);
+    let next = thread::spawn(move || taken(pollster::block_on(is_send(stream.next_async()))));
+    assert_eq!(next.join().expect("no panic"), Some(1));
+}

@@ -1,0 +1,264 @@
+//! Streams on every engine: the same bits as batches one by one, in the order pushed, and nothing left behind.
+#![allow(clippy::print_stderr)] // what is skipped is said aloud
+
+mod common;
+
+use std::sync::OnceLock;
+
+use common::on_adapters::on_adapters;
+use common::toy::{Toy, between};
+use zfinder::{
+    AdapterChoice, Answered, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Status,
+    Stream, StreamOptions, Vertex, ZFinder,
+};
+
+/// Every engine, built once.
+fn finders() -> &'static [(String, ZFinder)] {
+    static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
+    FINDERS.get_or_init(|| {
+        let gpu = |adapter: zfinder::AdapterSummary| (adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)));
+        let mut engines: Vec<_> = on_adapters().into_iter().map(gpu).collect();
+        engines.push(("CPU".into(), Engine::Cpu));
+        engines.push(("reference".into(), Engine::Reference));
+        engines.into_iter().map(|(name, engine)| (name.clone(), build(&name, engine))).collect()
+    })
+}
+
+fn build(name: &str, engine: Engine) -> ZFinder {
+    ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn open(name: &str, finder: &ZFinder, in_flight: usize) -> Stream {
+    finder.stream(StreamOptions { in_flight }).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// RoIs of about so many tracks; a batch of this number.
+fn batch(rng: &mut fastrand::Rng, number: u64, rois: usize, tracks: usize) -> RoiBatch {
+    let roi = |i: usize| {
+        let width = between(rng, 0.3, 1.2);
+        let toy = Toy { tracks, vertices: 2, noise: tracks, window: Some((0.7, width)), ..Toy::default() };
+        let mut roi = toy.event(rng, number).roi;
+        roi.descriptor.id.roi_id = i as u64;
+        roi
+    };
+    (0..rois).map(roi).collect()
+}
+
+/// Batches of very unequal size, a large one first; some are empty, some of empty RoIs.
+fn unequal(seed: u64) -> Vec<RoiBatch> {
+    let rng = &mut fastrand::Rng::with_seed(seed);
+    let sizes = [(40, 30), (1, 4), (0, 0), (1, 60), (3, 3), (25, 8), (0, 0), (1, 1), (2, 10), (12, 20), (1, 4)];
+    let mut batches: Vec<RoiBatch> =
+        sizes.into_iter().zip(0..).map(|((rois, tracks), number)| batch(rng, number, rois, tracks)).collect();
+    batches[6] = (0..5).map(|_| Roi::default()).collect();
+    batches
+}
+
+/// An answer with the bits of z and weight of its vertices.
+type Bits = (RoiId, Status, usize, usize, Vec<(u64, u64)>);
+
+fn bits(results: &[RoiResult]) -> Vec<Bits> {
+    let vertex = |vertex: &Vertex| (vertex.z_mm.to_bits(), vertex.weight.to_bits());
+    let result = |r: &RoiResult| {
+        (r.id, r.status, r.spacepoints, r.outside_window, r.vertices.iter().map(vertex).collect::<Vec<_>>())
+    };
+    results.iter().map(result).collect()
+}
+
+fn one_by_one(name: &str, finder: &ZFinder, batches: &[RoiBatch]) -> Vec<Vec<Bits>> {
+    let find = |batch| bits(&finder.find_batch(batch).unwrap_or_else(|error| panic!("{name}: {error}")));
+    batches.iter().map(find).collect()
+}
+
+#[track_caller]
+fn same(place: &str, answered: &[Answered], batches: &[RoiBatch], wanted: &[Vec<Bits>]) {
+    assert_eq!(answered.len(), batches.len(), "{place}");
+    for ((answered, batch), wanted) in answered.iter().zip(batches).zip(wanted) {
+        assert_eq!(&answered.batch, batch, "{place}: the batch comes back");
+        assert_eq!(&bits(&answered.results), wanted, "{place}");
+    }
+}
+
+#[test]
+fn answers_are_those_of_batches_one_by_one() {
+    let batches = unequal(1);
+    for (name, finder) in finders() {
+        let wanted = one_by_one(name, finder, &batches);
+        assert!(wanted[0].iter().filter(|result| result.1 == Status::Ok).count() > 30, "{name}");
+        for in_flight in [1, 2, 5] {
+            let place = format!("{name}, {in_flight} in flight");
+            let mut stream = open(name, finder, in_flight);
+            assert_eq!(stream.most_in_flight(), in_flight, "{place}");
+            let mut answered = Vec::new();
+            for (i, batch) in batches.iter().enumerate() {
+                let oldest = stream.push(batch.clone()).unwrap_or_else(|error| panic!("{place}: {error}"));
+                assert_eq!(
+                    oldest.is_some(),
+                    i >= in_flight,
+                    "{place}: a push waits when there is no room, and only then"
+                );
+                assert_eq!(stream.len(), (i + 1).min(in_flight), "{place}");
+                answered.extend(oldest);
+            }
+            assert_eq!(answered.len(), batches.len() - in_flight, "{place}");
+            answered.extend(stream.by_ref().map(|answer| answer.unwrap_or_else(|error| panic!("{place}: {error}"))));
+            same(&place, &answered, &batches, &wanted);
+            assert!(stream.next().is_none(), "{place}");
+        }
+        let run = open(name, finder, 3).run(batches.clone());
+        let run: Vec<Answered> = run.map(|answer| answer.unwrap_or_else(|error| panic!("{name}: {error}"))).collect();
+        same(&format!("{name}, run"), &run, &batches, &wanted);
+    }
+}
+
+/// Batches that one part does not hold, RoIs that the compact encoding does not hold, and those beyond capacity.
+#[test]
+fn parts_of_a_batch_change_no_bit() {
+    let rng = &mut fastrand::Rng::with_seed(2);
+    let mut batches: Vec<RoiBatch> = (0..4).map(|i| batch(rng, i, 12, 20)).collect();
+    let mut far = batch(rng, 4, 1, 20).roi(0).spacepoints().collect::<Vec<_>>();
+    far[0].rho = 5000.0;
+    let descriptor = *batches[2].roi(0).descriptor;
+    batches[2].push(descriptor, far);
+    let wide = Toy { window: None, tracks: 60, ..Toy::default() }.event(rng, 5).roi;
+    batches[1].push(wide.descriptor, wide.spacepoints);
+    for adapter in on_adapters() {
+        let builder = ZFinder::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)));
+        let builder = builder.encoding(Encoding::Compact).slices_per_histogram(8).most_buffer_bytes(1 << 20);
+        let finder = builder.build().unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+        let wanted = one_by_one(&adapter.name, &finder, &batches);
+        assert_eq!(wanted[1][12].1, Status::CapacityExceeded, "{}", adapter.name);
+        let stream = open(&adapter.name, &finder, 3);
+        let answered: Result<Vec<Answered>, Error> = stream.run(batches.clone()).collect();
+        same(&adapter.name, &answered.unwrap_or_else(|error| panic!("{}: {error}", adapter.name)), &batches, &wanted);
+    }
+}
+
+#[test]
+fn futures_answer_alike() {
+    let batches = unequal(3);
+    for (name, finder) in finders() {
+        let wanted = one_by_one(name, finder, &batches);
+        let mut stream = open(name, finder, 3);
+        let answered: Result<Vec<Answered>, Error> = pollster::block_on(async {
+            let mut answered = Vec::new();
+            for batch in &batches {
+                answered.extend(stream.push_async(batch.clone()).await?);
+            }
+            while let Some(answer) = stream.next_async().await {
+                answered.push(answer?);
+            }
+            Ok(answered)
+        });
+        same(name, &answered.unwrap_or_else(|error| panic!("{name}: {error}")), &batches, &wanted);
+    }
+}
+
+#[test]
+fn an_error_is_the_answer_to_its_batch_alone() {
+    let rng = &mut fastrand::Rng::with_seed(4);
+    let mut batches: Vec<RoiBatch> = (0..9).map(|i| batch(rng, i, 2, 6)).collect();
+    let no_range = RoiDescriptor { z_range: Some((10.0, -10.0)), ..RoiDescriptor::default() };
+    for bad in [0, 4, 5] {
+        batches[bad].push(no_range, []);
+    }
+    for (name, finder) in finders() {
+        let mut stream = open(name, finder, 2);
+        let mut answers = Vec::new();
+        for batch in &batches {
+            answers.extend(stream.push(batch.clone()).transpose());
+        }
+        answers.extend(stream);
+        assert_eq!(answers.len(), batches.len(), "{name}");
+        for (i, (answer, batch)) in answers.into_iter().zip(&batches).enumerate() {
+            match (finder.find_batch(batch), answer) {
+                (Ok(wanted), Ok(answered)) => assert_eq!(bits(&answered.results), bits(&wanted), "{name}, {i}"),
+                (Err(wanted), Err(error)) => assert_eq!(error.to_string(), wanted.to_string(), "{name}, {i}"),
+                other => panic!("{name}, {i}: {other:?}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn a_stream_is_dropped_at_any_time_and_outlives_its_finder() {
+    let batches = unequal(5);
+    for (name, finder) in finders() {
+        for pushed in [0, 1, 3, 5] {
+            let mut stream = open(name, finder, 3);
+            for batch in &batches[..pushed] {
+                stream.push(batch.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
+            }
+        }
+        // The engine is as good as before.
+        finder.find_batch(&batches[5]).unwrap_or_else(|error| panic!("{name}: {error}"));
+    }
+    for (engine, finder) in [("CPU", Engine::Cpu), ("GPU", Engine::Auto)] {
+        let mut stream = open(engine, &build(engine, finder), 2);
+        stream.push(batches[0].clone()).unwrap_or_else(|error| panic!("{engine}: {error}"));
+        let answered = stream.next().expect("one in flight").unwrap_or_else(|error| panic!("{engine}: {error}"));
+        assert_eq!(answered.results.len(), batches[0].len());
+    }
+}
+
+/// Two streams of one finder, and batches beside them.
+#[test]
+fn streams_share_a_finder() {
+    let batches = unequal(6);
+    for (name, finder) in finders() {
+        let wanted = one_by_one(name, finder, &batches);
+        let go = || {
+            let answered: Result<Vec<Answered>, Error> = open(name, finder, 2).run(batches.clone()).collect();
+            same(name, &answered.unwrap_or_else(|error| panic!("{name}: {error}")), &batches, &wanted);
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(go);
+            scope.spawn(go);
+            assert_eq!(one_by_one(name, finder, &batches), wanted, "{name}");
+        });
+    }
+}
+
+#[test]
+fn nothing_in_flight_is_refused() {
+    let (name, finder) = &finders()[0];
+    let error = finder.stream(StreamOptions { in_flight: 0 }).expect_err(name);
+    assert!(matches!(&error, Error::Config { key: "in_flight", .. }), "{error}");
+}
+
+/// A stream of any length uses the memory of its beginning. The only test here that looks at batches' memory; that of
+/// the process is looked at in `stream_memory.rs`.
+#[test]
+fn batches_are_used_again() {
+    let rng = &mut fastrand::Rng::with_seed(7);
+    let samples: Vec<RoiBatch> = (0..3).map(|i| batch(rng, i, 1 + i as usize, 3)).collect();
+    for (name, finder) in finders() {
+        let wanted = one_by_one(name, finder, &samples);
+        // Software adapters take milliseconds for a dispatch.
+        let rounds = if ["CPU", "reference"].contains(&name.as_str()) { 2000 } else { 200 };
+        let mut stream = open(name, finder, 3);
+        let mut spare: Vec<RoiBatch> = vec![RoiBatch::new(); 4];
+        for i in 0..rounds {
+            let mut batch = spare.pop().unwrap_or_else(|| panic!("{name}: more than 4 batches"));
+            batch.clear();
+            for roi in samples[i % 3].iter() {
+                batch.push(*roi.descriptor, roi.spacepoints());
+            }
+            if let Some(answered) = stream.push(batch).unwrap_or_else(|error| panic!("{name}: {error}")) {
+                assert_eq!(bits(&answered.results), wanted[(i - 3) % 3], "{name}, batch {}", i - 3);
+                spare.push(answered.batch);
+            }
+        }
+        assert_eq!(stream.count(), 3, "{name}");
+    }
+}
+
+#[test]
+fn a_clone_is_the_same_finder() {
+    let finder = ZFinder::builder().config(Config { peaks: 2, ..Config::default() }).engine(Engine::Cpu).build();
+    let finder = finder.expect("the CPU engine");
+    let clone = finder.clone();
+    drop(finder);
+    assert_eq!(clone.config().peaks, 2);
+    assert!(clone.find_batch(&RoiBatch::new()).expect("nothing to do").is_empty());
+}
