@@ -6,12 +6,12 @@ use zfinder::{Config, Roi, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
 
 use super::super::failure::Failure;
 use super::check::Expected;
-use super::memory;
-use super::report::{
-    Adapter, Checked, KernelTime, Latency, Measured, OneCore, Rate, Streamed, Transfer, median, percentile,
-};
+use super::report::{Adapter, Checked, KernelTime, Latency, Measured, OneCore, Rate, Transfer, median, percentile};
 use super::sample::Sample;
 use super::words::{CaseName, EngineName, word};
+
+/// Batches of a round, at least: of a slow engine they are made small enough for that.
+const LEAST_BATCHES: usize = 4;
 
 /// Calls of which a latency is told: on hardware, where there is time, and at least.
 const HARDWARE_CALLS: usize = 200;
@@ -39,6 +39,8 @@ pub(super) struct Subject<'a> {
     pub(super) rounds: usize,
     /// That a round shall last, about.
     pub(super) seconds: f64,
+    /// Batches of a stream.
+    pub(super) in_flight: usize,
     pub(super) stream_rois: &'a [usize],
     /// Whether the same RoIs must give the same bits.
     pub(super) exact: bool,
@@ -46,16 +48,16 @@ pub(super) struct Subject<'a> {
 }
 
 /// What goes through the engine in a round.
-struct Load {
+pub(super) struct Load {
     batches: Vec<RoiBatch>,
     /// RoIs of each of them.
-    batch_rois: usize,
+    pub(super) batch_rois: usize,
     /// Batches of a round, which come over and over.
-    batches_a_round: usize,
+    pub(super) batches_a_round: usize,
 }
 
 impl Load {
-    fn rois(&self) -> usize {
+    pub(super) fn rois(&self) -> usize {
         self.batch_rois * self.batches_a_round
     }
 }
@@ -69,13 +71,14 @@ impl Subject<'_> {
             description: self.finder.description(),
             config: self.config.clone(),
             check: None,
+            streamed: None,
             end_to_end: None,
             resident: None,
             latency: None,
             one_core: None,
             kernels: Vec::new(),
             transfer: None,
-            streams: Vec::new(),
+            long_streams: Vec::new(),
         };
         if self.engine == EngineName::Reference {
             (self.say)("one core");
@@ -87,7 +90,10 @@ impl Subject<'_> {
         let load = self.load(&mut checked)?;
         (self.say)("end to end");
         measured.end_to_end = self.end_to_end(&load, &mut checked)?;
-        let rate = measured.end_to_end.as_ref().map(|rate| rate.roi_per_s);
+        (self.say)("streamed");
+        measured.streamed = self.streamed(&load, &mut checked)?;
+        let rates = [&measured.end_to_end, &measured.streamed];
+        let rate = rates.into_iter().flatten().map(|rate| rate.roi_per_s).max_by(f64::total_cmp);
         (self.say)("latency");
         measured.latency = self.latency(&mut checked)?;
         measured.check = Some(checked);
@@ -101,7 +107,7 @@ impl Subject<'_> {
         }
         for &rois in self.stream_rois {
             (self.say)(&format!("stream of {rois} RoIs"));
-            measured.streams.push(self.stream(rois, load.batch_rois)?);
+            measured.long_streams.push(self.long_stream(rois, load.batch_rois)?);
         }
         Ok(measured)
     }
@@ -113,7 +119,7 @@ impl Subject<'_> {
     }
 
     /// Compares answers for the beginning of the sample.
-    fn check(&self, found: &[RoiResult], checked: &mut Checked) -> Result<(), Failure> {
+    pub(super) fn check(&self, found: &[RoiResult], checked: &mut Checked) -> Result<(), Failure> {
         checked.include(&self.expected.check(&self.what(), found)?);
         Ok(())
     }
@@ -129,7 +135,8 @@ impl Subject<'_> {
         self.check(&self.finder.find_batch(&few)?, checked)?;
         let mut seconds_per_roi = self.seconds_of(&few)? / few.len() as f64;
         let fit = |seconds_per_roi: f64| (self.seconds / seconds_per_roi.max(1e-12)) as usize;
-        let batch_rois = fit(seconds_per_roi).clamp(1, self.sample.batch_rois());
+        let most = self.sample.batch_rois();
+        let batch_rois = if self.hardware() { most } else { (fit(seconds_per_roi) / LEAST_BATCHES).clamp(1, most) };
         let first = self.sample.batch(0, batch_rois);
         self.finder.find_batch(&first)?;
         seconds_per_roi = self.seconds_of(&first)? / first.len() as f64;
@@ -163,7 +170,7 @@ impl Subject<'_> {
             times.push(start.elapsed().as_secs_f64() / load.rois() as f64);
         }
         self.same(&answers, &last)?;
-        Ok(Rate::of(load.rois(), load.batch_rois, times))
+        Ok(Rate::of(load.rois(), load.batch_rois, 1, times))
     }
 
     /// The batches that were timed gave what they gave before.
@@ -217,7 +224,7 @@ impl Subject<'_> {
             &smaller
         };
         let Some(times) = self.finder.time_on_device(batch, self.rounds)? else { return Ok(()) };
-        measured.resident = Rate::of(times.rois, times.rois, times.resident);
+        measured.resident = Rate::of(times.rois, times.rois, 1, times.resident);
         let kernel = |(name, seconds): (String, f64)| KernelTime { name, us_per_roi: 1e6 * seconds };
         measured.kernels = times.stages.into_iter().map(kernel).collect();
         let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;
@@ -247,25 +254,6 @@ impl Subject<'_> {
         let mut seconds: Vec<f64> = (0..self.rounds.min(3)).map(|_| time(rois)).collect::<Result<_, _>>()?;
         seconds.sort_by(f64::total_cmp);
         Ok(median(&seconds).map(|seconds| OneCore { rois, us_per_roi: 1e6 * seconds }))
-    }
-
-    /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its length.
-    fn stream(&self, rois: usize, batch_rois: usize) -> Result<Streamed, Failure> {
-        let batch_rois = batch_rois.min(rois);
-        let different = self.sample.len().div_ceil(batch_rois).min(rois / batch_rois);
-        let batches: Vec<RoiBatch> = (0..different).map(|i| self.sample.batch(i * batch_rois, batch_rois)).collect();
-        let rest = self.sample.batch(0, rois % batch_rois);
-        memory::forget_peak();
-        let start = Instant::now();
-        for i in 0..rois / batch_rois {
-            self.finder.find_batch(&batches[i % different])?;
-        }
-        if !rest.is_empty() {
-            self.finder.find_batch(&rest)?;
-        }
-        let us_per_roi = 1e6 * start.elapsed().as_secs_f64() / rois as f64;
-        let memory::Resident { now, peak } = memory::resident();
-        Ok(Streamed { rois, us_per_roi, peak_memory_bytes: peak, memory_bytes: now })
     }
 }
 

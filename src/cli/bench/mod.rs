@@ -2,6 +2,7 @@
 
 mod bus;
 mod check;
+mod flow;
 mod measure;
 mod memory;
 mod report;
@@ -17,7 +18,7 @@ use std::time::Duration;
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use kernel_host::{AdapterKind, Gpu, GpuOptions};
-use zfinder::{Accumulate, AdapterChoice, Engine, Error, ZFinder};
+use zfinder::{Accumulate, AdapterChoice, Engine, Error, StreamOptions, ZFinder};
 
 use super::failure::Failure;
 use super::options::{AccumulateName, PrecisionName};
@@ -30,8 +31,8 @@ use words::{CaseName, EncodingName, EngineName, SampleName, or_all, word};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///
-/// For each sample, case and engine: RoIs a second from host memory to vertices (median, slowest and fastest round),
-/// latency of one RoI, time on one core; on a GPU also RoIs a second with the data there already, time of each kernel,
+/// For each sample, case and engine: RoIs a second from host memory to vertices, as a stream and batch by batch (median,
+/// slowest and fastest round), latency of one RoI, time on one core; on a GPU also RoIs a second with the data there already, time of each kernel,
 /// bytes uploaded, and the fraction of the bus, whose bandwidth it measures itself. Built without --release it says so.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
@@ -84,6 +85,9 @@ pub(super) struct Bench {
     /// How z is summed on the GPU and the CPU
     #[arg(long, value_enum, default_value = "fixed", help_heading = "What is measured")]
     accumulate: AccumulateName,
+    /// Batches in flight in a stream; the thesis's two streams are 2 [default: as many as cores, 2 to 16]
+    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    in_flight: Option<NonZeroUsize>,
     /// Also time streams of so many RoIs, the sample over and over, and the memory held meanwhile: 1000,10000,...
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
     stream_rois: Vec<NonZeroUsize>,
@@ -187,6 +191,7 @@ impl Bench {
                 quick: self.quick,
                 rounds: self.rounds.map_or(if self.quick { 3 } else { 7 }, NonZeroUsize::get),
                 seconds: self.seconds.unwrap_or(if self.quick { 0.1 } else { 0.5 }),
+                in_flight: self.in_flight.map_or(StreamOptions::default().in_flight, NonZeroUsize::get),
                 encoding: self.encoding,
                 precision: word(self.precision),
                 accumulate: word(self.accumulate),
@@ -267,7 +272,7 @@ impl Bench {
         for case in or_all(&self.case) {
             let config = case.config();
             bar.set_message(format!("{}, {}: reference engine", sample.name(), word(case)));
-            let expected = Expected::of(sample, &config, check)?;
+            let expected = Expected::of(sample, &config, self.encoding.into(), check)?;
             for (engine, adapter) in self.engines(&report.adapters) {
                 let name = match adapter {
                     Some(adapter) => format!("{} {}", word(engine), adapter.index),
@@ -295,6 +300,7 @@ impl Bench {
                     expected: &expected,
                     rounds: report.settings.rounds,
                     seconds: report.settings.seconds,
+                    in_flight: report.settings.in_flight,
                     stream_rois: &stream_rois,
                     exact: Accumulate::from(self.accumulate) == Accumulate::Fixed,
                     say: &|step| bar.set_message(format!("{}, {}, {name}: {step}", sample.name(), word(case))),

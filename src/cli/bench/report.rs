@@ -29,6 +29,7 @@ pub(super) struct Settings {
     pub(super) quick: bool,
     pub(super) rounds: usize,
     pub(super) seconds: f64,
+    pub(super) in_flight: usize,
     pub(super) encoding: EncodingName,
     pub(super) precision: String,
     pub(super) accumulate: String,
@@ -77,13 +78,14 @@ pub(super) struct Measured {
     pub(super) description: String,
     pub(super) config: Config,
     pub(super) check: Option<Checked>,
+    pub(super) streamed: Option<Rate>,
     pub(super) end_to_end: Option<Rate>,
     pub(super) resident: Option<Rate>,
     pub(super) latency: Option<Latency>,
     pub(super) one_core: Option<OneCore>,
     pub(super) kernels: Vec<KernelTime>,
     pub(super) transfer: Option<Transfer>,
-    pub(super) streams: Vec<Streamed>,
+    pub(super) long_streams: Vec<LongStream>,
 }
 
 /// How the answers compare with the reference engine's.
@@ -101,6 +103,8 @@ pub(super) struct Rate {
     /// Of a round.
     pub(super) rois: usize,
     pub(super) batch_rois: usize,
+    /// Batches at once.
+    pub(super) in_flight: usize,
     pub(super) rounds: usize,
     pub(super) roi_per_s: f64,
     pub(super) slowest_roi_per_s: f64,
@@ -109,11 +113,12 @@ pub(super) struct Rate {
 
 impl Rate {
     /// None without a round.
-    pub(super) fn of(rois: usize, batch_rois: usize, mut seconds_per_roi: Vec<f64>) -> Option<Self> {
+    pub(super) fn of(rois: usize, batch_rois: usize, in_flight: usize, mut seconds_per_roi: Vec<f64>) -> Option<Self> {
         seconds_per_roi.sort_by(f64::total_cmp);
         Some(Self {
             rois,
             batch_rois,
+            in_flight,
             rounds: seconds_per_roi.len(),
             roi_per_s: per_second(median(&seconds_per_roi)?),
             slowest_roi_per_s: per_second(*seconds_per_roi.last()?),
@@ -150,7 +155,7 @@ pub(super) struct Transfer {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Streamed {
+pub(super) struct LongStream {
     pub(super) rois: usize,
     pub(super) us_per_roi: f64,
     pub(super) peak_memory_bytes: Option<u64>,
@@ -189,9 +194,9 @@ mod tests {
 
     #[test]
     fn rates_go_with_the_median_time() {
-        let rate = Rate::of(10, 5, vec![0.5, 0.1, 0.25]).expect("three rounds");
+        let rate = Rate::of(10, 5, 1, vec![0.5, 0.1, 0.25]).expect("three rounds");
         assert_eq!((rate.roi_per_s, rate.slowest_roi_per_s, rate.fastest_roi_per_s), (4.0, 2.0, 10.0));
-        assert!(Rate::of(1, 1, Vec::new()).is_none());
+        assert!(Rate::of(1, 1, 1, Vec::new()).is_none());
         assert!(per_second(0.0).is_finite());
     }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
-use super::report::{Measured, Report, SampleReport};
+use super::report::{Checked, Measured, Report, SampleReport};
 use super::words::word;
 
 const NONE: &str = "-";
@@ -21,7 +21,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     let _ = writeln!(
         text,
         "{} ({source}, detector {}): {} RoIs of {mean:.0} spacepoints, in batches of at most {}.\n\
-         {} encoding, {}, {} sums; {} rounds of about {} s: the median, and the slowest and fastest.\n",
+         {} encoding, {}, {} sums; {} batches in flight; {} rounds of about {} s: the median, slowest and fastest.\n",
         sample.name,
         sample.detector,
         sample.rois,
@@ -29,6 +29,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
         word(settings.encoding),
         settings.precision,
         settings.accumulate,
+        settings.in_flight,
         settings.rounds,
         settings.seconds
     );
@@ -58,15 +59,17 @@ pub(super) fn closing(report: &Report) -> String {
         let _ = writeln!(text, "{}: not measured: {}", word(missing.engine), missing.reason);
     }
     let _ = writeln!(text, "host: {} threads, {} {}", report.host.threads, report.host.os, report.host.arch);
-    let results =
-        || report.samples.iter().flat_map(|sample| &sample.results).filter_map(|result| result.check.as_ref());
-    let checked: usize = results().map(|check| check.rois).sum();
-    if checked > 0 {
-        let most = |value: fn(&super::report::Checked) -> f64| results().map(value).fold(0.0, f64::max);
+    let checks = || report.samples.iter().flat_map(|sample| &sample.results).filter_map(|result| result.check.as_ref());
+    let sum = |value: fn(&Checked) -> usize| checks().map(value).sum::<usize>();
+    let most = |value: fn(&Checked) -> f64| checks().map(value).fold(0.0, f64::max);
+    if sum(|check| check.rois) > 0 {
         let _ = writeln!(
             text,
-            "{checked} answers checked against the reference engine: all right, the largest differences {} in weight \
-             and {:.4} mm in z",
+            "answers checked against the reference engine: {}, all right; {} took another of equal peaks, {} the peak's \
+             bins shifted;\nlargest differences of the others {} in weight and {:.4} mm in z",
+            sum(|check| check.rois),
+            sum(|check| check.ties),
+            sum(|check| check.shifted),
             most(|check| check.max_weight_difference),
             most(|check| check.max_z_difference_mm)
         );
@@ -78,31 +81,28 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
     let mut table = table(&[
         "case",
         "engine",
-        "RoI/s end\nto end",
-        "slowest",
-        "fastest",
+        "RoI/s\nstreamed",
+        "\nslowest",
+        "\nfastest",
+        "RoI/s batch\nby batch",
         "latency\np50 us",
         "latency\np99 us",
         "one core\nus/RoI",
         "RoIs\nchecked",
-        "of them\nties, +-",
-        "largest\ndz um",
     ]);
     for result in &sample.results {
-        let rate = result.end_to_end.as_ref();
-        let check = result.check.as_ref();
+        let stream = result.streamed.as_ref();
         table.add_row([
             word(result.case),
             engine(result),
-            or_none(rate, |rate| grouped(rate.roi_per_s)),
-            or_none(rate, |rate| grouped(rate.slowest_roi_per_s)),
-            or_none(rate, |rate| grouped(rate.fastest_roi_per_s)),
+            or_none(stream, |rate| grouped(rate.roi_per_s)),
+            or_none(stream, |rate| grouped(rate.slowest_roi_per_s)),
+            or_none(stream, |rate| grouped(rate.fastest_roi_per_s)),
+            or_none(result.end_to_end.as_ref(), |rate| grouped(rate.roi_per_s)),
             or_none(result.latency.as_ref(), |latency| short(latency.p50_us)),
             or_none(result.latency.as_ref(), |latency| short(latency.p99_us)),
             or_none(result.one_core.as_ref(), |core| short(core.us_per_roi)),
-            or_none(check, |check| check.rois.to_string()),
-            or_none(check, |check| format!("{}, {}", check.ties, check.shifted)),
-            or_none(check, |check| format!("{:.2}", 1e3 * check.max_z_difference_mm)),
+            or_none(result.check.as_ref(), |check| check.rois.to_string()),
         ]);
     }
     Some(table)
@@ -137,7 +137,7 @@ fn streams(sample: &SampleReport) -> Option<Table> {
     let mut table = table(&["case", "engine", "RoIs\nstreamed", "us/RoI", "peak memory\nMiB", "memory after\nMiB"]);
     let mut any = false;
     for result in &sample.results {
-        for stream in &result.streams {
+        for stream in &result.long_streams {
             any = true;
             let mib = |bytes: Option<u64>| or_none(bytes.as_ref(), |&bytes| format!("{:.0}", bytes as f64 / 1048576.0));
             table.add_row([
