@@ -7,6 +7,7 @@ use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::CpuEngine;
 use crate::engine::gpu::GpuEngine;
+use crate::engine::gpus::Gpus;
 use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceEngine;
 use crate::error::{Error, Result};
@@ -21,8 +22,11 @@ pub enum Engine {
     /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
     #[default]
     Auto,
-    /// A GPU through wgpu.
+    /// A GPU through wgpu; all of them with [`AdapterChoice::All`], as in [`Engine::Gpus`].
     Gpu(AdapterChoice),
+    /// Several GPUs, those that are named, whatever they are; one named twice is opened twice. A stream gives each
+    /// batch to the next that is free, a batch by itself is divided among them, and a single RoI is for the first.
+    Gpus(Vec<AdapterChoice>),
     /// All cores, in the same stages and fixed-point sums as the GPU.
     Cpu,
     /// Serial and in f64, straight from the specification: the answer that the others are checked against.
@@ -163,21 +167,25 @@ impl ZFinderBuilder {
         let detector = self.detector.unwrap_or_else(Detector::atlas2010);
         let search = Search::new(&self.config, &detector);
         let open = |adapter: AdapterChoice| {
-            Gpu::new(&GpuOptions {
+            Gpu::open_all(&GpuOptions {
                 adapter,
                 required_features: GpuEngine::required_features(self.options.precision),
                 optional_features: wgpu::Features::TIMESTAMP_QUERY,
             })
         };
-        let on_gpu = |gpu, search| GpuEngine::new(gpu, search, &self.options).map(|engine| Runs::Gpu(Box::new(engine)));
-        let on_cpu = |search| Runs::Cpu(CpuEngine::new(search, &self.options));
+        let on_gpus = |gpus| Gpus::new(gpus, &search, &self.options).map(|gpus| Runs::Gpus(Box::new(gpus)));
+        let on_cpu = || Runs::Cpu(CpuEngine::new(search.clone(), &self.options));
         let runs = match (self.device, self.engine) {
-            (Some((name, device, queue)), _) => on_gpu(Gpu::from_device(&name, device, queue), search)?,
+            (Some((name, device, queue)), _) => on_gpus(vec![Gpu::from_device(&name, device, queue)])?,
             (None, Engine::Reference) => Runs::Reference(ReferenceEngine::new(&self.config, &detector)),
-            (None, Engine::Cpu) => on_cpu(search),
-            (None, Engine::Gpu(adapter)) => on_gpu(open(adapter)?, search)?,
+            (None, Engine::Cpu) => on_cpu(),
+            (None, Engine::Gpu(adapter)) => on_gpus(open(adapter)?)?,
+            (None, Engine::Gpus(adapters)) => {
+                let gpus: Result<Vec<_>, _> = adapters.into_iter().map(open).collect();
+                on_gpus(gpus?.concat())?
+            }
             (None, Engine::Auto) => match open(AdapterChoice::Hardware) {
-                Ok(gpu) => on_gpu(gpu, search)?,
+                Ok(gpus) => on_gpus(gpus)?,
                 // Whoever names an adapter wants that one or none.
                 Err(error) if std::env::var_os("WGPU_ADAPTER_NAME").is_some_and(|name| !name.is_empty()) => {
                     return Err(error.into());
@@ -185,7 +193,7 @@ impl ZFinderBuilder {
                 Err(error @ kernel_host::Error::BadEnvironment { .. }) => return Err(error.into()),
                 Err(error) => {
                     tracing::info!("no GPU, so the CPU engine: {error}");
-                    on_cpu(search)
+                    on_cpu()
                 }
             },
         };
@@ -209,7 +217,7 @@ struct Core {
 
 /// The engine that runs.
 enum Runs {
-    Gpu(Box<GpuEngine>),
+    Gpus(Box<Gpus>),
     Cpu(CpuEngine),
     Reference(ReferenceEngine),
 }
@@ -236,10 +244,10 @@ impl ZFinder {
         &self.core.detector
     }
 
-    /// Which engine runs, and on a GPU which adapter; for people.
+    /// Which engine runs, and on which adapters; for people.
     pub fn description(&self) -> String {
         match &self.core.runs {
-            Runs::Gpu(engine) => engine.description(),
+            Runs::Gpus(gpus) => gpus.description(),
             Runs::Cpu(engine) => engine.description(),
             Runs::Reference(_) => "reference engine, serial, f64".into(),
         }
@@ -255,14 +263,14 @@ impl ZFinder {
         Ok(self.find_batch(&batch)?.remove(0))
     }
 
-    /// The vertices of every RoI of a batch, in its order.
+    /// The vertices of every RoI of a batch, in its order. Several GPUs share it.
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one RoI's spacepoints
     /// do wrong is that RoI's [`Status`](crate::Status), and no error.
     pub fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         match &self.core.runs {
-            Runs::Gpu(engine) => engine.find_batch(batch.into()),
+            Runs::Gpus(gpus) => gpus.find_batch(batch),
             Runs::Cpu(engine) => engine.find_batch(batch),
             Runs::Reference(engine) => engine.find_batch(batch),
         }
@@ -285,7 +293,7 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         match &self.core.runs {
-            Runs::Gpu(engine) => engine.find_batch_async(batch.into()).await,
+            Runs::Gpus(gpus) => gpus.find_batch_async(batch).await,
             Runs::Cpu(_) | Runs::Reference(_) => self.find_batch(batch),
         }
     }
@@ -297,18 +305,22 @@ impl ZFinder {
     /// [`Error::Config`] where `in_flight` is out of range, [`Error::Thread`] where there are no threads to be had.
     pub fn stream(&self, options: StreamOptions) -> Result<Stream> {
         let core = Arc::clone(&self.core);
-        Stream::start(options, 1, move |worker, batch| core.find_batch_here(worker, batch))
+        let devices = match &core.runs {
+            Runs::Gpus(gpus) => gpus.len(),
+            Runs::Cpu(_) | Runs::Reference(_) => 1,
+        };
+        Stream::start(options, devices, move |worker, batch| core.find_batch_here(worker, batch))
     }
 
     /// What the GPU alone takes for a batch whose spacepoints it holds already, searched `rounds` times over: upload and
     /// packing are not in it. None on other engines, and for a batch with nothing to search. Of a batch that does not fit
-    /// the device at once, its beginning.
+    /// the device at once, its beginning; of several GPUs, the first.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         match &self.core.runs {
-            Runs::Gpu(engine) => engine.time_on_device(batch, rounds),
+            Runs::Gpus(gpus) => gpus.time_on_device(batch, rounds),
             Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
         }
     }
@@ -316,9 +328,9 @@ impl ZFinder {
 
 impl Core {
     /// The answers to a batch from the thread of this number among many.
-    fn find_batch_here(&self, _worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         match &self.runs {
-            Runs::Gpu(engine) => engine.find_batch_here(batch.into()),
+            Runs::Gpus(gpus) => gpus.find_batch_here(worker, batch),
             Runs::Cpu(engine) => engine.find_batch(batch),
             Runs::Reference(engine) => engine.find_batch(batch),
         }

@@ -195,6 +195,7 @@ fn wrong_usage_ends_with_2() {
     failed(&find(&[&input, "--neighbours", "some"]), 2, &["single", "bending"]);
     failed(&find(&[&input, "--beam-spot", "1"]), 2, &["two numbers in mm"]);
     failed(&find(&[&input, "--adapter", "0"]), 2, &["--adapter names a GPU"]);
+    failed(&find(&[&input, "--adapter", "all"]), 2, &["--adapter names a GPU"]);
     failed(&find(&[&input, "--detector", "cms"]), 2, &["there is no detector `cms`"]);
     let config = written(&dir, "config.toml", "peaks = 2\nz_bin = 0.4\n");
     failed(&find(&[&input, "--config", &config]), 2, &["config.toml", "line 2", "z_bin"]);
@@ -218,6 +219,32 @@ fn no_adapter_ends_with_3() {
     failed(&run(&["adapters"]), 3, &["no adapters at all"]);
     let dir = folder();
     failed(&run(&["find", "--engine", "gpu", &tracks(&dir)]), 3, &["no adapters at all", "zfinder adapters"]);
+}
+
+/// Adapters of the machine, all of them that are software if there is no other.
+#[test]
+fn all_adapters_are_all_hardware_and_several_can_be_named() {
+    let adapters = zfinder::adapters().expect("the list of adapters");
+    let dir = folder();
+    let input = tracks(&dir);
+    let arguments = ["find", &input, "--format", "csv"];
+    let run = |more: &[&str]| zfinder(&[&arguments[..], more].concat());
+    let output = run(&["--adapter", "all"]);
+    let hardware = adapters.iter().filter(|adapter| adapter.kind != zfinder::AdapterKind::Software).count();
+    if hardware > 0 {
+        assert!(succeeded(output).starts_with("event_id"));
+    } else if adapters.is_empty() {
+        failed(&output, 3, &["hardware", "no adapters at all"]);
+    } else {
+        let names: Vec<&str> = adapters.iter().map(|adapter| adapter.name.as_str()).collect();
+        failed(&output, 3, &[&["no GPU adapter is hardware"], &names[..]].concat());
+    }
+    let indices: Vec<String> = adapters.iter().map(|adapter| adapter.index.to_string()).collect();
+    if !indices.is_empty() {
+        let output = run(&indices.iter().flat_map(|index| ["--adapter", index]).collect::<Vec<_>>());
+        assert!(stderr(&output).contains(&adapters[adapters.len() - 1].name), "{}", stderr(&output));
+        assert!(succeeded(output).contains("3,0,0,12.5,12,ok"));
+    }
 }
 
 #[test]

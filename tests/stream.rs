@@ -253,6 +253,98 @@ fn batches_are_used_again() {
     }
 }
 
+/// Two adapters where there are two, and else the one twice.
+fn pair() -> Option<Vec<AdapterChoice>> {
+    let indices: Vec<usize> = on_adapters().iter().map(|adapter| adapter.index).collect();
+    match indices[..] {
+        [] => return None,
+        [_] => eprintln!("SKIPPED: two different adapters, for there is one; it is opened twice"),
+        _ => {}
+    }
+    Some(indices.into_iter().cycle().take(2).map(AdapterChoice::Index).collect())
+}
+
+/// Each RoI is answered by one GPU or the other, which may round differently.
+#[track_caller]
+fn by_either(place: &str, found: &[RoiResult], wanted: &[Vec<Bits>]) -> [usize; 2] {
+    let mut by = [0, 0];
+    assert!(wanted.iter().all(|wanted| wanted.len() == found.len()), "{place}");
+    for (i, found) in bits(found).into_iter().enumerate() {
+        let which = wanted.iter().position(|wanted| wanted[i] == found);
+        by[which.unwrap_or_else(|| panic!("{place}, RoI {i}: {found:?} is neither of {wanted:?}"))] += 1;
+    }
+    by
+}
+
+/// Executors with several threads ask for that.
+fn is_send<T: Send>(future: T) -> T {
+    future
+}
+
+#[test]
+fn several_gpus_share_batches_and_streams() {
+    let Some(pair) = pair() else { return };
+    let batches = unequal(8);
+    let each: Vec<Vec<Vec<Bits>>> =
+        pair.iter().map(|adapter| one_by_one("one", &build("one", Engine::Gpu(adapter.clone())), &batches)).collect();
+    let wanted = |batch: usize| each.iter().map(|wanted| wanted[batch].clone()).collect::<Vec<_>>();
+    let finder = build("both", Engine::Gpus(pair.clone()));
+    let description = finder.description();
+    assert_eq!(description.matches(" and ").count(), 1, "{description}");
+    for adapter in on_adapters().iter().take(2) {
+        assert!(description.contains(&adapter.name), "{description}");
+    }
+    for (i, batch) in batches.iter().enumerate() {
+        let found = finder.find_batch(batch).unwrap_or_else(|error| panic!("{i}: {error}"));
+        by_either("a batch", &found, &wanted(i));
+        let awaited =
+            pollster::block_on(is_send(finder.find_batch_async(batch))).unwrap_or_else(|error| panic!("{i}: {error}"));
+        assert_eq!(bits(&awaited), bits(&found), "{i}: the same share for each");
+        // One RoI is for the first.
+        if let Some(view) = batch.iter().next() {
+            let roi = Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() };
+            let one = finder.find(&roi).unwrap_or_else(|error| panic!("{i}: {error}"));
+            assert_eq!(bits(&[one])[0], each[0][i][0], "{i}");
+        }
+    }
+    for (in_flight, most) in [(1, 4), (4, 4), (5, 5)] {
+        let stream = open("both", &finder, in_flight);
+        assert_eq!(stream.most_in_flight(), most, "at least two a GPU");
+        let answered: Result<Vec<Answered>, Error> = stream.run(batches.clone()).collect();
+        for (i, answered) in answered.unwrap_or_else(|error| panic!("{error}")).iter().enumerate() {
+            assert_eq!(answered.batch, batches[i], "{in_flight} in flight: the order");
+            by_either("a stream", &answered.results, &wanted(i));
+        }
+    }
+    // An error is told whichever has it.
+    for at in [0, 39] {
+        let mut rois: Vec<Roi> = (0..40).map(|_| Roi::default()).collect();
+        rois[at].descriptor.z_range = Some((10.0, -10.0));
+        let error = finder.find_batch(&rois.into_iter().collect()).expect_err("no range");
+        assert!(matches!(error, Error::Config { .. }), "{error}");
+    }
+}
+
+#[test]
+fn no_gpu_and_all_of_none_are_errors() {
+    let error = ZFinder::builder().engine(Engine::Gpus(Vec::new())).build().expect_err("none is named");
+    assert!(matches!(error, Error::Config { key: "engine", .. }), "{error}");
+    let adapters = on_adapters();
+    match ZFinder::builder().engine(Engine::Gpu(AdapterChoice::All)).build() {
+        Ok(finder) => {
+            let first = adapters.iter().find(|adapter| adapter.kind != zfinder::AdapterKind::Software);
+            let description = finder.description();
+            assert!(first.is_some_and(|_| description.starts_with("GPU engine")), "{description}");
+        }
+        Err(error) => {
+            let said = error.to_string();
+            assert!(adapters.iter().all(|adapter| adapter.kind == zfinder::AdapterKind::Software), "{said}");
+            assert!(said.contains("no GPU adapter is hardware"), "{said}");
+            assert!(adapters.iter().all(|adapter| said.contains(&adapter.name)), "{said}");
+        }
+    }
+}
+
 #[test]
 fn a_clone_is_the_same_finder() {
     let finder = ZFinder::builder().config(Config { peaks: 2, ..Config::default() }).engine(Engine::Cpu).build();

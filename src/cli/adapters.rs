@@ -12,7 +12,7 @@ use super::failure::Failure;
 pub(super) struct Adapters {}
 
 const HOW: &str = "Choose one with `zfinder find --adapter`: its index, a part of its name or driver, or its PCI id \
-                   (vendor:device, or vendor: for any of that vendor).
+                   (vendor:device, or vendor: for any of that vendor); `all` takes every hardware GPU.
 Without it, find takes the first hardware GPU, and the CPU engine if there is none; software adapters only when named.
 WGPU_BACKEND (vulkan, metal, dx12) limits this list; WGPU_ADAPTER_NAME stands for a name that is not given.";
 

@@ -43,7 +43,7 @@ impl Failure {
             Failure::Usage { .. } => 2,
             Failure::Zfinder { error, .. } => match error {
                 Error::Config { .. } | Error::Toml { .. } | Error::Detector { .. } => 2,
-                Error::Gpu(_) => 3,
+                Error::Gpu(_) | Error::Panicked { .. } | Error::Thread(_) => 3,
                 _ => 1,
             },
         }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::io::{Inputs, RoiTable, SpacepointReader, TruthTable};
-use zfinder::{AdapterChoice, Engine, RoiBatch, ZFinder};
+use zfinder::{AdapterChoice, Answered, Engine, RoiBatch, StreamOptions, ZFinder};
 
 use super::failure::Failure;
 use super::input;
@@ -19,6 +19,9 @@ use super::table::Score;
 /// A batch is searched when it holds this many spacepoints, or RoIs.
 const BATCH_SPACEPOINTS: usize = 1_000_000;
 const BATCH_ROIS: usize = 4096;
+
+/// Batches that are searched while the next is read; on several GPUs the stream has more.
+const IN_FLIGHT: usize = 2;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum EngineName {
@@ -76,9 +79,10 @@ pub(super) struct Find {
     /// What computes
     #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
     engine: EngineName,
-    /// GPU to use, by index, part of its name, or PCI id, as `zfinder adapters` lists them; implies --engine gpu
-    #[arg(long, value_name = "INDEX|NAME|PCI", help_heading = "Engine")]
-    adapter: Option<String>,
+    /// GPU to use, by index, part of its name, or PCI id, as `zfinder adapters` lists them, or all (hardware) GPUs; may be
+    /// repeated; implies --engine gpu
+    #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "Engine")]
+    adapter: Vec<AdapterChoice>,
     /// How z is summed on the GPU and the CPU
     #[arg(long, value_enum, default_value = "fixed", help_heading = "Engine")]
     accumulate: AccumulateName,
@@ -103,14 +107,15 @@ Exit codes:
   0  done; what became of each RoI is its status
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
-  3  no such adapter, or the GPU failed";
+  3  no such adapter, or the GPU or another engine failed";
 
 /// What a run took.
 #[derive(Default)]
 struct Totals {
     rois: usize,
     spacepoints: usize,
-    finding: Duration,
+    /// For answers, beyond what reading took meanwhile.
+    waiting: Duration,
 }
 
 impl Find {
@@ -163,19 +168,24 @@ impl Find {
         let bar = self.bar(reader.files());
         let mut score = Score::default();
         let mut totals = Totals::default();
-        loop {
-            let mut batch = RoiBatch::new();
-            while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
-                let Some(roi) = reader.next().transpose()? else { break };
-                batch.push(roi.descriptor, roi.spacepoints);
-                bar.set_position(reader.files_read() as u64);
-            }
-            if batch.is_empty() {
-                break;
-            }
+        let stream = finder.stream(StreamOptions { in_flight: IN_FLIGHT })?;
+        let (mut reading, mut unread) = (Duration::ZERO, None);
+        // Files are read while those read before are searched.
+        let batches = std::iter::from_fn(|| {
             let begin = Instant::now();
-            let results = finder.find_batch(&batch)?;
-            totals.finding += begin.elapsed();
+            let batch = read_batch(&mut reader, &bar);
+            reading += begin.elapsed();
+            batch.unwrap_or_else(|error| {
+                unread = Some(error);
+                None
+            })
+        });
+        let mut answers = stream.run(batches);
+        loop {
+            let begin = Instant::now();
+            let Some(answered) = answers.next() else { break };
+            totals.waiting += begin.elapsed();
+            let Answered { batch, results } = answered?;
             totals.rois += batch.len();
             totals.spacepoints += batch.spacepoints();
             if let Some(truth) = truth {
@@ -183,6 +193,12 @@ impl Find {
             }
             bar.suspend(|| output.results(&results))?;
         }
+        drop(answers);
+        // What came before it is told first.
+        if let Some(error) = unread {
+            return Err(error.into());
+        }
+        totals.waiting = totals.waiting.saturating_sub(reading);
         bar.finish_and_clear();
         if truth.is_some() && self.format()? == Format::Table {
             output.closing(&score.summary(finder.config().peaks))?;
@@ -193,34 +209,33 @@ impl Find {
         }
         if !self.quiet {
             note(&format!(
-                "{}, {}, {}: {:.3} s, of which finding {:.3} s",
+                "{}, {}, {}: {:.3} s, of which waiting for answers {:.3} s",
                 counted(reader.events(), "event"),
                 counted(totals.rois, "RoI"),
                 counted(totals.spacepoints, "spacepoint"),
                 start.elapsed().as_secs_f64(),
-                totals.finding.as_secs_f64()
+                totals.waiting.as_secs_f64()
             ));
         }
         Ok(truth.map(|_| score))
     }
 
     fn engine(&self) -> Result<Engine, Failure> {
-        let Some(adapter) = &self.adapter else {
+        if self.adapter.is_empty() {
             return Ok(match self.engine {
                 EngineName::Auto => Engine::Auto,
                 EngineName::Gpu => Engine::Gpu(AdapterChoice::Hardware),
                 EngineName::Cpu => Engine::Cpu,
                 EngineName::Reference => Engine::Reference,
             });
-        };
+        }
         if matches!(self.engine, EngineName::Cpu | EngineName::Reference) {
             return Err(Failure::Usage {
                 message: "--adapter names a GPU, and --engine cpu and reference use none".into(),
                 help: "leave one of the two out; --adapter alone means --engine gpu",
             });
         }
-        let choice = adapter.parse().unwrap_or_else(|never: std::convert::Infallible| match never {});
-        Ok(Engine::Gpu(choice))
+        Ok(Engine::Gpus(self.adapter.clone()))
     }
 
     fn format(&self) -> Result<Format, Failure> {
@@ -270,6 +285,17 @@ impl Find {
             ProgressStyle::with_template("{bar:40} {pos}/{len} files read, {elapsed}").expect("a fixed template");
         ProgressBar::new(files as u64).with_style(style)
     }
+}
+
+/// The next batch; None when all is read.
+fn read_batch(reader: &mut SpacepointReader, bar: &ProgressBar) -> zfinder::Result<Option<RoiBatch>> {
+    let mut batch = RoiBatch::new();
+    while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
+        let Some(roi) = reader.next().transpose()? else { break };
+        batch.push(roi.descriptor, roi.spacepoints);
+        bar.set_position(reader.files_read() as u64);
+    }
+    Ok(Some(batch).filter(|batch| !batch.is_empty()))
 }
 
 fn counted(number: usize, what: &str) -> String {

@@ -19,7 +19,7 @@ const EXIT_CODES: &str = "Exit codes:
   0  done; what became of each RoI is its status
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
-  3  no such adapter, or the GPU failed";
+  3  no such adapter, or the GPU or another engine failed";
 
 /// Finds the z of the primary vertex from raw tracker spacepoints, on any GPU or on the CPU.
 #[derive(Parser)]

@@ -3,6 +3,7 @@
 pub(crate) mod cpu;
 pub(crate) mod encoding;
 pub(crate) mod gpu;
+pub(crate) mod gpus;
 pub(crate) mod plan;
 pub(crate) mod real;
 pub(crate) mod reference;

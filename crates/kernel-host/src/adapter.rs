@@ -144,16 +144,23 @@ pub enum AdapterChoice {
         /// PCI device, or any.
         device: Option<u32>,
     },
+    /// Every hardware GPU of the host, each once where several backends or drivers offer it; the best first, never
+    /// software. For [`Gpu::open_all`](crate::Gpu::open_all): one device cannot be of them all.
+    All,
 }
 
 impl FromStr for AdapterChoice {
     type Err = Infallible;
 
-    /// `2` is an index, `10de:2335` and `10de:` are PCI ids, the empty text is hardware, and all else is a name.
+    /// `2` is an index, `10de:2335` and `10de:` are PCI ids, `all` is all hardware, the empty text the best of it, and all
+    /// else is a name.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let text = text.trim();
         if text.is_empty() {
             return Ok(Self::Hardware);
+        }
+        if text == "all" {
+            return Ok(Self::All);
         }
         if let Ok(index) = text.parse() {
             return Ok(Self::Index(index));
@@ -189,6 +196,7 @@ impl fmt::Display for AdapterChoice {
             Self::Name(name) => write!(f, "named `{name}`"),
             Self::Pci { vendor, device: None } => write!(f, "of PCI vendor {vendor:04x}"),
             Self::Pci { vendor, device: Some(device) } => write!(f, "PCI device {vendor:04x}:{device:04x}"),
+            Self::All => f.write_str("hardware, and `all` means all hardware GPUs"),
         }
     }
 }
@@ -205,30 +213,42 @@ impl AdapterChoice {
         })
     }
 
-    /// The position in `candidates` of the adapter to use.
-    fn pick(&self, candidates: &[AdapterSummary]) -> Option<usize> {
+    /// The positions in `candidates` of the adapters to use: one or none, but for [`AdapterChoice::All`].
+    fn pick(&self, candidates: &[AdapterSummary]) -> Vec<usize> {
+        let first = |wanted: &dyn Fn(&AdapterSummary) -> bool| candidates.iter().position(wanted).into_iter().collect();
         match self {
-            Self::Hardware => candidates
-                .iter()
-                .enumerate()
-                .filter_map(|(position, candidate)| {
-                    let rank = match candidate.kind {
-                        AdapterKind::DiscreteGpu => 0,
-                        AdapterKind::IntegratedGpu => 1,
-                        AdapterKind::VirtualGpu | AdapterKind::Other => 2,
-                        AdapterKind::Software => return None,
-                    };
-                    Some((rank, position))
-                })
-                .min()
-                .map(|(_, position)| position),
-            Self::Index(index) => candidates.iter().position(|c| c.index == *index),
-            Self::Name(name) => candidates.iter().position(|c| c.matches_name(name)),
+            Self::Hardware => hardware(candidates).into_iter().take(1).collect(),
+            Self::Index(index) => first(&|c| c.index == *index),
+            Self::Name(name) => first(&|c| c.matches_name(name)),
             Self::Pci { vendor, device } => {
-                candidates.iter().position(|c| c.vendor == *vendor && device.is_none_or(|device| c.device == device))
+                first(&|c| c.vendor == *vendor && device.is_none_or(|device| c.device == device))
+            }
+            Self::All => {
+                let hardware = hardware(candidates);
+                // The same GPU may be there once for each backend and each driver; GPUs of the same model differ in
+                // neither.
+                let is_known = |c: &AdapterSummary| {
+                    let same = |&&i: &&usize| (candidates[i].vendor, candidates[i].device) == (c.vendor, c.device);
+                    let first = hardware.iter().find(same).map(|&i| &candidates[i]);
+                    first.is_some_and(|first| (&first.backend, &first.driver) != (&c.backend, &c.driver))
+                };
+                hardware.iter().copied().filter(|&i| !is_known(&candidates[i])).collect()
             }
         }
     }
+}
+
+/// The positions of hardware, the best first, and otherwise in order.
+fn hardware(candidates: &[AdapterSummary]) -> Vec<usize> {
+    let rank = |position: usize| match candidates[position].kind {
+        AdapterKind::DiscreteGpu => Some(0),
+        AdapterKind::IntegratedGpu => Some(1),
+        AdapterKind::VirtualGpu | AdapterKind::Other => Some(2),
+        AdapterKind::Software => None,
+    };
+    let mut hardware: Vec<usize> = (0..candidates.len()).filter(|&i| rank(i).is_some()).collect();
+    hardware.sort_by_key(|&i| rank(i));
+    hardware
 }
 
 /// A variable that is set and not empty.
@@ -307,15 +327,16 @@ pub fn adapters() -> Result<Vec<AdapterSummary>, Error> {
     pollster::block_on(adapters_async())
 }
 
-/// The adapter that `choice` means.
-pub(crate) async fn select(choice: &AdapterChoice) -> Result<(wgpu::Adapter, AdapterSummary), Error> {
+/// The adapters that `choice` means: at least one.
+pub(crate) async fn select(choice: &AdapterChoice) -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
     let choice = choice.resolved()?;
-    let mut found = enumerate().await?;
+    let found = enumerate().await?;
     let summaries: Vec<AdapterSummary> = found.iter().map(|(_, summary)| summary.clone()).collect();
-    match choice.pick(&summaries) {
-        Some(position) => Ok(found.swap_remove(position)),
-        None => Err(Error::NoAdapter { wanted: choice.to_string(), candidates: summaries }),
+    let picked = choice.pick(&summaries);
+    if picked.is_empty() {
+        return Err(Error::NoAdapter { wanted: choice.to_string(), candidates: summaries });
     }
+    Ok(picked.into_iter().map(|position| found[position].clone()).collect())
 }
 
 #[cfg(test)]

@@ -36,6 +36,7 @@ fn choices_are_read() {
     let name = |text: &str| AdapterChoice::Name(text.to_owned());
     assert_eq!(parse(""), AdapterChoice::Hardware);
     assert_eq!(parse(" 2 "), AdapterChoice::Index(2));
+    assert_eq!(parse("all"), AdapterChoice::All);
     assert_eq!(parse("10de:2335"), pci(0x10de, Some(0x2335)));
     assert_eq!(parse("0x10DE:"), pci(0x10de, None));
     for text in ["llvmpipe", "10de", "-1", "+10de:", "10de:+1", ":2335", ":", "NVIDIA: H200", "123456789:"] {
@@ -44,10 +45,16 @@ fn choices_are_read() {
     assert_eq!(parse("99999999999999999999999"), name("99999999999999999999999"));
 }
 
+/// What a choice of one picked.
+fn one(picked: Vec<usize>) -> Option<usize> {
+    assert!(picked.len() <= 1, "{picked:?}");
+    picked.first().copied()
+}
+
 #[test]
 fn choices_pick_what_they_say() {
     let machine = machine();
-    let pick = |text: &str| parse(text).pick(&machine);
+    let pick = |text: &str| one(parse(text).pick(&machine));
     assert_eq!(pick(""), Some(2), "discrete before integrated, first before second");
     assert_eq!(pick("3"), Some(3));
     assert_eq!(pick("4"), None);
@@ -57,10 +64,27 @@ fn choices_pick_what_they_say() {
     assert_eq!(pick("10de:"), Some(2));
     assert_eq!(pick("10de:27b8"), Some(3));
     assert_eq!(pick("1002:"), None);
-    assert_eq!(AdapterChoice::Name("  ".to_owned()).pick(&machine), None);
-    assert_eq!(AdapterChoice::Hardware.pick(&machine[..2]), Some(1));
-    assert_eq!(AdapterChoice::Hardware.pick(&machine[..1]), None, "never software");
-    assert_eq!(AdapterChoice::Hardware.pick(&[]), None);
+    assert_eq!(AdapterChoice::Name("  ".to_owned()).pick(&machine), []);
+    assert_eq!(AdapterChoice::Hardware.pick(&machine[..2]), [1]);
+    assert_eq!(AdapterChoice::Hardware.pick(&machine[..1]), [], "never software");
+    assert_eq!(AdapterChoice::Hardware.pick(&[]), []);
+}
+
+#[test]
+fn all_is_every_hardware_gpu_once() {
+    let all = |machine: &[AdapterSummary]| AdapterChoice::All.pick(machine);
+    let mut machine = machine();
+    assert_eq!(all(&machine), [2, 3, 1], "discrete before integrated, and no software");
+    assert_eq!(all(&machine[..1]), []);
+    // Another of the same model, then both through another backend, and the integrated one through another driver.
+    machine.push(summary(4, "NVIDIA H200", AdapterKind::DiscreteGpu, 0x10de, 0x2335));
+    for index in 5..7 {
+        let again = summary(index, "NVIDIA H200", AdapterKind::DiscreteGpu, 0x10de, 0x2335);
+        machine.push(AdapterSummary { backend: "dx12".to_owned(), ..again });
+    }
+    let again = summary(7, "Intel UHD", AdapterKind::IntegratedGpu, 0x8086, 0x9a49);
+    machine.push(AdapterSummary { driver: "another".to_owned(), ..again });
+    assert_eq!(all(&machine), [2, 3, 4, 1]);
 }
 
 #[test]

@@ -16,6 +16,9 @@ pub enum Error {
         /// Every adapter that there is, in the order of [`adapters`](crate::adapters).
         candidates: Vec<AdapterSummary>,
     },
+    /// [`AdapterChoice::All`](crate::AdapterChoice::All) where one device is opened.
+    #[error("all hardware GPUs were asked for where one device is opened: choose one, or open them with Gpu::open_all")]
+    NotOneAdapter,
     /// An environment variable holds something that cannot be understood.
     #[error("the environment variable {variable} is `{value}`; expected {expected}")]
     BadEnvironment {

@@ -153,11 +153,14 @@ impl Gpu {
     /// Opens a device.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], [`Error::BadEnvironment`], [`Error::MissingFeature`] or [`Error::Device`].
+    /// [`Error::NoAdapter`], [`Error::NotOneAdapter`], [`Error::BadEnvironment`], [`Error::MissingFeature`] or
+    /// [`Error::Device`].
     pub async fn new_async(options: &GpuOptions) -> Result<Self, Error> {
-        let (adapter, summary) = adapter::select(&options.adapter).await?;
-        let limits = device_limits(&adapter.limits());
-        Self::open(&adapter, summary, limits, options).await
+        if options.adapter == AdapterChoice::All {
+            return Err(Error::NotOneAdapter);
+        }
+        let mut opened = Self::open_all_async(options).await?;
+        Ok(opened.swap_remove(0))
     }
 
     /// [`Gpu::new_async`], blocking.
@@ -166,6 +169,29 @@ impl Gpu {
     /// As [`Gpu::new_async`].
     pub fn new(options: &GpuOptions) -> Result<Self, Error> {
         pollster::block_on(Self::new_async(options))
+    }
+
+    /// Opens a device on every adapter that is meant: for [`AdapterChoice::All`] on each hardware GPU, the best first, and
+    /// for any other choice on one. There is at least one.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`] and [`Error::BadEnvironment`]; [`Error::MissingFeature`] or [`Error::Device`] of the first that
+    /// cannot be opened.
+    pub async fn open_all_async(options: &GpuOptions) -> Result<Vec<Self>, Error> {
+        let mut opened = Vec::new();
+        for (adapter, summary) in adapter::select(&options.adapter).await? {
+            let limits = device_limits(&adapter.limits());
+            opened.push(Self::open(&adapter, summary, limits, options).await?);
+        }
+        Ok(opened)
+    }
+
+    /// [`Gpu::open_all_async`], blocking.
+    ///
+    /// # Errors
+    /// As [`Gpu::open_all_async`].
+    pub fn open_all(options: &GpuOptions) -> Result<Vec<Self>, Error> {
+        pollster::block_on(Self::open_all_async(options))
     }
 
     /// wgpu's noop backend: buffers hold data and kernels are checked but do nothing. It has WebGPU's default limits

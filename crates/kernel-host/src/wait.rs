@@ -18,8 +18,10 @@ const SLICE: Duration = Duration::from_secs(1);
 /// that asked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MapOutcome {
-    reported: Arc<(Mutex<Option<Result<(), wgpu::BufferAsyncError>>>, Condvar)>,
+    reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
 }
+
+type Mapped = Result<(), wgpu::BufferAsyncError>;
 
 impl MapOutcome {
     /// Asks for the mapping of the first `bytes` of a buffer.
@@ -37,7 +39,7 @@ impl MapOutcome {
         lock(&self.reported.0).is_some()
     }
 
-    pub(crate) fn take(&self) -> Option<Result<(), wgpu::BufferAsyncError>> {
+    pub(crate) fn take(&self) -> Option<Mapped> {
         lock(&self.reported.0).take()
     }
 

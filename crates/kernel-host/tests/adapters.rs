@@ -6,8 +6,8 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use kernel_host::{
-    AdapterChoice, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer, Upload,
-    adapters, wgpu,
+    AdapterChoice, AdapterKind, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source,
+    Timer, Upload, adapters, wgpu,
 };
 
 const SUM: &str = "
@@ -199,6 +199,29 @@ const BUSY: &str = "
     if id.x == 0u { state[0] += select(1u, 1000u, x == 0u); }
 }
 ";
+
+#[test]
+fn all_are_opened_at_once_and_never_as_one() {
+    let all = GpuOptions { adapter: AdapterChoice::All, ..GpuOptions::default() };
+    let error = Gpu::new(&all).expect_err("all are not one");
+    assert!(matches!(error, Error::NotOneAdapter), "{error}");
+    let hardware = adapters().expect("the list of adapters");
+    let hardware: Vec<_> = hardware.into_iter().filter(|adapter| adapter.kind != AdapterKind::Software).collect();
+    match Gpu::open_all(&all) {
+        Ok(gpus) => {
+            assert!((1..=hardware.len()).contains(&gpus.len()));
+            assert!(gpus.iter().all(|gpu| hardware.contains(gpu.summary())));
+        }
+        Err(Error::NoAdapter { wanted, .. }) => assert!(hardware.is_empty() && wanted.contains("hardware"), "{wanted}"),
+        Err(error) => panic!("{error}"),
+    }
+    each(&GpuOptions::default(), |gpu| {
+        let adapter = AdapterChoice::Index(gpu.summary().index);
+        let one = Gpu::open_all(&GpuOptions { adapter, ..GpuOptions::default() }).expect("a device");
+        assert_eq!(one.len(), 1);
+        assert_eq!(one[0].summary(), gpu.summary());
+    });
+}
 
 #[test]
 fn futures_may_be_dropped_midway_and_awaited_in_any_order() {

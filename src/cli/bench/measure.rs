@@ -29,8 +29,8 @@ pub(super) struct Subject<'a> {
     pub(super) sample: &'a Sample,
     pub(super) case: CaseName,
     pub(super) engine: EngineName,
-    /// Of a GPU.
-    pub(super) adapter: Option<&'a Adapter>,
+    /// GPUs that work together; none of other engines.
+    pub(super) adapters: &'a [Adapter],
     pub(super) config: &'a Config,
     pub(super) finder: &'a ZFinder,
     /// Of which it was built.
@@ -67,7 +67,7 @@ impl Subject<'_> {
         let mut measured = Measured {
             case: self.case,
             engine: self.engine,
-            adapter: self.adapter.map(|adapter| adapter.index),
+            adapters: self.adapters.iter().map(|adapter| adapter.index).collect(),
             description: self.finder.description(),
             config: self.config.clone(),
             check: None,
@@ -97,9 +97,9 @@ impl Subject<'_> {
         (self.say)("latency");
         measured.latency = self.latency(&mut checked)?;
         measured.check = Some(checked);
-        if let Some((adapter, rate)) = self.adapter.zip(rate) {
+        if let Some(rate) = rate.filter(|_| self.engine == EngineName::Gpu) {
             (self.say)("on the device");
-            self.on_device(&mut measured, adapter, &load, rate)?;
+            self.on_device(&mut measured, &load, rate)?;
         }
         if self.engine == EngineName::Cpu {
             (self.say)("one core");
@@ -113,9 +113,7 @@ impl Subject<'_> {
     }
 
     fn what(&self) -> String {
-        let engine = word(self.engine);
-        let adapter = self.adapter.map(|adapter| format!(" {}", adapter.name)).unwrap_or_default();
-        format!("{}, {}, {engine}{adapter}", self.sample.name(), word(self.case))
+        format!("{}, {}, {}", self.sample.name(), word(self.case), self.finder.description())
     }
 
     /// Compares answers for the beginning of the sample.
@@ -125,7 +123,7 @@ impl Subject<'_> {
     }
 
     fn hardware(&self) -> bool {
-        self.adapter.is_some_and(|adapter| adapter.hardware)
+        !self.adapters.is_empty() && self.adapters.iter().all(|adapter| adapter.hardware)
     }
 
     /// As many RoIs as a round has time for; the engine is warm and checked after this.
@@ -214,10 +212,10 @@ impl Subject<'_> {
     }
 
     /// With the data on the device already, kernel by kernel, and what their way there takes of the bus.
-    fn on_device(&self, measured: &mut Measured, adapter: &Adapter, load: &Load, rate: f64) -> Result<(), Failure> {
+    fn on_device(&self, measured: &mut Measured, load: &Load, rate: f64) -> Result<(), Failure> {
         let fit = (self.seconds * rate / RESIDENT_SEARCHES) as usize;
         let smaller;
-        let batch = if adapter.hardware || fit >= load.batch_rois {
+        let batch = if self.hardware() || fit >= load.batch_rois {
             &load.batches[0]
         } else {
             smaller = self.sample.batch(0, fit.max(1));
@@ -229,7 +227,9 @@ impl Subject<'_> {
         measured.kernels = times.stages.into_iter().map(kernel).collect();
         let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;
         let gb_per_s = bytes_per_roi * rate / 1e9;
-        let fraction_of_bus = gb_per_s / adapter.bus_gb_per_s.max(1e-12);
+        // Each GPU has a bus.
+        let buses: f64 = self.adapters.iter().map(|adapter| adapter.bus_gb_per_s).sum();
+        let fraction_of_bus = gb_per_s / buses.max(1e-12);
         measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, fraction_of_bus });
         Ok(())
     }

@@ -73,9 +73,10 @@ pub(super) struct Bench {
     /// What computes; may be repeated [default: all, the GPU only where there is one or --adapter names it]
     #[arg(long, value_enum, value_name = "ENGINE", value_delimiter = ',', help_heading = "What is measured")]
     engine: Vec<EngineName>,
-    /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may be repeated
-    #[arg(long, value_name = "INDEX|NAME|PCI", help_heading = "What is measured")]
-    adapter: Vec<String>,
+    /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may be repeated, and
+    /// each is measured. all: every hardware GPU, which then work together
+    #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "What is measured")]
+    adapter: Vec<AdapterChoice>,
     /// How spacepoints travel to a GPU; the CPU engine computes with the same
     #[arg(long, value_enum, default_value = "compact", help_heading = "What is measured")]
     encoding: EncodingName,
@@ -143,14 +144,19 @@ impl Bench {
     pub(super) fn run(self) -> Result<(), Failure> {
         let mut report = self.report()?;
         let bar = self.bar();
-        report.adapters = self.adapters(&mut report.not_measured, &bar)?;
+        let gpus = self.gpus(&mut report.not_measured, &bar)?;
+        for adapter in gpus.iter().flatten() {
+            if report.adapters.iter().all(|known| known.index != adapter.index) {
+                report.adapters.push(adapter.clone());
+            }
+        }
         let (simulated, from_files) =
             if self.input.is_empty() { (or_all(&self.sample), false) } else { (vec![], true) };
         let sources = simulated.into_iter().map(Some).chain(from_files.then_some(None));
         for source in sources {
             bar.set_message(source.map_or("reading the input".into(), |name| format!("simulating {}", word(name))));
             let sample = self.sample(source)?;
-            let measured = self.measure(&sample, &report, &bar)?;
+            let measured = self.measure(&sample, &gpus, &report.settings, &bar)?;
             report.samples.push(measured);
             if let Some(measured) = report.samples.last().filter(|_| !self.json) {
                 let text = table::of_sample(measured, &report);
@@ -206,23 +212,19 @@ impl Bench {
         or_all(&self.engine).contains(&engine)
     }
 
-    /// The GPUs that are measured, each with what its bus carries.
-    fn adapters(&self, not_measured: &mut Vec<NotMeasured>, bar: &ProgressBar) -> Result<Vec<Adapter>, Failure> {
-        let mut adapters: Vec<Adapter> = Vec::new();
+    /// The GPUs that are measured, those together that work together, each with what its bus carries.
+    fn gpus(&self, not_measured: &mut Vec<NotMeasured>, bar: &ProgressBar) -> Result<Vec<Vec<Adapter>>, Failure> {
         if !self.wants(EngineName::Gpu) {
-            return Ok(adapters);
+            return Ok(Vec::new());
         }
-        let parse = |text: &String| text.parse().unwrap_or_else(|never: std::convert::Infallible| match never {});
-        let choices: Vec<AdapterChoice> = if self.adapter.is_empty() {
-            vec![AdapterChoice::Hardware]
-        } else {
-            self.adapter.iter().map(parse).collect()
-        };
         // Whoever names an adapter or the engine wants that or nothing.
         let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
         let optional = self.adapter.is_empty() && self.engine.is_empty() && !named("WGPU_ADAPTER_NAME");
+        let hardware = [AdapterChoice::Hardware];
+        let choices = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
+        let mut all: Vec<Vec<Adapter>> = Vec::new();
         for adapter in choices {
-            let gpu = match Gpu::new(&GpuOptions { adapter, ..GpuOptions::default() }) {
+            let gpus = match Gpu::open_all(&GpuOptions { adapter: adapter.clone(), ..GpuOptions::default() }) {
                 Err(kernel_host::Error::NoAdapter { .. }) if optional => {
                     let reason = "there is no hardware GPU; --adapter takes a software adapter by name".to_owned();
                     if self.json {
@@ -231,26 +233,32 @@ impl Bench {
                     not_measured.push(NotMeasured { engine: EngineName::Gpu, reason });
                     break;
                 }
-                gpu => gpu.map_err(Error::from)?,
+                gpus => gpus.map_err(Error::from)?,
             };
-            let summary = gpu.summary();
-            if adapters.iter().any(|known| known.index == summary.index) {
-                continue;
+            let together: Result<Vec<Adapter>, Failure> = gpus.iter().map(|gpu| self.gpu(gpu, bar)).collect();
+            let together = together?;
+            let indices = |adapters: &[Adapter]| adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>();
+            if all.iter().all(|known| indices(known) != indices(&together)) {
+                all.push(together);
             }
-            bar.set_message(format!("the bus to {}", summary.name));
-            let rounds = if self.quick { 3 } else { 9 };
-            adapters.push(Adapter {
-                index: summary.index,
-                name: summary.name.clone(),
-                kind: summary.kind.to_string(),
-                backend: summary.backend.clone(),
-                pci: format!("{:04x}:{:04x}", summary.vendor, summary.device),
-                driver: summary.driver.clone(),
-                bus_gb_per_s: bus::upload_bandwidth(&gpu, rounds).map_err(Error::from)?,
-                hardware: summary.kind != AdapterKind::Software,
-            });
         }
-        Ok(adapters)
+        Ok(all)
+    }
+
+    fn gpu(&self, gpu: &Gpu, bar: &ProgressBar) -> Result<Adapter, Failure> {
+        let summary = gpu.summary();
+        bar.set_message(format!("the bus to {}", summary.name));
+        let rounds = if self.quick { 3 } else { 9 };
+        Ok(Adapter {
+            index: summary.index,
+            name: summary.name.clone(),
+            kind: summary.kind.to_string(),
+            backend: summary.backend.clone(),
+            pci: format!("{:04x}:{:04x}", summary.vendor, summary.device),
+            driver: summary.driver.clone(),
+            bus_gb_per_s: bus::upload_bandwidth(gpu, rounds).map_err(Error::from)?,
+            hardware: summary.kind != AdapterKind::Software,
+        })
     }
 
     /// A simulated sample, or that of the input.
@@ -264,46 +272,52 @@ impl Bench {
         }
     }
 
-    fn measure(&self, sample: &Sample, report: &Report, bar: &ProgressBar) -> Result<SampleReport, Failure> {
+    fn measure(
+        &self,
+        sample: &Sample,
+        gpus: &[Vec<Adapter>],
+        settings: &Settings,
+        bar: &ProgressBar,
+    ) -> Result<SampleReport, Failure> {
         let quarter = if self.quick { 4 } else { 1 };
         let check = self.check.map_or(if sample.is_busy() { 16 } else { 64 } / quarter, NonZeroUsize::get);
         let stream_rois: Vec<usize> = self.stream_rois.iter().copied().map(NonZeroUsize::get).collect();
         let mut results = Vec::new();
         for case in or_all(&self.case) {
             let config = case.config();
-            bar.set_message(format!("{}, {}: reference engine", sample.name(), word(case)));
+            let place = format!("{}, {}", sample.name(), word(case));
+            bar.set_message(format!("{place}: reference engine"));
             let expected = Expected::of(sample, &config, self.encoding.into(), check)?;
-            for (engine, adapter) in self.engines(&report.adapters) {
-                let name = match adapter {
-                    Some(adapter) => format!("{} {}", word(engine), adapter.index),
-                    None => word(engine),
-                };
-                let finder = ZFinder::builder()
+            for (engine, adapters) in self.engines(gpus) {
+                let name = table::name(engine, &adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>());
+                let index = |adapter: &Adapter| AdapterChoice::Index(adapter.index);
+                let builder = ZFinder::builder()
                     .config(config.clone())
                     .detector(sample.detector().clone())
-                    .engine(match adapter {
-                        Some(adapter) => Engine::Gpu(AdapterChoice::Index(adapter.index)),
-                        None if engine == EngineName::Cpu => Engine::Cpu,
-                        None => Engine::Reference,
+                    .engine(match engine {
+                        EngineName::Gpu => Engine::Gpus(adapters.iter().map(index).collect()),
+                        EngineName::Cpu => Engine::Cpu,
+                        EngineName::Reference => Engine::Reference,
                     })
                     .encoding(self.encoding.into())
                     .precision(self.precision.into())
                     .accumulate(self.accumulate.into());
+                bar.set_message(format!("{place}, {name}: building it"));
                 let subject = Subject {
                     sample,
                     case,
                     engine,
-                    adapter,
+                    adapters,
                     config: &config,
-                    finder: &finder.clone().build()?,
-                    builder: &finder,
+                    finder: &builder.clone().build()?,
+                    builder: &builder,
                     expected: &expected,
-                    rounds: report.settings.rounds,
-                    seconds: report.settings.seconds,
-                    in_flight: report.settings.in_flight,
+                    rounds: settings.rounds,
+                    seconds: settings.seconds,
+                    in_flight: settings.in_flight,
                     stream_rois: &stream_rois,
                     exact: Accumulate::from(self.accumulate) == Accumulate::Fixed,
-                    say: &|step| bar.set_message(format!("{}, {}, {name}: {step}", sample.name(), word(case))),
+                    say: &|step| bar.set_message(format!("{place}, {name}: {step}")),
                 };
                 results.push(subject.measure()?);
             }
@@ -320,11 +334,11 @@ impl Bench {
         })
     }
 
-    /// Every engine, the GPU engine once for each adapter.
-    fn engines<'a>(&self, adapters: &'a [Adapter]) -> Vec<(EngineName, Option<&'a Adapter>)> {
+    /// Every engine, the GPU engine once for each of these.
+    fn engines<'a>(&self, gpus: &'a [Vec<Adapter>]) -> Vec<(EngineName, &'a [Adapter])> {
         let each = |engine| match engine {
-            EngineName::Gpu => adapters.iter().map(|adapter| (engine, Some(adapter))).collect(),
-            _ => vec![(engine, None)],
+            EngineName::Gpu => gpus.iter().map(|together| (engine, together.as_slice())).collect(),
+            _ => vec![(engine, [].as_slice())],
         };
         or_all(&self.engine).into_iter().flat_map(each).collect()
     }

@@ -73,8 +73,8 @@ pub(super) struct SampleReport {
 pub(super) struct Measured {
     pub(super) case: CaseName,
     pub(super) engine: EngineName,
-    /// Index of a GPU.
-    pub(super) adapter: Option<usize>,
+    /// Indices of GPUs.
+    pub(super) adapters: Vec<usize>,
     pub(super) description: String,
     pub(super) config: Config,
     pub(super) check: Option<Checked>,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::report::{Checked, Measured, Report, SampleReport};
-use super::words::word;
+use super::words::{EngineName, word};
 
 const NONE: &str = "-";
 
@@ -165,8 +165,13 @@ fn table(header: &[&str]) -> Table {
 }
 
 fn engine(result: &Measured) -> String {
-    let name = word(result.engine);
-    result.adapter.map_or(name.clone(), |index| format!("{name} {index}"))
+    name(result.engine, &result.adapters)
+}
+
+/// An engine, with the GPUs that it is on.
+pub(super) fn name(engine: EngineName, adapters: &[usize]) -> String {
+    let indices: Vec<String> = adapters.iter().map(usize::to_string).collect();
+    format!("{} {}", word(engine), indices.join("+")).trim_end().to_owned()
 }
 
 fn or_none<T>(value: Option<&T>, text: impl FnOnce(&T) -> String) -> String {

@@ -1,0 +1,103 @@
+//! One GPU or several: a batch is divided among them, and threads of a stream are dealt out to them.
+
+use std::future::{Future, poll_fn};
+use std::panic::resume_unwind;
+use std::pin::Pin;
+use std::task::Poll;
+use std::thread;
+
+use kernel_host::Gpu;
+use rayon::prelude::*;
+
+use crate::engine::gpu::GpuEngine;
+use crate::engine::plan::Search;
+use crate::error::{Error, Result};
+use crate::finder::{DeviceTimes, EngineOptions};
+use crate::spacepoint::{RoiBatch, Rois};
+use crate::vertex::RoiResult;
+
+/// An engine for each GPU.
+pub(crate) struct Gpus {
+    first: GpuEngine,
+    others: Vec<GpuEngine>,
+}
+
+impl Gpus {
+    pub(crate) fn new(gpus: Vec<Gpu>, search: &Search, options: &EngineOptions) -> Result<Self> {
+        // Compiling shaders takes a while, on each.
+        let engines = gpus.into_par_iter().map(|gpu| GpuEngine::new(gpu, search.clone(), options));
+        let mut engines = engines.collect::<Result<Vec<_>>>()?.into_iter();
+        let Some(first) = engines.next() else {
+            return Err(Error::Config { key: "engine", value: "no adapter".into(), reason: "was named".into() });
+        };
+        Ok(Self { first, others: engines.collect() })
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        1 + self.others.len()
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &GpuEngine> {
+        std::iter::once(&self.first).chain(&self.others)
+    }
+
+    pub(crate) fn description(&self) -> String {
+        let others: String = self.others.iter().map(|engine| format!(" and {}", engine.device())).collect();
+        self.first.description() + &others
+    }
+
+    /// A share of the batch for each GPU, all at once.
+    pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let shares = Rois::from(batch).split(self.len());
+        if shares.len() <= 1 {
+            return self.first.find_batch(batch.into());
+        }
+        let found: Vec<Result<Vec<RoiResult>>> = thread::scope(|scope| {
+            let mut work = self.iter().zip(shares).map(|(engine, share)| move || engine.find_batch(share));
+            let own = work.next();
+            let helpers: Vec<_> = work.map(|work| scope.spawn(work)).collect();
+            let own = own.map(|work| work());
+            let others = helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
+            own.into_iter().chain(others).collect()
+        });
+        Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    /// [`Gpus::find_batch`] as a future.
+    pub(crate) async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let shares = Rois::from(batch).split(self.len());
+        if shares.len() <= 1 {
+            return self.first.find_batch_async(batch.into()).await;
+        }
+        let found = all(self.iter().zip(shares).map(|(engine, share)| engine.find_batch_async(share))).await;
+        Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
+    }
+
+    /// The answers to a batch from the thread of this number among many.
+    pub(crate) fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let engine = worker % self.len();
+        let engine = if engine == 0 { &self.first } else { &self.others[engine - 1] };
+        engine.find_batch_here(batch.into())
+    }
+
+    /// Of the first.
+    pub(crate) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
+        self.first.time_on_device(batch, rounds)
+    }
+}
+
+/// Awaits all of these at once: each is polled whenever one of them can go on.
+async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
+    let mut running: Vec<Pin<Box<F>>> = futures.map(Box::pin).collect();
+    let mut outputs: Vec<Option<F::Output>> = running.iter().map(|_| None).collect();
+    poll_fn(|context| {
+        for (output, future) in outputs.iter_mut().zip(&mut running).filter(|(output, _)| output.is_none()) {
+            if let Poll::Ready(ready) = future.as_mut().poll(context) {
+                *output = Some(ready);
+            }
+        }
+        if outputs.iter().all(Option::is_some) { Poll::Ready(()) } else { Poll::Pending }
+    })
+    .await;
+    outputs.into_iter().flatten().collect()
+}
