@@ -148,7 +148,15 @@ fn tables_are_for_people() {
     let input = root("data/zee7_mu2/event000000000-spacepoint.csv.gz");
     let output = bench(&["--input", &input, "--engine", "cpu,reference", "--case", "bending-pairs,triplets"]);
     let table = succeeded(&output);
-    for word in ["input (", "1 RoIs", "bending-pairs", "triplets", "p99 us", "checked against the reference engine"] {
+    for word in [
+        "input (",
+        "lossless encoding",
+        "1 RoIs",
+        "bending-pairs",
+        "triplets",
+        "p99 us",
+        "checked against the reference engine",
+    ] {
         assert!(table.contains(word), "no `{word}` in:\n{table}");
     }
     let widest = table.lines().map(|line| line.chars().count()).max();

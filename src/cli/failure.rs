@@ -91,7 +91,7 @@ impl Diagnostic for Failure {
             Failure::Usage { help, .. } => help,
             Failure::NoRoi { .. } => "leave --input out for a simulated sample, or give --rois that select its events",
             Failure::WrongAnswer { .. } => {
-                "not timed, since a wrong answer may be a fast one; please report it with what `zfinder adapters` says"
+                "no figure counts where an answer is wrong; if `--encoding lossless` is wrong as well, please report it"
             }
             Failure::Zfinder { error: Error::Input { column: Some(column), .. }, .. } => match column.as_str() {
                 "layer" | "geometry_id_1" | "geometry_id" | "sp_x" => {

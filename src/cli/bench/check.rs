@@ -13,9 +13,9 @@ const PEAKS: u32 = 8;
 /// Largest difference of two engines' weights: a pair on the edge of a bin falls on either side.
 const WEIGHT: f64 = 2.0;
 
-/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps of up to 4 um and 1/128 of
-/// a slice move some across the edge of a bin or a cut.
-const COMPACT_TRIPLETS: f64 = 0.03;
+/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the edge
+/// of a bin or a cut.
+const COMPACT_TRIPLETS: f64 = 0.01;
 
 /// Largest difference of their z \[mm\] where their weights are equal.
 const Z_MM: f64 = 0.01;
@@ -116,7 +116,7 @@ fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Opt
         if weight > most {
             continue;
         }
-        // A pair that is in one window and not in the other moves the mean by its distance, a window's half at most.
+        // An entry that is in one window and not in the other moves the mean by its distance, half a window at most.
         let moved = weight * 1.5 * bin / vertex.weight.max(1.0);
         if z <= Z_MM + moved {
             return Some((if rank == 0 { Agreement::Same } else { Agreement::Tie }, weight, z));
@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(agree(&one(1.015625, 50.0)), Some((Agreement::Shifted, 0.0, 0.015625)));
         assert_eq!(agree(&one(1.625, 50.0)), None);
         assert_eq!(agree(&one(1.0, 47.0)), None);
-        assert_eq!(compare(&one(1.0, 46.5), &expected, BIN, 0.03), Some((Agreement::Same, 3.5, 0.0)));
+        assert_eq!(compare(&one(1.0, 47.5), &expected, BIN, 0.01), Some((Agreement::Same, 2.5, 0.0)));
         assert_eq!(agree(&one(80.0, 30.0)), None);
         assert_eq!(agree(&result(Status::NoPeak, &[])), None);
         let nothing = result(Status::NoPeak, &[]);

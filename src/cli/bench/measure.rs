@@ -230,7 +230,9 @@ impl Subject<'_> {
         // Each GPU has a bus.
         let buses: f64 = self.adapters.iter().map(|adapter| adapter.bus_gb_per_s).sum();
         let fraction_of_bus = gb_per_s / buses.max(1e-12);
-        measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, fraction_of_bus });
+        // The library has no way yet to time packing by itself.
+        let packing_us_per_roi = None;
+        measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, fraction_of_bus, packing_us_per_roi });
         Ok(())
     }
 

@@ -77,9 +77,9 @@ pub(super) struct Bench {
     /// each is measured. all: every hardware GPU, which then work together
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "What is measured")]
     adapter: Vec<AdapterChoice>,
-    /// How spacepoints travel to a GPU; the CPU engine computes with the same
-    #[arg(long, value_enum, default_value = "compact", help_heading = "What is measured")]
-    encoding: EncodingName,
+    /// How spacepoints travel to a GPU; the CPU engine computes with the same [default: compact; lossless of --input]
+    #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
+    encoding: Option<EncodingName>,
     /// Number type on the GPU and the CPU
     #[arg(long, value_enum, default_value = "f32", help_heading = "What is measured")]
     precision: PrecisionName,
@@ -198,7 +198,11 @@ impl Bench {
                 rounds: self.rounds.map_or(if self.quick { 3 } else { 7 }, NonZeroUsize::get),
                 seconds: self.seconds.unwrap_or(if self.quick { 0.1 } else { 0.5 }),
                 in_flight: self.in_flight.map_or(StreamOptions::default().in_flight, NonZeroUsize::get),
-                encoding: self.encoding,
+                encoding: self.encoding.unwrap_or(if self.input.is_empty() {
+                    EncodingName::Compact
+                } else {
+                    EncodingName::Lossless
+                }),
                 precision: word(self.precision),
                 accumulate: word(self.accumulate),
             },
@@ -287,7 +291,7 @@ impl Bench {
             let config = case.config();
             let place = format!("{}, {}", sample.name(), word(case));
             bar.set_message(format!("{place}: reference engine"));
-            let expected = Expected::of(sample, &config, self.encoding.into(), check)?;
+            let expected = Expected::of(sample, &config, settings.encoding.into(), check)?;
             for (engine, adapters) in self.engines(gpus) {
                 let name = table::name(engine, &adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>());
                 let index = |adapter: &Adapter| AdapterChoice::Index(adapter.index);
@@ -299,7 +303,7 @@ impl Bench {
                         EngineName::Cpu => Engine::Cpu,
                         EngineName::Reference => Engine::Reference,
                     })
-                    .encoding(self.encoding.into())
+                    .encoding(settings.encoding.into())
                     .precision(self.precision.into())
                     .accumulate(self.accumulate.into());
                 bar.set_message(format!("{place}, {name}: building it"));

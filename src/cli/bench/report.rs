@@ -152,6 +152,8 @@ pub(super) struct Transfer {
     pub(super) bytes_per_roi: f64,
     pub(super) gb_per_s: f64,
     pub(super) fraction_of_bus: f64,
+    /// Host time on one thread.
+    pub(super) packing_us_per_roi: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]

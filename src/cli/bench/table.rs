@@ -21,7 +21,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     let _ = writeln!(
         text,
         "{} ({source}, detector {}): {} RoIs of {mean:.0} spacepoints, in batches of at most {}.\n\
-         {} encoding, {}, {} sums; {} batches in flight; {} rounds of about {} s: the median, slowest and fastest.\n",
+         {} encoding, {}, {} sums; {} batches in flight; {} rounds of about {} s: median and extremes.\n",
         sample.name,
         sample.detector,
         sample.rois,
@@ -115,6 +115,9 @@ fn device(sample: &SampleReport) -> Option<Table> {
     let mut header = vec!["case".to_owned(), "engine".into(), "RoI/s with\ndata there".into()];
     header.extend(kernels.iter().map(|name| format!("{}\nus/RoI", name.replace('_', " "))));
     header.extend(["bytes up\nan RoI", "GB/s end\nto end", "% of\nbus"].map(str::to_owned));
+    let packing = |result: &Measured| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
+    let with_packing = sample.results.iter().any(|result| packing(result).is_some());
+    header.extend(with_packing.then(|| "packing\nus/RoI".to_owned()));
     let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
     let results: Vec<&Measured> = sample.results.iter().filter(|result| result.resident.is_some()).collect();
     for result in &results {
@@ -128,6 +131,7 @@ fn device(sample: &SampleReport) -> Option<Table> {
         row.push(or_none(transfer, |transfer| grouped(transfer.bytes_per_roi)));
         row.push(or_none(transfer, |transfer| short(transfer.gb_per_s)));
         row.push(or_none(transfer, |transfer| format!("{:.1}", 100.0 * transfer.fraction_of_bus)));
+        row.extend(with_packing.then(|| or_none(packing(result).as_ref(), |&us| short(us))));
         table.add_row(row);
     }
     (!results.is_empty()).then_some(table)
