@@ -13,14 +13,14 @@ const PEAKS: u32 = 8;
 /// Largest difference of two engines' weights: a pair on the edge of a bin falls on either side.
 const WEIGHT: f64 = 2.0;
 
-/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the edge
-/// of a bin or a cut.
+/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the
+/// edge of a bin or a cut.
 const COMPACT_TRIPLETS: f64 = 0.01;
 
 /// Largest difference of their z \[mm\] where their weights are equal.
 const Z_MM: f64 = 0.01;
 
-/// Share of the RoIs, and their number in any case, that may have the three bins of their peak taken one or two further.
+/// Share of the RoIs, and their number in any case, that may have the three bins of their peak a bin or two further on.
 const SHIFTED: f64 = 0.05;
 const SHIFTED_ROIS: usize = 2;
 

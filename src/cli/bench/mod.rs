@@ -31,9 +31,10 @@ use words::{CaseName, EncodingName, EngineName, SampleName, or_all, word};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///
-/// For each sample, case and engine: RoIs a second from host memory to vertices, as a stream and batch by batch (median,
-/// slowest and fastest round), latency of one RoI, time on one core; on a GPU also RoIs a second with the data there already, time of each kernel,
-/// bytes uploaded, and the fraction of the bus, whose bandwidth it measures itself. Built without --release it says so.
+/// For each sample, case and engine: RoIs a second from host memory to vertices, as a stream and batch by batch
+/// (median, slowest and fastest round), latency of one RoI, time on one core; on a GPU also RoIs a second with the data
+/// there already, time of each kernel, bytes uploaded, and the fraction of the bus, whose bandwidth it measures itself.
+/// Built without --release it says so.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Bench {

@@ -65,8 +65,8 @@ pub(super) fn closing(report: &Report) -> String {
     if sum(|check| check.rois) > 0 {
         let _ = writeln!(
             text,
-            "answers checked against the reference engine: {}, all right; {} took another of equal peaks, {} the peak's \
-             bins shifted;\nlargest differences of the others {} in weight and {:.4} mm in z",
+            "answers checked against the reference engine: {}, all right; {} took another of equal peaks, {} the \
+             peak's bins shifted;\nlargest differences of the others {} in weight and {:.4} mm in z",
             sum(|check| check.rois),
             sum(|check| check.ties),
             sum(|check| check.shifted),
