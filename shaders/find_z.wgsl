@@ -1,6 +1,6 @@
 // Fills nHisto and zHisto with the z12 of every pair of a share of an RoI's pairs. Which pairs are whose, and in which
 // order spacepoints lie, is said by the swapped files pairs/*.wgsl and order/*.wgsl.
-// in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), rho_z, phi_slice (by RoI and cell), cells
+// in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and cell), cells
 // out:  histograms (a row a workgroup), totals (what a row's words cannot hold), status
 // grid: x, y = rows, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
@@ -16,8 +16,8 @@ override TRIPLETS: u32 = 0;
 @group(0) @binding(2) var<uniform> neighbours: array<vec4<u32>, 1024>;
 @group(0) @binding(3) var<storage, read> rois: array<Roi>;
 @group(0) @binding(4) var<storage, read> row_rois: array<u32>;
-@group(0) @binding(5) var<storage, read> rho_z: array<vec2<real>>;
-@group(0) @binding(6) var<storage, read> phi_slice: array<PhiSlice>;
+@group(0) @binding(5) var<storage, read> points: array<vec2<real>>;
+@group(0) @binding(6) var<storage, read> beside: array<Stored>;
 @group(0) @binding(7) var<storage, read> cells: array<u32>;
 @group(0) @binding(8) var<storage, read_write> histograms: array<u32>;
 @group(0) @binding(9) var<storage, read_write> totals: array<atomic<u32>>;
@@ -49,21 +49,19 @@ fn reach(inner: u32, outer: u32) -> u32 {
 }
 
 // Spacepoints side by side, with one jump: those from `first` to `end`, and from `jump_at` on so much further.
-// From `inner_from` up to `jump_at` they are on layers further in than the one that they are sought for.
 struct Range {
     first: u32,
     end: u32,
     jump_at: u32,
     jump: u32,
-    inner_from: u32,
 }
 
 fn no_range() -> Range {
-    return Range(0u, 0u, 0xffffffffu, 0u, 0xffffffffu);
+    return Range(0u, 0u, 0xffffffffu, 0u);
 }
 
 fn plain_range(first: u32, end: u32) -> Range {
-    return Range(first, end, 0xffffffffu, 0u, 0xffffffffu);
+    return Range(first, end, 0xffffffffu, 0u);
 }
 
 fn place_in(range: Range, i: u32) -> u32 {
@@ -95,15 +93,10 @@ fn turn_between(origin: u32, other: u32, step: i32) -> real {
     return real(0.0);
 }
 
-// Slope in (rho, z) of the line through two spacepoints whose rho differ, in either order.
-fn track_slope(a: vec2<real>, b: vec2<real>) -> real {
+// z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where
+// their rho do not differ.
+fn track_z(a: vec2<real>, b: vec2<real>) -> real {
     return (b.y - a.y) / (b.x - a.x);
-}
-
-// z at the beam line of a line through a (rho, z): z12 of the specification, arranged so that nearly equal products are
-// not subtracted.
-fn track_z(a: vec2<real>, slope: real) -> real {
-    return a.y - a.x * slope;
 }
 
 fn is_searched(z12: real) -> bool {
@@ -112,10 +105,10 @@ fn is_searched(z12: real) -> bool {
 
 // Histograms an entry.
 fn add_entry(z12: real, weight: u32) {
-    let place = binned(max(z12 * roi.inverse_width - roi.offset, real(0.0)));
-    let bin = min(place.bin, roi.bins - 1u) - tile_first;
-    if bin < TILE_BINS {
-        accumulate(bin, weight, f32(z12), place.offset);
+    // The comparison in whole numbers stands also where a compiler takes it that there is no NaN.
+    let steps = nearest_steps(z12, roi.steps_per_mm, roi.steps_at_0 - real(tile_first * OFFSET_STEPS));
+    if steps < TILE_BINS * OFFSET_STEPS {
+        accumulate(steps, weight, f32(z12));
     }
 }
 

@@ -1,18 +1,16 @@
 // Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them together).
 // Needs: real.
 
-// A spacepoint beside its rho and z. phi counts from the lower edge of its RoI's window [rad].
-struct PhiSlice {
-    phi: real,
-    slice_layer: u32, // slice << 8 | layer
-}
+// A line through the beam at z0 has z / rho = z0 / rho + its slope, so a sorted spacepoint is kept as (1 / rho, z / rho)
+// [1/mm, 1]: two of them meet the beam where the differences' quotient says. Beside that, Stored: phi from the lower edge
+// of its RoI's window [rad], and slice << 8 | layer.
 
 // One RoI of the batch and where its data lie.
 struct Roi {
     z_min: real,
     z_max: real,
-    inverse_width: real, // bins per mm
-    offset: real,        // bin(z) = round(z * inverse_width - offset)
+    steps_per_mm: real, // OFFSET_STEPS a bin
+    steps_at_0: real,   // of z = 0 above the first bin's lower edge; whole
     spacepoint_first: u32,
     spacepoint_count: u32, // as uploaded, those that take no part included
     cell_first: u32, // first of layers * slices + 1 words
@@ -57,6 +55,10 @@ struct Peak {
     n: array<u32, 3>,
     z: array<u32, 3>,
 }
+
+// Places along z are whole numbers of these a bin, on which all engines' histograms agree.
+const OFFSET_STEPS: u32 = 1024u;
+const STEP_BITS: u32 = 10u;
 
 const NO_PEAK: u32 = 0xffffffffu;
 

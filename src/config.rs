@@ -252,7 +252,8 @@ impl ZBins {
             );
         }
         let offset = (z_min / width).floor();
-        let last = (z_max / width - offset).round_ties_even();
+        // With a margin, for the engines round in their own ways.
+        let last = (z_max / width - offset + 0.501).floor();
         let bins = (2.0 * half + 1.0).max(last + 1.0).max(3.0);
         Ok(Self { z_min, z_max, width, offset, half: half as u32, bins: bins as u32 })
     }

@@ -10,8 +10,8 @@ use crate::config::ZBins;
 use crate::finder::Accumulate;
 use crate::vertex::Vertex;
 
-/// Fixed-point steps in one bin: an offset of -0.5 to 0.5 bins is stored as 0 to this. A bin of 0.2 mm has steps of
-/// 0.2 um, far below any resolution.
+/// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A bin of 0.2 mm has steps
+/// of 0.2 um, far below any resolution.
 pub(crate) const OFFSET_STEPS: u32 = 1024;
 
 /// Largest count of a bin whose sum of offsets cannot overflow a word. More is reported, never wrapped.
@@ -37,8 +37,8 @@ impl HistogramPair {
 
 /// How zHisto's words are summed.
 pub(crate) trait ZSum {
-    /// The word `sum` after an entry of this weight at `z` \[mm\], `offset` bins (-0.5 to 0.5) from its bin's middle.
-    fn accumulate(sum: u32, weight: u32, z: f32, offset: f32) -> u32;
+    /// The word `sum` after an entry of this weight at `z` \[mm\], so many steps above its bin's lower edge.
+    fn accumulate(sum: u32, weight: u32, z: f32, steps: u32) -> u32;
     /// The word of two sums together.
     fn sum(a: u32, b: u32) -> u32;
     /// Sum of z \[mm\] of `n` entries of bin `bin` whose word is `sum`.
@@ -49,9 +49,8 @@ pub(crate) trait ZSum {
 pub(crate) struct FixedPoint;
 
 impl ZSum for FixedPoint {
-    fn accumulate(sum: u32, weight: u32, _z: f32, offset: f32) -> u32 {
-        let steps = ((offset + 0.5) * OFFSET_STEPS as f32).round_ties_even().clamp(0.0, OFFSET_STEPS as f32);
-        sum.wrapping_add(weight.wrapping_mul(steps as u32))
+    fn accumulate(sum: u32, weight: u32, _z: f32, steps: u32) -> u32 {
+        sum.wrapping_add(weight.wrapping_mul(steps))
     }
 
     fn sum(a: u32, b: u32) -> u32 {
@@ -68,7 +67,7 @@ impl ZSum for FixedPoint {
 pub(crate) struct CompareExchange;
 
 impl ZSum for CompareExchange {
-    fn accumulate(sum: u32, weight: u32, z: f32, _offset: f32) -> u32 {
+    fn accumulate(sum: u32, weight: u32, z: f32, _steps: u32) -> u32 {
         (f32::from_bits(sum) + weight as f32 * z).to_bits()
     }
 
@@ -124,13 +123,12 @@ mod tests {
             let mut peak = Peak { bin: middle as u32, n: [0; 3], z: [0; 3] };
             for (z, weight) in entries {
                 let i = (place(z) - middle + 1.0) as usize;
-                let offset = z / bins.width - bins.offset - place(z);
+                let steps = (z / bins.width - bins.offset - place(z) + 0.5) * f64::from(OFFSET_STEPS);
+                let steps = steps.round() as u32;
                 peak.n[i] += weight;
                 peak.z[i] = match accumulate {
-                    Accumulate::Fixed => FixedPoint::accumulate(peak.z[i], weight, z as f32, offset as f32),
-                    Accumulate::CompareExchange => {
-                        CompareExchange::accumulate(peak.z[i], weight, z as f32, offset as f32)
-                    }
+                    Accumulate::Fixed => FixedPoint::accumulate(peak.z[i], weight, z as f32, steps),
+                    Accumulate::CompareExchange => CompareExchange::accumulate(peak.z[i], weight, z as f32, steps),
                 };
             }
             let vertex = peak.vertex(&bins, accumulate);
@@ -142,7 +140,7 @@ mod tests {
     #[test]
     fn the_fullest_bin_does_not_wrap() {
         assert!(MAX_COUNT.checked_mul(OFFSET_STEPS).is_some());
-        let word = FixedPoint::accumulate(0, MAX_COUNT, 0.0, 0.5);
+        let word = FixedPoint::accumulate(0, MAX_COUNT, 0.0, OFFSET_STEPS);
         assert_eq!(word, MAX_COUNT * OFFSET_STEPS);
         let bins = ZBins::new((-200.0, 200.0), 0.2).expect("valid");
         let z = FixedPoint::z_mm(word, MAX_COUNT, 1000.0, &bins) / f64::from(MAX_COUNT);

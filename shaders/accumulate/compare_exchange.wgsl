@@ -14,8 +14,9 @@ fn clear_bin(bin: u32) {
     atomicStore(&wg_z[bin], 0u);
 }
 
-// Adds an entry at z [mm], `offset` bins from the middle of its bin; `bin` counts from the tile's first.
-fn accumulate(bin: u32, weight: u32, z: f32, offset: f32) {
+// Adds an entry at z [mm], so many steps above the lower edge of the tile's first bin.
+fn accumulate(steps: u32, weight: u32, z: f32) {
+    let bin = steps >> STEP_BITS;
     // Far from wrapping, and beyond what an RoI may have.
     if atomicAdd(&wg_n[bin], weight) > MAX_COUNT {
         give_up(STATUS_COUNTS);

@@ -15,11 +15,10 @@ fn clear_bin(bin: u32) {
     atomicStore(&wg_bins[bin], 0u);
 }
 
-// Adds an entry at z [mm], `offset` bins from the middle of its bin; `bin` counts from the tile's first.
-fn accumulate(bin: u32, weight: u32, z: f32, offset: f32) {
-    // Adding 2^23 rounds to whole steps, halves to even, and leaves them in the low bits.
-    let steps = bitcast<u32>(clamp(offset + 0.5, 0.0, 1.0) * OFFSET_STEPS + 8388608.0) & 0x7ffu;
-    let entry = (1u << COUNT_SHIFT) | steps;
+// Adds an entry at z [mm], so many steps above the lower edge of the tile's first bin.
+fn accumulate(steps: u32, weight: u32, z: f32) {
+    let bin = steps >> STEP_BITS;
+    let entry = (1u << COUNT_SHIFT) | (steps & (OFFSET_STEPS - 1u));
     if TRIPLETS != 2u {
         add_packed(bin, 1u, entry);
         return;
@@ -35,7 +34,7 @@ fn accumulate(bin: u32, weight: u32, z: f32, offset: f32) {
 
 fn add_packed(bin: u32, weight: u32, word: u32) {
     let old = atomicAdd(&wg_bins[bin], word);
-    if (old >> COUNT_SHIFT) + weight >= FULL {
+    if old >= (FULL - weight) << COUNT_SHIFT {
         let full = unpacked(vec2<u32>(atomicExchange(&wg_bins[bin], 0u), 0u));
         add_to_totals(bin, full.x, full.y);
     }

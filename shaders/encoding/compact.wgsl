@@ -32,9 +32,14 @@ fn packed_slice_layer(packed: Packed) -> u32 {
     return select((slice << 8u) | layer, DROPPED, layer == (1u << LAYER_BITS) - 1u);
 }
 
-fn packed_rho_z(packed: Packed) -> vec2<real> {
-    let z = i32(bits(packed, 0u, Z_BITS)) - i32(1u << (Z_BITS - 1u));
-    return vec2<real>(real(bits(packed, Z_BITS, RHO_BITS)) * real(STEP), real(z) * real(STEP));
+// [mm]
+fn packed_rho(packed: Packed) -> real {
+    return real(bits(packed, Z_BITS, RHO_BITS)) * real(STEP);
+}
+
+// [mm]
+fn packed_z(packed: Packed) -> real {
+    return real(i32(bits(packed, 0u, Z_BITS)) - i32(1u << (Z_BITS - 1u))) * real(STEP);
 }
 
 // From the lower edge of the window [rad]: the middle of what the bits leave open.

@@ -14,8 +14,14 @@ fn packed_slice_layer(packed: Packed) -> u32 {
     return packed.slice_layer;
 }
 
-fn packed_rho_z(packed: Packed) -> vec2<real> {
-    return vec2<real>(packed.rho, packed.z);
+// [mm]
+fn packed_rho(packed: Packed) -> real {
+    return packed.rho;
+}
+
+// [mm]
+fn packed_z(packed: Packed) -> real {
+    return packed.z;
 }
 
 // From the lower edge of the window [rad].

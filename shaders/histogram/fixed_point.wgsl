@@ -1,7 +1,6 @@
-// What words of histograms mean: counts, and sums of fixed-point offsets within the bin. Swapped with
+// What words of histograms mean: counts, and sums of offsets within the bin in OFFSET_STEPS of it. Swapped with
 // histogram/compare_exchange.wgsl.
 
-const OFFSET_STEPS: f32 = 1024.0;
 // The largest count whose sum of offsets fits a word of its own.
 const MAX_COUNT: u32 = 4194303u;
 

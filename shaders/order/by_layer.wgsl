@@ -59,9 +59,52 @@ fn partners(layer: u32, slice: u32, part: u32) -> Range {
     return slices_around(outer, slice, n, n);
 }
 
-// Ranges of third spacepoints: a layer each.
+// Where the sorted spacepoints end.
+fn order_end() -> u32 {
+    return cell(params.layers - 1u, roi.slices);
+}
+
+// Ranges of first spacepoints of a second one: a layer each.
+fn inner_ranges() -> u32 {
+    return inner_layers();
+}
+
+fn inners(layer: u32, slice: u32, part: u32) -> Range {
+    let inner = wg_filled[part];
+    if inner >= layer {
+        return no_range();
+    }
+    let n = reach(inner, layer);
+    return slices_around(inner, slice, n, n);
+}
+
+// Ranges of third spacepoints of a second one: a layer each.
 fn third_ranges() -> u32 {
     return wg_filled_count;
+}
+
+fn thirds_around(layer: u32, slice: u32, part: u32) -> Range {
+    let outer = wg_filled[part];
+    if outer <= layer {
+        return no_range();
+    }
+    let n = reach(layer, outer);
+    return slices_around(outer, slice, n, n);
+}
+
+// Whether such a spacepoint may follow a pair that steps down (1), stays in its slice (2), steps up (4): `thirds`.
+fn third_sides(layer: u32, slice: u32, part: u32, c: u32) -> u32 {
+    let n = reach(layer, wg_filled[part]);
+    let other = stored_word(beside[c]) >> 8u;
+    var up = other - slice;
+    var down = slice - other;
+    if roi.ring != 0u {
+        up = select(up + roi.slices, up, other >= slice);
+        down = select(down + roi.slices, down, slice >= other);
+    }
+    // Beyond a window without ends, the way round is no way: it wraps to far more than n.
+    let near = up <= 1u || down <= 1u;
+    return select(0u, 1u, up <= 1u || down <= n) | select(0u, 2u, near) | select(0u, 4u, up <= n || down <= 1u);
 }
 
 // On layers beyond that of a second spacepoint, `step` slices from the first: the bending keeps its sign.
@@ -92,5 +135,5 @@ fn slices_around(layer: u32, s: u32, below: u32, above: u32) -> Range {
     if low <= high {
         return plain_range(first, end);
     }
-    return Range(first, layer_end + end - layer_first, layer_end, layer_first - layer_end, 0xffffffffu);
+    return Range(first, layer_end + end - layer_first, layer_end, layer_first - layer_end);
 }

@@ -21,13 +21,12 @@ fn partners(layer: u32, slice: u32, part: u32) -> Range {
     let next = slice + 1u;
     if part == 0u {
         let first = cell(layer + 1u, slice);
-        let own_end = cell(0u, next);
         if next == roi.slices {
-            return plain_range(first, own_end);
+            return plain_range(first, cell(0u, next));
         }
         let same_layer = cell(layer, next);
         let jump = cell(layer + 1u, next) - same_layer;
-        return Range(first, cell(0u, next + 1u) - jump, same_layer, jump, own_end);
+        return Range(first, cell(0u, next + 1u) - jump, same_layer, jump);
     }
     // Two slices on a ring are neighbours once.
     if next != roi.slices || roi.slices < 3u {
@@ -36,23 +35,58 @@ fn partners(layer: u32, slice: u32, part: u32) -> Range {
     let first = cell(0u, 0u);
     let same_layer = cell(layer, 0u);
     let jump = cell(layer + 1u, 0u) - same_layer;
-    return Range(first, cell(0u, 1u) - jump, same_layer, jump, first);
+    return Range(first, cell(0u, 1u) - jump, same_layer, jump);
 }
 
-// Ranges of third spacepoints: the slices around the second one's.
-fn third_ranges() -> u32 {
-    return 3u;
+// Where the sorted spacepoints end.
+fn order_end() -> u32 {
+    return cell(0u, roi.slices);
 }
 
-// On layers beyond that of a second spacepoint, `step` slices from the first.
-fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Range {
+// The slice before one, itself, the one after, plus 1; 0: there is none, or it came before.
+fn slice_beside(slice: u32, part: u32) -> u32 {
     var s = slice + part;
     if s == 0u || s > roi.slices {
         // On a ring of two, the slice on the other side comes in its turn.
         if roi.ring == 0u || roi.slices < 3u {
-            return no_range();
+            return 0u;
         }
         s = select(1u, roi.slices, s == 0u);
     }
+    return s;
+}
+
+// Ranges of first spacepoints of a second one: its slice and those beside it.
+fn inner_ranges() -> u32 {
+    return 3u;
+}
+
+fn inners(layer: u32, slice: u32, part: u32) -> Range {
+    let s = slice_beside(slice, part);
+    if s == 0u {
+        return no_range();
+    }
+    return plain_range(cell(0u, s - 1u), cell(layer, s - 1u));
+}
+
+// Ranges of third spacepoints of a second one: the same slices.
+fn third_ranges() -> u32 {
+    return 3u;
+}
+
+fn thirds_around(layer: u32, slice: u32, part: u32) -> Range {
+    let s = slice_beside(slice, part);
+    if s == 0u {
+        return no_range();
+    }
     return plain_range(cell(layer + 1u, s - 1u), cell(0u, s));
+}
+
+// With single neighbours they are those of any pair, whichever way it steps.
+fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Range {
+    return thirds_around(layer, slice, part);
+}
+
+fn third_sides(layer: u32, slice: u32, part: u32, c: u32) -> u32 {
+    return 7u;
 }

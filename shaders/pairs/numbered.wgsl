@@ -131,12 +131,7 @@ fn add_pair(row: u32, number: u32) {
             place_b -= layer_end - cell(wg_layer_b[row], 0u);
         }
     }
-    let point_a = rho_z[place_a];
-    let point_b = rho_z[place_b];
-    if point_a.x == point_b.x {
-        return;
-    }
-    let z12 = track_z(point_a, track_slope(point_a, point_b));
+    let z12 = track_z(points[place_a], points[place_b]);
     if !is_searched(z12) {
         return;
     }

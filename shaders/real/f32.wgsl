@@ -3,15 +3,23 @@
 alias real = f32;
 const TURN: real = 6.283185307179586;
 
-// A bin, and how far from its middle [bins].
-struct Binned {
-    bin: u32,
-    offset: f32,
+// A pair of numbers that is stored in one go.
+alias Stored = vec2<u32>;
+
+fn stored(x: real, word: u32) -> Stored {
+    return vec2<u32>(bitcast<u32>(x), word);
 }
 
-// The bin nearest to a place from 0 to 2^22, halves to even. Adding 2^23 rounds and leaves the bin in the low bits, which
-// spares the slow conversions; going back through the bits keeps compilers from cancelling the two additions.
-fn binned(place: real) -> Binned {
-    let bin = bitcast<u32>(place + 8388608.0) & 0x7fffffu;
-    return Binned(bin, place - (bitcast<f32>(bin | 0x4b000000u) - 8388608.0));
+fn stored_real(stored: Stored) -> real {
+    return bitcast<real>(stored.x);
+}
+
+fn stored_word(stored: Stored) -> u32 {
+    return stored.y;
+}
+
+// The whole number nearest to scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at
+// least. Adding 2^23 rounds and leaves the number in the low bits, which spares the slow conversions.
+fn nearest_steps(x: real, scale: real, offset: real) -> u32 {
+    return bitcast<u32>(x * scale + (offset + 8388608.0)) - 0x4b000000u;
 }

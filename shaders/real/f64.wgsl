@@ -3,17 +3,30 @@
 alias real = f64;
 const TURN: real = 6.283185307179586lf;
 
-// A bin, and how far from its middle [bins].
-struct Binned {
-    bin: u32,
-    offset: f32,
+// A number and a word that are stored together.
+struct Stored {
+    x: real,
+    word: u32,
 }
 
-// The bin nearest to a place from 0 on, halves to even. By hand: llvmpipe (Mesa 22.3.6) rounds 1007.5 to 1007 in f64.
-fn binned(place: real) -> Binned {
-    let below = floor(place);
-    let part = place - below;
-    let odd = floor(below * 0.5lf) * 2.0lf != below;
-    let nearest = select(below, below + 1.0lf, part > 0.5lf || (part == 0.5lf && odd));
-    return Binned(u32(nearest), f32(place - nearest));
+fn stored(x: real, word: u32) -> Stored {
+    return Stored(x, word);
+}
+
+fn stored_real(stored: Stored) -> real {
+    return stored.x;
+}
+
+fn stored_word(stored: Stored) -> u32 {
+    return stored.word;
+}
+
+// The whole number nearest to scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at
+// least. Not by round(): llvmpipe (Mesa 22.3.6) rounds 1007.5 to 1007 in f64.
+fn nearest_steps(x: real, scale: real, offset: real) -> u32 {
+    let steps = floor(x * scale + offset + 0.5lf);
+    if steps >= 0.0lf && steps < 4194304.0lf {
+        return u32(steps);
+    }
+    return 4194304u;
 }

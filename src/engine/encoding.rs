@@ -133,7 +133,10 @@ impl<R: Real> Encode<R> for Compact {
         let inverse = 1.0 / self.step_mm;
         let rho_steps = (rho * inverse + 0.5) as u64;
         let z_steps = (z * inverse + f64::from(1u32 << (self.z_bits - 1)) + 0.5).floor();
-        if rho_steps >> self.rho_bits != 0 || !(0.0..f64::from(1u32 << self.z_bits)).contains(&z_steps) {
+        if rho_steps == 0
+            || rho_steps >> self.rho_bits != 0
+            || !(0.0..f64::from(1u32 << self.z_bits)).contains(&z_steps)
+        {
             return None;
         }
         // Within the slice that it was given, which rounding at the window's edge may have moved.

@@ -9,6 +9,7 @@ use crate::detector::Detector;
 use crate::engine::encoding::Encode;
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
+use crate::histogram::OFFSET_STEPS;
 use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
 
@@ -95,15 +96,6 @@ impl Search {
             dz: R::of(self.config.triplet_dz_mm),
             dk: R::of(self.config.triplet_dk),
             dp: R::of(self.config.triplet_dp),
-        }
-    }
-
-    /// 0, 1, 2: off, any, count; as the shaders number them.
-    pub(crate) fn triplet_mode(&self) -> u32 {
-        match self.config.triplets {
-            Triplets::Off => 0,
-            Triplets::Any => 1,
-            Triplets::Count => 2,
         }
     }
 
@@ -219,8 +211,8 @@ impl RoiPlan {
         ZScale {
             z_min: R::of(self.bins.z_min),
             z_max: R::of(self.bins.z_max),
-            inverse_width: R::of(1.0 / self.bins.width),
-            offset: R::of(self.bins.offset),
+            steps_per_mm: R::of(f64::from(OFFSET_STEPS) / self.bins.width),
+            steps_at_0: R::of((0.5 - self.bins.offset) * f64::from(OFFSET_STEPS)),
         }
     }
 

@@ -22,9 +22,10 @@ pub(crate) struct Point<R> {
 pub(crate) struct ZScale<R> {
     pub(crate) z_min: R,
     pub(crate) z_max: R,
-    /// Bins per mm.
-    pub(crate) inverse_width: R,
-    pub(crate) offset: R,
+    /// Fixed-point steps per mm, [`crate::histogram::OFFSET_STEPS`] a bin.
+    pub(crate) steps_per_mm: R,
+    /// Steps of z = 0 above the first bin's lower edge.
+    pub(crate) steps_at_0: R,
 }
 
 /// Cuts on triplets.
@@ -72,8 +73,8 @@ pub(crate) trait Real:
 {
     /// `Packed` in `shaders/encoding/lossless.wgsl`.
     type Spacepoint: Pod + Send + Sync;
-    /// `PhiSlice` in `shaders/types.wgsl`.
-    type PhiSlice: Pod + Send + Sync;
+    /// `Stored` in `shaders/real/*.wgsl`.
+    type Stored: Pod + Send + Sync;
     /// `Roi` in `shaders/types.wgsl`.
     type Roi: Pod + Send + Sync;
     /// `Cuts` in `shaders/types.wgsl`.
@@ -81,16 +82,17 @@ pub(crate) trait Real:
 
     fn of(value: f64) -> Self;
     fn to_f32(self) -> f32;
-    fn to_u32(self) -> u32;
     fn abs(self) -> Self;
-    fn round_ties_even(self) -> Self;
 
     fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint;
     /// None for one that takes no part.
     fn point(spacepoint: &Self::Spacepoint) -> Option<Point<Self>>;
-    /// phi and slice << 8 | layer.
+    /// The number and the word.
     #[cfg(test)]
-    fn phi_slice(phi_slice: &Self::PhiSlice) -> (Self, u32);
+    fn stored(stored: &Self::Stored) -> (Self, u32);
+    /// The whole number nearest to `scale * self + offset`, which is not negative. `nearest_steps` in
+    /// `shaders/real/*.wgsl`.
+    fn nearest_steps(self, scale: Self, offset: Self) -> u32;
     fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi;
     /// Takes an RoI's spacepoints out of the search.
     fn leave_out(roi: &mut Self::Roi);
@@ -99,7 +101,7 @@ pub(crate) trait Real:
 
 /// Records as the shaders lay them out: reals first, then words, no padding but what is written here.
 macro_rules! records {
-    ($real:ident, $Spacepoint:ident, $PhiSlice:ident, $Roi:ident, $Cuts:ident, $pad:expr) => {
+    ($real:ident, $Spacepoint:ident, $Stored:ident, $Roi:ident, $Cuts:ident, $pad:expr, $nearest:expr) => {
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
         pub(crate) struct $Spacepoint {
@@ -113,9 +115,9 @@ macro_rules! records {
 
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
-        pub(crate) struct $PhiSlice {
-            phi: $real,
-            slice_layer: u32,
+        pub(crate) struct $Stored {
+            x: $real,
+            word: u32,
             padding: [u32; $pad],
         }
 
@@ -124,8 +126,8 @@ macro_rules! records {
         pub(crate) struct $Roi {
             z_min: $real,
             z_max: $real,
-            inverse_width: $real,
-            offset: $real,
+            steps_per_mm: $real,
+            steps_at_0: $real,
             words: RoiWords,
         }
 
@@ -140,7 +142,7 @@ macro_rules! records {
 
         impl Real for $real {
             type Spacepoint = $Spacepoint;
-            type PhiSlice = $PhiSlice;
+            type Stored = $Stored;
             type Roi = $Roi;
             type Cuts = $Cuts;
 
@@ -150,14 +152,8 @@ macro_rules! records {
             fn to_f32(self) -> f32 {
                 self as f32
             }
-            fn to_u32(self) -> u32 {
-                self as u32
-            }
             fn abs(self) -> Self {
                 self.abs()
-            }
-            fn round_ties_even(self) -> Self {
-                self.round_ties_even()
             }
             fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint {
                 $Spacepoint { rho: rho as $real, phi: phi as $real, z: z as $real, slice_layer, padding: [0; $pad] }
@@ -167,12 +163,15 @@ macro_rules! records {
                 (s.slice_layer != DROPPED).then_some(Point { rho: s.rho, phi: s.phi, z: s.z, slice, layer })
             }
             #[cfg(test)]
-            fn phi_slice(p: &Self::PhiSlice) -> (Self, u32) {
-                (p.phi, p.slice_layer)
+            fn stored(stored: &Self::Stored) -> (Self, u32) {
+                (stored.x, stored.word)
+            }
+            fn nearest_steps(self, scale: Self, offset: Self) -> u32 {
+                $nearest(f64::from(self) * f64::from(scale), f64::from(offset))
             }
             fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi {
-                let ZScale { z_min, z_max, inverse_width, offset } = scale;
-                $Roi { z_min, z_max, inverse_width, offset, words }
+                let ZScale { z_min, z_max, steps_per_mm, steps_at_0 } = scale;
+                $Roi { z_min, z_max, steps_per_mm, steps_at_0, words }
             }
             fn leave_out(roi: &mut Self::Roi) {
                 roi.words.spacepoint_count = 0;
@@ -184,5 +183,10 @@ macro_rules! records {
     };
 }
 
-records!(f32, SpacepointF32, PhiSliceF32, RoiF32, CutsF32, 0);
-records!(f64, SpacepointF64, PhiSliceF64, RoiF64, CutsF64, 1);
+// A product of two f32 is exact in f64, as it is where a device fuses it with the sum.
+records!(f32, SpacepointF32, StoredF32, RoiF32, CutsF32, 0, |product: f64, offset: f64| {
+    (product + offset).round_ties_even() as u32
+});
+records!(f64, SpacepointF64, StoredF64, RoiF64, CutsF64, 1, |product: f64, offset: f64| {
+    (product + offset + 0.5).floor() as u32
+});

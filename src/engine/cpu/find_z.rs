@@ -5,9 +5,10 @@ use std::ops::Range;
 
 use crate::config::Triplets;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
+use crate::engine::cpu::slice_spacepoints::SortedPoint;
 use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::{Point, Real, TripletCuts};
-use crate::histogram::{HistogramPair, ZSum};
+use crate::engine::real::{Real, TripletCuts};
+use crate::histogram::{HistogramPair, OFFSET_STEPS, ZSum};
 
 pub(crate) fn find_z<R: Real, Z: ZSum>(
     search: &Search,
@@ -33,9 +34,6 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                 for a in &sliced.points[first_a as usize..end_a as usize] {
                     for k in 0..around.count {
                         let b = around.point(sliced, k);
-                        if a.rho == b.rho {
-                            continue;
-                        }
                         let z12 = track_z(a, b);
                         if !(scale.z_min < z12 && z12 < scale.z_max) {
                             continue;
@@ -47,12 +45,11 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                         if weight == 0 {
                             continue;
                         }
-                        let place = z12 * scale.inverse_width - scale.offset;
-                        let bin = place.round_ties_even().to_u32().min(last_bin);
-                        let offset = (place - R::of(f64::from(bin))).to_f32();
-                        let (n, z) = (&mut histogram.n[bin as usize], &mut histogram.z[bin as usize]);
+                        let steps = z12.nearest_steps(scale.steps_per_mm, scale.steps_at_0);
+                        let bin = (steps / OFFSET_STEPS).min(last_bin) as usize;
+                        let (n, z) = (&mut histogram.n[bin], &mut histogram.z[bin]);
                         *n = n.saturating_add(weight);
-                        *z = Z::accumulate(*z, weight, z12.to_f32(), offset);
+                        *z = Z::accumulate(*z, weight, z12.to_f32(), steps % OFFSET_STEPS);
                     }
                 }
             }
@@ -71,7 +68,7 @@ struct Around {
 }
 
 impl Around {
-    fn point<'a, R>(&self, sliced: &'a SlicedSpacepoints<R>, k: u32) -> &'a Point<R> {
+    fn point<'a, R>(&self, sliced: &'a SlicedSpacepoints<R>, k: u32) -> &'a SortedPoint<R> {
         let i = self.first + k;
         &sliced.points[if i >= self.layer_end { i - self.layer_count } else { i } as usize]
     }
@@ -126,8 +123,8 @@ fn confirmations<R: Real>(
     cuts: &TripletCuts<R>,
     mode: Triplets,
     outer: &[usize],
-    a: &Point<R>,
-    b: &Point<R>,
+    a: &SortedPoint<R>,
+    b: &SortedPoint<R>,
 ) -> u32 {
     let step_b = step(plan.ring, plan.slices, a.slice, b.slice);
     let turn = turn_between(a.slice, b.slice, step_b);
@@ -143,7 +140,7 @@ fn confirmations<R: Real>(
         for k in 0..around.count {
             let c = around.point(sliced, k);
             // The cut on z first: it needs no azimuth, and hardly any passes it. Written to fail on NaN.
-            let near = c.rho != b.rho && (track_z(b, c) - z12).abs() <= cuts.dz;
+            let near = (track_z(b, c) - z12).abs() <= cuts.dz;
             if !near {
                 continue;
             }
@@ -161,14 +158,15 @@ fn confirmations<R: Real>(
     confirmations
 }
 
-/// z at the beam line of the track through two spacepoints whose rho differ: z12 of the specification, arranged so that
-/// nearly equal products are not subtracted.
-fn track_z<R: Real>(a: &Point<R>, b: &Point<R>) -> R {
-    a.z - a.rho * ((b.z - a.z) / (b.rho - a.rho))
+/// z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where
+/// their rho do not differ.
+fn track_z<R: Real>(a: &SortedPoint<R>, b: &SortedPoint<R>) -> R {
+    (b.z_by_rho - a.z_by_rho) / (b.inverse_rho - a.inverse_rho)
 }
 
-/// Its curvature k and azimuth p there.
-fn track_bend<R: Real>(a: &Point<R>, phi_a: R, b: &Point<R>, phi_b: R) -> (R, R) {
-    let slope = (phi_b - phi_a) / (b.rho - a.rho);
-    (R::of(-2.0) * slope, phi_a - a.rho * slope)
+/// Curvature k and azimuth p there of the track through two spacepoints whose rho differ.
+fn track_bend<R: Real>(a: &SortedPoint<R>, phi_a: R, b: &SortedPoint<R>, phi_b: R) -> (R, R) {
+    let rho_a = R::of(1.0) / a.inverse_rho;
+    let slope = (phi_b - phi_a) / (R::of(1.0) / b.inverse_rho - rho_a);
+    (R::of(-2.0) * slope, phi_a - rho_a * slope)
 }

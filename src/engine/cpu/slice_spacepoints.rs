@@ -2,9 +2,30 @@
 
 use crate::engine::real::{Point, Real};
 
+/// A sorted spacepoint. A line through the beam at z0 has z / rho = z0 / rho + its slope, so two of these meet the beam where
+/// the differences' quotient says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct SortedPoint<R> {
+    /// 1 / rho \[1/mm\].
+    pub(crate) inverse_rho: R,
+    pub(crate) z_by_rho: R,
+    /// From the lower edge of the window \[rad\].
+    pub(crate) phi: R,
+    pub(crate) slice: u32,
+    pub(crate) layer: u32,
+}
+
+impl<R: Real> From<&Point<R>> for SortedPoint<R> {
+    fn from(point: &Point<R>) -> Self {
+        let inverse_rho = R::of(1.0) / point.rho;
+        let &Point { phi, z, slice, layer, .. } = point;
+        Self { inverse_rho, z_by_rho: z * inverse_rho, phi, slice, layer }
+    }
+}
+
 /// Spacepoints of one RoI by layer and, within it, by slice, so that neighbouring slices of a layer lie side by side.
 pub(crate) struct SlicedSpacepoints<R> {
-    pub(crate) points: Vec<Point<R>>,
+    pub(crate) points: Vec<SortedPoint<R>>,
     /// Where each (layer, slice) begins: `layers * slices + 1` words.
     pub(crate) cells: Vec<u32>,
     pub(crate) slices: u32,
@@ -33,12 +54,12 @@ pub(crate) fn slice_spacepoints<R: Real>(spacepoints: &[Point<R>], layers: usize
         *cell = total;
     }
     // scatter
-    let nowhere = Point { rho: R::of(0.0), phi: R::of(0.0), z: R::of(0.0), slice: 0, layer: 0 };
-    let mut points = vec![nowhere; spacepoints.len()];
+    let nowhere = Point { rho: R::of(1.0), phi: R::of(0.0), z: R::of(0.0), slice: 0, layer: 0 };
+    let mut points = vec![SortedPoint::from(&nowhere); spacepoints.len()];
     for s in spacepoints {
         let cell = &mut cells[cell_of(s)];
         *cell -= 1;
-        points[*cell as usize] = *s;
+        points[*cell as usize] = s.into();
     }
     let filled = (0..layers).filter(|&l| cells[l * slices as usize] != cells[(l + 1) * slices as usize]).collect();
     SlicedSpacepoints { points, cells, slices, filled }

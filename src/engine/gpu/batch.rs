@@ -2,7 +2,7 @@
 
 use kernel_host::{AdapterKind, Gpu};
 
-use crate::engine::gpu::find_z;
+use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Params, RoiStatus};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
@@ -65,8 +65,11 @@ pub(crate) enum Pairs {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) pairs: Pairs,
+    /// Threads of find_z's workgroups.
+    pub(crate) workgroup_size: u32,
     pub(crate) tile_bins: u32,
-    pub(crate) tile_cells: u32,
+    /// Of slice_spacepoints, for few spacepoints an RoI and for many.
+    pub(crate) rooms: [Room; 2],
     pub(crate) layers: u32,
     pub(crate) peaks: u32,
     /// Words of a bin in a row that find_z fills.
@@ -74,7 +77,7 @@ pub(crate) struct Shape {
 }
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
-const MOST_SHARE: u32 = 4096;
+const MOST_SHARE: u32 = 1024;
 /// Fewest: below this, filling a row is less work than summing it.
 const LEAST_SHARE: u32 = 64;
 
@@ -95,11 +98,16 @@ struct Needs {
     spacepoints: u64,
     cells: u64,
     /// Of the RoI with the most.
-    most_cells: u64,
+    most_cell_words: u64,
     histogram_rows: u64,
     partial_rows: u64,
     /// Of the widest histogram.
     bins: u64,
+}
+
+/// Words of workgroup memory that an RoI's cells take: two a word, as long as half of one counts its spacepoints.
+fn cell_words(plan: &RoiPlan, cells: u64) -> u64 {
+    if plan.spacepoints <= 0xffff { cells.div_ceil(2) } else { cells }
 }
 
 /// Rows of histograms that an RoI may fill.
@@ -118,7 +126,7 @@ impl Needs {
             rois: 1,
             spacepoints: plan.spacepoints as u64,
             cells,
-            most_cells: cells,
+            most_cell_words: cell_words(plan, cells),
             histogram_rows: u64::from(rows),
             partial_rows: u64::from(groups_of(rows)),
             bins: u64::from(plan.bins.bins),
@@ -130,7 +138,7 @@ impl Needs {
             rois: self.rois + other.rois,
             spacepoints: self.spacepoints + other.spacepoints,
             cells: self.cells + other.cells,
-            most_cells: self.most_cells.max(other.most_cells),
+            most_cell_words: self.most_cell_words.max(other.most_cell_words),
             histogram_rows: self.histogram_rows + other.histogram_rows,
             partial_rows: self.partial_rows + other.partial_rows,
             bins: self.bins.max(other.bins),
@@ -144,7 +152,7 @@ impl Needs {
                 + aligned(self.histogram_rows * 4)
                 + self.spacepoints * size_of::<R::Spacepoint>() as u64,
             self.rois * u64::from(shape.peaks) * size_of::<Peak>() as u64,
-            self.spacepoints * size_of::<R::PhiSlice>() as u64,
+            self.spacepoints * size_of::<R::Stored>() as u64,
             self.spacepoints * 2 * size_of::<R>() as u64,
             self.cells * 4,
             self.histogram_rows * u64::from(shape.row_parts) * row_bytes,
@@ -154,7 +162,7 @@ impl Needs {
         // Places in buffers are numbered in 32 bits.
         bytes.iter().all(|&bytes| bytes <= capacity.buffer_bytes.min(u64::from(u32::MAX)))
             && self.rois <= capacity.workgroups
-            && self.most_cells.div_ceil(u64::from(shape.tile_cells)) <= capacity.workgroups
+            && self.most_cell_words.div_ceil(u64::from(shape.rooms[1].tile)) <= capacity.workgroups
             && self.histogram_rows <= capacity.workgroups * capacity.workgroups
     }
 }
@@ -249,7 +257,7 @@ pub(crate) fn sharing<'a, R: Real>(
         share = (share * 2).min(MOST_SHARE);
     }
     // Threads that a small share leaves idle help with its spacepoints' partners.
-    let lanes = (find_z::WORKGROUP_SIZE / share).clamp(1, MOST_LANES);
+    let lanes = (shape.workgroup_size / share).clamp(1, MOST_LANES);
     Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift: lanes.ilog2() }
 }
 
@@ -265,8 +273,10 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) spacepoints: usize,
     pub(crate) cells: usize,
     pub(crate) partial_rows: usize,
-    pub(crate) most_cells: u32,
-    pub(crate) tile_cells: u32,
+    pub(crate) most_cell_words: u32,
+    /// Which of the shape's rooms slice_spacepoints takes, and its tiles' words of cells.
+    pub(crate) room: usize,
+    pub(crate) tile_words: u32,
     /// Words of a bin in a row that find_z fills.
     pub(crate) row_parts: u32,
     pub(crate) most_groups: u32,
@@ -321,8 +331,9 @@ impl<R: Real> Layout<R> {
             spacepoints: 0,
             cells: 0,
             partial_rows: 0,
-            most_cells: 0,
-            tile_cells: shape.tile_cells,
+            most_cell_words: 0,
+            room: 0,
+            tile_words: 0,
             row_parts: shape.row_parts,
             most_groups: 0,
             tiles: 0,
@@ -331,7 +342,9 @@ impl<R: Real> Layout<R> {
             words: Vec::new(),
         };
         let mut bins = 0;
+        let mut most_spacepoints = 0;
         for plan in plans {
+            most_spacepoints = most_spacepoints.max(plan.spacepoints);
             let histogram_count = rows_of(plan, sharing.pairs);
             let partial_count = groups_of(histogram_count);
             let cells = layers * plan.slices + 1;
@@ -352,11 +365,13 @@ impl<R: Real> Layout<R> {
             layout.spacepoints += plan.spacepoints;
             layout.cells += cells as usize;
             layout.partial_rows += partial_count as usize;
-            layout.most_cells = layout.most_cells.max(cells);
+            layout.most_cell_words = layout.most_cell_words.max(cell_words(plan, cells.into()) as u32);
             layout.most_groups = layout.most_groups.max(partial_count);
             layout.two_stages |= histogram_count > ROWS_AT_ONCE;
             bins = bins.max(plan.bins.bins);
         }
+        layout.room = usize::from(most_spacepoints > Room::FEW as usize);
+        layout.tile_words = shape.rooms[layout.room].tile;
         layout.params.rows = layout.row_rois.len() as u32;
         layout.params.row_bins = row_bins(u64::from(bins)) as u32;
         layout.tiles = bins.div_ceil(shape.tile_bins);

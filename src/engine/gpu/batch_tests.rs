@@ -5,8 +5,9 @@ use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 
 const SHAPE: Shape = Shape {
     pairs: Pairs::Streamed { share: None },
+    workgroup_size: 256,
     tile_bins: 2048,
-    tile_cells: 2048,
+    rooms: [Room { tile: 2048, order: 512 }, Room { tile: 2048, order: 1024 }],
     layers: 19,
     peaks: 1,
     row_parts: 1,

@@ -3,31 +3,64 @@
 use kernel_host::{Error as GpuError, Gpu, Kernel, wgpu};
 
 use crate::config::Triplets;
-use crate::engine::gpu::batch::{Layout, Pairs};
+use crate::engine::gpu::batch::{Layout, Pairs, Shape};
+use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::real::Real;
 use crate::error::Result;
 
 pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_z"];
 
-/// Threads of a workgroup: as many as every adapter has. Fewer fill less of a GPU beside this much workgroup memory
-/// (measured on an H200: docs/performance.md).
-pub(crate) const WORKGROUP_SIZE: u32 = 256;
-
-/// Pairs that wait for a third spacepoint.
-pub(crate) fn queue(triplets: Triplets) -> u32 {
-    if triplets == Triplets::Off { 1 } else { 4 * WORKGROUP_SIZE }
+/// Threads of a workgroup: as many as every adapter has, and more where partners are many (measured on an H200:
+/// docs/performance.md).
+pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets) -> u32 {
+    let wanted = if pairing == Pairing::ByLayer && triplets == Triplets::Off { 512 } else { 256 };
+    gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
+
+/// Entries of all lists of third spacepoints: more would leave room for fewer workgroups.
+const LIST: u32 = 512;
+
+/// Overrides of `shaders/find_z.wgsl` and of what is assembled with it.
+pub(crate) fn constants(shape: &Shape, pairing: Pairing, triplets: Triplets) -> Vec<(&'static str, f64)> {
+    let mode = match triplets {
+        Triplets::Off => 0.0,
+        Triplets::Any => 1.0,
+        Triplets::Count => 2.0,
+    };
+    let mut constants = vec![
+        ("TILE_BINS", f64::from(shape.tile_bins)),
+        ("WORKGROUP_SIZE", f64::from(shape.workgroup_size)),
+        ("TRIPLETS", mode),
+    ];
+    if pairing != Pairing::Numbered && triplets != Triplets::Off {
+        // Threads that share a spacepoint in the middle: with single neighbours it has few others.
+        let lanes = if pairing == Pairing::TwoSlices { 4.0 } else { 16.0 };
+        constants.extend([("LANES", lanes), ("LIST", f64::from(LIST))]);
+    }
+    constants
+}
+
+/// Steps of so many bins can be told apart in f32: `nearest_steps` in `shaders/real/f32.wgsl`.
+const MOST_BINS: u32 = 4096;
 
 /// Bins that a workgroup's memory holds, at most `bins`: all of them where they fit, else even tiles of them. A bin
 /// takes `parts` words.
-pub(crate) fn tile_bins(gpu: &Gpu, pairs: Pairs, triplets: Triplets, parts: u32, bins: u32) -> Result<u32> {
+pub(crate) fn tile_bins(
+    gpu: &Gpu,
+    pairs: Pairs,
+    triplets: Triplets,
+    workgroup_size: u32,
+    parts: u32,
+    bins: u32,
+) -> Result<u32> {
     // As the shaders' headers count it, and a little for alignment.
     let tables = 40 + 4 * crate::MAX_LAYERS as u32 + 64;
     let tables = tables
         + match pairs {
-            Pairs::Numbered { .. } => 24 * WORKGROUP_SIZE + 20,
-            Pairs::Streamed { .. } => 8 * queue(triplets) + 32,
+            Pairs::Numbered { .. } => 24 * workgroup_size + 20,
+            Pairs::Streamed { .. } if triplets == Triplets::Off => 32,
+            Pairs::Streamed { .. } => 16 * LIST + workgroup_size + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     let most = offered.saturating_sub(tables) / (4 * parts) / 64 * 64;
@@ -40,6 +73,7 @@ pub(crate) fn tile_bins(gpu: &Gpu, pairs: Pairs, triplets: Triplets, parts: u32,
         }
         .into());
     }
+    let most = most.min(MOST_BINS);
     Ok(bins.div_ceil(bins.div_ceil(most)).next_multiple_of(64).min(most))
 }
 
@@ -59,8 +93,8 @@ pub(crate) fn encode<R: Real>(
             ("neighbours", constants.neighbours.binding()?),
             ("rois", workspace.rois()?),
             ("row_rois", workspace.row_rois()?),
-            ("rho_z", workspace.rho_z.binding()?),
-            ("phi_slice", workspace.phi_slice.binding()?),
+            ("points", workspace.points.binding()?),
+            ("beside", workspace.beside.binding()?),
             ("cells", workspace.cells.binding()?),
             ("histograms", workspace.histograms.binding()?),
             ("totals", workspace.totals.binding()?),

@@ -21,6 +21,7 @@ use rayon::prelude::*;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape};
 use crate::engine::gpu::shaders::{Pairing, Variant};
+use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Constants, RoiStatus, Workspace};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
@@ -46,8 +47,9 @@ pub(crate) struct Typed<R: Real> {
     pairing: Pairing,
     shape: Shape,
     capacity: Capacity,
-    slice_lossless: Kernel,
-    slice_compact: Option<Kernel>,
+    /// For few spacepoints an RoI, and for many.
+    slice_lossless: [Kernel; 2],
+    slice_compact: Option<[Kernel; 2]>,
     find_z: Kernel,
     sum_histos: Kernel,
     find_peaks: Kernel,
@@ -187,10 +189,12 @@ impl<R: Real> Typed<R> {
         let variant = Variant { precision: options.precision, accumulate: options.accumulate, pairing };
         let bins = search.config.z_bins(0.0, None)?.bins;
         let triplets = search.config.triplets;
+        let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
         let shape = Shape {
             pairs,
-            tile_bins: find_z::tile_bins(&gpu, pairs, triplets, variant.row_parts(), bins)?,
-            tile_cells: slice_spacepoints::tile_cells(&gpu),
+            workgroup_size,
+            tile_bins: find_z::tile_bins(&gpu, pairs, triplets, workgroup_size, variant.row_parts(), bins)?,
+            rooms: Room::few_and_many(&gpu),
             layers: search.layers() as u32,
             peaks: search.config.peaks,
             row_parts: variant.row_parts(),
@@ -200,25 +204,16 @@ impl<R: Real> Typed<R> {
             Encoding::Lossless => None,
         };
         let sources = [
-            variant.find_z(),
+            variant.find_z(triplets),
             variant.sum_histos(),
             variant.find_peaks(),
             variant.slice_spacepoints(Encoding::Lossless),
             variant.slice_spacepoints(Encoding::Compact),
         ];
-        let find_z_constants = [
-            ("TILE_BINS", f64::from(shape.tile_bins)),
-            ("WORKGROUP_SIZE", f64::from(find_z::WORKGROUP_SIZE)),
-            ("TRIPLETS", f64::from(search.triplet_mode())),
-            ("QUEUE", f64::from(find_z::queue(triplets))),
-        ];
-        let find_z_constants = &find_z_constants[..if pairing == Pairing::Numbered { 3 } else { 4 }];
-        let mut slice_constants = vec![
-            ("WORKGROUP_SIZE", f64::from(slice_spacepoints::workgroup_size(&gpu))),
-            ("TILE_CELLS", f64::from(shape.tile_cells)),
-        ];
-        let lossless_constants = slice_constants.clone();
-        slice_constants.extend(compact.iter().flat_map(Compact::constants));
+        let find_z_constants = find_z::constants(&shape, pairing, triplets);
+        let lossless = shape.rooms.map(|room| room.constants(&gpu));
+        let packed = compact.iter().flat_map(Compact::constants).collect::<Vec<_>>();
+        let compacts = shape.rooms.map(|room| [room.constants(&gpu), packed.clone()].concat());
         let checks = if options.checked { Checks::Checked } else { Checks::Trusted };
         let descriptor = |i: usize, entry_points, constants| KernelDescriptor {
             source: &sources[i],
@@ -226,17 +221,22 @@ impl<R: Real> Typed<R> {
             constants,
             checks,
         };
+        let slicer = |i, constants| descriptor(i, &slice_spacepoints::ENTRY_POINTS, constants);
         let descriptors = [
-            descriptor(0, &find_z::ENTRY_POINTS, find_z_constants),
+            descriptor(0, &find_z::ENTRY_POINTS, &find_z_constants),
             descriptor(1, &sum_histos::ENTRY_POINTS, &[]),
             descriptor(2, &find_peaks::ENTRY_POINTS, &[]),
-            descriptor(3, &slice_spacepoints::ENTRY_POINTS, &lossless_constants),
-            descriptor(4, &slice_spacepoints::ENTRY_POINTS, &slice_constants),
+            slicer(3, &lossless[0]),
+            slicer(3, &lossless[1]),
+            slicer(4, &compacts[0]),
+            slicer(4, &compacts[1]),
         ];
-        let wanted = if compact.is_some() { 5 } else { 4 };
+        let wanted = if compact.is_some() { 7 } else { 5 };
         let mut kernels = Kernel::build_all(&gpu, &descriptors[..wanted])?.into_iter();
         let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
-        let (find_z, sum_histos, find_peaks, slice_lossless) = (next(), next(), next(), next());
+        let (find_z, sum_histos, find_peaks) = (next(), next(), next());
+        let slice_lossless = [next(), next()];
+        let slice_compact = compact.is_some().then(|| [next(), next()]);
         let mut capacity = Capacity::of(&gpu);
         if let Some(bytes) = options.most_buffer_bytes {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
@@ -253,7 +253,7 @@ impl<R: Real> Typed<R> {
             shape,
             capacity,
             slice_lossless,
-            slice_compact: kernels.next(),
+            slice_compact,
             find_z,
             sum_histos,
             find_peaks,
@@ -453,17 +453,17 @@ impl<R: Real> Typed<R> {
             encode(kernel, &mut encoder.begin_compute_pass(&descriptor))
         };
         let (gpu, w, l) = (&self.gpu, workspace, layout);
-        stage(self.slice(encoding), &|k, pass| slice_spacepoints::encode(k, gpu, pass, w, l))?;
+        stage(self.slice(encoding, l), &|k, pass| slice_spacepoints::encode(k, gpu, pass, w, l))?;
         stage(&self.find_z, &|k, pass| find_z::encode(k, gpu, pass, &self.constants, w, l))?;
         stage(&self.sum_histos, &|k, pass| sum_histos::encode(k, gpu, pass, w, l))?;
         stage(&self.find_peaks, &|k, pass| find_peaks::encode(k, gpu, pass, w, l))
     }
 
     /// The kernel that reads spacepoints.
-    fn slice(&self, encoding: Encoding) -> &Kernel {
+    fn slice(&self, encoding: Encoding, layout: &Layout<R>) -> &Kernel {
         match (&self.slice_compact, encoding) {
-            (Some(kernel), Encoding::Compact) => kernel,
-            _ => &self.slice_lossless,
+            (Some(kernels), Encoding::Compact) => &kernels[layout.room],
+            _ => &self.slice_lossless[layout.room],
         }
     }
 

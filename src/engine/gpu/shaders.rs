@@ -3,6 +3,7 @@
 
 use kernel_host::Source;
 
+use crate::config::Triplets;
 use crate::finder::{Accumulate, Encoding, Precision};
 
 /// The choices that select files.
@@ -90,10 +91,11 @@ impl Variant {
         }
     }
 
-    fn pairs(self) -> (&'static str, &'static str) {
-        match self.pairing {
-            Pairing::TwoSlices | Pairing::ByLayer => shader!("pairs/streamed.wgsl"),
-            Pairing::Numbered => shader!("pairs/numbered.wgsl"),
+    fn pairs(self, triplets: Triplets) -> (&'static str, &'static str) {
+        match (self.pairing, triplets) {
+            (Pairing::Numbered, _) => shader!("pairs/numbered.wgsl"),
+            (_, Triplets::Off) => shader!("pairs/streamed.wgsl"),
+            (_, Triplets::Any | Triplets::Count) => shader!("pairs/confirmed.wgsl"),
         }
     }
 
@@ -106,7 +108,7 @@ impl Variant {
         assemble("slice_spacepoints", &[self.real(), TYPES, encoding, self.cells(), kernel])
     }
 
-    pub(crate) fn find_z(self) -> Source {
+    pub(crate) fn find_z(self, triplets: Triplets) -> Source {
         let pieces = [
             self.real(),
             TYPES,
@@ -115,7 +117,7 @@ impl Variant {
             self.cells(),
             self.order(),
             shader!("confirmations.wgsl"),
-            self.pairs(),
+            self.pairs(triplets),
             shader!("find_z.wgsl"),
         ];
         assemble("find_z", &pieces)
@@ -142,9 +144,7 @@ mod tests {
     use super::*;
     use crate::engine::encoding::DROPPED;
     use crate::engine::gpu::workspace::{Params, RoiStatus};
-    use crate::engine::real::{
-        CutsF32, CutsF64, PhiSliceF32, PhiSliceF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64,
-    };
+    use crate::engine::real::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64, StoredF32, StoredF64};
     use crate::histogram::{MAX_COUNT, OFFSET_STEPS, Peak};
 
     /// Every variant of every kernel, with every triplet mode, parses, validates and is written out as SPIR-V; and, in
@@ -162,10 +162,10 @@ mod tests {
                 assert_eq!(written.hlsl.is_some_and(|text| !text.is_empty()), f32);
             };
             for encoding in [Encoding::Lossless, Encoding::Compact] {
-                write(variant.slice_spacepoints(encoding), &["slice_spacepoints"], &[("TILE_CELLS", 2048.0)]);
+                write(variant.slice_spacepoints(encoding), &["slice_spacepoints"], &[("TILE_WORDS", 2048.0)]);
             }
-            for triplets in 0..3 {
-                write(variant.find_z(), &["find_z"], &[("TRIPLETS", f64::from(triplets)), ("TILE_BINS", 2048.0)]);
+            for (mode, triplets) in [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().enumerate() {
+                write(variant.find_z(triplets), &["find_z"], &[("TRIPLETS", mode as f64), ("TILE_BINS", 2048.0)]);
             }
             write(variant.sum_histos(), &["sum_histos"], &[]);
             write(variant.find_peaks(), &["find_peaks"], &[]);
@@ -176,7 +176,7 @@ mod tests {
     #[test]
     fn records_match_the_shaders() {
         for variant in Variant::all() {
-            let (find_z, slice) = (variant.find_z(), variant.slice_spacepoints(Encoding::Lossless));
+            let (find_z, slice) = (variant.find_z(Triplets::Off), variant.slice_spacepoints(Encoding::Lossless));
             let f32 = variant.precision == Precision::F32;
             let check = |name: &str, size: usize, fields: usize| {
                 let source = if name == "Packed" { &slice } else { &find_z };
@@ -186,7 +186,7 @@ mod tests {
                 let real = if f32 { 4 } else { 8 };
                 let reals = match name {
                     "Packed" => 3,
-                    "PhiSlice" => 1,
+                    "Stored" => 1,
                     "Roi" | "Cuts" => 4,
                     _ => 0,
                 };
@@ -201,12 +201,12 @@ mod tests {
             };
             if f32 {
                 check("Packed", size_of::<SpacepointF32>(), 4);
-                check("PhiSlice", size_of::<PhiSliceF32>(), 2);
+                assert_eq!(size_of::<StoredF32>(), 8, "Stored is a vec2<u32>");
                 check("Roi", size_of::<RoiF32>(), 16);
                 check("Cuts", size_of::<CutsF32>(), 4);
             } else {
                 check("Packed", size_of::<SpacepointF64>(), 4);
-                check("PhiSlice", size_of::<PhiSliceF64>(), 2);
+                check("Stored", size_of::<StoredF64>(), 2);
                 check("Roi", size_of::<RoiF64>(), 16);
                 check("Cuts", size_of::<CutsF64>(), 4);
             }
@@ -220,7 +220,7 @@ mod tests {
     #[test]
     fn constants_match_the_shaders() {
         let constant = |variant: Variant, name: &str| {
-            let text = variant.find_z().text();
+            let text = variant.find_z(Triplets::Off).text();
             let line = text.lines().find(|line| line.starts_with(&format!("const {name}:"))).map(str::to_owned);
             let value = line.and_then(|line| Some(line.split('=').nth(1)?.trim().trim_end_matches(';').to_owned()));
             value.unwrap_or_else(|| panic!("no const {name}"))
@@ -234,9 +234,8 @@ mod tests {
             assert_eq!(constant(variant, "DROPPED"), format!("{DROPPED:#x}u"));
             assert_eq!(constant(variant, "ROW_PARTS"), format!("{}u", variant.row_parts()));
             assert_eq!(constant(variant, "ENDCAP_PAIR"), format!("{:#x}u", crate::engine::plan::ENDCAP_PAIR));
-            if variant.accumulate == Accumulate::Fixed {
-                assert_eq!(constant(variant, "OFFSET_STEPS"), format!("{OFFSET_STEPS}.0"));
-            }
+            assert_eq!(constant(variant, "OFFSET_STEPS"), format!("{OFFSET_STEPS}u"));
+            assert_eq!(constant(variant, "STEP_BITS"), format!("{}u", OFFSET_STEPS.ilog2()));
         }
     }
 }

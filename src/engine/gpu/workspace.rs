@@ -63,9 +63,9 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) input: Buffer<u32>,
     pub(crate) regions: Regions,
     pub(crate) cells: Buffer<u32>,
-    /// Spacepoints by RoI and cell.
-    pub(crate) rho_z: Buffer<[R; 2]>,
-    pub(crate) phi_slice: Buffer<R::PhiSlice>,
+    /// Spacepoints by RoI and cell: 1 / rho and z / rho, and what is kept beside.
+    pub(crate) points: Buffer<[R; 2]>,
+    pub(crate) beside: Buffer<R::Stored>,
     pub(crate) histograms: Buffer<u32>,
     pub(crate) partials: Buffer<u32>,
     pub(crate) totals: Buffer<u32>,
@@ -86,8 +86,8 @@ impl<R: Real> Workspace<R> {
             input: Buffer::new("input", input).most_bytes(most_bytes),
             regions: Regions::default(),
             cells: Buffer::new("cells", device).most_bytes(most_bytes),
-            rho_z: Buffer::new("rho and z", device).most_bytes(most_bytes),
-            phi_slice: Buffer::new("phi and slice", device).most_bytes(most_bytes),
+            points: Buffer::new("sorted spacepoints", device).most_bytes(most_bytes),
+            beside: Buffer::new("phi and slices", device).most_bytes(most_bytes),
             histograms: Buffer::new("histograms", device).most_bytes(most_bytes),
             partials: Buffer::new("partial sums of histograms", device).most_bytes(most_bytes),
             totals: Buffer::new("summed histograms", device).most_bytes(most_bytes),
@@ -104,8 +104,8 @@ impl<R: Real> Workspace<R> {
         self.regions = regions;
         self.input.reserve(gpu, regions.end as usize / 4)?;
         self.cells.reserve(gpu, layout.cells)?;
-        self.rho_z.reserve(gpu, layout.spacepoints)?;
-        self.phi_slice.reserve(gpu, layout.spacepoints)?;
+        self.points.reserve(gpu, layout.spacepoints)?;
+        self.beside.reserve(gpu, layout.spacepoints)?;
         self.histograms.reserve(gpu, layout.row_rois.len() * layout.row_parts as usize * rows)?;
         self.partials.reserve(gpu, if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 })?;
         self.totals.reserve(gpu, rois * 2 * rows)?;
