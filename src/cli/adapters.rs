@@ -6,7 +6,7 @@ use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
 
 use super::failure::Failure;
 
-/// Lists the GPUs and software adapters that `find` can run on
+/// Lists the GPUs and software adapters that `find` and `bench` can run on
 #[derive(clap::Args)]
 #[command(after_help = "Exit code 3 if there is none.")]
 pub(super) struct Adapters {}

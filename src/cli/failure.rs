@@ -13,6 +13,10 @@ pub(super) enum Failure {
     Zfinder { error: Error, excerpt: Option<Box<Excerpt>> },
     /// Options that do not go together.
     Usage { message: String, help: &'static str },
+    /// An input with nothing to measure in it.
+    NoRoi { message: String },
+    /// An engine that does not answer as the reference engine.
+    WrongAnswer { message: String },
     /// An output that cannot be written.
     Output { name: String, source: io::Error },
     /// The reader of standard output has gone.
@@ -34,7 +38,8 @@ impl Failure {
     pub(super) fn exit_code(&self) -> u8 {
         match self {
             Failure::ClosedPipe => 0,
-            Failure::Output { .. } => 1,
+            Failure::Output { .. } | Failure::NoRoi { .. } => 1,
+            Failure::WrongAnswer { .. } => 4,
             Failure::Usage { .. } => 2,
             Failure::Zfinder { error, .. } => match error {
                 Error::Config { .. } | Error::Toml { .. } | Error::Detector { .. } => 2,
@@ -69,7 +74,9 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Zfinder { error, .. } => error.fmt(f),
-            Failure::Usage { message, .. } => f.write_str(message),
+            Failure::Usage { message, .. } | Failure::NoRoi { message } | Failure::WrongAnswer { message } => {
+                f.write_str(message)
+            }
             Failure::Output { name, source } => write!(f, "cannot write {name}: {source}"),
             Failure::ClosedPipe => f.write_str("standard output was closed"),
         }
@@ -82,6 +89,10 @@ impl Diagnostic for Failure {
     fn help<'a>(&'a self) -> Option<Box<dyn std::fmt::Display + 'a>> {
         let help = match self {
             Failure::Usage { help, .. } => help,
+            Failure::NoRoi { .. } => "leave --input out for a simulated sample, or give --rois that select its events",
+            Failure::WrongAnswer { .. } => {
+                "no figure counts where an answer is wrong; if `--encoding lossless` is wrong as well, please report it"
+            }
             Failure::Zfinder { error: Error::Input { column: Some(column), .. }, .. } => match column.as_str() {
                 "layer" | "geometry_id_1" | "geometry_id" | "sp_x" => {
                     "name the detector that the file is of: --detector atlas2010, generic or FILE.toml"

@@ -7,11 +7,12 @@ use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use indicatif::{ProgressBar, ProgressStyle};
-use zfinder::io::{Inputs, RoiTable, SpacepointReader, TruthTable, inputs};
-use zfinder::{Accumulate, AdapterChoice, Answered, Detector, Engine, Precision, RoiBatch, StreamOptions, ZFinder};
+use zfinder::io::{Inputs, RoiTable, SpacepointReader, TruthTable};
+use zfinder::{AdapterChoice, Answered, Engine, RoiBatch, StreamOptions, ZFinder};
 
 use super::failure::Failure;
-use super::options::{ConfigOptions, read_text};
+use super::input;
+use super::options::{AccumulateName, ConfigOptions, PrecisionName};
 use super::output::{Format, Output, note};
 use super::table::Score;
 
@@ -32,22 +33,6 @@ enum EngineName {
     Cpu,
     /// Serial and in f64: slow, and what the others are checked against
     Reference,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum AccumulateName {
-    /// Fixed-point integers: the same bits in any order
-    Fixed,
-    /// f32 by compare and retry, as in the thesis
-    CompareExchange,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-enum PrecisionName {
-    /// 32 bits
-    F32,
-    /// 64 bits; on a GPU only if `zfinder adapters` says so
-    F64,
 }
 
 /// Finds the vertices of every RoI in files of spacepoints
@@ -146,7 +131,7 @@ impl Find {
         let engine = self.engine()?;
         let format = self.format()?;
         let inputs = self.inputs()?;
-        let detector = self.detector(&inputs.files)?;
+        let detector = input::detector(self.detector.as_deref(), &inputs.files)?;
         let rois = self.rois.as_deref().map(RoiTable::read).transpose()?;
         if let Some(rois) = &rois {
             rois.validate(&config)?;
@@ -156,14 +141,8 @@ impl Find {
             .config(config.clone())
             .detector(detector.clone())
             .engine(engine)
-            .accumulate(match self.accumulate {
-                AccumulateName::Fixed => Accumulate::Fixed,
-                AccumulateName::CompareExchange => Accumulate::CompareExchange,
-            })
-            .precision(match self.precision {
-                PrecisionName::F32 => Precision::F32,
-                PrecisionName::F64 => Precision::F64,
-            })
+            .accumulate(self.accumulate.into())
+            .precision(self.precision.into())
             .build()?;
         if !self.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));
@@ -271,11 +250,7 @@ impl Find {
     }
 
     fn inputs(&self) -> Result<Inputs, Failure> {
-        let inputs = inputs(&self.paths)?;
-        if !inputs.skipped.is_empty() {
-            let names: Vec<String> = inputs.skipped.iter().map(|path| path.display().to_string()).collect();
-            note(&format!("warning: not files of spacepoints, left out: {}", names.join(", ")));
-        }
+        let inputs = input::inputs(&self.paths)?;
         let own = self.output.as_ref().and_then(|output| fs::canonicalize(output).ok());
         if own.is_some() && inputs.files.iter().any(|file| fs::canonicalize(file).ok() == own) {
             return Err(Failure::Usage {
@@ -284,20 +259,6 @@ impl Find {
             });
         }
         Ok(inputs)
-    }
-
-    fn detector(&self, files: &[PathBuf]) -> Result<Detector, Failure> {
-        let Some(name) = &self.detector else { return default_detector(files) };
-        if let Some(detector) = Detector::built_in(name) {
-            return Ok(detector);
-        }
-        if !name.ends_with(".toml") && !Path::new(name).exists() {
-            return Err(Failure::Usage {
-                message: format!("there is no detector `{name}`"),
-                help: "--detector takes atlas2010, generic, or a TOML file like those in data/detectors",
-            });
-        }
-        Ok(Detector::from_toml(name, &read_text(Path::new(name))?)?)
     }
 
     /// The truth that was named, else the one that lies in the only folder of the input.
@@ -339,21 +300,4 @@ fn read_batch(reader: &mut SpacepointReader, bar: &ProgressBar) -> zfinder::Resu
 
 fn counted(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
-}
-
-/// The detector that files of these formats are usually of.
-fn default_detector(files: &[PathBuf]) -> Result<Detector, Failure> {
-    let mut formats = Vec::new();
-    for file in files {
-        formats.push(zfinder::io::format(file)?);
-    }
-    formats.dedup();
-    match formats[..] {
-        [] | [zfinder::io::Format::Own] => Ok(Detector::atlas2010()),
-        [zfinder::io::Format::Acts] => Ok(Detector::generic()),
-        _ => Err(Failure::Usage {
-            message: "the input has files with `layer` and files of ACTS".into(),
-            help: "name the detector that all of them are of with --detector",
-        }),
-    }
 }

@@ -1,8 +1,10 @@
 //! The command line: what a user types, and how failures are told. One file a subcommand; no physics.
 
 mod adapters;
+mod bench;
 mod failure;
 mod find;
+mod input;
 mod options;
 mod output;
 mod table;
@@ -31,6 +33,7 @@ struct Cli {
 enum Command {
     Find(Box<find::Find>),
     Adapters(adapters::Adapters),
+    Bench(Box<bench::Bench>),
 }
 
 pub(crate) fn main() -> ExitCode {
@@ -41,6 +44,7 @@ pub(crate) fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Find(find) => find.run(),
         Command::Adapters(adapters) => adapters.run(),
+        Command::Bench(bench) => bench.run(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

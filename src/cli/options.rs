@@ -1,10 +1,10 @@
-//! The options of `find` that are keys of the configuration, and what they are laid over.
+//! The options of `find` that are keys of the configuration, and what they are laid over; words that `bench` shares.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use zfinder::{Config, DefaultWindow, Error, Neighbours, Preset, Triplets};
+use zfinder::{Accumulate, Config, DefaultWindow, Error, Neighbours, Precision, Preset, Triplets};
 
 use super::failure::Failure;
 
@@ -40,6 +40,40 @@ enum WindowName {
     FullScan,
     /// The smallest range that holds the RoI's spacepoints
     Spacepoints,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum AccumulateName {
+    /// Fixed-point integers: the same bits in any order
+    Fixed,
+    /// f32 by compare and retry, as in the thesis
+    CompareExchange,
+}
+
+impl From<AccumulateName> for Accumulate {
+    fn from(name: AccumulateName) -> Self {
+        match name {
+            AccumulateName::Fixed => Accumulate::Fixed,
+            AccumulateName::CompareExchange => Accumulate::CompareExchange,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum PrecisionName {
+    /// 32 bits
+    F32,
+    /// 64 bits; on a GPU only if `zfinder adapters` says so
+    F64,
+}
+
+impl From<PrecisionName> for Precision {
+    fn from(name: PrecisionName) -> Self {
+        match name {
+            PrecisionName::F32 => Precision::F32,
+            PrecisionName::F64 => Precision::F64,
+        }
+    }
 }
 
 /// Keys of the configuration. Each option is a key in kebab-case; a unit `-mm` may be left out or written.

@@ -1,0 +1,84 @@
+//! What the bus to a device carries, measured the way that the engine uses it.
+
+use std::time::Instant;
+
+use kernel_host::{Buffer, Error, Gpu, Submission, Upload, UploadPart, wgpu};
+use rayon::prelude::*;
+
+use super::report::median;
+
+/// Words of an upload: 64 MiB, more than the caches of a processor hold.
+const WORDS: usize = 16 << 20;
+
+/// Words that a thread writes at a time, out of its cache: what is measured is the writing.
+const CHUNK: usize = 8 << 10;
+
+/// Uploads under way at once, so that one is written while another is copied.
+const IN_FLIGHT: usize = 3;
+
+/// As many threads as the engine writes with.
+const MOST_THREADS: usize = 16;
+
+/// GB/s from the host's threads into a buffer of the device: mapped memory is written by several threads, each byte
+/// once and in order, and copied. Median of `rounds`, each of several uploads.
+pub(super) fn upload_bandwidth(gpu: &Gpu, rounds: usize) -> Result<f64, Error> {
+    let limits = gpu.limits();
+    let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 4;
+    let words = WORDS.min(usize::try_from(most).unwrap_or(usize::MAX));
+    let mut buffer = Buffer::new("bus", wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST);
+    buffer.reserve(gpu, words)?;
+    let mut uploads: Vec<(Upload<u32>, Option<Submission>)> =
+        (0..IN_FLIGHT).map(|_| (Upload::new("bus"), None)).collect();
+    let mut seconds = Vec::new();
+    // The first round makes the memory, and does not count.
+    for round in 0..=rounds.max(1) {
+        let start = Instant::now();
+        for (upload, under_way) in &mut uploads {
+            if let Some(submission) = under_way.take() {
+                gpu.wait(&submission)?;
+            }
+            *under_way = Some(send(gpu, upload, &buffer, words)?);
+        }
+        for (_, under_way) in &mut uploads {
+            if let Some(submission) = under_way.take() {
+                gpu.wait(&submission)?;
+            }
+        }
+        if round > 0 {
+            seconds.push(start.elapsed().as_secs_f64());
+        }
+    }
+    seconds.sort_by(f64::total_cmp);
+    let bytes = (IN_FLIGHT * words * 4) as f64;
+    Ok(median(&seconds).map_or(0.0, |seconds| bytes / seconds.max(1e-12) / 1e9))
+}
+
+fn send(gpu: &Gpu, upload: &mut Upload<u32>, buffer: &Buffer<u32>, words: usize) -> Result<Submission, Error> {
+    let threads = rayon::current_num_threads().min(MOST_THREADS);
+    let mut view = upload.map(gpu, words)?;
+    let parts = view.parts(std::iter::repeat_n(words.div_ceil(threads), threads));
+    parts.into_par_iter().for_each(fill);
+    drop(view);
+    let mut encoder = gpu.encoder("bus");
+    upload.copy_to(&mut encoder, buffer, words)?;
+    gpu.submit(encoder)
+}
+
+/// Fills a part to its end.
+fn fill(mut part: UploadPart<'_, u32>) {
+    let chunk = vec![0x2010_2010; CHUNK];
+    while part.write(&chunk) {}
+    while part.write(&chunk[..1]) {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_rate() {
+        let gpu = Gpu::noop().expect("wgpu's noop device");
+        let rate = upload_bandwidth(&gpu, 1).expect("it uploads");
+        assert!(rate.is_finite() && rate > 0.0, "{rate}");
+    }
+}

@@ -1,0 +1,196 @@
+//! Whether an engine answers as the reference engine does.
+
+use rayon::prelude::*;
+use zfinder::{Config, Encoding, Engine, RoiResult, Triplets, Vertex, ZFinder};
+
+use super::super::failure::Failure;
+use super::report::Checked;
+use super::sample::Sample;
+
+/// Peaks of the reference engine that are looked at where the first is not clear of the next.
+const PEAKS: u32 = 8;
+
+/// Largest difference of two engines' weights: a pair on the edge of a bin falls on either side.
+const WEIGHT: f64 = 2.0;
+
+/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the
+/// edge of a bin or a cut.
+const COMPACT_TRIPLETS: f64 = 0.01;
+
+/// Largest difference of their z \[mm\] where their weights are equal.
+const Z_MM: f64 = 0.01;
+
+/// Share of the RoIs, and their number in any case, that may have the three bins of their peak a bin or two further on.
+const SHIFTED: f64 = 0.05;
+const SHIFTED_ROIS: usize = 2;
+
+/// What the reference engine answers for the first RoIs of a sample.
+pub(super) struct Expected {
+    /// Each with the width of its bins \[mm\].
+    results: Vec<(RoiResult, f64)>,
+    /// [`COMPACT_TRIPLETS`], where they are.
+    share: f64,
+}
+
+/// How two answers that agree do so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Agreement {
+    Same,
+    /// Of several peaks whose weights are equal within the tolerance, another.
+    Tie,
+    /// The same peak with its window of three bins a bin or two further: a pair that changed its bin can decide which
+    /// of two windows that overlap is the higher one.
+    Shifted,
+}
+
+impl Expected {
+    pub(super) fn of(sample: &Sample, config: &Config, encoding: Encoding, rois: usize) -> Result<Self, Failure> {
+        let finder = ZFinder::builder()
+            .config(Config { peaks: PEAKS, ..config.clone() })
+            .detector(sample.detector().clone())
+            .engine(Engine::Reference)
+            .build()?;
+        // The engine is serial: all threads ask it.
+        let find = |index: usize| {
+            let roi = sample.roi(index);
+            let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
+            finder.find(&roi).map(|result| (result, bin))
+        };
+        let results: zfinder::Result<Vec<_>> = (0..rois.min(sample.len())).into_par_iter().map(find).collect();
+        let coarse = encoding == Encoding::Compact && config.triplets != Triplets::Off;
+        Ok(Self { results: results?, share: if coarse { COMPACT_TRIPLETS } else { 0.0 } })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.results.len()
+    }
+
+    /// Compares answers for the first RoIs of the sample, as many as there are in both.
+    pub(super) fn check(&self, what: &str, found: &[RoiResult]) -> Result<Checked, Failure> {
+        let mut checked = Checked::default();
+        for (found, (expected, bin)) in found.iter().zip(&self.results) {
+            let compared = compare(found, expected, *bin, self.share);
+            checked.rois += 1;
+            match compared {
+                Some((Agreement::Shifted, ..)) => checked.shifted += 1,
+                Some((agreement, weight, z)) => {
+                    checked.ties += usize::from(agreement == Agreement::Tie);
+                    checked.max_weight_difference = checked.max_weight_difference.max(weight);
+                    checked.max_z_difference_mm = checked.max_z_difference_mm.max(z);
+                }
+                None => {}
+            }
+            let most = SHIFTED_ROIS.max((SHIFTED * self.len() as f64) as usize);
+            if compared.is_none() || checked.shifted > most {
+                let id = expected.id;
+                return Err(Failure::WrongAnswer {
+                    message: format!(
+                        "{what}: {} for event {}, RoI {}: {}; the reference engine: {}",
+                        if compared.is_none() { "wrong answer" } else { "once more an answer a bin beside the peak" },
+                        id.event_id,
+                        id.roi_id,
+                        answer(found, 1),
+                        answer(expected, 3)
+                    ),
+                });
+            }
+        }
+        Ok(checked)
+    }
+}
+
+/// How the first vertices agree, and how far they differ in weight and z; none if they do not.
+fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
+    if (found.id, found.status) != (expected.id, expected.status) {
+        return None;
+    }
+    let (Some(vertex), Some(first)) = (found.vertices.first(), expected.vertices.first()) else {
+        let neither = found.vertices.is_empty() && expected.vertices.is_empty();
+        return neither.then_some((Agreement::Same, 0.0, 0.0));
+    };
+    let most = WEIGHT + share * first.weight;
+    let equals = expected.vertices.iter().take_while(|other| first.weight - other.weight <= most);
+    let mut shifted = None;
+    for (rank, other) in equals.enumerate() {
+        let (weight, z) = ((vertex.weight - other.weight).abs(), (vertex.z_mm - other.z_mm).abs());
+        if weight > most {
+            continue;
+        }
+        // An entry that is in one window and not in the other moves the mean by its distance, half a window at most.
+        let moved = weight * 1.5 * bin / vertex.weight.max(1.0);
+        if z <= Z_MM + moved {
+            return Some((if rank == 0 { Agreement::Same } else { Agreement::Tie }, weight, z));
+        }
+        if z <= 2.0 * bin {
+            shifted = Some((Agreement::Shifted, weight, z));
+        }
+    }
+    shifted
+}
+
+/// An answer in words, with as many vertices.
+fn answer(result: &RoiResult, vertices: usize) -> String {
+    let vertex = |vertex: &Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
+    let vertices: Vec<String> = result.vertices.iter().take(vertices).map(vertex).collect();
+    let vertices = if vertices.is_empty() { "no vertex".to_owned() } else { vertices.join(", then ") };
+    format!("{}, {vertices}", result.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zfinder::{RoiId, Status};
+
+    fn result(status: Status, vertices: &[(f64, f64)]) -> RoiResult {
+        let vertices = vertices.iter().map(|&(z_mm, weight)| Vertex { z_mm, weight }).collect();
+        RoiResult { id: RoiId::default(), vertices, status, spacepoints: 9, outside_window: 0 }
+    }
+
+    fn one(z: f64, weight: f64) -> RoiResult {
+        result(Status::Ok, &[(z, weight)])
+    }
+
+    const BIN: f64 = 0.25;
+
+    #[test]
+    fn near_answers_agree_and_others_do_not() {
+        let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 30.0)]);
+        let agree = |found: &RoiResult| compare(found, &expected, BIN, 0.0);
+        assert_eq!(agree(&one(1.0078125, 50.0)), Some((Agreement::Same, 0.0, 0.0078125)));
+        assert_eq!(agree(&one(1.015625, 49.0)), Some((Agreement::Same, 1.0, 0.015625)), "one pair less");
+        assert_eq!(agree(&one(1.015625, 50.0)), Some((Agreement::Shifted, 0.0, 0.015625)));
+        assert_eq!(agree(&one(1.625, 50.0)), None);
+        assert_eq!(agree(&one(1.0, 47.0)), None);
+        assert_eq!(compare(&one(1.0, 47.5), &expected, BIN, 0.01), Some((Agreement::Same, 2.5, 0.0)));
+        assert_eq!(agree(&one(80.0, 30.0)), None);
+        assert_eq!(agree(&result(Status::NoPeak, &[])), None);
+        let nothing = result(Status::NoPeak, &[]);
+        assert_eq!(compare(&nothing, &nothing, BIN, 0.0), Some((Agreement::Same, 0.0, 0.0)));
+    }
+
+    #[test]
+    fn of_equal_peaks_either_will_do() {
+        let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 49.0), (-7.0, 47.0)]);
+        assert_eq!(compare(&one(80.0, 50.0), &expected, BIN, 0.0), Some((Agreement::Tie, 1.0, 0.0)));
+        assert_eq!(compare(&one(-7.0, 47.0), &expected, BIN, 0.0), None);
+    }
+
+    #[test]
+    fn a_wrong_answer_says_which_and_both() {
+        let expected = Expected { results: vec![(result(Status::Ok, &[(1.0, 50.0), (80.0, 30.0)]), BIN)], share: 0.0 };
+        let error = expected.check("pairs, cpu", &[one(2.0, 50.0)]).expect_err("wrong").to_string();
+        for part in ["pairs, cpu", "event 0, RoI 0", "z 2.0000 mm", "z 1.0000 mm of weight 50, then z 80.0000 mm"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn few_peaks_may_be_a_bin_beside() {
+        let beside = |rois| {
+            let expected = Expected { results: vec![(one(1.0, 50.0), BIN); rois], share: 0.0 };
+            expected.check("", &vec![one(1.25, 50.0); rois]).map(|checked| checked.shifted)
+        };
+        assert_eq!(beside(2).ok(), Some(2));
+        assert!(beside(3).is_err());
+    }
+}

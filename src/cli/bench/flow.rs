@@ -1,0 +1,83 @@
+//! The sample through [`ZFinder::stream`](zfinder::ZFinder::stream): batches in flight, for a round or for long.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use zfinder::{Answered, RoiBatch, RoiResult, Stream, StreamOptions};
+
+use super::super::failure::Failure;
+use super::measure::{Load, Subject};
+use super::memory;
+use super::report::{Checked, LongStream, Rate};
+
+/// A stream and the batches that wait for their turn; those that were answered come to their end.
+struct Flow {
+    stream: Stream,
+    waiting: VecDeque<RoiBatch>,
+}
+
+impl Flow {
+    /// Sends this many batches through, and waits for the last. `take` is given the answers in their order.
+    fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<(), Failure> {
+        let Self { stream, waiting } = self;
+        let mut give_back = |Answered { batch, results }, waiting: &mut VecDeque<RoiBatch>| {
+            waiting.push_back(batch);
+            take(results);
+        };
+        for _ in 0..batches {
+            // There is one more than can be in flight.
+            let Some(batch) = waiting.pop_front() else { break };
+            if let Some(answered) = stream.push(batch)? {
+                give_back(answered, waiting);
+            }
+        }
+        for answered in stream {
+            give_back(answered?, waiting);
+        }
+        Ok(())
+    }
+}
+
+impl Subject<'_> {
+    /// Batches of the sample, one more than are in flight at once, and the whole sample where a round has it.
+    fn flow(&self, batch_rois: usize, batches: usize) -> Result<Flow, Failure> {
+        let stream = self.finder.stream(StreamOptions { in_flight: self.in_flight })?;
+        let different = self.sample.len().div_ceil(batch_rois).max(stream.most_in_flight() + 1).min(batches);
+        let waiting = (0..different).map(|i| self.sample.batch(i * batch_rois, batch_rois)).collect();
+        Ok(Flow { stream, waiting })
+    }
+
+    /// From batches in host memory to vertices in host memory, with several batches in flight.
+    pub(super) fn streamed(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
+        let mut flow = self.flow(load.batch_rois, load.batches_a_round)?;
+        let mut first = None;
+        flow.run(flow.waiting.len(), |results| {
+            first.get_or_insert(results);
+        })?;
+        self.check(first.as_deref().unwrap_or_default(), checked)?;
+        let mut times = Vec::new();
+        for _ in 0..self.rounds {
+            let start = Instant::now();
+            flow.run(load.batches_a_round, drop)?;
+            times.push(start.elapsed().as_secs_f64() / load.rois() as f64);
+        }
+        Ok(Rate::of(load.rois(), load.batch_rois, flow.stream.most_in_flight(), times))
+    }
+
+    /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its length.
+    pub(super) fn long_stream(&self, rois: usize, batch_rois: usize) -> Result<LongStream, Failure> {
+        let batch_rois = batch_rois.min(rois);
+        let batches = rois / batch_rois;
+        let mut flow = self.flow(batch_rois, batches)?;
+        let rest = self.sample.batch(0, rois % batch_rois);
+        memory::forget_peak();
+        let start = Instant::now();
+        flow.run(batches, drop)?;
+        if !rest.is_empty() {
+            self.finder.find_batch(&rest)?;
+        }
+        let us_per_roi = 1e6 * start.elapsed().as_secs_f64() / rois as f64;
+        let memory::Resident { now, peak } = memory::resident();
+        Ok(LongStream { rois, us_per_roi, peak_memory_bytes: peak, memory_bytes: now })
+    }
+}

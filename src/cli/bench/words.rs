@@ -1,0 +1,88 @@
+//! The words of the options of `bench`, and what they stand for.
+
+use clap::ValueEnum;
+use serde::Serialize;
+use zfinder::simulate::Simulation;
+use zfinder::{Config, Encoding, Preset, Triplets};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SampleName {
+    /// 340 spacepoints an RoI on average, about 5 collisions at once
+    Lowlum,
+    /// 7805 spacepoints an RoI on average, about 180 collisions at once
+    Highlum,
+}
+
+impl SampleName {
+    pub(super) fn simulation(self) -> Simulation {
+        match self {
+            SampleName::Lowlum => Simulation::lowlum(),
+            SampleName::Highlum => Simulation::highlum(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CaseName {
+    /// Pairs in the thesis's configuration: single neighbours, all layers as inner layers, 1000 bins over +-200 mm
+    Pairs,
+    /// Triplets (any) in the thesis's configuration
+    Triplets,
+    /// Pairs in the default configuration: bending neighbours, three inner layers
+    BendingPairs,
+    /// Triplets (any) in the default configuration
+    BendingTriplets,
+}
+
+impl CaseName {
+    pub(super) fn config(self) -> Config {
+        match self {
+            CaseName::Pairs => Config::preset(Preset::Thesis),
+            CaseName::Triplets => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
+            CaseName::BendingPairs => Config::default(),
+            CaseName::BendingTriplets => Config { triplets: Triplets::Any, ..Config::default() },
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EngineName {
+    /// Each GPU that --adapter names, else the first hardware GPU if there is one
+    Gpu,
+    /// All cores, and one core beside it
+    Cpu,
+    /// Serial and in f64: one core
+    Reference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EncodingName {
+    /// 8 bytes a spacepoint
+    Compact,
+    /// All that the arithmetic holds: 16 bytes a spacepoint in f32
+    Lossless,
+}
+
+impl From<EncodingName> for Encoding {
+    fn from(name: EncodingName) -> Self {
+        match name {
+            EncodingName::Compact => Encoding::Compact,
+            EncodingName::Lossless => Encoding::Lossless,
+        }
+    }
+}
+
+/// A word as the user types it.
+pub(super) fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Those given, each once and in their order; all if none is given.
+pub(super) fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
+    let given = if given.is_empty() { T::value_variants() } else { given };
+    given.iter().enumerate().filter(|(i, value)| !given[..*i].contains(value)).map(|(_, value)| value.clone()).collect()
+}
