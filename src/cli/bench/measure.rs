@@ -23,6 +23,8 @@ const WARM_UP_CALLS: usize = 20;
 
 /// `time_on_device` searches a batch about so many times a round.
 const RESIDENT_SEARCHES: f64 = 5.0;
+/// Spacepoints that a GPU holds while it alone is timed.
+const RESIDENT_SPACEPOINTS: usize = 16_000_000;
 
 /// What is measured, and how.
 pub(super) struct Subject<'a> {
@@ -213,15 +215,12 @@ impl Subject<'_> {
 
     /// With the data on the device already, kernel by kernel, and what their way there takes of the bus.
     fn on_device(&self, measured: &mut Measured, load: &Load, rate: f64) -> Result<(), Failure> {
+        // A GPU gets enough to be full, a software adapter what it can do in time.
         let fit = (self.seconds * rate / RESIDENT_SEARCHES) as usize;
-        let smaller;
-        let batch = if self.hardware() || fit >= load.batch_rois {
-            &load.batches[0]
-        } else {
-            smaller = self.sample.batch(0, fit.max(1));
-            &smaller
-        };
-        let Some(times) = self.finder.time_on_device(batch, self.rounds)? else { return Ok(()) };
+        let full = RESIDENT_SPACEPOINTS * self.sample.len() / self.sample.spacepoints();
+        let rois = if self.hardware() { full.max(load.batch_rois) } else { fit.clamp(1, load.batch_rois) };
+        let batch = self.sample.batch(0, rois);
+        let Some(times) = self.finder.time_on_device(&batch, self.rounds)? else { return Ok(()) };
         measured.resident = Rate::of(times.rois, times.rois, 1, times.resident);
         let kernel = |(name, seconds): (String, f64)| KernelTime { name, us_per_roi: 1e6 * seconds };
         measured.kernels = times.stages.into_iter().map(kernel).collect();
@@ -230,8 +229,7 @@ impl Subject<'_> {
         // Each GPU has a bus.
         let buses: f64 = self.adapters.iter().map(|adapter| adapter.bus_gb_per_s).sum();
         let fraction_of_bus = gb_per_s / buses.max(1e-12);
-        // The library has no way yet to time packing by itself.
-        let packing_us_per_roi = None;
+        let packing_us_per_roi = self.finder.time_packing(&load.batches[0])?.map(|seconds| 1e6 * seconds);
         measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, fraction_of_bus, packing_us_per_roi });
         Ok(())
     }

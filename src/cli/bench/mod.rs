@@ -27,7 +27,7 @@ use check::Expected;
 use measure::Subject;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
 use sample::Sample;
-use words::{CaseName, EncodingName, EngineName, SampleName, or_all, word};
+use words::{CaseName, CoordinatesName, EncodingName, EngineName, SampleName, or_all, word};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///
@@ -81,6 +81,9 @@ pub(super) struct Bench {
     /// How spacepoints travel to a GPU; the CPU engine computes with the same [default: compact; lossless of --input]
     #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
     encoding: Option<EncodingName>,
+    /// How coordinates are kept in host memory [default: f32; f64 of --input]
+    #[arg(long, value_enum, value_name = "TYPE", help_heading = "What is measured")]
+    coordinates: Option<CoordinatesName>,
     /// Number type on the GPU and the CPU
     #[arg(long, value_enum, default_value = "f32", help_heading = "What is measured")]
     precision: PrecisionName,
@@ -204,6 +207,7 @@ impl Bench {
                 } else {
                     EncodingName::Lossless
                 }),
+                coordinates: self.coordinates(),
                 precision: word(self.precision),
                 accumulate: word(self.accumulate),
             },
@@ -211,6 +215,10 @@ impl Bench {
             not_measured: Vec::new(),
             samples: Vec::new(),
         })
+    }
+
+    fn coordinates(&self) -> CoordinatesName {
+        self.coordinates.unwrap_or(if self.input.is_empty() { CoordinatesName::F32 } else { CoordinatesName::F64 })
     }
 
     fn wants(&self, engine: EngineName) -> bool {
@@ -272,8 +280,11 @@ impl Bench {
         let few = if simulated == Some(SampleName::Highlum) { 32 } else { 256 };
         let limit = self.limit.map(NonZeroUsize::get).or(self.quick.then_some(few));
         match simulated {
-            Some(name) => Ok(Sample::simulated(name, self.seed, limit, batch)),
-            None => Sample::read(&self.input, self.rois.as_deref(), self.detector.as_deref(), limit, batch),
+            Some(name) => Ok(Sample::simulated(name, self.seed, self.coordinates(), limit, batch)),
+            None => {
+                let (rois, detector) = (self.rois.as_deref(), self.detector.as_deref());
+                Sample::read(&self.input, rois, detector, self.coordinates(), limit, batch)
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 use zfinder::Config;
 
-use super::words::{CaseName, EncodingName, EngineName};
+use super::words::{CaseName, CoordinatesName, EncodingName, EngineName};
 
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
@@ -31,6 +31,7 @@ pub(super) struct Settings {
     pub(super) seconds: f64,
     pub(super) in_flight: usize,
     pub(super) encoding: EncodingName,
+    pub(super) coordinates: CoordinatesName,
     pub(super) precision: String,
     pub(super) accumulate: String,
 }

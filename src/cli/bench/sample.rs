@@ -9,7 +9,7 @@ use zfinder::{Config, Detector, Roi, RoiBatch};
 use super::super::failure::Failure;
 use super::super::input;
 use super::super::output::note;
-use super::words::{SampleName, word};
+use super::words::{CoordinatesName, SampleName, word};
 
 /// Spacepoints that a batch of a sample out of files holds, about.
 const BATCH_SPACEPOINTS: usize = 2_000_000;
@@ -25,12 +25,28 @@ pub(super) struct Sample {
     files: Vec<PathBuf>,
     detector: Detector,
     rois: RoiBatch,
+    coordinates: CoordinatesName,
     batch: usize,
+}
+
+/// The same RoIs with coordinates kept so.
+fn kept(rois: &RoiBatch, coordinates: CoordinatesName) -> RoiBatch {
+    let mut batch = coordinates.batch();
+    for view in rois.iter() {
+        batch.push(*view.descriptor, view.spacepoints());
+    }
+    batch
 }
 
 impl Sample {
     /// A simulated sample, or the beginning of it.
-    pub(super) fn simulated(name: SampleName, seed: u64, limit: Option<usize>, batch: Option<usize>) -> Self {
+    pub(super) fn simulated(
+        name: SampleName,
+        seed: u64,
+        coordinates: CoordinatesName,
+        limit: Option<usize>,
+        batch: Option<usize>,
+    ) -> Self {
         let simulation = name.simulation();
         let rois = limit.map_or(simulation.rois, |limit| limit.min(simulation.rois));
         let (rois, _) = Simulation { seed, rois, ..simulation }.batch();
@@ -43,7 +59,8 @@ impl Sample {
             seed: Some(seed),
             files: Vec::new(),
             detector: Detector::atlas2010(),
-            rois,
+            rois: kept(&rois, coordinates),
+            coordinates,
             batch: batch.unwrap_or(default_batch),
         }
     }
@@ -53,6 +70,7 @@ impl Sample {
         paths: &[PathBuf],
         rois: Option<&Path>,
         detector: Option<&str>,
+        coordinates: CoordinatesName,
         limit: Option<usize>,
         batch: Option<usize>,
     ) -> Result<Self, Failure> {
@@ -79,7 +97,8 @@ impl Sample {
             files: inputs.files,
             detector,
             batch: batch.unwrap_or(of_this_size.clamp(1, MOST_BATCH_ROIS)),
-            rois,
+            rois: kept(&rois, coordinates),
+            coordinates,
         })
     }
 
@@ -125,7 +144,7 @@ impl Sample {
 
     /// `count` RoIs from `start`; the sample comes over and over.
     pub(super) fn batch(&self, start: usize, count: usize) -> RoiBatch {
-        let mut batch = RoiBatch::new();
+        let mut batch = self.coordinates.batch();
         for index in start..start + count {
             let view = self.rois.roi(index % self.len());
             batch.push(*view.descriptor, view.spacepoints());

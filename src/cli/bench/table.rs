@@ -21,11 +21,12 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     let _ = writeln!(
         text,
         "{} ({source}, detector {}): {} RoIs of {mean:.0} spacepoints, in batches of at most {}.\n\
-         {} encoding, {}, {} sums; {} batches in flight; {} rounds of about {} s: median and extremes.\n",
+         {} in host memory, {} encoding, {}, {} sums; {} batches in flight; {} rounds of about {} s: median and extremes.\n",
         sample.name,
         sample.detector,
         sample.rois,
         sample.batch_rois,
+        word(settings.coordinates),
         word(settings.encoding),
         settings.precision,
         settings.accumulate,

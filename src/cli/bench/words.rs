@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::Serialize;
 use zfinder::simulate::Simulation;
-use zfinder::{Config, Encoding, Preset, Triplets};
+use zfinder::{Config, Encoding, Preset, RoiBatch, Triplets};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -19,6 +19,25 @@ impl SampleName {
         match self {
             SampleName::Lowlum => Simulation::lowlum(),
             SampleName::Highlum => Simulation::highlum(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CoordinatesName {
+    /// 13 bytes a spacepoint in host memory
+    F32,
+    /// 25 bytes a spacepoint in host memory
+    F64,
+}
+
+impl CoordinatesName {
+    /// A batch that keeps them so.
+    pub(super) fn batch(self) -> RoiBatch {
+        match self {
+            CoordinatesName::F32 => RoiBatch::single(),
+            CoordinatesName::F64 => RoiBatch::new(),
         }
     }
 }
