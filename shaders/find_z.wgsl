@@ -68,6 +68,24 @@ fn place_in(range: Range, i: u32) -> u32 {
     return i + select(0u, range.jump, i >= range.jump_at);
 }
 
+// As a Range, with two jumps: three stretches.
+struct Stretches {
+    first: u32,
+    end: u32,
+    jump_at: u32,
+    jump: u32,
+    second_at: u32,
+    second: u32,
+}
+
+fn stretch(range: Range) -> Stretches {
+    return Stretches(range.first, range.end, range.jump_at, range.jump, 0xffffffffu, 0u);
+}
+
+fn place_among(among: Stretches, i: u32) -> u32 {
+    return i + select(0u, among.jump, i >= among.jump_at) + select(0u, among.second, i >= among.second_at);
+}
+
 // Slices from `origin` to `other`, on a ring the shorter way round.
 fn step_between(origin: u32, other: u32) -> i32 {
     let straight = i32(other) - i32(origin);
@@ -91,6 +109,13 @@ fn turn_between(origin: u32, other: u32, step: i32) -> real {
         return -TURN;
     }
     return real(0.0);
+}
+
+fn turn_of_step(origin: u32, other: u32) -> real {
+    if roi.ring == 0u {
+        return real(0.0);
+    }
+    return turn_between(origin, other, step_between(origin, other));
 }
 
 // z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where

@@ -19,14 +19,14 @@ use crate::vertex::RoiResult;
 pub struct StreamOptions {
     /// Most batches in flight, 1 to 1024: being searched, or answered and not taken yet. Each has a thread, and on a GPU
     /// the buffers of a batch; the thesis's two streams are 2. On several GPUs there are at least two a GPU, whatever is
-    /// asked for. By default as many as cores, 2 to 16.
+    /// asked for. By default twice as many as cores, 2 to 32: on a GPU, each waits for the device part of its time.
     pub in_flight: usize,
 }
 
 impl Default for StreamOptions {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(2, usize::from);
-        Self { in_flight: cores.clamp(2, 16) }
+        Self { in_flight: (2 * cores).clamp(2, 32) }
     }
 }
 

@@ -64,32 +64,31 @@ fn order_end() -> u32 {
     return cell(params.layers - 1u, roi.slices);
 }
 
-// Ranges of first spacepoints of a second one: a layer each.
-fn inner_ranges() -> u32 {
+// Parts of first and of third spacepoints of a second one: a layer each.
+fn inner_parts() -> u32 {
     return inner_layers();
 }
 
-fn inners(layer: u32, slice: u32, part: u32) -> Range {
+fn inners(layer: u32, slice: u32, part: u32) -> Stretches {
     let inner = wg_filled[part];
     if inner >= layer {
-        return no_range();
+        return stretch(no_range());
     }
     let n = reach(inner, layer);
-    return slices_around(inner, slice, n, n);
+    return stretch(slices_around(inner, slice, n, n));
 }
 
-// Ranges of third spacepoints of a second one: a layer each.
-fn third_ranges() -> u32 {
+fn third_parts() -> u32 {
     return wg_filled_count;
 }
 
-fn thirds_around(layer: u32, slice: u32, part: u32) -> Range {
+fn thirds_around(layer: u32, slice: u32, part: u32) -> Stretches {
     let outer = wg_filled[part];
     if outer <= layer {
-        return no_range();
+        return stretch(no_range());
     }
     let n = reach(layer, outer);
-    return slices_around(outer, slice, n, n);
+    return stretch(slices_around(outer, slice, n, n));
 }
 
 // Whether such a spacepoint may follow a pair that steps down (1), stays in its slice (2), steps up (4): `thirds`.
@@ -108,13 +107,13 @@ fn third_sides(layer: u32, slice: u32, part: u32, c: u32) -> u32 {
 }
 
 // On layers beyond that of a second spacepoint, `step` slices from the first: the bending keeps its sign.
-fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Range {
+fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Stretches {
     let outer = wg_filled[part];
     if outer <= layer {
-        return no_range();
+        return stretch(no_range());
     }
     let n = reach(layer, outer);
-    return slices_around(outer, slice, select(n, 1u, step >= 0), select(n, 1u, step <= 0));
+    return stretch(slices_around(outer, slice, select(n, 1u, step >= 0), select(n, 1u, step <= 0)));
 }
 
 // The spacepoints of a layer in the slices from s - below to s + above; on a ring, each slice once.

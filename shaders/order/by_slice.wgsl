@@ -56,34 +56,67 @@ fn slice_beside(slice: u32, part: u32) -> u32 {
     return s;
 }
 
-// Ranges of first spacepoints of a second one: its slice and those beside it.
-fn inner_ranges() -> u32 {
-    return 3u;
+// Those of some layers, in a slice.
+struct Layers {
+    first: u32,
+    end: u32,
 }
 
-fn inners(layer: u32, slice: u32, part: u32) -> Range {
-    let s = slice_beside(slice, part);
-    if s == 0u {
-        return no_range();
+fn layers_of(slice: u32, first: u32, end: u32) -> Layers {
+    return Layers(cell(first, slice), cell(end, slice));
+}
+
+// The same layers of a slice and of those beside it: all at once, but for the ends of a ring, which take a part each.
+fn layers_around(slice: u32, part: u32, first: u32, end: u32) -> Stretches {
+    let last = roi.slices - 1u;
+    if roi.ring != 0u && (slice == 0u || slice == last) {
+        let s = slice_beside(slice, part);
+        if s == 0u {
+            return stretch(no_range());
+        }
+        let only = layers_of(s - 1u, first, end);
+        return stretch(plain_range(only.first, only.end));
     }
-    return plain_range(cell(0u, s - 1u), cell(layer, s - 1u));
-}
-
-// Ranges of third spacepoints of a second one: the same slices.
-fn third_ranges() -> u32 {
-    return 3u;
-}
-
-fn thirds_around(layer: u32, slice: u32, part: u32) -> Range {
-    let s = slice_beside(slice, part);
-    if s == 0u {
-        return no_range();
+    if part != 0u {
+        return stretch(no_range());
     }
-    return plain_range(cell(layer + 1u, s - 1u), cell(0u, s));
+    let own = layers_of(slice, first, end);
+    var among = Stretches(own.first, own.end, 0xffffffffu, 0u, 0xffffffffu, 0u);
+    if slice != 0u {
+        let below = layers_of(slice - 1u, first, end);
+        among.first = below.first;
+        among.jump_at = below.end;
+        among.jump = own.first - below.end;
+        among.end = own.end - among.jump;
+    }
+    if slice != last {
+        let above = layers_of(slice + 1u, first, end);
+        among.second_at = among.end;
+        among.second = above.first - own.end;
+        among.end = above.end - among.jump - among.second;
+    }
+    return among;
+}
+
+// Parts of first and of third spacepoints of a second one.
+fn inner_parts() -> u32 {
+    return 1u + 2u * roi.ring;
+}
+
+fn inners(layer: u32, slice: u32, part: u32) -> Stretches {
+    return layers_around(slice, part, 0u, layer);
+}
+
+fn third_parts() -> u32 {
+    return 1u + 2u * roi.ring;
+}
+
+fn thirds_around(layer: u32, slice: u32, part: u32) -> Stretches {
+    return layers_around(slice, part, layer + 1u, params.layers);
 }
 
 // With single neighbours they are those of any pair, whichever way it steps.
-fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Range {
+fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Stretches {
     return thirds_around(layer, slice, part);
 }
 

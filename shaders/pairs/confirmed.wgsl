@@ -1,17 +1,17 @@
 // Pairs that third spacepoints confirm, of a share of an RoI's spacepoints in the middle. LANES threads take one: they list
-// the z at the beam that it makes with spacepoints further out, and hold that of its pairs with those further in
-// against the list. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
-// workgroup memory: 8 LIST + 4 WORKGROUP_SIZE / LANES + 16 bytes; in f64, 16 LIST
+// the tracks that it makes with spacepoints further out, and hold those with spacepoints further in against the list. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
+// workgroup memory: 16 LIST + 4 WORKGROUP_SIZE / LANES + 16 bytes; in f64, 32 LIST
 // Needs: find_z, order, confirmations.
 
 override LANES: u32 = 8;
 // Entries of all lists together.
 override LIST: u32 = 512;
 
-// A spacepoint further out: z with the one in the middle, its place, and where it may be used.
+// The track through the spacepoint in the middle and one further out, and which pairs the latter may follow.
 struct Third {
     z: real,
-    place_sides: u32,
+    bend: Bend,
+    sides: u32,
 }
 
 // First and last of the spacepoints walked.
@@ -56,6 +56,11 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     return true;
 }
 
+// Teams' entries lie side by side, for memory likes neighbours to read neighbours.
+fn listed_at(team: u32, entry: u32) -> u32 {
+    return entry * (WORKGROUP_SIZE / LANES) + team;
+}
+
 fn list_thirds(b: u32, team: u32, lane: u32) {
     let point = points[b];
     let slice_layer = stored_word(beside[b]);
@@ -64,26 +69,25 @@ fn list_thirds(b: u32, team: u32, lane: u32) {
     // A little more than the cut on z leaves, which is made in full later.
     let margin = cuts.dz * real(1.001) + real(0.01);
     let room = LIST / (WORKGROUP_SIZE / LANES);
-    let ranges = third_ranges();
-    for (var part = 0u; part < ranges; part++) {
-        let range = thirds_around(layer, slice, part);
-        var i = range.first + lane;
-        for (; i < range.end; i += LANES) {
-            let c = place_in(range, i);
+    let parts = third_parts();
+    for (var part = 0u; part < parts; part++) {
+        let among = thirds_around(layer, slice, part);
+        var i = among.first + lane;
+        for (; i < among.end; i += LANES) {
+            let c = place_among(among, i);
             let z = track_z(point, points[c]);
             if z > roi.z_min - margin && z < roi.z_max + margin {
                 let entry = atomicAdd(&wg_listed[team], 1u);
                 if entry < room {
-                    wg_list[team * room + entry] = Third(z, c | (third_sides(layer, slice, part, c) << SIDES_SHIFT));
+                    wg_list[listed_at(team, entry)] = Third(z, bend_from_first(b, c), third_sides(layer, slice, part, c));
                 }
             }
         }
-        unfinished = unfinished || i < range.end;
+        unfinished = unfinished || i < among.end;
     }
 }
 
-// In the uppermost bits of a place: whether the spacepoint may follow a pair that steps down, stays, steps up.
-const SIDES_SHIFT: u32 = 29u;
+// Whether a third spacepoint may follow a pair that steps down, stays in its slice, steps up.
 const SIDE_DOWN: u32 = 1u;
 const SIDE_MIDDLE: u32 = 2u;
 const SIDE_UP: u32 = 4u;
@@ -96,19 +100,19 @@ fn add_confirmed(b: u32, team: u32, lane: u32) {
     }
     let point = points[b];
     let slice_layer = stored_word(beside[b]);
-    let ranges = inner_ranges();
-    for (var part = 0u; part < ranges; part++) {
-        let range = inners(slice_layer & 0xffu, slice_layer >> 8u, part);
-        var i = range.first + lane;
-        for (; i < range.end; i += LANES) {
-            let a = place_in(range, i);
+    let parts = inner_parts();
+    for (var part = 0u; part < parts; part++) {
+        let among = inners(slice_layer & 0xffu, slice_layer >> 8u, part);
+        var i = among.first + lane;
+        for (; i < among.end; i += LANES) {
+            let a = place_among(among, i);
             let z12 = track_z(point, points[a]);
             if !is_searched(z12) {
                 continue;
             }
             var weight = 0u;
             if listed <= room {
-                weight = listed_confirmations(a, b, z12, team * room, listed);
+                weight = listed_confirmations(a, b, z12, team, listed);
             } else {
                 weight = confirmations(a, b, z12);
             }
@@ -116,22 +120,24 @@ fn add_confirmed(b: u32, team: u32, lane: u32) {
                 add_entry(z12, weight);
             }
         }
-        unfinished = unfinished || i < range.end;
+        unfinished = unfinished || i < among.end;
     }
 }
 
 // How many listed spacepoints confirm the pair of spacepoints a and b; 1 at most when any will do.
-fn listed_confirmations(a: u32, b: u32, z12: real, first: u32, count: u32) -> u32 {
+fn listed_confirmations(a: u32, b: u32, z12: real, team: u32, count: u32) -> u32 {
+    let step = step_between(stored_word(beside[a]) >> 8u, stored_word(beside[b]) >> 8u);
+    let side = select(select(SIDE_MIDDLE, SIDE_UP, step > 0), SIDE_DOWN, step < 0);
+    let inner = bend_from_second(a, b);
     var found = 0u;
-    for (var entry = first; entry < first + count; entry++) {
-        if abs(wg_list[entry].z - z12) <= cuts.dz {
-            let third = wg_list[entry].place_sides;
-            let step = step_between(stored_word(beside[a]) >> 8u, stored_word(beside[b]) >> 8u);
-            let side = select(select(SIDE_MIDDLE, SIDE_UP, step > 0), SIDE_DOWN, step < 0);
-            if ((third >> SIDES_SHIFT) & side) != 0u && bends_alike(a, b, third & ((1u << SIDES_SHIFT) - 1u)) {
+    for (var entry = 0u; entry < count; entry++) {
+        let at = listed_at(team, entry);
+        // The cut on z first: hardly any passes it, and the rest need not be loaded.
+        if abs(wg_list[at].z - z12) <= cuts.dz {
+            if (wg_list[at].sides & side) != 0u && bend_alike(inner, wg_list[at].bend) {
                 found += 1u;
                 if TRIPLETS == 1u {
-                    return 1u;
+                    break;
                 }
             }
         }

@@ -90,7 +90,7 @@ pub(super) struct Bench {
     /// How z is summed on the GPU and the CPU
     #[arg(long, value_enum, default_value = "fixed", help_heading = "What is measured")]
     accumulate: AccumulateName,
-    /// Batches in flight in a stream; the thesis's two streams are 2 [default: as many as cores, 2 to 16]
+    /// Batches in flight in a stream; the thesis's two streams are 2 [default: twice as many as cores, 2 to 32]
     #[arg(long, value_name = "N", help_heading = "What is measured")]
     in_flight: Option<NonZeroUsize>,
     /// Also time streams of so many RoIs, the sample over and over, and the memory held meanwhile: 1000,10000,...

@@ -166,7 +166,6 @@ fn track_z<R: Real>(a: &SortedPoint<R>, b: &SortedPoint<R>) -> R {
 
 /// Curvature k and azimuth p there of the track through two spacepoints whose rho differ.
 fn track_bend<R: Real>(a: &SortedPoint<R>, phi_a: R, b: &SortedPoint<R>, phi_b: R) -> (R, R) {
-    let rho_a = R::of(1.0) / a.inverse_rho;
-    let slope = (phi_b - phi_a) / (R::of(1.0) / b.inverse_rho - rho_a);
-    (R::of(-2.0) * slope, phi_a - rho_a * slope)
+    let turned = (phi_b - phi_a) * b.inverse_rho / (b.inverse_rho - a.inverse_rho);
+    (R::of(2.0) * turned * a.inverse_rho, phi_a + turned)
 }

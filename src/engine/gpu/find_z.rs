@@ -14,7 +14,10 @@ pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_z"];
 /// Threads of a workgroup: as many as every adapter has, and more where partners are many (measured on an H200:
 /// docs/performance.md).
 pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets) -> u32 {
-    let wanted = if pairing == Pairing::ByLayer && triplets == Triplets::Off { 512 } else { 256 };
+    let wanted = match (pairing, triplets) {
+        (Pairing::Numbered, _) | (Pairing::TwoSlices, Triplets::Off) => 256,
+        _ => 512,
+    };
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
@@ -60,7 +63,7 @@ pub(crate) fn tile_bins(
         + match pairs {
             Pairs::Numbered { .. } => 24 * workgroup_size + 20,
             Pairs::Streamed { .. } if triplets == Triplets::Off => 32,
-            Pairs::Streamed { .. } => 16 * LIST + workgroup_size + 32,
+            Pairs::Streamed { .. } => 32 * LIST + workgroup_size + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     let most = offered.saturating_sub(tables) / (4 * parts) / 64 * 64;
