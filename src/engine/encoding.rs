@@ -305,7 +305,7 @@ mod tests {
             let half = compact.step_mm * 0.5001;
             for _ in 0..10_000 {
                 let (rho, z) = (1.0 + 600.0 * rng.f64(), 6000.0 * (rng.f64() - 0.5));
-                let (phi, layer) = (6.28 * rng.f64(), rng.u32(0..19));
+                let (phi, layer) = (6.2 * rng.f64(), rng.u32(0..19));
                 let slice = (phi * search.config.slices_per_rad()) as u32;
                 let word = Encode::<f64>::encode(&compact, rho, phi, z, slice, layer).expect("within its bounds");
                 let point: Point<f64> = compact.decode(&word).expect("takes part");

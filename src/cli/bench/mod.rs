@@ -93,6 +93,9 @@ pub(super) struct Bench {
     /// Batches in flight in a stream; the thesis's two streams are 2 [default: twice as many as cores, 2 to 32]
     #[arg(long, value_name = "N", help_heading = "What is measured")]
     in_flight: Option<NonZeroUsize>,
+    /// Microseconds that a blocking call asks the GPU for its answer before its thread parks: for the latency
+    #[arg(long, value_name = "US", default_value_t = 0, help_heading = "What is measured")]
+    spin_us: u64,
     /// Also time streams of so many RoIs, the sample over and over, and the memory held meanwhile: 1000,10000,...
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
     stream_rois: Vec<NonZeroUsize>,
@@ -208,6 +211,7 @@ impl Bench {
                     EncodingName::Lossless
                 }),
                 coordinates: self.coordinates(),
+                spin_us: self.spin_us,
                 precision: word(self.precision),
                 accumulate: word(self.accumulate),
             },
@@ -317,7 +321,8 @@ impl Bench {
                     })
                     .encoding(settings.encoding.into())
                     .precision(self.precision.into())
-                    .accumulate(self.accumulate.into());
+                    .accumulate(self.accumulate.into())
+                    .spin(Duration::from_micros(self.spin_us));
                 bar.set_message(format!("{place}, {name}: building it"));
                 let subject = Subject {
                     sample,

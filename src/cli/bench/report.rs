@@ -32,6 +32,7 @@ pub(super) struct Settings {
     pub(super) in_flight: usize,
     pub(super) encoding: EncodingName,
     pub(super) coordinates: CoordinatesName,
+    pub(super) spin_us: u64,
     pub(super) precision: String,
     pub(super) accumulate: String,
 }

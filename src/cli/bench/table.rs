@@ -21,7 +21,8 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     let _ = writeln!(
         text,
         "{} ({source}, detector {}): {} RoIs of {mean:.0} spacepoints, in batches of at most {}.\n\
-         {} in host memory, {} encoding, {}, {} sums; {} batches in flight; {} rounds of about {} s: median and extremes.\n",
+         {} in host memory, {} encoding, {}, {} sums; {} batches in flight.\n\
+         Medians and extremes of {} rounds of about {} s.\n",
         sample.name,
         sample.detector,
         sample.rois,

@@ -7,7 +7,7 @@ const SHAPE: Shape = Shape {
     pairs: Pairs::Streamed { share: None },
     workgroup_size: 256,
     tile_bins: 2048,
-    rooms: [Room { tile: 2048, order: 512 }, Room { tile: 2048, order: 1024 }],
+    rooms: [Room { tile: 2048, order: 512, threads: 256 }, Room { tile: 2048, order: 1024, threads: 256 }],
     layers: 19,
     peaks: 1,
     row_parts: 1,

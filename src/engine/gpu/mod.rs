@@ -54,6 +54,8 @@ pub(crate) struct Typed<R: Real> {
     sum_histos: Kernel,
     find_peaks: Kernel,
     constants: Constants<R>,
+    /// How long to ask the device again and again before waiting for it.
+    spin: Duration,
     /// Workspaces that no batch uses now.
     idle: Mutex<Vec<Workspace<R>>>,
 }
@@ -91,6 +93,8 @@ struct Planned<'a> {
     plans: &'a [RoiPlan],
     encoding: Encoding,
     waiting: Waiting,
+    /// How long to ask the device before waiting for it.
+    spin: Duration,
 }
 
 /// RoIs of a batch and their answers; those whose spacepoints the encoding cannot hold have none yet.
@@ -219,9 +223,9 @@ impl<R: Real> Typed<R> {
             variant.slice_spacepoints(Encoding::Compact),
         ];
         let find_z_constants = find_z::constants(&shape, pairing, triplets);
-        let lossless = shape.rooms.map(|room| room.constants(&gpu));
+        let lossless = shape.rooms.map(Room::constants);
         let packed = compact.iter().flat_map(Compact::constants).collect::<Vec<_>>();
-        let compacts = shape.rooms.map(|room| [room.constants(&gpu), packed.clone()].concat());
+        let compacts = shape.rooms.map(|room| [room.constants(), packed.clone()].concat());
         let checks = if options.checked { Checks::Checked } else { Checks::Trusted };
         let descriptor = |i: usize, entry_points, constants| KernelDescriptor {
             source: &sources[i],
@@ -251,6 +255,7 @@ impl<R: Real> Typed<R> {
         }
         Ok(Self {
             accumulate: options.accumulate,
+            spin: options.spin,
             idle: Mutex::new(Vec::new()),
             constants: Constants::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
@@ -297,7 +302,7 @@ impl<R: Real> Typed<R> {
         let plans = self.plan(batch, waiting)?;
         let mut results: Vec<RoiResult> =
             plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
-        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting };
+        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, spin: Duration::ZERO };
         let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         while !wanted.is_empty() {
             let bytes = self.packed_bytes(planned.encoding);
@@ -323,6 +328,8 @@ impl<R: Real> Typed<R> {
         if planned.waiting == Waiting::Blocking && parts.len() > 1 {
             return self.find_in_threads(planned, parts);
         }
+        let spin = if planned.waiting == Waiting::Blocking { self.spin } else { Duration::ZERO };
+        let planned = Planned { spin, ..planned };
         let mut in_flight = VecDeque::new();
         for rois in parts {
             if in_flight.len() == IN_FLIGHT {
@@ -491,7 +498,10 @@ impl<R: Real> Typed<R> {
         let count = rois.len() * each * size_of::<Peak>() / 4;
         let all = count + rois.len() * size_of::<RoiStatus>() / 4;
         let words = match planned.waiting {
-            Waiting::Blocking | Waiting::Alone => workspace.results.read(&self.gpu, &submission, all)?,
+            Waiting::Blocking | Waiting::Alone => {
+                self.gpu.wait_spinning(&submission, planned.spin)?;
+                workspace.results.read_done(&self.gpu, all)?
+            }
             Waiting::Async => workspace.results.read_async(&self.gpu, &submission, all).await?,
         };
         self.idle().push(workspace);
@@ -512,7 +522,7 @@ impl<R: Real> Typed<R> {
     fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         let (batch, waiting) = (Rois::from(batch), Waiting::Blocking);
         let plans = self.plan(batch, waiting)?;
-        let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting };
+        let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, spin: Duration::ZERO };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let bytes = self.packed_bytes(planned.encoding);
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };

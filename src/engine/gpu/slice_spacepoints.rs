@@ -9,30 +9,36 @@ use crate::error::Result;
 
 pub(crate) const ENTRY_POINTS: [&str; 1] = ["slice_spacepoints"];
 
-/// Threads of a workgroup.
-fn workgroup_size(gpu: &Gpu) -> u32 {
-    gpu.limits().max_compute_invocations_per_workgroup.min(512)
-}
-
-/// How much workgroup memory a workgroup takes, in words: a device holds the more of them, the less they take.
+/// How much workgroup memory a workgroup takes, in words, and its threads: a device holds the more workgroups, the less
+/// they take (measured on an H200: docs/performance.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Room {
-    /// Of cells, two a word: all of a usual RoI's, where there is room for them.
+    /// Of cells, two a word: all of a usual RoI's, where there is room for them and it has many spacepoints to go through.
     pub(crate) tile: u32,
     /// Of spacepoints in order, two a word.
     pub(crate) order: u32,
+    pub(crate) threads: u32,
 }
 
 impl Room {
     /// For RoIs of at most [`Room::FEW`] spacepoints, and for any.
     pub(crate) fn few_and_many(gpu: &Gpu) -> [Self; 2] {
-        let bytes = gpu.limits().max_compute_workgroup_storage_size.min(48 << 10);
-        let words = bytes / 4 - workgroup_size(gpu) - 16;
-        let few = Self::FEW.div_ceil(2);
-        let tile = Self::CELLS.div_ceil(2);
-        let most_tile = (words / 2).max(words.saturating_sub(Self::MANY.div_ceil(2)));
-        let many = tile.min(most_tile);
-        [Self { tile: tile.min(words - few), order: few }, Self { tile: many, order: words - many }]
+        let limits = gpu.limits();
+        let bytes = limits.max_compute_workgroup_storage_size.min(48 << 10);
+        // As the shader's header counts it, but for tile and order.
+        let words = |threads: u32| (bytes / 4).saturating_sub(threads + 16).max(2 * Self::LEAST);
+        let few = {
+            let threads = limits.max_compute_invocations_per_workgroup.min(256);
+            let order = (Self::FEW / 2).min(words(threads) / 2);
+            Self { tile: Self::SHORT_TILE.min(words(threads) - order), order, threads }
+        };
+        let many = {
+            let threads = limits.max_compute_invocations_per_workgroup.min(512);
+            let words = words(threads);
+            let tile = (Self::CELLS / 2).min((words / 2).max(words.saturating_sub(Self::MANY / 2)));
+            Self { tile, order: words - tile, threads }
+        };
+        [few, many]
     }
 
     /// Spacepoints.
@@ -41,11 +47,14 @@ impl Room {
     const MANY: u32 = 11_000;
     /// Cells of 565 slices of 19 layers.
     const CELLS: u32 = 10_752;
+    /// Words of cells where few spacepoints have to be gone through again for every tile.
+    const SHORT_TILE: u32 = 2560;
+    const LEAST: u32 = 128;
 
     /// Overrides of `shaders/slice_spacepoints.wgsl`.
-    pub(crate) fn constants(self, gpu: &Gpu) -> Vec<(&'static str, f64)> {
+    pub(crate) fn constants(self) -> Vec<(&'static str, f64)> {
         vec![
-            ("WORKGROUP_SIZE", f64::from(workgroup_size(gpu))),
+            ("WORKGROUP_SIZE", f64::from(self.threads)),
             ("TILE_WORDS", f64::from(self.tile)),
             ("ORDER_WORDS", f64::from(self.order)),
         ]

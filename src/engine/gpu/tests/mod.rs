@@ -65,7 +65,7 @@ impl<R: Real> Typed<R> {
         let (batch, waiting) = (batch.into(), Waiting::Blocking);
         let plans = self.plan(batch, waiting)?;
         let encoding = self.encoding();
-        let planned = Planned { batch, plans: &plans, encoding, waiting };
+        let planned = Planned { batch, plans: &plans, encoding, waiting, spin: Duration::ZERO };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &self.shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
