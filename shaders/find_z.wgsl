@@ -131,7 +131,7 @@ fn is_searched(z12: real) -> bool {
 // Histograms an entry.
 fn add_entry(z12: real, weight: u32) {
     // The comparison in whole numbers stands also where a compiler takes it that there is no NaN.
-    let steps = nearest_steps(z12, roi.steps_per_mm, roi.steps_at_0 - real(tile_first * OFFSET_STEPS));
+    let steps = whole_steps(z12, roi.steps_per_mm, roi.steps_at_0 - real(tile_first * OFFSET_STEPS));
     if steps < TILE_BINS * OFFSET_STEPS {
         accumulate(steps, weight, f32(z12));
     }

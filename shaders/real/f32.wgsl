@@ -18,8 +18,8 @@ fn stored_word(stored: Stored) -> u32 {
     return stored.y;
 }
 
-// The whole number nearest to scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at
-// least. Adding 2^23 rounds and leaves the number in the low bits, which spares the slow conversions.
-fn nearest_steps(x: real, scale: real, offset: real) -> u32 {
-    return bitcast<u32>(x * scale + (offset + 8388608.0)) - 0x4b000000u;
+// The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
+// `offset` is whole. Adding 2^23 rounds and leaves the number in the low bits, which spares the slow conversions.
+fn whole_steps(x: real, scale: real, offset: real) -> u32 {
+    return bitcast<u32>((x * scale - 0.5) + (offset + 8388608.0)) - 0x4b000000u;
 }

@@ -21,10 +21,9 @@ fn stored_word(stored: Stored) -> u32 {
     return stored.word;
 }
 
-// The whole number nearest to scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at
-// least. Not by round(): llvmpipe (Mesa 22.3.6) rounds 1007.5 to 1007 in f64.
-fn nearest_steps(x: real, scale: real, offset: real) -> u32 {
-    let steps = floor(x * scale + offset + 0.5lf);
+// The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
+fn whole_steps(x: real, scale: real, offset: real) -> u32 {
+    let steps = floor(x * scale + offset);
     if steps >= 0.0lf && steps < 4194304.0lf {
         return u32(steps);
     }

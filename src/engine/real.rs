@@ -90,9 +90,9 @@ pub(crate) trait Real:
     /// The number and the word.
     #[cfg(test)]
     fn stored(stored: &Self::Stored) -> (Self, u32);
-    /// The whole number nearest to `scale * self + offset`, which is not negative. `nearest_steps` in
+    /// The whole number below `scale * self + offset`, which is not negative; `offset` is whole. `whole_steps` in
     /// `shaders/real/*.wgsl`.
-    fn nearest_steps(self, scale: Self, offset: Self) -> u32;
+    fn whole_steps(self, scale: Self, offset: Self) -> u32;
     fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi;
     /// Takes an RoI's spacepoints out of the search.
     fn leave_out(roi: &mut Self::Roi);
@@ -101,7 +101,7 @@ pub(crate) trait Real:
 
 /// Records as the shaders lay them out: reals first, then words, no padding but what is written here.
 macro_rules! records {
-    ($real:ident, $Spacepoint:ident, $Stored:ident, $Roi:ident, $Cuts:ident, $pad:expr, $nearest:expr) => {
+    ($real:ident, $Spacepoint:ident, $Stored:ident, $Roi:ident, $Cuts:ident, $pad:expr, $whole:expr) => {
         #[repr(C)]
         #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
         pub(crate) struct $Spacepoint {
@@ -166,8 +166,8 @@ macro_rules! records {
             fn stored(stored: &Self::Stored) -> (Self, u32) {
                 (stored.x, stored.word)
             }
-            fn nearest_steps(self, scale: Self, offset: Self) -> u32 {
-                $nearest(f64::from(self) * f64::from(scale), f64::from(offset))
+            fn whole_steps(self, scale: Self, offset: Self) -> u32 {
+                $whole(f64::from(self) * f64::from(scale), f64::from(offset))
             }
             fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi {
                 let ZScale { z_min, z_max, steps_per_mm, steps_at_0 } = scale;
@@ -183,10 +183,10 @@ macro_rules! records {
     };
 }
 
-// A product of two f32 is exact in f64, as it is where a device fuses it with the sum.
+// A product of two f32 is exact in f64, as it is where a device fuses it with the sum, which is rounded to f32.
 records!(f32, SpacepointF32, StoredF32, RoiF32, CutsF32, 0, |product: f64, offset: f64| {
-    (product + offset).round_ties_even() as u32
+    (f64::from((product - 0.5) as f32) + offset).round_ties_even() as u32
 });
 records!(f64, SpacepointF64, StoredF64, RoiF64, CutsF64, 1, |product: f64, offset: f64| {
-    (product + offset + 0.5).floor() as u32
+    (product + offset).floor() as u32
 });

@@ -45,7 +45,7 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                         if weight == 0 {
                             continue;
                         }
-                        let steps = z12.nearest_steps(scale.steps_per_mm, scale.steps_at_0);
+                        let steps = z12.whole_steps(scale.steps_per_mm, scale.steps_at_0);
                         let bin = (steps / OFFSET_STEPS).min(last_bin) as usize;
                         let (n, z) = (&mut histogram.n[bin], &mut histogram.z[bin]);
                         *n = n.saturating_add(weight);

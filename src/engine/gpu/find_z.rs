@@ -44,7 +44,7 @@ pub(crate) fn constants(shape: &Shape, pairing: Pairing, triplets: Triplets) -> 
     constants
 }
 
-/// Steps of so many bins can be told apart in f32: `nearest_steps` in `shaders/real/f32.wgsl`.
+/// Steps of so many bins can be told apart in f32: `whole_steps` in `shaders/real/f32.wgsl`.
 const MOST_BINS: u32 = 4096;
 
 /// Bins that a workgroup's memory holds, at most `bins`: all of them where they fit, else even tiles of them. A bin
