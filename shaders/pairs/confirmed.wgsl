@@ -1,23 +1,59 @@
-// Pairs that third spacepoints confirm, of a share of an RoI's spacepoints in the middle. LANES threads take one: they list
-// the tracks that it makes with spacepoints further out, and hold those with spacepoints further in against the list. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
-// workgroup memory: 16 LIST + 4 WORKGROUP_SIZE / LANES + 16 bytes; in f64, 32 LIST
+// Pairs that third spacepoints confirm, of a share of an RoI's spacepoints in the middle. The threads that take one first
+// mark where along z it makes tracks with spacepoints further out, a bit a place, and then hold its pairs with those further
+// in against the marks: most pairs are decided so, one way or the other. Those that are not are queued, and then the
+// third spacepoints of each are gone through. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
+// workgroup memory: 4 QUEUE + 4 (1 + SIDES) WORKGROUP_SIZE + 16 bytes
 // Needs: find_z, order, confirmations.
 
-override LANES: u32 = 8;
-// Entries of all lists together.
-override LIST: u32 = 512;
-
-// The track through the spacepoint in the middle and one further out, and which pairs the latter may follow.
-struct Third {
-    z: real,
-    bend: Bend,
-    sides: u32,
-}
+// Pairs that wait to be decided; what finds no room is decided at once.
+override QUEUE: u32 = 512;
 
 // First and last of the spacepoints walked.
 var<workgroup> wg_walked: vec2<u32>;
-var<workgroup> wg_listed: array<atomic<u32>, WORKGROUP_SIZE / LANES>;
-var<workgroup> wg_list: array<Third, LIST>;
+var<workgroup> wg_queued: atomic<u32>;
+var<workgroup> wg_queue_end: u32;
+var<workgroup> wg_queue: array<u32, QUEUE>;
+// Marks of the threads of a team together, where there are teams.
+var<workgroup> wg_marks: array<atomic<u32>, (1u + SIDES) * WORKGROUP_SIZE>;
+
+// Of a queued pair: the place of the spacepoint in the middle in the share, and that of the other one in the RoI.
+const OTHER_BITS: u32 = 22u;
+
+// Where along z a spacepoint makes tracks with some further out.
+struct Marks {
+    any: vec2<u32>,
+    // Tracks that hardly bend, which confirm any pair nearby that hardly bends either; for each way that it may step.
+    sure: array<vec2<u32>, SIDES>,
+}
+
+// Places along z: so many a mm from `at_0` on, and the cut on z in places.
+struct Places {
+    per_mm: f32,
+    at_0: f32,
+    cut: f32,
+}
+
+// 62 places from z_min to z_max with the cut at both ends and one more each; never more than 30 within the cut. Adding
+// 2^15 leaves whole places from bit 8 on.
+fn places() -> Places {
+    let cut = f32(cuts.dz);
+    let low = f32(roi.z_min) - cut;
+    let high = f32(roi.z_max) + cut;
+    let per_mm = min(62.0 / (high - low), 14.0 / max(cut, 0.001));
+    return Places(per_mm, 32769.0 - low * per_mm, cut * per_mm);
+}
+
+fn place_of(z: f32, at: Places, shift: f32) -> u32 {
+    return (bitcast<u32>(z * at.per_mm + (at.at_0 + shift)) >> 8u) & 63u;
+}
+
+// More than rounding takes from a place.
+const BLUR: f32 = 0.03125;
+
+// Whether it differs by less than the cuts on k and p from any other such track through the spacepoint at this phi.
+fn is_straight(bend: Bend, phi: real) -> bool {
+    return abs(bend.k) <= real(0.499) * cuts.dk && abs(bend.p - phi) <= real(0.499) * cuts.dp;
+}
 
 // Histograms the confirmed pairs of this workgroup's share. False if there is none.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
@@ -35,112 +71,160 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
         return false;
     }
     let end = min(first + params.share, all.y);
-    let teams = WORKGROUP_SIZE / LANES;
-    let team = thread / LANES;
-    let lane = thread % LANES;
+    let teams = WORKGROUP_SIZE >> params.lanes_shift;
+    let team = thread >> params.lanes_shift;
+    let lanes = 1u << params.lanes_shift;
+    let lane = thread & (lanes - 1u);
+    let at = places();
     for (var base = first; base < end; base += teams) {
-        if lane == 0u {
-            atomicStore(&wg_listed[team], 0u);
-        }
-        workgroupBarrier();
         let b = base + team;
-        if b < end {
-            list_thirds(b, team, lane);
+        if thread == 0u {
+            atomicStore(&wg_queued, 0u);
+        }
+        if lanes > 1u {
+            for (var word = thread; word < 2u * (1u + SIDES) * teams; word += WORKGROUP_SIZE) {
+                atomicStore(&wg_marks[word], 0u);
+            }
         }
         workgroupBarrier();
+        var marks = Marks();
         if b < end {
-            add_confirmed(b, team, lane);
+            marks = marks_of(b, at, lane, lanes);
+        }
+        if lanes > 1u {
+            give_marks(team, marks);
+            workgroupBarrier();
+            marks = taken_marks(team);
+        }
+        if b < end && any(marks.any != vec2<u32>()) {
+            hold_against(marks, at, all.x, first, b, lane, lanes);
         }
         workgroupBarrier();
+        if thread == 0u {
+            wg_queue_end = min(atomicLoad(&wg_queued), QUEUE);
+        }
+        let queue_end = workgroupUniformLoad(&wg_queue_end);
+        for (var i = thread; i < queue_end; i += WORKGROUP_SIZE) {
+            let pair = wg_queue[i];
+            decide(all.x + (pair & ((1u << OTHER_BITS) - 1u)), first + (pair >> OTHER_BITS));
+        }
     }
     return true;
 }
 
-// Teams' entries lie side by side, for memory likes neighbours to read neighbours.
-fn listed_at(team: u32, entry: u32) -> u32 {
-    return entry * (WORKGROUP_SIZE / LANES) + team;
+fn give_marks(team: u32, marks: Marks) {
+    let at = team * 2u * (1u + SIDES);
+    atomicOr(&wg_marks[at], marks.any.x);
+    atomicOr(&wg_marks[at + 1u], marks.any.y);
+    for (var side = 0u; side < SIDES; side++) {
+        atomicOr(&wg_marks[at + 2u + 2u * side], marks.sure[side].x);
+        atomicOr(&wg_marks[at + 3u + 2u * side], marks.sure[side].y);
+    }
 }
 
-fn list_thirds(b: u32, team: u32, lane: u32) {
+fn taken_marks(team: u32) -> Marks {
+    let at = team * 2u * (1u + SIDES);
+    var marks = Marks();
+    marks.any = vec2<u32>(atomicLoad(&wg_marks[at]), atomicLoad(&wg_marks[at + 1u]));
+    for (var side = 0u; side < SIDES; side++) {
+        marks.sure[side] =
+            vec2<u32>(atomicLoad(&wg_marks[at + 2u + 2u * side]), atomicLoad(&wg_marks[at + 3u + 2u * side]));
+    }
+    return marks;
+}
+
+// A lane's part of the marks of a spacepoint.
+fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
     let point = points[b];
+    let phi = stored_real(beside[b]);
     let slice_layer = stored_word(beside[b]);
     let layer = slice_layer & 0xffu;
     let slice = slice_layer >> 8u;
-    // A little more than the cut on z leaves, which is made in full later.
-    let margin = cuts.dz * real(1.001) + real(0.01);
-    let room = LIST / (WORKGROUP_SIZE / LANES);
+    let low = roi.z_min - cuts.dz;
+    let high = roi.z_max + cuts.dz;
+    var marks = Marks();
     let parts = third_parts();
     for (var part = 0u; part < parts; part++) {
         let among = thirds_around(layer, slice, part);
         var i = among.first + lane;
-        for (; i < among.end; i += LANES) {
+        for (; i < among.end; i += lanes) {
             let c = place_among(among, i);
             let z = track_z(point, points[c]);
-            if z > roi.z_min - margin && z < roi.z_max + margin {
-                let entry = atomicAdd(&wg_listed[team], 1u);
-                if entry < room {
-                    wg_list[listed_at(team, entry)] = Third(z, bend_from_first(b, c), third_sides(layer, slice, part, c));
+            if z >= low && z <= high {
+                let place = place_of(f32(z), at, 0.0);
+                let bit = 1u << (place & 31u);
+                let bits = select(vec2<u32>(0u, bit), vec2<u32>(bit, 0u), place < 32u);
+                marks.any |= bits;
+                if TRIPLETS == 1u && is_straight(bend_from_first(b, c), phi) {
+                    for (var side = 0u; side < SIDES; side++) {
+                        let may_follow = (third_sides(layer, slice, part, c) & (1u << side)) != 0u;
+                        marks.sure[side] |= select(vec2<u32>(), bits, may_follow);
+                    }
                 }
             }
         }
         unfinished = unfinished || i < among.end;
     }
+    return marks;
 }
 
-// Whether a third spacepoint may follow a pair that steps down, stays in its slice, steps up.
-const SIDE_DOWN: u32 = 1u;
-const SIDE_MIDDLE: u32 = 2u;
-const SIDE_UP: u32 = 4u;
+// Marks from a place on, as many as fit.
+fn marks_from(marks: vec2<u32>, place: u32) -> u32 {
+    let shift = place & 31u;
+    let low = (marks.x >> shift) | ((marks.y << 1u) << (31u - shift));
+    return select(marks.y >> shift, low, place < 32u);
+}
 
-fn add_confirmed(b: u32, team: u32, lane: u32) {
-    let room = LIST / (WORKGROUP_SIZE / LANES);
-    let listed = atomicLoad(&wg_listed[team]);
-    if listed == 0u {
-        return;
-    }
+fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u32, lane: u32, lanes: u32) {
     let point = points[b];
+    let phi = stored_real(beside[b]);
     let slice_layer = stored_word(beside[b]);
     let parts = inner_parts();
     for (var part = 0u; part < parts; part++) {
         let among = inners(slice_layer & 0xffu, slice_layer >> 8u, part);
         var i = among.first + lane;
-        for (; i < among.end; i += LANES) {
+        for (; i < among.end; i += lanes) {
             let a = place_among(among, i);
             let z12 = track_z(point, points[a]);
             if !is_searched(z12) {
                 continue;
             }
-            var weight = 0u;
-            if listed <= room {
-                weight = listed_confirmations(a, b, z12, team, listed);
-            } else {
-                weight = confirmations(a, b, z12);
+            // Places that hold tracks within the cut, and perhaps others.
+            let low = place_of(f32(z12), at, -at.cut - BLUR);
+            let high = place_of(f32(z12), at, at.cut + BLUR);
+            if (marks_from(marks.any, low) & ((2u << (high - low)) - 1u)) == 0u {
+                continue;
             }
-            if weight != 0u {
-                add_entry(z12, weight);
+            if TRIPLETS == 1u {
+                // Places that hold no others.
+                let inner_low = place_of(f32(z12), at, 1.0 + BLUR - at.cut) - low;
+                let inner_end = place_of(f32(z12), at, at.cut - BLUR) - low;
+                let side = side_of(a, b);
+                let sure = marks_from(marks.sure[side], low) & ((1u << inner_end) - 1u);
+                if (sure >> inner_low) != 0u && is_straight(bend_from_second(a, b), phi) {
+                    add_entry(z12, 1u);
+                    continue;
+                }
             }
+            let other = a - roi_first;
+            if other >> OTHER_BITS == 0u && b - share_first < (1u << (32u - OTHER_BITS)) {
+                let place = atomicAdd(&wg_queued, 1u);
+                if place < QUEUE {
+                    wg_queue[place] = ((b - share_first) << OTHER_BITS) | other;
+                    continue;
+                }
+            }
+            decide(a, b);
         }
         unfinished = unfinished || i < among.end;
     }
 }
 
-// How many listed spacepoints confirm the pair of spacepoints a and b; 1 at most when any will do.
-fn listed_confirmations(a: u32, b: u32, z12: real, team: u32, count: u32) -> u32 {
-    let step = step_between(stored_word(beside[a]) >> 8u, stored_word(beside[b]) >> 8u);
-    let side = select(select(SIDE_MIDDLE, SIDE_UP, step > 0), SIDE_DOWN, step < 0);
-    let inner = bend_from_second(a, b);
-    var found = 0u;
-    for (var entry = 0u; entry < count; entry++) {
-        let at = listed_at(team, entry);
-        // The cut on z first: hardly any passes it, and the rest need not be loaded.
-        if abs(wg_list[at].z - z12) <= cuts.dz {
-            if (wg_list[at].sides & side) != 0u && bend_alike(inner, wg_list[at].bend) {
-                found += 1u;
-                if TRIPLETS == 1u {
-                    break;
-                }
-            }
-        }
+// Goes through the third spacepoints of a pair.
+fn decide(a: u32, b: u32) {
+    let z12 = track_z(points[b], points[a]);
+    let weight = confirmations(a, b, z12);
+    if weight != 0u {
+        add_entry(z12, weight);
     }
-    return found;
 }

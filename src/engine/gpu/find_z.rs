@@ -21,8 +21,10 @@ pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets) ->
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
-/// Entries of all lists of third spacepoints: more would leave room for fewer workgroups.
-const LIST: u32 = 512;
+/// Pairs that wait for a search of their third spacepoints: hardly any do where any third one will do.
+fn queue(triplets: Triplets) -> u32 {
+    if triplets == Triplets::Any { 512 } else { 1024 }
+}
 
 /// Overrides of `shaders/find_z.wgsl` and of what is assembled with it.
 pub(crate) fn constants(shape: &Shape, pairing: Pairing, triplets: Triplets) -> Vec<(&'static str, f64)> {
@@ -37,9 +39,7 @@ pub(crate) fn constants(shape: &Shape, pairing: Pairing, triplets: Triplets) -> 
         ("TRIPLETS", mode),
     ];
     if pairing != Pairing::Numbered && triplets != Triplets::Off {
-        // Threads that share a spacepoint in the middle: with single neighbours it has few others.
-        let lanes = if pairing == Pairing::TwoSlices { 4.0 } else { 16.0 };
-        constants.extend([("LANES", lanes), ("LIST", f64::from(LIST))]);
+        constants.push(("QUEUE", f64::from(queue(triplets))));
     }
     constants
 }
@@ -63,7 +63,7 @@ pub(crate) fn tile_bins(
         + match pairs {
             Pairs::Numbered { .. } => 24 * workgroup_size + 20,
             Pairs::Streamed { .. } if triplets == Triplets::Off => 32,
-            Pairs::Streamed { .. } => 32 * LIST + workgroup_size + 32,
+            Pairs::Streamed { .. } => 4 * queue(triplets) + 16 * workgroup_size + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     let most = offered.saturating_sub(tables) / (4 * parts) / 64 * 64;
