@@ -2,7 +2,7 @@
 // mark where along z it makes tracks with spacepoints further out, a bit a place, and then hold its pairs with those further
 // in against the marks: most pairs are decided so, one way or the other. Those that are not are queued, and then the
 // third spacepoints of each are gone through. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
-// workgroup memory: 4 QUEUE + 4 (1 + SIDES) WORKGROUP_SIZE + 16 bytes
+// workgroup memory: 4 QUEUE + 16 WORKGROUP_SIZE + 16 bytes
 // Needs: find_z, order, confirmations.
 
 // Pairs that wait to be decided; what finds no room is decided at once.
@@ -14,7 +14,7 @@ var<workgroup> wg_queued: atomic<u32>;
 var<workgroup> wg_queue_end: u32;
 var<workgroup> wg_queue: array<u32, QUEUE>;
 // Marks of the threads of a team together, where there are teams.
-var<workgroup> wg_marks: array<atomic<u32>, (1u + SIDES) * WORKGROUP_SIZE>;
+var<workgroup> wg_marks: array<atomic<u32>, MARKS * WORKGROUP_SIZE / 2u>;
 
 // Of a queued pair: the place of the spacepoint in the middle in the share, and that of the other one in the RoI.
 const OTHER_BITS: u32 = 22u;
@@ -22,9 +22,16 @@ const OTHER_BITS: u32 = 22u;
 // Where along z a spacepoint makes tracks with some further out.
 struct Marks {
     any: vec2<u32>,
-    // Tracks that hardly bend, which confirm any pair nearby that hardly bends either; for each way that it may step.
-    sure: array<vec2<u32>, SIDES>,
+    // Tracks whose p lies above the spacepoint's phi by less than the cut, or below it, and which may follow a pair that
+    // steps down, or up: a pair whose p lies on the same side differs by less than the cut.
+    above: vec2<u32>,
+    below: vec2<u32>,
+    // By less than half of the cut, and which may follow any pair.
+    beside: vec2<u32>,
 }
+
+// Words of them.
+const MARKS: u32 = 8u;
 
 // Places along z: so many a mm from `at_0` on, and the cut on z in places.
 struct Places {
@@ -50,10 +57,14 @@ fn place_of(z: f32, at: Places, shift: f32) -> u32 {
 // More than rounding takes from a place.
 const BLUR: f32 = 0.03125;
 
-// Whether it differs by less than the cuts on k and p from any other such track through the spacepoint at this phi.
-fn is_straight(bend: Bend, phi: real) -> bool {
-    return abs(bend.k) <= real(0.499) * cuts.dk && abs(bend.p - phi) <= real(0.499) * cuts.dp;
+// How far p lies above the phi of the spacepoint in the middle, in units of the cut on p. Beyond 1 where two tracks like
+// this could differ by more than the cut on k.
+fn turned(bend: Bend, phi: real) -> f32 {
+    return select(2.0, f32((bend.p - phi) / cuts.dp), abs(bend.k) <= real(0.499) * cuts.dk);
 }
+
+const WHOLE_CUT: f32 = 0.999;
+const HALF_CUT: f32 = 0.499;
 
 // Histograms the confirmed pairs of this workgroup's share. False if there is none.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
@@ -82,13 +93,13 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
             atomicStore(&wg_queued, 0u);
         }
         if lanes > 1u {
-            for (var word = thread; word < 2u * (1u + SIDES) * teams; word += WORKGROUP_SIZE) {
+            for (var word = thread; word < MARKS * teams; word += WORKGROUP_SIZE) {
                 atomicStore(&wg_marks[word], 0u);
             }
         }
         workgroupBarrier();
         var marks = Marks();
-        if b < end {
+        if b < end && has_inners(b) {
             marks = marks_of(b, at, lane, lanes);
         }
         if lanes > 1u {
@@ -113,25 +124,37 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
 }
 
 fn give_marks(team: u32, marks: Marks) {
-    let at = team * 2u * (1u + SIDES);
-    atomicOr(&wg_marks[at], marks.any.x);
-    atomicOr(&wg_marks[at + 1u], marks.any.y);
-    for (var side = 0u; side < SIDES; side++) {
-        atomicOr(&wg_marks[at + 2u + 2u * side], marks.sure[side].x);
-        atomicOr(&wg_marks[at + 3u + 2u * side], marks.sure[side].y);
+    let words = array(marks.any, marks.above, marks.below, marks.beside);
+    for (var i = 0u; i < MARKS / 2u; i++) {
+        atomicOr(&wg_marks[team * MARKS + 2u * i], words[i].x);
+        atomicOr(&wg_marks[team * MARKS + 2u * i + 1u], words[i].y);
     }
 }
 
-fn taken_marks(team: u32) -> Marks {
-    let at = team * 2u * (1u + SIDES);
-    var marks = Marks();
-    marks.any = vec2<u32>(atomicLoad(&wg_marks[at]), atomicLoad(&wg_marks[at + 1u]));
-    for (var side = 0u; side < SIDES; side++) {
-        marks.sure[side] =
-            vec2<u32>(atomicLoad(&wg_marks[at + 2u + 2u * side]), atomicLoad(&wg_marks[at + 3u + 2u * side]));
-    }
-    return marks;
+fn taken_mark(team: u32, i: u32) -> vec2<u32> {
+    return vec2<u32>(atomicLoad(&wg_marks[team * MARKS + 2u * i]), atomicLoad(&wg_marks[team * MARKS + 2u * i + 1u]));
 }
+
+fn taken_marks(team: u32) -> Marks {
+    return Marks(taken_mark(team, 0u), taken_mark(team, 1u), taken_mark(team, 2u), taken_mark(team, 3u));
+}
+
+fn has_inners(b: u32) -> bool {
+    let slice_layer = stored_word(beside[b]);
+    let parts = inner_parts();
+    for (var part = 0u; part < parts; part++) {
+        let among = inners(slice_layer & 0xffu, slice_layer >> 8u, part);
+        if among.first < among.end {
+            return true;
+        }
+    }
+    return false;
+}
+
+// Whether a third spacepoint may follow a pair that steps down, stays in its slice, steps up.
+const SIDE_DOWN: u32 = 1u;
+const SIDE_MIDDLE: u32 = 2u;
+const SIDE_UP: u32 = 4u;
 
 // A lane's part of the marks of a spacepoint.
 fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
@@ -155,11 +178,13 @@ fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
                 let bit = 1u << (place & 31u);
                 let bits = select(vec2<u32>(0u, bit), vec2<u32>(bit, 0u), place < 32u);
                 marks.any |= bits;
-                if TRIPLETS == 1u && is_straight(bend_from_first(b, c), phi) {
-                    for (var side = 0u; side < SIDES; side++) {
-                        let may_follow = (third_sides(layer, slice, part, c) & (1u << side)) != 0u;
-                        marks.sure[side] |= select(vec2<u32>(), bits, may_follow);
-                    }
+                if TRIPLETS == 1u {
+                    let u = turned(bend_from_first(b, c), phi);
+                    let sides = third_sides(layer, slice, part, c);
+                    let none = vec2<u32>();
+                    marks.above |= select(none, bits, (sides & SIDE_DOWN) != 0u && u >= 0.0 && u < WHOLE_CUT);
+                    marks.below |= select(none, bits, (sides & SIDE_UP) != 0u && u <= 0.0 && u > -WHOLE_CUT);
+                    marks.beside |= select(none, bits, (sides & SIDE_MIDDLE) != 0u && abs(u) < HALF_CUT);
                 }
             }
         }
@@ -199,9 +224,13 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
                 // Places that hold no others.
                 let inner_low = place_of(f32(z12), at, 1.0 + BLUR - at.cut) - low;
                 let inner_end = place_of(f32(z12), at, at.cut - BLUR) - low;
-                let side = side_of(a, b);
-                let sure = marks_from(marks.sure[side], low) & ((1u << inner_end) - 1u);
-                if (sure >> inner_low) != 0u && is_straight(bend_from_second(a, b), phi) {
+                let u = turned(bend_from_second(a, b), phi);
+                let side = side_of(a, b, u >= 0.0);
+                let none = vec2<u32>();
+                let sure = select(none, marks.above, side == SIDE_DOWN && u >= 0.0 && u < WHOLE_CUT)
+                    | select(none, marks.below, side == SIDE_UP && u <= 0.0 && u > -WHOLE_CUT)
+                    | select(none, marks.beside, abs(u) < HALF_CUT);
+                if ((marks_from(sure, low) & ((1u << inner_end) - 1u)) >> inner_low) != 0u {
                     add_entry(z12, 1u);
                     continue;
                 }
