@@ -91,10 +91,12 @@ fn thirds_around(layer: u32, slice: u32, part: u32) -> Stretches {
     return stretch(slices_around(outer, slice, n, n));
 }
 
-// Which of them a pair is.
-fn side_of(a: u32, b: u32, above: bool) -> u32 {
+// Kinds of pairs: that step down, not at all, up.
+const SIDES: u32 = 3u;
+
+fn side_of(a: u32, b: u32) -> u32 {
     let step = step_between(stored_word(beside[a]) >> 8u, stored_word(beside[b]) >> 8u);
-    return select(select(2u, 4u, step > 0), 1u, step < 0);
+    return u32(clamp(step, -1, 1) + 1);
 }
 
 // Whether such a spacepoint may follow a pair that steps down (1), stays in its slice (2), steps up (4): `thirds`.

@@ -120,11 +120,12 @@ fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Stretches {
     return thirds_around(layer, slice, part);
 }
 
+const SIDES: u32 = 1u;
+
 fn third_sides(layer: u32, slice: u32, part: u32, c: u32) -> u32 {
-    return 7u;
+    return 1u;
 }
 
-// Which of them a pair is: here, whichever suits its bend.
-fn side_of(a: u32, b: u32, above: bool) -> u32 {
-    return select(4u, 1u, above);
+fn side_of(a: u32, b: u32) -> u32 {
+    return 0u;
 }

@@ -2,36 +2,30 @@
 // mark where along z it makes tracks with spacepoints further out, a bit a place, and then hold its pairs with those further
 // in against the marks: most pairs are decided so, one way or the other. Those that are not are queued, and then the
 // third spacepoints of each are gone through. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
-// workgroup memory: 4 QUEUE + 16 WORKGROUP_SIZE + 16 bytes
+// workgroup memory: 4 SHARED + 16 bytes
 // Needs: find_z, order, confirmations.
 
-// Pairs that wait to be decided; what finds no room is decided at once.
-override QUEUE: u32 = 512;
+// Words for pairs that wait to be decided, and before for marks of the threads of a team together; what finds no room in the
+// queue is decided at once.
+override SHARED: u32 = 512;
 
 // First and last of the spacepoints walked.
 var<workgroup> wg_walked: vec2<u32>;
 var<workgroup> wg_queued: atomic<u32>;
 var<workgroup> wg_queue_end: u32;
-var<workgroup> wg_queue: array<u32, QUEUE>;
-// Marks of the threads of a team together, where there are teams.
-var<workgroup> wg_marks: array<atomic<u32>, MARKS * WORKGROUP_SIZE / 2u>;
+var<workgroup> wg_shared: array<atomic<u32>, SHARED>;
 
 // Of a queued pair: the place of the spacepoint in the middle in the share, and that of the other one in the RoI.
 const OTHER_BITS: u32 = 22u;
 
-// Where along z a spacepoint makes tracks with some further out.
+// Where along z a spacepoint makes tracks with some further out: any, and those that confirm any pair nearby which bends as
+// little; of each, those that may follow each kind of pair (SIDES).
 struct Marks {
-    any: vec2<u32>,
-    // Tracks whose p lies above the spacepoint's phi by less than the cut, or below it, and which may follow a pair that
-    // steps down, or up: a pair whose p lies on the same side differs by less than the cut.
-    above: vec2<u32>,
-    below: vec2<u32>,
-    // By less than half of the cut, and which may follow any pair.
-    beside: vec2<u32>,
+    any: array<vec2<u32>, SIDES>,
+    sure: array<vec2<u32>, SIDES>,
 }
 
-// Words of them.
-const MARKS: u32 = 8u;
+const MARK_WORDS: u32 = 4u * SIDES;
 
 // Places along z: so many a mm from `at_0` on, and the cut on z in places.
 struct Places {
@@ -57,14 +51,10 @@ fn place_of(z: f32, at: Places, shift: f32) -> u32 {
 // More than rounding takes from a place.
 const BLUR: f32 = 0.03125;
 
-// How far p lies above the phi of the spacepoint in the middle, in units of the cut on p. Beyond 1 where two tracks like
-// this could differ by more than the cut on k.
-fn turned(bend: Bend, phi: real) -> f32 {
-    return select(2.0, f32((bend.p - phi) / cuts.dp), abs(bend.k) <= real(0.499) * cuts.dk);
+// Whether it differs by less than the cuts on k and p from any other such track through the spacepoint at this phi.
+fn is_straight(bend: Bend, phi: real) -> bool {
+    return abs(bend.k) <= real(0.499) * cuts.dk && abs(bend.p - phi) <= real(0.499) * cuts.dp;
 }
-
-const WHOLE_CUT: f32 = 0.999;
-const HALF_CUT: f32 = 0.499;
 
 // Histograms the confirmed pairs of this workgroup's share. False if there is none.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
@@ -93,8 +83,8 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
             atomicStore(&wg_queued, 0u);
         }
         if lanes > 1u {
-            for (var word = thread; word < MARKS * teams; word += WORKGROUP_SIZE) {
-                atomicStore(&wg_marks[word], 0u);
+            for (var word = thread; word < MARK_WORDS * teams; word += WORKGROUP_SIZE) {
+                atomicStore(&wg_shared[word], 0u);
             }
         }
         workgroupBarrier();
@@ -106,39 +96,63 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
             give_marks(team, marks);
             workgroupBarrier();
             marks = taken_marks(team);
+            workgroupBarrier();
         }
-        if b < end && any(marks.any != vec2<u32>()) {
+        if b < end && has_any(marks) {
             hold_against(marks, at, all.x, first, b, lane, lanes);
         }
         workgroupBarrier();
         if thread == 0u {
-            wg_queue_end = min(atomicLoad(&wg_queued), QUEUE);
+            wg_queue_end = min(atomicLoad(&wg_queued), SHARED);
         }
         let queue_end = workgroupUniformLoad(&wg_queue_end);
         for (var i = thread; i < queue_end; i += WORKGROUP_SIZE) {
-            let pair = wg_queue[i];
+            let pair = atomicLoad(&wg_shared[i]);
             decide(all.x + (pair & ((1u << OTHER_BITS) - 1u)), first + (pair >> OTHER_BITS));
+        }
+        if lanes > 1u {
+            // Marks are about to take the queue's place.
+            workgroupBarrier();
         }
     }
     return true;
 }
 
 fn give_marks(team: u32, marks: Marks) {
-    let words = array(marks.any, marks.above, marks.below, marks.beside);
-    for (var i = 0u; i < MARKS / 2u; i++) {
-        atomicOr(&wg_marks[team * MARKS + 2u * i], words[i].x);
-        atomicOr(&wg_marks[team * MARKS + 2u * i + 1u], words[i].y);
+    let at = team * MARK_WORDS;
+    for (var side = 0u; side < SIDES; side++) {
+        atomicOr(&wg_shared[at + 4u * side], marks.any[side].x);
+        atomicOr(&wg_shared[at + 4u * side + 1u], marks.any[side].y);
+        atomicOr(&wg_shared[at + 4u * side + 2u], marks.sure[side].x);
+        atomicOr(&wg_shared[at + 4u * side + 3u], marks.sure[side].y);
     }
 }
 
-fn taken_mark(team: u32, i: u32) -> vec2<u32> {
-    return vec2<u32>(atomicLoad(&wg_marks[team * MARKS + 2u * i]), atomicLoad(&wg_marks[team * MARKS + 2u * i + 1u]));
-}
-
 fn taken_marks(team: u32) -> Marks {
-    return Marks(taken_mark(team, 0u), taken_mark(team, 1u), taken_mark(team, 2u), taken_mark(team, 3u));
+    let at = team * MARK_WORDS;
+    var marks = Marks();
+    for (var side = 0u; side < SIDES; side++) {
+        let words = array(
+            atomicLoad(&wg_shared[at + 4u * side]),
+            atomicLoad(&wg_shared[at + 4u * side + 1u]),
+            atomicLoad(&wg_shared[at + 4u * side + 2u]),
+            atomicLoad(&wg_shared[at + 4u * side + 3u]),
+        );
+        marks.any[side] = vec2<u32>(words[0], words[1]);
+        marks.sure[side] = vec2<u32>(words[2], words[3]);
+    }
+    return marks;
 }
 
+fn has_any(marks: Marks) -> bool {
+    var words = vec2<u32>();
+    for (var side = 0u; side < SIDES; side++) {
+        words |= marks.any[side];
+    }
+    return any(words != vec2<u32>());
+}
+
+// Whether it is in the middle of any pair's and any third spacepoint's way.
 fn has_inners(b: u32) -> bool {
     let slice_layer = stored_word(beside[b]);
     let parts = inner_parts();
@@ -150,11 +164,6 @@ fn has_inners(b: u32) -> bool {
     }
     return false;
 }
-
-// Whether a third spacepoint may follow a pair that steps down, stays in its slice, steps up.
-const SIDE_DOWN: u32 = 1u;
-const SIDE_MIDDLE: u32 = 2u;
-const SIDE_UP: u32 = 4u;
 
 // A lane's part of the marks of a spacepoint.
 fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
@@ -177,14 +186,12 @@ fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
                 let place = place_of(f32(z), at, 0.0);
                 let bit = 1u << (place & 31u);
                 let bits = select(vec2<u32>(0u, bit), vec2<u32>(bit, 0u), place < 32u);
-                marks.any |= bits;
-                if TRIPLETS == 1u {
-                    let u = turned(bend_from_first(b, c), phi);
-                    let sides = third_sides(layer, slice, part, c);
-                    let none = vec2<u32>();
-                    marks.above |= select(none, bits, (sides & SIDE_DOWN) != 0u && u >= 0.0 && u < WHOLE_CUT);
-                    marks.below |= select(none, bits, (sides & SIDE_UP) != 0u && u <= 0.0 && u > -WHOLE_CUT);
-                    marks.beside |= select(none, bits, (sides & SIDE_MIDDLE) != 0u && abs(u) < HALF_CUT);
+                let straight = TRIPLETS == 1u && is_straight(bend_from_first(b, c), phi);
+                let sides = third_sides(layer, slice, part, c);
+                for (var side = 0u; side < SIDES; side++) {
+                    let here = select(vec2<u32>(), bits, (sides & (1u << side)) != 0u);
+                    marks.any[side] |= here;
+                    marks.sure[side] |= select(vec2<u32>(), here, straight);
                 }
             }
         }
@@ -198,6 +205,15 @@ fn marks_from(marks: vec2<u32>, place: u32) -> u32 {
     let shift = place & 31u;
     let low = (marks.x >> shift) | ((marks.y << 1u) << (31u - shift));
     return select(marks.y >> shift, low, place < 32u);
+}
+
+// Selected, not indexed: marks stay in registers.
+fn marks_of_side(marks: array<vec2<u32>, SIDES>, side: u32) -> vec2<u32> {
+    var found = marks[0];
+    for (var other = 1u; other < SIDES; other++) {
+        found = select(found, marks[other], side == other);
+    }
+    return found;
 }
 
 fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u32, lane: u32, lanes: u32) {
@@ -217,20 +233,16 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
             // Places that hold tracks within the cut, and perhaps others.
             let low = place_of(f32(z12), at, -at.cut - BLUR);
             let high = place_of(f32(z12), at, at.cut + BLUR);
-            if (marks_from(marks.any, low) & ((2u << (high - low)) - 1u)) == 0u {
+            let side = side_of(a, b);
+            if (marks_from(marks_of_side(marks.any, side), low) & ((2u << (high - low)) - 1u)) == 0u {
                 continue;
             }
             if TRIPLETS == 1u {
                 // Places that hold no others.
                 let inner_low = place_of(f32(z12), at, 1.0 + BLUR - at.cut) - low;
                 let inner_end = place_of(f32(z12), at, at.cut - BLUR) - low;
-                let u = turned(bend_from_second(a, b), phi);
-                let side = side_of(a, b, u >= 0.0);
-                let none = vec2<u32>();
-                let sure = select(none, marks.above, side == SIDE_DOWN && u >= 0.0 && u < WHOLE_CUT)
-                    | select(none, marks.below, side == SIDE_UP && u <= 0.0 && u > -WHOLE_CUT)
-                    | select(none, marks.beside, abs(u) < HALF_CUT);
-                if ((marks_from(sure, low) & ((1u << inner_end) - 1u)) >> inner_low) != 0u {
+                let sure = marks_from(marks_of_side(marks.sure, side), low) & ((1u << inner_end) - 1u);
+                if (sure >> inner_low) != 0u && is_straight(bend_from_second(a, b), phi) {
                     add_entry(z12, 1u);
                     continue;
                 }
@@ -238,8 +250,8 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
             let other = a - roi_first;
             if other >> OTHER_BITS == 0u && b - share_first < (1u << (32u - OTHER_BITS)) {
                 let place = atomicAdd(&wg_queued, 1u);
-                if place < QUEUE {
-                    wg_queue[place] = ((b - share_first) << OTHER_BITS) | other;
+                if place < SHARED {
+                    atomicStore(&wg_shared[place], ((b - share_first) << OTHER_BITS) | other);
                     continue;
                 }
             }

@@ -67,6 +67,8 @@ pub(crate) struct Shape {
     pub(crate) pairs: Pairs,
     /// Threads of find_z's workgroups.
     pub(crate) workgroup_size: u32,
+    /// Most teams that they can form, where a spacepoint's partners are shared out.
+    pub(crate) most_teams: u32,
     pub(crate) tile_bins: u32,
     /// Of slice_spacepoints, for few spacepoints an RoI and for many.
     pub(crate) rooms: [Room; 2],
@@ -257,7 +259,10 @@ pub(crate) fn sharing<'a, R: Real>(
         share = (share * 2).min(MOST_SHARE);
     }
     // Threads that a small share leaves idle help with its spacepoints' partners.
-    let lanes = (shape.workgroup_size / share).clamp(1, MOST_LANES);
+    let mut lanes = (shape.workgroup_size / share).clamp(1, MOST_LANES);
+    while lanes > 1 && shape.workgroup_size / lanes > shape.most_teams {
+        lanes *= 2;
+    }
     Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift: lanes.ilog2() }
 }
 

@@ -21,9 +21,19 @@ pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets) ->
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
-/// Pairs that wait for a search of their third spacepoints: hardly any do where any third one will do.
-fn queue(triplets: Triplets) -> u32 {
-    if triplets == Triplets::Any { 512 } else { 1024 }
+/// Words of `pairs/confirmed.wgsl` for pairs that wait for a search of their third spacepoints, and for marks: hardly any pairs
+/// wait where single neighbours and any third spacepoint will do.
+fn shared(pairing: Pairing, triplets: Triplets) -> u32 {
+    if pairing == Pairing::TwoSlices && triplets == Triplets::Any { 512 } else { 1024 }
+}
+
+/// Most teams of threads whose marks there is room for: `MARK_WORDS` in `pairs/confirmed.wgsl`.
+pub(crate) fn most_teams(pairing: Pairing, triplets: Triplets) -> u32 {
+    match (pairing, triplets) {
+        (Pairing::Numbered, _) | (_, Triplets::Off) => u32::MAX,
+        (Pairing::TwoSlices, _) => shared(pairing, triplets) / 4,
+        (Pairing::ByLayer, _) => shared(pairing, triplets) / 12,
+    }
 }
 
 /// Overrides of `shaders/find_z.wgsl` and of what is assembled with it.
@@ -39,7 +49,7 @@ pub(crate) fn constants(shape: &Shape, pairing: Pairing, triplets: Triplets) -> 
         ("TRIPLETS", mode),
     ];
     if pairing != Pairing::Numbered && triplets != Triplets::Off {
-        constants.push(("QUEUE", f64::from(queue(triplets))));
+        constants.push(("SHARED", f64::from(shared(pairing, triplets))));
     }
     constants
 }
@@ -52,6 +62,7 @@ const MOST_BINS: u32 = 4096;
 pub(crate) fn tile_bins(
     gpu: &Gpu,
     pairs: Pairs,
+    pairing: Pairing,
     triplets: Triplets,
     workgroup_size: u32,
     parts: u32,
@@ -63,7 +74,7 @@ pub(crate) fn tile_bins(
         + match pairs {
             Pairs::Numbered { .. } => 24 * workgroup_size + 20,
             Pairs::Streamed { .. } if triplets == Triplets::Off => 32,
-            Pairs::Streamed { .. } => 4 * queue(triplets) + 16 * workgroup_size + 32,
+            Pairs::Streamed { .. } => 4 * shared(pairing, triplets) + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     let most = offered.saturating_sub(tables) / (4 * parts) / 64 * 64;

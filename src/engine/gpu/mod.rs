@@ -205,7 +205,8 @@ impl<R: Real> Typed<R> {
         let shape = Shape {
             pairs,
             workgroup_size,
-            tile_bins: find_z::tile_bins(&gpu, pairs, triplets, workgroup_size, variant.row_parts(), bins)?,
+            most_teams: find_z::most_teams(pairing, triplets),
+            tile_bins: find_z::tile_bins(&gpu, pairs, pairing, triplets, workgroup_size, variant.row_parts(), bins)?,
             rooms: Room::few_and_many(&gpu),
             layers: search.layers() as u32,
             peaks: search.config.peaks,
