@@ -2,6 +2,7 @@
 
 use kernel_host::{AdapterKind, Gpu};
 
+use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Params, RoiStatus};
 use crate::engine::plan::{RoiPlan, Search};
@@ -67,8 +68,7 @@ pub(crate) struct Shape {
     pub(crate) pairs: Pairs,
     /// Threads of find_z's workgroups.
     pub(crate) workgroup_size: u32,
-    /// Most teams that they can form, where a spacepoint's partners are shared out.
-    pub(crate) most_teams: u32,
+    pub(crate) teams: Teams,
     pub(crate) tile_bins: u32,
     /// Of slice_spacepoints, for few spacepoints an RoI and for many.
     pub(crate) rooms: [Room; 2],
@@ -259,11 +259,15 @@ pub(crate) fn sharing<'a, R: Real>(
         share = (share * 2).min(MOST_SHARE);
     }
     // Threads that a small share leaves idle help with its spacepoints' partners.
-    let mut lanes = (shape.workgroup_size / share).clamp(1, MOST_LANES);
-    while lanes > 1 && shape.workgroup_size / lanes > shape.most_teams {
-        lanes *= 2;
+    let idle = (shape.workgroup_size / share).clamp(1, MOST_LANES);
+    // So do more of them where partners are many.
+    let partners = (plans.map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
+    let wanted = (partners / shape.teams.partners_a_lane).clamp(1, MOST_LANES / 2);
+    let mut lanes_shift = idle.max(wanted).ilog2();
+    while lanes_shift > 0 && shape.workgroup_size >> lanes_shift > shape.teams.most {
+        lanes_shift += 1;
     }
-    Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift: lanes.ilog2() }
+    Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift }
 }
 
 const MOST_LANES: u32 = 8;

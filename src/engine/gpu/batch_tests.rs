@@ -6,7 +6,7 @@ use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 const SHAPE: Shape = Shape {
     pairs: Pairs::Streamed { share: None },
     workgroup_size: 256,
-    most_teams: u32::MAX,
+    teams: Teams::NONE,
     tile_bins: 2048,
     rooms: [Room { tile: 2048, order: 512, threads: 256 }, Room { tile: 2048, order: 1024, threads: 256 }],
     layers: 19,

@@ -21,23 +21,42 @@ pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets) ->
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
-/// Words of `pairs/confirmed.wgsl` for pairs that wait for a search of their third spacepoints, and for marks: hardly any pairs
-/// wait where single neighbours and any third spacepoint will do.
-fn shared(pairing: Pairing, triplets: Triplets) -> u32 {
-    if pairing == Pairing::TwoSlices && triplets == Triplets::Any { 512 } else { 1024 }
+/// How `pairs/confirmed.wgsl` shares out its work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Teams {
+    /// Words of workgroup memory for pairs that wait for a search of their third spacepoints, and for the teams' marks.
+    pub(crate) shared: u32,
+    /// Most teams whose marks there is room for.
+    pub(crate) most: u32,
+    /// Partners of a spacepoint that are worth another thread.
+    pub(crate) partners_a_lane: u32,
 }
 
-/// Most teams of threads whose marks there is room for: `MARK_WORDS` in `pairs/confirmed.wgsl`.
-pub(crate) fn most_teams(pairing: Pairing, triplets: Triplets) -> u32 {
-    match (pairing, triplets) {
-        (Pairing::Numbered, _) | (_, Triplets::Off) => u32::MAX,
-        (Pairing::TwoSlices, _) => shared(pairing, triplets) / 4,
-        (Pairing::ByLayer, _) => shared(pairing, triplets) / 12,
+impl Teams {
+    /// No marks.
+    pub(crate) const NONE: Self = Self { shared: 0, most: u32::MAX, partners_a_lane: u32::MAX };
+
+    /// Measured on an H200 (docs/performance.md): hardly any pairs wait where single neighbours and any third spacepoint
+    /// will do; where many do, small rounds of many threads leave room for them all.
+    pub(crate) fn new(gpu: &Gpu, pairing: Pairing, triplets: Triplets) -> Self {
+        let most = gpu.limits().max_compute_workgroup_storage_size / 16;
+        // `MARK_WORDS` a team.
+        match (pairing, triplets) {
+            (Pairing::Numbered, _) | (_, Triplets::Off) => Self::NONE,
+            (Pairing::TwoSlices, _) => {
+                let shared = most.min(if triplets == Triplets::Any { 512 } else { 1024 });
+                Self { shared, most: shared / 4, partners_a_lane: u32::MAX }
+            }
+            (Pairing::ByLayer, _) => {
+                let shared = most.min(3072);
+                Self { shared, most: shared / 12, partners_a_lane: 8 }
+            }
+        }
     }
 }
 
 /// Overrides of `shaders/find_z.wgsl` and of what is assembled with it.
-pub(crate) fn constants(shape: &Shape, pairing: Pairing, triplets: Triplets) -> Vec<(&'static str, f64)> {
+pub(crate) fn constants(shape: &Shape, triplets: Triplets) -> Vec<(&'static str, f64)> {
     let mode = match triplets {
         Triplets::Off => 0.0,
         Triplets::Any => 1.0,
@@ -48,8 +67,8 @@ pub(crate) fn constants(shape: &Shape, pairing: Pairing, triplets: Triplets) -> 
         ("WORKGROUP_SIZE", f64::from(shape.workgroup_size)),
         ("TRIPLETS", mode),
     ];
-    if pairing != Pairing::Numbered && triplets != Triplets::Off {
-        constants.push(("SHARED", f64::from(shared(pairing, triplets))));
+    if shape.teams != Teams::NONE {
+        constants.push(("SHARED", f64::from(shape.teams.shared)));
     }
     constants
 }
@@ -62,8 +81,7 @@ const MOST_BINS: u32 = 4096;
 pub(crate) fn tile_bins(
     gpu: &Gpu,
     pairs: Pairs,
-    pairing: Pairing,
-    triplets: Triplets,
+    teams: Teams,
     workgroup_size: u32,
     parts: u32,
     bins: u32,
@@ -73,8 +91,7 @@ pub(crate) fn tile_bins(
     let tables = tables
         + match pairs {
             Pairs::Numbered { .. } => 24 * workgroup_size + 20,
-            Pairs::Streamed { .. } if triplets == Triplets::Off => 32,
-            Pairs::Streamed { .. } => 4 * shared(pairing, triplets) + 32,
+            Pairs::Streamed { .. } => 4 * teams.shared + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     let most = offered.saturating_sub(tables) / (4 * parts) / 64 * 64;

@@ -20,6 +20,7 @@ use rayon::prelude::*;
 
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape};
+use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Constants, RoiStatus, Workspace};
@@ -202,11 +203,12 @@ impl<R: Real> Typed<R> {
         let bins = search.config.z_bins(0.0, None)?.bins;
         let triplets = search.config.triplets;
         let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
+        let teams = Teams::new(&gpu, pairing, triplets);
         let shape = Shape {
             pairs,
             workgroup_size,
-            most_teams: find_z::most_teams(pairing, triplets),
-            tile_bins: find_z::tile_bins(&gpu, pairs, pairing, triplets, workgroup_size, variant.row_parts(), bins)?,
+            teams,
+            tile_bins: find_z::tile_bins(&gpu, pairs, teams, workgroup_size, variant.row_parts(), bins)?,
             rooms: Room::few_and_many(&gpu),
             layers: search.layers() as u32,
             peaks: search.config.peaks,
@@ -223,7 +225,7 @@ impl<R: Real> Typed<R> {
             variant.slice_spacepoints(Encoding::Lossless),
             variant.slice_spacepoints(Encoding::Compact),
         ];
-        let find_z_constants = find_z::constants(&shape, pairing, triplets);
+        let find_z_constants = find_z::constants(&shape, triplets);
         let lossless = shape.rooms.map(Room::constants);
         let packed = compact.iter().flat_map(Compact::constants).collect::<Vec<_>>();
         let compacts = shape.rooms.map(|room| [room.constants(), packed.clone()].concat());
