@@ -1,6 +1,7 @@
 // Takes each RoI's highest windows of three bins, one after the other.
-// in:   params, rois, totals (a row an RoI; peaks' bins are zero afterwards)
-// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), status
+// in:   params, rois, totals (a row an RoI; peaks' bins are zero afterwards), status
+// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them the status' flags, which are zero
+//       afterwards
 // grid: x = RoI
 // workgroup memory: 12 WORKGROUP_SIZE + 4 bytes
 // Needs: real, types. CPU twin: src/engine/cpu/find_peaks.rs
@@ -98,5 +99,10 @@ fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     }
     if k < params.peaks && !none_left {
         atomicOr(&status[group.x].flags, STATUS_UNFINISHED);
+    }
+    storageBarrier();
+    workgroupBarrier();
+    if thread == 0u {
+        peaks[group.x * params.peaks].flags = atomicExchange(&status[group.x].flags, 0u);
     }
 }

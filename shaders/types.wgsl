@@ -54,6 +54,7 @@ struct Peak {
     bin: u32,
     n: array<u32, 3>,
     z: array<u32, 3>,
+    flags: u32, // of the RoI, in the first of its peaks
 }
 
 // Places along z are whole numbers of these a bin, on which all engines' histograms agree.

@@ -269,9 +269,11 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        let mut batch = RoiBatch::new();
-        batch.push(roi.descriptor, roi.spacepoints.iter().copied());
-        Ok(self.find_batch(&batch)?.remove(0))
+        match &self.core.runs {
+            Runs::Gpus(gpus) => gpus.find(roi),
+            Runs::Cpu(engine) => engine.find(roi.into()),
+            Runs::Reference(engine) => engine.find(roi.into()),
+        }
     }
 
     /// The vertices of every RoI of a batch, in its order. Several GPUs share it.
@@ -292,9 +294,10 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        let mut batch = RoiBatch::new();
-        batch.push(roi.descriptor, roi.spacepoints.iter().copied());
-        Ok(self.find_batch_async(&batch).await?.remove(0))
+        match &self.core.runs {
+            Runs::Gpus(gpus) => gpus.find_async(roi).await,
+            Runs::Cpu(_) | Runs::Reference(_) => self.find(roi),
+        }
     }
 
     /// [`ZFinder::find_batch`] as a future, for any executor: while a GPU works, the thread is free. The CPU engines

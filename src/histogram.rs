@@ -89,6 +89,8 @@ pub(crate) struct Peak {
     pub(crate) bin: u32,
     pub(crate) n: [u32; 3],
     pub(crate) z: [u32; 3],
+    /// What went wrong with its RoI: in the first of its peaks, and on the GPU only.
+    pub(crate) flags: u32,
 }
 
 impl Peak {
@@ -121,7 +123,7 @@ mod tests {
         let place = |z: f64| (z / bins.width - bins.offset).round_ties_even();
         let middle = place(42.1);
         for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
-            let mut peak = Peak { bin: middle as u32, n: [0; 3], z: [0; 3] };
+            let mut peak = Peak { bin: middle as u32, n: [0; 3], z: [0; 3], flags: 0 };
             for (z, weight) in entries {
                 let i = (place(z) - middle + 1.0) as usize;
                 let steps = (z / bins.width - bins.offset - place(z) + 0.5) * f64::from(OFFSET_STEPS);

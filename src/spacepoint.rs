@@ -164,38 +164,50 @@ impl Default for RoiBatch {
 pub struct RoiView<'a> {
     /// Window, eta and identity.
     pub descriptor: &'a RoiDescriptor,
-    pub(crate) coordinates: CoordinatesView<'a>,
-    pub(crate) layer: &'a [u8],
+    pub(crate) spacepoints: SpacepointsView<'a>,
 }
 
-/// rho, phi and z of an RoI's spacepoints: three slices of equal length.
+/// An RoI's spacepoints as they lie in memory.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum CoordinatesView<'a> {
-    Double([&'a [f64]; 3]),
-    Single([&'a [f32]; 3]),
+pub(crate) enum SpacepointsView<'a> {
+    /// rho, phi and z, and layers: four slices of equal length.
+    Double([&'a [f64]; 3], &'a [u8]),
+    Single([&'a [f32]; 3], &'a [u8]),
+    /// One by one.
+    Records(&'a [Spacepoint]),
+}
+
+impl<'a> From<&'a Roi> for RoiView<'a> {
+    fn from(roi: &'a Roi) -> Self {
+        Self { descriptor: &roi.descriptor, spacepoints: SpacepointsView::Records(&roi.spacepoints) }
+    }
 }
 
 impl RoiView<'_> {
     /// Number of spacepoints.
     pub fn len(&self) -> usize {
-        self.layer.len()
+        match self.spacepoints {
+            SpacepointsView::Double(_, layers) | SpacepointsView::Single(_, layers) => layers.len(),
+            SpacepointsView::Records(records) => records.len(),
+        }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.layer.is_empty()
+        self.len() == 0
     }
 
-    /// The spacepoint at `index`, in the order pushed. A layer beyond 254 has become 255.
+    /// The spacepoint at `index`, in the order pushed. In a batch, a layer beyond 254 has become 255.
     ///
     /// # Panics
     /// When `index >= len()`, as slices do.
     pub fn spacepoint(&self, index: usize) -> Spacepoint {
-        let [rho, phi, z] = match self.coordinates {
-            CoordinatesView::Double(columns) => columns.map(|column| column[index]),
-            CoordinatesView::Single(columns) => columns.map(|column| f64::from(column[index])),
+        let ([rho, phi, z], layers) = match self.spacepoints {
+            SpacepointsView::Double(columns, layers) => (columns.map(|column| column[index]), layers),
+            SpacepointsView::Single(columns, layers) => (columns.map(|column| f64::from(column[index])), layers),
+            SpacepointsView::Records(records) => return records[index],
         };
-        Spacepoint { rho, phi, z, layer: u32::from(self.layer[index]) }
+        Spacepoint { rho, phi, z, layer: u32::from(layers[index]) }
     }
 
     /// The spacepoints, one by one.
@@ -275,11 +287,16 @@ impl RoiBatch {
     /// When `index >= len()`, as slices do.
     pub fn roi(&self, index: usize) -> RoiView<'_> {
         let range = self.offsets[index]..self.offsets[index + 1];
-        let coordinates = match &self.coordinates {
-            Coordinates::Double(all) => CoordinatesView::Double(all.each_ref().map(|column| &column[range.clone()])),
-            Coordinates::Single(all) => CoordinatesView::Single(all.each_ref().map(|column| &column[range.clone()])),
+        let layers = &self.layer[range.clone()];
+        let spacepoints = match &self.coordinates {
+            Coordinates::Double(all) => {
+                SpacepointsView::Double(all.each_ref().map(|column| &column[range.clone()]), layers)
+            }
+            Coordinates::Single(all) => {
+                SpacepointsView::Single(all.each_ref().map(|column| &column[range.clone()]), layers)
+            }
         };
-        RoiView { descriptor: &self.descriptors[index], coordinates, layer: &self.layer[range] }
+        RoiView { descriptor: &self.descriptors[index], spacepoints }
     }
 
     /// All RoIs in order.
@@ -288,43 +305,54 @@ impl RoiBatch {
     }
 }
 
-/// RoIs of a batch that lie one after the other.
+/// RoIs of a batch that lie one after the other, or a single one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rois<'a> {
-    batch: &'a RoiBatch,
-    first: usize,
-    end: usize,
+pub(crate) enum Rois<'a> {
+    Of { batch: &'a RoiBatch, first: usize, end: usize },
+    One(RoiView<'a>),
 }
 
 impl<'a> From<&'a RoiBatch> for Rois<'a> {
     fn from(batch: &'a RoiBatch) -> Self {
-        Self { batch, first: 0, end: batch.len() }
+        Self::Of { batch, first: 0, end: batch.len() }
+    }
+}
+
+impl<'a> From<&'a Roi> for Rois<'a> {
+    fn from(roi: &'a Roi) -> Self {
+        Self::One(roi.into())
     }
 }
 
 impl<'a> Rois<'a> {
     pub(crate) fn len(&self) -> usize {
-        self.end - self.first
+        match *self {
+            Self::Of { first, end, .. } => end - first,
+            Self::One(_) => 1,
+        }
     }
 
     /// The RoI at `index`, counted from the first of these.
     pub(crate) fn roi(&self, index: usize) -> RoiView<'a> {
-        self.batch.roi(self.first + index)
+        match *self {
+            Self::Of { batch, first, .. } => batch.roi(first + index),
+            Self::One(roi) => roi,
+        }
     }
 
     /// At most so many parts, none of them empty, one after the other, with about equal numbers of spacepoints.
     pub(crate) fn split(self, parts: usize) -> Vec<Self> {
-        let offsets = &self.batch.offsets[..=self.end];
-        let (low, high) = (offsets[self.first], offsets[self.end]);
-        let mut first = self.first;
+        let Self::Of { batch, mut first, end: last } = self else { return vec![self] };
+        let offsets = &batch.offsets[..=last];
+        let (low, high) = (offsets[first], offsets[last]);
         let mut split = Vec::new();
         for part in 1..=parts {
             let target = low + (high - low) * part / parts;
             let after = first + offsets[first..].partition_point(|&offset| offset < target);
             let nearer_before = after > first && target - offsets[after - 1] < offsets[after] - target;
-            let end = if part == parts { self.end } else { after - usize::from(nearer_before) };
+            let end = if part == parts { last } else { after - usize::from(nearer_before) };
             if end > first {
-                split.push(Self { first, end, ..self });
+                split.push(Self::Of { batch, first, end });
             }
             first = end;
         }
@@ -392,9 +420,13 @@ mod tests {
             }
             batch
         };
+        let first = |rois: &Rois<'_>| match rois {
+            Rois::Of { first, .. } => *first,
+            Rois::One(_) => 0,
+        };
         let split = |sizes: &[usize], parts| {
             let batch = batch(sizes);
-            Rois::from(&batch).split(parts).iter().map(|rois| (rois.first, rois.len())).collect::<Vec<_>>()
+            Rois::from(&batch).split(parts).iter().map(|rois| (first(rois), rois.len())).collect::<Vec<_>>()
         };
         assert_eq!(split(&[5, 5, 5, 5], 2), [(0, 2), (2, 2)]);
         assert_eq!(split(&[100, 1, 1], 2), [(0, 1), (1, 2)]);

@@ -13,7 +13,7 @@ use crate::engine::gpu::GpuEngine;
 use crate::engine::plan::Search;
 use crate::error::{Error, Result};
 use crate::finder::{DeviceTimes, EngineOptions};
-use crate::spacepoint::{RoiBatch, Rois};
+use crate::spacepoint::{Roi, RoiBatch, Rois};
 use crate::vertex::RoiResult;
 
 /// An engine for each GPU.
@@ -44,6 +44,16 @@ impl Gpus {
     pub(crate) fn description(&self) -> String {
         let others: String = self.others.iter().map(|engine| format!(" and {}", engine.device())).collect();
         self.first.description() + &others
+    }
+
+    /// One RoI, on the first.
+    pub(crate) fn find(&self, roi: &Roi) -> Result<RoiResult> {
+        Ok(self.first.find_batch(roi.into())?.remove(0))
+    }
+
+    /// [`Gpus::find`] as a future.
+    pub(crate) async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
+        Ok(self.first.find_batch_async(roi.into()).await?.remove(0))
     }
 
     /// A share of the batch for each GPU, all at once.

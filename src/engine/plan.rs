@@ -10,7 +10,7 @@ use crate::engine::encoding::Encode;
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
 use crate::histogram::OFFSET_STEPS;
-use crate::spacepoint::{CoordinatesView, PhiWindow, RoiDescriptor, RoiView, Spacepoint, normalised, usable};
+use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, Spacepoint, SpacepointsView, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
 
 /// Configuration and detector, boiled down to what the stages ask.
@@ -193,9 +193,10 @@ impl Search {
         let nominal = self.config.beam_spot_mm == [0.0, 0.0];
         let mut kept = 0;
         let mut block = [encoding.dropped(); BLOCK];
+        let mut turned = Columns::default();
         for first in (0..roi.len()).step_by(BLOCK) {
             let count = BLOCK.min(roi.len() - first);
-            if let Some(spacepoints) = block_of(roi, first).filter(|_| nominal)
+            if let Some(spacepoints) = block_of(roi, first, &mut turned).filter(|_| nominal)
                 && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
             {
                 kept += taken;
@@ -230,16 +231,36 @@ impl Search {
 }
 
 /// A whole block from `first` on, if there are so many.
-fn block_of(roi: RoiView<'_>, first: usize) -> Option<Block<'_>> {
-    let layers = roi.layer[first..].first_chunk()?;
-    Some(match roi.coordinates {
-        CoordinatesView::Double([rho, phi, z]) => {
-            Block::Double([rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?], layers)
-        }
-        CoordinatesView::Single([rho, phi, z]) => {
-            Block::Single([rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?], layers)
+fn block_of<'a>(roi: RoiView<'a>, first: usize, turned: &'a mut Columns) -> Option<Block<'a>> {
+    let chunk = |layers: &'a [u8]| layers[first..].first_chunk();
+    Some(match roi.spacepoints {
+        SpacepointsView::Double([rho, phi, z], layers) => Block::Double(
+            [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
+            chunk(layers)?,
+        ),
+        SpacepointsView::Single([rho, phi, z], layers) => Block::Single(
+            [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
+            chunk(layers)?,
+        ),
+        SpacepointsView::Records(records) => {
+            let Columns([rho, phi, z], layers) = turned;
+            let records: &[Spacepoint; BLOCK] = records[first..].first_chunk()?;
+            for (i, record) in records.iter().enumerate() {
+                (rho[i], phi[i], z[i]) = (record.rho, record.phi, record.z);
+                layers[i] = u8::try_from(record.layer).unwrap_or(u8::MAX);
+            }
+            Block::Double([rho, phi, z], layers)
         }
     })
+}
+
+/// Room for a block of records in columns.
+struct Columns([[f64; BLOCK]; 3], [u8; BLOCK]);
+
+impl Default for Columns {
+    fn default() -> Self {
+        Self([[0.0; BLOCK]; 3], [0; BLOCK])
+    }
 }
 
 impl RoiPlan {

@@ -50,7 +50,7 @@ impl ReferenceEngine {
         batch.iter().map(|roi| self.find(roi)).collect()
     }
 
-    fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+    pub(crate) fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
         let bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
         let mut result = RoiResult {
             id: roi.descriptor.id,

@@ -49,7 +49,7 @@ impl<T: Pod> Buffer<T> {
     /// has no room.
     pub fn reserve(&mut self, gpu: &Gpu, len: usize) -> Result<bool, Error> {
         let len = len.max(1);
-        if self.raw.is_some() && len <= self.capacity {
+        if self.has_room(len) {
             return Ok(false);
         }
         let limit = self.limit(gpu);
@@ -143,6 +143,12 @@ impl<T: Pod> Buffer<T> {
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
+    }
+
+    /// Whether [`Buffer::reserve`] would keep the buffer.
+    #[must_use]
+    pub fn has_room(&self, len: usize) -> bool {
+        self.raw.is_some() && len.max(1) <= self.capacity
     }
 
     /// Bytes on the device.

@@ -45,6 +45,46 @@ pub struct Kernel {
     entries: Vec<(EntryPoint, wgpu::ComputePipeline)>,
 }
 
+/// Where a bind group is kept for the next time: [`Kernel::bind_group_in`]. It keeps the buffers that it holds alive.
+#[derive(Debug, Default)]
+pub struct BindGroupSlot(Option<Made>);
+
+#[derive(Debug)]
+struct Made {
+    layout: wgpu::BindGroupLayout,
+    bound: Vec<Bound>,
+    group: wgpu::BindGroup,
+}
+
+/// What a variable is bound to.
+#[derive(Debug)]
+struct Bound {
+    name: String,
+    buffer: wgpu::Buffer,
+    offset: u64,
+    size: Option<NonZero<u64>>,
+}
+
+impl Bound {
+    fn of(name: &str, resource: &wgpu::BindingResource<'_>) -> Option<Self> {
+        let wgpu::BindingResource::Buffer(binding) = resource else { return None };
+        Some(Self { name: name.to_owned(), buffer: binding.buffer.clone(), offset: binding.offset, size: binding.size })
+    }
+
+    fn is(&self, name: &str, resource: &wgpu::BindingResource<'_>) -> bool {
+        let wgpu::BindingResource::Buffer(binding) = resource else { return false };
+        let place = (self.offset, self.size) == (binding.offset, binding.size);
+        place && self.buffer == *binding.buffer && self.name == name
+    }
+}
+
+impl Made {
+    fn holds(&self, bindings: &[(&str, wgpu::BindingResource<'_>)]) -> bool {
+        self.bound.len() == bindings.len()
+            && self.bound.iter().zip(bindings).all(|(bound, (name, resource))| bound.is(name, resource))
+    }
+}
+
 /// A kernel whose module is compiled and whose pipelines are not.
 struct Prepared<'a> {
     descriptor: KernelDescriptor<'a>,
@@ -134,6 +174,28 @@ impl Kernel {
         let descriptor = wgpu::BindGroupDescriptor { label: Some(&self.name), layout: &self.layout, entries: &entries };
         gpu.catch(|| gpu.device().create_bind_group(&descriptor))
             .map_err(|caught| caught.into_error(&self.name, 0, error))
+    }
+
+    /// [`Kernel::bind_group`], made anew only where something else than last time is bound.
+    ///
+    /// # Errors
+    /// As [`Kernel::bind_group`].
+    pub fn bind_group_in<'a>(
+        &self,
+        gpu: &Gpu,
+        slot: &'a mut BindGroupSlot,
+        bindings: &[(&str, wgpu::BindingResource<'_>)],
+    ) -> Result<&'a wgpu::BindGroup, Error> {
+        let kept = slot.0.take().filter(|made| made.layout == self.layout && made.holds(bindings));
+        let made = match kept {
+            Some(made) => made,
+            None => Made {
+                layout: self.layout.clone(),
+                group: self.bind_group(gpu, bindings)?,
+                bound: bindings.iter().filter_map(|(name, resource)| Bound::of(name, resource)).collect(),
+            },
+        };
+        Ok(&slot.0.insert(made).group)
     }
 
     /// Encodes one dispatch of `workgroups`.

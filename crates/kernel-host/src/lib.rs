@@ -66,7 +66,7 @@ pub use adapter::{AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters
 pub use buffer::{Buffer, Readback};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};
-pub use kernel::{Checks, Kernel, KernelDescriptor};
+pub use kernel::{BindGroupSlot, Checks, Kernel, KernelDescriptor};
 pub use reflect::{StructLayout, Translations, struct_layout, translations, workgroup_memory};
 pub use source::{Parsed, Source};
 pub use timer::Timer;

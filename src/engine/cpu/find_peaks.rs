@@ -23,7 +23,7 @@ pub(crate) fn find_peaks(histogram: &mut HistogramPair, half: u32, config: &Conf
             words[at..at + 3].fill(0);
             taken
         };
-        peaks.push(Peak { bin: at as u32 + 1, n: take(&mut histogram.n), z: take(&mut histogram.z) });
+        peaks.push(Peak { bin: at as u32 + 1, n: take(&mut histogram.n), z: take(&mut histogram.z), flags: 0 });
     }
     peaks
 }

@@ -42,21 +42,19 @@ impl CpuEngine {
     }
 
     pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        (0..batch.len())
-            .into_par_iter()
-            .map(|i| {
-                let roi = batch.roi(i);
-                match (self.precision, self.accumulate) {
-                    (Precision::F32, Accumulate::Fixed) => self.find::<f32, FixedPoint>(roi),
-                    (Precision::F32, Accumulate::CompareExchange) => self.find::<f32, CompareExchange>(roi),
-                    (Precision::F64, Accumulate::Fixed) => self.find::<f64, FixedPoint>(roi),
-                    (Precision::F64, Accumulate::CompareExchange) => self.find::<f64, CompareExchange>(roi),
-                }
-            })
-            .collect()
+        (0..batch.len()).into_par_iter().map(|i| self.find(batch.roi(i))).collect()
     }
 
-    fn find<R: Real, Z: ZSum>(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+    pub(crate) fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+        match (self.precision, self.accumulate) {
+            (Precision::F32, Accumulate::Fixed) => self.find_in::<f32, FixedPoint>(roi),
+            (Precision::F32, Accumulate::CompareExchange) => self.find_in::<f32, CompareExchange>(roi),
+            (Precision::F64, Accumulate::Fixed) => self.find_in::<f64, FixedPoint>(roi),
+            (Precision::F64, Accumulate::CompareExchange) => self.find_in::<f64, CompareExchange>(roi),
+        }
+    }
+
+    fn find_in<R: Real, Z: ZSum>(&self, roi: RoiView<'_>) -> Result<RoiResult> {
         let plan = self.search.plan(roi)?;
         let mut points = Vec::with_capacity(roi.len());
         let mut taken = Taken { too_far: true, ..Taken::default() };

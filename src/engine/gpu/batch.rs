@@ -4,7 +4,7 @@ use kernel_host::{AdapterKind, Gpu};
 
 use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::slice_spacepoints::Room;
-use crate::engine::gpu::workspace::{Params, RoiStatus};
+use crate::engine::gpu::workspace::Params;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
 use crate::histogram::Peak;
@@ -411,11 +411,6 @@ impl<R: Real> Layout<R> {
     /// Peaks of all RoIs.
     pub(crate) fn peaks(&self) -> usize {
         self.rois.len() * self.params.peaks as usize
-    }
-
-    /// Words that come back: peaks, then status.
-    pub(crate) fn result_words(&self) -> usize {
-        self.peaks() * size_of::<Peak>() / 4 + self.rois.len() * size_of::<RoiStatus>() / 4
     }
 
     /// Workgroups of find_z: rows in two dimensions, tiles of bins in the third.

@@ -1,6 +1,6 @@
 //! Binds `shaders/find_peaks.wgsl`.
 
-use kernel_host::{Gpu, Kernel, wgpu};
+use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
 use crate::engine::gpu::batch::Layout;
 use crate::engine::gpu::workspace::Workspace;
@@ -12,12 +12,14 @@ pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_peaks"];
 pub(crate) fn encode<R: Real>(
     kernel: &Kernel,
     gpu: &Gpu,
+    slot: &mut BindGroupSlot,
     pass: &mut wgpu::ComputePass<'_>,
     workspace: &Workspace<R>,
     layout: &Layout<R>,
 ) -> Result<()> {
-    let group = kernel.bind_group(
+    let group = kernel.bind_group_in(
         gpu,
+        slot,
         &[
             ("params", workspace.params(0)?),
             ("rois", workspace.rois()?),
@@ -26,6 +28,6 @@ pub(crate) fn encode<R: Real>(
             ("status", workspace.status.binding()?),
         ],
     )?;
-    kernel.dispatch(pass, "find_peaks", &group, [layout.rois.len() as u32, 1, 1])?;
+    kernel.dispatch(pass, "find_peaks", group, [layout.rois.len() as u32, 1, 1])?;
     Ok(())
 }

@@ -1,6 +1,6 @@
 //! Binds `shaders/find_z.wgsl`, and chooses how many bins a workgroup takes.
 
-use kernel_host::{Error as GpuError, Gpu, Kernel, wgpu};
+use kernel_host::{BindGroupSlot, Error as GpuError, Gpu, Kernel, wgpu};
 
 use crate::config::Triplets;
 use crate::engine::gpu::batch::{Layout, Pairs, Shape};
@@ -111,13 +111,15 @@ pub(crate) fn tile_bins(
 pub(crate) fn encode<R: Real>(
     kernel: &Kernel,
     gpu: &Gpu,
+    slot: &mut BindGroupSlot,
     pass: &mut wgpu::ComputePass<'_>,
     constants: &Constants<R>,
     workspace: &Workspace<R>,
     layout: &Layout<R>,
 ) -> Result<()> {
-    let group = kernel.bind_group(
+    let group = kernel.bind_group_in(
         gpu,
+        slot,
         &[
             ("params", workspace.params(0)?),
             ("cuts", constants.cuts.binding()?),
@@ -133,6 +135,6 @@ pub(crate) fn encode<R: Real>(
         ],
     )?;
     let most = gpu.limits().max_compute_workgroups_per_dimension;
-    kernel.dispatch(pass, "find_z", &group, layout.row_grid(most))?;
+    kernel.dispatch(pass, "find_z", group, layout.row_grid(most))?;
     Ok(())
 }

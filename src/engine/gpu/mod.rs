@@ -23,7 +23,7 @@ use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape};
 use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::slice_spacepoints::Room;
-use crate::engine::gpu::workspace::{Constants, RoiStatus, Workspace};
+use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::error::Result;
@@ -376,9 +376,9 @@ impl<R: Real> Typed<R> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
         let (layout, taken) = self.upload(planned, &mut workspace, &rois)?;
         let mut encoder = self.gpu.encoder("zfinder");
-        self.begin(&mut encoder, &mut workspace, &layout)?;
-        self.encode(&mut encoder, planned.encoding, &workspace, &layout, timer.as_deref_mut())?;
-        self.gather(&mut encoder, &workspace, &layout)?;
+        self.begin(&mut encoder, &mut workspace)?;
+        self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, timer.as_deref_mut())?;
+        workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
         if let Some(timer) = timer {
             timer.resolve(&mut encoder)?;
         }
@@ -434,47 +434,46 @@ impl<R: Real> Typed<R> {
         Ok((layout, taken))
     }
 
-    /// Encodes what the stages rely on: the input on the device, zeroed status.
-    fn begin(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        workspace: &mut Workspace<R>,
-        layout: &Layout<R>,
-    ) -> Result<()> {
+    /// Encodes what the stages rely on: the input on the device.
+    fn begin(&self, encoder: &mut wgpu::CommandEncoder, workspace: &mut Workspace<R>) -> Result<()> {
         workspace.staging.copy_to(encoder, &workspace.input, workspace.regions.end as usize / 4)?;
-        self.zero_status(encoder, workspace, layout)
-    }
-
-    fn zero_status(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        workspace: &Workspace<R>,
-        layout: &Layout<R>,
-    ) -> Result<()> {
-        let status = (layout.rois.len() * size_of::<RoiStatus>()) as u64;
-        encoder.clear_buffer(workspace.status.raw()?, 0, Some(status));
         Ok(())
     }
 
-    /// The four stages, each a pass.
+    /// The four stages: in one pass, or to be timed, each in its own.
     fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
         encoding: Encoding,
-        workspace: &Workspace<R>,
+        workspace: &mut Workspace<R>,
         layout: &Layout<R>,
-        mut timer: Option<&mut Timer>,
+        timer: Option<&mut Timer>,
     ) -> Result<()> {
-        let mut stage = |kernel: &Kernel, encode: &dyn Fn(&Kernel, &mut wgpu::ComputePass<'_>) -> Result<()>| {
-            let timestamp_writes = timer.as_deref_mut().and_then(|timer| timer.pass(kernel.name()));
-            let descriptor = wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes };
-            encode(kernel, &mut encoder.begin_compute_pass(&descriptor))
+        let mut groups = std::mem::take(&mut workspace.groups);
+        let (gpu, w, l, g) = (&self.gpu, &*workspace, layout, &mut groups);
+        let slice = self.slice(encoding, l);
+        let mut pass = |stage: usize, pass: &mut wgpu::ComputePass<'_>| match stage {
+            0 => slice_spacepoints::encode(slice, gpu, &mut g.slice_spacepoints, pass, w, l),
+            1 => find_z::encode(&self.find_z, gpu, &mut g.find_z, pass, &self.constants, w, l),
+            2 => sum_histos::encode(&self.sum_histos, gpu, &mut g.sum_histos, pass, w, l),
+            _ => find_peaks::encode(&self.find_peaks, gpu, &mut g.find_peaks, pass, w, l),
         };
-        let (gpu, w, l) = (&self.gpu, workspace, layout);
-        stage(self.slice(encoding, l), &|k, pass| slice_spacepoints::encode(k, gpu, pass, w, l))?;
-        stage(&self.find_z, &|k, pass| find_z::encode(k, gpu, pass, &self.constants, w, l))?;
-        stage(&self.sum_histos, &|k, pass| sum_histos::encode(k, gpu, pass, w, l))?;
-        stage(&self.find_peaks, &|k, pass| find_peaks::encode(k, gpu, pass, w, l))
+        let kernels = [slice, &self.find_z, &self.sum_histos, &self.find_peaks];
+        match timer {
+            Some(timer) => {
+                for (stage, kernel) in kernels.into_iter().enumerate() {
+                    let timestamp_writes = timer.pass(kernel.name());
+                    let descriptor = wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes };
+                    pass(stage, &mut encoder.begin_compute_pass(&descriptor))?;
+                }
+            }
+            None => {
+                let together = &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                (0..kernels.len()).try_for_each(|stage| pass(stage, together))?;
+            }
+        }
+        workspace.groups = groups;
+        Ok(())
     }
 
     /// The kernel that reads spacepoints.
@@ -485,31 +484,19 @@ impl<R: Real> Typed<R> {
         }
     }
 
-    /// The way back.
-    fn gather(&self, encoder: &mut wgpu::CommandEncoder, workspace: &Workspace<R>, layout: &Layout<R>) -> Result<()> {
-        let peaks = layout.peaks();
-        workspace.results.gather(encoder, &workspace.peaks, peaks, 0)?;
-        let at = peaks * size_of::<Peak>() / 4;
-        workspace.results.gather(encoder, &workspace.status, layout.rois.len(), at)?;
-        Ok(())
-    }
-
     /// Waits for a part and decodes its answers.
     async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<R>>) -> Result<Answers> {
         let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(Vec::new()) };
         let each = self.shape.peaks as usize;
-        let count = rois.len() * each * size_of::<Peak>() / 4;
-        let all = count + rois.len() * size_of::<RoiStatus>() / 4;
-        let words = match planned.waiting {
+        let count = rois.len() * each;
+        let peaks = match planned.waiting {
             Waiting::Blocking | Waiting::Alone => {
                 self.gpu.wait_spinning(&submission, planned.spin)?;
-                workspace.results.read_done(&self.gpu, all)?
+                workspace.results.read_done(&self.gpu, count)?
             }
-            Waiting::Async => workspace.results.read_async(&self.gpu, &submission, all).await?,
+            Waiting::Async => workspace.results.read_async(&self.gpu, &submission, count).await?,
         };
         self.idle().push(workspace);
-        let peaks: &[Peak] = bytemuck::cast_slice(&words[..count]);
-        let status: &[RoiStatus] = bytemuck::cast_slice(&words[count..]);
         let decode = |(i, roi): (usize, usize)| {
             if taken[i].too_far {
                 return (roi, None);
@@ -517,7 +504,7 @@ impl<R: Real> Typed<R> {
             let plan = &planned.plans[roi];
             let found = peaks[i * each..(i + 1) * each].iter().take_while(|peak| peak.bin != Peak::NONE);
             let vertices = found.map(|peak| peak.vertex(&plan.bins, self.accumulate)).collect();
-            (roi, Some(plan.result(taken[i], vertices, status[i].flags != 0)))
+            (roi, Some(plan.result(taken[i], vertices, peaks[i * each].flags != 0)))
         };
         Ok(rois.into_iter().enumerate().map(decode).collect())
     }
@@ -534,14 +521,14 @@ impl<R: Real> Typed<R> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
         let (layout, _) = self.upload(planned, &mut workspace, &rois)?;
         let mut encoder = self.gpu.encoder("upload");
-        self.begin(&mut encoder, &mut workspace, &layout)?;
+        self.begin(&mut encoder, &mut workspace)?;
         let submission = self.gpu.submit(encoder)?;
         self.gpu.wait(&submission)?;
 
         let mut times = DeviceTimes { rois: rois.len(), bytes: workspace.regions.end, ..DeviceTimes::default() };
         if let Some(mut timer) = Timer::new(&self.gpu, 4) {
             let mut encoder = self.gpu.encoder("stages");
-            self.encode(&mut encoder, planned.encoding, &workspace, &layout, Some(&mut timer))?;
+            self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, Some(&mut timer))?;
             timer.resolve(&mut encoder)?;
             let submission = self.gpu.submit(encoder)?;
             let each = |(name, time): (String, Duration)| (name, time.as_secs_f64() / rois.len() as f64);
@@ -552,9 +539,8 @@ impl<R: Real> Typed<R> {
             let mut submission = None;
             for _ in 0..IN_A_ROW {
                 let mut encoder = self.gpu.encoder("resident");
-                self.zero_status(&mut encoder, &workspace, &layout)?;
-                self.encode(&mut encoder, planned.encoding, &workspace, &layout, None)?;
-                self.gather(&mut encoder, &workspace, &layout)?;
+                self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
+                workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
                 submission = Some(self.gpu.submit(encoder)?);
             }
             if let Some(submission) = submission {

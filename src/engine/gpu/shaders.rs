@@ -212,7 +212,7 @@ mod tests {
             }
             check("Params", size_of::<Params>(), size_of::<Params>() / 4);
             check("RoiStatus", size_of::<RoiStatus>(), 2);
-            check("Peak", size_of::<Peak>(), 3);
+            check("Peak", size_of::<Peak>(), 4);
         }
     }
 

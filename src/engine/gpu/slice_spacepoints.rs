@@ -1,6 +1,6 @@
 //! Binds `shaders/slice_spacepoints.wgsl`, and chooses how many cells a workgroup makes.
 
-use kernel_host::{Gpu, Kernel, wgpu};
+use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
 use crate::engine::gpu::batch::Layout;
 use crate::engine::gpu::workspace::Workspace;
@@ -65,12 +65,14 @@ impl Room {
 pub(crate) fn encode<R: Real>(
     kernel: &Kernel,
     gpu: &Gpu,
+    slot: &mut BindGroupSlot,
     pass: &mut wgpu::ComputePass<'_>,
     workspace: &Workspace<R>,
     layout: &Layout<R>,
 ) -> Result<()> {
-    let group = kernel.bind_group(
+    let group = kernel.bind_group_in(
         gpu,
+        slot,
         &[
             ("params", workspace.params(0)?),
             ("rois", workspace.rois()?),
@@ -83,6 +85,6 @@ pub(crate) fn encode<R: Real>(
         ],
     )?;
     let tiles = layout.most_cell_words.div_ceil(layout.tile_words);
-    kernel.dispatch(pass, "slice_spacepoints", &group, [layout.rois.len() as u32, tiles, 1])?;
+    kernel.dispatch(pass, "slice_spacepoints", group, [layout.rois.len() as u32, tiles, 1])?;
     Ok(())
 }

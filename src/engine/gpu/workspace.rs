@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BufferUsages};
-use kernel_host::{Buffer, Gpu, Readback, Upload};
+use kernel_host::{BindGroupSlot, Buffer, Gpu, Readback, Upload};
 
 use crate::engine::gpu::batch::{Layout, Regions};
 use crate::engine::real::Real;
@@ -71,8 +71,17 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) totals: Buffer<u32>,
     pub(crate) peaks: Buffer<Peak>,
     pub(crate) status: Buffer<RoiStatus>,
-    /// Peaks, then status.
-    pub(crate) results: Readback<u32>,
+    pub(crate) results: Readback<Peak>,
+    pub(crate) groups: Groups,
+}
+
+/// Bind groups of the stages.
+#[derive(Debug, Default)]
+pub(crate) struct Groups {
+    pub(crate) slice_spacepoints: BindGroupSlot,
+    pub(crate) find_z: BindGroupSlot,
+    pub(crate) sum_histos: [BindGroupSlot; 2],
+    pub(crate) find_peaks: BindGroupSlot,
 }
 
 impl<R: Real> Workspace<R> {
@@ -94,6 +103,7 @@ impl<R: Real> Workspace<R> {
             peaks: Buffer::new("peaks", device).most_bytes(most_bytes),
             status: Buffer::new("status", device).most_bytes(most_bytes),
             results: Readback::new("results"),
+            groups: Groups::default(),
         }
     }
 
@@ -102,16 +112,31 @@ impl<R: Real> Workspace<R> {
         let rows = layout.params.row_bins as usize;
         let rois = layout.rois.len();
         self.regions = regions;
-        self.input.reserve(gpu, regions.end as usize / 4)?;
-        self.cells.reserve(gpu, layout.cells)?;
-        self.points.reserve(gpu, layout.spacepoints)?;
-        self.beside.reserve(gpu, layout.spacepoints)?;
-        self.histograms.reserve(gpu, layout.row_rois.len() * layout.row_parts as usize * rows)?;
-        self.partials.reserve(gpu, if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 })?;
-        self.totals.reserve(gpu, rois * 2 * rows)?;
-        self.peaks.reserve(gpu, layout.peaks())?;
-        self.status.reserve(gpu, rois)?;
-        self.results.reserve(gpu, layout.result_words())?;
+        // Bind groups would keep buffers that are to be replaced.
+        let mut groups = std::mem::take(&mut self.groups);
+        let mut enough = true;
+        macro_rules! reserve {
+            ($($buffer:ident: $len:expr),* $(,)?) => {
+                $(enough &= self.$buffer.has_room($len);)*
+                if !enough {
+                    groups = Groups::default();
+                }
+                $(self.$buffer.reserve(gpu, $len)?;)*
+            };
+        }
+        reserve! {
+            input: regions.end as usize / 4,
+            cells: layout.cells,
+            points: layout.spacepoints,
+            beside: layout.spacepoints,
+            histograms: layout.row_rois.len() * layout.row_parts as usize * rows,
+            partials: if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 },
+            totals: rois * 2 * rows,
+            peaks: layout.peaks(),
+            status: rois,
+        }
+        self.groups = groups;
+        self.results.reserve(gpu, layout.peaks())?;
         Ok(())
     }
 
