@@ -38,7 +38,7 @@ struct Params {
     least_weight: u32,
     prefer_central: u32,
     stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once
-    padding: u32,
+    row_lanes_shift: u32, // log2 of the threads of sum_histos that share a block's rows
 }
 
 // Cuts on triplets.

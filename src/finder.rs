@@ -181,7 +181,7 @@ impl ZFinderBuilder {
             Gpu::open_all(&GpuOptions {
                 adapter,
                 required_features: GpuEngine::required_features(self.options.precision),
-                optional_features: wgpu::Features::TIMESTAMP_QUERY,
+                optional_features: wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::MAPPABLE_PRIMARY_BUFFERS,
             })
         };
         let on_gpus = |gpus| Gpus::new(gpus, &search, &self.options).map(|gpus| Runs::Gpus(Box::new(gpus)));

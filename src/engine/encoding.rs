@@ -8,6 +8,7 @@ use crate::config::Triplets;
 use crate::detector::LayerKind;
 use crate::engine::plan::{BLOCK, Block, Placing, Search};
 use crate::engine::real::{Point, Real};
+use crate::spacepoint::Spacepoint;
 
 /// What one spacepoint becomes.
 pub(crate) trait Encode<R: Real>: Sync {
@@ -152,11 +153,12 @@ impl<R: Real> Encode<R> for Compact {
         let arch = pulp::Arch::new();
         match block {
             Block::Double(columns, layers) => {
-                arch.dispatch(EncodeBlock { compact: self, placing, columns, layers, out })
+                arch.dispatch(EncodeBlock { compact: self, placing, block: (columns, layers), out })
             }
             Block::Single(columns, layers) => {
-                arch.dispatch(EncodeBlock { compact: self, placing, columns, layers, out })
+                arch.dispatch(EncodeBlock { compact: self, placing, block: (columns, layers), out })
             }
+            Block::Records(block) => arch.dispatch(EncodeBlock { compact: self, placing, block, out }),
         }
     }
 
@@ -198,13 +200,33 @@ impl<R: Real> Encode<R> for Compact {
 }
 
 /// [`Compact::encode`] for a block, without branches, so that the compiler makes it what the machine's vectors can do.
-struct EncodeBlock<'a, T> {
+struct EncodeBlock<'a, S> {
     compact: &'a Compact,
     placing: &'a Placing,
-    /// rho, phi, z
-    columns: [&'a [T; BLOCK]; 3],
-    layers: &'a [u8; BLOCK],
+    block: S,
     out: &'a mut [[u32; 2]; BLOCK],
+}
+
+/// Where a block's spacepoints come from.
+trait Source: Copy {
+    /// rho, phi, z and layer.
+    fn at(self, i: usize) -> (f64, f64, f64, u32);
+}
+
+impl<T: Copy + Into<f64>> Source for ([&[T; BLOCK]; 3], &[u8; BLOCK]) {
+    #[inline(always)]
+    fn at(self, i: usize) -> (f64, f64, f64, u32) {
+        let ([rho, phi, z], layers) = self;
+        (rho[i].into(), phi[i].into(), z[i].into(), u32::from(layers[i]))
+    }
+}
+
+impl Source for &[Spacepoint; BLOCK] {
+    #[inline(always)]
+    fn at(self, i: usize) -> (f64, f64, f64, u32) {
+        let Spacepoint { rho, phi, z, layer } = self[i];
+        (rho, phi, z, layer)
+    }
 }
 
 /// 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.
@@ -223,12 +245,12 @@ fn whole_bits(sum: f64) -> u64 {
     sum.to_bits() & ((1 << 52) - 1)
 }
 
-impl<T: Copy + Into<f64>> pulp::NullaryFnOnce for EncodeBlock<'_, T> {
+impl<S: Source> pulp::NullaryFnOnce for EncodeBlock<'_, S> {
     type Output = Option<usize>;
 
     #[inline(always)]
     fn call(self) -> Option<usize> {
-        let Self { compact, placing, columns: [rho, phi, z], layers, out } = self;
+        let Self { compact, placing, block, out } = self;
         let inverse = 1.0 / compact.step_mm;
         let z_middle = WHOLE + compact.z_half();
         let (z_end, rho_least, rho_end) = (WHOLE + compact.z_values(), WHOLE + 1.0, WHOLE + compact.rho_values());
@@ -241,7 +263,7 @@ impl<T: Copy + Into<f64>> pulp::NullaryFnOnce for EncodeBlock<'_, T> {
         let mut kept = 0u64;
         let mut plain = true;
         for i in 0..BLOCK {
-            let (rho, phi, z, layer) = (rho[i].into(), phi[i].into(), z[i].into(), layers[i]);
+            let (rho, phi, z, layer) = block.at(i);
             let mut from_edge = phi - placing.phi_min;
             from_edge += if from_edge < 0.0 { TAU } else { 0.0 };
             from_edge -= if from_edge >= TAU { TAU } else { 0.0 };
@@ -255,7 +277,7 @@ impl<T: Copy + Into<f64>> pulp::NullaryFnOnce for EncodeBlock<'_, T> {
                 & (rho_steps < rho_end)
                 & (z_steps >= WHOLE)
                 & (z_steps < z_end)
-                & (u32::from(layer) < placing.layers);
+                & (layer < placing.layers);
             let take = from_edge < placing.width;
             kept += u64::from(take);
             let word = z_steps
@@ -276,7 +298,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Preset};
     use crate::detector::Detector;
-    use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
+    use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor};
 
     fn search(triplets: Triplets) -> Search {
         Search::new(&Config { triplets, ..Config::preset(Preset::Thesis) }, &Detector::atlas2010())

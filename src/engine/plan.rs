@@ -57,11 +57,12 @@ pub(crate) struct Taken {
 /// Spacepoints that are encoded and written together: a stretch of memory that a bus likes.
 pub(crate) const BLOCK: usize = 64;
 
-/// A block of an RoI's spacepoints: rho, phi, z and layers.
+/// A block of an RoI's spacepoints: rho, phi, z and layers, or one by one.
 #[derive(Clone, Copy)]
 pub(crate) enum Block<'a> {
     Double([&'a [f64; BLOCK]; 3], &'a [u8; BLOCK]),
     Single([&'a [f32; BLOCK]; 3], &'a [u8; BLOCK]),
+    Records(&'a [Spacepoint; BLOCK]),
 }
 
 /// What says where in an RoI's window a spacepoint lies.
@@ -193,10 +194,9 @@ impl Search {
         let nominal = self.config.beam_spot_mm == [0.0, 0.0];
         let mut kept = 0;
         let mut block = [encoding.dropped(); BLOCK];
-        let mut turned = Columns::default();
         for first in (0..roi.len()).step_by(BLOCK) {
             let count = BLOCK.min(roi.len() - first);
-            if let Some(spacepoints) = block_of(roi, first, &mut turned).filter(|_| nominal)
+            if let Some(spacepoints) = block_of(roi, first).filter(|_| nominal)
                 && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
             {
                 kept += taken;
@@ -231,36 +231,18 @@ impl Search {
 }
 
 /// A whole block from `first` on, if there are so many.
-fn block_of<'a>(roi: RoiView<'a>, first: usize, turned: &'a mut Columns) -> Option<Block<'a>> {
-    let chunk = |layers: &'a [u8]| layers[first..].first_chunk();
+fn block_of(roi: RoiView<'_>, first: usize) -> Option<Block<'_>> {
     Some(match roi.spacepoints {
         SpacepointsView::Double([rho, phi, z], layers) => Block::Double(
             [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
-            chunk(layers)?,
+            layers[first..].first_chunk()?,
         ),
         SpacepointsView::Single([rho, phi, z], layers) => Block::Single(
             [rho[first..].first_chunk()?, phi[first..].first_chunk()?, z[first..].first_chunk()?],
-            chunk(layers)?,
+            layers[first..].first_chunk()?,
         ),
-        SpacepointsView::Records(records) => {
-            let Columns([rho, phi, z], layers) = turned;
-            let records: &[Spacepoint; BLOCK] = records[first..].first_chunk()?;
-            for (i, record) in records.iter().enumerate() {
-                (rho[i], phi[i], z[i]) = (record.rho, record.phi, record.z);
-                layers[i] = u8::try_from(record.layer).unwrap_or(u8::MAX);
-            }
-            Block::Double([rho, phi, z], layers)
-        }
+        SpacepointsView::Records(records) => Block::Records(records[first..].first_chunk()?),
     })
-}
-
-/// Room for a block of records in columns.
-struct Columns([[f64; BLOCK]; 3], [u8; BLOCK]);
-
-impl Default for Columns {
-    fn default() -> Self {
-        Self([[0.0; BLOCK]; 3], [0; BLOCK])
-    }
 }
 
 impl RoiPlan {

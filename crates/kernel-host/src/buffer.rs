@@ -202,6 +202,23 @@ impl<T: Pod> Readback<T> {
         Self { staging: Buffer::new(label, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST) }
     }
 
+    /// The same, which shaders may write where it lies, if the device has `MAPPABLE_PRIMARY_BUFFERS`: a copy less.
+    #[must_use]
+    pub fn writable_by_shaders(mut self, gpu: &Gpu) -> Self {
+        if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
+            self.staging.usage |= wgpu::BufferUsages::STORAGE;
+        }
+        self
+    }
+
+    /// The buffer itself, for a bind group: [`Readback::writable_by_shaders`].
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] if no room was reserved.
+    pub fn binding(&self) -> Result<wgpu::BindingResource<'_>, Error> {
+        self.staging.binding()
+    }
+
     /// Makes room for `len` elements.
     ///
     /// # Errors

@@ -15,6 +15,7 @@ use crate::wait::MapOutcome;
 #[derive(Debug)]
 pub struct Upload<T: Pod> {
     label: String,
+    usage: wgpu::BufferUsages,
     raw: Option<wgpu::Buffer>,
     mapped: bool,
     capacity: usize,
@@ -48,7 +49,18 @@ impl<T: Pod> Upload<T> {
     /// Staging memory without room yet.
     #[must_use]
     pub fn new(label: &str) -> Self {
-        Self { label: label.to_owned(), raw: None, mapped: false, capacity: 0, element: PhantomData }
+        let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
+        Self { label: label.to_owned(), usage, raw: None, mapped: false, capacity: 0, element: PhantomData }
+    }
+
+    /// The same, which shaders may read where it lies, if the device has `MAPPABLE_PRIMARY_BUFFERS`: a copy less for what
+    /// is small. Reading it is slower than a buffer of the device's own.
+    #[must_use]
+    pub fn readable_by_shaders(mut self, gpu: &Gpu) -> Self {
+        if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
+            self.usage |= wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::UNIFORM;
+        }
+        self
     }
 
     /// Room for `len` elements, mapped. Waits for the device if it still reads what was staged here before.
@@ -91,7 +103,7 @@ impl<T: Pod> Upload<T> {
         let descriptor = wgpu::BufferDescriptor {
             label: Some(&self.label),
             size: generous,
-            usage: wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC,
+            usage: self.usage,
             mapped_at_creation: true,
         };
         let raw = gpu
@@ -111,14 +123,27 @@ impl<T: Pod> Upload<T> {
         let Some(raw) = self.raw.as_ref().filter(|_| len <= held) else {
             return Err(Error::BufferTooSmall { what: self.label.clone(), wanted: len, held });
         };
-        if self.mapped {
-            raw.unmap();
-            self.mapped = false;
-        }
         if len > 0 {
             encoder.copy_buffer_to_buffer(raw, 0, buffer.raw()?, 0, len as u64 * Self::SIZE);
         }
+        self.unmap();
         Ok(())
+    }
+
+    /// Ends the mapping. Every [`UploadView`] must be gone.
+    pub fn unmap(&mut self) {
+        if let Some(raw) = self.raw.as_ref().filter(|_| self.mapped) {
+            raw.unmap();
+            self.mapped = false;
+        }
+    }
+
+    /// The memory, for a bind group: [`Upload::readable_by_shaders`]. To be unmapped before it is used.
+    ///
+    /// # Errors
+    /// [`Error::BufferTooSmall`] if nothing was mapped yet.
+    pub fn raw(&self) -> Result<&wgpu::Buffer, Error> {
+        self.raw.as_ref().ok_or_else(|| Error::BufferTooSmall { what: self.label.clone(), wanted: 1, held: 0 })
     }
 }
 

@@ -83,8 +83,11 @@ const MOST_SHARE: u32 = 1024;
 /// Fewest: below this, filling a row is less work than summing it.
 const LEAST_SHARE: u32 = 64;
 
-/// Rows that sum_histos sums at once. More are summed in two stages.
+/// Rows that a thread of sum_histos sums at once. More are summed in two stages.
 const ROWS_AT_ONCE: u32 = 16;
+/// Threads that share an RoI's rows where there are few RoIs.
+const ROW_LANES: u32 = 8;
+const FEW_ROIS: usize = 64;
 
 /// Where a binding may begin, in bytes: what every adapter allows.
 pub(crate) const ALIGNMENT: u64 = 256;
@@ -350,7 +353,7 @@ impl<R: Real> Layout<R> {
             #[cfg(test)]
             words: Vec::new(),
         };
-        let mut bins = 0;
+        let (mut bins, mut most_rows) = (0, 0);
         let mut most_spacepoints = 0;
         for plan in plans {
             most_spacepoints = most_spacepoints.max(plan.spacepoints);
@@ -376,11 +379,15 @@ impl<R: Real> Layout<R> {
             layout.partial_rows += partial_count as usize;
             layout.most_cell_words = layout.most_cell_words.max(cell_words(plan, cells.into()) as u32);
             layout.most_groups = layout.most_groups.max(partial_count);
-            layout.two_stages |= histogram_count > ROWS_AT_ONCE;
+            most_rows = most_rows.max(histogram_count);
             bins = bins.max(plan.bins.bins);
         }
         layout.room = usize::from(most_spacepoints > Room::FEW as usize);
         layout.tile_words = shape.rooms[layout.room].tile;
+        // Few RoIs leave threads that can share each one's rows.
+        let lanes_shift = if layout.rois.len() <= FEW_ROIS { ROW_LANES.ilog2() } else { 0 };
+        layout.params.row_lanes_shift = lanes_shift;
+        layout.two_stages = most_rows > ROWS_AT_ONCE << lanes_shift;
         layout.params.rows = layout.row_rois.len() as u32;
         layout.params.row_bins = row_bins(u64::from(bins)) as u32;
         layout.tiles = bins.div_ceil(shape.tile_bins);

@@ -24,7 +24,7 @@ pub(crate) fn encode<R: Real>(
             ("params", workspace.params(0)?),
             ("rois", workspace.rois()?),
             ("totals", workspace.totals.binding()?),
-            ("peaks", workspace.peaks.binding()?),
+            ("peaks", workspace.answers()?),
             ("status", workspace.status.binding()?),
         ],
     )?;

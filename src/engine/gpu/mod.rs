@@ -55,6 +55,8 @@ pub(crate) struct Typed<R: Real> {
     sum_histos: Kernel,
     find_peaks: Kernel,
     constants: Constants<R>,
+    /// Bytes of an upload that shaders read where it lies.
+    direct_bytes: u64,
     /// How long to ask the device again and again before waiting for it.
     spin: Duration,
     /// Workspaces that no batch uses now.
@@ -77,6 +79,10 @@ const IN_FLIGHT: usize = 2;
 
 /// Threads that prepare parts: beyond this the bus is full (measured on an H200: docs/performance.md).
 const MOST_THREADS: usize = 16;
+
+/// An upload of up to so many bytes is read over the bus no slower than it is copied (measured on an H200:
+/// docs/performance.md).
+const DIRECT_BYTES: u64 = 256 << 10;
 
 /// A part that the device works on.
 struct InFlight<R: Real> {
@@ -258,6 +264,7 @@ impl<R: Real> Typed<R> {
         }
         Ok(Self {
             accumulate: options.accumulate,
+            direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
             spin: options.spin,
             idle: Mutex::new(Vec::new()),
             constants: Constants::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
@@ -373,12 +380,14 @@ impl<R: Real> Typed<R> {
 
     /// Packs a part straight into memory that the device reads, and lets the device begin.
     fn submit(&self, planned: Planned<'_>, rois: Vec<usize>, mut timer: Option<&mut Timer>) -> Result<InFlight<R>> {
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
+        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
         let (layout, taken) = self.upload(planned, &mut workspace, &rois)?;
         let mut encoder = self.gpu.encoder("zfinder");
         self.begin(&mut encoder, &mut workspace)?;
         self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, timer.as_deref_mut())?;
-        workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
+        if !workspace.direct {
+            workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
+        }
         if let Some(timer) = timer {
             timer.resolve(&mut encoder)?;
         }
@@ -398,6 +407,7 @@ impl<R: Real> Typed<R> {
         let mut layout = Layout::new(&self.search, &self.shape, sharing, plans());
         let bytes = self.packed_bytes(planned.encoding);
         let regions = layout.regions(bytes);
+        workspace.direct = regions.end <= self.direct_bytes;
         workspace.reserve(&self.gpu, &layout, regions)?;
         let mut view = workspace.staging.map(&self.gpu, regions.end as usize / 4)?;
         let header_words = regions.spacepoints as usize / 4;
@@ -436,7 +446,11 @@ impl<R: Real> Typed<R> {
 
     /// Encodes what the stages rely on: the input on the device.
     fn begin(&self, encoder: &mut wgpu::CommandEncoder, workspace: &mut Workspace<R>) -> Result<()> {
-        workspace.staging.copy_to(encoder, &workspace.input, workspace.regions.end as usize / 4)?;
+        if workspace.direct {
+            workspace.staging.unmap();
+        } else {
+            workspace.staging.copy_to(encoder, &workspace.input, workspace.regions.end as usize / 4)?;
+        }
         Ok(())
     }
 
@@ -518,7 +532,7 @@ impl<R: Real> Typed<R> {
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };
         let cut = batch::cut::<R>(&plans, &wanted, bytes, &capacity, &self.shape);
         let Some(rois) = cut.parts.into_iter().next() else { return Ok(None) };
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
+        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
         let (layout, _) = self.upload(planned, &mut workspace, &rois)?;
         let mut encoder = self.gpu.encoder("upload");
         self.begin(&mut encoder, &mut workspace)?;
@@ -540,7 +554,9 @@ impl<R: Real> Typed<R> {
             for _ in 0..IN_A_ROW {
                 let mut encoder = self.gpu.encoder("resident");
                 self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
-                workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
+                if !workspace.direct {
+                    workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
+                }
                 submission = Some(self.gpu.submit(encoder)?);
             }
             if let Some(submission) = submission {

@@ -18,7 +18,8 @@ pub(crate) fn encode<R: Real>(
     layout: &Layout<R>,
 ) -> Result<()> {
     // Four bins a thread.
-    let blocks = (layout.params.row_bins / 4).div_ceil(kernel.workgroup_size("sum_histos")[0]);
+    let blocks_each = kernel.workgroup_size("sum_histos")[0] >> layout.params.row_lanes_shift;
+    let blocks = (layout.params.row_bins / 4).div_ceil(blocks_each);
     let (histograms, partials, totals) = (&workspace.histograms, &workspace.partials, &workspace.totals);
     let two = [(0, histograms, partials, layout.most_groups), (1, partials, totals, 1)];
     let one = [(2, histograms, totals, 1)];

@@ -24,7 +24,7 @@ pub(crate) struct Params {
     pub(crate) least_weight: u32,
     pub(crate) prefer_central: u32,
     pub(crate) stage: u32,
-    pub(crate) padding: u32,
+    pub(crate) row_lanes_shift: u32,
 }
 
 /// `RoiStatus` in `shaders/types.wgsl`.
@@ -62,6 +62,8 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) staging: Upload<u32>,
     pub(crate) input: Buffer<u32>,
     pub(crate) regions: Regions,
+    /// Shaders read the input where the host wrote it, and write results where the host reads them.
+    pub(crate) direct: bool,
     pub(crate) cells: Buffer<u32>,
     /// Spacepoints by RoI and cell: 1 / rho and z / rho, and what is kept beside.
     pub(crate) points: Buffer<[R; 2]>,
@@ -86,14 +88,15 @@ pub(crate) struct Groups {
 
 impl<R: Real> Workspace<R> {
     /// `most_bytes`: of any buffer.
-    pub(crate) fn new(most_bytes: u64) -> Self {
+    pub(crate) fn new(gpu: &Gpu, most_bytes: u64) -> Self {
         // COPY_SRC: tests read every stage's output.
         let device = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let input = BufferUsages::STORAGE | BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         Self {
-            staging: Upload::new("staged input"),
+            staging: Upload::new("staged input").readable_by_shaders(gpu),
             input: Buffer::new("input", input).most_bytes(most_bytes),
             regions: Regions::default(),
+            direct: false,
             cells: Buffer::new("cells", device).most_bytes(most_bytes),
             points: Buffer::new("sorted spacepoints", device).most_bytes(most_bytes),
             beside: Buffer::new("phi and slices", device).most_bytes(most_bytes),
@@ -102,7 +105,7 @@ impl<R: Real> Workspace<R> {
             totals: Buffer::new("summed histograms", device).most_bytes(most_bytes),
             peaks: Buffer::new("peaks", device).most_bytes(most_bytes),
             status: Buffer::new("status", device).most_bytes(most_bytes),
-            results: Readback::new("results"),
+            results: Readback::new("results").writable_by_shaders(gpu),
             groups: Groups::default(),
         }
     }
@@ -125,7 +128,7 @@ impl<R: Real> Workspace<R> {
             };
         }
         reserve! {
-            input: regions.end as usize / 4,
+            input: if self.direct { 1 } else { regions.end as usize / 4 },
             cells: layout.cells,
             points: layout.spacepoints,
             beside: layout.spacepoints,
@@ -143,10 +146,15 @@ impl<R: Real> Workspace<R> {
     /// A part of the input, for a bind group.
     fn region(&self, from: u64, to: u64) -> Result<wgpu::BindingResource<'_>> {
         Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-            buffer: self.input.raw()?,
+            buffer: if self.direct { self.staging.raw()? } else { self.input.raw()? },
             offset: from,
             size: std::num::NonZero::new(to - from),
         }))
+    }
+
+    /// Where find_peaks writes.
+    pub(crate) fn answers(&self) -> Result<wgpu::BindingResource<'_>> {
+        Ok(if self.direct { self.results.binding()? } else { self.peaks.binding()? })
     }
 
     pub(crate) fn params(&self, stage: usize) -> Result<wgpu::BindingResource<'_>> {

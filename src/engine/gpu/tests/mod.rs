@@ -89,7 +89,7 @@ impl<R: Real> Typed<R> {
         });
         let decoded: Vec<_> = decoded.collect();
         // Used ones hold the leavings of other cases, which must not matter.
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(self.capacity.buffer_bytes));
+        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
         let (layout, _) = self.upload(planned, &mut workspace, rois)?;
         let mut encoder = self.gpu.encoder("stages");
         self.begin(&mut encoder, &mut workspace)?;
