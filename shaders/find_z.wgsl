@@ -35,7 +35,9 @@ var<private> unfinished: bool;
 
 // Where a slice of a layer begins.
 fn cell(layer: u32, slice: u32) -> u32 {
-    return cells[roi.cell_first + cell_place(params.layers, roi.slices, layer, slice)];
+    let place = cell_place(params.layers, roi.slices, layer, slice);
+    let shift = cell_shift(roi.spacepoint_count);
+    return roi.spacepoint_first + cell_of_word(cells[roi.cell_first + (place >> shift)], place, shift);
 }
 
 // n(A, B) at the RoI's eta.

@@ -21,8 +21,15 @@ override ORDER_WORDS: u32 = 1024;
 @group(0) @binding(6) var<storage, read_write> totals: array<u32>;
 @group(0) @binding(7) var<storage, read_write> status: array<RoiStatus>;
 
-const MOST_HALF: u32 = 0xffffu;
-// Spacepoints that a thread loads at once, so that memory has something to do meanwhile.
+// Spacepoints that a thread loads at once, so that memory has something to do meanwhile. Written out, not in a loop: arrays
+// that are indexed in one lie in slow memory.
+struct Four {
+    a: Packed,
+    b: Packed,
+    c: Packed,
+    d: Packed,
+}
+
 const AT_ONCE: u32 = 4u;
 
 var<workgroup> wg_cells: array<atomic<u32>, TILE_WORDS>;
@@ -47,20 +54,48 @@ fn cell_of(tile: Tile, slice_layer: u32) -> u32 {
     return select(cell, DROPPED, slice_layer == DROPPED);
 }
 
-fn half_shift(cell: u32, tile: Tile) -> u32 {
-    return (cell & tile.shift) << 4u;
-}
-
 // Counts a spacepoint in its cell. Returns what was there before.
 fn add_to(cell: u32, tile: Tile) -> u32 {
-    let shift = half_shift(cell, tile);
-    let old = atomicAdd(&wg_cells[cell >> tile.shift], 1u << shift) >> shift;
-    return select(old, old & MOST_HALF, tile.shift != 0u);
+    let old = atomicAdd(&wg_cells[cell >> tile.shift], 1u << ((cell & tile.shift) << 4u));
+    return cell_of_word(old, cell, tile.shift);
 }
 
-fn cell_value(word: u32, cell: u32, tile: Tile) -> u32 {
-    let value = word >> half_shift(cell, tile);
-    return select(value, value & MOST_HALF, tile.shift != 0u);
+// Those at `first` and so on in steps of the workgroup's size, or in their place the last.
+fn four(first: u32, last: u32) -> Four {
+    return Four(
+        packed[min(first, last)],
+        packed[min(first + WORKGROUP_SIZE, last)],
+        packed[min(first + 2u * WORKGROUP_SIZE, last)],
+        packed[min(first + 3u * WORKGROUP_SIZE, last)],
+    );
+}
+
+// Counts a spacepoint in the tile, if it is there. Returns 1 for one of a cell before the tile.
+fn count(tile: Tile, spacepoint: Packed, is_there: bool) -> u32 {
+    let cell = cell_of(tile, packed_slice_layer(spacepoint));
+    if is_there && cell >= tile.first && cell < tile.end {
+        add_to(cell - tile.first, tile);
+    }
+    return select(0u, 1u, is_there && cell < tile.first);
+}
+
+// Gives a spacepoint of the tile, the i-th of its RoI, its place: in the order, or where it belongs.
+fn place(tile: Tile, spacepoint: Packed, i: u32, is_there: bool, in_order: bool, tile_start: u32) {
+    let cell = cell_of(tile, packed_slice_layer(spacepoint));
+    if !is_there || cell < tile.first || cell >= tile.end {
+        return;
+    }
+    let at = add_to(cell - tile.first, tile);
+    if in_order {
+        atomicAdd(&wg_order[at >> 1u], i << ((at & 1u) << 4u));
+    } else {
+        write_out(tile_start + at, spacepoint);
+    }
+}
+
+fn ordered(at: u32, end: u32) -> u32 {
+    let place = min(at, end - 1u);
+    return (atomicLoad(&wg_order[place >> 1u]) >> ((place & 1u) << 4u)) & MOST_HALF;
 }
 
 fn write_out(place: u32, spacepoint: Packed) {
@@ -76,7 +111,7 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     let slices = rois[group.x].slices;
     let cell_first = rois[group.x].cell_first;
     let cell_count = params.layers * slices + 1u;
-    let shift = select(0u, 1u, roi_end - roi_first <= MOST_HALF);
+    let shift = cell_shift(roi_end - roi_first);
     let tile_first = group.y * (TILE_WORDS << shift);
     if tile_first >= cell_count {
         return;
@@ -104,22 +139,12 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     var before = 0u;
     var base = roi_first;
     for (; base < roi_end; base += AT_ONCE * WORKGROUP_SIZE) {
-        var loaded: array<u32, AT_ONCE>;
-        for (var k = 0u; k < AT_ONCE; k++) {
-            let i = base + k * WORKGROUP_SIZE + thread;
-            loaded[k] = DROPPED;
-            if i < roi_end {
-                loaded[k] = packed_slice_layer(packed[i]);
-            }
-        }
-        for (var k = 0u; k < AT_ONCE; k++) {
-            let cell = cell_of(tile, loaded[k]);
-            if cell < tile_first {
-                before += 1u;
-            } else if cell < tile.end {
-                add_to(cell - tile_first, tile);
-            }
-        }
+        let i = base + thread;
+        let loaded = four(i, roi_end - 1u);
+        before += count(tile, loaded.a, i < roi_end);
+        before += count(tile, loaded.b, i + WORKGROUP_SIZE < roi_end);
+        before += count(tile, loaded.c, i + 2u * WORKGROUP_SIZE < roi_end);
+        before += count(tile, loaded.d, i + 3u * WORKGROUP_SIZE < roi_end);
     }
     var unfinished = base < roi_end;
     if before != 0u {
@@ -161,10 +186,11 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
         }
     }
     workgroupBarrier();
-    let tile_start = roi_first + atomicLoad(&wg_before);
-    for (var cell = thread; cell < tile_cells; cell += WORKGROUP_SIZE) {
-        let value = cell_value(atomicLoad(&wg_cells[cell >> shift]), cell, tile);
-        cells[cell_first + tile_first + cell] = tile_start + value;
+    let tile_before = atomicLoad(&wg_before);
+    let tile_start = roi_first + tile_before;
+    let before_each = tile_before | select(0u, tile_before << 16u, shift != 0u);
+    for (var word = thread; word < words; word += WORKGROUP_SIZE) {
+        cells[cell_first + (tile_first >> shift) + word] = atomicLoad(&wg_cells[word]) + before_each;
     }
     if thread == WORKGROUP_SIZE - 1u {
         wg_total = start;
@@ -174,30 +200,40 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
 
     base = roi_first;
     for (; base < roi_end; base += AT_ONCE * WORKGROUP_SIZE) {
-        var loaded: array<Packed, AT_ONCE>;
-        for (var k = 0u; k < AT_ONCE; k++) {
-            loaded[k] = packed[min(base + k * WORKGROUP_SIZE + thread, roi_end - 1u)];
-        }
-        for (var k = 0u; k < AT_ONCE; k++) {
-            let i = base + k * WORKGROUP_SIZE + thread;
-            let cell = cell_of(tile, packed_slice_layer(loaded[k]));
-            if i < roi_end && cell >= tile_first && cell < tile.end {
-                let place = add_to(cell - tile_first, tile);
-                if in_order {
-                    atomicAdd(&wg_order[place >> 1u], (i - roi_first) << ((place & 1u) << 4u));
-                } else {
-                    write_out(tile_start + place, loaded[k]);
-                }
-            }
-        }
+        let i = base + thread;
+        let loaded = four(i, roi_end - 1u);
+        let at = i - roi_first;
+        place(tile, loaded.a, at, i < roi_end, in_order, tile_start);
+        place(tile, loaded.b, at + WORKGROUP_SIZE, i + WORKGROUP_SIZE < roi_end, in_order, tile_start);
+        place(tile, loaded.c, at + 2u * WORKGROUP_SIZE, i + 2u * WORKGROUP_SIZE < roi_end, in_order, tile_start);
+        place(tile, loaded.d, at + 3u * WORKGROUP_SIZE, i + 3u * WORKGROUP_SIZE < roi_end, in_order, tile_start);
     }
     unfinished = unfinished || base < roi_end;
     if in_order {
         workgroupBarrier();
-        for (var place = thread; place < total_points; place += WORKGROUP_SIZE) {
-            let half = atomicLoad(&wg_order[place >> 1u]) >> ((place & 1u) << 4u);
-            write_out(tile_start + place, packed[roi_first + (half & MOST_HALF)]);
+        var next = 0u;
+        for (; next < total_points; next += AT_ONCE * WORKGROUP_SIZE) {
+            let at = next + thread;
+            let loaded = Four(
+                packed[roi_first + ordered(at, total_points)],
+                packed[roi_first + ordered(at + WORKGROUP_SIZE, total_points)],
+                packed[roi_first + ordered(at + 2u * WORKGROUP_SIZE, total_points)],
+                packed[roi_first + ordered(at + 3u * WORKGROUP_SIZE, total_points)],
+            );
+            if at < total_points {
+                write_out(tile_start + at, loaded.a);
+            }
+            if at + WORKGROUP_SIZE < total_points {
+                write_out(tile_start + at + WORKGROUP_SIZE, loaded.b);
+            }
+            if at + 2u * WORKGROUP_SIZE < total_points {
+                write_out(tile_start + at + 2u * WORKGROUP_SIZE, loaded.c);
+            }
+            if at + 3u * WORKGROUP_SIZE < total_points {
+                write_out(tile_start + at + 3u * WORKGROUP_SIZE, loaded.d);
+            }
         }
+        unfinished = unfinished || next < total_points;
     }
     if unfinished {
         atomicOr(&status[group.x].flags, STATUS_UNFINISHED);

@@ -13,7 +13,7 @@ struct Roi {
     steps_at_0: real,   // of z = 0 above the first bin's lower edge; whole
     spacepoint_first: u32,
     spacepoint_count: u32, // as uploaded, those that take no part included
-    cell_first: u32, // first of layers * slices + 1 words
+    cell_first: u32, // word of the first of layers * slices + 1 cells
     slices: u32,
     ring: u32, // 1: slices at both ends are neighbours
     endcap_shift: i32,
@@ -62,6 +62,20 @@ const OFFSET_STEPS: u32 = 1024u;
 const STEP_BITS: u32 = 10u;
 
 const NO_PEAK: u32 = 0xffffffffu;
+
+// Where cells begin is counted from an RoI's first spacepoint: in half words, as long as those count all of them.
+const MOST_HALF: u32 = 0xffffu;
+
+// log2 of the cells in a word.
+fn cell_shift(spacepoint_count: u32) -> u32 {
+    return select(0u, 1u, spacepoint_count <= MOST_HALF);
+}
+
+// A cell out of its word.
+fn cell_of_word(word: u32, cell: u32, shift: u32) -> u32 {
+    let value = word >> ((cell & shift) << 4u);
+    return select(value, value & MOST_HALF, shift != 0u);
+}
 
 // In place of a spacepoint's slice and layer: takes no part.
 const DROPPED: u32 = 0xffffffffu;

@@ -101,7 +101,7 @@ fn aligned(bytes: u64) -> u64 {
 struct Needs {
     rois: u64,
     spacepoints: u64,
-    cells: u64,
+    cell_words: u64,
     /// Of the RoI with the most.
     most_cell_words: u64,
     histogram_rows: u64,
@@ -130,7 +130,7 @@ impl Needs {
         Self {
             rois: 1,
             spacepoints: plan.spacepoints as u64,
-            cells,
+            cell_words: cell_words(plan, cells),
             most_cell_words: cell_words(plan, cells),
             histogram_rows: u64::from(rows),
             partial_rows: u64::from(groups_of(rows)),
@@ -142,7 +142,7 @@ impl Needs {
         Self {
             rois: self.rois + other.rois,
             spacepoints: self.spacepoints + other.spacepoints,
-            cells: self.cells + other.cells,
+            cell_words: self.cell_words + other.cell_words,
             most_cell_words: self.most_cell_words.max(other.most_cell_words),
             histogram_rows: self.histogram_rows + other.histogram_rows,
             partial_rows: self.partial_rows + other.partial_rows,
@@ -159,7 +159,7 @@ impl Needs {
             self.rois * u64::from(shape.peaks) * size_of::<Peak>() as u64,
             self.spacepoints * size_of::<R::Stored>() as u64,
             self.spacepoints * 2 * size_of::<R>() as u64,
-            self.cells * 4,
+            self.cell_words * 4,
             self.histogram_rows * u64::from(shape.row_parts) * row_bytes,
             self.partial_rows * 2 * row_bytes,
             self.rois * 2 * row_bytes,
@@ -283,7 +283,7 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) row_rois: Vec<u32>,
     /// Room for spacepoints, those that take no part included.
     pub(crate) spacepoints: usize,
-    pub(crate) cells: usize,
+    pub(crate) cell_words: usize,
     pub(crate) partial_rows: usize,
     pub(crate) most_cell_words: u32,
     /// Which of the shape's rooms slice_spacepoints takes, and its tiles' words of cells.
@@ -341,7 +341,7 @@ impl<R: Real> Layout<R> {
             rois: Vec::new(),
             row_rois: Vec::new(),
             spacepoints: 0,
-            cells: 0,
+            cell_words: 0,
             partial_rows: 0,
             most_cell_words: 0,
             room: 0,
@@ -362,7 +362,7 @@ impl<R: Real> Layout<R> {
             let cells = layers * plan.slices + 1;
             let words = RoiWords {
                 spacepoint_first: layout.spacepoints as u32,
-                cell_first: layout.cells as u32,
+                cell_first: layout.cell_words as u32,
                 histogram_first: layout.row_rois.len() as u32,
                 histogram_count,
                 partial_first: layout.partial_rows as u32,
@@ -375,7 +375,7 @@ impl<R: Real> Layout<R> {
             #[cfg(test)]
             layout.words.push(words);
             layout.spacepoints += plan.spacepoints;
-            layout.cells += cells as usize;
+            layout.cell_words += cell_words(plan, cells.into()) as usize;
             layout.partial_rows += partial_count as usize;
             layout.most_cell_words = layout.most_cell_words.max(cell_words(plan, cells.into()) as u32);
             layout.most_groups = layout.most_groups.max(partial_count);

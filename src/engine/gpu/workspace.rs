@@ -129,7 +129,7 @@ impl<R: Real> Workspace<R> {
         }
         reserve! {
             input: if self.direct { 1 } else { regions.end as usize / 4 },
-            cells: layout.cells,
+            cells: layout.cell_words,
             points: layout.spacepoints,
             beside: layout.spacepoints,
             histograms: layout.row_rois.len() * layout.row_parts as usize * rows,

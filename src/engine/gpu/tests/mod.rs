@@ -104,7 +104,7 @@ impl<R: Real> Typed<R> {
             slice_spacepoints::encode(self.slice(encoding, &layout), gpu, &mut g.slice_spacepoints, pass, w, &layout)?;
             find_z::encode(&self.find_z, gpu, &mut g.find_z, pass, &self.constants, w, &layout)?;
         }
-        let cells = copy(gpu, &mut encoder, &w.cells, layout.cells)?;
+        let cells = copy(gpu, &mut encoder, &w.cells, layout.cell_words)?;
         let sorted = copy(gpu, &mut encoder, &w.points, layout.spacepoints)?;
         let beside = copy(gpu, &mut encoder, &w.beside, layout.spacepoints)?;
         let histograms = copy(gpu, &mut encoder, &w.histograms, rows)?;
@@ -133,7 +133,7 @@ impl<R: Real> Typed<R> {
         gpu.wait(&submission)?;
         let stages = Stages {
             pairing: self.pairing,
-            cells: cells.read_done(gpu, layout.cells)?,
+            cells: cells.read_done(gpu, layout.cell_words)?,
             points: sorted.read_done(gpu, layout.spacepoints)?,
             beside: beside.read_done(gpu, layout.spacepoints)?,
             histograms: histograms.read_done(gpu, rows)?,
@@ -324,10 +324,12 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         for point in &wanted_points {
             wanted_cells[gpu.cell(point, plan.slices) as usize + 1] += 1;
         }
-        let mut before = words.spacepoint_first;
+        let mut before = 0;
+        let halves = points.is_empty() || words.spacepoint_count <= 0xffff;
         for (cell, count) in wanted_cells.iter().enumerate() {
             before += count;
-            let found = gpu.cells[words.cell_first as usize + cell];
+            let word = |at: usize| gpu.cells[words.cell_first as usize + at];
+            let found = if halves { word(cell / 2) >> (16 * (cell % 2)) & 0xffff } else { word(cell) };
             assert_eq!(found, before, "{place}: slice_spacepoints, cell {cell}");
         }
         let sorted = gpu.sorted(i);
