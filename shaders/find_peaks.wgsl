@@ -6,7 +6,7 @@
 // workgroup memory: 12 WORKGROUP_SIZE + 4 bytes
 // Needs: real, types. CPU twin: src/engine/cpu/find_peaks.rs
 
-override WORKGROUP_SIZE: u32 = 256;
+override WORKGROUP_SIZE: u32 = 128;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rois: array<Roi>;

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use zfinder::{Config, Roi, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
+use zfinder::{Config, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
 
 use super::super::failure::Failure;
 use super::check::Expected;
@@ -24,7 +24,7 @@ const WARM_UP_CALLS: usize = 20;
 /// `time_on_device` searches a batch about so many times a round.
 const RESIDENT_SEARCHES: f64 = 5.0;
 /// Spacepoints that a GPU holds while it alone is timed.
-const RESIDENT_SPACEPOINTS: usize = 16_000_000;
+const RESIDENT_SPACEPOINTS: usize = 32_000_000;
 
 /// What is measured, and how.
 pub(super) struct Subject<'a> {
@@ -184,21 +184,21 @@ impl Subject<'_> {
         }
     }
 
-    /// `find`, call after call, each with another RoI of the sample.
+    /// A batch of one RoI, call after call, each with another RoI of the sample.
     fn latency(&self, checked: &mut Checked) -> Result<Option<Latency>, Failure> {
-        let call = |roi: &Roi| -> Result<(f64, RoiResult), Failure> {
+        let call = |roi: &RoiBatch| -> Result<(f64, RoiResult), Failure> {
             let start = Instant::now();
-            let result = self.finder.find(roi)?;
-            Ok((start.elapsed().as_secs_f64(), result))
+            let mut results = self.finder.find_batch(roi)?;
+            Ok((start.elapsed().as_secs_f64(), results.remove(0)))
         };
-        let first = self.sample.roi(0);
+        let first = self.sample.batch(0, 1);
         let mut warm = call(&first)?.0;
         for _ in 0..if self.hardware() { WARM_UP_CALLS } else { 1 } {
             warm = call(&first)?.0;
         }
         let least = if self.hardware() { HARDWARE_CALLS } else { LEAST_CALLS };
         let calls = ((2.0 * self.seconds / warm.max(1e-12)) as usize).clamp(least, MOST_CALLS);
-        let rois: Vec<Roi> = (0..calls.min(self.sample.len())).map(|i| self.sample.roi(i)).collect();
+        let rois: Vec<RoiBatch> = (0..calls.min(self.sample.len())).map(|i| self.sample.batch(i, 1)).collect();
         let mut seconds = Vec::with_capacity(calls);
         let mut results = Vec::with_capacity(calls);
         for i in 0..calls {

@@ -28,8 +28,8 @@ impl Room {
         // As the shader's header counts it, but for tile and order.
         let words = |threads: u32| (bytes / 4).saturating_sub(threads + 16).max(2 * Self::LEAST);
         let few = {
-            let threads = limits.max_compute_invocations_per_workgroup.min(256);
-            let order = (Self::FEW / 2).min(words(threads) / 2);
+            let threads = limits.max_compute_invocations_per_workgroup.min(128);
+            let order = (Self::FEW / 4).min(words(threads) / 2);
             Self { tile: Self::SHORT_TILE.min(words(threads) - order), order, threads }
         };
         let many = {
@@ -48,7 +48,7 @@ impl Room {
     /// Cells of 565 slices of 19 layers.
     const CELLS: u32 = 10_752;
     /// Words of cells where few spacepoints have to be gone through again for every tile.
-    const SHORT_TILE: u32 = 2560;
+    const SHORT_TILE: u32 = 1728;
     const LEAST: u32 = 128;
 
     /// Overrides of `shaders/slice_spacepoints.wgsl`.
