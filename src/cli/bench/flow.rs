@@ -10,6 +10,10 @@ use super::measure::{Load, Subject};
 use super::memory;
 use super::report::{Checked, LongStream, Rate};
 
+/// Batches of a round for each one in flight, on hardware, and in any round.
+const BATCHES_IN_FLIGHT: usize = 8;
+const MOST_BATCHES: usize = 1 << 20;
+
 /// A stream and the batches that wait for their turn; those that were answered come to their end.
 struct Flow {
     stream: Stream,
@@ -55,13 +59,23 @@ impl Subject<'_> {
             first.get_or_insert(results);
         })?;
         self.check(first.as_deref().unwrap_or_default(), checked)?;
+        // A stream is faster than one batch after the other: it gets as many as it has time for, and so many that its
+        // beginning and its end, when fewer are in flight, hardly count.
+        let in_flight = flow.stream.most_in_flight();
+        let warm = flow.waiting.len();
+        let start = Instant::now();
+        flow.run(warm, drop)?;
+        let fit = (self.seconds * warm as f64 / start.elapsed().as_secs_f64().max(1e-12)) as usize;
+        let least = if self.hardware() { BATCHES_IN_FLIGHT * in_flight } else { load.batches_a_round };
+        let batches = fit.clamp(least, least.max(MOST_BATCHES));
+        let rois = batches * load.batch_rois;
         let mut times = Vec::new();
         for _ in 0..self.rounds {
             let start = Instant::now();
-            flow.run(load.batches_a_round, drop)?;
-            times.push(start.elapsed().as_secs_f64() / load.rois() as f64);
+            flow.run(batches, drop)?;
+            times.push(start.elapsed().as_secs_f64() / rois as f64);
         }
-        Ok(Rate::of(load.rois(), load.batch_rois, flow.stream.most_in_flight(), times))
+        Ok(Rate::of(rois, load.batch_rois, in_flight, times))
     }
 
     /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its length.

@@ -124,7 +124,7 @@ impl Subject<'_> {
         Ok(())
     }
 
-    fn hardware(&self) -> bool {
+    pub(super) fn hardware(&self) -> bool {
         !self.adapters.is_empty() && self.adapters.iter().all(|adapter| adapter.hardware)
     }
 
