@@ -6,8 +6,8 @@ use std::task::{Context, Waker};
 use std::time::Duration;
 
 use kernel_host::{
-    AdapterChoice, AdapterKind, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source,
-    Timer, Upload, adapters, wgpu,
+    AdapterChoice, AdapterKind, BindGroupSlot, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor,
+    Readback, Source, Timer, Upload, adapters, wgpu,
 };
 
 const SUM: &str = "
@@ -311,5 +311,49 @@ fn what_many_threads_stage_arrives() {
                 lengths.iter().enumerate().flat_map(|(i, &n)| (0..n as u32).map(move |k| i as u32 * 10_000 + k));
             assert_eq!(found, wanted.collect::<Vec<_>>(), "{}", gpu.name());
         }
+    });
+}
+
+/// What the host writes is read where it lies, and what the device writes too; one bind group serves as long as nothing
+/// is allocated anew.
+#[test]
+fn shaders_reach_the_hosts_memory() {
+    let options = GpuOptions { optional_features: wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, ..GpuOptions::default() };
+    each(&options, |gpu| {
+        if !gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
+            eprintln!("SKIPPED on {}: it has no MAPPABLE_PRIMARY_BUFFERS", gpu.name());
+            return;
+        }
+        let source = Source::new("sum").piece("sum.wgsl", SUM);
+        let constants = [("THREADS", 64.0), ("GAIN", 2.0)];
+        let descriptor =
+            KernelDescriptor { source: &source, entry_points: &[], constants: &constants, checks: Checks::Checked };
+        let kernel = Kernel::build(gpu, &descriptor).expect("built");
+        let mut upload = Upload::<u32>::new("numbers").readable_by_shaders(gpu);
+        assert!(matches!(upload.raw(), Err(Error::BufferTooSmall { .. })));
+        let mut results = Readback::<u32>::new("sums").writable_by_shaders(gpu);
+        let mut slot = BindGroupSlot::default();
+        let mut groups = Vec::new();
+        for (round, len) in [64, 64, 64, 256].into_iter().enumerate() {
+            let data: Vec<u32> = (0..len).map(|i| i + 1000 * round as u32).collect();
+            let mut view = upload.map(gpu, data.len()).expect("room");
+            assert!(view.parts([data.len()])[0].write(&data));
+            drop(view);
+            upload.unmap();
+            results.reserve(gpu, data.len() / 64).expect("room");
+            let numbers = upload.raw().expect("mapped before").as_entire_binding();
+            let bindings = [("numbers", numbers), ("sums", results.binding().expect("room"))];
+            let group = kernel.bind_group_in(gpu, &mut slot, &bindings).expect("bound").clone();
+            let mut encoder = gpu.encoder("sum");
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            kernel.dispatch(&mut pass, "sum", &group, [len / 64, 1, 1]).expect("dispatched");
+            drop(pass);
+            let submission = gpu.submit(encoder).expect("submitted");
+            let expected: Vec<u32> = data.chunks(64).map(|chunk| chunk.iter().map(|x| 2 * x).sum()).collect();
+            assert_eq!(results.read(gpu, &submission, expected.len()).expect("read"), expected, "{}", gpu.name());
+            groups.push(group);
+        }
+        assert!(groups[0] == groups[1] && groups[1] == groups[2], "made anew without cause");
+        assert!(groups[2] != groups[3], "kept although the buffers are new");
     });
 }
