@@ -8,12 +8,13 @@ mod slice_spacepoints;
 mod sum_histos;
 #[cfg(test)]
 mod tests;
+mod timing;
 mod workspace;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, UploadPart, wgpu};
 use rayon::prelude::*;
@@ -522,79 +523,7 @@ impl<R: Real> Typed<R> {
         };
         Ok(rois.into_iter().enumerate().map(decode).collect())
     }
-
-    fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
-        let (batch, waiting) = (Rois::from(batch), Waiting::Blocking);
-        let plans = self.plan(batch, waiting)?;
-        let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, spin: Duration::ZERO };
-        let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
-        let bytes = self.packed_bytes(planned.encoding);
-        let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };
-        let cut = batch::cut::<R>(&plans, &wanted, bytes, &capacity, &self.shape);
-        let Some(rois) = cut.parts.into_iter().next() else { return Ok(None) };
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
-        let (layout, _) = self.upload(planned, &mut workspace, &rois)?;
-        let mut encoder = self.gpu.encoder("upload");
-        self.begin(&mut encoder, &mut workspace)?;
-        let submission = self.gpu.submit(encoder)?;
-        self.gpu.wait(&submission)?;
-
-        let mut times = DeviceTimes { rois: rois.len(), bytes: workspace.regions.end, ..DeviceTimes::default() };
-        if let Some(mut timer) = Timer::new(&self.gpu, 4) {
-            let mut encoder = self.gpu.encoder("stages");
-            self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, Some(&mut timer))?;
-            timer.resolve(&mut encoder)?;
-            let submission = self.gpu.submit(encoder)?;
-            let each = |(name, time): (String, Duration)| (name, time.as_secs_f64() / rois.len() as f64);
-            times.stages = timer.read(&self.gpu, &submission)?.into_iter().map(each).collect();
-        }
-        for _ in 0..rounds {
-            let start = Instant::now();
-            let mut submission = None;
-            for _ in 0..IN_A_ROW {
-                let mut encoder = self.gpu.encoder("resident");
-                self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
-                if !workspace.direct {
-                    workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
-                }
-                submission = Some(self.gpu.submit(encoder)?);
-            }
-            if let Some(submission) = submission {
-                self.gpu.wait(&submission)?;
-            }
-            times.resident.push(start.elapsed().as_secs_f64() / (IN_A_ROW * rois.len()) as f64);
-        }
-        self.idle().push(workspace);
-        Ok(Some(times))
-    }
 }
-
-impl<R: Real> Typed<R> {
-    fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
-        if batch.is_empty() {
-            return Ok(None);
-        }
-        let mut room: Vec<u32> = Vec::new();
-        let start = Instant::now();
-        for roi in batch.iter() {
-            let plan = self.search.plan(roi)?;
-            room.clear();
-            match &self.compact {
-                Some(compact) => self.search.pack::<R, _>(compact, &plan, roi, |block| {
-                    room.extend_from_slice(bytemuck::cast_slice(block));
-                }),
-                None => self.search.pack::<R, _>(&Lossless, &plan, roi, |block| {
-                    room.extend_from_slice(bytemuck::cast_slice(block));
-                }),
-            };
-            std::hint::black_box(&room);
-        }
-        Ok(Some(start.elapsed().as_secs_f64() / batch.len() as f64))
-    }
-}
-
-/// Times that a batch is searched in a row where only the device is timed.
-const IN_A_ROW: usize = 4;
 
 /// Spacepoints of a part that are worth more than one thread.
 const PARALLEL_PACKING: usize = 1 << 16;
