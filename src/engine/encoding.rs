@@ -13,7 +13,7 @@ use crate::spacepoint::Spacepoint;
 /// What one spacepoint becomes.
 pub(crate) trait Encode<R: Real>: Sync {
     /// `Packed` in the shaders.
-    type Word: Pod + Send + Sync;
+    type Word: Pod + PartialEq + Send + Sync;
 
     /// A spacepoint that takes no part.
     fn dropped(&self) -> Self::Word;
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
     use crate::config::{Config, Preset};
     use crate::detector::Detector;
-    use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor};
+    use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
 
     fn search(triplets: Triplets) -> Search {
         Search::new(&Config { triplets, ..Config::preset(Preset::Thesis) }, &Detector::atlas2010())
@@ -368,12 +368,8 @@ mod tests {
                 let z = if i % 3 == 0 { step * f64::from(rng.i32(-9999..9999)) } else { 5000.0 * (rng.f64() - 0.5) };
                 Spacepoint { rho: 30.0 + 500.0 * rng.f64(), phi, z, layer: rng.u32(0..19) }
             });
-            let mut batch = RoiBatch::new();
+            let points: Vec<Spacepoint> = points.collect();
             let window = Some(PhiWindow::new(low, high).expect("a window"));
-            batch.push(RoiDescriptor { window, ..RoiDescriptor::default() }, points);
-            let plan = search.plan(batch.roi(0)).expect("a plan");
-            let mut blocks = Vec::new();
-            let taken = search.pack::<f32, _>(&compact, &plan, batch.roi(0), |words| blocks.extend_from_slice(words));
             // Another encoding of the same bits that knows no blocks.
             struct OneByOne(Compact);
             impl Encode<f32> for OneByOne {
@@ -388,13 +384,25 @@ mod tests {
                     self.0.decode(word)
                 }
             }
-            let mut single = Vec::new();
-            let wanted = search.pack::<f32, _>(&OneByOne(compact), &plan, batch.roi(0), |words| {
-                single.extend_from_slice(words);
-            });
-            assert_eq!(taken, wanted);
-            assert!(taken.kept > 100 && taken.kept + taken.outside == 64 * 40, "{taken:?}");
-            assert_eq!(blocks, single, "window [{low}, {high}]");
+            // Whole blocks, parts of one, and less than one; as columns and as records.
+            for count in [64 * 40, 64 * 40 - 27, 65, 64, 63, 1, 0] {
+                let descriptor = RoiDescriptor { window, ..RoiDescriptor::default() };
+                let roi = Roi { descriptor, spacepoints: points[64 * 40 - count..].to_vec() };
+                let batch = RoiBatch::from_iter([roi.clone()]);
+                let plan = search.plan(batch.roi(0)).expect("a plan");
+                let mut single = Vec::new();
+                let wanted = search.pack::<f32, _>(&OneByOne(compact), &plan, batch.roi(0), |words| {
+                    single.extend_from_slice(words);
+                });
+                assert!(count < 1000 || wanted.kept > 100, "{wanted:?}");
+                assert_eq!(wanted.kept + wanted.outside, count);
+                for view in [batch.roi(0), RoiView::from(&roi)] {
+                    let mut blocks = Vec::new();
+                    let taken = search.pack::<f32, _>(&compact, &plan, view, |words| blocks.extend_from_slice(words));
+                    assert_eq!(taken, wanted, "{count} in window [{low}, {high}]");
+                    assert_eq!(blocks, single, "{count} in window [{low}, {high}]");
+                }
+            }
         }
     }
 }

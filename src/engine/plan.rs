@@ -196,11 +196,14 @@ impl Search {
         let mut block = [encoding.dropped(); BLOCK];
         for first in (0..roi.len()).step_by(BLOCK) {
             let count = BLOCK.min(roi.len() - first);
-            if let Some(spacepoints) = block_of(roi, first).filter(|_| nominal)
+            // What is left at the end goes with some that went before.
+            let begin = first - (BLOCK - count).min(first);
+            if let Some(spacepoints) = block_of(roi, begin).filter(|_| nominal)
                 && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
             {
-                kept += taken;
-                write(&block);
+                let (before, words) = block.split_at(first - begin);
+                kept += taken - before.iter().filter(|&word| *word != encoding.dropped()).count();
+                write(words);
                 continue;
             }
             for (word, i) in block[..count].iter_mut().zip(first..) {

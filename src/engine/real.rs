@@ -72,7 +72,7 @@ pub(crate) trait Real:
     + Div<Output = Self>
 {
     /// `Packed` in `shaders/encoding/lossless.wgsl`.
-    type Spacepoint: Pod + Send + Sync;
+    type Spacepoint: Pod + PartialEq + Send + Sync;
     /// `Stored` in `shaders/real/*.wgsl`.
     type Stored: Pod + Send + Sync;
     /// `Roi` in `shaders/types.wgsl`.

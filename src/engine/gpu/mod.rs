@@ -291,7 +291,14 @@ impl<R: Real> Typed<R> {
     fn plan(&self, batch: Rois<'_>, waiting: Waiting) -> Result<Vec<RoiPlan>> {
         let plan = |i| self.search.plan(batch.roi(i));
         match waiting {
-            Waiting::Alone => (0..batch.len()).map(plan).collect(),
+            Waiting::Alone => {
+                // Collecting results does not know how many there will be.
+                let mut plans = Vec::with_capacity(batch.len());
+                for i in 0..batch.len() {
+                    plans.push(plan(i)?);
+                }
+                Ok(plans)
+            }
             _ => (0..batch.len()).into_par_iter().with_min_len(64).map(plan).collect(),
         }
     }
