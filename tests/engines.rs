@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use common::on_adapters::on_adapters;
 use common::toy::{Event, Toy, between, turned};
+use rayon::prelude::*;
 use zfinder::{
     Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Neighbours, PhiWindow, Precision, Preset, Roi, RoiBatch,
     RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Triplets, Vertex, ZFinder, ZFinderBuilder,
@@ -588,5 +589,37 @@ fn ties_are_broken_alike() {
         for (name, engine) in &fixed_engines() {
             close(&format!("{name}, {prefer_central}"), &find_one(name, &build(name, engine, &config), &roi), &wanted);
         }
+    }
+}
+
+/// A caller's own parallel loop may hold every thread of the pool that large batches are packed by.
+#[test]
+fn batches_are_found_from_within_a_busy_pool() {
+    let rng = &mut fastrand::Rng::with_seed(15);
+    let mut batch = RoiBatch::single();
+    for _ in 0..4 {
+        let spacepoints: Vec<Spacepoint> = (0..60_000)
+            .map(|_| {
+                let (rho, phi, z) = (between(rng, 40.0, 500.0), between(rng, -PI, PI), between(rng, -300.0, 300.0));
+                Spacepoint { rho, phi, z, layer: rng.u32(0..7) }
+            })
+            .collect();
+        batch.push(RoiDescriptor::default(), spacepoints);
+    }
+    for (name, engine) in gpus() {
+        // Two parts, each with enough spacepoints for several threads.
+        let finder = build_with(&name, &engine, &Config::preset(Preset::Thesis), |b| b.most_buffer_bytes(2 << 20));
+        let expected = finder.find_batch(&batch).expect("answers");
+        let (done, answers) = std::sync::mpsc::channel();
+        let batch = batch.clone();
+        std::thread::spawn(move || {
+            let calls = 0..2 * rayon::current_num_threads();
+            let found: Vec<_> = calls.into_par_iter().map(|_| finder.find_batch(&batch).expect("answers")).collect();
+            // Nobody listens any more where it took too long.
+            let _ = done.send(found);
+        });
+        let found = answers.recv_timeout(std::time::Duration::from_secs(120));
+        let found = found.unwrap_or_else(|error| panic!("{name}: {error}: threads wait for each other"));
+        assert!(found.iter().all(|results| *results == expected), "{name}");
     }
 }

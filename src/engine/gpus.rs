@@ -1,16 +1,15 @@
 //! One GPU or several: a batch is divided among them, and threads of a stream are dealt out to them.
 
 use std::future::{Future, poll_fn};
-use std::panic::resume_unwind;
 use std::pin::Pin;
 use std::task::Poll;
-use std::thread;
 
 use kernel_host::Gpu;
 use rayon::prelude::*;
 
 use crate::engine::gpu::GpuEngine;
 use crate::engine::plan::Search;
+use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
 use crate::finder::{DeviceTimes, EngineOptions};
 use crate::spacepoint::{Roi, RoiBatch, Rois};
@@ -48,7 +47,7 @@ impl Gpus {
 
     /// One RoI, on the first.
     pub(crate) fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        Ok(self.first.find_batch(roi.into())?.remove(0))
+        Ok(self.first.find_batch(roi.into(), Helpers::Pool)?.remove(0))
     }
 
     /// [`Gpus::find`] as a future.
@@ -60,16 +59,11 @@ impl Gpus {
     pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         let shares = Rois::from(batch).split(self.len());
         if shares.len() <= 1 {
-            return self.first.find_batch(batch.into());
+            return self.first.find_batch(batch.into(), Helpers::Pool);
         }
-        let found: Vec<Result<Vec<RoiResult>>> = thread::scope(|scope| {
-            let mut work = self.iter().zip(shares).map(|(engine, share)| move || engine.find_batch(share));
-            let own = work.next();
-            let helpers: Vec<_> = work.map(|work| scope.spawn(work)).collect();
-            let own = own.map(|work| work());
-            let others = helpers.into_iter().map(|helper| helper.join().unwrap_or_else(|panic| resume_unwind(panic)));
-            own.into_iter().chain(others).collect()
-        });
+        let each = Helpers::Threads((rayon::current_num_threads() / shares.len()).max(2));
+        let work: Vec<_> = self.iter().zip(shares).collect();
+        let found = in_threads(work, self.len(), |(engine, share)| engine.find_batch(share, each));
         Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
@@ -87,7 +81,7 @@ impl Gpus {
     pub(crate) fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         let engine = worker % self.len();
         let engine = if engine == 0 { &self.first } else { &self.others[engine - 1] };
-        engine.find_batch_here(batch.into())
+        engine.find_batch(batch.into(), Helpers::NONE)
     }
 
     /// Of the first.

@@ -7,3 +7,4 @@ pub(crate) mod gpus;
 pub(crate) mod plan;
 pub(crate) mod real;
 pub(crate) mod reference;
+mod threads;

@@ -13,7 +13,6 @@ mod workspace;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
-use std::thread;
 use std::time::Duration;
 
 use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, UploadPart, wgpu};
@@ -27,6 +26,7 @@ use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
+use crate::engine::threads::{Helpers, in_threads};
 use crate::error::Result;
 use crate::finder::{Accumulate, DeviceTimes, Encoding, EngineOptions, Precision};
 use crate::histogram::Peak;
@@ -71,8 +71,6 @@ enum Waiting {
     Blocking,
     /// As a future.
     Async,
-    /// On the caller's thread, which does all that is to be done on the host: others have batches of their own.
-    Alone,
 }
 
 /// Parts of a batch that one thread lets the device have at once: one computes while the next is prepared.
@@ -101,6 +99,7 @@ struct Planned<'a> {
     plans: &'a [RoiPlan],
     encoding: Encoding,
     waiting: Waiting,
+    helpers: Helpers,
     /// How long to ask the device before waiting for it.
     spin: Duration,
 }
@@ -154,27 +153,18 @@ impl GpuEngine {
         format!("{} ({}, {})", adapter.name, adapter.kind, adapter.backend)
     }
 
-    pub(crate) fn find_batch(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {
-        self.find_blocking(batch, Waiting::Blocking)
-    }
-
-    /// Without rayon and helpers: for a thread that is one of many, each with its own batch.
-    pub(crate) fn find_batch_here(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {
-        self.find_blocking(batch, Waiting::Alone)
-    }
-
-    fn find_blocking(&self, batch: Rois<'_>, waiting: Waiting) -> Result<Vec<RoiResult>> {
+    pub(crate) fn find_batch(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiResult>> {
         // The future never yields: it blocks where it waits.
         match self {
-            Self::F32(engine) => pollster::block_on(engine.find_batch(batch, waiting)),
-            Self::F64(engine) => pollster::block_on(engine.find_batch(batch, waiting)),
+            Self::F32(engine) => pollster::block_on(engine.find_batch(batch, Waiting::Blocking, helpers)),
+            Self::F64(engine) => pollster::block_on(engine.find_batch(batch, Waiting::Blocking, helpers)),
         }
     }
 
     pub(crate) async fn find_batch_async(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {
         match self {
-            Self::F32(engine) => engine.find_batch(batch, Waiting::Async).await,
-            Self::F64(engine) => engine.find_batch(batch, Waiting::Async).await,
+            Self::F32(engine) => engine.find_batch(batch, Waiting::Async, Helpers::Pool).await,
+            Self::F64(engine) => engine.find_batch(batch, Waiting::Async, Helpers::Pool).await,
         }
     }
 
@@ -288,19 +278,17 @@ impl<R: Real> Typed<R> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn plan(&self, batch: Rois<'_>, waiting: Waiting) -> Result<Vec<RoiPlan>> {
+    fn plan(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
         let plan = |i| self.search.plan(batch.roi(i));
-        match waiting {
-            Waiting::Alone => {
-                // Collecting results does not know how many there will be.
-                let mut plans = Vec::with_capacity(batch.len());
-                for i in 0..batch.len() {
-                    plans.push(plan(i)?);
-                }
-                Ok(plans)
-            }
-            _ => (0..batch.len()).into_par_iter().with_min_len(64).map(plan).collect(),
+        if helpers == Helpers::Pool {
+            return (0..batch.len()).into_par_iter().with_min_len(64).map(plan).collect();
         }
+        // Collecting results does not know how many there will be.
+        let mut plans = Vec::with_capacity(batch.len());
+        for i in 0..batch.len() {
+            plans.push(plan(i)?);
+        }
+        Ok(plans)
     }
 
     /// The encoding that is tried first.
@@ -316,11 +304,12 @@ impl<R: Real> Typed<R> {
         }
     }
 
-    async fn find_batch(&self, batch: Rois<'_>, waiting: Waiting) -> Result<Vec<RoiResult>> {
-        let plans = self.plan(batch, waiting)?;
+    async fn find_batch(&self, batch: Rois<'_>, waiting: Waiting, helpers: Helpers) -> Result<Vec<RoiResult>> {
+        let plans = self.plan(batch, helpers)?;
         let mut results: Vec<RoiResult> =
             plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
-        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, spin: Duration::ZERO };
+        let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
+        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin };
         let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         while !wanted.is_empty() {
             let bytes = self.packed_bytes(planned.encoding);
@@ -343,11 +332,9 @@ impl<R: Real> Typed<R> {
 
     async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Answers> {
         let mut answers = Vec::new();
-        if planned.waiting == Waiting::Blocking && parts.len() > 1 {
+        if planned.waiting == Waiting::Blocking && planned.helpers != Helpers::NONE && parts.len() > 1 {
             return self.find_in_threads(planned, parts);
         }
-        let spin = if planned.waiting == Waiting::Blocking { self.spin } else { Duration::ZERO };
-        let planned = Planned { spin, ..planned };
         let mut in_flight = VecDeque::new();
         for rois in parts {
             if in_flight.len() == IN_FLIGHT {
@@ -363,10 +350,12 @@ impl<R: Real> Typed<R> {
 
     /// Every thread prepares a part, lets the device have it, waits, decodes, and takes the next.
     fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Answers> {
-        let threads = rayon::current_num_threads().clamp(IN_FLIGHT, MOST_THREADS).min(parts.len());
+        let all = planned.helpers.threads();
+        let threads = all.clamp(IN_FLIGHT, MOST_THREADS).min(parts.len());
+        let planned = Planned { helpers: Helpers::Threads((all / threads).max(1)), spin: Duration::ZERO, ..planned };
         let parts = Mutex::new(parts.into_iter());
         let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
-        let work = || {
+        let work = |_| {
             let mut answers = Vec::new();
             while let Some(rois) = next() {
                 let submitted = self.submit(planned, rois, None)?;
@@ -375,15 +364,8 @@ impl<R: Real> Typed<R> {
             }
             Ok(answers)
         };
-        let all: Vec<Result<Answers>> = thread::scope(|scope| {
-            let helpers: Vec<_> = (1..threads).map(|_| scope.spawn(work)).collect();
-            let own = work();
-            let others = helpers
-                .into_iter()
-                .map(|helper| helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
-            std::iter::once(own).chain(others).collect()
-        });
-        Ok(all.into_iter().collect::<Result<Vec<_>>>()?.concat())
+        let all = in_threads(vec![(); threads], threads, work);
+        Ok(all.into_iter().collect::<Result<Vec<Answers>>>()?.concat())
     }
 
     /// Packs a part straight into memory that the device reads, and lets the device begin.
@@ -437,10 +419,11 @@ impl<R: Real> Typed<R> {
             taken
         };
         let few = layout.spacepoints < PARALLEL_PACKING || rois.len() == 1;
-        let taken: Vec<Taken> = if few || planned.waiting == Waiting::Alone {
-            parts.zip(rois).map(pack).collect()
-        } else {
-            parts.collect::<Vec<_>>().into_par_iter().zip(rois).with_min_len(rois.len() / 64 + 1).map(pack).collect()
+        let parts: Vec<_> = parts.zip(rois).collect();
+        let taken: Vec<Taken> = match planned.helpers {
+            _ if few => parts.into_iter().map(pack).collect(),
+            Helpers::Pool => parts.into_par_iter().with_min_len(rois.len() / 64 + 1).map(pack).collect(),
+            Helpers::Threads(threads) => in_threads(parts, threads, pack),
         };
         for (roi, taken) in layout.rois.iter_mut().zip(&taken) {
             if taken.kept == 0 {
@@ -512,7 +495,7 @@ impl<R: Real> Typed<R> {
         let each = self.shape.peaks as usize;
         let count = rois.len() * each;
         let peaks = match planned.waiting {
-            Waiting::Blocking | Waiting::Alone => {
+            Waiting::Blocking => {
                 self.gpu.wait_spinning(&submission, planned.spin)?;
                 workspace.results.read_done(&self.gpu, count)?
             }

@@ -9,6 +9,7 @@ use crate::engine::gpu::batch::{self, Capacity};
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::gpu::{Planned, Typed, Waiting};
 use crate::engine::real::Real;
+use crate::engine::threads::Helpers;
 use crate::error::Result;
 use crate::finder::DeviceTimes;
 use crate::spacepoint::{RoiBatch, Rois};
@@ -18,9 +19,10 @@ const IN_A_ROW: usize = 4;
 
 impl<R: Real> Typed<R> {
     pub(super) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
-        let (batch, waiting) = (Rois::from(batch), Waiting::Blocking);
-        let plans = self.plan(batch, waiting)?;
-        let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, spin: Duration::ZERO };
+        let (batch, helpers) = (Rois::from(batch), Helpers::Pool);
+        let plans = self.plan(batch, helpers)?;
+        let (encoding, waiting, spin) = (self.encoding(), Waiting::Blocking, Duration::ZERO);
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let bytes = self.packed_bytes(planned.encoding);
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };

@@ -63,10 +63,10 @@ impl<R: Real> Typed<R> {
 
     /// The walk of `Typed::encode`, with every buffer read back.
     fn stages(&self, batch: &RoiBatch) -> Result<Stages<R>> {
-        let (batch, waiting) = (batch.into(), Waiting::Blocking);
-        let plans = self.plan(batch, waiting)?;
+        let (batch, waiting, helpers) = (batch.into(), Waiting::Blocking, Helpers::Pool);
+        let plans = self.plan(batch, helpers)?;
         let encoding = self.encoding();
-        let planned = Planned { batch, plans: &plans, encoding, waiting, spin: Duration::ZERO };
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &self.shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
@@ -661,7 +661,7 @@ fn buffers_stay_within_what_is_allowed() {
             let rng = &mut fastrand::Rng::with_seed(1);
             let event = Toy { window: Some((0.0, width)), ..Toy::default() }.event(rng, 0);
             let batch = RoiBatch::from_iter([event.roi]);
-            let results = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking));
+            let results = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
             results.unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         }
         for workspace in engine.idle().iter() {
