@@ -145,6 +145,19 @@ fn circles(rng: &mut fastrand::Rng) -> Vec<Roi> {
     (0..2).map(|_| toy.event(rng, 0).roi).collect()
 }
 
+/// Many pairs in few slices, a fifth of them from one vertex.
+fn dense(rng: &mut fastrand::Rng) -> Roi {
+    let points = (0..320)
+        .map(|i| {
+            let (layer, phi) = (rng.u32(0..10), between(rng, 0.0, 0.04));
+            let rho = 40.0 + 50.0 * f64::from(layer) + rng.f64();
+            let z = if i % 5 < 2 { 31.0 + rho * between(rng, -1.0, 1.0) } else { between(rng, -400.0, 400.0) };
+            Spacepoint { rho, phi, z, layer }
+        })
+        .collect();
+    roi(window(0.0, 0.05), points)
+}
+
 fn barrels(layers: u32) -> Detector {
     let each = |i| format!("[[layer]]\nkind = \"barrel\"\nradius_mm = {}\n", 30.0 + 10.0 * f64::from(i));
     let text: String = (0..layers).map(each).collect();
@@ -204,6 +217,19 @@ pub(super) fn cases() -> Vec<Case> {
     for (name, multiplier) in [("ring, far", 700.0), ("ring, all round", 1000.0)] {
         let config = Config { neighbour_multiplier: multiplier, ..slice(30.0) };
         cases.push(Case::new(name, config, circles(rng)).with_triplets());
+    }
+    // Cuts on triplets from one that nothing passes to ones that all do.
+    for (name, dz, dk, dp) in [
+        ("no dz", 0.0, 0.005, 0.05),
+        ("narrow cuts", 1.5, 1e-4, 4e-3),
+        ("cut on p", 60.0, 1.0, 2e-3),
+        ("cut on k", 25.0, 5e-5, 1.0),
+        ("wide cuts", 1e4, 10.0, 10.0),
+    ] {
+        for config in [&config, &thesis] {
+            let config = Config { triplet_dz_mm: dz, triplet_dk: dk, triplet_dp: dp, ..config.clone() };
+            cases.push(Case::new(name, config, vec![dense(rng)]).with_triplets());
+        }
     }
     // 25,001 bins beside 11: many tiles, of which most are none of the second RoI's.
     let mut wide = toys(rng);
