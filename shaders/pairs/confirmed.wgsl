@@ -27,10 +27,10 @@ struct Marks {
 
 const MARK_WORDS: u32 = 4u * SIDES;
 
-// Places along z: so many a mm from `at_0` on, and the cut on z in places.
+// Places along z: so many a mm from `low` on, and the cut on z in places.
 struct Places {
+    low: f32,
     per_mm: f32,
-    at_0: f32,
     cut: f32,
 }
 
@@ -41,11 +41,12 @@ fn places() -> Places {
     let low = f32(roi.z_min) - cut;
     let high = f32(roi.z_max) + cut;
     let per_mm = min(62.0 / (high - low), 14.0 / max(cut, 0.001));
-    return Places(per_mm, 32769.0 - low * per_mm, cut * per_mm);
+    return Places(low, per_mm, cut * per_mm);
 }
 
+// The first mm are taken off first: far from z = 0, too, a place is finer than rounding.
 fn place_of(z: f32, at: Places, shift: f32) -> u32 {
-    return (bitcast<u32>(z * at.per_mm + (at.at_0 + shift)) >> 8u) & 63u;
+    return (bitcast<u32>((z - at.low) * at.per_mm + (32769.0 + shift)) >> 8u) & 63u;
 }
 
 // More than rounding takes from a place.

@@ -231,6 +231,14 @@ pub(super) fn cases() -> Vec<Case> {
             cases.push(Case::new(name, config, vec![dense(rng)]).with_triplets());
         }
     }
+    // Far from z = 0, where f32 has coarser steps.
+    for config in [&config, &thesis] {
+        let mut far = dense(rng);
+        far.spacepoints.iter_mut().for_each(|point| point.z -= 3e3);
+        far.descriptor.z_range = Some((-3.2e3, -2.8e3));
+        let config = Config { triplet_dz_mm: 3.0, ..config.clone() };
+        cases.push(Case::new("far", config, vec![far]).with_triplets());
+    }
     // 25,001 bins beside 11: many tiles, of which most are none of the second RoI's.
     let mut wide = toys(rng);
     wide.truncate(2);
