@@ -80,8 +80,8 @@ pub(crate) struct Shape {
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
 const MOST_SHARE: u32 = 1024;
-/// Fewest: below this, filling a row is less work than summing it.
-const LEAST_SHARE: u32 = 64;
+/// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md).
+const LEAST_SHARE: u32 = 128;
 
 /// Rows that a thread of sum_histos sums at once. More are summed in two stages.
 const ROWS_AT_ONCE: u32 = 16;

@@ -81,7 +81,7 @@ fn work_is_capped() {
 fn small_shares_when_there_is_little_work() {
     let sharing = |counts: Vec<usize>| sharing::<f32>(plans(counts).iter(), &WEBGPU, &SHAPE);
     let little = sharing(vec![5000]);
-    assert_eq!((little.pairs, little.lanes_shift), (Pairs::Streamed { share: Some(64) }, 2));
+    assert_eq!((little.pairs, little.lanes_shift), (Pairs::Streamed { share: Some(128) }, 1));
     let much = sharing(vec![5000; 200]);
     assert_eq!((much.pairs, much.lanes_shift), (Pairs::Streamed { share: Some(512) }, 0));
 }
