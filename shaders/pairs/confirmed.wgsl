@@ -54,7 +54,7 @@ const BLUR: f32 = 0.03125;
 
 // Whether it differs by less than the cuts on k and p from any other such track through the spacepoint at this phi.
 fn is_straight(bend: Bend, phi: real) -> bool {
-    return abs(bend.k) <= real(0.499) * cuts.dk && abs(bend.p - phi) <= real(0.499) * cuts.dp;
+    return abs(bend.k) <= real(0.499) * cuts.dk && abs(bend.p - phi) < real(0.499) * cuts.dp;
 }
 
 // Histograms the confirmed pairs of this workgroup's share. False if there is none.

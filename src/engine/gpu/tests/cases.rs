@@ -147,9 +147,11 @@ fn circles(rng: &mut fastrand::Rng) -> Vec<Roi> {
 
 /// Many pairs in few slices, a fifth of them from one vertex.
 fn dense(rng: &mut fastrand::Rng) -> Roi {
-    let points = (0..320)
+    let points = (0..180)
         .map(|i| {
-            let (layer, phi) = (rng.u32(0..10), between(rng, 0.0, 0.04));
+            let layer = rng.u32(0..10);
+            // Some are straight to the last bit.
+            let phi = if i % 7 == 0 { 0.02 } else { between(rng, 0.0, 0.04) };
             let rho = 40.0 + 50.0 * f64::from(layer) + rng.f64();
             let z = if i % 5 < 2 { 31.0 + rho * between(rng, -1.0, 1.0) } else { between(rng, -400.0, 400.0) };
             Spacepoint { rho, phi, z, layer }
@@ -221,6 +223,8 @@ pub(super) fn cases() -> Vec<Case> {
     // Cuts on triplets from one that nothing passes to ones that all do.
     for (name, dz, dk, dp) in [
         ("no dz", 0.0, 0.005, 0.05),
+        ("no dp", 25.0, 0.005, 0.0),
+        ("no dk", 25.0, 0.0, 0.05),
         ("narrow cuts", 1.5, 1e-4, 4e-3),
         ("cut on p", 60.0, 1.0, 2e-3),
         ("cut on k", 25.0, 5e-5, 1.0),
