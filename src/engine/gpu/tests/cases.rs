@@ -238,8 +238,8 @@ pub(super) fn cases() -> Vec<Case> {
     // Far from z = 0, where f32 has coarser steps.
     for config in [&config, &thesis] {
         let mut far = dense(rng);
-        far.spacepoints.iter_mut().for_each(|point| point.z -= 3e3);
-        far.descriptor.z_range = Some((-3.2e3, -2.8e3));
+        far.spacepoints.iter_mut().for_each(|point| point.z -= 600.0);
+        far.descriptor.z_range = Some((-800.0, -400.0));
         let config = Config { triplet_dz_mm: 3.0, ..config.clone() };
         cases.push(Case::new("far", config, vec![far]).with_triplets());
     }
