@@ -15,14 +15,14 @@ fn track_bend(a: vec2<real>, phi_a: real, b: vec2<real>, phi_b: real) -> Bend {
 
 // Of the track through two sorted spacepoints, p as seen from the second one.
 fn bend_from_second(a: u32, b: u32) -> Bend {
-    let turn = turn_of_step(stored_word(beside[a]) >> 8u, stored_word(beside[b]) >> 8u);
+    let turn = turn_of_step(slice_layer_of(beside[a]) >> 8u, slice_layer_of(beside[b]) >> 8u);
     let bend = track_bend(points[a], stored_real(beside[a]), points[b], stored_real(beside[b]) + turn);
     return Bend(bend.k, bend.p - turn);
 }
 
 // p as seen from the first one.
 fn bend_from_first(b: u32, c: u32) -> Bend {
-    let turn = turn_of_step(stored_word(beside[b]) >> 8u, stored_word(beside[c]) >> 8u);
+    let turn = turn_of_step(slice_layer_of(beside[b]) >> 8u, slice_layer_of(beside[c]) >> 8u);
     return track_bend(points[b], stored_real(beside[b]), points[c], stored_real(beside[c]) + turn);
 }
 
@@ -33,9 +33,9 @@ fn bend_alike(inner: Bend, outer: Bend) -> bool {
 
 // How many third spacepoints confirm the pair of spacepoints a and b; 1 at most when any will do.
 fn confirmations(a: u32, b: u32, z12: real) -> u32 {
-    let slice_b = stored_word(beside[b]) >> 8u;
-    let layer_b = stored_word(beside[b]) & 0xffu;
-    let step_b = step_between(stored_word(beside[a]) >> 8u, slice_b);
+    let slice_b = slice_layer_of(beside[b]) >> 8u;
+    let layer_b = slice_layer_of(beside[b]) & 0xffu;
+    let step_b = step_between(slice_layer_of(beside[a]) >> 8u, slice_b);
     let inner = bend_from_second(a, b);
     var found = 0u;
     let parts = third_parts();

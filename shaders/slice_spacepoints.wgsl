@@ -1,10 +1,10 @@
-// Groups each RoI's spacepoints by cells, that is by slice and layer: a counting sort. A workgroup makes a tile of an
+// Groups each RoI's spacepoints by cells, that is by slice, or by slice and layer: a counting sort. A workgroup makes a tile of an
 // RoI's cells, for which it goes through all of the RoI's spacepoints: those of cells before its own say where it begins.
 // in:   params, rois, packed (by RoI)
 // out:  cells (where each begins), points and beside (by RoI and cell), status; totals, which are zero afterwards
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
-// Needs: real, types, encoding, cells. CPU twin: src/engine/cpu/slice_spacepoints.rs
+// Needs: real, types, beside, encoding, cells. CPU twin: src/engine/cpu/slice_spacepoints.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 // Two cells a word, or one where an RoI has spacepoints beyond what half a word counts.
@@ -17,7 +17,7 @@ override ORDER_WORDS: u32 = 1024;
 @group(0) @binding(2) var<storage, read> packed: array<Packed>;
 @group(0) @binding(3) var<storage, read_write> cells: array<u32>;
 @group(0) @binding(4) var<storage, read_write> points: array<vec2<real>>;
-@group(0) @binding(5) var<storage, read_write> beside: array<Stored>;
+@group(0) @binding(5) var<storage, read_write> beside: array<Beside>;
 @group(0) @binding(6) var<storage, read_write> totals: array<u32>;
 @group(0) @binding(7) var<storage, read_write> status: array<RoiStatus>;
 
@@ -101,7 +101,7 @@ fn ordered(at: u32, end: u32) -> u32 {
 fn write_out(place: u32, spacepoint: Packed) {
     let inverse_rho = real(1.0) / packed_rho(spacepoint);
     points[place] = vec2<real>(inverse_rho, packed_z(spacepoint) * inverse_rho);
-    beside[place] = stored(packed_phi(spacepoint), packed_slice_layer(spacepoint));
+    beside[place] = beside_of(packed_phi(spacepoint), packed_slice_layer(spacepoint));
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -110,13 +110,13 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     let roi_end = roi_first + rois[group.x].spacepoint_count;
     let slices = rois[group.x].slices;
     let cell_first = rois[group.x].cell_first;
-    let cell_count = params.layers * slices + 1u;
+    let all_cells = cell_count(params.layers, slices);
     let shift = cell_shift(roi_end - roi_first);
     let tile_first = group.y * (TILE_WORDS << shift);
-    if tile_first >= cell_count {
+    if tile_first >= all_cells {
         return;
     }
-    let tile_cells = min(TILE_WORDS << shift, cell_count - tile_first);
+    let tile_cells = min(TILE_WORDS << shift, all_cells - tile_first);
     let tile = Tile(tile_first, tile_first + tile_cells, slices, shift);
     let words = (tile_cells + shift) >> shift;
     if group.y == 0u {

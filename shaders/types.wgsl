@@ -2,8 +2,7 @@
 // Needs: real.
 
 // A line through the beam at z0 has z / rho = z0 / rho + its slope, so a sorted spacepoint is kept as (1 / rho, z / rho)
-// [1/mm, 1]: two of them meet the beam where the differences' quotient says. Beside that, Stored: phi from the lower edge
-// of its RoI's window [rad], and slice << 8 | layer.
+// [1/mm, 1]: two of them meet the beam where the differences' quotient says. What is kept beside: beside/*.wgsl.
 
 // One RoI of the batch and where its data lie.
 struct Roi {
@@ -13,7 +12,7 @@ struct Roi {
     steps_at_0: real,   // of z = 0 above the first bin's lower edge; whole
     spacepoint_first: u32,
     spacepoint_count: u32, // as uploaded, those that take no part included
-    cell_first: u32, // word of the first of layers * slices + 1 cells
+    cell_first: u32, // word of the first of its cells
     slices: u32,
     ring: u32, // 1: slices at both ends are neighbours
     endcap_shift: i32,

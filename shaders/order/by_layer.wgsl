@@ -1,5 +1,5 @@
 // Spacepoints by layer and, within it, by slice, so that all of a layer in neighbouring slices lie side by side: for any
-// neighbours. Swapped with order/by_slice.wgsl.
+// neighbours. Swapped with order/by_slice.wgsl and order/two_slices.wgsl.
 // workgroup memory: 4 MAX_LAYERS + 4 bytes
 // Needs: cells/by_layer, find_z.
 
@@ -50,13 +50,19 @@ fn partner_ranges() -> u32 {
     return wg_filled_count;
 }
 
-fn partners(layer: u32, slice: u32, part: u32) -> Range {
+fn partners(a: u32, slice_layer: u32, part: u32) -> Range {
+    let layer = slice_layer & 0xffu;
     let outer = wg_filled[part];
     if outer <= layer {
         return no_range();
     }
     let n = reach(layer, outer);
-    return slices_around(outer, slice, n, n);
+    return slices_around(outer, slice_layer >> 8u, n, n);
+}
+
+// Whether one in such a range is a partner.
+fn is_partner(slice_layer: u32, b: u32) -> bool {
+    return true;
 }
 
 // Where the sorted spacepoints end.
@@ -95,14 +101,14 @@ fn thirds_around(layer: u32, slice: u32, part: u32) -> Stretches {
 const SIDES: u32 = 3u;
 
 fn side_of(a: u32, b: u32) -> u32 {
-    let step = step_between(stored_word(beside[a]) >> 8u, stored_word(beside[b]) >> 8u);
+    let step = step_between(slice_layer_of(beside[a]) >> 8u, slice_layer_of(beside[b]) >> 8u);
     return u32(clamp(step, -1, 1) + 1);
 }
 
 // Whether such a spacepoint may follow a pair that steps down (1), stays in its slice (2), steps up (4): `thirds`.
 fn third_sides(layer: u32, slice: u32, part: u32, c: u32) -> u32 {
     let n = reach(layer, wg_filled[part]);
-    let other = stored_word(beside[c]) >> 8u;
+    let other = slice_layer_of(beside[c]) >> 8u;
     var up = other - slice;
     var down = slice - other;
     if roi.ring != 0u {

@@ -155,7 +155,7 @@ fn has_any(marks: Marks) -> bool {
 
 // Whether it is in the middle of any pair's and any third spacepoint's way.
 fn has_inners(b: u32) -> bool {
-    let slice_layer = stored_word(beside[b]);
+    let slice_layer = slice_layer_of(beside[b]);
     let parts = inner_parts();
     for (var part = 0u; part < parts; part++) {
         let among = inners(slice_layer & 0xffu, slice_layer >> 8u, part);
@@ -170,7 +170,7 @@ fn has_inners(b: u32) -> bool {
 fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
     let point = points[b];
     let phi = stored_real(beside[b]);
-    let slice_layer = stored_word(beside[b]);
+    let slice_layer = slice_layer_of(beside[b]);
     let layer = slice_layer & 0xffu;
     let slice = slice_layer >> 8u;
     let low = roi.z_min - cuts.dz;
@@ -220,7 +220,7 @@ fn marks_of_side(marks: array<vec2<u32>, SIDES>, side: u32) -> vec2<u32> {
 fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u32, lane: u32, lanes: u32) {
     let point = points[b];
     let phi = stored_real(beside[b]);
-    let slice_layer = stored_word(beside[b]);
+    let slice_layer = slice_layer_of(beside[b]);
     let parts = inner_parts();
     for (var part = 0u; part < parts; part++) {
         let among = inners(slice_layer & 0xffu, slice_layer >> 8u, part);

@@ -28,14 +28,15 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     let lanes = 1u << params.lanes_shift;
     let lane = thread & (lanes - 1u);
     for (var a = first + (thread >> params.lanes_shift); a < end; a += WORKGROUP_SIZE >> params.lanes_shift) {
-        let slice_layer = stored_word(beside[a]);
+        let slice_layer = slice_layer_of(beside[a]);
         let point = points[a];
         for (var part = 0u; part < ranges; part++) {
-            let range = partners(slice_layer & 0xffu, slice_layer >> 8u, part);
+            let range = partners(a, slice_layer, part);
             var i = range.first + lane;
             for (; i < range.end; i += lanes) {
-                let z12 = track_z(point, points[place_in(range, i)]);
-                if is_searched(z12) {
+                let b = place_in(range, i);
+                let z12 = track_z(point, points[b]);
+                if is_searched(z12) && is_partner(slice_layer, b) {
                     add_entry(z12, 1u);
                 }
             }

@@ -42,7 +42,7 @@ pub(crate) struct TripletCuts<R> {
 pub(crate) struct RoiWords {
     pub(crate) spacepoint_first: u32,
     pub(crate) spacepoint_count: u32,
-    /// First of layers * slices + 1 words.
+    /// First word of the cells.
     pub(crate) cell_first: u32,
     pub(crate) slices: u32,
     /// 1: slices at both ends are neighbours.

@@ -3,6 +3,7 @@
 use kernel_host::{AdapterKind, Gpu};
 
 use crate::engine::gpu::find_z::Teams;
+use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::Params;
 use crate::engine::plan::{RoiPlan, Search};
@@ -74,8 +75,7 @@ pub(crate) struct Shape {
     pub(crate) rooms: [Room; 2],
     pub(crate) layers: u32,
     pub(crate) peaks: u32,
-    /// Words of a bin in a row that find_z fills.
-    pub(crate) row_parts: u32,
+    pub(crate) variant: Variant,
 }
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
@@ -126,7 +126,7 @@ fn rows_of(plan: &RoiPlan, pairs: Pairs) -> u32 {
 impl Needs {
     fn of(plan: &RoiPlan, shape: &Shape, pairs: Pairs) -> Self {
         let rows = rows_of(plan, pairs);
-        let cells = u64::from(shape.layers) * u64::from(plan.slices) + 1;
+        let cells = u64::from(shape.variant.cells_of(shape.layers, plan.slices));
         Self {
             rois: 1,
             spacepoints: plan.spacepoints as u64,
@@ -157,10 +157,10 @@ impl Needs {
                 + aligned(self.histogram_rows * 4)
                 + self.spacepoints * size_of::<R::Spacepoint>() as u64,
             self.rois * u64::from(shape.peaks) * size_of::<Peak>() as u64,
-            self.spacepoints * size_of::<R::Stored>() as u64,
+            self.spacepoints * shape.variant.beside_bytes::<R>() as u64,
             self.spacepoints * 2 * size_of::<R>() as u64,
             self.cell_words * 4,
-            self.histogram_rows * u64::from(shape.row_parts) * row_bytes,
+            self.histogram_rows * u64::from(shape.variant.row_parts()) * row_bytes,
             self.partial_rows * 2 * row_bytes,
             self.rois * 2 * row_bytes,
         ];
@@ -291,6 +291,8 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) tile_words: u32,
     /// Words of a bin in a row that find_z fills.
     pub(crate) row_parts: u32,
+    /// Of what is kept beside a sorted spacepoint.
+    pub(crate) beside_bytes: usize,
     pub(crate) most_groups: u32,
     pub(crate) tiles: u32,
     /// Whether sum_histos needs its first stage.
@@ -346,7 +348,8 @@ impl<R: Real> Layout<R> {
             most_cell_words: 0,
             room: 0,
             tile_words: 0,
-            row_parts: shape.row_parts,
+            row_parts: shape.variant.row_parts(),
+            beside_bytes: shape.variant.beside_bytes::<R>(),
             most_groups: 0,
             tiles: 0,
             two_stages: false,
@@ -359,7 +362,7 @@ impl<R: Real> Layout<R> {
             most_spacepoints = most_spacepoints.max(plan.spacepoints);
             let histogram_count = rows_of(plan, sharing.pairs);
             let partial_count = groups_of(histogram_count);
-            let cells = layers * plan.slices + 1;
+            let cells = shape.variant.cells_of(layers, plan.slices);
             let words = RoiWords {
                 spacepoint_first: layout.spacepoints as u32,
                 cell_first: layout.cell_words as u32,

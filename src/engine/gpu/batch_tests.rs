@@ -1,6 +1,8 @@
 use super::*;
-use crate::config::Config;
+use crate::config::{Config, Triplets};
 use crate::detector::Detector;
+use crate::engine::gpu::shaders::Pairing;
+use crate::finder::{Accumulate, Precision};
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 
 const SHAPE: Shape = Shape {
@@ -11,7 +13,12 @@ const SHAPE: Shape = Shape {
     rooms: [Room { tile: 2048, order: 512, threads: 256 }, Room { tile: 2048, order: 1024, threads: 256 }],
     layers: 19,
     peaks: 1,
-    row_parts: 1,
+    variant: Variant {
+        precision: Precision::F32,
+        accumulate: Accumulate::Fixed,
+        pairing: Pairing::Numbered,
+        triplets: Triplets::Off,
+    },
 };
 const WEBGPU: Capacity =
     Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048, work: 1e12 };

@@ -45,8 +45,6 @@ pub(crate) struct Typed<R: Real> {
     accumulate: Accumulate,
     /// How spacepoints travel where it can.
     compact: Option<Compact>,
-    #[cfg(test)]
-    pairing: Pairing,
     shape: Shape,
     capacity: Capacity,
     /// For few spacepoints an RoI, and for many.
@@ -196,9 +194,9 @@ impl<R: Real> Typed<R> {
             Pairs::Streamed { .. } if search.is_single() => Pairing::TwoSlices,
             Pairs::Streamed { .. } => Pairing::ByLayer,
         };
-        let variant = Variant { precision: options.precision, accumulate: options.accumulate, pairing };
-        let bins = search.config.z_bins(0.0, None)?.bins;
+                let bins = search.config.z_bins(0.0, None)?.bins;
         let triplets = search.config.triplets;
+        let variant = Variant { precision: options.precision, accumulate: options.accumulate, pairing, triplets };
         let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
         let teams = Teams::new(&gpu, pairing, triplets);
         let shape = Shape {
@@ -206,17 +204,17 @@ impl<R: Real> Typed<R> {
             workgroup_size,
             teams,
             tile_bins: find_z::tile_bins(&gpu, pairs, teams, workgroup_size, variant.row_parts(), bins)?,
-            rooms: Room::few_and_many(&gpu),
+            rooms: Room::few_and_many(&gpu, variant),
+            variant,
             layers: search.layers() as u32,
             peaks: search.config.peaks,
-            row_parts: variant.row_parts(),
         };
         let compact = match options.encoding {
             Encoding::Compact => Compact::new(&search),
             Encoding::Lossless => None,
         };
         let sources = [
-            variant.find_z(triplets),
+            variant.find_z(),
             variant.sum_histos(),
             variant.find_peaks(),
             variant.slice_spacepoints(Encoding::Lossless),
@@ -262,8 +260,6 @@ impl<R: Real> Typed<R> {
             gpu,
             search,
             compact,
-            #[cfg(test)]
-            pairing,
             shape,
             capacity,
             slice_lossless,

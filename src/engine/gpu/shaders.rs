@@ -4,6 +4,7 @@
 use kernel_host::Source;
 
 use crate::config::Triplets;
+use crate::engine::real::Real;
 use crate::finder::{Accumulate, Encoding, Precision};
 
 /// The choices that select files.
@@ -12,12 +13,14 @@ pub(crate) struct Variant {
     pub(crate) precision: Precision,
     pub(crate) accumulate: Accumulate,
     pub(crate) pairing: Pairing,
+    pub(crate) triplets: Triplets,
 }
 
 /// How spacepoints lie, and how their pairs are gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
-    /// By slice, each spacepoint with what follows it: single neighbours, all layers inner.
+    /// By slice, and for triplets by layer within it, each spacepoint with what follows it: single neighbours, all layers
+    /// inner.
     TwoSlices,
     /// By layer, each inner spacepoint with its outer ones.
     ByLayer,
@@ -39,10 +42,13 @@ impl Variant {
     pub(crate) fn all() -> impl Iterator<Item = Variant> {
         [Precision::F32, Precision::F64].into_iter().flat_map(|precision| {
             [Accumulate::Fixed, Accumulate::CompareExchange].into_iter().flat_map(move |accumulate| {
-                [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered].into_iter().map(move |pairing| Variant {
-                    precision,
-                    accumulate,
-                    pairing,
+                [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered].into_iter().flat_map(move |pairing| {
+                    [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().map(move |triplets| Variant {
+                        precision,
+                        accumulate,
+                        pairing,
+                        triplets,
+                    })
                 })
             })
         })
@@ -78,24 +84,40 @@ impl Variant {
     }
 
     fn cells(self) -> (&'static str, &'static str) {
-        match self.pairing {
-            Pairing::TwoSlices => shader!("cells/by_slice.wgsl"),
-            Pairing::ByLayer | Pairing::Numbered => shader!("cells/by_layer.wgsl"),
+        match (self.pairing, self.triplets) {
+            (Pairing::TwoSlices, Triplets::Off) => shader!("cells/slices.wgsl"),
+            (Pairing::TwoSlices, _) => shader!("cells/by_slice.wgsl"),
+            (Pairing::ByLayer | Pairing::Numbered, _) => shader!("cells/by_layer.wgsl"),
         }
     }
 
     fn order(self) -> (&'static str, &'static str) {
-        match self.pairing {
-            Pairing::TwoSlices => shader!("order/by_slice.wgsl"),
-            Pairing::ByLayer | Pairing::Numbered => shader!("order/by_layer.wgsl"),
+        match (self.pairing, self.triplets) {
+            (Pairing::TwoSlices, Triplets::Off) => shader!("order/two_slices.wgsl"),
+            (Pairing::TwoSlices, _) => shader!("order/by_slice.wgsl"),
+            (Pairing::ByLayer | Pairing::Numbered, _) => shader!("order/by_layer.wgsl"),
         }
     }
 
-    fn pairs(self, triplets: Triplets) -> (&'static str, &'static str) {
-        match (self.pairing, triplets) {
-            (Pairing::Numbered, _) => shader!("pairs/numbered.wgsl"),
-            (_, Triplets::Off) => shader!("pairs/streamed.wgsl"),
-            (_, Triplets::Any | Triplets::Count) => shader!("pairs/confirmed.wgsl"),
+    /// Whether pairs are streamed, so that nothing asks for a third spacepoint.
+    fn is_pairs_only(self) -> bool {
+        self.pairing != Pairing::Numbered && self.triplets == Triplets::Off
+    }
+
+    fn beside(self) -> (&'static str, &'static str) {
+        if self.is_pairs_only() { shader!("beside/slice_layer.wgsl") } else { shader!("beside/phi.wgsl") }
+    }
+
+    /// Bytes of `Beside` in `shaders/beside/*.wgsl`.
+    pub(crate) fn beside_bytes<R: Real>(self) -> usize {
+        if self.is_pairs_only() { size_of::<u32>() } else { size_of::<R::Stored>() }
+    }
+
+    /// Cells of so many slices: `cell_count` in `shaders/cells/*.wgsl`.
+    pub(crate) fn cells_of(self, layers: u32, slices: u32) -> u32 {
+        match (self.pairing, self.triplets) {
+            (Pairing::TwoSlices, Triplets::Off) => slices + 1,
+            _ => layers * slices + 1,
         }
     }
 
@@ -105,21 +127,29 @@ impl Variant {
             Encoding::Compact => shader!("encoding/compact.wgsl"),
         };
         let kernel = shader!("slice_spacepoints.wgsl");
-        assemble("slice_spacepoints", &[self.real(), TYPES, encoding, self.cells(), kernel])
+        assemble("slice_spacepoints", &[self.real(), TYPES, self.beside(), encoding, self.cells(), kernel])
     }
 
-    pub(crate) fn find_z(self, triplets: Triplets) -> Source {
-        let pieces = [
+    pub(crate) fn find_z(self) -> Source {
+        let mut pieces = vec![
             self.real(),
             TYPES,
+            self.beside(),
             self.histogram(),
             self.accumulate(),
             self.cells(),
             self.order(),
-            shader!("confirmations.wgsl"),
-            self.pairs(triplets),
-            shader!("find_z.wgsl"),
         ];
+        if self.is_pairs_only() {
+            pieces.push(shader!("pairs/streamed.wgsl"));
+        } else {
+            pieces.push(shader!("confirmations.wgsl"));
+            pieces.push(match self.pairing {
+                Pairing::Numbered => shader!("pairs/numbered.wgsl"),
+                Pairing::TwoSlices | Pairing::ByLayer => shader!("pairs/confirmed.wgsl"),
+            });
+        }
+        pieces.push(shader!("find_z.wgsl"));
         assemble("find_z", &pieces)
     }
 
@@ -147,7 +177,7 @@ mod tests {
     use crate::engine::real::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64, StoredF32, StoredF64};
     use crate::histogram::{MAX_COUNT, OFFSET_STEPS, Peak};
 
-    /// Every variant of every kernel, with every triplet mode, parses, validates and is written out as SPIR-V; and, in
+    /// Every variant of every kernel parses, validates and is written out as SPIR-V; and, in
     /// f32, as MSL and HLSL (naga writes no f64 for those).
     #[test]
     fn every_variant_is_written_out() {
@@ -164,9 +194,8 @@ mod tests {
             for encoding in [Encoding::Lossless, Encoding::Compact] {
                 write(variant.slice_spacepoints(encoding), &["slice_spacepoints"], &[("TILE_WORDS", 2048.0)]);
             }
-            for (mode, triplets) in [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().enumerate() {
-                write(variant.find_z(triplets), &["find_z"], &[("TRIPLETS", mode as f64), ("TILE_BINS", 2048.0)]);
-            }
+            let mode = variant.triplets as u32;
+            write(variant.find_z(), &["find_z"], &[("TRIPLETS", f64::from(mode)), ("TILE_BINS", 2048.0)]);
             write(variant.sum_histos(), &["sum_histos"], &[]);
             write(variant.find_peaks(), &["find_peaks"], &[]);
         }
@@ -176,7 +205,7 @@ mod tests {
     #[test]
     fn records_match_the_shaders() {
         for variant in Variant::all() {
-            let (find_z, slice) = (variant.find_z(Triplets::Off), variant.slice_spacepoints(Encoding::Lossless));
+            let (find_z, slice) = (variant.find_z(), variant.slice_spacepoints(Encoding::Lossless));
             let f32 = variant.precision == Precision::F32;
             let check = |name: &str, size: usize, fields: usize| {
                 let source = if name == "Packed" { &slice } else { &find_z };
@@ -220,7 +249,7 @@ mod tests {
     #[test]
     fn constants_match_the_shaders() {
         let constant = |variant: Variant, name: &str| {
-            let text = variant.find_z(Triplets::Off).text();
+            let text = variant.find_z().text();
             let line = text.lines().find(|line| line.starts_with(&format!("const {name}:"))).map(str::to_owned);
             let value = line.and_then(|line| Some(line.split('=').nth(1)?.trim().trim_end_matches(';').to_owned()));
             value.unwrap_or_else(|| panic!("no const {name}"))

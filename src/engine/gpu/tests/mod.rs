@@ -31,10 +31,10 @@ struct Stages<R: Real> {
     layout: Layout<R>,
     /// The RoIs that were searched, and their spacepoints as the stages are to see them.
     planned: Vec<(RoiPlan, Vec<Point<R>>)>,
-    pairing: Pairing,
+    variant: Variant,
     cells: Vec<u32>,
     points: Vec<[R; 2]>,
-    beside: Vec<R::Stored>,
+    beside: Vec<u32>,
     histograms: Vec<u32>,
     /// The totals before sum_histos: what rows could not hold.
     beyond: Vec<u32>,
@@ -106,7 +106,8 @@ impl<R: Real> Typed<R> {
         }
         let cells = copy(gpu, &mut encoder, &w.cells, layout.cell_words)?;
         let sorted = copy(gpu, &mut encoder, &w.points, layout.spacepoints)?;
-        let beside = copy(gpu, &mut encoder, &w.beside, layout.spacepoints)?;
+        let beside_words = layout.spacepoints * (layout.beside_bytes / 4);
+        let beside = copy(gpu, &mut encoder, &w.beside, beside_words)?;
         let histograms = copy(gpu, &mut encoder, &w.histograms, rows)?;
         let beyond = copy(gpu, &mut encoder, &w.totals, rois * 2 * row)?;
         sum_histos::encode(
@@ -132,10 +133,10 @@ impl<R: Real> Typed<R> {
         let submission = gpu.submit(encoder)?;
         gpu.wait(&submission)?;
         let stages = Stages {
-            pairing: self.pairing,
+            variant: self.shape.variant,
             cells: cells.read_done(gpu, layout.cell_words)?,
             points: sorted.read_done(gpu, layout.spacepoints)?,
-            beside: beside.read_done(gpu, layout.spacepoints)?,
+            beside: beside.read_done(gpu, beside_words)?,
             histograms: histograms.read_done(gpu, rows)?,
             beyond: beyond.read_done(gpu, rois * 2 * row)?,
             totals: totals.read_done(gpu, rois * 2 * row)?,
@@ -205,12 +206,22 @@ impl<R: Real> Stages<R> {
         self.peaks[i * each..(i + 1) * each].iter().copied().take_while(|peak| peak.bin != Peak::NONE).collect()
     }
 
+    /// phi of the i-th sorted spacepoint, where it is kept, and its slice << 8 | layer.
+    fn beside(&self, i: usize) -> (R, u32) {
+        let bytes = self.layout.beside_bytes;
+        let words = &self.beside[i * bytes / 4..][..bytes / 4];
+        match *words {
+            [slice_layer] => (R::of(0.0), slice_layer),
+            _ => R::stored(&bytemuck::pod_read_unaligned(bytemuck::cast_slice(words))),
+        }
+    }
+
     /// An RoI's sorted spacepoints.
     fn sorted(&self, i: usize) -> Vec<SortedPoint<R>> {
         let first = self.layout.words[i].spacepoint_first as usize;
         (first..first + self.planned[i].1.len())
             .map(|i| {
-                let ([inverse_rho, z_by_rho], (phi, slice_layer)) = (self.points[i], R::stored(&self.beside[i]));
+                let ([inverse_rho, z_by_rho], (phi, slice_layer)) = (self.points[i], self.beside(i));
                 SortedPoint { inverse_rho, z_by_rho, phi, slice: slice_layer >> 8, layer: slice_layer & 0xff }
             })
             .collect()
@@ -218,9 +229,10 @@ impl<R: Real> Stages<R> {
 
     /// Where a spacepoint stands in the order that this pairing wants.
     fn cell(&self, point: &SortedPoint<R>, slices: u32) -> u32 {
-        match self.pairing {
-            Pairing::TwoSlices => point.slice * self.layout.params.layers + point.layer,
-            Pairing::ByLayer | Pairing::Numbered => point.layer * slices + point.slice,
+        match (self.variant.pairing, self.variant.triplets) {
+            (Pairing::TwoSlices, Triplets::Off) => point.slice,
+            (Pairing::TwoSlices, _) => point.slice * self.layout.params.layers + point.layer,
+            (Pairing::ByLayer | Pairing::Numbered, _) => point.layer * slices + point.slice,
         }
     }
 }
@@ -319,8 +331,11 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         let words = &gpu.layout.words[i];
         let bins = words.bins;
 
-        let mut wanted_cells = vec![0u32; layers * plan.slices as usize + 1];
-        let wanted_points: Vec<SortedPoint<R>> = points.iter().map(SortedPoint::from).collect();
+        let mut wanted_cells = vec![0u32; gpu.variant.cells_of(layers as u32, plan.slices) as usize];
+        let mut wanted_points: Vec<SortedPoint<R>> = points.iter().map(SortedPoint::from).collect();
+        if gpu.layout.beside_bytes == size_of::<u32>() {
+            wanted_points.iter_mut().for_each(|point| point.phi = R::of(0.0));
+        }
         for point in &wanted_points {
             wanted_cells[gpu.cell(point, plan.slices) as usize + 1] += 1;
         }
@@ -390,7 +405,7 @@ fn check_same<R: Real, Z: Compare>(place: &str, checked: &Stages<R>, trusted: &S
     for (i, (plan, _)) in checked.planned.iter().enumerate() {
         let (a, b) = (checked.sorted(i), trusted.sorted(i));
         assert!(canonical(&a) == canonical(&b), "{place}: spacepoints, checked and trusted");
-        if checked.pairing == Pairing::Numbered {
+        if checked.variant.pairing == Pairing::Numbered {
             // Shares of spacepoints differ with their order within cells, slices do not.
             for (a, b) in checked.rows(i).iter().zip(&trusted.rows(i)) {
                 same("histograms", plan, a, b);
@@ -448,7 +463,7 @@ fn check_encoded<R: Real, Z: Compare>(
     let options = EngineOptions { precision, encoding, accumulate: Z::ACCUMULATE, ..options };
     let mut trusted = build::<R>(gpu, &config, &options);
     let mut checked = build::<R>(gpu, &config, &EngineOptions { checked: true, ..options });
-    assert_eq!(trusted.pairing, pairing);
+    assert_eq!(trusted.shape.variant.pairing, pairing);
     let mut count = 0;
     for case in cases().iter().filter(|case| triplets == Triplets::Off || case.triplets) {
         let place = format!(

@@ -1,0 +1,35 @@
+// Spacepoints by slice, for pairs of single neighbours and all layers inner. Two spacepoints of different layers in the same
+// or in neighbouring slices are then always a pair, whichever comes first, so each goes through what follows it in its
+// slice and the next slice (the two-slice scheme of the thesis's future work). Swapped with order/by_layer.wgsl and
+// order/by_slice.wgsl.
+// Needs: cells/slices, find_z.
+
+// Nothing to do before the others here can be called.
+fn begin_order(thread: u32) {}
+
+// The spacepoints whose partners are sought.
+fn walked() -> vec2<u32> {
+    return vec2<u32>(cell(0u, 0u), cell(0u, roi.slices));
+}
+
+// Ranges of partners of a spacepoint: the next slice of the last one on a ring lies elsewhere.
+fn partner_ranges() -> u32 {
+    return 1u + roi.ring;
+}
+
+fn partners(a: u32, slice_layer: u32, part: u32) -> Range {
+    let next = (slice_layer >> 8u) + 1u;
+    if part == 0u {
+        return plain_range(a + 1u, cell(0u, min(next + 1u, roi.slices)));
+    }
+    // Two slices on a ring are neighbours once.
+    if next != roi.slices || roi.slices < 3u {
+        return no_range();
+    }
+    return plain_range(cell(0u, 0u), cell(0u, 1u));
+}
+
+// Whether one in such a range is a partner.
+fn is_partner(slice_layer: u32, b: u32) -> bool {
+    return ((slice_layer ^ slice_layer_of(beside[b])) & 0xffu) != 0u;
+}
