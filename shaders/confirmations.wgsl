@@ -1,5 +1,5 @@
 // Third spacepoints of a pair.
-// Needs: find_z, order.
+// Needs: tracks, order.
 
 // Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho differ.
 struct Bend {

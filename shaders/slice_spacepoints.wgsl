@@ -4,11 +4,9 @@
 // out:  cells (where each begins), points and beside (by RoI and cell), status; totals, which are zero afterwards
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
-// Needs: real, types, beside, encoding, cells. CPU twin: src/engine/cpu/slice_spacepoints.rs
+// Needs: real, types, beside, encoding, cells, counting_sort. CPU twin: src/engine/cpu/slice_spacepoints.rs
 
 override WORKGROUP_SIZE: u32 = 256;
-// Two cells a word, or one where an RoI has spacepoints beyond what half a word counts.
-override TILE_WORDS: u32 = 1024;
 // Two spacepoints a word, of tiles that are written out in order; larger tiles are scattered.
 override ORDER_WORDS: u32 = 1024;
 
@@ -21,19 +19,6 @@ override ORDER_WORDS: u32 = 1024;
 @group(0) @binding(6) var<storage, read_write> totals: array<u32>;
 @group(0) @binding(7) var<storage, read_write> status: array<RoiStatus>;
 
-// Spacepoints that a thread loads at once, so that memory has something to do meanwhile. Written out, not in a loop: arrays
-// that are indexed in one lie in slow memory.
-struct Four {
-    a: Packed,
-    b: Packed,
-    c: Packed,
-    d: Packed,
-}
-
-const AT_ONCE: u32 = 4u;
-
-var<workgroup> wg_cells: array<atomic<u32>, TILE_WORDS>;
-var<workgroup> wg_scan: array<u32, WORKGROUP_SIZE>;
 // Spacepoints of cells before the tile's.
 var<workgroup> wg_before: atomic<u32>;
 // The tile's spacepoints in order, counted from the RoI's first: memory likes writes that lie side by side.
@@ -54,27 +39,11 @@ fn cell_of(tile: Tile, slice_layer: u32) -> u32 {
     return select(cell, DROPPED, slice_layer == DROPPED);
 }
 
-// Counts a spacepoint in its cell. Returns what was there before.
-fn add_to(cell: u32, tile: Tile) -> u32 {
-    let old = atomicAdd(&wg_cells[cell >> tile.shift], 1u << ((cell & tile.shift) << 4u));
-    return cell_of_word(old, cell, tile.shift);
-}
-
-// Those at `first` and so on in steps of the workgroup's size, or in their place the last.
-fn four(first: u32, last: u32) -> Four {
-    return Four(
-        packed[min(first, last)],
-        packed[min(first + WORKGROUP_SIZE, last)],
-        packed[min(first + 2u * WORKGROUP_SIZE, last)],
-        packed[min(first + 3u * WORKGROUP_SIZE, last)],
-    );
-}
-
 // Counts a spacepoint in the tile, if it is there. Returns 1 for one of a cell before the tile.
 fn count(tile: Tile, spacepoint: Packed, is_there: bool) -> u32 {
     let cell = cell_of(tile, packed_slice_layer(spacepoint));
     if is_there && cell >= tile.first && cell < tile.end {
-        add_to(cell - tile.first, tile);
+        add_to(cell - tile.first, tile.shift);
     }
     return select(0u, 1u, is_there && cell < tile.first);
 }
@@ -85,7 +54,7 @@ fn place(tile: Tile, spacepoint: Packed, i: u32, is_there: bool, in_order: bool,
     if !is_there || cell < tile.first || cell >= tile.end {
         return;
     }
-    let at = add_to(cell - tile.first, tile);
+    let at = add_to(cell - tile.first, tile.shift);
     if in_order {
         atomicAdd(&wg_order[at >> 1u], i << ((at & 1u) << 4u));
     } else {
@@ -99,8 +68,7 @@ fn ordered(at: u32, end: u32) -> u32 {
 }
 
 fn write_out(place: u32, spacepoint: Packed) {
-    let inverse_rho = real(1.0) / packed_rho(spacepoint);
-    points[place] = vec2<real>(inverse_rho, packed_z(spacepoint) * inverse_rho);
+    points[place] = sorted_point(spacepoint);
     beside[place] = beside_of(packed_phi(spacepoint), packed_slice_layer(spacepoint));
 }
 
@@ -150,42 +118,9 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     if before != 0u {
         atomicAdd(&wg_before, before);
     }
-    workgroupBarrier();
 
-    // Counts become beginnings: each thread sums a run of words, then the threads' sums are scanned.
-    let run = (words + WORKGROUP_SIZE - 1u) / WORKGROUP_SIZE;
-    let run_first = min(thread * run, words);
-    let run_end = min(run_first + run, words);
-    var total = 0u;
-    for (var word = run_first; word < run_end; word++) {
-        let counts = atomicLoad(&wg_cells[word]);
-        total += select(counts, (counts & MOST_HALF) + (counts >> 16u), shift != 0u);
-    }
-    wg_scan[thread] = total;
-    workgroupBarrier();
-    for (var stride = 1u; stride < WORKGROUP_SIZE; stride <<= 1u) {
-        var below = 0u;
-        if thread >= stride {
-            below = wg_scan[thread - stride];
-        }
-        workgroupBarrier();
-        wg_scan[thread] += below;
-        workgroupBarrier();
-    }
     // Beginnings within the tile: they fit where counts do.
-    var start = wg_scan[thread] - total;
-    for (var word = run_first; word < run_end; word++) {
-        let counts = atomicLoad(&wg_cells[word]);
-        if shift != 0u {
-            let second = start + (counts & MOST_HALF);
-            atomicStore(&wg_cells[word], start | (second << 16u));
-            start = second + (counts >> 16u);
-        } else {
-            atomicStore(&wg_cells[word], start);
-            start += counts;
-        }
-    }
-    workgroupBarrier();
+    let run_end = scan_cells(words, shift, thread);
     let tile_before = atomicLoad(&wg_before);
     let tile_start = roi_first + tile_before;
     let before_each = tile_before | select(0u, tile_before << 16u, shift != 0u);
@@ -193,7 +128,7 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
         cells[cell_first + (tile_first >> shift) + word] = atomicLoad(&wg_cells[word]) + before_each;
     }
     if thread == WORKGROUP_SIZE - 1u {
-        wg_total = start;
+        wg_total = run_end;
     }
     let total_points = workgroupUniformLoad(&wg_total);
     let in_order = shift != 0u && total_points <= 2u * ORDER_WORDS;

@@ -1,7 +1,7 @@
 // Accumulates z in f32 by compare and retry, the thesis's way to add floats without float atomics: read, add, write if
 // unchanged, else again. The last digits depend on the order. Swapped with accumulate/fixed_point.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
-// Needs: find_z, histogram/compare_exchange.
+// Needs: tracks, histogram/compare_exchange.
 
 override TILE_BINS: u32 = 1024;
 
@@ -18,7 +18,7 @@ fn clear_bin(bin: u32) {
 fn accumulate(steps: u32, weight: u32, z: f32) {
     let bin = steps >> STEP_BITS;
     // Far from wrapping, and beyond what an RoI may have.
-    if atomicAdd(&wg_n[bin], weight) > MAX_COUNT {
+    if atomicAdd(&wg_n[bin], weight) + weight > MAX_COUNT {
         give_up(STATUS_COUNTS);
     }
     let term = f32(weight) * z;

@@ -1,6 +1,8 @@
-// Spacepoints by slice and, within it, by layer: for triplets with single neighbours, all layers inner. Swapped with
-// order/by_layer.wgsl and order/two_slices.wgsl.
-// Needs: cells/by_slice, find_z.
+// Spacepoints by slice and, within it, by layer: for single neighbours and all layers inner. Two spacepoints of different
+// layers in the same or in neighbouring slices are then always a pair, whichever comes first, so each goes through
+// what follows it in its slice and in the next one (the two-slice scheme of the thesis's future work).
+// Swapped with order/by_layer.wgsl and order/two_slices.wgsl.
+// Needs: cells/by_slice, tracks.
 
 // Nothing to do before the others here can be called.
 fn begin_order(thread: u32) {}
@@ -8,6 +10,39 @@ fn begin_order(thread: u32) {}
 // The spacepoints whose partners are sought.
 fn walked() -> vec2<u32> {
     return vec2<u32>(cell(0u, 0u), cell(0u, roi.slices));
+}
+
+// Ranges of partners of a spacepoint: the next slice of the last one on a ring lies elsewhere.
+fn partner_ranges() -> u32 {
+    return 1u + roi.ring;
+}
+
+fn partners(a: u32, slice_layer: u32, part: u32) -> Range {
+    let layer = slice_layer & 0xffu;
+    let slice = slice_layer >> 8u;
+    let next = slice + 1u;
+    if part == 0u {
+        let first = cell(layer + 1u, slice);
+        if next == roi.slices {
+            return plain_range(first, cell(0u, next));
+        }
+        let same_layer = cell(layer, next);
+        let jump = cell(layer + 1u, next) - same_layer;
+        return Range(first, cell(0u, next + 1u) - jump, same_layer, jump);
+    }
+    // Two slices on a ring are neighbours once.
+    if next != roi.slices || roi.slices < 3u {
+        return no_range();
+    }
+    let first = cell(0u, 0u);
+    let same_layer = cell(layer, 0u);
+    let jump = cell(layer + 1u, 0u) - same_layer;
+    return Range(first, cell(0u, 1u) - jump, same_layer, jump);
+}
+
+// Whether one in such a range is a partner.
+fn is_partner(slice_layer: u32, b: u32) -> bool {
+    return true;
 }
 
 // Where the sorted spacepoints end.

@@ -1,8 +1,6 @@
-// Spacepoints by slice, for pairs of single neighbours and all layers inner. Two spacepoints of different layers in the same
-// or in neighbouring slices are then always a pair, whichever comes first, so each goes through what follows it in its
-// slice and the next slice (the two-slice scheme of the thesis's future work). Swapped with order/by_layer.wgsl and
-// order/by_slice.wgsl.
-// Needs: cells/slices, find_z.
+// Spacepoints by slice, their layers mixed: as order/by_slice.wgsl, but for pairs only, with a short table of cells; layers
+// are compared pair by pair, which pays where pairs are few. Swapped with order/by_layer.wgsl and order/by_slice.wgsl.
+// Needs: cells/slices, tracks.
 
 // Nothing to do before the others here can be called.
 fn begin_order(thread: u32) {}

@@ -3,7 +3,7 @@
 // in against the marks: most pairs are decided so, one way or the other. Those that are not are queued, and then the
 // third spacepoints of each are gone through. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
 // workgroup memory: 4 SHARED + 16 bytes
-// Needs: find_z, order, confirmations.
+// Needs: tracks, order, confirmations.
 
 // Words for pairs that wait to be decided, and before for marks of the threads of a team together; what finds no room in the
 // queue is decided at once.
@@ -64,7 +64,7 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
         let all = vec2<u32>(cell(0u, 0u), order_end());
         wg_walked = all;
         if group == 0u && tile == 0u {
-            status[roi_index].rows = (all.y - all.x + params.share - 1u) / params.share;
+            set_rows((all.y - all.x + params.share - 1u) / params.share);
         }
     }
     let all = workgroupUniformLoad(&wg_walked);

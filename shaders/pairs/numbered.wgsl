@@ -1,7 +1,7 @@
 // Pairs of a group of slices, in the thesis's way: all pairs of the group's inner cells with outer layers are numbered
 // together, and every thread strides over the numbers. Swapped with pairs/streamed.wgsl.
 // workgroup memory: 24 WORKGROUP_SIZE + 20 bytes
-// Needs: find_z, order/by_layer, confirmations.
+// Needs: tracks, order/by_layer, confirmations.
 
 // Cells with inner spacepoints: slice << 8 | index into wg_filled.
 var<workgroup> wg_inner: array<u32, WORKGROUP_SIZE>;
@@ -175,7 +175,7 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     if thread == 0u {
         wg_slices = roi.slices;
         if group == 0u && tile == 0u {
-            status[roi_index].rows = roi.histogram_count;
+            set_rows(roi.histogram_count);
         }
     }
     let slice_first = group * params.slices_per_histogram;

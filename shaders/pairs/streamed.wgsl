@@ -1,7 +1,7 @@
 // Pairs of a share of an RoI's spacepoints: a thread takes one and goes through its partners. Swapped with
 // pairs/confirmed.wgsl and pairs/numbered.wgsl.
 // workgroup memory: 12 bytes
-// Needs: find_z, order.
+// Needs: tracks, order.
 
 // First and last of the spacepoints walked, ranges of partners.
 var<workgroup> wg_walked: vec2<u32>;
@@ -15,7 +15,7 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
         wg_walked = all;
         wg_ranges = partner_ranges();
         if group == 0u && tile == 0u {
-            status[roi_index].rows = (all.y - all.x + params.share - 1u) / params.share;
+            set_rows((all.y - all.x + params.share - 1u) / params.share);
         }
     }
     let all = workgroupUniformLoad(&wg_walked);

@@ -5,6 +5,7 @@ use kernel_host::{AdapterKind, Gpu};
 use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::slice_spacepoints::Room;
+use crate::engine::gpu::walk;
 use crate::engine::gpu::workspace::Params;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
@@ -73,6 +74,8 @@ pub(crate) struct Shape {
     pub(crate) tile_bins: u32,
     /// Of slice_spacepoints, for few spacepoints an RoI and for many.
     pub(crate) rooms: [Room; 2],
+    /// Of the walk of an RoI in one workgroup.
+    pub(crate) walk: Option<walk::Room>,
     pub(crate) layers: u32,
     pub(crate) peaks: u32,
     pub(crate) variant: Variant,
@@ -126,7 +129,7 @@ fn rows_of(plan: &RoiPlan, pairs: Pairs) -> u32 {
 impl Needs {
     fn of(plan: &RoiPlan, shape: &Shape, pairs: Pairs) -> Self {
         let rows = rows_of(plan, pairs);
-        let cells = u64::from(shape.variant.cells_of(shape.layers, plan.slices));
+        let cells = u64::from(shape.layers) * u64::from(plan.slices) + 1;
         Self {
             rois: 1,
             spacepoints: plan.spacepoints as u64,
@@ -293,6 +296,8 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) row_parts: u32,
     /// Of what is kept beside a sorted spacepoint.
     pub(crate) beside_bytes: usize,
+    /// Every RoI is walked in one workgroup.
+    pub(crate) walked: bool,
     pub(crate) most_groups: u32,
     pub(crate) tiles: u32,
     /// Whether sum_histos needs its first stage.
@@ -320,9 +325,10 @@ impl<R: Real> Layout<R> {
         search: &Search,
         shape: &Shape,
         sharing: Sharing,
-        plans: impl Iterator<Item = &'a RoiPlan>,
+        plans: impl Iterator<Item = &'a RoiPlan> + Clone,
     ) -> Self {
         let config = &search.config;
+        let walked = shape.walk.is_some_and(|room| plans.clone().all(|plan| room.holds(plan, shape)));
         let layers = shape.layers;
         let (slices_per_histogram, share) = match sharing.pairs {
             Pairs::Numbered { slices } => (slices, 1),
@@ -350,6 +356,7 @@ impl<R: Real> Layout<R> {
             tile_words: 0,
             row_parts: shape.variant.row_parts(),
             beside_bytes: shape.variant.beside_bytes::<R>(),
+            walked,
             most_groups: 0,
             tiles: 0,
             two_stages: false,
@@ -360,9 +367,10 @@ impl<R: Real> Layout<R> {
         let mut most_spacepoints = 0;
         for plan in plans {
             most_spacepoints = most_spacepoints.max(plan.spacepoints);
-            let histogram_count = rows_of(plan, sharing.pairs);
+            // An RoI that is walked leaves nothing between stages.
+            let histogram_count = if walked { 0 } else { rows_of(plan, sharing.pairs) };
             let partial_count = groups_of(histogram_count);
-            let cells = shape.variant.cells_of(layers, plan.slices);
+            let cells = if walked { 0 } else { layers * plan.slices + 1 };
             let words = RoiWords {
                 spacepoint_first: layout.spacepoints as u32,
                 cell_first: layout.cell_words as u32,
@@ -384,6 +392,10 @@ impl<R: Real> Layout<R> {
             layout.most_groups = layout.most_groups.max(partial_count);
             most_rows = most_rows.max(histogram_count);
             bins = bins.max(plan.bins.bins);
+        }
+        if walked {
+            // All of an RoI's pairs are one workgroup's.
+            (layout.params.share, layout.params.lanes_shift) = (u32::MAX / 2, 0);
         }
         layout.room = usize::from(most_spacepoints > Room::FEW as usize);
         layout.tile_words = shape.rooms[layout.room].tile;

@@ -57,16 +57,18 @@ impl Teams {
 
 /// Overrides of `shaders/find_z.wgsl` and of what is assembled with it.
 pub(crate) fn constants(shape: &Shape, triplets: Triplets) -> Vec<(&'static str, f64)> {
+    let own = [("TILE_BINS", f64::from(shape.tile_bins)), ("WORKGROUP_SIZE", f64::from(shape.workgroup_size))];
+    pair_constants(shape, triplets).into_iter().chain(own).collect()
+}
+
+/// Overrides of `shaders/pairs/*.wgsl`.
+pub(crate) fn pair_constants(shape: &Shape, triplets: Triplets) -> Vec<(&'static str, f64)> {
     let mode = match triplets {
         Triplets::Off => 0.0,
         Triplets::Any => 1.0,
         Triplets::Count => 2.0,
     };
-    let mut constants = vec![
-        ("TILE_BINS", f64::from(shape.tile_bins)),
-        ("WORKGROUP_SIZE", f64::from(shape.workgroup_size)),
-        ("TRIPLETS", mode),
-    ];
+    let mut constants = vec![("TRIPLETS", mode)];
     if shape.teams != Teams::NONE {
         constants.push(("SHARED", f64::from(shape.teams.shared)));
     }
@@ -74,7 +76,7 @@ pub(crate) fn constants(shape: &Shape, triplets: Triplets) -> Vec<(&'static str,
 }
 
 /// Steps of so many bins can be told apart in f32: `whole_steps` in `shaders/real/f32.wgsl`.
-const MOST_BINS: u32 = 4096;
+pub(crate) const MOST_BINS: u32 = 4096;
 
 /// Bins that a workgroup's memory holds, at most `bins`: all of them where they fit, else even tiles of them. A bin
 /// takes `parts` words.

@@ -9,6 +9,7 @@ mod sum_histos;
 #[cfg(test)]
 mod tests;
 mod timing;
+mod walk;
 mod workspace;
 
 use std::collections::VecDeque;
@@ -50,6 +51,8 @@ pub(crate) struct Typed<R: Real> {
     /// For few spacepoints an RoI, and for many.
     slice_lossless: [Kernel; 2],
     slice_compact: Option<[Kernel; 2]>,
+    walk_lossless: Option<Kernel>,
+    walk_compact: Option<Kernel>,
     find_z: Kernel,
     sum_histos: Kernel,
     find_peaks: Kernel,
@@ -194,21 +197,25 @@ impl<R: Real> Typed<R> {
             Pairs::Streamed { .. } if search.is_single() => Pairing::TwoSlices,
             Pairs::Streamed { .. } => Pairing::ByLayer,
         };
-                let bins = search.config.z_bins(0.0, None)?.bins;
+        let bins = search.config.z_bins(0.0, None)?.bins;
         let triplets = search.config.triplets;
         let variant = Variant { precision: options.precision, accumulate: options.accumulate, pairing, triplets };
         let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
         let teams = Teams::new(&gpu, pairing, triplets);
-        let shape = Shape {
+        let mut shape = Shape {
             pairs,
             workgroup_size,
             teams,
             tile_bins: find_z::tile_bins(&gpu, pairs, teams, workgroup_size, variant.row_parts(), bins)?,
-            rooms: Room::few_and_many(&gpu, variant),
+            rooms: Room::few_and_many(&gpu),
+            walk: None,
             variant,
             layers: search.layers() as u32,
             peaks: search.config.peaks,
         };
+        if matches!(pairs, Pairs::Streamed { .. }) {
+            shape.walk = walk::Room::new::<R>(&gpu, &shape, bins);
+        }
         let compact = match options.encoding {
             Encoding::Compact => Compact::new(&search),
             Encoding::Lossless => None,
@@ -219,6 +226,8 @@ impl<R: Real> Typed<R> {
             variant.find_peaks(),
             variant.slice_spacepoints(Encoding::Lossless),
             variant.slice_spacepoints(Encoding::Compact),
+            variant.walk(Encoding::Lossless),
+            variant.walk(Encoding::Compact),
         ];
         let find_z_constants = find_z::constants(&shape, triplets);
         let lossless = shape.rooms.map(Room::constants);
@@ -232,21 +241,31 @@ impl<R: Real> Typed<R> {
             checks,
         };
         let slicer = |i, constants| descriptor(i, &slice_spacepoints::ENTRY_POINTS, constants);
-        let descriptors = [
+        let walked = shape.walk.map(|room| room.constants(&shape, triplets));
+        let walked_compact = walked.clone().map(|constants| [constants, packed.clone()].concat());
+        let mut descriptors = vec![
             descriptor(0, &find_z::ENTRY_POINTS, &find_z_constants),
             descriptor(1, &sum_histos::ENTRY_POINTS, &[]),
             descriptor(2, &find_peaks::ENTRY_POINTS, &[]),
             slicer(3, &lossless[0]),
             slicer(3, &lossless[1]),
-            slicer(4, &compacts[0]),
-            slicer(4, &compacts[1]),
         ];
-        let wanted = if compact.is_some() { 7 } else { 5 };
-        let mut kernels = Kernel::build_all(&gpu, &descriptors[..wanted])?.into_iter();
+        if compact.is_some() {
+            descriptors.extend([slicer(4, &compacts[0]), slicer(4, &compacts[1])]);
+        }
+        if let Some(constants) = &walked {
+            descriptors.push(descriptor(5, &walk::ENTRY_POINTS, constants));
+        }
+        if let Some(constants) = walked_compact.as_ref().filter(|_| compact.is_some()) {
+            descriptors.push(descriptor(6, &walk::ENTRY_POINTS, constants));
+        }
+        let mut kernels = Kernel::build_all(&gpu, &descriptors)?.into_iter();
         let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
         let (find_z, sum_histos, find_peaks) = (next(), next(), next());
         let slice_lossless = [next(), next()];
         let slice_compact = compact.is_some().then(|| [next(), next()]);
+        let walk_lossless = walked.is_some().then(&mut next);
+        let walk_compact = (walked.is_some() && compact.is_some()).then(&mut next);
         let mut capacity = Capacity::of(&gpu);
         if let Some(bytes) = options.most_buffer_bytes {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
@@ -264,6 +283,8 @@ impl<R: Real> Typed<R> {
             capacity,
             slice_lossless,
             slice_compact,
+            walk_lossless,
+            walk_compact,
             find_z,
             sum_histos,
             find_peaks,
@@ -441,7 +462,7 @@ impl<R: Real> Typed<R> {
         Ok(())
     }
 
-    /// The four stages: in one pass, or to be timed, each in its own.
+    /// The four stages, or the walk: in one pass, or to be timed, each in its own.
     fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -453,16 +474,19 @@ impl<R: Real> Typed<R> {
         let mut groups = std::mem::take(&mut workspace.groups);
         let (gpu, w, l, g) = (&self.gpu, &*workspace, layout, &mut groups);
         let slice = self.slice(encoding, l);
-        let mut pass = |stage: usize, pass: &mut wgpu::ComputePass<'_>| match stage {
-            0 => slice_spacepoints::encode(slice, gpu, &mut g.slice_spacepoints, pass, w, l),
-            1 => find_z::encode(&self.find_z, gpu, &mut g.find_z, pass, &self.constants, w, l),
-            2 => sum_histos::encode(&self.sum_histos, gpu, &mut g.sum_histos, pass, w, l),
-            _ => find_peaks::encode(&self.find_peaks, gpu, &mut g.find_peaks, pass, w, l),
+        let walk = self.walker(encoding, l);
+        let mut pass = |stage: usize, pass: &mut wgpu::ComputePass<'_>| match (walk, stage) {
+            (Some(walk), _) => walk::encode(walk, gpu, &mut g.walk, pass, &self.constants, w, l),
+            (None, 0) => slice_spacepoints::encode(slice, gpu, &mut g.slice_spacepoints, pass, w, l),
+            (None, 1) => find_z::encode(&self.find_z, gpu, &mut g.find_z, pass, &self.constants, w, l),
+            (None, 2) => sum_histos::encode(&self.sum_histos, gpu, &mut g.sum_histos, pass, w, l),
+            (None, _) => find_peaks::encode(&self.find_peaks, gpu, &mut g.find_peaks, pass, w, l),
         };
-        let kernels = [slice, &self.find_z, &self.sum_histos, &self.find_peaks];
+        let stages = [slice, &self.find_z, &self.sum_histos, &self.find_peaks];
+        let kernels = if walk.is_some() { walk.as_slice() } else { &stages };
         match timer {
             Some(timer) => {
-                for (stage, kernel) in kernels.into_iter().enumerate() {
+                for (stage, kernel) in kernels.iter().enumerate() {
                     let timestamp_writes = timer.pass(kernel.name());
                     let descriptor = wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes };
                     pass(stage, &mut encoder.begin_compute_pass(&descriptor))?;
@@ -475,6 +499,15 @@ impl<R: Real> Typed<R> {
         }
         workspace.groups = groups;
         Ok(())
+    }
+
+    /// The kernel that walks RoIs in one workgroup each, where all of a part's fit.
+    fn walker(&self, encoding: Encoding, layout: &Layout<R>) -> Option<&Kernel> {
+        let kernel = match encoding {
+            Encoding::Compact => &self.walk_compact,
+            Encoding::Lossless => &self.walk_lossless,
+        };
+        kernel.as_ref().filter(|_| layout.walked)
     }
 
     /// The kernel that reads spacepoints.

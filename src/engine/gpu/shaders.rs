@@ -19,8 +19,7 @@ pub(crate) struct Variant {
 /// How spacepoints lie, and how their pairs are gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
-    /// By slice, and for triplets by layer within it, each spacepoint with what follows it: single neighbours, all layers
-    /// inner.
+    /// By slice, each spacepoint with what follows it: single neighbours, all layers inner.
     TwoSlices,
     /// By layer, each inner spacepoint with its outer ones.
     ByLayer,
@@ -35,6 +34,9 @@ macro_rules! shader {
 }
 
 const TYPES: (&str, &str) = shader!("types.wgsl");
+const TRACKS: (&str, &str) = shader!("tracks.wgsl");
+const COUNTING_SORT: (&str, &str) = shader!("counting_sort.wgsl");
+const PEAKS: (&str, &str) = shader!("peaks.wgsl");
 
 impl Variant {
     /// Every variant that there is.
@@ -84,19 +86,22 @@ impl Variant {
     }
 
     fn cells(self) -> (&'static str, &'static str) {
-        match (self.pairing, self.triplets) {
-            (Pairing::TwoSlices, Triplets::Off) => shader!("cells/slices.wgsl"),
-            (Pairing::TwoSlices, _) => shader!("cells/by_slice.wgsl"),
-            (Pairing::ByLayer | Pairing::Numbered, _) => shader!("cells/by_layer.wgsl"),
+        match self.pairing {
+            Pairing::TwoSlices => shader!("cells/by_slice.wgsl"),
+            Pairing::ByLayer | Pairing::Numbered => shader!("cells/by_layer.wgsl"),
         }
     }
 
     fn order(self) -> (&'static str, &'static str) {
-        match (self.pairing, self.triplets) {
-            (Pairing::TwoSlices, Triplets::Off) => shader!("order/two_slices.wgsl"),
-            (Pairing::TwoSlices, _) => shader!("order/by_slice.wgsl"),
-            (Pairing::ByLayer | Pairing::Numbered, _) => shader!("order/by_layer.wgsl"),
+        match self.pairing {
+            Pairing::TwoSlices => shader!("order/by_slice.wgsl"),
+            Pairing::ByLayer | Pairing::Numbered => shader!("order/by_layer.wgsl"),
         }
+    }
+
+    /// Whether the walk in one workgroup takes cells for slices, with their layers mixed.
+    fn walks_slices(self) -> bool {
+        self.pairing == Pairing::TwoSlices && self.triplets == Triplets::Off
     }
 
     /// Whether pairs are streamed, so that nothing asks for a third spacepoint.
@@ -113,21 +118,29 @@ impl Variant {
         if self.is_pairs_only() { size_of::<u32>() } else { size_of::<R::Stored>() }
     }
 
-    /// Cells of so many slices: `cell_count` in `shaders/cells/*.wgsl`.
-    pub(crate) fn cells_of(self, layers: u32, slices: u32) -> u32 {
-        match (self.pairing, self.triplets) {
-            (Pairing::TwoSlices, Triplets::Off) => slices + 1,
-            _ => layers * slices + 1,
+    /// Cells of so many slices in the walk in one workgroup: `cell_count` in `shaders/cells/*.wgsl`.
+    pub(crate) fn walked_cells_of(self, layers: u32, slices: u32) -> u32 {
+        if self.walks_slices() { slices + 1 } else { layers * slices + 1 }
+    }
+
+    fn encoding(encoding: Encoding) -> (&'static str, &'static str) {
+        match encoding {
+            Encoding::Lossless => shader!("encoding/lossless.wgsl"),
+            Encoding::Compact => shader!("encoding/compact.wgsl"),
         }
     }
 
     pub(crate) fn slice_spacepoints(self, encoding: Encoding) -> Source {
-        let encoding = match encoding {
-            Encoding::Lossless => shader!("encoding/lossless.wgsl"),
-            Encoding::Compact => shader!("encoding/compact.wgsl"),
-        };
-        let kernel = shader!("slice_spacepoints.wgsl");
-        assemble("slice_spacepoints", &[self.real(), TYPES, self.beside(), encoding, self.cells(), kernel])
+        let pieces = [
+            self.real(),
+            TYPES,
+            self.beside(),
+            Self::encoding(encoding),
+            self.cells(),
+            COUNTING_SORT,
+            shader!("slice_spacepoints.wgsl"),
+        ];
+        assemble("slice_spacepoints", &pieces)
     }
 
     pub(crate) fn find_z(self) -> Source {
@@ -138,19 +151,41 @@ impl Variant {
             self.histogram(),
             self.accumulate(),
             self.cells(),
+            TRACKS,
             self.order(),
         ];
-        if self.is_pairs_only() {
-            pieces.push(shader!("pairs/streamed.wgsl"));
-        } else {
-            pieces.push(shader!("confirmations.wgsl"));
-            pieces.push(match self.pairing {
-                Pairing::Numbered => shader!("pairs/numbered.wgsl"),
-                Pairing::TwoSlices | Pairing::ByLayer => shader!("pairs/confirmed.wgsl"),
-            });
-        }
+        pieces.extend(self.pairs());
         pieces.push(shader!("find_z.wgsl"));
         assemble("find_z", &pieces)
+    }
+
+    fn pairs(self) -> Vec<(&'static str, &'static str)> {
+        if self.is_pairs_only() {
+            return vec![shader!("pairs/streamed.wgsl")];
+        }
+        let pairs = match self.pairing {
+            Pairing::Numbered => shader!("pairs/numbered.wgsl"),
+            Pairing::TwoSlices | Pairing::ByLayer => shader!("pairs/confirmed.wgsl"),
+        };
+        vec![shader!("confirmations.wgsl"), pairs]
+    }
+
+    /// All of the stages in one workgroup; not for numbered pairs.
+    pub(crate) fn walk(self, encoding: Encoding) -> Source {
+        let accumulate = match self.accumulate {
+            Accumulate::Fixed => shader!("accumulate/wide.wgsl"),
+            Accumulate::CompareExchange => self.accumulate(),
+        };
+        let (cells, order) = match self.walks_slices() {
+            true => (shader!("cells/slices.wgsl"), shader!("order/two_slices.wgsl")),
+            false => (self.cells(), self.order()),
+        };
+        let encoding = Self::encoding(encoding);
+        let mut pieces =
+            vec![self.real(), TYPES, self.beside(), encoding, self.histogram(), accumulate, cells, TRACKS, order];
+        pieces.extend(self.pairs());
+        pieces.extend([COUNTING_SORT, PEAKS, shader!("walk.wgsl")]);
+        assemble("walk", &pieces)
     }
 
     pub(crate) fn sum_histos(self) -> Source {
@@ -158,7 +193,7 @@ impl Variant {
     }
 
     pub(crate) fn find_peaks(self) -> Source {
-        assemble("find_peaks", &[self.real(), TYPES, shader!("find_peaks.wgsl")])
+        assemble("find_peaks", &[self.real(), TYPES, PEAKS, shader!("find_peaks.wgsl")])
     }
 }
 
@@ -195,7 +230,12 @@ mod tests {
                 write(variant.slice_spacepoints(encoding), &["slice_spacepoints"], &[("TILE_WORDS", 2048.0)]);
             }
             let mode = variant.triplets as u32;
-            write(variant.find_z(), &["find_z"], &[("TRIPLETS", f64::from(mode)), ("TILE_BINS", 2048.0)]);
+            let constants = [("TRIPLETS", f64::from(mode)), ("TILE_BINS", 2048.0)];
+            write(variant.find_z(), &["find_z"], &constants);
+            if variant.pairing != Pairing::Numbered {
+                write(variant.walk(Encoding::Compact), &["walk"], &constants);
+                write(variant.walk(Encoding::Lossless), &["walk"], &constants);
+            }
             write(variant.sum_histos(), &["sum_histos"], &[]);
             write(variant.find_peaks(), &["find_peaks"], &[]);
         }

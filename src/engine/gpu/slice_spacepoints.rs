@@ -3,7 +3,6 @@
 use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
 use crate::engine::gpu::batch::Layout;
-use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::real::Real;
 use crate::error::Result;
@@ -23,22 +22,21 @@ pub(crate) struct Room {
 
 impl Room {
     /// For RoIs of at most [`Room::FEW`] spacepoints, and for any.
-    pub(crate) fn few_and_many(gpu: &Gpu, variant: Variant) -> [Self; 2] {
+    pub(crate) fn few_and_many(gpu: &Gpu) -> [Self; 2] {
         let limits = gpu.limits();
         let bytes = limits.max_compute_workgroup_storage_size.min(48 << 10);
         // As the shader's header counts it, but for tile and order.
         let words = |threads: u32| (bytes / 4).saturating_sub(threads + 16).max(2 * Self::LEAST);
-        let cells = variant.cells_of(Self::LAYERS, Self::SLICES).div_ceil(2);
         let few = {
             let threads = limits.max_compute_invocations_per_workgroup.min(128);
             let order = (Self::FEW / 4).min(words(threads) / 2);
-            Self { tile: cells.min(Self::SHORT_TILE).min(words(threads) - order), order, threads }
+            Self { tile: Self::SHORT_TILE.min(words(threads) - order), order, threads }
         };
         let many = {
             let threads = limits.max_compute_invocations_per_workgroup.min(512);
             let words = words(threads);
-            let order = (Self::MANY / 2).min(words / 2);
-            Self { tile: cells.min(words - order), order, threads }
+            let tile = (Self::CELLS / 2).min((words / 2).max(words.saturating_sub(Self::MANY / 2)));
+            Self { tile, order: words - tile, threads }
         };
         [few, many]
     }
@@ -47,9 +45,9 @@ impl Room {
     pub(crate) const FEW: u32 = 1024;
     /// Spacepoints that are sorted in workgroup memory, where there is room for them.
     const MANY: u32 = 11_000;
-    /// Cells of so many slices and layers are made in one go.
-    const SLICES: u32 = 565;
-    const LAYERS: u32 = 19;
+    /// Slices of a usual RoI, and cells of as many slices of 19 layers.
+    pub(crate) const SLICES: u32 = 565;
+    const CELLS: u32 = 10_752;
     /// Words of cells where few spacepoints have to be gone through again for every tile.
     const SHORT_TILE: u32 = 1728;
     const LEAST: u32 = 128;

@@ -80,6 +80,7 @@ pub(crate) struct Workspace<R: Real> {
 /// Bind groups of the stages.
 #[derive(Debug, Default)]
 pub(crate) struct Groups {
+    pub(crate) walk: BindGroupSlot,
     pub(crate) slice_spacepoints: BindGroupSlot,
     pub(crate) find_z: BindGroupSlot,
     pub(crate) sum_histos: [BindGroupSlot; 2],
@@ -114,6 +115,7 @@ impl<R: Real> Workspace<R> {
     pub(crate) fn reserve(&mut self, gpu: &Gpu, layout: &Layout<R>, regions: Regions) -> Result<()> {
         let rows = layout.params.row_bins as usize;
         let rois = layout.rois.len();
+        let sorted = if layout.walked { 1 } else { layout.spacepoints };
         self.regions = regions;
         // Bind groups would keep buffers that are to be replaced.
         let mut groups = std::mem::take(&mut self.groups);
@@ -130,11 +132,11 @@ impl<R: Real> Workspace<R> {
         reserve! {
             input: if self.direct { 1 } else { regions.end as usize / 4 },
             cells: layout.cell_words,
-            points: layout.spacepoints,
-            beside: layout.spacepoints * (layout.beside_bytes / 4),
+            points: sorted,
+            beside: sorted * (layout.beside_bytes / 4),
             histograms: layout.row_rois.len() * layout.row_parts as usize * rows,
             partials: if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 },
-            totals: rois * 2 * rows,
+            totals: if layout.walked { 1 } else { rois * 2 * rows },
             peaks: layout.peaks(),
             status: rois,
         }

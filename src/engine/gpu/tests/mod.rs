@@ -68,6 +68,7 @@ impl<R: Real> Typed<R> {
         let encoding = self.encoding();
         let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
+        assert_eq!(self.shape.walk, None, "the walk is no stage");
         let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &self.shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
         let rois = &cut.parts[0];
@@ -229,10 +230,9 @@ impl<R: Real> Stages<R> {
 
     /// Where a spacepoint stands in the order that this pairing wants.
     fn cell(&self, point: &SortedPoint<R>, slices: u32) -> u32 {
-        match (self.variant.pairing, self.variant.triplets) {
-            (Pairing::TwoSlices, Triplets::Off) => point.slice,
-            (Pairing::TwoSlices, _) => point.slice * self.layout.params.layers + point.layer,
-            (Pairing::ByLayer | Pairing::Numbered, _) => point.layer * slices + point.slice,
+        match self.variant.pairing {
+            Pairing::TwoSlices => point.slice * self.layout.params.layers + point.layer,
+            Pairing::ByLayer | Pairing::Numbered => point.layer * slices + point.slice,
         }
     }
 }
@@ -331,7 +331,7 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         let words = &gpu.layout.words[i];
         let bins = words.bins;
 
-        let mut wanted_cells = vec![0u32; gpu.variant.cells_of(layers as u32, plan.slices) as usize];
+        let mut wanted_cells = vec![0u32; layers * plan.slices as usize + 1];
         let mut wanted_points: Vec<SortedPoint<R>> = points.iter().map(SortedPoint::from).collect();
         if gpu.layout.beside_bytes == size_of::<u32>() {
             wanted_points.iter_mut().for_each(|point| point.phi = R::of(0.0));
@@ -447,6 +447,35 @@ fn pairing_options(pairing: Pairing, triplets: Triplets) -> (Config, EngineOptio
     )
 }
 
+/// The walk in one workgroup against the four stages, where it can take the batch: whether it can.
+fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut Typed<R>, batch: &RoiBatch) -> bool {
+    let plans: Vec<RoiPlan> = batch.iter().map(|roi| engine.search.plan(roi).expect("a plan")).collect();
+    let fits = |room: walk::Room| plans.iter().all(|plan| plan.is_empty() || room.holds(plan, &engine.shape));
+    if plans.iter().all(RoiPlan::is_empty) || !engine.shape.walk.is_some_and(fits) {
+        return false;
+    }
+    let find = |engine: &Typed<R>| {
+        let found = pollster::block_on(engine.find_batch(batch.into(), Waiting::Blocking, Helpers::Pool));
+        found.unwrap_or_else(|error| panic!("{place}: {error}"))
+    };
+    let walked = find(engine);
+    let room = engine.shape.walk.take();
+    let staged = find(engine);
+    engine.shape.walk = room;
+    if Z::ACCUMULATE == Accumulate::Fixed {
+        assert_eq!(walked, staged, "{place}: walked, and in stages");
+    }
+    for (a, b) in walked.iter().zip(&staged) {
+        assert_eq!((a.status, a.vertices.len()), (b.status, b.vertices.len()), "{place}: walked, and in stages");
+        for (a, b) in a.vertices.iter().zip(&b.vertices) {
+            assert_eq!(a.weight, b.weight, "{place}: walked, and in stages");
+            let near = f64::abs(a.z_mm - b.z_mm) < 1e-4 * (1.0 + b.z_mm.abs());
+            assert!(near, "{place}: walked {}, in stages {}", a.z_mm, b.z_mm);
+        }
+    }
+    true
+}
+
 /// Every case in one variant of the kernels, checked and trusted.
 fn check_variant<R: Real, Z: Compare>(gpu: &Gpu, precision: Precision, triplets: Triplets, pairing: Pairing) {
     check_encoded::<R, Z>(gpu, precision, triplets, pairing, Encoding::Lossless);
@@ -465,6 +494,7 @@ fn check_encoded<R: Real, Z: Compare>(
     let mut checked = build::<R>(gpu, &config, &EngineOptions { checked: true, ..options });
     assert_eq!(trusted.shape.variant.pairing, pairing);
     let mut count = 0;
+    let mut walked = 0;
     for case in cases().iter().filter(|case| triplets == Triplets::Off || case.triplets) {
         let place = format!(
             "{}, {precision:?}, {:?}, {encoding:?}, {pairing:?}, triplets {triplets:?}, {}",
@@ -481,13 +511,20 @@ fn check_encoded<R: Real, Z: Compare>(
         count += 1;
         let [a, b] = [&mut trusted, &mut checked].map(|engine| {
             engine.take_case(case);
+            walked += u32::from(check_walk::<R, Z>(&place, engine, &case.batch));
+            let room = engine.shape.walk.take();
             let stages = engine.stages(&case.batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             check_stages::<R, Z>(&place, engine, &stages);
+            engine.shape.walk = room;
             stages
         });
         check_same::<R, Z>(&place, &b, &a);
     }
     assert!(count >= 3, "{pairing:?}, {encoding:?}, triplets {triplets:?}: {count} cases");
+    assert!(
+        walked >= 3 || trusted.shape.walk.is_none(),
+        "{pairing:?}, {encoding:?}, triplets {triplets:?}: {walked} cases walked"
+    );
 }
 
 const PAIRINGS: [Pairing; 3] = [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered];
@@ -594,6 +631,7 @@ fn too_many_pairs_are_reported() {
             let (config, options) = pairing_options(Pairing::Numbered, Triplets::Off);
             let mut engine = build::<f32>(&gpu, &config, &EngineOptions { checked, ..options });
             engine.capacity.work = f64::INFINITY;
+            engine.shape.walk = None;
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
             assert_eq!(flags(&stages), [0, 1, 0], "{}, checked: {checked}", adapter.name);
             let weight = |i: usize| stages.peaks(i)[0].n.iter().sum::<u32>();
@@ -617,7 +655,8 @@ fn counts_up_to_the_last_are_exact() {
         for pairing in PAIRINGS {
             let (config, mut options) = pairing_options(pairing, Triplets::Off);
             options.slices_per_histogram = options.slices_per_histogram.map(|_| 3);
-            let engine = build::<f32>(&gpu, &config, &options);
+            let mut engine = build::<f32>(&gpu, &config, &options);
+            engine.shape.walk = None;
             let place = format!("{}, {pairing:?}", adapter.name);
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             assert_eq!(flags(&stages), [0, 2], "{place}");
@@ -627,6 +666,34 @@ fn counts_up_to_the_last_are_exact() {
             assert!((vertex.z_mm - 0.1).abs() < 1e-3, "{place}: {vertex:?}");
         }
     }
+}
+
+/// The same in the walk: so many spacepoints on one line through three layers that each pair weighs as many.
+#[test]
+fn walked_counts_up_to_the_last_are_exact() {
+    let track = |each: usize| {
+        let on = |layer| Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.001, z: 5.1, layer };
+        roi(window(0.0, 0.1), (0..3).flat_map(|layer| std::iter::repeat_n(on(layer), each)).collect())
+    };
+    assert!((160_u32.pow(3)..162_u32.pow(3)).contains(&MAX_COUNT));
+    let batch = RoiBatch::from_iter([track(160), track(162), track(3)]);
+    let mut walked = 0;
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for pairing in [Pairing::TwoSlices, Pairing::ByLayer] {
+            let (config, options) = pairing_options(pairing, Triplets::Count);
+            // Few bins leave room for spacepoints.
+            let mut engine = build::<f32>(&gpu, &Config { z_bin_mm: 2.0, ..config }, &options);
+            let place = format!("{}, {pairing:?}", adapter.name);
+            walked += u32::from(check_walk::<f32, FixedPoint>(&place, &mut engine, &batch));
+            let found = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
+            let found = found.unwrap_or_else(|error| panic!("{place}: {error}"));
+            let weight = |i: usize| found[i].vertices.first().map(|vertex| vertex.weight);
+            assert_eq!([weight(0), weight(1), weight(2)], [Some(4_096_000.0), None, Some(27.0)], "{place}");
+            assert_eq!(found[1].status, crate::Status::CapacityExceeded, "{place}");
+        }
+    }
+    assert!(walked > 0, "no adapter here has room for the walk");
 }
 
 /// A pair with very many third spacepoints, and a slice with very many pairs: all are counted, or the RoI's status says
@@ -649,6 +716,7 @@ fn what_takes_long_is_counted_or_reported() {
             let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::default() }, &EngineOptions::default());
             engine.take_case(&Case::new(case, config, Vec::new()));
             engine.capacity.work = f64::INFINITY;
+            engine.shape.walk = None;
             let batch = RoiBatch::from_iter([roi, crossings(&[[3, 3]], 1, 5.0)]);
             let place = format!("{}, {case}", adapter.name);
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));

@@ -1,0 +1,24 @@
+// Accumulates z as fixed-point offsets within the bin, count and sum of offsets in words of their own: where a workgroup's
+// histogram is an RoI's, and no row of it is written. Swapped with accumulate/fixed_point.wgsl and
+// accumulate/compare_exchange.wgsl.
+// workgroup memory: 8 TILE_BINS bytes
+// Needs: tracks, histogram/fixed_point.
+
+override TILE_BINS: u32 = 1024;
+
+var<workgroup> wg_n: array<atomic<u32>, TILE_BINS>;
+var<workgroup> wg_z: array<atomic<u32>, TILE_BINS>;
+
+fn clear_bin(bin: u32) {
+    atomicStore(&wg_n[bin], 0u);
+    atomicStore(&wg_z[bin], 0u);
+}
+
+// Adds an entry at z [mm], so many steps above the lower edge of the tile's first bin.
+fn accumulate(steps: u32, weight: u32, z: f32) {
+    let bin = steps >> STEP_BITS;
+    if atomicAdd(&wg_n[bin], weight) + weight > MAX_COUNT {
+        give_up(STATUS_COUNTS);
+    }
+    atomicAdd(&wg_z[bin], weight * (steps & (OFFSET_STEPS - 1u)));
+}

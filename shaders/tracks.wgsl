@@ -1,0 +1,117 @@
+// What all ways through an RoI's pairs share: cells, ranges of spacepoints, steps between slices, tracks, entries.
+// Needs: real, types, cells, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours, points, beside,
+// cell_begin, give_up.
+
+// Set in a neighbour count of a pair with a disk.
+const ENDCAP_PAIR: u32 = 0x80000000u;
+
+// The RoI of this workgroup, and the first bin of its tile.
+var<private> roi: Roi;
+var<private> roi_index: u32;
+var<private> tile_first: u32;
+// Whether a loop of this thread was ended early.
+var<private> unfinished: bool;
+
+// Where a slice of a layer begins.
+fn cell(layer: u32, slice: u32) -> u32 {
+    return cell_begin(cell_place(params.layers, roi.slices, layer, slice));
+}
+
+// n(A, B) at the RoI's eta.
+fn reach(inner: u32, outer: u32) -> u32 {
+    let place = inner * params.layers + outer;
+    let n = neighbours[place >> 2u][place & 3u];
+    if (n & ENDCAP_PAIR) == 0u {
+        return n;
+    }
+    return u32(max(i32(n & ~ENDCAP_PAIR) - roi.endcap_shift, 1));
+}
+
+// Spacepoints side by side, with one jump: those from `first` to `end`, and from `jump_at` on so much further.
+struct Range {
+    first: u32,
+    end: u32,
+    jump_at: u32,
+    jump: u32,
+}
+
+fn no_range() -> Range {
+    return Range(0u, 0u, 0xffffffffu, 0u);
+}
+
+fn plain_range(first: u32, end: u32) -> Range {
+    return Range(first, end, 0xffffffffu, 0u);
+}
+
+fn place_in(range: Range, i: u32) -> u32 {
+    return i + select(0u, range.jump, i >= range.jump_at);
+}
+
+// As a Range, with two jumps: three stretches.
+struct Stretches {
+    first: u32,
+    end: u32,
+    jump_at: u32,
+    jump: u32,
+    second_at: u32,
+    second: u32,
+}
+
+fn stretch(range: Range) -> Stretches {
+    return Stretches(range.first, range.end, range.jump_at, range.jump, 0xffffffffu, 0u);
+}
+
+fn place_among(among: Stretches, i: u32) -> u32 {
+    return i + select(0u, among.jump, i >= among.jump_at) + select(0u, among.second, i >= among.second_at);
+}
+
+// Slices from `origin` to `other`, on a ring the shorter way round.
+fn step_between(origin: u32, other: u32) -> i32 {
+    let straight = i32(other) - i32(origin);
+    let slices = i32(roi.slices);
+    if roi.ring != 0u && 2 * straight > slices {
+        return straight - slices;
+    }
+    if roi.ring != 0u && 2 * straight <= -slices {
+        return straight + slices;
+    }
+    return straight;
+}
+
+// What to add to the phi of a spacepoint in slice `other` seen from slice `origin`, `step` away: whole turns.
+fn turn_between(origin: u32, other: u32, step: i32) -> real {
+    let straight = i32(other) - i32(origin);
+    if step > straight {
+        return TURN;
+    }
+    if step < straight {
+        return -TURN;
+    }
+    return real(0.0);
+}
+
+fn turn_of_step(origin: u32, other: u32) -> real {
+    if roi.ring == 0u {
+        return real(0.0);
+    }
+    return turn_between(origin, other, step_between(origin, other));
+}
+
+// z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where
+// their rho do not differ.
+fn track_z(a: vec2<real>, b: vec2<real>) -> real {
+    return (b.y - a.y) / (b.x - a.x);
+}
+
+fn is_searched(z12: real) -> bool {
+    return z12 > roi.z_min && z12 < roi.z_max;
+}
+
+// Histograms an entry.
+fn add_entry(z12: real, weight: u32) {
+    // The comparison in whole numbers stands also where a compiler takes it that there is no NaN.
+    let steps = whole_steps(z12, roi.steps_per_mm, roi.steps_at_0 - real(tile_first * OFFSET_STEPS));
+    if steps < TILE_BINS * OFFSET_STEPS {
+        accumulate(steps, weight, f32(z12));
+    }
+}

@@ -1,0 +1,114 @@
+// The walk of an RoI of few spacepoints in one workgroup and one dispatch: slice_spacepoints, find_z and find_peaks, with
+// nothing but peaks that leaves workgroup memory. Which pairs there are, and in which order spacepoints lie, is said by the
+// same swapped files as for find_z.
+// in:   params, cuts, neighbours, rois, packed (by RoI)
+// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them flags
+// grid: x = RoI
+// workgroup memory: (16 + size of Beside) POINTS + 44 bytes in f32, and what the files take that it needs
+// Needs: real, types, beside, encoding, histogram, accumulate, cells, tracks, order, confirmations, pairs, counting_sort,
+// peaks. CPU twins: those of the stages
+
+override WORKGROUP_SIZE: u32 = 256;
+// Spacepoints that there is room for: AT_ONCE a thread at most.
+override POINTS: u32 = 512;
+// As in find_z.
+override TRIPLETS: u32 = 0;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<uniform> cuts: Cuts;
+@group(0) @binding(2) var<uniform> neighbours: array<vec4<u32>, 1024>;
+@group(0) @binding(3) var<storage, read> rois: array<Roi>;
+@group(0) @binding(4) var<storage, read> packed: array<Packed>;
+@group(0) @binding(5) var<storage, read_write> peaks: array<Peak>;
+
+// Sorted.
+var<workgroup> points: array<vec2<real>, POINTS>;
+var<workgroup> beside: array<Beside, POINTS>;
+var<workgroup> wg_flags: atomic<u32>;
+
+// Where a cell begins: where the one before it ends, once all spacepoints have their places.
+fn cell_begin(place: u32) -> u32 {
+    if place == 0u {
+        return 0u;
+    }
+    return cell_of_word(atomicLoad(&wg_cells[(place - 1u) >> 1u]), place - 1u, 1u);
+}
+
+fn set_rows(rows: u32) {}
+
+fn give_up(flag: u32) {
+    atomicOr(&wg_flags, flag);
+}
+
+fn bin_n(bin: u32) -> u32 {
+    return atomicLoad(&wg_n[bin]);
+}
+
+fn bin_z(bin: u32) -> u32 {
+    return atomicLoad(&wg_z[bin]);
+}
+
+fn take_bin(bin: u32) {
+    clear_bin(bin);
+}
+
+// Of one that takes part: in the RoI's cells.
+fn cell_of(slice_layer: u32) -> u32 {
+    return cell_place(params.layers, roi.slices, slice_layer & 0xffu, slice_layer >> 8u);
+}
+
+fn count(spacepoint: Packed, is_there: bool) {
+    let slice_layer = packed_slice_layer(spacepoint);
+    if is_there && slice_layer != DROPPED {
+        add_to(cell_of(slice_layer), 1u);
+    }
+}
+
+fn place(spacepoint: Packed, is_there: bool) {
+    let slice_layer = packed_slice_layer(spacepoint);
+    if is_there && slice_layer != DROPPED {
+        let at = add_to(cell_of(slice_layer), 1u);
+        points[at] = sorted_point(spacepoint);
+        beside[at] = beside_of(packed_phi(spacepoint), slice_layer);
+    }
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn walk(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
+    roi_index = group.x;
+    roi = rois[group.x];
+    let first = roi.spacepoint_first;
+    let there = roi.spacepoint_count;
+    let loaded = four(first + thread, first + max(there, 1u) - 1u);
+    let words = (cell_count(params.layers, roi.slices) + 1u) >> 1u;
+    for (var word = thread; word < words; word += WORKGROUP_SIZE) {
+        atomicStore(&wg_cells[word], 0u);
+    }
+    for (var bin = thread; bin < TILE_BINS; bin += WORKGROUP_SIZE) {
+        clear_bin(bin);
+    }
+    if thread == 0u {
+        atomicStore(&wg_flags, 0u);
+    }
+    workgroupBarrier();
+
+    count(loaded.a, thread < there);
+    count(loaded.b, thread + WORKGROUP_SIZE < there);
+    count(loaded.c, thread + 2u * WORKGROUP_SIZE < there);
+    count(loaded.d, thread + 3u * WORKGROUP_SIZE < there);
+    scan_cells(words, 1u, thread);
+    place(loaded.a, thread < there);
+    place(loaded.b, thread + WORKGROUP_SIZE < there);
+    place(loaded.c, thread + 2u * WORKGROUP_SIZE < there);
+    place(loaded.d, thread + 3u * WORKGROUP_SIZE < there);
+    workgroupBarrier();
+
+    add_pairs(0u, 0u, thread);
+    if unfinished {
+        give_up(STATUS_UNFINISHED);
+    }
+    take_peaks(group.x, roi.bins, roi.half, thread);
+    if thread == 0u {
+        peaks[group.x * params.peaks].flags = atomicLoad(&wg_flags);
+    }
+}
