@@ -78,7 +78,8 @@ pub(crate) struct Shape {
     pub(crate) walk: Option<walk::Room>,
     pub(crate) layers: u32,
     pub(crate) peaks: u32,
-    pub(crate) variant: Variant,
+    /// For few spacepoints an RoI, and for many.
+    pub(crate) variants: [Variant; 2],
 }
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
@@ -160,10 +161,10 @@ impl Needs {
                 + aligned(self.histogram_rows * 4)
                 + self.spacepoints * size_of::<R::Spacepoint>() as u64,
             self.rois * u64::from(shape.peaks) * size_of::<Peak>() as u64,
-            self.spacepoints * shape.variant.beside_bytes::<R>() as u64,
+            self.spacepoints * shape.variants[1].beside_bytes::<R>() as u64,
             self.spacepoints * 2 * size_of::<R>() as u64,
             self.cell_words * 4,
-            self.histogram_rows * u64::from(shape.variant.row_parts()) * row_bytes,
+            self.histogram_rows * u64::from(shape.variants[1].row_parts()) * row_bytes,
             self.partial_rows * 2 * row_bytes,
             self.rois * 2 * row_bytes,
         ];
@@ -328,7 +329,11 @@ impl<R: Real> Layout<R> {
         plans: impl Iterator<Item = &'a RoiPlan> + Clone,
     ) -> Self {
         let config = &search.config;
-        let walked = shape.walk.is_some_and(|room| plans.clone().all(|plan| room.holds(plan, shape)));
+        let most_spacepoints = plans.clone().map(|plan| plan.spacepoints).max().unwrap_or(0);
+        let room = usize::from(most_spacepoints > Room::FEW as usize);
+        let variant = shape.variants[room];
+        let is_walked = |room: walk::Room| plans.clone().all(|plan| room.holds(plan, shape));
+        let walked = plans.clone().count() <= FEW_ROIS && shape.walk.is_some_and(is_walked);
         let layers = shape.layers;
         let (slices_per_histogram, share) = match sharing.pairs {
             Pairs::Numbered { slices } => (slices, 1),
@@ -352,10 +357,10 @@ impl<R: Real> Layout<R> {
             cell_words: 0,
             partial_rows: 0,
             most_cell_words: 0,
-            room: 0,
-            tile_words: 0,
-            row_parts: shape.variant.row_parts(),
-            beside_bytes: shape.variant.beside_bytes::<R>(),
+            room,
+            tile_words: shape.rooms[room].tile,
+            row_parts: variant.row_parts(),
+            beside_bytes: variant.beside_bytes::<R>(),
             walked,
             most_groups: 0,
             tiles: 0,
@@ -364,13 +369,11 @@ impl<R: Real> Layout<R> {
             words: Vec::new(),
         };
         let (mut bins, mut most_rows) = (0, 0);
-        let mut most_spacepoints = 0;
         for plan in plans {
-            most_spacepoints = most_spacepoints.max(plan.spacepoints);
             // An RoI that is walked leaves nothing between stages.
             let histogram_count = if walked { 0 } else { rows_of(plan, sharing.pairs) };
             let partial_count = groups_of(histogram_count);
-            let cells = if walked { 0 } else { layers * plan.slices + 1 };
+            let cells = if walked { 0 } else { variant.cells_of(layers, plan.slices) };
             let words = RoiWords {
                 spacepoint_first: layout.spacepoints as u32,
                 cell_first: layout.cell_words as u32,
@@ -397,8 +400,6 @@ impl<R: Real> Layout<R> {
             // All of an RoI's pairs are one workgroup's.
             (layout.params.share, layout.params.lanes_shift) = (u32::MAX / 2, 0);
         }
-        layout.room = usize::from(most_spacepoints > Room::FEW as usize);
-        layout.tile_words = shape.rooms[layout.room].tile;
         // Few RoIs leave threads that can share each one's rows.
         let lanes_shift = if layout.rois.len() <= FEW_ROIS { ROW_LANES.ilog2() } else { 0 };
         layout.params.row_lanes_shift = lanes_shift;

@@ -14,12 +14,12 @@ const SHAPE: Shape = Shape {
     walk: None,
     layers: 19,
     peaks: 1,
-    variant: Variant {
+    variants: [Variant {
         precision: Precision::F32,
         accumulate: Accumulate::Fixed,
         pairing: Pairing::Numbered,
         triplets: Triplets::Off,
-    },
+    }; 2],
 };
 const WEBGPU: Capacity =
     Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048, work: 1e12 };

@@ -43,7 +43,7 @@ impl Teams {
         // `MARK_WORDS` a team.
         match (pairing, triplets) {
             (Pairing::Numbered, _) | (_, Triplets::Off) => Self::NONE,
-            (Pairing::TwoSlices, _) => {
+            (Pairing::TwoSlices | Pairing::MixedLayers, _) => {
                 let shared = most.min(if triplets == Triplets::Any { 512 } else { 1024 });
                 Self { shared, most: shared / 4, partners_a_lane: u32::MAX }
             }
@@ -56,14 +56,14 @@ impl Teams {
 }
 
 /// Overrides of `shaders/find_z.wgsl` and of what is assembled with it.
-pub(crate) fn constants(shape: &Shape, triplets: Triplets) -> Vec<(&'static str, f64)> {
+pub(crate) fn constants(shape: &Shape) -> Vec<(&'static str, f64)> {
     let own = [("TILE_BINS", f64::from(shape.tile_bins)), ("WORKGROUP_SIZE", f64::from(shape.workgroup_size))];
-    pair_constants(shape, triplets).into_iter().chain(own).collect()
+    pair_constants(shape).into_iter().chain(own).collect()
 }
 
 /// Overrides of `shaders/pairs/*.wgsl`.
-pub(crate) fn pair_constants(shape: &Shape, triplets: Triplets) -> Vec<(&'static str, f64)> {
-    let mode = match triplets {
+pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
+    let mode = match shape.variants[1].triplets {
         Triplets::Off => 0.0,
         Triplets::Any => 1.0,
         Triplets::Count => 2.0,

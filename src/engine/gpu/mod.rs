@@ -3,6 +3,7 @@
 mod batch;
 mod find_peaks;
 mod find_z;
+mod kernels;
 mod shaders;
 mod slice_spacepoints;
 mod sum_histos;
@@ -16,12 +17,13 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, UploadPart, wgpu};
+use kernel_host::{Checks, Gpu, Submission, Timer, UploadPart, wgpu};
 use rayon::prelude::*;
 
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape};
 use crate::engine::gpu::find_z::Teams;
+use crate::engine::gpu::kernels::Kernels;
 use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Constants, Workspace};
@@ -48,14 +50,7 @@ pub(crate) struct Typed<R: Real> {
     compact: Option<Compact>,
     shape: Shape,
     capacity: Capacity,
-    /// For few spacepoints an RoI, and for many.
-    slice_lossless: [Kernel; 2],
-    slice_compact: Option<[Kernel; 2]>,
-    walk_lossless: Option<Kernel>,
-    walk_compact: Option<Kernel>,
-    find_z: Kernel,
-    sum_histos: Kernel,
-    find_peaks: Kernel,
+    kernels: Kernels,
     constants: Constants<R>,
     /// Bytes of an upload that shaders read where it lies.
     direct_bytes: u64,
@@ -207,9 +202,9 @@ impl<R: Real> Typed<R> {
             workgroup_size,
             teams,
             tile_bins: find_z::tile_bins(&gpu, pairs, teams, workgroup_size, variant.row_parts(), bins)?,
-            rooms: Room::few_and_many(&gpu),
+            rooms: Room::few_and_many(&gpu, variant.of_few()),
             walk: None,
-            variant,
+            variants: [variant.of_few(), variant],
             layers: search.layers() as u32,
             peaks: search.config.peaks,
         };
@@ -220,52 +215,8 @@ impl<R: Real> Typed<R> {
             Encoding::Compact => Compact::new(&search),
             Encoding::Lossless => None,
         };
-        let sources = [
-            variant.find_z(),
-            variant.sum_histos(),
-            variant.find_peaks(),
-            variant.slice_spacepoints(Encoding::Lossless),
-            variant.slice_spacepoints(Encoding::Compact),
-            variant.walk(Encoding::Lossless),
-            variant.walk(Encoding::Compact),
-        ];
-        let find_z_constants = find_z::constants(&shape, triplets);
-        let lossless = shape.rooms.map(Room::constants);
-        let packed = compact.iter().flat_map(Compact::constants).collect::<Vec<_>>();
-        let compacts = shape.rooms.map(|room| [room.constants(), packed.clone()].concat());
         let checks = if options.checked { Checks::Checked } else { Checks::Trusted };
-        let descriptor = |i: usize, entry_points, constants| KernelDescriptor {
-            source: &sources[i],
-            entry_points,
-            constants,
-            checks,
-        };
-        let slicer = |i, constants| descriptor(i, &slice_spacepoints::ENTRY_POINTS, constants);
-        let walked = shape.walk.map(|room| room.constants(&shape, triplets));
-        let walked_compact = walked.clone().map(|constants| [constants, packed.clone()].concat());
-        let mut descriptors = vec![
-            descriptor(0, &find_z::ENTRY_POINTS, &find_z_constants),
-            descriptor(1, &sum_histos::ENTRY_POINTS, &[]),
-            descriptor(2, &find_peaks::ENTRY_POINTS, &[]),
-            slicer(3, &lossless[0]),
-            slicer(3, &lossless[1]),
-        ];
-        if compact.is_some() {
-            descriptors.extend([slicer(4, &compacts[0]), slicer(4, &compacts[1])]);
-        }
-        if let Some(constants) = &walked {
-            descriptors.push(descriptor(5, &walk::ENTRY_POINTS, constants));
-        }
-        if let Some(constants) = walked_compact.as_ref().filter(|_| compact.is_some()) {
-            descriptors.push(descriptor(6, &walk::ENTRY_POINTS, constants));
-        }
-        let mut kernels = Kernel::build_all(&gpu, &descriptors)?.into_iter();
-        let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
-        let (find_z, sum_histos, find_peaks) = (next(), next(), next());
-        let slice_lossless = [next(), next()];
-        let slice_compact = compact.is_some().then(|| [next(), next()]);
-        let walk_lossless = walked.is_some().then(&mut next);
-        let walk_compact = (walked.is_some() && compact.is_some()).then(&mut next);
+        let kernels = Kernels::build(&gpu, &shape, compact.as_ref(), checks)?;
         let mut capacity = Capacity::of(&gpu);
         if let Some(bytes) = options.most_buffer_bytes {
             capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
@@ -281,13 +232,7 @@ impl<R: Real> Typed<R> {
             compact,
             shape,
             capacity,
-            slice_lossless,
-            slice_compact,
-            walk_lossless,
-            walk_compact,
-            find_z,
-            sum_histos,
-            find_peaks,
+            kernels,
         })
     }
 
@@ -473,16 +418,18 @@ impl<R: Real> Typed<R> {
     ) -> Result<()> {
         let mut groups = std::mem::take(&mut workspace.groups);
         let (gpu, w, l, g) = (&self.gpu, &*workspace, layout, &mut groups);
-        let slice = self.slice(encoding, l);
-        let walk = self.walker(encoding, l);
+        let readers = self.kernels.readers(encoding);
+        let (slice, find_z) = (&readers.slice_spacepoints[l.room], &self.kernels.find_z[l.room]);
+        let (sum_histos, find_peaks) = (&self.kernels.sum_histos, &self.kernels.find_peaks);
+        let walk = readers.walk.as_ref().filter(|_| l.walked);
         let mut pass = |stage: usize, pass: &mut wgpu::ComputePass<'_>| match (walk, stage) {
             (Some(walk), _) => walk::encode(walk, gpu, &mut g.walk, pass, &self.constants, w, l),
             (None, 0) => slice_spacepoints::encode(slice, gpu, &mut g.slice_spacepoints, pass, w, l),
-            (None, 1) => find_z::encode(&self.find_z, gpu, &mut g.find_z, pass, &self.constants, w, l),
-            (None, 2) => sum_histos::encode(&self.sum_histos, gpu, &mut g.sum_histos, pass, w, l),
-            (None, _) => find_peaks::encode(&self.find_peaks, gpu, &mut g.find_peaks, pass, w, l),
+            (None, 1) => find_z::encode(find_z, gpu, &mut g.find_z, pass, &self.constants, w, l),
+            (None, 2) => sum_histos::encode(sum_histos, gpu, &mut g.sum_histos, pass, w, l),
+            (None, _) => find_peaks::encode(find_peaks, gpu, &mut g.find_peaks, pass, w, l),
         };
-        let stages = [slice, &self.find_z, &self.sum_histos, &self.find_peaks];
+        let stages = [slice, find_z, sum_histos, find_peaks];
         let kernels = if walk.is_some() { walk.as_slice() } else { &stages };
         match timer {
             Some(timer) => {
@@ -499,23 +446,6 @@ impl<R: Real> Typed<R> {
         }
         workspace.groups = groups;
         Ok(())
-    }
-
-    /// The kernel that walks RoIs in one workgroup each, where all of a part's fit.
-    fn walker(&self, encoding: Encoding, layout: &Layout<R>) -> Option<&Kernel> {
-        let kernel = match encoding {
-            Encoding::Compact => &self.walk_compact,
-            Encoding::Lossless => &self.walk_lossless,
-        };
-        kernel.as_ref().filter(|_| layout.walked)
-    }
-
-    /// The kernel that reads spacepoints.
-    fn slice(&self, encoding: Encoding, layout: &Layout<R>) -> &Kernel {
-        match (&self.slice_compact, encoding) {
-            (Some(kernels), Encoding::Compact) => &kernels[layout.room],
-            _ => &self.slice_lossless[layout.room],
-        }
     }
 
     /// Waits for a part and decodes its answers.

@@ -19,8 +19,10 @@ pub(crate) struct Variant {
 /// How spacepoints lie, and how their pairs are gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
-    /// By slice, each spacepoint with what follows it: single neighbours, all layers inner.
+    /// By slice and layer, each spacepoint with what follows it: single neighbours, all layers inner.
     TwoSlices,
+    /// The same for few spacepoints, and for pairs only: by slice, layers mixed.
+    MixedLayers,
     /// By layer, each inner spacepoint with its outer ones.
     ByLayer,
     /// By layer, all pairs of a group of slices numbered: the thesis's way.
@@ -42,14 +44,14 @@ impl Variant {
     /// Every variant that there is.
     #[cfg(test)]
     pub(crate) fn all() -> impl Iterator<Item = Variant> {
-        [Precision::F32, Precision::F64].into_iter().flat_map(|precision| {
+        let pairings = [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered];
+        [Precision::F32, Precision::F64].into_iter().flat_map(move |precision| {
             [Accumulate::Fixed, Accumulate::CompareExchange].into_iter().flat_map(move |accumulate| {
-                [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered].into_iter().flat_map(move |pairing| {
-                    [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().map(move |triplets| Variant {
-                        precision,
-                        accumulate,
-                        pairing,
-                        triplets,
+                pairings.into_iter().flat_map(move |pairing| {
+                    [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().flat_map(move |triplets| {
+                        let many = Variant { precision, accumulate, pairing, triplets };
+                        let few = many.of_few();
+                        std::iter::once(many).chain((few != many).then_some(few))
                     })
                 })
             })
@@ -88,6 +90,7 @@ impl Variant {
     fn cells(self) -> (&'static str, &'static str) {
         match self.pairing {
             Pairing::TwoSlices => shader!("cells/by_slice.wgsl"),
+            Pairing::MixedLayers => shader!("cells/slices.wgsl"),
             Pairing::ByLayer | Pairing::Numbered => shader!("cells/by_layer.wgsl"),
         }
     }
@@ -95,13 +98,17 @@ impl Variant {
     fn order(self) -> (&'static str, &'static str) {
         match self.pairing {
             Pairing::TwoSlices => shader!("order/by_slice.wgsl"),
+            Pairing::MixedLayers => shader!("order/two_slices.wgsl"),
             Pairing::ByLayer | Pairing::Numbered => shader!("order/by_layer.wgsl"),
         }
     }
 
-    /// Whether the walk in one workgroup takes cells for slices, with their layers mixed.
-    fn walks_slices(self) -> bool {
-        self.pairing == Pairing::TwoSlices && self.triplets == Triplets::Off
+    /// What suits RoIs of few spacepoints.
+    pub(crate) fn of_few(self) -> Self {
+        match (self.pairing, self.triplets) {
+            (Pairing::TwoSlices, Triplets::Off) => Self { pairing: Pairing::MixedLayers, ..self },
+            _ => self,
+        }
     }
 
     /// Whether pairs are streamed, so that nothing asks for a third spacepoint.
@@ -118,9 +125,9 @@ impl Variant {
         if self.is_pairs_only() { size_of::<u32>() } else { size_of::<R::Stored>() }
     }
 
-    /// Cells of so many slices in the walk in one workgroup: `cell_count` in `shaders/cells/*.wgsl`.
-    pub(crate) fn walked_cells_of(self, layers: u32, slices: u32) -> u32 {
-        if self.walks_slices() { slices + 1 } else { layers * slices + 1 }
+    /// Cells of so many slices: `cell_count` in `shaders/cells/*.wgsl`.
+    pub(crate) fn cells_of(self, layers: u32, slices: u32) -> u32 {
+        if self.pairing == Pairing::MixedLayers { slices + 1 } else { layers * slices + 1 }
     }
 
     fn encoding(encoding: Encoding) -> (&'static str, &'static str) {
@@ -165,7 +172,7 @@ impl Variant {
         }
         let pairs = match self.pairing {
             Pairing::Numbered => shader!("pairs/numbered.wgsl"),
-            Pairing::TwoSlices | Pairing::ByLayer => shader!("pairs/confirmed.wgsl"),
+            _ => shader!("pairs/confirmed.wgsl"),
         };
         vec![shader!("confirmations.wgsl"), pairs]
     }
@@ -176,13 +183,17 @@ impl Variant {
             Accumulate::Fixed => shader!("accumulate/wide.wgsl"),
             Accumulate::CompareExchange => self.accumulate(),
         };
-        let (cells, order) = match self.walks_slices() {
-            true => (shader!("cells/slices.wgsl"), shader!("order/two_slices.wgsl")),
-            false => (self.cells(), self.order()),
-        };
-        let encoding = Self::encoding(encoding);
-        let mut pieces =
-            vec![self.real(), TYPES, self.beside(), encoding, self.histogram(), accumulate, cells, TRACKS, order];
+        let mut pieces = vec![
+            self.real(),
+            TYPES,
+            self.beside(),
+            Self::encoding(encoding),
+            self.histogram(),
+            accumulate,
+            self.cells(),
+            TRACKS,
+            self.order(),
+        ];
         pieces.extend(self.pairs());
         pieces.extend([COUNTING_SORT, PEAKS, shader!("walk.wgsl")]);
         assemble("walk", &pieces)
@@ -297,7 +308,7 @@ mod tests {
         for variant in Variant::all() {
             assert_eq!(constant(variant, "MAX_COUNT"), format!("{MAX_COUNT}u"));
             assert_eq!(constant(variant, "NO_PEAK"), format!("{:#x}u", Peak::NONE));
-            if variant.pairing != Pairing::TwoSlices {
+            if !matches!(variant.pairing, Pairing::TwoSlices | Pairing::MixedLayers) {
                 assert_eq!(constant(variant, "MAX_LAYERS"), format!("{}u", crate::MAX_LAYERS));
             }
             assert_eq!(constant(variant, "DROPPED"), format!("{DROPPED:#x}u"));

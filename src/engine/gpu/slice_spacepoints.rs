@@ -3,6 +3,7 @@
 use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
 use crate::engine::gpu::batch::Layout;
+use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::real::Real;
 use crate::error::Result;
@@ -22,7 +23,7 @@ pub(crate) struct Room {
 
 impl Room {
     /// For RoIs of at most [`Room::FEW`] spacepoints, and for any.
-    pub(crate) fn few_and_many(gpu: &Gpu) -> [Self; 2] {
+    pub(crate) fn few_and_many(gpu: &Gpu, few: Variant) -> [Self; 2] {
         let limits = gpu.limits();
         let bytes = limits.max_compute_workgroup_storage_size.min(48 << 10);
         // As the shader's header counts it, but for tile and order.
@@ -30,7 +31,8 @@ impl Room {
         let few = {
             let threads = limits.max_compute_invocations_per_workgroup.min(128);
             let order = (Self::FEW / 4).min(words(threads) / 2);
-            Self { tile: Self::SHORT_TILE.min(words(threads) - order), order, threads }
+            let tile = if few.pairing == Pairing::MixedLayers { Self::SLICES_TILE } else { Self::SHORT_TILE };
+            Self { tile: tile.min(words(threads) - order), order, threads }
         };
         let many = {
             let threads = limits.max_compute_invocations_per_workgroup.min(512);
@@ -50,6 +52,8 @@ impl Room {
     const CELLS: u32 = 10_752;
     /// Words of cells where few spacepoints have to be gone through again for every tile.
     const SHORT_TILE: u32 = 1728;
+    /// The same where cells are slices: all of a usual RoI's.
+    const SLICES_TILE: u32 = 512;
     const LEAST: u32 = 128;
 
     /// Overrides of `shaders/slice_spacepoints.wgsl`.

@@ -2,7 +2,6 @@
 
 use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
-use crate::config::Triplets;
 use crate::engine::gpu::batch::{Layout, Shape};
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::gpu::{find_z, slice_spacepoints};
@@ -30,23 +29,25 @@ impl Room {
     const AT_ONCE: u32 = 4;
     /// Spacepoints, and words of cells: fewer are not worth a kernel.
     const LEAST: u32 = 128;
-    const MOST: u32 = 512;
+    /// Spacepoints that have room before cells have.
+    const ENOUGH: u32 = 512;
+    const MOST: u32 = 1024;
     const MOST_BYTES: u32 = 48 << 10;
 
     /// None where the device's workgroups have too little memory.
     pub(crate) fn new<R: Real>(gpu: &Gpu, shape: &Shape, bins: u32) -> Option<Self> {
-        let limits = gpu.limits();
+        let (limits, variant) = (gpu.limits(), shape.variants[0]);
         let threads = limits.max_compute_invocations_per_workgroup.min(Self::THREADS);
         let bins = bins.next_multiple_of(64);
         // As the shaders' headers count it, and a little for alignment.
         let tables = 8 * bins + 16 * threads + 4 * shape.teams.shared + 4 * crate::MAX_LAYERS as u32 + 256;
-        let each = (2 * size_of::<R>() + shape.variant.beside_bytes::<R>()) as u32;
+        let each = (2 * size_of::<R>() + variant.beside_bytes::<R>()) as u32;
         let offered = limits.max_compute_workgroup_storage_size.min(Self::MOST_BYTES).checked_sub(tables)?;
-        let spacepoints = (offered.checked_sub(4 * Self::LEAST)? / each).min(Self::MOST).min(Self::AT_ONCE * threads);
-        let spacepoints = spacepoints / 64 * 64;
-        // Cells of a usual RoI, or of as many slices as there is room for.
-        let usual = shape.variant.walked_cells_of(shape.layers, slice_spacepoints::Room::SLICES).div_ceil(2);
-        let cell_words = usual.min((offered - spacepoints * each) / 4);
+        // Cells of a usual RoI, or of as many slices as spacepoints leave room for.
+        let usual = variant.cells_of(shape.layers, slice_spacepoints::Room::SLICES).div_ceil(2);
+        let cell_words = usual.min(offered.saturating_sub(Self::ENOUGH * each).max(4 * Self::LEAST) / 4);
+        let spacepoints = offered.checked_sub(4 * cell_words)? / each;
+        let spacepoints = spacepoints.min(Self::MOST).min(Self::AT_ONCE * threads) / 64 * 64;
         let bytes = tables + 4 * cell_words + spacepoints * each;
         (spacepoints >= Self::LEAST && bins <= find_z::MOST_BINS).then_some(Self {
             threads,
@@ -59,19 +60,19 @@ impl Room {
 
     /// Whether an RoI fits.
     pub(crate) fn holds(&self, plan: &RoiPlan, shape: &Shape) -> bool {
-        let cells = shape.variant.walked_cells_of(shape.layers, plan.slices);
+        let cells = shape.variants[0].cells_of(shape.layers, plan.slices);
         plan.spacepoints <= self.spacepoints as usize && cells <= 2 * self.cell_words && plan.bins.bins <= self.bins
     }
 
     /// Overrides of `shaders/walk.wgsl` and of what is assembled with it.
-    pub(crate) fn constants(&self, shape: &Shape, triplets: Triplets) -> Vec<(&'static str, f64)> {
+    pub(crate) fn constants(&self, shape: &Shape) -> Vec<(&'static str, f64)> {
         let own = [
             ("TILE_BINS", f64::from(self.bins)),
             ("WORKGROUP_SIZE", f64::from(self.threads)),
             ("POINTS", f64::from(self.spacepoints)),
             ("TILE_WORDS", f64::from(self.cell_words)),
         ];
-        find_z::pair_constants(shape, triplets).into_iter().chain(own).collect()
+        find_z::pair_constants(shape).into_iter().chain(own).collect()
     }
 }
 
