@@ -4,6 +4,7 @@ mod batch;
 mod find_peaks;
 mod find_z;
 mod kernels;
+mod merge;
 mod shaders;
 mod slice_spacepoints;
 mod sum_histos;
@@ -21,12 +22,12 @@ use kernel_host::{Checks, Gpu, Submission, Timer, UploadPart, wgpu};
 use rayon::prelude::*;
 
 use crate::engine::encoding::{Compact, Lossless};
-use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape};
+use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape, Stage};
 use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::kernels::Kernels;
 use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::slice_spacepoints::Room;
-use crate::engine::gpu::workspace::{Constants, Workspace};
+use crate::engine::gpu::workspace::{Constants, Groups, Workspace};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
@@ -203,12 +204,14 @@ impl<R: Real> Typed<R> {
             teams,
             tile_bins: find_z::tile_bins(&gpu, pairs, teams, workgroup_size, variant.row_parts(), bins)?,
             rooms: Room::few_and_many(&gpu, variant.of_few()),
+            merge: None,
             walk: None,
             variants: [variant.of_few(), variant],
             layers: search.layers() as u32,
             peaks: search.config.peaks,
         };
         if matches!(pairs, Pairs::Streamed { .. }) {
+            shape.merge = merge::Room::new(&gpu, bins);
             shape.walk = walk::Room::new::<R>(&gpu, &shape, bins);
         }
         let compact = match options.encoding {
@@ -407,7 +410,7 @@ impl<R: Real> Typed<R> {
         Ok(())
     }
 
-    /// The four stages, or the walk: in one pass, or to be timed, each in its own.
+    /// The stages: in one pass, or to be timed, each in its own.
     fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -417,35 +420,55 @@ impl<R: Real> Typed<R> {
         timer: Option<&mut Timer>,
     ) -> Result<()> {
         let mut groups = std::mem::take(&mut workspace.groups);
-        let (gpu, w, l, g) = (&self.gpu, &*workspace, layout, &mut groups);
-        let readers = self.kernels.readers(encoding);
-        let (slice, find_z) = (&readers.slice_spacepoints[l.room], &self.kernels.find_z[l.room]);
-        let (sum_histos, find_peaks) = (&self.kernels.sum_histos, &self.kernels.find_peaks);
-        let walk = readers.walk.as_ref().filter(|_| l.walked);
-        let mut pass = |stage: usize, pass: &mut wgpu::ComputePass<'_>| match (walk, stage) {
-            (Some(walk), _) => walk::encode(walk, gpu, &mut g.walk, pass, &self.constants, w, l),
-            (None, 0) => slice_spacepoints::encode(slice, gpu, &mut g.slice_spacepoints, pass, w, l),
-            (None, 1) => find_z::encode(find_z, gpu, &mut g.find_z, pass, &self.constants, w, l),
-            (None, 2) => sum_histos::encode(sum_histos, gpu, &mut g.sum_histos, pass, w, l),
-            (None, _) => find_peaks::encode(find_peaks, gpu, &mut g.find_peaks, pass, w, l),
-        };
-        let stages = [slice, find_z, sum_histos, find_peaks];
-        let kernels = if walk.is_some() { walk.as_slice() } else { &stages };
         match timer {
             Some(timer) => {
-                for (stage, kernel) in kernels.iter().enumerate() {
-                    let timestamp_writes = timer.pass(kernel.name());
-                    let descriptor = wgpu::ComputePassDescriptor { label: Some(kernel.name()), timestamp_writes };
-                    pass(stage, &mut encoder.begin_compute_pass(&descriptor))?;
+                for &stage in layout.stages() {
+                    let timestamp_writes = timer.pass(stage.name());
+                    let descriptor = wgpu::ComputePassDescriptor { label: Some(stage.name()), timestamp_writes };
+                    let pass = &mut encoder.begin_compute_pass(&descriptor);
+                    self.encode_stage(stage, pass, encoding, workspace, &mut groups, layout)?;
                 }
             }
             None => {
-                let together = &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
-                (0..kernels.len()).try_for_each(|stage| pass(stage, together))?;
+                let pass = &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                for &stage in layout.stages() {
+                    self.encode_stage(stage, pass, encoding, workspace, &mut groups, layout)?;
+                }
             }
         }
         workspace.groups = groups;
         Ok(())
+    }
+
+    fn encode_stage(
+        &self,
+        stage: Stage,
+        pass: &mut wgpu::ComputePass<'_>,
+        encoding: Encoding,
+        workspace: &Workspace<R>,
+        groups: &mut Groups,
+        layout: &Layout<R>,
+    ) -> Result<()> {
+        let (gpu, constants, kernels) = (&self.gpu, &self.constants, &self.kernels);
+        let (w, l, g) = (workspace, layout, groups);
+        let readers = kernels.readers(encoding);
+        match stage {
+            Stage::SliceSpacepoints => {
+                let kernel = &readers.slice_spacepoints[l.room];
+                slice_spacepoints::encode(kernel, gpu, &mut g.slice_spacepoints, pass, w, l)
+            }
+            Stage::FindZ => find_z::encode(&kernels.find_z[l.room], gpu, &mut g.find_z, pass, constants, w, l),
+            Stage::SumHistos => sum_histos::encode(&kernels.sum_histos, gpu, &mut g.sum_histos, pass, w, l),
+            Stage::FindPeaks => find_peaks::encode(&kernels.find_peaks, gpu, &mut g.find_peaks, pass, w, l),
+            Stage::Merge => {
+                let kernel = kernels.merge.as_ref().map(|kernels| &kernels[l.merge]);
+                merge::encode(kernel.expect("a layout that is merged"), gpu, &mut g.merge, pass, w, l)
+            }
+            Stage::Walk => {
+                let kernel = readers.walk.as_ref().expect("a layout that is walked");
+                walk::encode(kernel, gpu, &mut g.walk, pass, constants, w, l)
+            }
+        }
     }
 
     /// Waits for a part and decodes its answers.

@@ -85,7 +85,6 @@ pub(crate) fn encode<R: Real>(
             ("cells", workspace.cells.binding()?),
             ("points", workspace.points.binding()?),
             ("beside", workspace.beside.binding()?),
-            ("totals", workspace.totals.binding()?),
             ("status", workspace.status.binding()?),
         ],
     )?;

@@ -62,13 +62,19 @@ impl<R: Real> Typed<R> {
     }
 
     /// The walk of `Typed::encode`, with every buffer read back.
-    fn stages(&self, batch: &RoiBatch) -> Result<Stages<R>> {
+    fn stages(&mut self, batch: &RoiBatch) -> Result<Stages<R>> {
+        let rooms = (self.shape.walk.take(), self.shape.merge.take());
+        let stages = self.four_stages(batch);
+        (self.shape.walk, self.shape.merge) = rooms;
+        stages
+    }
+
+    fn four_stages(&self, batch: &RoiBatch) -> Result<Stages<R>> {
         let (batch, waiting, helpers) = (batch.into(), Waiting::Blocking, Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let encoding = self.encoding();
         let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
-        assert_eq!(self.shape.walk, None, "the walk is no stage");
         let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &self.shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
         let rois = &cut.parts[0];
@@ -99,36 +105,21 @@ impl<R: Real> Typed<R> {
         let rows = layout.row_rois.len() * layout.row_parts as usize * row;
         let rois = layout.rois.len();
         let mut groups = std::mem::take(&mut workspace.groups);
-        let (gpu, w, g) = (&self.gpu, &workspace, &mut groups);
-        {
+        let (gpu, w) = (&self.gpu, &workspace);
+        let mut encode = |encoder: &mut wgpu::CommandEncoder, stages: &[Stage]| {
             let pass = &mut encoder.begin_compute_pass(&descriptor);
-            let slice = &self.kernels.readers(encoding).slice_spacepoints[layout.room];
-            slice_spacepoints::encode(slice, gpu, &mut g.slice_spacepoints, pass, w, &layout)?;
-            find_z::encode(&self.kernels.find_z[layout.room], gpu, &mut g.find_z, pass, &self.constants, w, &layout)?;
-        }
+            stages.iter().try_for_each(|&stage| self.encode_stage(stage, pass, encoding, w, &mut groups, &layout))
+        };
+        encode(&mut encoder, &[Stage::SliceSpacepoints, Stage::FindZ])?;
         let cells = copy(gpu, &mut encoder, &w.cells, layout.cell_words)?;
         let sorted = copy(gpu, &mut encoder, &w.points, layout.spacepoints)?;
         let beside_words = layout.spacepoints * (layout.beside_bytes / 4);
         let beside = copy(gpu, &mut encoder, &w.beside, beside_words)?;
         let histograms = copy(gpu, &mut encoder, &w.histograms, rows)?;
         let beyond = copy(gpu, &mut encoder, &w.totals, rois * 2 * row)?;
-        sum_histos::encode(
-            &self.kernels.sum_histos,
-            gpu,
-            &mut g.sum_histos,
-            &mut encoder.begin_compute_pass(&descriptor),
-            w,
-            &layout,
-        )?;
+        encode(&mut encoder, &[Stage::SumHistos])?;
         let totals = copy(gpu, &mut encoder, &w.totals, rois * 2 * row)?;
-        find_peaks::encode(
-            &self.kernels.find_peaks,
-            gpu,
-            &mut g.find_peaks,
-            &mut encoder.begin_compute_pass(&descriptor),
-            w,
-            &layout,
-        )?;
+        encode(&mut encoder, &[Stage::FindPeaks])?;
         let emptied = copy(gpu, &mut encoder, &w.totals, rois * 2 * row)?;
         let peaks = copy(gpu, &mut encoder, &w.peaks, layout.peaks())?;
         let status = copy(gpu, &mut encoder, &w.status, rois)?;
@@ -386,7 +377,8 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         let mut emptied = total;
         let wanted = cpu::find_peaks::find_peaks(&mut emptied, plan.bins.half, &search.config);
         assert_eq!(gpu.peaks(i), wanted, "{place}: find_peaks");
-        assert_eq!(gpu.row(&gpu.emptied, i as u32, bins), emptied, "{place}: find_peaks, the totals left");
+        let left = gpu.row(&gpu.emptied, i as u32, bins);
+        assert!(left.n.iter().chain(&left.z).all(|&word| word == 0), "{place}: find_peaks, totals for the next");
         assert_eq!(gpu.flags(i), 0, "{place}: flags");
         assert_eq!(gpu.status[i].flags, 0, "{place}: status, which is for the next");
     }
@@ -449,33 +441,39 @@ fn pairing_options(pairing: Pairing, triplets: Triplets) -> (Config, EngineOptio
     )
 }
 
-/// The walk in one workgroup against the four stages, where it can take the batch: whether it can.
-fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut Typed<R>, batch: &RoiBatch) -> bool {
+/// Stages that are one against the four, where they can take the batch: whether the walk can.
+fn check_fused<R: Real, Z: Compare>(place: &str, engine: &mut Typed<R>, batch: &RoiBatch) -> bool {
     let plans: Vec<RoiPlan> = batch.iter().map(|roi| engine.search.plan(roi).expect("a plan")).collect();
     let fits = |room: walk::Room| plans.iter().all(|plan| plan.is_empty() || room.holds(plan, &engine.shape));
-    if plans.iter().all(RoiPlan::is_empty) || !engine.shape.walk.is_some_and(fits) {
-        return false;
-    }
+    let walks = !plans.iter().all(RoiPlan::is_empty) && engine.shape.walk.is_some_and(fits);
     let find = |engine: &Typed<R>| {
         let found = pollster::block_on(engine.find_batch(batch.into(), Waiting::Blocking, Helpers::Pool));
         found.unwrap_or_else(|error| panic!("{place}: {error}"))
     };
-    let walked = find(engine);
-    let room = engine.shape.walk.take();
+    let rooms = (engine.shape.walk, engine.shape.merge);
+    (engine.shape.walk, engine.shape.merge) = (None, None);
     let staged = find(engine);
-    engine.shape.walk = room;
-    if Z::ACCUMULATE == Accumulate::Fixed {
-        assert_eq!(walked, staged, "{place}: walked, and in stages");
+    engine.shape.merge = rooms.1;
+    let mut fused = vec![("merged", find(engine))];
+    engine.shape.walk = rooms.0;
+    if walks {
+        fused.push(("walked", find(engine)));
     }
-    for (a, b) in walked.iter().zip(&staged) {
-        assert_eq!((a.status, a.vertices.len()), (b.status, b.vertices.len()), "{place}: walked, and in stages");
-        for (a, b) in a.vertices.iter().zip(&b.vertices) {
-            assert_eq!(a.weight, b.weight, "{place}: walked, and in stages");
-            let near = f64::abs(a.z_mm - b.z_mm) < 1e-4 * (1.0 + b.z_mm.abs());
-            assert!(near, "{place}: walked {}, in stages {}", a.z_mm, b.z_mm);
+    for (how, found) in fused {
+        let place = format!("{place}: {how}, and in four stages");
+        if Z::ACCUMULATE == Accumulate::Fixed {
+            assert_eq!(found, staged, "{place}");
+        }
+        for (a, b) in found.iter().zip(&staged) {
+            assert_eq!((a.status, a.vertices.len()), (b.status, b.vertices.len()), "{place}");
+            for (a, b) in a.vertices.iter().zip(&b.vertices) {
+                assert_eq!(a.weight, b.weight, "{place}");
+                let near = f64::abs(a.z_mm - b.z_mm) < 1e-4 * (1.0 + b.z_mm.abs());
+                assert!(near, "{place}: {} and {}", a.z_mm, b.z_mm);
+            }
         }
     }
-    true
+    walks
 }
 
 /// Every case in one variant of the kernels, checked and trusted.
@@ -513,14 +511,15 @@ fn check_encoded<R: Real, Z: Compare>(
         count += 1;
         let [a, b] = [&mut trusted, &mut checked].map(|engine| {
             engine.take_case(case);
-            walked += u32::from(check_walk::<R, Z>(&place, engine, &case.batch));
-            let room = engine.shape.walk.take();
             let stages = engine.stages(&case.batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             check_stages::<R, Z>(&place, engine, &stages);
-            engine.shape.walk = room;
             stages
         });
         check_same::<R, Z>(&place, &b, &a);
+        walked += u32::from(check_fused::<R, Z>(&place, &mut trusted, &case.batch));
+        if pairing == Pairing::TwoSlices {
+            check_fused::<R, Z>(&place, &mut checked, &case.batch);
+        }
     }
     assert!(count >= 3, "{pairing:?}, {encoding:?}, triplets {triplets:?}: {count} cases");
     // Cells by layer leave little room for spacepoints on some adapters.
@@ -632,7 +631,6 @@ fn too_many_pairs_are_reported() {
             let (config, options) = pairing_options(Pairing::Numbered, Triplets::Off);
             let mut engine = build::<f32>(&gpu, &config, &EngineOptions { checked, ..options });
             engine.capacity.work = f64::INFINITY;
-            engine.shape.walk = None;
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
             assert_eq!(flags(&stages), [0, 1, 0], "{}, checked: {checked}", adapter.name);
             let weight = |i: usize| stages.peaks(i)[0].n.iter().sum::<u32>();
@@ -657,8 +655,8 @@ fn counts_up_to_the_last_are_exact() {
             let (config, mut options) = pairing_options(pairing, Triplets::Off);
             options.slices_per_histogram = options.slices_per_histogram.map(|_| 3);
             let mut engine = build::<f32>(&gpu, &config, &options);
-            engine.shape.walk = None;
             let place = format!("{}, {pairing:?}", adapter.name);
+            check_fused::<f32, FixedPoint>(&place, &mut engine, &batch);
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             assert_eq!(flags(&stages), [0, 2], "{place}");
             let peak = stages.peaks(0)[0];
@@ -686,7 +684,7 @@ fn walked_counts_up_to_the_last_are_exact() {
             // Few bins leave room for spacepoints.
             let mut engine = build::<f32>(&gpu, &Config { z_bin_mm: 2.0, ..config }, &options);
             let place = format!("{}, {pairing:?}", adapter.name);
-            walked += u32::from(check_walk::<f32, FixedPoint>(&place, &mut engine, &batch));
+            walked += u32::from(check_fused::<f32, FixedPoint>(&place, &mut engine, &batch));
             let found = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
             let found = found.unwrap_or_else(|error| panic!("{place}: {error}"));
             let weight = |i: usize| found[i].vertices.first().map(|vertex| vertex.weight);
@@ -717,7 +715,6 @@ fn what_takes_long_is_counted_or_reported() {
             let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::default() }, &EngineOptions::default());
             engine.take_case(&Case::new(case, config, Vec::new()));
             engine.capacity.work = f64::INFINITY;
-            engine.shape.walk = None;
             let batch = RoiBatch::from_iter([roi, crossings(&[[3, 3]], 1, 5.0)]);
             let place = format!("{}, {case}", adapter.name);
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
