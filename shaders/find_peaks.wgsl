@@ -1,5 +1,5 @@
 // Takes each RoI's highest windows of three bins, one after the other.
-// in:   params, rois, totals (a row an RoI, which is zero afterwards), status
+// in:   params, rois, totals (a row an RoI; peaks' bins are zero afterwards), status
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them the status' flags, which are zero
 //       afterwards
 // grid: x = RoI
@@ -38,11 +38,7 @@ fn give_up(flag: u32) {
 fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     roi_index = group.x;
     take_peaks(group.x, rois[group.x].bins, rois[group.x].half, thread);
-    let row = 2u * roi_index * params.row_bins;
-    for (var word = thread; word < 2u * params.row_bins; word += WORKGROUP_SIZE) {
-        totals[row + word] = 0u;
-    }
     if thread == 0u {
-        peaks[group.x * params.peaks].flags = atomicExchange(&status[group.x].flags, 0u) & ~STATUS_BEYOND;
+        peaks[group.x * params.peaks].flags = atomicExchange(&status[group.x].flags, 0u);
     }
 }

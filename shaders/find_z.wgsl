@@ -1,7 +1,7 @@
 // Fills nHisto and zHisto with the z12 of every pair of a share of an RoI's pairs. Which pairs are whose, and in which
 // order spacepoints lie, is said by the swapped files pairs/*.wgsl and order/*.wgsl.
 // in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and cell), cells
-// out:  histograms (a row a workgroup), totals (zero before; what a row's words cannot hold), status
+// out:  histograms (a row a workgroup), totals (what a row's words cannot hold), status
 // grid: x, y = rows, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
 // Needs: real, types, beside, histogram, accumulate, cells, tracks, order, confirmations, pairs.
@@ -33,7 +33,6 @@ fn cell_begin(place: u32) -> u32 {
 // What a row's words cannot hold.
 fn add_to_totals(bin: u32, n: u32, z: u32) {
     let word = roi_index * 2u * params.row_bins + tile_first + bin;
-    give_up(STATUS_BEYOND);
     if atomicAdd(&totals[word], n) + n > MAX_COUNT {
         give_up(STATUS_COUNTS);
     }

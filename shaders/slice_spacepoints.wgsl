@@ -1,7 +1,7 @@
 // Groups each RoI's spacepoints by cells, that is by slice, or by slice and layer: a counting sort. A workgroup makes a tile of an
 // RoI's cells, for which it goes through all of the RoI's spacepoints: those of cells before its own say where it begins.
 // in:   params, rois, packed (by RoI)
-// out:  cells (where each begins), points and beside (by RoI and cell), status
+// out:  cells (where each begins), points and beside (by RoI and cell), status; totals, which are zero afterwards
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
 // Needs: real, types, beside, encoding, cells, counting_sort. CPU twin: src/engine/cpu/slice_spacepoints.rs
@@ -16,7 +16,8 @@ override ORDER_WORDS: u32 = 1024;
 @group(0) @binding(3) var<storage, read_write> cells: array<u32>;
 @group(0) @binding(4) var<storage, read_write> points: array<vec2<real>>;
 @group(0) @binding(5) var<storage, read_write> beside: array<Beside>;
-@group(0) @binding(6) var<storage, read_write> status: array<RoiStatus>;
+@group(0) @binding(6) var<storage, read_write> totals: array<u32>;
+@group(0) @binding(7) var<storage, read_write> status: array<RoiStatus>;
 
 // Spacepoints of cells before the tile's.
 var<workgroup> wg_before: atomic<u32>;
@@ -86,6 +87,12 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     let tile_cells = min(TILE_WORDS << shift, all_cells - tile_first);
     let tile = Tile(tile_first, tile_first + tile_cells, slices, shift);
     let words = (tile_cells + shift) >> shift;
+    if group.y == 0u {
+        let row = group.x * 2u * params.row_bins;
+        for (var word = thread; word < 2u * params.row_bins; word += WORKGROUP_SIZE) {
+            totals[row + word] = 0u;
+        }
+    }
     for (var word = thread; word < words; word += WORKGROUP_SIZE) {
         atomicStore(&wg_cells[word], 0u);
     }

@@ -36,8 +36,8 @@ struct Params {
     peaks: u32,
     least_weight: u32,
     prefer_central: u32,
-    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups
-    padding: u32,
+    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once
+    row_lanes_shift: u32, // log2 of the threads of sum_histos that share a block's rows
 }
 
 // Cuts on triplets.
@@ -90,5 +90,3 @@ struct RoiStatus {
 const STATUS_PAIRS: u32 = 1u;
 const STATUS_COUNTS: u32 = 2u;
 const STATUS_UNFINISHED: u32 = 4u;
-// Between stages only: there are totals beyond what rows hold.
-const STATUS_BEYOND: u32 = 8u;

@@ -5,8 +5,8 @@ use kernel_host::{AdapterKind, Gpu};
 use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::slice_spacepoints::Room;
+use crate::engine::gpu::walk;
 use crate::engine::gpu::workspace::Params;
-use crate::engine::gpu::{merge, walk};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
 use crate::histogram::Peak;
@@ -74,8 +74,6 @@ pub(crate) struct Shape {
     pub(crate) tile_bins: u32,
     /// Of slice_spacepoints, for few spacepoints an RoI and for many.
     pub(crate) rooms: [Room; 2],
-    /// Of the last two stages in one.
-    pub(crate) merge: Option<merge::Room>,
     /// Of the walk of an RoI in one workgroup.
     pub(crate) walk: Option<walk::Room>,
     pub(crate) layers: u32,
@@ -89,9 +87,14 @@ const MOST_SHARE: u32 = 1024;
 /// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md).
 const LEAST_SHARE: u32 = 128;
 
-/// Rows of an RoI that one workgroup sums: where there are few RoIs, whose rows its threads share, and where many.
-const MERGED_ROWS: [u32; 2] = [128, 16];
+/// Rows that a thread of sum_histos sums at once. More are summed in two stages.
+const ROWS_AT_ONCE: u32 = 16;
+/// Threads that share an RoI's rows where there are few RoIs.
+const ROW_LANES: u32 = 8;
 const FEW_ROIS: usize = 64;
+/// RoIs that are walked in one workgroup each, if they fit: more fill the device better in stages (measured on an H200:
+/// docs/performance.md).
+const WALKED_ROIS: usize = 256;
 
 /// Where a binding may begin, in bytes: what every adapter allows.
 pub(crate) const ALIGNMENT: u64 = 256;
@@ -279,16 +282,14 @@ pub(crate) fn sharing<'a, R: Real>(
 
 const MOST_LANES: u32 = 8;
 
-/// What is dispatched: the four stages, or those that are one where the work is small.
+/// What is dispatched: the four stages, or all of them in one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     SliceSpacepoints,
     FindZ,
     SumHistos,
     FindPeaks,
-    /// The last two.
-    Merge,
-    /// All of them.
+    /// All of them, of an RoI in one workgroup.
     Walk,
 }
 
@@ -300,7 +301,6 @@ impl Stage {
             Stage::FindZ => "find_z",
             Stage::SumHistos => "sum_histos",
             Stage::FindPeaks => "find_peaks",
-            Stage::Merge => "merge",
             Stage::Walk => "walk",
         }
     }
@@ -328,9 +328,8 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) walked: bool,
     pub(crate) most_groups: u32,
     pub(crate) tiles: u32,
-    /// The last two stages are one; and whether it is that for few RoIs (0) or for many (1).
-    pub(crate) merged: bool,
-    pub(crate) merge: usize,
+    /// Whether sum_histos needs its first stage.
+    pub(crate) two_stages: bool,
     /// Where each RoI's spacepoints and cells lie: for tests.
     #[cfg(test)]
     pub(crate) words: Vec<RoiWords>,
@@ -346,7 +345,7 @@ pub(crate) struct Regions {
 }
 
 /// Stages of sum_histos, each with its own params.
-pub(crate) const STAGES: u64 = 2;
+pub(crate) const STAGES: u64 = 3;
 
 impl<R: Real> Layout<R> {
     /// RoIs in order; each has room for all of its spacepoints.
@@ -361,7 +360,7 @@ impl<R: Real> Layout<R> {
         let room = usize::from(most_spacepoints > Room::FEW as usize);
         let variant = shape.variants[room];
         let is_walked = |room: walk::Room| plans.clone().all(|plan| room.holds(plan, shape));
-        let walked = plans.clone().count() <= FEW_ROIS && shape.walk.is_some_and(is_walked);
+        let walked = plans.clone().count() <= WALKED_ROIS && shape.walk.is_some_and(is_walked);
         let layers = shape.layers;
         let (slices_per_histogram, share) = match sharing.pairs {
             Pairs::Numbered { slices } => (slices, 1),
@@ -392,8 +391,7 @@ impl<R: Real> Layout<R> {
             walked,
             most_groups: 0,
             tiles: 0,
-            merged: false,
-            merge: 0,
+            two_stages: false,
             #[cfg(test)]
             words: Vec::new(),
         };
@@ -429,8 +427,10 @@ impl<R: Real> Layout<R> {
             // All of an RoI's pairs are one workgroup's.
             (layout.params.share, layout.params.lanes_shift) = (u32::MAX / 2, 0);
         }
-        layout.merge = usize::from(layout.rois.len() > FEW_ROIS);
-        layout.merged = most_rows <= MERGED_ROWS[layout.merge] && shape.merge.is_some_and(|room| room.holds(bins));
+        // Few RoIs leave threads that can share each one's rows.
+        let lanes_shift = if layout.rois.len() <= FEW_ROIS { ROW_LANES.ilog2() } else { 0 };
+        layout.params.row_lanes_shift = lanes_shift;
+        layout.two_stages = most_rows > ROWS_AT_ONCE << lanes_shift;
         layout.params.rows = layout.row_rois.len() as u32;
         layout.params.row_bins = row_bins(u64::from(bins)) as u32;
         layout.tiles = bins.div_ceil(shape.tile_bins);
@@ -460,10 +460,10 @@ impl<R: Real> Layout<R> {
 
     /// What is dispatched, in order.
     pub(crate) fn stages(&self) -> &'static [Stage] {
-        match (self.walked, self.merged) {
-            (true, _) => &[Stage::Walk],
-            (false, true) => &[Stage::SliceSpacepoints, Stage::FindZ, Stage::Merge],
-            (false, false) => &[Stage::SliceSpacepoints, Stage::FindZ, Stage::SumHistos, Stage::FindPeaks],
+        if self.walked {
+            &[Stage::Walk]
+        } else {
+            &[Stage::SliceSpacepoints, Stage::FindZ, Stage::SumHistos, Stage::FindPeaks]
         }
     }
 

@@ -11,7 +11,6 @@ const SHAPE: Shape = Shape {
     teams: Teams::NONE,
     tile_bins: 2048,
     rooms: [Room { tile: 2048, order: 512, threads: 256 }, Room { tile: 2048, order: 1024, threads: 256 }],
-    merge: None,
     walk: None,
     layers: 19,
     peaks: 1,

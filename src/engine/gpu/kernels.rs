@@ -4,7 +4,7 @@ use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Source};
 
 use crate::engine::encoding::Compact;
 use crate::engine::gpu::batch::Shape;
-use crate::engine::gpu::{find_peaks, find_z, merge, slice_spacepoints, sum_histos, walk};
+use crate::engine::gpu::{find_peaks, find_z, slice_spacepoints, sum_histos, walk};
 use crate::error::Result;
 use crate::finder::Encoding;
 
@@ -15,8 +15,6 @@ pub(crate) struct Kernels {
     pub(crate) find_z: [Kernel; 2],
     pub(crate) sum_histos: Kernel,
     pub(crate) find_peaks: Kernel,
-    /// For few RoIs, and for many.
-    pub(crate) merge: Option<[Kernel; 2]>,
 }
 
 /// What reads spacepoints as they are uploaded.
@@ -43,9 +41,6 @@ impl Kernels {
         if few != many {
             orders.push(find_z(few));
         }
-        for constants in shape.merge.iter().flat_map(merge::Room::constants) {
-            orders.push((many.merge(), &merge::ENTRY_POINTS, constants));
-        }
         let compacts = compact.map(|compact| (Encoding::Compact, compact.constants().to_vec()));
         for (encoding, packed) in [(Encoding::Lossless, Vec::new())].into_iter().chain(compacts) {
             for (variant, room) in shape.variants.iter().zip(shape.rooms) {
@@ -65,7 +60,6 @@ impl Kernels {
         let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
         let (sum_histos, find_peaks, find_z_many) = (next(), next(), next());
         let find_z_few = if few == many { find_z_many.clone() } else { next() };
-        let merge = shape.merge.map(|_| [next(), next()]);
         let mut readers =
             || Readers { slice_spacepoints: [next(), next()], walk: shape.walk.is_some().then(&mut next) };
         Ok(Self {
@@ -74,7 +68,6 @@ impl Kernels {
             find_z: [find_z_few, find_z_many],
             sum_histos,
             find_peaks,
-            merge,
         })
     }
 

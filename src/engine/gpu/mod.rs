@@ -4,7 +4,6 @@ mod batch;
 mod find_peaks;
 mod find_z;
 mod kernels;
-mod merge;
 mod shaders;
 mod slice_spacepoints;
 mod sum_histos;
@@ -204,14 +203,12 @@ impl<R: Real> Typed<R> {
             teams,
             tile_bins: find_z::tile_bins(&gpu, pairs, teams, workgroup_size, variant.row_parts(), bins)?,
             rooms: Room::few_and_many(&gpu, variant.of_few()),
-            merge: None,
             walk: None,
             variants: [variant.of_few(), variant],
             layers: search.layers() as u32,
             peaks: search.config.peaks,
         };
         if matches!(pairs, Pairs::Streamed { .. }) {
-            shape.merge = merge::Room::new(&gpu, bins);
             shape.walk = walk::Room::new::<R>(&gpu, &shape, bins);
         }
         let compact = match options.encoding {
@@ -460,10 +457,6 @@ impl<R: Real> Typed<R> {
             Stage::FindZ => find_z::encode(&kernels.find_z[l.room], gpu, &mut g.find_z, pass, constants, w, l),
             Stage::SumHistos => sum_histos::encode(&kernels.sum_histos, gpu, &mut g.sum_histos, pass, w, l),
             Stage::FindPeaks => find_peaks::encode(&kernels.find_peaks, gpu, &mut g.find_peaks, pass, w, l),
-            Stage::Merge => {
-                let kernel = kernels.merge.as_ref().map(|kernels| &kernels[l.merge]);
-                merge::encode(kernel.expect("a layout that is merged"), gpu, &mut g.merge, pass, w, l)
-            }
             Stage::Walk => {
                 let kernel = readers.walk.as_ref().expect("a layout that is walked");
                 walk::encode(kernel, gpu, &mut g.walk, pass, constants, w, l)

@@ -38,7 +38,6 @@ macro_rules! shader {
 const TYPES: (&str, &str) = shader!("types.wgsl");
 const TRACKS: (&str, &str) = shader!("tracks.wgsl");
 const COUNTING_SORT: (&str, &str) = shader!("counting_sort.wgsl");
-const SUMS: (&str, &str) = shader!("sums.wgsl");
 const PEAKS: (&str, &str) = shader!("peaks.wgsl");
 
 impl Variant {
@@ -201,12 +200,7 @@ impl Variant {
     }
 
     pub(crate) fn sum_histos(self) -> Source {
-        assemble("sum_histos", &[self.real(), TYPES, self.histogram(), SUMS, shader!("sum_histos.wgsl")])
-    }
-
-    /// sum_histos and find_peaks in one.
-    pub(crate) fn merge(self) -> Source {
-        assemble("merge", &[self.real(), TYPES, self.histogram(), SUMS, PEAKS, shader!("merge.wgsl")])
+        assemble("sum_histos", &[self.real(), TYPES, self.histogram(), shader!("sum_histos.wgsl")])
     }
 
     pub(crate) fn find_peaks(self) -> Source {
@@ -255,7 +249,6 @@ mod tests {
             }
             write(variant.sum_histos(), &["sum_histos"], &[]);
             write(variant.find_peaks(), &["find_peaks"], &[]);
-            write(variant.merge(), &["merge"], &[("MOST_BLOCKS", 512.0)]);
         }
     }
 

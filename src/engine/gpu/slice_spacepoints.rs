@@ -85,6 +85,7 @@ pub(crate) fn encode<R: Real>(
             ("cells", workspace.cells.binding()?),
             ("points", workspace.points.binding()?),
             ("beside", workspace.beside.binding()?),
+            ("totals", workspace.totals.binding()?),
             ("status", workspace.status.binding()?),
         ],
     )?;

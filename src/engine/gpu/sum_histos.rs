@@ -1,4 +1,4 @@
-//! Binds `shaders/sum_histos.wgsl`, once for each of its two stages.
+//! Binds `shaders/sum_histos.wgsl`: once for each of its two stages, or for both at once.
 
 use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
@@ -18,10 +18,13 @@ pub(crate) fn encode<R: Real>(
     layout: &Layout<R>,
 ) -> Result<()> {
     // Four bins a thread.
-    let blocks = (layout.params.row_bins / 4).div_ceil(kernel.workgroup_size("sum_histos")[0]);
+    let blocks_each = kernel.workgroup_size("sum_histos")[0] >> layout.params.row_lanes_shift;
+    let blocks = (layout.params.row_bins / 4).div_ceil(blocks_each);
     let (histograms, partials, totals) = (&workspace.histograms, &workspace.partials, &workspace.totals);
-    let stages = [(0, histograms, partials, layout.most_groups), (1, partials, totals, 1)];
-    for ((stage, rows, sums, groups), slot) in stages.into_iter().zip(slots) {
+    let two = [(0, histograms, partials, layout.most_groups), (1, partials, totals, 1)];
+    let one = [(2, histograms, totals, 1)];
+    let stages = if layout.two_stages { &two[..] } else { &one[..] };
+    for (&(stage, rows, sums, groups), slot) in stages.iter().zip(slots) {
         let group = kernel.bind_group_in(
             gpu,
             slot,

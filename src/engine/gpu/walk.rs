@@ -19,8 +19,6 @@ pub(crate) struct Room {
     /// Of cells, two a word.
     cell_words: u32,
     bins: u32,
-    /// Bytes of workgroup memory.
-    bytes: u32,
 }
 
 impl Room {
@@ -48,13 +46,11 @@ impl Room {
         let cell_words = usual.min(offered.saturating_sub(Self::ENOUGH * each).max(4 * Self::LEAST) / 4);
         let spacepoints = offered.checked_sub(4 * cell_words)? / each;
         let spacepoints = spacepoints.min(Self::MOST).min(Self::AT_ONCE * threads) / 64 * 64;
-        let bytes = tables + 4 * cell_words + spacepoints * each;
         (spacepoints >= Self::LEAST && bins <= find_z::MOST_BINS).then_some(Self {
             threads,
             spacepoints,
             cell_words,
             bins,
-            bytes,
         })
     }
 

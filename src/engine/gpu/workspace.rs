@@ -24,7 +24,7 @@ pub(crate) struct Params {
     pub(crate) least_weight: u32,
     pub(crate) prefer_central: u32,
     pub(crate) stage: u32,
-    pub(crate) padding: u32,
+    pub(crate) row_lanes_shift: u32,
 }
 
 /// `RoiStatus` in `shaders/types.wgsl`.
@@ -85,7 +85,6 @@ pub(crate) struct Groups {
     pub(crate) find_z: BindGroupSlot,
     pub(crate) sum_histos: [BindGroupSlot; 2],
     pub(crate) find_peaks: BindGroupSlot,
-    pub(crate) merge: BindGroupSlot,
 }
 
 impl<R: Real> Workspace<R> {
@@ -136,7 +135,7 @@ impl<R: Real> Workspace<R> {
             points: sorted,
             beside: sorted * (layout.beside_bytes / 4),
             histograms: layout.row_rois.len() * layout.row_parts as usize * rows,
-            partials: if layout.merged { 1 } else { layout.partial_rows * 2 * rows },
+            partials: if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 },
             totals: if layout.walked { 1 } else { rois * 2 * rows },
             peaks: layout.peaks(),
             status: rois,

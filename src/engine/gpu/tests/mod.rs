@@ -63,9 +63,9 @@ impl<R: Real> Typed<R> {
 
     /// The walk of `Typed::encode`, with every buffer read back.
     fn stages(&mut self, batch: &RoiBatch) -> Result<Stages<R>> {
-        let rooms = (self.shape.walk.take(), self.shape.merge.take());
+        let room = self.shape.walk.take();
         let stages = self.four_stages(batch);
-        (self.shape.walk, self.shape.merge) = rooms;
+        self.shape.walk = room;
         stages
     }
 
@@ -377,8 +377,7 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         let mut emptied = total;
         let wanted = cpu::find_peaks::find_peaks(&mut emptied, plan.bins.half, &search.config);
         assert_eq!(gpu.peaks(i), wanted, "{place}: find_peaks");
-        let left = gpu.row(&gpu.emptied, i as u32, bins);
-        assert!(left.n.iter().chain(&left.z).all(|&word| word == 0), "{place}: find_peaks, totals for the next");
+        assert_eq!(gpu.row(&gpu.emptied, i as u32, bins), emptied, "{place}: find_peaks, the totals left");
         assert_eq!(gpu.flags(i), 0, "{place}: flags");
         assert_eq!(gpu.status[i].flags, 0, "{place}: status, which is for the next");
     }
@@ -441,39 +440,34 @@ fn pairing_options(pairing: Pairing, triplets: Triplets) -> (Config, EngineOptio
     )
 }
 
-/// Stages that are one against the four, where they can take the batch: whether the walk can.
-fn check_fused<R: Real, Z: Compare>(place: &str, engine: &mut Typed<R>, batch: &RoiBatch) -> bool {
+/// The walk in one workgroup against the four stages, where it can take the batch: whether it can.
+fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut Typed<R>, batch: &RoiBatch) -> bool {
     let plans: Vec<RoiPlan> = batch.iter().map(|roi| engine.search.plan(roi).expect("a plan")).collect();
     let fits = |room: walk::Room| plans.iter().all(|plan| plan.is_empty() || room.holds(plan, &engine.shape));
-    let walks = !plans.iter().all(RoiPlan::is_empty) && engine.shape.walk.is_some_and(fits);
+    if plans.iter().all(RoiPlan::is_empty) || !engine.shape.walk.is_some_and(fits) {
+        return false;
+    }
     let find = |engine: &Typed<R>| {
         let found = pollster::block_on(engine.find_batch(batch.into(), Waiting::Blocking, Helpers::Pool));
         found.unwrap_or_else(|error| panic!("{place}: {error}"))
     };
-    let rooms = (engine.shape.walk, engine.shape.merge);
-    (engine.shape.walk, engine.shape.merge) = (None, None);
+    let walked = find(engine);
+    let room = engine.shape.walk.take();
     let staged = find(engine);
-    engine.shape.merge = rooms.1;
-    let mut fused = vec![("merged", find(engine))];
-    engine.shape.walk = rooms.0;
-    if walks {
-        fused.push(("walked", find(engine)));
+    engine.shape.walk = room;
+    let place = format!("{place}: walked, and in stages");
+    if Z::ACCUMULATE == Accumulate::Fixed {
+        assert_eq!(walked, staged, "{place}");
     }
-    for (how, found) in fused {
-        let place = format!("{place}: {how}, and in four stages");
-        if Z::ACCUMULATE == Accumulate::Fixed {
-            assert_eq!(found, staged, "{place}");
-        }
-        for (a, b) in found.iter().zip(&staged) {
-            assert_eq!((a.status, a.vertices.len()), (b.status, b.vertices.len()), "{place}");
-            for (a, b) in a.vertices.iter().zip(&b.vertices) {
-                assert_eq!(a.weight, b.weight, "{place}");
-                let near = f64::abs(a.z_mm - b.z_mm) < 1e-4 * (1.0 + b.z_mm.abs());
-                assert!(near, "{place}: {} and {}", a.z_mm, b.z_mm);
-            }
+    for (a, b) in walked.iter().zip(&staged) {
+        assert_eq!((a.status, a.vertices.len()), (b.status, b.vertices.len()), "{place}");
+        for (a, b) in a.vertices.iter().zip(&b.vertices) {
+            assert_eq!(a.weight, b.weight, "{place}");
+            let near = f64::abs(a.z_mm - b.z_mm) < 1e-4 * (1.0 + b.z_mm.abs());
+            assert!(near, "{place}: {} and {}", a.z_mm, b.z_mm);
         }
     }
-    walks
+    true
 }
 
 /// Every case in one variant of the kernels, checked and trusted.
@@ -516,9 +510,9 @@ fn check_encoded<R: Real, Z: Compare>(
             stages
         });
         check_same::<R, Z>(&place, &b, &a);
-        walked += u32::from(check_fused::<R, Z>(&place, &mut trusted, &case.batch));
+        walked += u32::from(check_walk::<R, Z>(&place, &mut trusted, &case.batch));
         if pairing == Pairing::TwoSlices {
-            check_fused::<R, Z>(&place, &mut checked, &case.batch);
+            check_walk::<R, Z>(&place, &mut checked, &case.batch);
         }
     }
     assert!(count >= 3, "{pairing:?}, {encoding:?}, triplets {triplets:?}: {count} cases");
@@ -656,7 +650,6 @@ fn counts_up_to_the_last_are_exact() {
             options.slices_per_histogram = options.slices_per_histogram.map(|_| 3);
             let mut engine = build::<f32>(&gpu, &config, &options);
             let place = format!("{}, {pairing:?}", adapter.name);
-            check_fused::<f32, FixedPoint>(&place, &mut engine, &batch);
             let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             assert_eq!(flags(&stages), [0, 2], "{place}");
             let peak = stages.peaks(0)[0];
@@ -684,7 +677,7 @@ fn walked_counts_up_to_the_last_are_exact() {
             // Few bins leave room for spacepoints.
             let mut engine = build::<f32>(&gpu, &Config { z_bin_mm: 2.0, ..config }, &options);
             let place = format!("{}, {pairing:?}", adapter.name);
-            walked += u32::from(check_fused::<f32, FixedPoint>(&place, &mut engine, &batch));
+            walked += u32::from(check_walk::<f32, FixedPoint>(&place, &mut engine, &batch));
             let found = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
             let found = found.unwrap_or_else(|error| panic!("{place}: {error}"));
             let weight = |i: usize| found[i].vertices.first().map(|vertex| vertex.weight);
