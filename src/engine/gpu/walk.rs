@@ -36,6 +36,9 @@ impl Room {
     pub(crate) fn new<R: Real>(gpu: &Gpu, shape: &Shape, bins: u32) -> Option<Self> {
         let (limits, variant) = (gpu.limits(), shape.variants[0]);
         let threads = limits.max_compute_invocations_per_workgroup.min(Self::THREADS);
+        if bins > find_z::MOST_BINS {
+            return None;
+        }
         let bins = bins.next_multiple_of(64);
         // As the shaders' headers count it, and a little for alignment.
         let tables = 8 * bins + 16 * threads + 4 * shape.teams.shared + 4 * crate::MAX_LAYERS as u32 + 256;
@@ -46,12 +49,7 @@ impl Room {
         let cell_words = usual.min(offered.saturating_sub(Self::ENOUGH * each).max(4 * Self::LEAST) / 4);
         let spacepoints = offered.checked_sub(4 * cell_words)? / each;
         let spacepoints = spacepoints.min(Self::MOST).min(Self::AT_ONCE * threads) / 64 * 64;
-        (spacepoints >= Self::LEAST && bins <= find_z::MOST_BINS).then_some(Self {
-            threads,
-            spacepoints,
-            cell_words,
-            bins,
-        })
+        (spacepoints >= Self::LEAST).then_some(Self { threads, spacepoints, cell_words, bins })
     }
 
     /// Whether an RoI fits.
