@@ -21,15 +21,17 @@ struct Flow {
 }
 
 impl Flow {
-    /// Sends this many batches through, and waits for the last. `take` is given the answers in their order.
-    fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<(), Failure> {
+    /// Sends this many batches through, and waits for the last; fewer if there are neither so many nor one more than can
+    /// be in flight. Returns the RoIs answered. `take` is given the answers in their order.
+    fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<usize, Failure> {
         let Self { stream, waiting } = self;
+        let mut rois = 0;
         let mut give_back = |Answered { batch, results }, waiting: &mut VecDeque<RoiBatch>| {
             waiting.push_back(batch);
+            rois += results.len();
             take(results);
         };
         for _ in 0..batches {
-            // There is one more than can be in flight.
             let Some(batch) = waiting.pop_front() else { break };
             if let Some(answered) = stream.push(batch)? {
                 give_back(answered, waiting);
@@ -38,22 +40,24 @@ impl Flow {
         for answered in stream {
             give_back(answered?, waiting);
         }
-        Ok(())
+        Ok(rois)
     }
 }
 
 impl Subject<'_> {
-    /// Batches of the sample, one more than are in flight at once, and the whole sample where a round has it.
-    fn flow(&self, batch_rois: usize, batches: usize) -> Result<Flow, Failure> {
+    /// Batches of the sample: all of it, and one more than are in flight at once; no more than `most` says, which is told how
+    /// many those are.
+    fn flow(&self, batch_rois: usize, most: impl FnOnce(usize) -> usize) -> Result<Flow, Failure> {
         let stream = self.finder.stream(StreamOptions { in_flight: self.in_flight })?;
-        let different = self.sample.len().div_ceil(batch_rois).max(stream.most_in_flight() + 1).min(batches);
+        let needed = stream.most_in_flight() + 1;
+        let different = self.sample.len().div_ceil(batch_rois).max(needed).min(most(needed));
         let waiting = (0..different).map(|i| self.sample.batch(i * batch_rois, batch_rois)).collect();
         Ok(Flow { stream, waiting })
     }
 
     /// From batches in host memory to vertices in host memory, with several batches in flight.
     pub(super) fn streamed(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
-        let mut flow = self.flow(load.batch_rois, load.batches_a_round)?;
+        let mut flow = self.flow(load.batch_rois, |needed| load.batches_a_round.max(needed))?;
         let mut first = None;
         flow.run(flow.waiting.len(), |results| {
             first.get_or_insert(results);
@@ -68,29 +72,25 @@ impl Subject<'_> {
         let fit = (self.seconds * warm as f64 / start.elapsed().as_secs_f64().max(1e-12)) as usize;
         let least = if self.hardware() { BATCHES_IN_FLIGHT * in_flight } else { load.batches_a_round };
         let batches = fit.clamp(least, least.max(MOST_BATCHES));
-        let rois = batches * load.batch_rois;
         let mut times = Vec::new();
         for _ in 0..self.rounds {
             let start = Instant::now();
-            flow.run(batches, drop)?;
-            times.push(start.elapsed().as_secs_f64() / rois as f64);
+            let rois = flow.run(batches, drop)?;
+            times.push(start.elapsed().as_secs_f64() / rois.max(1) as f64);
         }
-        Ok(Rate::of(rois, load.batch_rois, in_flight, times))
+        Ok(Rate::of(batches * load.batch_rois, load.batch_rois, in_flight, times))
     }
 
     /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its length.
     pub(super) fn long_stream(&self, rois: usize, batch_rois: usize) -> Result<LongStream, Failure> {
         let batch_rois = batch_rois.min(rois);
         let batches = rois / batch_rois;
-        let mut flow = self.flow(batch_rois, batches)?;
+        let mut flow = self.flow(batch_rois, |_| batches)?;
         let rest = self.sample.batch(0, rois % batch_rois);
         memory::forget_peak();
         let start = Instant::now();
-        flow.run(batches, drop)?;
-        if !rest.is_empty() {
-            self.finder.find_batch(&rest)?;
-        }
-        let us_per_roi = 1e6 * start.elapsed().as_secs_f64() / rois as f64;
+        let answered = flow.run(batches, drop)? + self.finder.find_batch(&rest)?.len();
+        let us_per_roi = 1e6 * start.elapsed().as_secs_f64() / answered.max(1) as f64;
         let memory::Resident { now, peak } = memory::resident();
         Ok(LongStream { rois, us_per_roi, peak_memory_bytes: peak, memory_bytes: now })
     }
