@@ -63,7 +63,7 @@ pub(super) struct Bench {
     /// Take no more than the first N RoIs of a sample [default: all; with --quick 256, of highlum 32]
     #[arg(long, value_name = "N", help_heading = "Sample")]
     limit: Option<NonZeroUsize>,
-    /// RoIs of a batch, for which the sample is repeated [default: lowlum 8192, highlum 256, of --input about
+    /// RoIs of a batch, for which the sample is repeated [default: lowlum 8192, highlum 512, of --input about
     /// 2,000,000 spacepoints]
     #[arg(long, visible_alias = "rois-per-batch", value_name = "N", help_heading = "Sample")]
     batch: Option<NonZeroUsize>,

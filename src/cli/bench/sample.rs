@@ -52,7 +52,7 @@ impl Sample {
         let (rois, _) = Simulation { seed, rois, ..simulation }.batch();
         let default_batch = match name {
             SampleName::Lowlum => 8192,
-            SampleName::Highlum => 256,
+            SampleName::Highlum => 512,
         };
         Self {
             name: word(name),

@@ -2,20 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-use kernel_host::Timer;
+use kernel_host::{AdapterKind, Timer};
 
 use crate::engine::encoding::Lossless;
-use crate::engine::gpu::batch::{self, Capacity};
+use crate::engine::gpu::batch::{self, Capacity, Layout};
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::gpu::{Planned, Typed, Waiting};
 use crate::engine::real::Real;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
-use crate::finder::DeviceTimes;
+use crate::finder::{DeviceTimes, Encoding};
 use crate::spacepoint::{RoiBatch, Rois};
 
 /// Times that a batch is searched in a row where only the device is timed.
 const IN_A_ROW: usize = 4;
+
+/// Searches before those that are timed last so long.
+const WARM_UP: Duration = Duration::from_millis(300);
 
 impl<R: Real> Typed<R> {
     pub(super) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
@@ -35,6 +38,11 @@ impl<R: Real> Typed<R> {
         let submission = self.gpu.submit(encoder)?;
         self.gpu.wait(&submission)?;
 
+        // A device that waited for the host slows down its clock, and needs a while until it is itself again.
+        let start = Instant::now();
+        while self.gpu.summary().kind != AdapterKind::Software && start.elapsed() < WARM_UP {
+            self.search_resident(planned.encoding, &mut workspace, &layout)?;
+        }
         let mut times = DeviceTimes { rois: rois.len(), bytes: workspace.regions.end, ..DeviceTimes::default() };
         if let Some(mut timer) = Timer::new(&self.gpu, 4) {
             let mut encoder = self.gpu.encoder("stages");
@@ -46,22 +54,28 @@ impl<R: Real> Typed<R> {
         }
         for _ in 0..rounds {
             let start = Instant::now();
-            let mut submission = None;
-            for _ in 0..IN_A_ROW {
-                let mut encoder = self.gpu.encoder("resident");
-                self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
-                if !workspace.direct {
-                    workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
-                }
-                submission = Some(self.gpu.submit(encoder)?);
-            }
-            if let Some(submission) = submission {
-                self.gpu.wait(&submission)?;
-            }
+            self.search_resident(planned.encoding, &mut workspace, &layout)?;
             times.resident.push(start.elapsed().as_secs_f64() / (IN_A_ROW * rois.len()) as f64);
         }
         self.idle().push(workspace);
         Ok(Some(times))
+    }
+
+    /// Searches a part that the device has, [`IN_A_ROW`] times, and waits.
+    fn search_resident(&self, encoding: Encoding, workspace: &mut Workspace<R>, layout: &Layout<R>) -> Result<()> {
+        let mut submission = None;
+        for _ in 0..IN_A_ROW {
+            let mut encoder = self.gpu.encoder("resident");
+            self.encode(&mut encoder, encoding, workspace, layout, None)?;
+            if !workspace.direct {
+                workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
+            }
+            submission = Some(self.gpu.submit(encoder)?);
+        }
+        if let Some(submission) = submission {
+            self.gpu.wait(&submission)?;
+        }
+        Ok(())
     }
 
     pub(super) fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
