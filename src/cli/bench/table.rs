@@ -112,10 +112,15 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
 
 /// GPUs with the data there, kernel by kernel, and the bus.
 fn device(sample: &SampleReport) -> Option<Table> {
-    let with_kernels = sample.results.iter().max_by_key(|result| result.kernels.len())?;
-    let kernels: Vec<&str> = with_kernels.kernels.iter().map(|kernel| kernel.name.as_str()).collect();
+    // Small RoIs are walked in one kernel, others in stages.
+    let mut kernels: Vec<&str> = Vec::new();
+    for kernel in sample.results.iter().flat_map(|result| &result.kernels) {
+        if !kernels.contains(&kernel.name.as_str()) {
+            kernels.push(&kernel.name);
+        }
+    }
     let mut header = vec!["case".to_owned(), "engine".into(), "RoI/s with\ndata there".into()];
-    header.extend(kernels.iter().map(|name| format!("{}\nus/RoI", name.replace('_', " "))));
+    header.extend(kernels.iter().map(|name| format!("{}\nus/RoI", name.replace('_', "\n"))));
     header.extend(["bytes up\nan RoI", "GB/s end\nto end", "% of\nbus"].map(str::to_owned));
     let packing = |result: &Measured| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
     let with_packing = sample.results.iter().any(|result| packing(result).is_some());
