@@ -134,7 +134,8 @@ fn gpus_are_measured_one_by_one() {
             positive(result, path);
         }
         if adapter.timestamps {
-            assert_eq!(result["kernels"][0]["name"], "slice_spacepoints");
+            // Few small RoIs take all stages in one.
+            assert_eq!(result["kernels"][0]["name"], "walk");
         }
         let documented = fs::read_to_string(root("docs/bench.md")).expect("the page");
         let mut found = BTreeSet::new();
