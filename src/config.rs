@@ -45,6 +45,14 @@ pub enum Preset {
     /// The reference program's defaults: bending neighbours, three inner layers, pairs, one peak.
     #[default]
     Default,
+    /// For the beam spot: full scan in wide slices, three vertices.
+    BeamSpot,
+    /// For B physics: full scan in wide slices, four inner layers, three vertices.
+    Bphysics,
+    /// Full scan in wide slices, three vertices.
+    FullScan,
+    /// For jets: pairs that a third spacepoint confirms, three vertices.
+    Jet,
     /// The thesis: single neighbours, all layers as inner layers, 0.4 mm bins.
     Thesis,
 }
@@ -96,6 +104,12 @@ pub struct Config {
     pub triplet_dp: f64,
     /// Most vertices wanted for an RoI.
     pub peaks: u32,
+    /// A peak nearer than so many bins to a vertex that was found before is mixed into it.
+    pub vertex_separation_bins: f64,
+    /// So is one nearer than this fraction of its own |z|.
+    pub vertex_distance_cut: f64,
+    /// What a peak that is mixed in contributes to the vertex's z and weight, 0 to 1: 0 drops it.
+    pub vertex_mixing: f64,
     /// Between peaks of equal height, take the one nearest to the middle of the z range, not the one of lowest z.
     pub prefer_central: bool,
     /// Window of an RoI for which none is given.
@@ -126,6 +140,9 @@ impl Default for Config {
             triplet_dk: 0.005,
             triplet_dp: 0.05,
             peaks: 1,
+            vertex_separation_bins: 0.0,
+            vertex_distance_cut: 0.0,
+            vertex_mixing: 0.0,
             prefer_central: true,
             phi_window: DefaultWindow::FullScan,
             wrap_full_scan: true,
@@ -142,8 +159,31 @@ impl Config {
 
     /// A published tuning.
     pub fn preset(preset: Preset) -> Self {
+        let wide = |z_bin_mm, z_bin_eta_coeff| Self {
+            peaks: 3,
+            phi_slice_deg: 1.0,
+            z_bin_mm,
+            z_bin_eta_coeff,
+            dphi_deta: -0.025,
+            phi_window: DefaultWindow::FullScan,
+            ..Self::default()
+        };
         match preset {
             Preset::Default => Self::default(),
+            Preset::BeamSpot | Preset::FullScan => wide(0.4, 0.2),
+            Preset::Bphysics => Self { prefer_central: false, first_layers: 4, ..wide(0.2, 0.1) },
+            Preset::Jet => Self {
+                peaks: 3,
+                phi_slice_deg: 0.8,
+                z_bin_mm: 0.4,
+                prefer_central: false,
+                vertex_distance_cut: 0.01,
+                triplets: Triplets::Any,
+                triplet_dz_mm: 6.0,
+                triplet_dk: 5e-5,
+                triplet_dp: 0.005,
+                ..Self::default()
+            },
             Preset::Thesis => {
                 Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
             }
@@ -196,6 +236,9 @@ impl Config {
         within("triplet_dk", self.triplet_dk, 0.0, 1e6)?;
         within("triplet_dp", self.triplet_dp, 0.0, 1e6)?;
         within("peaks", f64::from(self.peaks), 1.0, f64::from(Self::MAX_PEAKS))?;
+        within("vertex_separation_bins", self.vertex_separation_bins, 0.0, f64::from(Self::MAX_BINS))?;
+        within("vertex_distance_cut", self.vertex_distance_cut, 0.0, 1e6)?;
+        within("vertex_mixing", self.vertex_mixing, 0.0, 1.0)?;
         within("beam_spot_mm", self.beam_spot_mm[0], -1e3, 1e3)?;
         within("beam_spot_mm", self.beam_spot_mm[1], -1e3, 1e3)?;
         if self.neighbour_max == Some(0) {
@@ -211,6 +254,11 @@ impl Config {
     /// Entries that a peak needs: pairs meet by chance, so one alone is none (reference program).
     pub(crate) fn least_weight(&self) -> u32 {
         if self.triplets == Triplets::Off { 2 } else { 1 }
+    }
+
+    /// Whether every peak is a vertex, whatever lies near it.
+    pub(crate) fn keeps_every_peak(&self) -> bool {
+        self.vertex_separation_bins == 0.0 && self.vertex_distance_cut == 0.0
     }
 
     /// Slices per radian.
@@ -265,7 +313,8 @@ mod tests {
 
     #[test]
     fn toml_round_trip_and_unknown_keys() {
-        for preset in [Preset::Default, Preset::Thesis] {
+        use Preset::*;
+        for preset in [Default, BeamSpot, Bphysics, FullScan, Jet, Thesis] {
             let config = Config::preset(preset);
             assert_eq!(Config::from_toml(&config.to_toml()).expect("own output"), config);
         }

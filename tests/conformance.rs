@@ -10,7 +10,7 @@ use common::shared::shared;
 use conformance::{Args, run};
 use zfinder::{AdapterChoice, Config, Detector};
 
-const CASES: [&str; 9] = [
+const CASES: [&str; 12] = [
     "default_pairs",
     "default_pairs_fullscan",
     "thesis_pairs",
@@ -19,6 +19,9 @@ const CASES: [&str; 9] = [
     "triplets_counted",
     "left_most_tie",
     "beam_spot",
+    "five_peaks",
+    "mixed_peaks",
+    "jet",
     "wide_roi_eta",
 ];
 

@@ -592,6 +592,58 @@ fn ties_are_broken_alike() {
     }
 }
 
+/// Peaks near to a vertex are mixed into it, on every engine; also where that takes more peaks than were asked for at first.
+#[test]
+fn near_peaks_are_mixed_alike() {
+    let mut points = Vec::new();
+    // Tracks of three spacepoints, each far from all others in phi: three pairs a track.
+    let mut track = |z: f64, count: usize| {
+        for _ in 0..count {
+            let phi = 0.02 * (points.len() / 3) as f64 - 3.0;
+            points.extend([50.5, 88.5, 122.5].iter().zip(0..).map(|(&rho, layer)| Spacepoint { rho, phi, z, layer }));
+        }
+    };
+    for (z, tracks) in [(10.05, 7), (14.65, 6), (-80.35, 5), (16.05, 4), (-81.15, 3), (30.05, 2)] {
+        track(z, tracks);
+    }
+    for i in 0..40 {
+        track(50.05 + 3.0 * f64::from(i), 1);
+    }
+    let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
+    let roi = Roi { descriptor, spacepoints: points };
+    let config = Config { peaks: 4, ..Config::default() };
+    for (case, config, wanted) in [
+        ("none", config.clone(), vec![(10.05, 21.0), (14.65, 18.0), (-80.35, 15.0), (16.05, 12.0)]),
+        (
+            "bins",
+            Config { vertex_separation_bins: 10.0, vertex_mixing: 0.25, ..config.clone() },
+            // 16.05 goes into 14.65 and -81.15 into -80.35, before 30.05 comes.
+            vec![(10.05, 21.0), (15.0, 16.5), (-80.55, 13.5), (30.05, 6.0)],
+        ),
+        (
+            "distance",
+            Config { vertex_distance_cut: 0.4, ..config.clone() },
+            // 14.65 and 16.05 are near 10.05, 50.05 is near 30.05.
+            vec![(10.05, 21.0), (-80.35, 15.0), (30.05, 6.0), (53.05, 3.0)],
+        ),
+        (
+            "everything",
+            Config { vertex_separation_bins: 1e4, vertex_mixing: 0.0, ..config.clone() },
+            vec![(10.05, 21.0)],
+        ),
+    ] {
+        let reference = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
+        let near = |found: &zfinder::Vertex, wanted: &(f64, f64)| {
+            (found.z_mm - wanted.0).abs() < 1e-3 && (found.weight - wanted.1).abs() < 1e-9
+        };
+        let same = reference.vertices.iter().zip(&wanted).all(|(found, wanted)| near(found, wanted));
+        assert!(same && reference.vertices.len() == wanted.len(), "{case}: {:?}", reference.vertices);
+        for (name, engine) in &fixed_engines() {
+            close(&format!("{name}, {case}"), &find_one(name, &build(name, engine, &config), &roi), &reference);
+        }
+    }
+}
+
 /// A caller's own parallel loop may hold every thread of the pool that large batches are packed by.
 #[test]
 fn batches_are_found_from_within_a_busy_pool() {

@@ -12,6 +12,14 @@ use super::failure::Failure;
 enum PresetName {
     /// The reference program's: bending neighbours, 3 inner layers, 0.2 mm bins
     Default,
+    /// For the beam spot: full scan in slices of 1 degree, 3 vertices
+    BeamSpot,
+    /// For B physics: full scan in slices of 1 degree, 4 inner layers, 3 vertices
+    Bphysics,
+    /// Full scan in slices of 1 degree, 3 vertices
+    FullScan,
+    /// For jets: pairs that a third spacepoint confirms, 3 vertices
+    Jet,
     /// The thesis's: single neighbours, all layers as inner layers, 0.4 mm bins
     Thesis,
 }
@@ -120,6 +128,15 @@ pub(super) struct ConfigOptions {
     /// Upper end of the range of z, in mm [config: 200]
     #[arg(long, alias = "z-max-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
     z_max: Option<f64>,
+    /// Mix a peak nearer than so many bins to a vertex into it [config: 0]
+    #[arg(long, value_name = "BINS", allow_negative_numbers = true, help_heading = "Histogram")]
+    vertex_separation_bins: Option<f64>,
+    /// Mix a peak nearer than this fraction of its |z| to a vertex into it [config: 0]
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
+    vertex_distance_cut: Option<f64>,
+    /// What a peak that is mixed in contributes to z and weight, 0 to 1; 0 drops it [config: 0]
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
+    vertex_mixing: Option<f64>,
     /// Between peaks of equal height take the one nearest to the middle of the range, not the lowest z [config: true]
     #[arg(long, value_name = "BOOL", help_heading = "Histogram")]
     prefer_central: Option<bool>,
@@ -167,6 +184,10 @@ impl ConfigOptions {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         let mut config = Config::preset(match self.preset {
             PresetName::Default => Preset::Default,
+            PresetName::BeamSpot => Preset::BeamSpot,
+            PresetName::Bphysics => Preset::Bphysics,
+            PresetName::FullScan => Preset::FullScan,
+            PresetName::Jet => Preset::Jet,
             PresetName::Thesis => Preset::Thesis,
         });
         if let Some(path) = &self.config {
@@ -210,6 +231,9 @@ impl ConfigOptions {
         set(&mut config.z_bin_eta_coeff, self.z_bin_eta_coeff);
         set(&mut config.z_min_mm, self.z_min);
         set(&mut config.z_max_mm, self.z_max);
+        set(&mut config.vertex_separation_bins, self.vertex_separation_bins);
+        set(&mut config.vertex_distance_cut, self.vertex_distance_cut);
+        set(&mut config.vertex_mixing, self.vertex_mixing);
         set(&mut config.prefer_central, self.prefer_central);
         set(&mut config.phi_slice_deg, self.phi_slice_deg);
         set(&mut config.wrap_full_scan, self.wrap_full_scan);

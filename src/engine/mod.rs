@@ -8,3 +8,4 @@ pub(crate) mod plan;
 pub(crate) mod real;
 pub(crate) mod reference;
 mod threads;
+pub(crate) mod vertices;

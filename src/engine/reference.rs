@@ -205,6 +205,29 @@ impl ReferenceEngine {
         confirmations
     }
 
+    /// Adds a vertex, or mixes it into the nearest one if that is near.
+    fn accept(&self, vertices: &mut Vec<Vertex>, new: Vertex, bins: &ZBins) {
+        let mut nearest = None;
+        for (i, old) in vertices.iter().enumerate() {
+            let distance = (old.z_mm - new.z_mm).abs();
+            if nearest.is_none_or(|(_, least)| distance < least) {
+                nearest = Some((i, distance));
+            }
+        }
+        if let Some((i, distance)) = nearest
+            && (distance < self.config.vertex_separation_bins * bins.width
+                || distance < new.z_mm.abs() * self.config.vertex_distance_cut)
+        {
+            let (mix, old) = (self.config.vertex_mixing, vertices[i]);
+            vertices[i] = Vertex {
+                z_mm: mix * new.z_mm + (1.0 - mix) * old.z_mm,
+                weight: mix * new.weight + (1.0 - mix) * old.weight,
+            };
+        } else {
+            vertices.push(new);
+        }
+    }
+
     fn find_peaks(&self, histograms: &mut Histograms, bins: &ZBins) -> Vec<Vertex> {
         let mut vertices = Vec::new();
         while vertices.len() < self.config.peaks as usize {
@@ -220,7 +243,7 @@ impl ReferenceEngine {
                 break;
             }
             let z: f64 = histograms.z[at..at + 3].iter().sum();
-            vertices.push(Vertex { z_mm: z / highest as f64, weight: highest as f64 });
+            self.accept(&mut vertices, Vertex { z_mm: z / highest as f64, weight: highest as f64 }, bins);
             histograms.n[at..at + 3].fill(0);
             histograms.z[at..at + 3].fill(0.0);
         }

@@ -3,10 +3,14 @@
 use crate::config::Config;
 use crate::histogram::{HistogramPair, Peak};
 
-/// Peaks in the order found; their bins are zero in the histogram afterwards.
-pub(crate) fn find_peaks(histogram: &mut HistogramPair, half: u32, config: &Config) -> Vec<Peak> {
-    let mut peaks = Vec::new();
-    while peaks.len() < config.peaks as usize {
+/// Hands peaks to `take_peak` in the order found, as long as it wants more; their bins are zero in the histogram afterwards.
+pub(crate) fn find_peaks(
+    histogram: &mut HistogramPair,
+    half: u32,
+    config: &Config,
+    mut take_peak: impl FnMut(&Peak) -> bool,
+) {
+    loop {
         let (mut highest, mut at, mut distance) = (0, 0, u32::MAX);
         for left in 0..histogram.n.len() - 2 {
             let sum: u32 = histogram.n[left..left + 3].iter().sum();
@@ -23,7 +27,9 @@ pub(crate) fn find_peaks(histogram: &mut HistogramPair, half: u32, config: &Conf
             words[at..at + 3].fill(0);
             taken
         };
-        peaks.push(Peak { bin: at as u32 + 1, n: take(&mut histogram.n), z: take(&mut histogram.z), flags: 0 });
+        let peak = Peak { bin: at as u32 + 1, n: take(&mut histogram.n), z: take(&mut histogram.z), flags: 0 };
+        if !take_peak(&peak) {
+            break;
+        }
     }
-    peaks
 }

@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use crate::engine::encoding::{Compact, Encode, Lossless};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::{Point, Real};
+use crate::engine::vertices::Vertices;
 use crate::error::Result;
 use crate::finder::{Accumulate, Encoding, EngineOptions, Precision};
 use crate::histogram::{CompareExchange, FixedPoint, Peak, ZSum};
@@ -73,18 +74,20 @@ impl CpuEngine {
         if taken.kept == 0 {
             return Ok(plan.result(taken, Vec::new(), false));
         }
-        let (peaks, capacity_exceeded) = search_roi::<R, Z>(&self.search, &plan, &points);
-        let vertices = peaks.iter().map(|peak| peak.vertex(&plan.bins, self.accumulate)).collect();
-        Ok(plan.result(taken, vertices, capacity_exceeded))
+        let mut vertices = Vertices::new(&self.search.config, &plan.bins, self.accumulate);
+        let capacity_exceeded = search_roi::<R, Z>(&self.search, &plan, &points, |peak| vertices.take(peak));
+        Ok(plan.result(taken, vertices.found(), capacity_exceeded))
     }
 }
 
-/// The four stages on one RoI: its peaks, and whether counts went beyond what words hold.
+/// The four stages on one RoI, whose peaks go to `take_peak` as long as it wants more. Returns whether counts went beyond
+/// what words hold, so that there are none.
 pub(crate) fn search_roi<R: Real, Z: ZSum>(
     search: &Search,
     plan: &RoiPlan,
     spacepoints: &[Point<R>],
-) -> (Vec<Peak>, bool) {
+    take_peak: impl FnMut(&Peak) -> bool,
+) -> bool {
     let sliced = slice_spacepoints::slice_spacepoints::<R>(spacepoints, search.layers(), plan.slices);
     let groups = plan.slices.div_ceil(SLICES_PER_HISTOGRAM);
     let histograms: Vec<_> = (0..groups)
@@ -97,7 +100,8 @@ pub(crate) fn search_roi<R: Real, Z: ZSum>(
         .collect();
     let mut sum = sum_histos::sum_histos::<Z>(&histograms, plan.bins.bins);
     if sum.overflows() {
-        return (Vec::new(), true);
+        return true;
     }
-    (find_peaks::find_peaks(&mut sum, plan.bins.half, &search.config), false)
+    find_peaks::find_peaks(&mut sum, plan.bins.half, &search.config, take_peak);
+    false
 }

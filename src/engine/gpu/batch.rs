@@ -77,6 +77,7 @@ pub(crate) struct Shape {
     /// Of the walk of an RoI in one workgroup.
     pub(crate) walk: Option<walk::Room>,
     pub(crate) layers: u32,
+    /// Most peaks of an RoI that come back.
     pub(crate) peaks: u32,
     /// For few spacepoints an RoI, and for many.
     pub(crate) variants: [Variant; 2],
@@ -373,7 +374,7 @@ impl<R: Real> Layout<R> {
                 slices_per_histogram,
                 share,
                 lanes_shift: sharing.lanes_shift,
-                peaks: config.peaks,
+                peaks: shape.peaks,
                 least_weight: config.least_weight(),
                 prefer_central: u32::from(config.prefer_central),
                 ..Params::default()

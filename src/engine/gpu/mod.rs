@@ -20,6 +20,7 @@ use std::time::Duration;
 use kernel_host::{Checks, Gpu, Submission, Timer, UploadPart, wgpu};
 use rayon::prelude::*;
 
+use crate::config::Config;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape, Stage};
 use crate::engine::gpu::find_z::Teams;
@@ -30,6 +31,7 @@ use crate::engine::gpu::workspace::{Constants, Groups, Workspace};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
+use crate::engine::vertices::Vertices;
 use crate::error::Result;
 use crate::finder::{Accumulate, DeviceTimes, Encoding, EngineOptions, Precision};
 use crate::histogram::Peak;
@@ -98,9 +100,12 @@ struct Planned<'a> {
     helpers: Helpers,
     /// How long to ask the device before waiting for it.
     spin: Duration,
+    /// With room for as many peaks as are asked for this time.
+    shape: Shape,
 }
 
-/// RoIs of a batch and their answers; those whose spacepoints the encoding cannot hold have none yet.
+/// RoIs of a batch and their answers; those whose spacepoints the encoding cannot hold, or with more peaks than there was
+/// room for, have none yet.
 type Answers = Vec<(usize, Option<RoiResult>)>;
 
 impl GpuEngine {
@@ -206,7 +211,7 @@ impl<R: Real> Typed<R> {
             walk: None,
             variants: [variant.of_few(), variant],
             layers: search.layers() as u32,
-            peaks: search.config.peaks,
+            peaks: 0,
         };
         if matches!(pairs, Pairs::Streamed { .. }) {
             shape.walk = walk::Room::new::<R>(&gpu, &shape, bins);
@@ -271,11 +276,12 @@ impl<R: Real> Typed<R> {
         let mut results: Vec<RoiResult> =
             plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
         let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
-        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin };
+        let shape = self.shape_for(self.first_peaks());
+        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
         let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         while !wanted.is_empty() {
             let bytes = self.packed_bytes(planned.encoding);
-            let cut = batch::cut::<R>(&plans, &wanted, bytes, &self.capacity, &self.shape);
+            let cut = batch::cut::<R>(&plans, &wanted, bytes, &self.capacity, &planned.shape);
             for &roi in &cut.too_large {
                 results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
             }
@@ -286,10 +292,21 @@ impl<R: Real> Typed<R> {
                     None => wanted.push(roi),
                 }
             }
-            // What the compact encoding cannot hold, the lossless one does.
+            // What the compact encoding cannot hold, the lossless one does; and more peaks may have to be looked at.
             planned.encoding = Encoding::Lossless;
+            planned.shape = self.shape_for(planned.shape.peaks.saturating_mul(8).min(Config::MAX_BINS));
         }
         Ok(results)
+    }
+
+    /// Peaks to ask for at first: a few more than vertices where some may be mixed.
+    fn first_peaks(&self) -> u32 {
+        let peaks = self.search.config.peaks;
+        if self.search.config.keeps_every_peak() { peaks } else { 2 * peaks + 6 }
+    }
+
+    fn shape_for(&self, peaks: u32) -> Shape {
+        Shape { peaks, ..self.shape }
     }
 
     async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Answers> {
@@ -355,8 +372,8 @@ impl<R: Real> Typed<R> {
         rois: &[usize],
     ) -> Result<(Layout<R>, Vec<Taken>)> {
         let plans = || rois.iter().map(|&roi| &planned.plans[roi]);
-        let sharing = batch::sharing::<R>(plans(), &self.capacity, &self.shape);
-        let mut layout = Layout::new(&self.search, &self.shape, sharing, plans());
+        let sharing = batch::sharing::<R>(plans(), &self.capacity, &planned.shape);
+        let mut layout = Layout::new(&self.search, &planned.shape, sharing, plans());
         let bytes = self.packed_bytes(planned.encoding);
         let regions = layout.regions(bytes);
         workspace.direct = regions.end <= self.direct_bytes;
@@ -467,7 +484,7 @@ impl<R: Real> Typed<R> {
     /// Waits for a part and decodes its answers.
     async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<R>>) -> Result<Answers> {
         let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(Vec::new()) };
-        let each = self.shape.peaks as usize;
+        let each = planned.shape.peaks as usize;
         let count = rois.len() * each;
         let peaks = match planned.waiting {
             Waiting::Blocking => {
@@ -482,9 +499,15 @@ impl<R: Real> Typed<R> {
                 return (roi, None);
             }
             let plan = &planned.plans[roi];
-            let found = peaks[i * each..(i + 1) * each].iter().take_while(|peak| peak.bin != Peak::NONE);
-            let vertices = found.map(|peak| peak.vertex(&plan.bins, self.accumulate)).collect();
-            (roi, Some(plan.result(taken[i], vertices, peaks[i * each].flags != 0)))
+            let mut vertices = Vertices::new(&self.search.config, &plan.bins, self.accumulate);
+            let peaks = &peaks[i * each..(i + 1) * each];
+            let mut found = peaks.iter().take_while(|peak| peak.bin != Peak::NONE);
+            let all = found.by_ref().take_while(|peak| vertices.take(peak)).count() == each;
+            // No peak came after the last one: there may be more.
+            if all && peaks[0].flags == 0 {
+                return (roi, None);
+            }
+            (roi, Some(plan.result(taken[i], vertices.found(), peaks[0].flags != 0)))
         };
         Ok(rois.into_iter().enumerate().map(decode).collect())
     }

@@ -25,11 +25,12 @@ impl<R: Real> Typed<R> {
         let (batch, helpers) = (Rois::from(batch), Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let (encoding, waiting, spin) = (self.encoding(), Waiting::Blocking, Duration::ZERO);
-        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin };
+        let shape = self.shape_for(self.first_peaks());
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let bytes = self.packed_bytes(planned.encoding);
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };
-        let cut = batch::cut::<R>(&plans, &wanted, bytes, &capacity, &self.shape);
+        let cut = batch::cut::<R>(&plans, &wanted, bytes, &capacity, &shape);
         let Some(rois) = cut.parts.into_iter().next() else { return Ok(None) };
         let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
         let (layout, _) = self.upload(planned, &mut workspace, &rois)?;

@@ -55,7 +55,6 @@ impl<R: Real> Typed<R> {
             Pairs::Streamed { .. } => Pairs::Streamed { share: Some(case.share) },
         };
         self.shape.layers = self.search.layers() as u32;
-        self.shape.peaks = config.peaks;
         self.compact = self.compact.and_then(|_| Compact::new(&self.search));
         let cuts = R::cuts(self.search.triplet_cuts());
         self.constants = Constants::new(&self.gpu, cuts, &self.search.neighbours).expect("small buffers");
@@ -73,9 +72,10 @@ impl<R: Real> Typed<R> {
         let (batch, waiting, helpers) = (batch.into(), Waiting::Blocking, Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let encoding = self.encoding();
-        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO };
+        let shape = self.shape_for(self.search.config.peaks);
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
-        let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &self.shape);
+        let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
         let rois = &cut.parts[0];
         let decoded = rois.iter().map(|&roi| {
@@ -375,7 +375,11 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         }
 
         let mut emptied = total;
-        let wanted = cpu::find_peaks::find_peaks(&mut emptied, plan.bins.half, &search.config);
+        let mut wanted = Vec::new();
+        cpu::find_peaks::find_peaks(&mut emptied, plan.bins.half, &search.config, |peak| {
+            wanted.push(*peak);
+            wanted.len() < search.config.peaks as usize
+        });
         assert_eq!(gpu.peaks(i), wanted, "{place}: find_peaks");
         assert_eq!(gpu.row(&gpu.emptied, i as u32, bins), emptied, "{place}: find_peaks, the totals left");
         assert_eq!(gpu.flags(i), 0, "{place}: flags");

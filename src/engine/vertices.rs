@@ -1,0 +1,49 @@
+//! Peaks become vertices: those near to one that there is already are mixed into it (specification, section 2, Peaks). In
+//! f64 from words, on the host, so that the CPU and the GPU engine do alike.
+
+use crate::config::{Config, ZBins};
+use crate::finder::Accumulate;
+use crate::histogram::Peak;
+use crate::vertex::Vertex;
+
+/// Takes an RoI's peaks, highest first, until there are as many vertices as are wanted.
+pub(crate) struct Vertices<'a> {
+    config: &'a Config,
+    bins: &'a ZBins,
+    accumulate: Accumulate,
+    found: Vec<Vertex>,
+}
+
+impl<'a> Vertices<'a> {
+    pub(crate) fn new(config: &'a Config, bins: &'a ZBins, accumulate: Accumulate) -> Self {
+        Self { config, bins, accumulate, found: Vec::new() }
+    }
+
+    /// Whether another peak is wanted.
+    pub(crate) fn want_more(&self) -> bool {
+        self.found.len() < self.config.peaks as usize
+    }
+
+    /// Takes the next peak. Returns whether another one is wanted.
+    pub(crate) fn take(&mut self, peak: &Peak) -> bool {
+        let vertex = peak.vertex(self.bins, self.accumulate);
+        let apart = |other: &Vertex| (other.z_mm - vertex.z_mm).abs();
+        let nearest = self.found.iter_mut().min_by(|a, b| apart(a).total_cmp(&apart(b)));
+        let separation = self.config.vertex_separation_bins * self.bins.width;
+        match nearest {
+            Some(near)
+                if apart(near) < separation || apart(near) < vertex.z_mm.abs() * self.config.vertex_distance_cut =>
+            {
+                let mix = self.config.vertex_mixing;
+                near.z_mm = mix * vertex.z_mm + (1.0 - mix) * near.z_mm;
+                near.weight = mix * vertex.weight + (1.0 - mix) * near.weight;
+            }
+            _ => self.found.push(vertex),
+        }
+        self.want_more()
+    }
+
+    pub(crate) fn found(self) -> Vec<Vertex> {
+        self.found
+    }
+}
