@@ -3,7 +3,7 @@
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them the status' flags, which are zero
 //       afterwards
 // grid: x = RoI
-// workgroup memory: 12 WORKGROUP_SIZE + 4 bytes
+// workgroup memory: what peaks takes
 // Needs: real, types, peaks. CPU twin: src/engine/cpu/find_peaks.rs
 
 override WORKGROUP_SIZE: u32 = 128;
@@ -37,7 +37,7 @@ fn give_up(flag: u32) {
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn find_peaks(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
     roi_index = group.x;
-    take_peaks(group.x, rois[group.x].bins, rois[group.x].half, thread);
+    take_peaks(group.x, rois[group.x].bins, rois[group.x].half, rois[group.x].background_windows, thread);
     if thread == 0u {
         peaks[group.x * params.peaks].flags = atomicExchange(&status[group.x].flags, 0u);
     }

@@ -1,11 +1,80 @@
 // The highest windows of three bins, one after the other, of a histogram that all threads of a workgroup see.
-// workgroup memory: 12 WORKGROUP_SIZE + 4 bytes
+// workgroup memory: 12 WORKGROUP_SIZE + 16 bytes
 // Needs: types; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z, take_bin, give_up, WORKGROUP_SIZE.
 
 var<workgroup> wg_highest: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_distance: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_left: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_found: u32;
+// Of windows: a sum's two words, and how many.
+var<workgroup> wg_sum: array<atomic<u32>, 2>;
+var<workgroup> wg_windows: atomic<u32>;
+
+// More than a window's sum has bits: three times MAX_COUNT.
+const HIGHEST_BIT: u32 = 1u << 24u;
+
+fn window_sum(left: u32) -> u32 {
+    return bin_n(left) + bin_n(left + 1u) + bin_n(left + 2u);
+}
+
+// Sums so many of the lowest windows, of bins that are all there.
+fn take_background(index: u32, bins: u32, lowest: u32, thread: u32) {
+    var cut_short = false;
+    // The highest number below which there are fewer windows than that: bit by bit.
+    var threshold = 0xffffffffu;
+    if lowest < bins - 2u {
+        threshold = 0u;
+        for (var bit = HIGHEST_BIT; bit != 0u; bit >>= 1u) {
+            if thread == 0u {
+                atomicStore(&wg_windows, 0u);
+            }
+            workgroupBarrier();
+            var below = 0u;
+            var i = thread;
+            for (; i + 2u < bins; i += WORKGROUP_SIZE) {
+                below += select(0u, 1u, window_sum(i) < threshold + bit);
+            }
+            cut_short = cut_short || i + 2u < bins;
+            if below != 0u {
+                atomicAdd(&wg_windows, below);
+            }
+            workgroupBarrier();
+            if atomicLoad(&wg_windows) < lowest {
+                threshold += bit;
+            }
+            workgroupBarrier();
+        }
+    }
+    if thread == 0u {
+        atomicStore(&wg_sum[0], 0u);
+        atomicStore(&wg_sum[1], 0u);
+        atomicStore(&wg_windows, 0u);
+    }
+    workgroupBarrier();
+    var low = 0u;
+    var high = 0u;
+    var windows = 0u;
+    var i = thread;
+    for (; i + 2u < bins; i += WORKGROUP_SIZE) {
+        let sum = window_sum(i);
+        if sum < threshold {
+            low += sum;
+            high += select(0u, 1u, low < sum);
+            windows += 1u;
+        }
+    }
+    if cut_short || i + 2u < bins {
+        give_up(STATUS_UNFINISHED);
+    }
+    let before_low = atomicAdd(&wg_sum[0], low);
+    atomicAdd(&wg_sum[1], high + select(0u, 1u, before_low + low < low));
+    atomicAdd(&wg_windows, windows);
+    workgroupBarrier();
+    if thread == 0u {
+        let sum = vec2<u32>(atomicLoad(&wg_sum[0]), atomicLoad(&wg_sum[1]));
+        peaks[index * params.peaks].background = Background(sum.x, sum.y, atomicLoad(&wg_windows), threshold);
+    }
+}
 
 // Whether window 1 comes before window 2: higher, else nearer to the centre (if asked for), else further left.
 fn before(highest1: u32, distance1: u32, left1: u32, highest2: u32, distance2: u32, left2: u32) -> bool {
@@ -18,8 +87,14 @@ fn before(highest1: u32, distance1: u32, left1: u32, highest2: u32, distance2: u
     return left1 < left2;
 }
 
-// Writes the peaks of an RoI; those that there are not, as one NO_PEAK. Begins and ends with a barrier.
-fn take_peaks(index: u32, bins: u32, half: u32, thread: u32) {
+// Writes the peaks of an RoI; those that there are not, as one NO_PEAK; and with the first, so many of the lowest windows.
+// Begins and ends with a barrier.
+fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
+    if lowest != 0u {
+        storageBarrier();
+        workgroupBarrier();
+        take_background(index, bins, lowest, thread);
+    }
     var none_left = false;
     var k = 0u;
     for (; k < params.peaks; k++) {
@@ -30,7 +105,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, thread: u32) {
         var left = 0xffffffffu;
         var i = thread;
         for (; i + 2u < bins; i += WORKGROUP_SIZE) {
-            let sum = bin_n(i) + bin_n(i + 1u) + bin_n(i + 2u);
+            let sum = window_sum(i);
             let from_centre = select(half - i - 1u, i + 1u - half, i + 1u >= half);
             let away = select(0u, from_centre, params.prefer_central != 0u);
             if before(sum, away, i, highest, distance, left) {
@@ -78,6 +153,9 @@ fn take_peaks(index: u32, bins: u32, half: u32, thread: u32) {
         }
         if thread == 0u {
             peaks[peak].bin = at + 1u;
+            if k != 0u || lowest == 0u {
+                peaks[peak].background = Background(0u, 0u, 0u, 0u);
+            }
         }
     }
     if k < params.peaks && !none_left {

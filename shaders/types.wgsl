@@ -22,6 +22,8 @@ struct Roi {
     histogram_count: u32,
     partial_first: u32,
     partial_count: u32,
+    background_windows: u32, // of the lowest sums, whose mean is the background; 0: it is not asked for
+    padding: u32,
 }
 
 // What all RoIs of the batch share.
@@ -48,12 +50,21 @@ struct Cuts {
     padding: real,
 }
 
+// Sums of the windows that are background, added: those below `threshold`; the others are at the threshold.
+struct Background {
+    low: u32, // word of the sum of so many windows
+    high: u32,
+    windows: u32,
+    threshold: u32,
+}
+
 // Three neighbouring bins, the middle one being `bin`; bin = NO_PEAK: none.
 struct Peak {
     bin: u32,
     n: array<u32, 3>,
     z: array<u32, 3>,
-    flags: u32, // of the RoI, in the first of its peaks
+    flags: u32, // of the RoI, in the first of its peaks, and so is:
+    background: Background,
 }
 
 // Places along z are whole numbers of these a bin, on which all engines' histograms agree.

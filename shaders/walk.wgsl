@@ -107,7 +107,7 @@ fn walk(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
     if unfinished {
         give_up(STATUS_UNFINISHED);
     }
-    take_peaks(group.x, roi.bins, roi.half, thread);
+    take_peaks(group.x, rois[group.x].bins, rois[group.x].half, rois[group.x].background_windows, thread);
     if thread == 0u {
         peaks[group.x * params.peaks].flags = atomicLoad(&wg_flags);
     }

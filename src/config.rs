@@ -110,6 +110,12 @@ pub struct Config {
     pub vertex_distance_cut: f64,
     /// What a peak that is mixed in contributes to the vertex's z and weight, 0 to 1: 0 drops it.
     pub vertex_mixing: f64,
+    /// Least significance of a vertex: (weight - background) / sqrt(background). The first peak below it ends the search;
+    /// 0 keeps all.
+    pub min_significance: f64,
+    /// Fraction of all windows of three bins, those of the lowest sums, whose mean is the background. 0: no background
+    /// and no significance.
+    pub percentile: f64,
     /// Between peaks of equal height, take the one nearest to the middle of the z range, not the one of lowest z.
     pub prefer_central: bool,
     /// Window of an RoI for which none is given.
@@ -143,6 +149,8 @@ impl Default for Config {
             vertex_separation_bins: 0.0,
             vertex_distance_cut: 0.0,
             vertex_mixing: 0.0,
+            min_significance: 0.0,
+            percentile: 1.0,
             prefer_central: true,
             phi_window: DefaultWindow::FullScan,
             wrap_full_scan: true,
@@ -239,6 +247,8 @@ impl Config {
         within("vertex_separation_bins", self.vertex_separation_bins, 0.0, f64::from(Self::MAX_BINS))?;
         within("vertex_distance_cut", self.vertex_distance_cut, 0.0, 1e6)?;
         within("vertex_mixing", self.vertex_mixing, 0.0, 1.0)?;
+        within("min_significance", self.min_significance, 0.0, 1e9)?;
+        within("percentile", self.percentile, 0.0, 1.0)?;
         within("beam_spot_mm", self.beam_spot_mm[0], -1e3, 1e3)?;
         within("beam_spot_mm", self.beam_spot_mm[1], -1e3, 1e3)?;
         if self.neighbour_max == Some(0) {
@@ -254,6 +264,12 @@ impl Config {
     /// Entries that a peak needs: pairs meet by chance, so one alone is none (reference program).
     pub(crate) fn least_weight(&self) -> u32 {
         if self.triplets == Triplets::Off { 2 } else { 1 }
+    }
+
+    /// Windows that are background: at least one, unless none is asked for.
+    pub(crate) fn background_windows(&self, bins: &ZBins) -> u32 {
+        let windows = bins.bins - 2;
+        if self.percentile == 0.0 { 0 } else { ((self.percentile * f64::from(windows)) as u32).clamp(1, windows) }
     }
 
     /// Whether every peak is a vertex, whatever lies near it.

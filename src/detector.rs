@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::Deserialize;
 
-use crate::config::{Config, Neighbours};
+use crate::config::{Config, Neighbours, Triplets};
 use crate::error::{Error, Result};
 
 /// Where a layer's spacepoints lie.
@@ -306,6 +306,19 @@ impl Detector {
             (slices.ceil() as u32).clamp(1, config.neighbour_max.unwrap_or(u32::MAX).min(MAX_NEIGHBOURS))
         };
         (0..self.layers.len()).map(|inner| (0..self.layers.len()).map(|outer| count(inner, outer)).collect()).collect()
+    }
+
+    /// Entries that a track through all barrel layers makes (pairs, or triplets, by the configuration).
+    pub(crate) fn track_entries(&self, config: &Config) -> f64 {
+        let barrel = self.layers().iter().filter(|layer| !layer.is_endcap()).count();
+        let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
+        let outer = |a: usize| a + 1..barrel;
+        let entries: usize = match config.triplets {
+            Triplets::Off => (0..inner).map(|a| outer(a).count()).sum(),
+            Triplets::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
+            Triplets::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
+        };
+        entries.max(1) as f64
     }
 
     /// How many slices fewer a pair with a disk reaches in an RoI at `eta`: negative for more. The bending was taken

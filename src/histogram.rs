@@ -81,6 +81,12 @@ impl ZSum for CompareExchange {
     }
 }
 
+/// Standard error of the mean of `n` entries \[mm\]; `between`: sum of squares of the distances of their bins' means from
+/// it. Entries of a bin are spread evenly, and those of a track are one measurement.
+pub(crate) fn z_error(between: f64, n: f64, width: f64, track_entries: f64) -> f64 {
+    ((between / n + width * width / 12.0) / (n / track_entries).max(1.0)).sqrt()
+}
+
 /// A peak as the stages find it: three neighbouring bins, as words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -91,21 +97,67 @@ pub(crate) struct Peak {
     pub(crate) z: [u32; 3],
     /// What went wrong with its RoI: in the first of its peaks, and on the GPU only.
     pub(crate) flags: u32,
+    /// In the first of an RoI's peaks.
+    pub(crate) background: Background,
+}
+
+/// Sums of windows of three bins that are background, added: `Background` in `shaders/types.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub(crate) struct Background {
+    /// Words of the sum of so many windows, whose own sums are below the threshold.
+    low: u32,
+    high: u32,
+    windows: u32,
+    /// The sum of each of the others.
+    threshold: u32,
+}
+
+impl Background {
+    /// Of the `lowest` windows; all of them if there are no more.
+    pub(crate) fn of(histogram: &HistogramPair, lowest: u32) -> Self {
+        let mut sums: Vec<u32> = histogram.n.windows(3).map(|bins| bins.iter().sum()).collect();
+        let lowest = (lowest as usize).min(sums.len());
+        let threshold = match lowest {
+            0 => 0,
+            _ if lowest == sums.len() => u32::MAX,
+            _ => *sums.select_nth_unstable(lowest - 1).1,
+        };
+        let below = sums.iter().filter(|&&sum| sum < threshold);
+        let windows = below.clone().count() as u32;
+        let sum: u64 = below.map(|&sum| u64::from(sum)).sum();
+        Self { low: sum as u32, high: (sum >> 32) as u32, windows, threshold }
+    }
+
+    /// The mean of the `lowest` windows; none without a window.
+    pub(crate) fn mean(&self, lowest: u32) -> Option<f64> {
+        let below = f64::from(self.high) * 2.0f64.powi(32) + f64::from(self.low);
+        let others = f64::from(lowest.saturating_sub(self.windows)) * f64::from(self.threshold);
+        (lowest > 0).then(|| (below + others) / f64::from(lowest))
+    }
 }
 
 impl Peak {
     /// The `bin` of a place where no peak was found.
     pub(crate) const NONE: u32 = u32::MAX;
 
-    /// The vertex that it means. In f64 from words, so that every engine rounds alike.
-    pub(crate) fn vertex(&self, bins: &ZBins, accumulate: Accumulate) -> Vertex {
+    /// The vertex that it means, where a track makes so many entries. In f64 from words, so that every engine rounds alike.
+    pub(crate) fn vertex(&self, bins: &ZBins, accumulate: Accumulate, track_entries: f64) -> Vertex {
         let z_mm = match accumulate {
             Accumulate::Fixed => FixedPoint::z_mm,
             Accumulate::CompareExchange => CompareExchange::z_mm,
         };
         let n: f64 = self.n.iter().map(|&n| f64::from(n)).sum();
-        let z: f64 = (0..3).map(|i| z_mm(self.z[i], self.n[i], f64::from(self.bin) + i as f64 - 1.0, bins)).sum();
-        Vertex { z_mm: z / n, weight: n }
+        let z = [0, 1, 2].map(|i| z_mm(self.z[i], self.n[i], f64::from(self.bin) + i as f64 - 1.0, bins));
+        let mean = z.iter().sum::<f64>() / n;
+        let apart = |(&n, z): (&u32, &f64)| if n == 0 { 0.0 } else { f64::from(n) * (z / f64::from(n) - mean).powi(2) };
+        let between: f64 = self.n.iter().zip(&z).map(apart).sum();
+        Vertex {
+            z_mm: mean,
+            z_error_mm: z_error(between, n, bins.width, track_entries),
+            weight: n,
+            ..Vertex::default()
+        }
     }
 }
 
@@ -123,7 +175,8 @@ mod tests {
         let place = |z: f64| (z / bins.width - bins.offset).round_ties_even();
         let middle = place(42.1);
         for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
-            let mut peak = Peak { bin: middle as u32, n: [0; 3], z: [0; 3], flags: 0 };
+            let mut peak =
+                Peak { bin: middle as u32, n: [0; 3], z: [0; 3], flags: 0, background: Background::default() };
             for (z, weight) in entries {
                 let i = (place(z) - middle + 1.0) as usize;
                 let steps = (z / bins.width - bins.offset - place(z) + 0.5) * f64::from(OFFSET_STEPS);
@@ -134,7 +187,7 @@ mod tests {
                     Accumulate::CompareExchange => CompareExchange::accumulate(peak.z[i], weight, z as f32, steps),
                 };
             }
-            let vertex = peak.vertex(&bins, accumulate);
+            let vertex = peak.vertex(&bins, accumulate, 1.0);
             approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
             assert_eq!(vertex.weight, f64::from(total));
         }

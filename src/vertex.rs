@@ -3,12 +3,28 @@
 use crate::spacepoint::RoiId;
 
 /// A vertex candidate on the beam line.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Vertex {
     /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins.
     pub z_mm: f64,
+    /// Standard error of that mean \[mm\]: the spread of the entries over the square root of the number of tracks. A
+    /// track that crosses all barrel layers makes many entries, which err together, so tracks are counted as entries
+    /// over those of such a track. Within a bin entries are taken to be spread evenly.
+    pub z_error_mm: f64,
     /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)).
     pub weight: f64,
+    /// (weight - background) / sqrt(background), as the vertex was found; none without a background.
+    pub significance: Option<f64>,
+    /// Entries that three bins have without a vertex: the mean of the RoI's lowest windows, as
+    /// [`Config::percentile`](crate::Config::percentile) says.
+    pub background: Option<f64>,
+}
+
+impl Vertex {
+    /// How far a peak stands out of its background; none if there is no background or nothing in it.
+    pub(crate) fn significance_of(weight: f64, background: Option<f64>) -> Option<f64> {
+        background.filter(|&background| background > 0.0).map(|background| (weight - background) / background.sqrt())
+    }
 }
 
 /// How an RoI's search ended. Never a silent wrong answer.

@@ -71,12 +71,21 @@ fn csv_and_json_are_exact() {
     let dir = folder();
     let input = tracks(&dir);
     let csv = succeeded(find(&[&input, "--format", "csv"]));
-    assert_eq!(csv, "event_id,roi_id,vertex,z_mm,weight,status\n3,0,0,12.5,12,ok\n4,0,,,,no_peak\n3,1,,,,no_peak\n");
+    assert_eq!(
+        csv,
+        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
+         3,0,0,12.5,12,ok,0.05773502691896258,89.28615799217985,0.018009004502251125\n\
+         4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n"
+    );
     let json = succeeded(find(&[&input, "--format", "json"]));
     let lines: Vec<&str> = json.lines().collect();
     assert_eq!(
         lines[0],
-        r#"{"event_id":3,"roi_id":0,"status":"ok","spacepoints":12,"outside_window":0,"vertices":[{"z_mm":12.5,"weight":12.0}]}"#
+        concat!(
+            r#"{"event_id":3,"roi_id":0,"status":"ok","spacepoints":12,"outside_window":0,"vertices":[{"z_mm":12.5,"#,
+            r#""weight":12.0,"z_error_mm":0.05773502691896258,"significance":89.28615799217985,"#,
+            r#""background":0.018009004502251125}]}"#
+        )
     );
     assert_eq!(
         lines[1],
@@ -148,7 +157,9 @@ fn rois_select_and_warn() {
     failed(&output, 0, &["1 RoI of the input has no line in", "of events that the input does not have: status empty"]);
     assert_eq!(
         stdout(&output),
-        "event_id,roi_id,vertex,z_mm,weight,status\n3,0,0,12.5,6,ok\n4,0,,,,no_peak\n3,1,,,,no_peak\n8,0,,,,empty\n"
+        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
+         3,0,0,12.5,6,ok,0.05773502691896258,63.134847782363835,0.009004502251125562\n\
+         4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n8,0,,,,empty,,,\n"
     );
     let sample = succeeded(find(&[
         "--detector",
@@ -180,7 +191,7 @@ fn bad_input_ends_with_1_and_shows_the_row() {
     let none = folder();
     failed(&find(&[&none.path().display().to_string()]), 1, &["the folder holds no"]);
     let acts = written(&none, "event000000007-spacepoint.csv", "geometry_id_1,x,y,z\n");
-    assert!(succeeded(find(&[&acts, "--format", "csv"])).ends_with("7,0,,,,empty\n"));
+    assert!(succeeded(find(&[&acts, "--format", "csv"])).ends_with("7,0,,,,empty,,,\n"));
     failed(&find(&[&acts, &bad]), 2, &["files with `layer` and files of ACTS", "--detector"]);
     failed(&find(&[&sample("zee7_mu2"), "--detector", "atlas2010"]), 1, &["(volume, layer)", "geometry_id_1"]);
 }

@@ -633,7 +633,7 @@ fn near_peaks_are_mixed_alike() {
         ),
     ] {
         let reference = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
-        let near = |found: &zfinder::Vertex, wanted: &(f64, f64)| {
+        let near = |found: &Vertex, wanted: &(f64, f64)| {
             (found.z_mm - wanted.0).abs() < 1e-3 && (found.weight - wanted.1).abs() < 1e-9
         };
         let same = reference.vertices.iter().zip(&wanted).all(|(found, wanted)| near(found, wanted));

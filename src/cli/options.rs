@@ -137,6 +137,12 @@ pub(super) struct ConfigOptions {
     /// What a peak that is mixed in contributes to z and weight, 0 to 1; 0 drops it [config: 0]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_mixing: Option<f64>,
+    /// End at the first peak less significant than this [config: 0, which keeps all]
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true, help_heading = "Histogram")]
+    min_significance: Option<f64>,
+    /// Fraction of all windows of three bins, the lowest, whose mean is the background [config: 1]
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
+    percentile: Option<f64>,
     /// Between peaks of equal height take the one nearest to the middle of the range, not the lowest z [config: true]
     #[arg(long, value_name = "BOOL", help_heading = "Histogram")]
     prefer_central: Option<bool>,
@@ -234,6 +240,8 @@ impl ConfigOptions {
         set(&mut config.vertex_separation_bins, self.vertex_separation_bins);
         set(&mut config.vertex_distance_cut, self.vertex_distance_cut);
         set(&mut config.vertex_mixing, self.vertex_mixing);
+        set(&mut config.min_significance, self.min_significance);
+        set(&mut config.percentile, self.percentile);
         set(&mut config.prefer_central, self.prefer_central);
         set(&mut config.phi_slice_deg, self.phi_slice_deg);
         set(&mut config.wrap_full_scan, self.wrap_full_scan);

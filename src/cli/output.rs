@@ -16,7 +16,7 @@ use super::table;
 pub(super) enum Format {
     /// To be read by people; with truth beside it if there is truth
     Table,
-    /// event_id,roi_id,vertex,z_mm,weight,status: a row for every vertex
+    /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background: a row for every vertex
     Csv,
     /// JSON lines: an object for every RoI
     Json,

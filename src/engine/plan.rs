@@ -34,6 +34,8 @@ pub(crate) struct RoiPlan {
     /// Slices at both ends are neighbours.
     pub(crate) ring: bool,
     pub(crate) endcap_shift: i32,
+    /// Windows of three bins whose mean is the background: those of the lowest sums.
+    pub(crate) background_windows: u32,
     /// Lower edge and width of the phi window \[rad\].
     phi_min: f64,
     width: f64,
@@ -164,6 +166,7 @@ impl Search {
             slices: (width * self.config.slices_per_rad() - 1e-9).ceil().max(1.0) as u32,
             ring: window == PhiWindow::FullScan && self.config.wrap_full_scan,
             endcap_shift: self.detector.endcap_shift(&self.config, roi.descriptor.eta),
+            background_windows: self.config.background_windows(&bins),
             phi_min,
             width,
             spacepoints: roi.len(),
@@ -277,6 +280,7 @@ impl RoiPlan {
             endcap_shift: self.endcap_shift,
             bins: self.bins.bins,
             half: self.bins.half,
+            background_windows: self.background_windows,
             ..RoiWords::default()
         }
     }

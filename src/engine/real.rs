@@ -57,6 +57,9 @@ pub(crate) struct RoiWords {
     /// First row of sum_histos's first stage, and how many.
     pub(crate) partial_first: u32,
     pub(crate) partial_count: u32,
+    /// Windows of the lowest sums that are background.
+    pub(crate) background_windows: u32,
+    pub(crate) padding: u32,
 }
 
 /// f32 or f64, with the records that shaders know under the same names.

@@ -205,8 +205,8 @@ impl ReferenceEngine {
         confirmations
     }
 
-    /// Adds a vertex, or mixes it into the nearest one if that is near.
-    fn accept(&self, vertices: &mut Vec<Vertex>, new: Vertex, bins: &ZBins) {
+    /// Adds a vertex, or mixes it into the nearest one if that is near. False for one that is not significant.
+    fn accept(&self, vertices: &mut Vec<Vertex>, new: Vertex, bins: &ZBins) -> bool {
         let mut nearest = None;
         for (i, old) in vertices.iter().enumerate() {
             let distance = (old.z_mm - new.z_mm).abs();
@@ -222,13 +222,22 @@ impl ReferenceEngine {
             vertices[i] = Vertex {
                 z_mm: mix * new.z_mm + (1.0 - mix) * old.z_mm,
                 weight: mix * new.weight + (1.0 - mix) * old.weight,
+                ..old
             };
-        } else {
-            vertices.push(new);
+            return true;
         }
+        if new.significance.is_some_and(|significance| significance < self.config.min_significance) {
+            return false;
+        }
+        vertices.push(new);
+        true
     }
 
     fn find_peaks(&self, histograms: &mut Histograms, bins: &ZBins) -> Vec<Vertex> {
+        let mut sums: Vec<u64> = histograms.n.windows(3).map(|bins| bins.iter().sum()).collect();
+        sums.sort_unstable();
+        let lowest = self.config.background_windows(bins) as usize;
+        let background = (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64);
         let mut vertices = Vec::new();
         while vertices.len() < self.config.peaks as usize {
             let (mut highest, mut at, mut distance) = (0, 0, i64::MAX);
@@ -243,7 +252,21 @@ impl ReferenceEngine {
                 break;
             }
             let z: f64 = histograms.z[at..at + 3].iter().sum();
-            self.accept(&mut vertices, Vertex { z_mm: z / highest as f64, weight: highest as f64 }, bins);
+            let (weight, z_mm) = (highest as f64, z / highest as f64);
+            let mut between = 0.0;
+            for bin in at..at + 3 {
+                if histograms.n[bin] > 0 {
+                    let n = histograms.n[bin] as f64;
+                    between += n * (histograms.z[bin] / n - z_mm).powi(2);
+                }
+            }
+            let spread = (between / weight + bins.width * bins.width / 12.0).sqrt();
+            let tracks = (weight / self.detector.track_entries(&self.config)).max(1.0);
+            let significance = Vertex::significance_of(weight, background);
+            let vertex = Vertex { z_mm, z_error_mm: spread / tracks.sqrt(), weight, significance, background };
+            if !self.accept(&mut vertices, vertex, bins) {
+                break;
+            }
             histograms.n[at..at + 3].fill(0);
             histograms.z[at..at + 3].fill(0.0);
         }

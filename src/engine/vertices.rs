@@ -2,6 +2,7 @@
 //! f64 from words, on the host, so that the CPU and the GPU engine do alike.
 
 use crate::config::{Config, ZBins};
+use crate::engine::plan::{RoiPlan, Search};
 use crate::finder::Accumulate;
 use crate::histogram::Peak;
 use crate::vertex::Vertex;
@@ -11,22 +12,42 @@ pub(crate) struct Vertices<'a> {
     config: &'a Config,
     bins: &'a ZBins,
     accumulate: Accumulate,
+    track_entries: f64,
+    background_windows: u32,
+    /// Known from the first peak on.
+    background: Option<f64>,
+    /// A peak was not significant.
+    ended: bool,
     found: Vec<Vertex>,
 }
 
 impl<'a> Vertices<'a> {
-    pub(crate) fn new(config: &'a Config, bins: &'a ZBins, accumulate: Accumulate) -> Self {
-        Self { config, bins, accumulate, found: Vec::new() }
+    pub(crate) fn new(search: &'a Search, plan: &'a RoiPlan, accumulate: Accumulate) -> Self {
+        Self {
+            config: &search.config,
+            bins: &plan.bins,
+            accumulate,
+            track_entries: search.detector.track_entries(&search.config),
+            background_windows: plan.background_windows,
+            background: None,
+            ended: false,
+            found: Vec::new(),
+        }
     }
 
     /// Whether another peak is wanted.
     pub(crate) fn want_more(&self) -> bool {
-        self.found.len() < self.config.peaks as usize
+        !self.ended && self.found.len() < self.config.peaks as usize
     }
 
     /// Takes the next peak. Returns whether another one is wanted.
     pub(crate) fn take(&mut self, peak: &Peak) -> bool {
-        let vertex = peak.vertex(self.bins, self.accumulate);
+        if self.background.is_none() {
+            self.background = peak.background.mean(self.background_windows);
+        }
+        let mut vertex = peak.vertex(self.bins, self.accumulate, self.track_entries);
+        vertex.background = self.background;
+        vertex.significance = Vertex::significance_of(vertex.weight, self.background);
         let apart = |other: &Vertex| (other.z_mm - vertex.z_mm).abs();
         let nearest = self.found.iter_mut().min_by(|a, b| apart(a).total_cmp(&apart(b)));
         let separation = self.config.vertex_separation_bins * self.bins.width;
@@ -37,6 +58,9 @@ impl<'a> Vertices<'a> {
                 let mix = self.config.vertex_mixing;
                 near.z_mm = mix * vertex.z_mm + (1.0 - mix) * near.z_mm;
                 near.weight = mix * vertex.weight + (1.0 - mix) * near.weight;
+            }
+            _ if vertex.significance.is_some_and(|significance| significance < self.config.min_significance) => {
+                self.ended = true;
             }
             _ => self.found.push(vertex),
         }

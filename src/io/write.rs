@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
-use crate::vertex::RoiResult;
+use crate::vertex::{RoiResult, Vertex};
 
 /// The header of [`write_csv`]'s rows; columns to come are added at the end.
-pub const CSV_HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status";
+pub const CSV_HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background";
 
 /// Writes a row for every vertex, numbered from 0 in the order found; an RoI without one gets a row in which
-/// `vertex`, `z_mm` and `weight` are empty. Numbers are the shortest that read back as the same bits.
+/// every column but the ids and `status` is empty. Numbers are the shortest that read back as the same bits.
 ///
 /// # Errors
 /// Those of `out`.
@@ -21,16 +21,20 @@ pub const CSV_HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status";
 /// let none = RoiResult { id, vertices: vec![], status: Status::NoPeak, spacepoints: 12, outside_window: 0 };
 /// let mut out = Vec::new();
 /// write_csv(&mut out, &none)?;
-/// assert_eq!(out, b"7,1,,,,no_peak\n");
+/// assert_eq!(out, b"7,1,,,,no_peak,,,\n");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn write_csv(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
     let (id, status) = (result.id, result.status);
     if result.vertices.is_empty() {
-        return writeln!(out, "{},{},,,,{status}", id.event_id, id.roi_id);
+        return writeln!(out, "{},{},,,,{status},,,", id.event_id, id.roi_id);
     }
     for (number, vertex) in result.vertices.iter().enumerate() {
-        writeln!(out, "{},{},{number},{},{},{status}", id.event_id, id.roi_id, vertex.z_mm, vertex.weight)?;
+        let Vertex { z_mm, z_error_mm, weight, significance, background } = vertex;
+        let or_empty = |number: &Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+        let (significance, background) = (or_empty(significance), or_empty(background));
+        let place = format_args!("{},{},{number}", id.event_id, id.roi_id);
+        writeln!(out, "{place},{z_mm},{weight},{status},{z_error_mm},{significance},{background}")?;
     }
     Ok(())
 }
@@ -49,10 +53,20 @@ struct JsonRoi {
 struct JsonVertex {
     z_mm: f64,
     weight: f64,
+    z_error_mm: f64,
+    significance: Option<f64>,
+    background: Option<f64>,
+}
+
+impl From<&Vertex> for JsonVertex {
+    fn from(&Vertex { z_mm, z_error_mm, weight, significance, background }: &Vertex) -> Self {
+        Self { z_mm, weight, z_error_mm, significance, background }
+    }
 }
 
 /// Writes one line: a JSON object with `event_id`, `roi_id`, `status`, `spacepoints` (those that took part),
-/// `outside_window` and `vertices`, each with `z_mm` and `weight`.
+/// `outside_window` and `vertices`, each with `z_mm`, `weight`, `z_error_mm`, and `significance` and `background`, which are
+/// null without a background.
 ///
 /// # Errors
 /// Those of `out`.
@@ -63,7 +77,7 @@ pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<(
         status: result.status.as_str(),
         spacepoints: result.spacepoints,
         outside_window: result.outside_window,
-        vertices: result.vertices.iter().map(|v| JsonVertex { z_mm: v.z_mm, weight: v.weight }).collect(),
+        vertices: result.vertices.iter().map(JsonVertex::from).collect(),
     };
     serde_json::to_writer(&mut *out, &roi)?;
     out.write_all(b"\n")

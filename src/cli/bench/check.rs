@@ -142,7 +142,7 @@ mod tests {
     use zfinder::{RoiId, Status};
 
     fn result(status: Status, vertices: &[(f64, f64)]) -> RoiResult {
-        let vertices = vertices.iter().map(|&(z_mm, weight)| Vertex { z_mm, weight }).collect();
+        let vertices = vertices.iter().map(|&(z_mm, weight)| Vertex { z_mm, weight, ..Vertex::default() }).collect();
         RoiResult { id: RoiId::default(), vertices, status, spacepoints: 9, outside_window: 0 }
     }
 

@@ -1,15 +1,21 @@
 //! Takes the highest windows of three bins, one after the other. Twin of `shaders/find_peaks.wgsl`.
 
 use crate::config::Config;
-use crate::histogram::{HistogramPair, Peak};
+use crate::histogram::{Background, HistogramPair, Peak};
 
-/// Hands peaks to `take_peak` in the order found, as long as it wants more; their bins are zero in the histogram afterwards.
+/// Hands peaks to `take_peak` in the order found, as long as it wants more, and the background with the first; their bins
+/// are zero in the histogram afterwards.
 pub(crate) fn find_peaks(
     histogram: &mut HistogramPair,
     half: u32,
     config: &Config,
+    background_windows: u32,
     mut take_peak: impl FnMut(&Peak) -> bool,
 ) {
+    let mut background = match background_windows {
+        0 => Background::default(),
+        lowest => Background::of(histogram, lowest),
+    };
     loop {
         let (mut highest, mut at, mut distance) = (0, 0, u32::MAX);
         for left in 0..histogram.n.len() - 2 {
@@ -27,7 +33,8 @@ pub(crate) fn find_peaks(
             words[at..at + 3].fill(0);
             taken
         };
-        let peak = Peak { bin: at as u32 + 1, n: take(&mut histogram.n), z: take(&mut histogram.z), flags: 0 };
+        let (n, z) = (take(&mut histogram.n), take(&mut histogram.z));
+        let peak = Peak { bin: at as u32 + 1, n, z, flags: 0, background: std::mem::take(&mut background) };
         if !take_peak(&peak) {
             break;
         }

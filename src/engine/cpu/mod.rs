@@ -74,7 +74,7 @@ impl CpuEngine {
         if taken.kept == 0 {
             return Ok(plan.result(taken, Vec::new(), false));
         }
-        let mut vertices = Vertices::new(&self.search.config, &plan.bins, self.accumulate);
+        let mut vertices = Vertices::new(&self.search, &plan, self.accumulate);
         let capacity_exceeded = search_roi::<R, Z>(&self.search, &plan, &points, |peak| vertices.take(peak));
         Ok(plan.result(taken, vertices.found(), capacity_exceeded))
     }
@@ -102,6 +102,6 @@ pub(crate) fn search_roi<R: Real, Z: ZSum>(
     if sum.overflows() {
         return true;
     }
-    find_peaks::find_peaks(&mut sum, plan.bins.half, &search.config, take_peak);
+    find_peaks::find_peaks(&mut sum, plan.bins.half, &search.config, plan.background_windows, take_peak);
     false
 }

@@ -499,7 +499,7 @@ impl<R: Real> Typed<R> {
                 return (roi, None);
             }
             let plan = &planned.plans[roi];
-            let mut vertices = Vertices::new(&self.search.config, &plan.bins, self.accumulate);
+            let mut vertices = Vertices::new(&self.search, plan, self.accumulate);
             let peaks = &peaks[i * each..(i + 1) * each];
             let mut found = peaks.iter().take_while(|peak| peak.bin != Peak::NONE);
             let all = found.by_ref().take_while(|peak| vertices.take(peak)).count() == each;
