@@ -308,7 +308,7 @@ impl Detector {
         (0..self.layers.len()).map(|inner| (0..self.layers.len()).map(|outer| count(inner, outer)).collect()).collect()
     }
 
-    /// Entries that a track through all barrel layers makes (pairs, or triplets, by the configuration).
+    /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers, a share.
     pub(crate) fn track_entries(&self, config: &Config) -> f64 {
         let barrel = self.layers().iter().filter(|layer| !layer.is_endcap()).count();
         let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
@@ -318,7 +318,7 @@ impl Detector {
             Triplets::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
             Triplets::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
         };
-        entries.max(1) as f64
+        (TRACK_SHARE * entries as f64).max(1.0)
     }
 
     /// How many slices fewer a pair with a disk reaches in an RoI at `eta`: negative for more. The bending was taken
@@ -332,6 +332,10 @@ impl Detector {
         shift.floor().clamp(-f64::from(MAX_NEIGHBOURS), f64::from(MAX_NEIGHBOURS)) as i32
     }
 }
+
+/// What tracks make of the entries of one that has a spacepoint on every barrel layer, on average: with it the z error
+/// describes the residuals of simulated events (docs/physics.md).
+const TRACK_SHARE: f64 = 2.0 / 3.0;
 
 /// More neighbours than any window has slices mean the whole window.
 const MAX_NEIGHBOURS: u32 = 1 << 20;

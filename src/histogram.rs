@@ -81,12 +81,6 @@ impl ZSum for CompareExchange {
     }
 }
 
-/// Standard error of the mean of `n` entries \[mm\]; `between`: sum of squares of the distances of their bins' means from
-/// it. Entries of a bin are spread evenly, and those of a track are one measurement.
-pub(crate) fn z_error(between: f64, n: f64, width: f64, track_entries: f64) -> f64 {
-    ((between / n + width * width / 12.0) / (n / track_entries).max(1.0)).sqrt()
-}
-
 /// A peak as the stages find it: three neighbouring bins, as words.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
@@ -141,8 +135,15 @@ impl Peak {
     /// The `bin` of a place where no peak was found.
     pub(crate) const NONE: u32 = u32::MAX;
 
-    /// The vertex that it means, where a track makes so many entries. In f64 from words, so that every engine rounds alike.
-    pub(crate) fn vertex(&self, bins: &ZBins, accumulate: Accumulate, track_entries: f64) -> Vertex {
+    /// The vertex that it means, over such a background and where a track makes so many entries. In f64 from words, so that
+    /// every engine rounds alike.
+    pub(crate) fn vertex(
+        &self,
+        bins: &ZBins,
+        accumulate: Accumulate,
+        background: Option<f64>,
+        track_entries: f64,
+    ) -> Vertex {
         let z_mm = match accumulate {
             Accumulate::Fixed => FixedPoint::z_mm,
             Accumulate::CompareExchange => CompareExchange::z_mm,
@@ -152,12 +153,13 @@ impl Peak {
         let mean = z.iter().sum::<f64>() / n;
         let apart = |(&n, z): (&u32, &f64)| if n == 0 { 0.0 } else { f64::from(n) * (z / f64::from(n) - mean).powi(2) };
         let between: f64 = self.n.iter().zip(&z).map(apart).sum();
-        Vertex {
-            z_mm: mean,
-            z_error_mm: z_error(between, n, bins.width, track_entries),
-            weight: n,
-            ..Vertex::default()
-        }
+        // Within a bin entries are taken to be spread evenly.
+        let variance = between / n + bins.width * bins.width / 12.0;
+        // The background's entries move the mean as well, and say nothing of the vertex.
+        let signal = n - background.unwrap_or(0.0);
+        let tracks = (signal * signal / n / track_entries).max(1.0);
+        let significance = Vertex::significance_of(n, background);
+        Vertex { z_mm: mean, z_error_mm: (variance / tracks).sqrt(), weight: n, significance, background }
     }
 }
 
@@ -187,7 +189,7 @@ mod tests {
                     Accumulate::CompareExchange => CompareExchange::accumulate(peak.z[i], weight, z as f32, steps),
                 };
             }
-            let vertex = peak.vertex(&bins, accumulate, 1.0);
+            let vertex = peak.vertex(&bins, accumulate, None, 1.0);
             approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
             assert_eq!(vertex.weight, f64::from(total));
         }

@@ -7,9 +7,9 @@ use crate::spacepoint::RoiId;
 pub struct Vertex {
     /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins.
     pub z_mm: f64,
-    /// Standard error of that mean \[mm\]: the spread of the entries over the square root of the number of tracks. A
-    /// track that crosses all barrel layers makes many entries, which err together, so tracks are counted as entries
-    /// over those of such a track. Within a bin entries are taken to be spread evenly.
+    /// Standard error of that mean \[mm\]: the spread of the entries over the square root of the number of tracks, one at
+    /// least. The entries of a track err together; it makes two thirds of those of a track through all barrel layers, on
+    /// average (`docs/physics.md`). With b of n entries being background, (n - b)^2 / n of them count.
     pub z_error_mm: f64,
     /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)).
     pub weight: f64,

@@ -644,6 +644,42 @@ fn near_peaks_are_mixed_alike() {
     }
 }
 
+/// Background and significance are the reference engine's, exactly where the counts are; the first peak that is not significant
+/// enough ends the search.
+#[test]
+fn backgrounds_are_alike_and_end_the_search() {
+    let events = toys(16);
+    for (percentile, min_significance) in [(1.0, 0.0), (0.95, 20.0), (0.3, 0.0), (0.0, 1e6)] {
+        let config = Config { peaks: 12, percentile, min_significance, ..Config::default() };
+        let reference = find("reference", &build("reference", &Engine::Reference, &config), &batch(&rois(&events)));
+        for (name, engine) in &fixed_engines() {
+            let place = format!("{name}, percentile {percentile}, significance {min_significance}");
+            let found = find(&place, &build(name, engine, &config), &batch(&rois(&events)));
+            let mut compared = 0;
+            for (found, wanted) in found.iter().zip(&reference) {
+                for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
+                    assert_eq!(a.background.is_some(), percentile > 0.0, "{place}: {a:?}");
+                    if (a.weight, a.background) != (b.weight, b.background) {
+                        // An entry in the next bin.
+                        let near = |a: f64, b: f64, most: f64| (a - b).abs() <= most;
+                        let (of_a, of_b) = (a.background.unwrap_or(0.0), b.background.unwrap_or(0.0));
+                        assert!(near(of_a, of_b, 0.05 * of_b + 0.05), "{place}: {a:?}, reference {b:?}");
+                        continue;
+                    }
+                    compared += 1;
+                    assert_eq!(a.significance, b.significance, "{place}");
+                    assert!((a.z_error_mm - b.z_error_mm).abs() < 1e-3 * b.z_error_mm, "{place}: {a:?}, {b:?}");
+                    let least = a.significance.is_none_or(|significance| significance >= min_significance);
+                    assert!(least, "{place}: {a:?}");
+                }
+                let ended = wanted.vertices.len() < config.peaks as usize;
+                assert!(min_significance != 20.0 || ended, "{place}: nothing was insignificant");
+            }
+            assert!(compared >= 8, "{place}: {compared} vertices with equal counts");
+        }
+    }
+}
+
 /// A caller's own parallel loop may hold every thread of the pool that large batches are packed by.
 #[test]
 fn batches_are_found_from_within_a_busy_pool() {

@@ -261,7 +261,8 @@ impl ReferenceEngine {
                 }
             }
             let spread = (between / weight + bins.width * bins.width / 12.0).sqrt();
-            let tracks = (weight / self.detector.track_entries(&self.config)).max(1.0);
+            let signal = weight - background.unwrap_or(0.0);
+            let tracks = (signal.powi(2) / weight / self.detector.track_entries(&self.config)).max(1.0);
             let significance = Vertex::significance_of(weight, background);
             let vertex = Vertex { z_mm, z_error_mm: spread / tracks.sqrt(), weight, significance, background };
             if !self.accept(&mut vertices, vertex, bins) {

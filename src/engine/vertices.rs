@@ -45,9 +45,7 @@ impl<'a> Vertices<'a> {
         if self.background.is_none() {
             self.background = peak.background.mean(self.background_windows);
         }
-        let mut vertex = peak.vertex(self.bins, self.accumulate, self.track_entries);
-        vertex.background = self.background;
-        vertex.significance = Vertex::significance_of(vertex.weight, self.background);
+        let vertex = peak.vertex(self.bins, self.accumulate, self.background, self.track_entries);
         let apart = |other: &Vertex| (other.z_mm - vertex.z_mm).abs();
         let nearest = self.found.iter_mut().min_by(|a, b| apart(a).total_cmp(&apart(b)));
         let separation = self.config.vertex_separation_bins * self.bins.width;
