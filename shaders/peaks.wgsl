@@ -17,63 +17,34 @@ fn window_sum(left: u32) -> u32 {
     return bin_n(left) + bin_n(left + 1u) + bin_n(left + 2u);
 }
 
-// Sums so many of the lowest windows, of bins that are all there.
-fn take_background(index: u32, bins: u32, lowest: u32, thread: u32) {
+// The highest number below which there are fewer windows than `lowest`: bit by bit. Of bins that are all there.
+fn threshold_of(bins: u32, lowest: u32, thread: u32) -> u32 {
     var cut_short = false;
-    // The highest number below which there are fewer windows than that: bit by bit.
-    var threshold = 0xffffffffu;
-    if lowest < bins - 2u {
-        threshold = 0u;
-        for (var bit = HIGHEST_BIT; bit != 0u; bit >>= 1u) {
-            if thread == 0u {
-                atomicStore(&wg_windows, 0u);
-            }
-            workgroupBarrier();
-            var below = 0u;
-            var i = thread;
-            for (; i + 2u < bins; i += WORKGROUP_SIZE) {
-                below += select(0u, 1u, window_sum(i) < threshold + bit);
-            }
-            cut_short = cut_short || i + 2u < bins;
-            if below != 0u {
-                atomicAdd(&wg_windows, below);
-            }
-            workgroupBarrier();
-            if atomicLoad(&wg_windows) < lowest {
-                threshold += bit;
-            }
-            workgroupBarrier();
+    var threshold = 0u;
+    for (var bit = HIGHEST_BIT; bit != 0u; bit >>= 1u) {
+        if thread == 0u {
+            atomicStore(&wg_windows, 0u);
         }
-    }
-    if thread == 0u {
-        atomicStore(&wg_sum[0], 0u);
-        atomicStore(&wg_sum[1], 0u);
-        atomicStore(&wg_windows, 0u);
-    }
-    workgroupBarrier();
-    var low = 0u;
-    var high = 0u;
-    var windows = 0u;
-    var i = thread;
-    for (; i + 2u < bins; i += WORKGROUP_SIZE) {
-        let sum = window_sum(i);
-        if sum < threshold {
-            low += sum;
-            high += select(0u, 1u, low < sum);
-            windows += 1u;
+        workgroupBarrier();
+        var below = 0u;
+        var i = thread;
+        for (; i + 2u < bins; i += WORKGROUP_SIZE) {
+            below += select(0u, 1u, window_sum(i) < threshold + bit);
         }
+        cut_short = cut_short || i + 2u < bins;
+        if below != 0u {
+            atomicAdd(&wg_windows, below);
+        }
+        workgroupBarrier();
+        if atomicLoad(&wg_windows) < lowest {
+            threshold += bit;
+        }
+        workgroupBarrier();
     }
-    if cut_short || i + 2u < bins {
+    if cut_short {
         give_up(STATUS_UNFINISHED);
     }
-    let before_low = atomicAdd(&wg_sum[0], low);
-    atomicAdd(&wg_sum[1], high + select(0u, 1u, before_low + low < low));
-    atomicAdd(&wg_windows, windows);
-    workgroupBarrier();
-    if thread == 0u {
-        let sum = vec2<u32>(atomicLoad(&wg_sum[0]), atomicLoad(&wg_sum[1]));
-        peaks[index * params.peaks].background = Background(sum.x, sum.y, atomicLoad(&wg_windows), threshold);
-    }
+    return threshold;
 }
 
 // Whether window 1 comes before window 2: higher, else nearer to the centre (if asked for), else further left.
@@ -90,22 +61,37 @@ fn before(highest1: u32, distance1: u32, left1: u32, highest2: u32, distance2: u
 // Writes the peaks of an RoI; those that there are not, as one NO_PEAK; and with the first, so many of the lowest windows.
 // Begins and ends with a barrier.
 fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
-    if lowest != 0u {
-        storageBarrier();
-        workgroupBarrier();
-        take_background(index, bins, lowest, thread);
+    storageBarrier();
+    workgroupBarrier();
+    // All windows are the lowest, or some are, or none is asked for.
+    var threshold = select(0xffffffffu, 0u, lowest == 0u);
+    if lowest != 0u && lowest < bins - 2u {
+        threshold = threshold_of(bins, lowest, thread);
     }
     var none_left = false;
     var k = 0u;
     for (; k < params.peaks; k++) {
+        if thread == 0u {
+            atomicStore(&wg_sum[0], 0u);
+            atomicStore(&wg_sum[1], 0u);
+            atomicStore(&wg_windows, 0u);
+        }
         storageBarrier();
         workgroupBarrier();
         var highest = 0u;
         var distance = 0xffffffffu;
         var left = 0xffffffffu;
+        var low = 0u;
+        var high = 0u;
+        var windows = 0u;
         var i = thread;
         for (; i + 2u < bins; i += WORKGROUP_SIZE) {
             let sum = window_sum(i);
+            if sum < threshold {
+                low += sum;
+                high += select(0u, 1u, low < sum);
+                windows += 1u;
+            }
             let from_centre = select(half - i - 1u, i + 1u - half, i + 1u >= half);
             let away = select(0u, from_centre, params.prefer_central != 0u);
             if before(sum, away, i, highest, distance, left) {
@@ -120,6 +106,11 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         wg_highest[thread] = highest;
         wg_distance[thread] = distance;
         wg_left[thread] = left;
+        if windows != 0u {
+            let before_low = atomicAdd(&wg_sum[0], low);
+            atomicAdd(&wg_sum[1], high + select(0u, 1u, before_low + low < low));
+            atomicAdd(&wg_windows, windows);
+        }
         workgroupBarrier();
         for (var stride = WORKGROUP_SIZE >> 1u; stride > 0u; stride >>= 1u) {
             if thread < stride {
@@ -153,10 +144,11 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         }
         if thread == 0u {
             peaks[peak].bin = at + 1u;
-            if k != 0u || lowest == 0u {
-                peaks[peak].background = Background(0u, 0u, 0u, 0u);
-            }
+            let sum = vec2<u32>(atomicLoad(&wg_sum[0]), atomicLoad(&wg_sum[1]));
+            peaks[peak].background = Background(sum.x, sum.y, atomicLoad(&wg_windows), threshold);
         }
+        // Only the first peak has one.
+        threshold = 0u;
     }
     if k < params.peaks && !none_left {
         give_up(STATUS_UNFINISHED);
