@@ -130,9 +130,20 @@ fn truth_stands_beside_what_was_found() {
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(
         lines[0].split_whitespace().collect::<Vec<_>>(),
-        ["event_id", "roi_id", "vertex", "z_mm", "true_z_mm", "delta_mm", "weight", "status"]
+        [
+            "event_id",
+            "roi_id",
+            "vertex",
+            "z_mm",
+            "error_mm",
+            "true_z_mm",
+            "delta_mm",
+            "weight",
+            "significance",
+            "status"
+        ]
     );
-    assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>()[4], "26.993");
+    assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>()[5], "26.993");
     assert_eq!(lines.len(), 1 + 20 + 2);
     assert_eq!(lines[22], "20 RoIs with truth: first vertex within 1 mm of the true hard scatter in 20 (100.0 %)");
     let five = succeeded(find(&[&sample("zee7_mu2/event000000000-spacepoint.csv.gz"), "--peaks", "5"]));

@@ -52,11 +52,11 @@ impl Score {
 }
 
 pub(super) fn header(out: &mut dyn Write, truth: bool) -> io::Result<()> {
-    write!(out, "{:>10} {:>6} {:>6} {:>10}", "event_id", "roi_id", "vertex", "z_mm")?;
+    write!(out, "{:>10} {:>6} {:>6} {:>10} {:>8}", "event_id", "roi_id", "vertex", "z_mm", "error_mm")?;
     if truth {
         write!(out, " {:>10} {:>9}", "true_z_mm", "delta_mm")?;
     }
-    writeln!(out, " {:>8}  status", "weight")
+    writeln!(out, " {:>8} {:>12}  status", "weight", "significance")
 }
 
 pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: &RoiResult) -> io::Result<()> {
@@ -66,8 +66,8 @@ pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: &Roi
         let vertex = result.vertices.get(number);
         write!(out, "{:>10} {:>6}", id.event_id, id.roi_id)?;
         match vertex {
-            Some(vertex) => write!(out, " {number:>6} {:>10.3}", vertex.z_mm)?,
-            None => write!(out, " {:>6} {:>10}", "-", "-")?,
+            Some(vertex) => write!(out, " {number:>6} {:>10.3} {:>8.3}", vertex.z_mm, vertex.z_error_mm)?,
+            None => write!(out, " {:>6} {:>10} {:>8}", "-", "-", "-")?,
         }
         if let Some(truth) = truth {
             // Truth stands once beside each RoI.
@@ -84,6 +84,10 @@ pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: &Roi
         match vertex {
             Some(vertex) => write!(out, " {:>8}", vertex.weight)?,
             None => write!(out, " {:>8}", "-")?,
+        }
+        match vertex.and_then(|vertex| vertex.significance) {
+            Some(significance) => write!(out, " {significance:>12.1}")?,
+            None => write!(out, " {:>12}", "-")?,
         }
         writeln!(out, "  {}", result.status)?;
     }
