@@ -1,5 +1,6 @@
-// Groups each RoI's spacepoints by cells, that is by slice, or by slice and layer: a counting sort. A workgroup makes a tile of an
-// RoI's cells, for which it goes through all of the RoI's spacepoints: those of cells before its own say where it begins.
+// Groups each RoI's spacepoints by cells, that is by slice, or by slice and layer: a counting sort. A workgroup makes a
+// tile of an RoI's cells, for which it goes through all of the RoI's spacepoints: those of cells before its own say
+// where it begins.
 // in:   params, rois, packed (by RoI)
 // out:  cells (where each begins), points and beside (by RoI and cell), status; totals, which are zero afterwards
 // grid: x = RoI, y = tiles of cells

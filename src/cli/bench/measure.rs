@@ -174,7 +174,12 @@ impl Subject<'_> {
     }
 
     /// The batches that were timed gave what they gave before.
-    fn same(&self, before: &[Vec<RoiResult>], after: &[Vec<RoiResult>]) -> Result<(), Failure> {
+    pub(super) fn same(&self, before: &[Vec<RoiResult>], after: &[Vec<RoiResult>]) -> Result<(), Failure> {
+        let count = |answers: &[Vec<RoiResult>]| answers.iter().map(Vec::len).sum::<usize>();
+        if count(before) != count(after) {
+            let message = format!("{}: {} answers, and later {}", self.what(), count(before), count(after));
+            return Err(Failure::WrongAnswer { message });
+        }
         let differs = before.iter().flatten().zip(after.iter().flatten()).find(|(before, after)| before != after);
         match differs {
             Some((before, after)) if self.exact => Err(Failure::WrongAnswer {

@@ -211,7 +211,8 @@ impl<R: Real> Typed<R> {
             walk: None,
             variants: [variant.of_few(), variant],
             layers: search.layers() as u32,
-            peaks: 0,
+            // Said anew for every search: [`Typed::shape_for`].
+            peaks: search.config.peaks,
         };
         if matches!(pairs, Pairs::Streamed { .. }) {
             shape.walk = walk::Room::new::<R>(&gpu, &shape, bins);

@@ -1,0 +1,159 @@
+//! What is too much for words, numbers and buffers: it is said, never wrapped or lost.
+
+use super::*;
+
+fn flags<R: Real>(stages: &Stages<R>) -> Vec<u32> {
+    (0..stages.status.len()).map(|i| stages.flags(i)).collect()
+}
+
+/// `counts` spacepoints on two layers in every `apart`-th slice, all pairs at `z`.
+fn crossings(counts: &[[u32; 2]], apart: u32, z: f64) -> Roi {
+    let slice = 0.2f64.to_radians();
+    let mut points = Vec::new();
+    for (i, counts) in counts.iter().enumerate() {
+        let phi = (f64::from(i as u32 * apart) + 0.5) * slice;
+        for layer in 0..2 {
+            let point = Spacepoint { rho: 50.0 * f64::from(layer + 1), phi, z, layer };
+            points.extend((0..counts[layer as usize]).map(|_| point));
+        }
+    }
+    roi(window(0.0, 0.2), points)
+}
+
+/// More pairs in a slice than can be numbered: said in the status word of that RoI, and of no other.
+#[test]
+fn too_many_pairs_are_reported() {
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        let batch = [[10, 10], [65_536, 65_536], [3, 3]].map(|counts| crossings(&[counts], 1, 5.0));
+        let batch = RoiBatch::from_iter(batch);
+        for checked in [false, true] {
+            let (config, options) = pairing_options(Pairing::Numbered, Triplets::Off);
+            let mut engine = build::<f32>(&gpu, &config, &EngineOptions { checked, ..options });
+            engine.capacity.work = f64::INFINITY;
+            let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+            assert_eq!(flags(&stages), [0, 1, 0], "{}, checked: {checked}", adapter.name);
+            let weight = |i: usize| stages.peaks(i)[0].n.iter().sum::<u32>();
+            assert_eq!((weight(0), weight(2)), (100, 9), "{}, checked: {checked}", adapter.name);
+        }
+    }
+}
+
+/// The fullest bin that words hold, each entry at the bin's upper edge, is counted; one entry more is reported.
+#[test]
+fn counts_up_to_the_last_are_exact() {
+    // 16 slices of 2^18 pairs are one too many.
+    let over = [[512, 512]; 16];
+    let mut exact = over;
+    exact[5] = [511, 513];
+    let pairs = |counts: &[[u32; 2]]| counts.iter().map(|[a, b]| a * b).sum::<u32>();
+    assert_eq!((pairs(&exact), pairs(&over)), (MAX_COUNT, MAX_COUNT + 1));
+    let batch = RoiBatch::from_iter([crossings(&exact, 3, 0.1), crossings(&over, 3, 0.1)]);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for pairing in PAIRINGS {
+            let (config, mut options) = pairing_options(pairing, Triplets::Off);
+            options.slices_per_histogram = options.slices_per_histogram.map(|_| 3);
+            let mut engine = build::<f32>(&gpu, &config, &options);
+            let place = format!("{}, {pairing:?}", adapter.name);
+            let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert_eq!(flags(&stages), [0, 2], "{place}");
+            let peak = stages.peaks(0)[0];
+            assert_eq!(peak.n.iter().sum::<u32>(), MAX_COUNT, "{place}");
+            let vertex = peak.vertex(&stages.planned[0].0.bins, Accumulate::Fixed, None, 1.0);
+            assert!((vertex.z_mm - 0.1).abs() < 1e-3, "{place}: {vertex:?}");
+        }
+    }
+}
+
+/// The same in the walk: so many spacepoints on one line through three layers that each pair weighs as many.
+#[test]
+fn walked_counts_up_to_the_last_are_exact() {
+    let track = |each: usize| {
+        let on = |layer| Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.001, z: 5.1, layer };
+        roi(window(0.0, 0.1), (0..3).flat_map(|layer| std::iter::repeat_n(on(layer), each)).collect())
+    };
+    assert!((160_u32.pow(3)..162_u32.pow(3)).contains(&MAX_COUNT));
+    let batch = RoiBatch::from_iter([track(160), track(162), track(3)]);
+    let mut walked = 0;
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for pairing in [Pairing::TwoSlices, Pairing::ByLayer] {
+            let (config, options) = pairing_options(pairing, Triplets::Count);
+            // Few bins leave room for spacepoints.
+            let mut engine = build::<f32>(&gpu, &Config { z_bin_mm: 2.0, ..config }, &options);
+            let place = format!("{}, {pairing:?}", adapter.name);
+            walked += u32::from(check_walk::<f32, FixedPoint>(&place, &mut engine, &batch));
+            let found = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
+            let found = found.unwrap_or_else(|error| panic!("{place}: {error}"));
+            let weight = |i: usize| found[i].vertices.first().map(|vertex| vertex.weight);
+            assert_eq!([weight(0), weight(1), weight(2)], [Some(4_096_000.0), None, Some(27.0)], "{place}");
+            assert_eq!(found[1].status, crate::Status::CapacityExceeded, "{place}");
+        }
+    }
+    assert!(walked > 0, "no adapter here has room for the walk");
+}
+
+/// A pair with very many third spacepoints, and a slice with very many pairs: all are counted, or the RoI's status says
+/// otherwise. (llvmpipe ends the loops of an invocation after 65,535 rounds altogether, without a word.)
+#[test]
+fn what_takes_long_is_counted_or_reported() {
+    let thirds = {
+        let point = |layer| Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.001, z: 5.0, layer };
+        let mut points = vec![point(0), point(1)];
+        points.extend((0..100_000).map(|_| point(2)));
+        roi(window(0.0, 0.1), points)
+    };
+    let cases = [
+        ("thirds", Triplets::Count, Config { first_layers: 1, ..Config::default() }, thirds, 100_000),
+        ("pairs", Triplets::Off, Config::default(), crossings(&[[3000, 1500]], 1, 5.0), 4_500_000),
+    ];
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for (case, triplets, config, roi, wanted) in cases.clone() {
+            let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::default() }, &EngineOptions::default());
+            engine.take_case(&Case::new(case, config, Vec::new()));
+            engine.capacity.work = f64::INFINITY;
+            let batch = RoiBatch::from_iter([roi, crossings(&[[3, 3]], 1, 5.0)]);
+            let place = format!("{}, {case}", adapter.name);
+            let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert_eq!(stages.flags(1), 0, "{place}");
+            let found = stages.peaks(0).first().map_or(0, |peak| peak.n.iter().sum::<u32>());
+            assert!(
+                stages.flags(0) != 0 || found == wanted,
+                "{place}: {found} of {wanted} entries, and nothing in the status word"
+            );
+        }
+    }
+}
+
+/// The smallest buffers that a user allows are never exceeded, not by growth either.
+#[test]
+fn buffers_stay_within_what_is_allowed() {
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        let bytes = 1 << 20;
+        let options =
+            EngineOptions { most_buffer_bytes: Some(bytes), slices_per_histogram: Some(4), ..EngineOptions::default() };
+        let engine = build::<f32>(&gpu, &Config::default(), &options);
+        // Histograms of 0.6 MB, then of 0.9 MB: twice the first would be too much.
+        for width in [1.0, 1.5] {
+            let rng = &mut fastrand::Rng::with_seed(1);
+            let event = Toy { window: Some((0.0, width)), ..Toy::default() }.event(rng, 0);
+            let batch = RoiBatch::from_iter([event.roi]);
+            let results = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
+            results.unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+        }
+        for workspace in engine.idle().iter() {
+            let sizes = [
+                workspace.input.len_bytes(),
+                workspace.cells.len_bytes(),
+                workspace.histograms.len_bytes(),
+                workspace.partials.len_bytes(),
+                workspace.totals.len_bytes(),
+                workspace.peaks.len_bytes(),
+            ];
+            assert!(sizes.iter().all(|&size| size <= bytes), "{}: {sizes:?} of {bytes}", adapter.name);
+        }
+    }
+}
