@@ -203,7 +203,8 @@ fn config_of(options: &BTreeMap<String, Value>) -> Result<(Config, f64), String>
             "vrtxDistCut" => config.vertex_distance_cut = number,
             "vrtxMixing" => config.vertex_mixing = number,
             "nvrtxSeparation" => config.vertex_separation_bins = number,
-            "chargeAware" | "zHistoPerPhi" if number == 0.0 => {}
+            "chargeAware" => config.charge_aware = number != 0.0,
+            "zHistoPerPhi" => config.histogram_per_slice = number != 0.0,
             _ => return Err(format!("no option for {key} = {number}")),
         }
     }

@@ -1,5 +1,5 @@
 // Third spacepoints of a pair.
-// Needs: tracks, order.
+// Needs: tracks, extrapolation, order.
 
 // Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho differ.
 struct Bend {
@@ -45,7 +45,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
         for (; i < among.end; i++) {
             let c = place_among(among, i);
             // The cut on z first: it needs no azimuth, and hardly any passes it.
-            if abs(track_z(points[b], points[c]) - z12) <= cuts.dz && bend_alike(inner, bend_from_first(b, c)) {
+            if abs(extrapolate(b, points[b], c, points[c]) - z12) <= cuts.dz && bend_alike(inner, bend_from_first(b, c)) {
                 found += 1u;
                 if TRIPLETS == 1u {
                     return 1u;

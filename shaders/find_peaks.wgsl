@@ -1,10 +1,10 @@
 // Takes each RoI's highest windows of three bins, one after the other.
-// in:   params, rois, totals (a row an RoI; peaks' bins are zero afterwards), status
+// in:   params, rois, totals (peaks' bins are zero afterwards), status; of several histograms an RoI, windows and sums
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them the status' flags, which are zero
 //       afterwards
 // grid: x = RoI
 // workgroup memory: what peaks takes
-// Needs: real, types, peaks. CPU twin: src/engine/cpu/find_peaks.rs
+// Needs: real, types, totals, windows, peaks. CPU twin: src/engine/cpu/find_peaks.rs
 
 override WORKGROUP_SIZE: u32 = 128;
 
@@ -17,17 +17,26 @@ override WORKGROUP_SIZE: u32 = 128;
 // The RoI of this workgroup.
 var<private> roi_index: u32;
 
+fn total(part: u32, bin: u32) -> u32 {
+    return total_word(rois[roi_index].total_first, part, bin);
+}
+
 fn bin_n(bin: u32) -> u32 {
-    return totals[2u * roi_index * params.row_bins + bin];
+    return totals[total(0u, bin)];
 }
 
 fn bin_z(bin: u32) -> u32 {
-    return totals[(2u * roi_index + 1u) * params.row_bins + bin];
+    return totals[total(1u, bin)];
+}
+
+fn bin_pairs(bin: u32) -> u32 {
+    return totals[total(pairs_part(), bin)];
 }
 
 fn take_bin(bin: u32) {
-    totals[2u * roi_index * params.row_bins + bin] = 0u;
-    totals[(2u * roi_index + 1u) * params.row_bins + bin] = 0u;
+    for (var part = 0u; part < params.total_parts; part++) {
+        totals[total(part, bin)] = 0u;
+    }
 }
 
 fn give_up(flag: u32) {

@@ -1,10 +1,10 @@
 // Fills nHisto and zHisto with the z12 of every pair of a share of an RoI's pairs. Which pairs are whose, and in which
 // order spacepoints lie, is said by the swapped files pairs/*.wgsl and order/*.wgsl.
 // in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and cell), cells
-// out:  histograms (a row a workgroup), totals (what a row's words cannot hold), status
+// out:  histograms (a row a workgroup), totals (what a row's words cannot hold; all, where an RoI has several), status
 // grid: x, y = rows, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
-// Needs: real, types, beside, histogram, accumulate, cells, tracks, order, confirmations, pairs.
+// Needs: real, types, totals, beside, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs.
 // CPU twin: src/engine/cpu/find_z.rs
 
 override WORKGROUP_SIZE: u32 = 256;
@@ -32,11 +32,15 @@ fn cell_begin(place: u32) -> u32 {
 
 // What a row's words cannot hold.
 fn add_to_totals(bin: u32, n: u32, z: u32) {
-    let word = roi_index * 2u * params.row_bins + tile_first + bin;
-    if atomicAdd(&totals[word], n) + n > MAX_COUNT {
+    if atomicAdd(&totals[total_word(roi.total_first, 0u, tile_first + bin)], n) + n > MAX_COUNT {
         give_up(STATUS_COUNTS);
     }
-    atomicAdd(&totals[word + params.row_bins], z);
+    atomicAdd(&totals[total_word(roi.total_first, 1u, tile_first + bin)], z);
+}
+
+// Counts a pair whose weight is another.
+fn count_pair(bin: u32) {
+    atomicAdd(&totals[total_word(roi.total_first, 2u, tile_first + bin)], 1u);
 }
 
 // Histograms that this workgroup's RoI fills, said once.

@@ -2,10 +2,11 @@
 // tile of an RoI's cells, for which it goes through all of the RoI's spacepoints: those of cells before its own say
 // where it begins.
 // in:   params, rois, packed (by RoI)
-// out:  cells (where each begins), points and beside (by RoI and cell), status; totals, which are zero afterwards
+// out:  cells (where each begins), points and beside (by RoI and cell), status; totals, of which an RoI's first histogram
+//       is zero afterwards
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
-// Needs: real, types, beside, encoding, cells, counting_sort. CPU twin: src/engine/cpu/slice_spacepoints.rs
+// Needs: real, types, totals, beside, encoding, cells, counting_sort. CPU twin: src/engine/cpu/slice_spacepoints.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 // Two spacepoints a word, of tiles that are written out in order; larger tiles are scattered.
@@ -89,9 +90,9 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
     let tile = Tile(tile_first, tile_first + tile_cells, slices, shift);
     let words = (tile_cells + shift) >> shift;
     if group.y == 0u {
-        let row = group.x * 2u * params.row_bins;
-        for (var word = thread; word < 2u * params.row_bins; word += WORKGROUP_SIZE) {
-            totals[row + word] = 0u;
+        let first = total_word(rois[group.x].total_first, 0u, 0u);
+        for (var word = thread; word < params.total_parts * params.row_bins; word += WORKGROUP_SIZE) {
+            totals[first + word] = 0u;
         }
     }
     for (var word = thread; word < words; word += WORKGROUP_SIZE) {

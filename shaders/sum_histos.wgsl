@@ -49,7 +49,8 @@ fn sum_histos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     if group.x >= groups {
         return;
     }
-    let out = select(rois[group.z].partial_first + group.x, group.z, params.stage != 0u) * 2u * row_blocks + block;
+    let group_row = 2u * (rois[group.z].partial_first + group.x);
+    let out = select(group_row, rois[group.z].total_first * params.total_parts, params.stage != 0u) * row_blocks + block;
     var sum = Sum(vec4<u32>(), vec4<u32>());
     if params.stage != 0u && lane == 0u && has_bins {
         sum = Sum(sums[out], sums[out + row_blocks]);

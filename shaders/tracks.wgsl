@@ -1,6 +1,6 @@
 // What all ways through an RoI's pairs share: cells, ranges of spacepoints, steps between slices, tracks, entries.
 // Needs: real, types, cells, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours, points, beside,
-// cell_begin, give_up.
+// cell_begin, count_pair, give_up, TRIPLETS.
 
 // Set in a neighbour count of a pair with a disk.
 const ENDCAP_PAIR: u32 = 0x80000000u;
@@ -107,11 +107,16 @@ fn is_searched(z12: real) -> bool {
     return z12 > roi.z_min && z12 < roi.z_max;
 }
 
-// Histograms an entry.
-fn add_entry(z12: real, weight: u32) {
+// Whether pairs are counted beside weights.
+fn counts_pairs() -> bool {
+    return TRIPLETS == 2u;
+}
+
+// Histograms the pair of an inner spacepoint a and an outer one b.
+fn add_entry(a: u32, b: u32, z12: real, weight: u32) {
     // The comparison in whole numbers stands also where a compiler takes it that there is no NaN.
     let steps = whole_steps(z12, roi.steps_per_mm, roi.steps_at_0 - real(tile_first * OFFSET_STEPS));
     if steps < TILE_BINS * OFFSET_STEPS {
-        accumulate(steps, weight, f32(z12));
+        accumulate(a, b, steps, weight, f32(z12));
     }
 }

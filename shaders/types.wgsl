@@ -23,6 +23,8 @@ struct Roi {
     partial_first: u32,
     partial_count: u32,
     background_windows: u32, // of the lowest sums, whose mean is the background; 0: it is not asked for
+    total_first: u32, // the first of its own histograms
+    totals: u32, // how many they are
     padding: u32,
 }
 
@@ -38,8 +40,10 @@ struct Params {
     peaks: u32,
     least_weight: u32,
     prefer_central: u32,
-    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once
+    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once;
+                // of highest_windows: the pass of count_sums
     row_lanes_shift: u32, // log2 of the threads of sum_histos that share a block's rows
+    total_parts: u32, // of an RoI's histogram: n, z, and pairs where they are not what n counts
 }
 
 // Cuts on triplets.
@@ -58,11 +62,21 @@ struct Background {
     threshold: u32,
 }
 
+// Of an RoI with several histograms: as Background, and windows by digits of their sums.
+struct Sums {
+    low: u32,
+    high: u32,
+    windows: u32,
+    threshold: u32,
+    digits: array<u32, 256>,
+}
+
 // Three neighbouring bins, the middle one being `bin`; bin = NO_PEAK: none.
 struct Peak {
     bin: u32,
     n: array<u32, 3>,
     z: array<u32, 3>,
+    pairs: array<u32, 3>,
     flags: u32, // of the RoI, in the first of its peaks, and so is:
     background: Background,
 }

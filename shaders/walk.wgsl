@@ -4,15 +4,17 @@
 // in:   params, cuts, neighbours, rois, packed (by RoI)
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them flags
 // grid: x = RoI
-// workgroup memory: (16 + size of Beside) POINTS + 44 bytes in f32, and what the files take that it needs
-// Needs: real, types, beside, encoding, histogram, accumulate, cells, tracks, order, confirmations, pairs, counting_sort,
-// peaks. CPU twins: those of the stages
+// workgroup memory: (16 + size of Beside) POINTS + 4 PAIR_BINS + 44 bytes in f32, and what the files take that it needs
+// Needs: real, types, beside, encoding, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs,
+// counting_sort, windows, peaks. CPU twins: those of the stages
 
 override WORKGROUP_SIZE: u32 = 256;
 // Spacepoints that there is room for: AT_ONCE a thread at most.
 override POINTS: u32 = 512;
 // As in find_z.
 override TRIPLETS: u32 = 0;
+// TILE_BINS, where pairs are counted beside weights.
+override PAIR_BINS: u32 = 1;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<uniform> cuts: Cuts;
@@ -25,6 +27,8 @@ override TRIPLETS: u32 = 0;
 var<workgroup> points: array<vec2<real>, POINTS>;
 var<workgroup> beside: array<Beside, POINTS>;
 var<workgroup> wg_flags: atomic<u32>;
+// Pairs by bin, where they are not what is counted.
+var<workgroup> wg_pairs: array<atomic<u32>, PAIR_BINS>;
 
 // Where a cell begins: where the one before it ends, once all spacepoints have their places.
 fn cell_begin(place: u32) -> u32 {
@@ -48,8 +52,23 @@ fn bin_z(bin: u32) -> u32 {
     return atomicLoad(&wg_z[bin]);
 }
 
+fn bin_pairs(bin: u32) -> u32 {
+    if counts_pairs() {
+        return atomicLoad(&wg_pairs[bin]);
+    }
+    return bin_n(bin);
+}
+
 fn take_bin(bin: u32) {
     clear_bin(bin);
+    if counts_pairs() {
+        atomicStore(&wg_pairs[bin], 0u);
+    }
+}
+
+// Counts a pair whose weight is another.
+fn count_pair(bin: u32) {
+    atomicAdd(&wg_pairs[bin], 1u);
 }
 
 // Of one that takes part: in the RoI's cells.
@@ -85,7 +104,7 @@ fn walk(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index
         atomicStore(&wg_cells[word], 0u);
     }
     for (var bin = thread; bin < TILE_BINS; bin += WORKGROUP_SIZE) {
-        clear_bin(bin);
+        take_bin(bin);
     }
     if thread == 0u {
         atomicStore(&wg_flags, 0u);

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::detector::Sensor;
 use crate::error::{Error, Result};
 
 /// Which slices a pair or triplet may reach into.
@@ -26,6 +27,39 @@ pub enum Triplets {
     Any,
     /// Pairs weighted by the number of third spacepoints that confirm them.
     Count,
+}
+
+/// Where along the beam a pair of spacepoints comes from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Extrapolation {
+    /// Along a line that meets the beam: z = (z2 rho1 - z1 rho2) / (rho1 - rho2).
+    #[default]
+    Linear,
+    /// Along the line through both, to where it is nearest to the beam: with d0 that distance, rho gives way to
+    /// sqrt(rho^2 - d0^2) (thesis, section 5.1).
+    Accurate,
+}
+
+/// The last layer whose spacepoints take part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum MaxLayer {
+    /// By number: those beyond take no part.
+    Number(u32),
+    /// By sensor, in the order pixel, short strip, long strip: layers of later ones take no part.
+    Sensor(Sensor),
+}
+
+impl std::fmt::Display for MaxLayer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            MaxLayer::Number(last) => last.fmt(f),
+            MaxLayer::Sensor(Sensor::Pixel) => f.write_str("pixel"),
+            MaxLayer::Sensor(Sensor::ShortStrip) => f.write_str("short-strip"),
+            MaxLayer::Sensor(Sensor::LongStrip) => f.write_str("long-strip"),
+        }
+    }
 }
 
 /// The window of an RoI for which none is given.
@@ -53,8 +87,35 @@ pub enum Preset {
     FullScan,
     /// For jets: pairs that a third spacepoint confirms, three vertices.
     Jet,
+    /// For electrons and photons: confirmed pairs in narrow slices, histograms of each charge, four vertices.
+    Egamma,
+    /// For muons: the same, with tracks that bend more.
+    Muon,
+    /// For taus: the same in wider slices.
+    Tau,
+    /// For many interactions: pixels only, confirmed pairs in full scan, vertices that stand out of their background.
+    HighPileup,
+    /// For heavy ions: pixels only, confirmed pairs in full scan, wide bins.
+    HighMultiplicity,
     /// The thesis: single neighbours, all layers as inner layers, 0.4 mm bins.
     Thesis,
+}
+
+impl Preset {
+    /// All of them.
+    pub const ALL: [Preset; 11] = [
+        Preset::Default,
+        Preset::BeamSpot,
+        Preset::Bphysics,
+        Preset::FullScan,
+        Preset::Jet,
+        Preset::Egamma,
+        Preset::Muon,
+        Preset::Tau,
+        Preset::HighPileup,
+        Preset::HighMultiplicity,
+        Preset::Thesis,
+    ];
 }
 
 /// Every option of the physics. The defaults are the reference program's.
@@ -102,6 +163,13 @@ pub struct Config {
     pub triplet_dk: f64,
     /// Triplets: difference of the two azimuths at the beam line must be below this \[rad\].
     pub triplet_dp: f64,
+    /// Two histograms instead of one: of pairs that bend at most one slice up, and of pairs that bend at most one slice
+    /// down. A track is in one of them, chance pairs are in both.
+    pub charge_aware: bool,
+    /// Histograms of each slice instead of the RoI's: a pair goes into those of the slices that its track may come from. An
+    /// RoI with more than 2^25 bins in all of them is too much
+    /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
+    pub histogram_per_slice: bool,
     /// Most vertices wanted for an RoI.
     pub peaks: u32,
     /// A peak nearer than so many bins to a vertex that was found before is mixed into it.
@@ -122,8 +190,15 @@ pub struct Config {
     pub phi_window: DefaultWindow,
     /// In full scan, let slices at +pi and -pi be neighbours.
     pub wrap_full_scan: bool,
-    /// Beam position (x, y) \[mm\], subtracted before rho and phi are used.
+    /// Last layer that takes part, by number or by sensor; all when absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_layer: Option<MaxLayer>,
+    /// Beam position (x, y) at z = 0 \[mm\], subtracted before rho and phi are used.
     pub beam_spot_mm: [f64; 2],
+    /// Slope of the beam (dx/dz, dy/dz).
+    pub beam_spot_tilt: [f64; 2],
+    /// How z is extrapolated.
+    pub extrapolation: Extrapolation,
 }
 
 impl Default for Config {
@@ -145,6 +220,8 @@ impl Default for Config {
             triplet_dz_mm: 25.0,
             triplet_dk: 0.005,
             triplet_dp: 0.05,
+            charge_aware: false,
+            histogram_per_slice: false,
             peaks: 1,
             vertex_separation_bins: 0.0,
             vertex_distance_cut: 0.0,
@@ -154,7 +231,10 @@ impl Default for Config {
             prefer_central: true,
             phi_window: DefaultWindow::FullScan,
             wrap_full_scan: true,
+            max_layer: None,
             beam_spot_mm: [0.0, 0.0],
+            beam_spot_tilt: [0.0, 0.0],
+            extrapolation: Extrapolation::Linear,
         }
     }
 }
@@ -162,6 +242,8 @@ impl Default for Config {
 impl Config {
     /// More vertices than this for one RoI are refused: a histogram of the finest bins has no more real peaks.
     pub const MAX_PEAKS: u32 = 1024;
+    /// Most bins that all histograms of an RoI may have.
+    pub(crate) const MOST_BINS_OF_ALL: u64 = 1 << 25;
     /// Most z bins a histogram may have.
     pub const MAX_BINS: u32 = 1 << 20;
 
@@ -173,6 +255,24 @@ impl Config {
             z_bin_mm,
             z_bin_eta_coeff,
             dphi_deta: -0.025,
+            phi_window: DefaultWindow::FullScan,
+            ..Self::default()
+        };
+        let lepton = |phi_slice_deg, z_bin_mm, z_bin_eta_coeff, dphi_deta| Self {
+            peaks: 4,
+            phi_slice_deg,
+            z_bin_mm,
+            z_bin_eta_coeff,
+            dphi_deta,
+            charge_aware: true,
+            vertex_separation_bins: 5.0,
+            triplets: Triplets::Any,
+            ..Self::default()
+        };
+        let pixels = |phi_slice_deg| Self {
+            phi_slice_deg,
+            triplets: Triplets::Any,
+            max_layer: Some(MaxLayer::Sensor(Sensor::Pixel)),
             phi_window: DefaultWindow::FullScan,
             ..Self::default()
         };
@@ -192,6 +292,33 @@ impl Config {
                 triplet_dp: 0.005,
                 ..Self::default()
             },
+            Preset::Egamma => Self {
+                vertex_distance_cut: 0.02,
+                triplet_dz_mm: 10.0,
+                triplet_dk: 1e-5,
+                triplet_dp: 0.05,
+                first_layers: 4,
+                ..lepton(0.1, 0.3, 0.15, -0.035)
+            },
+            Preset::Muon => Self {
+                vertex_distance_cut: 0.1,
+                triplet_dz_mm: 15.0,
+                triplet_dk: 1e-4,
+                triplet_dp: 0.1,
+                first_layers: 4,
+                ..lepton(0.15, 0.3, 0.15, -0.045)
+            },
+            Preset::Tau => Self {
+                vertex_distance_cut: 0.01,
+                triplet_dz_mm: 10.0,
+                triplet_dk: 5e-5,
+                triplet_dp: 0.05,
+                ..lepton(0.3, 0.2, 0.2, -0.035)
+            },
+            Preset::HighPileup => {
+                Self { peaks: 4, triplet_dz_mm: 1.0, min_significance: 10.0, percentile: 0.95, ..pixels(0.1) }
+            }
+            Preset::HighMultiplicity => Self { z_bin_mm: 3.5, ..pixels(0.5) },
             Preset::Thesis => {
                 Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
             }
@@ -251,6 +378,8 @@ impl Config {
         within("percentile", self.percentile, 0.0, 1.0)?;
         within("beam_spot_mm", self.beam_spot_mm[0], -1e3, 1e3)?;
         within("beam_spot_mm", self.beam_spot_mm[1], -1e3, 1e3)?;
+        within("beam_spot_tilt", self.beam_spot_tilt[0], -1.0, 1.0)?;
+        within("beam_spot_tilt", self.beam_spot_tilt[1], -1.0, 1.0)?;
         if self.neighbour_max == Some(0) {
             return Err(Error::Config {
                 key: "neighbour_max",
@@ -266,15 +395,31 @@ impl Config {
         if self.triplets == Triplets::Off { 2 } else { 1 }
     }
 
-    /// Windows that are background: at least one, unless none is asked for.
-    pub(crate) fn background_windows(&self, bins: &ZBins) -> u32 {
-        let windows = bins.bins - 2;
+    /// Histograms of an RoI of so many slices: of each charge, and of each slice.
+    pub(crate) fn histograms(&self, slices: u32) -> u32 {
+        let sets = if self.charge_aware { 2 } else { 1 };
+        if self.histogram_per_slice { sets * slices } else { sets }
+    }
+
+    /// Windows that are background, of so many histograms: at least one, unless none is asked for.
+    pub(crate) fn background_windows(&self, bins: &ZBins, histograms: u32) -> u32 {
+        let windows = histograms.saturating_mul(bins.bins - 2);
         if self.percentile == 0.0 { 0 } else { ((self.percentile * f64::from(windows)) as u32).clamp(1, windows) }
     }
 
     /// Whether every peak is a vertex, whatever lies near it.
     pub(crate) fn keeps_every_peak(&self) -> bool {
         self.vertex_separation_bins == 0.0 && self.vertex_distance_cut == 0.0
+    }
+
+    /// The beam's position at z, which is what rho and phi are about.
+    pub(crate) fn beam_at(&self, z: f64) -> [f64; 2] {
+        [0, 1].map(|i| self.beam_spot_mm[i] + z * self.beam_spot_tilt[i])
+    }
+
+    /// Whether rho and phi are about the beam as they come.
+    pub(crate) fn is_beam_at_origin(&self) -> bool {
+        self.beam_spot_mm == [0.0; 2] && self.beam_spot_tilt == [0.0; 2]
     }
 
     /// Slices per radian.
@@ -329,8 +474,7 @@ mod tests {
 
     #[test]
     fn toml_round_trip_and_unknown_keys() {
-        use Preset::*;
-        for preset in [Default, BeamSpot, Bphysics, FullScan, Jet, Thesis] {
+        for preset in Preset::ALL {
             let config = Config::preset(preset);
             assert_eq!(Config::from_toml(&config.to_toml()).expect("own output"), config);
         }

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, Neighbours, Triplets};
+use crate::config::{Config, MaxLayer, Neighbours, Triplets};
 use crate::error::{Error, Result};
 
 /// Where a layer's spacepoints lie.
@@ -24,11 +24,25 @@ pub enum LayerKind {
     },
 }
 
+/// What a layer measures with, from the best in z to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sensor {
+    /// Pixels.
+    Pixel,
+    /// Strips whose z is known to about a millimetre: short ones, or pairs at an angle.
+    ShortStrip,
+    /// Strips whose z is known to some millimetres or worse.
+    LongStrip,
+}
+
 /// One layer of a detector.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Layer {
     /// Barrel or end-cap, with its place.
     pub kind: LayerKind,
+    /// What it measures with, where that is known.
+    pub sensor: Option<Sensor>,
     /// The (volume, layer) numbers by which geometry-aware files call it.
     pub ids: Vec<(u32, u32)>,
 }
@@ -86,12 +100,14 @@ struct DetectorToml {
 enum LayerToml {
     Barrel {
         radius_mm: f64,
+        sensor: Option<Sensor>,
         #[serde(default)]
         ids: Vec<(u32, u32)>,
     },
     Endcap {
         z_mm: f64,
         r_max_mm: f64,
+        sensor: Option<Sensor>,
         #[serde(default)]
         ids: Vec<(u32, u32)>,
     },
@@ -146,9 +162,11 @@ impl Detector {
         let mut layers = Vec::new();
         let mut by_id = HashMap::new();
         for (index, layer) in toml.layer.into_iter().enumerate() {
-            let (kind, ids) = match layer {
-                LayerToml::Barrel { radius_mm, ids } => (LayerKind::Barrel { radius_mm }, ids),
-                LayerToml::Endcap { z_mm, r_max_mm, ids } => (LayerKind::Endcap { z_mm, r_max_mm }, ids),
+            let (kind, sensor, ids) = match layer {
+                LayerToml::Barrel { radius_mm, sensor, ids } => (LayerKind::Barrel { radius_mm }, sensor, ids),
+                LayerToml::Endcap { z_mm, r_max_mm, sensor, ids } => {
+                    (LayerKind::Endcap { z_mm, r_max_mm }, sensor, ids)
+                }
             };
             let good = match kind {
                 LayerKind::Barrel { radius_mm } => positive(radius_mm),
@@ -166,7 +184,7 @@ impl Detector {
                     return Err(Error::Detector { detector: toml.name, reason });
                 }
             }
-            layers.push(Layer { kind, ids });
+            layers.push(Layer { kind, sensor, ids });
         }
         let bending = match toml.bending {
             None => None,
@@ -252,6 +270,33 @@ impl Detector {
             _ => None,
         });
         disks.fold(f64::INFINITY, f64::min)
+    }
+
+    /// Layers that take part ([`Config::max_layer`]), a bit each.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if sensors are asked for that the detector does not tell, or if fewer than two layers are left.
+    pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
+        let refuse = |reason: String| {
+            let value = config.max_layer.map_or_else(String::new, |layer| layer.to_string());
+            Err(Error::Config { key: "max_layer", value, reason })
+        };
+        let mut mask = 0u64;
+        for (index, layer) in self.layers.iter().enumerate() {
+            let takes_part = match (config.max_layer, layer.sensor) {
+                (None, _) => true,
+                (Some(MaxLayer::Number(last)), _) => index as u64 <= u64::from(last),
+                (Some(MaxLayer::Sensor(last)), Some(sensor)) => sensor <= last,
+                (Some(MaxLayer::Sensor(_)), None) => {
+                    return refuse(format!("detector {} does not say what layer {index}'s sensor is", self.name));
+                }
+            };
+            mask |= u64::from(takes_part) << index;
+        }
+        if mask.count_ones() < 2 {
+            return refuse(format!("leaves {} of detector {}'s layers; a pair needs two", mask.count_ones(), self.name));
+        }
+        Ok(mask)
     }
 
     /// The volumes that its (volume, layer) numbers name, for error messages.

@@ -176,7 +176,7 @@ impl ZFinderBuilder {
             });
         }
         let detector = self.detector.unwrap_or_else(Detector::atlas2010);
-        let search = Search::new(&self.config, &detector);
+        let search = Search::new(&self.config, &detector)?;
         let open = |adapter: AdapterChoice| {
             Gpu::open_all(&GpuOptions {
                 adapter,
@@ -188,7 +188,7 @@ impl ZFinderBuilder {
         let on_cpu = || Runs::Cpu(CpuEngine::new(search.clone(), &self.options));
         let runs = match (self.device, self.engine) {
             (Some((name, device, queue)), _) => on_gpus(vec![Gpu::from_device(&name, device, queue)])?,
-            (None, Engine::Reference) => Runs::Reference(ReferenceEngine::new(&self.config, &detector)),
+            (None, Engine::Reference) => Runs::Reference(ReferenceEngine::new(&self.config, &detector)?),
             (None, Engine::Cpu) => on_cpu(),
             (None, Engine::Gpu(adapter)) => on_gpus(open(adapter)?)?,
             (None, Engine::Gpus(adapters)) => {

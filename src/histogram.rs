@@ -17,16 +17,20 @@ pub(crate) const OFFSET_STEPS: u32 = 1024;
 /// Largest count of a bin whose sum of offsets cannot overflow a word. More is reported, never wrapped.
 pub(crate) const MAX_COUNT: u32 = u32::MAX / OFFSET_STEPS;
 
-/// nHisto and zHisto of one RoI or a part of it, bin by bin.
+/// nHisto and zHisto of one RoI or a part of it: bin by bin, one histogram after the other where there are several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HistogramPair {
     pub(crate) n: Vec<u32>,
     pub(crate) z: Vec<u32>,
+    /// Pairs, whatever their weight.
+    pub(crate) pairs: Vec<u32>,
 }
 
 impl HistogramPair {
-    pub(crate) fn new(bins: u32) -> Self {
-        Self { n: vec![0; bins as usize], z: vec![0; bins as usize] }
+    /// So many histograms, all zero.
+    pub(crate) fn new(histograms: u32, bins: u32) -> Self {
+        let words = histograms as usize * bins as usize;
+        Self { n: vec![0; words], z: vec![0; words], pairs: vec![0; words] }
     }
 
     /// Whether a count is beyond what its words can hold exactly.
@@ -89,6 +93,8 @@ pub(crate) struct Peak {
     pub(crate) bin: u32,
     pub(crate) n: [u32; 3],
     pub(crate) z: [u32; 3],
+    /// Pairs, whatever their weight.
+    pub(crate) pairs: [u32; 3],
     /// What went wrong with its RoI: in the first of its peaks, and on the GPU only.
     pub(crate) flags: u32,
     /// In the first of an RoI's peaks.
@@ -108,9 +114,10 @@ pub(crate) struct Background {
 }
 
 impl Background {
-    /// Of the `lowest` windows; all of them if there are no more.
-    pub(crate) fn of(histogram: &HistogramPair, lowest: u32) -> Self {
-        let mut sums: Vec<u32> = histogram.n.windows(3).map(|bins| bins.iter().sum()).collect();
+    /// Of the `lowest` windows of histograms of so many bins; all of them if there are no more.
+    pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32) -> Self {
+        let windows = histogram.n.chunks(bins as usize).flat_map(|histogram| histogram.windows(3));
+        let mut sums: Vec<u32> = windows.map(|bins| bins.iter().sum()).collect();
         let lowest = (lowest as usize).min(sums.len());
         let threshold = match lowest {
             0 => 0,
@@ -159,7 +166,9 @@ impl Peak {
         let signal = n - background.unwrap_or(0.0);
         let tracks = (signal * signal / n / track_entries).max(1.0);
         let significance = Vertex::significance_of(n, background);
-        Vertex { z_mm: mean, z_error_mm: (variance / tracks).sqrt(), weight: n, significance, background }
+        let z_error_mm = (variance / tracks).sqrt();
+        let pairs = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
+        Vertex { z_mm: mean, z_error_mm, weight: n, pairs, significance, background }
     }
 }
 
@@ -178,7 +187,7 @@ mod tests {
         let middle = place(42.1);
         for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
             let mut peak =
-                Peak { bin: middle as u32, n: [0; 3], z: [0; 3], flags: 0, background: Background::default() };
+                Peak { bin: middle as u32, n: [0; 3], z: [0; 3], pairs: [0; 3], flags: 0, background: Background::default() };
             for (z, weight) in entries {
                 let i = (place(z) - middle + 1.0) as usize;
                 let steps = (z / bins.width - bins.offset - place(z) + 0.5) * f64::from(OFFSET_STEPS);

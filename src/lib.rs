@@ -69,8 +69,8 @@ mod spacepoint;
 mod stream;
 mod vertex;
 
-pub use config::{Config, DefaultWindow, Neighbours, Preset, Triplets};
-pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS};
+pub use config::{Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Preset, Triplets};
+pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
 pub use finder::{Accumulate, DeviceTimes, Encoding, Engine, Precision, ZFinder, ZFinderBuilder};
 pub use kernel_host::{AdapterChoice, AdapterKind, AdapterSummary, adapters};

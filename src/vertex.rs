@@ -13,6 +13,8 @@ pub struct Vertex {
     pub z_error_mm: f64,
     /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)).
     pub weight: f64,
+    /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or weighted.
+    pub pairs: u64,
     /// (weight - background) / sqrt(background), as the vertex was found; none without a background.
     pub significance: Option<f64>,
     /// Entries that three bins have without a vertex: the mean of the RoI's lowest windows, as
@@ -40,7 +42,7 @@ pub enum Status {
     /// A spacepoint is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was subtracted) or a |z|
     /// beyond 1e9 mm, or lies on a layer that the detector does not have. No vertex is given.
     BadSpacepoint,
-    /// The work or the counts exceed what the engine can number or hold. No vertex is given. Narrower slices,
+    /// The work, the counts or the histograms exceed what the engine can number or hold. No vertex is given. Other slices,
     /// another adapter or the CPU engine may do.
     CapacityExceeded,
 }
@@ -75,6 +77,6 @@ pub struct RoiResult {
     pub status: Status,
     /// Spacepoints that took part.
     pub spacepoints: usize,
-    /// Spacepoints outside the phi window, which took no part.
+    /// Spacepoints outside the phi window, or beyond [`Config::max_layer`](crate::Config::max_layer), which took no part.
     pub outside_window: usize,
 }

@@ -14,9 +14,12 @@ fn clear_bin(bin: u32) {
     atomicStore(&wg_z[bin], 0u);
 }
 
-// Adds an entry at z [mm], so many steps above the lower edge of the tile's first bin.
-fn accumulate(steps: u32, weight: u32, z: f32) {
+// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first bin.
+fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     let bin = steps >> STEP_BITS;
+    if counts_pairs() {
+        count_pair(bin);
+    }
     if atomicAdd(&wg_n[bin], weight) + weight > MAX_COUNT {
         give_up(STATUS_COUNTS);
     }

@@ -182,7 +182,7 @@ fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
         var i = among.first + lane;
         for (; i < among.end; i += lanes) {
             let c = place_among(among, i);
-            let z = track_z(point, points[c]);
+            let z = extrapolate(b, point, c, points[c]);
             if z >= low && z <= high {
                 let place = place_of(f32(z), at, 0.0);
                 let bit = 1u << (place & 31u);
@@ -227,7 +227,7 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
         var i = among.first + lane;
         for (; i < among.end; i += lanes) {
             let a = place_among(among, i);
-            let z12 = track_z(point, points[a]);
+            let z12 = extrapolate(b, point, a, points[a]);
             if !is_searched(z12) {
                 continue;
             }
@@ -244,7 +244,7 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
                 let inner_end = place_of(f32(z12), at, at.cut - BLUR) - low;
                 let sure = marks_from(marks_of_side(marks.sure, side), low) & ((1u << inner_end) - 1u);
                 if (sure >> inner_low) != 0u && is_straight(bend_from_second(a, b), phi) {
-                    add_entry(z12, 1u);
+                    add_entry(a, b, z12, 1u);
                     continue;
                 }
             }
@@ -264,9 +264,9 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
 
 // Goes through the third spacepoints of a pair.
 fn decide(a: u32, b: u32) {
-    let z12 = track_z(points[b], points[a]);
+    let z12 = extrapolate(b, points[b], a, points[a]);
     let weight = confirmations(a, b, z12);
     if weight != 0u {
-        add_entry(z12, weight);
+        add_entry(a, b, z12, weight);
     }
 }

@@ -131,7 +131,7 @@ fn add_pair(row: u32, number: u32) {
             place_b -= layer_end - cell(wg_layer_b[row], 0u);
         }
     }
-    let z12 = track_z(points[place_a], points[place_b]);
+    let z12 = extrapolate(place_a, points[place_a], place_b, points[place_b]);
     if !is_searched(z12) {
         return;
     }
@@ -140,7 +140,7 @@ fn add_pair(row: u32, number: u32) {
         weight = confirmations(place_a, place_b, z12);
     }
     if weight != 0u {
-        add_entry(z12, weight);
+        add_entry(place_a, place_b, z12, weight);
     }
 }
 

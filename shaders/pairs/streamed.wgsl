@@ -1,7 +1,7 @@
 // Pairs of a share of an RoI's spacepoints: a thread takes one and goes through its partners. Swapped with
 // pairs/confirmed.wgsl and pairs/numbered.wgsl.
 // workgroup memory: 12 bytes
-// Needs: tracks, order.
+// Needs: tracks, extrapolation, order.
 
 // First and last of the spacepoints walked, ranges of partners.
 var<workgroup> wg_walked: vec2<u32>;
@@ -35,9 +35,9 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
             var i = range.first + lane;
             for (; i < range.end; i += lanes) {
                 let b = place_in(range, i);
-                let z12 = track_z(point, points[b]);
+                let z12 = extrapolate(a, point, b, points[b]);
                 if is_searched(z12) && is_partner(slice_layer, b) {
-                    add_entry(z12, 1u);
+                    add_entry(a, b, z12, 1u);
                 }
             }
             unfinished = unfinished || i < range.end;

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use zfinder::{Accumulate, Config, DefaultWindow, Error, Neighbours, Precision, Preset, Triplets};
+use zfinder::{
+    Accumulate, Config, DefaultWindow, Error, Extrapolation, MaxLayer, Neighbours, Precision, Preset, Sensor, Triplets,
+};
 
 use super::failure::Failure;
 
@@ -13,13 +15,27 @@ enum PresetName {
     /// The reference program's: bending neighbours, 3 inner layers, 0.2 mm bins
     Default,
     /// For the beam spot: full scan in slices of 1 degree, 3 vertices
+    #[value(alias = "beam_spot")]
     BeamSpot,
     /// For B physics: full scan in slices of 1 degree, 4 inner layers, 3 vertices
     Bphysics,
     /// Full scan in slices of 1 degree, 3 vertices
+    #[value(alias = "full_scan")]
     FullScan,
     /// For jets: pairs that a third spacepoint confirms, 3 vertices
     Jet,
+    /// For electrons and photons: confirmed pairs in narrow slices, a histogram a charge, 4 vertices
+    Egamma,
+    /// For muons: the same for tracks that bend more
+    Muon,
+    /// For taus: the same in wider slices
+    Tau,
+    /// For many interactions: pixels, confirmed pairs in full scan, 4 vertices that stand out
+    #[value(alias = "high_pileup")]
+    HighPileup,
+    /// For heavy ions: pixels, confirmed pairs in full scan, 3.5 mm bins
+    #[value(alias = "high_multiplicity")]
+    HighMultiplicity,
     /// The thesis's: single neighbours, all layers as inner layers, 0.4 mm bins
     Thesis,
 }
@@ -40,6 +56,14 @@ enum TripletsName {
     Any,
     /// Count every third spacepoint that confirms a pair
     Count,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ExtrapolationName {
+    /// Along a line that meets the beam
+    Linear,
+    /// Along the line through both spacepoints, to where it is nearest to the beam
+    Accurate,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -110,8 +134,17 @@ pub(super) struct ConfigOptions {
     #[arg(long, value_enum, help_heading = "Search")]
     phi_window: Option<WindowName>,
     /// Beam position in mm, subtracted before rho and phi are used [config: 0,0]
-    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = beam_spot, allow_hyphen_values = true, help_heading = "Search")]
+    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true, help_heading = "Search")]
     beam_spot: Option<[f64; 2]>,
+    /// Slope of the beam, dx/dz and dy/dz [config: 0,0]
+    #[arg(long, value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true, help_heading = "Search")]
+    beam_spot_tilt: Option<[f64; 2]>,
+    /// How z is extrapolated to the beam [config: linear]
+    #[arg(long, value_enum, help_heading = "Search")]
+    extrapolation: Option<ExtrapolationName>,
+    /// Last layer that takes part: its number, or pixel, short-strip or long-strip [config: all]
+    #[arg(long, value_name = "N|SENSOR", value_parser = max_layer, help_heading = "Search")]
+    max_layer: Option<MaxLayer>,
     /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair [config: 3]
     #[arg(long, value_name = "N", help_heading = "Search")]
     first_layers: Option<u32>,
@@ -128,6 +161,12 @@ pub(super) struct ConfigOptions {
     /// Upper end of the range of z, in mm [config: 200]
     #[arg(long, alias = "z-max-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
     z_max: Option<f64>,
+    /// A histogram for pairs that bend up and one for those that bend down [config: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Histogram")]
+    charge_aware: Option<bool>,
+    /// A histogram for each slice, of the pairs whose track may come from there [config: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Histogram")]
+    histogram_per_slice: Option<bool>,
     /// Mix a peak nearer than so many bins to a vertex into it [config: 0]
     #[arg(long, value_name = "BINS", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_separation_bins: Option<f64>,
@@ -180,9 +219,21 @@ pub(super) struct ConfigOptions {
     triplet_dp: Option<f64>,
 }
 
-fn beam_spot(text: &str) -> Result<[f64; 2], String> {
+fn two_numbers(text: &str) -> Result<[f64; 2], String> {
     let parsed = text.split_once(',').and_then(|(x, y)| Some([x.trim().parse().ok()?, y.trim().parse().ok()?]));
-    parsed.ok_or_else(|| "two numbers in mm with a comma between them are wanted, as in 0.97,-0.18".into())
+    parsed.ok_or_else(|| "two numbers with a comma between them are wanted, as in 0.97,-0.18".into())
+}
+
+fn max_layer(text: &str) -> Result<MaxLayer, String> {
+    Ok(match text {
+        "pixel" => MaxLayer::Sensor(Sensor::Pixel),
+        "short-strip" => MaxLayer::Sensor(Sensor::ShortStrip),
+        "long-strip" => MaxLayer::Sensor(Sensor::LongStrip),
+        number => {
+            let number = number.parse().map_err(|_| "a layer's number, pixel, short-strip or long-strip is wanted")?;
+            MaxLayer::Number(number)
+        }
+    })
 }
 
 impl ConfigOptions {
@@ -194,6 +245,11 @@ impl ConfigOptions {
             PresetName::Bphysics => Preset::Bphysics,
             PresetName::FullScan => Preset::FullScan,
             PresetName::Jet => Preset::Jet,
+            PresetName::Egamma => Preset::Egamma,
+            PresetName::Muon => Preset::Muon,
+            PresetName::Tau => Preset::Tau,
+            PresetName::HighPileup => Preset::HighPileup,
+            PresetName::HighMultiplicity => Preset::HighMultiplicity,
             PresetName::Thesis => Preset::Thesis,
         });
         if let Some(path) = &self.config {
@@ -232,6 +288,17 @@ impl ConfigOptions {
             }),
         );
         set(&mut config.beam_spot_mm, self.beam_spot);
+        set(&mut config.beam_spot_tilt, self.beam_spot_tilt);
+        set(
+            &mut config.extrapolation,
+            self.extrapolation.map(|name| match name {
+                ExtrapolationName::Linear => Extrapolation::Linear,
+                ExtrapolationName::Accurate => Extrapolation::Accurate,
+            }),
+        );
+        config.max_layer = self.max_layer.or(config.max_layer);
+        set(&mut config.charge_aware, self.charge_aware);
+        set(&mut config.histogram_per_slice, self.histogram_per_slice);
         set(&mut config.first_layers, self.first_layers);
         set(&mut config.z_bin_mm, self.z_bin);
         set(&mut config.z_bin_eta_coeff, self.z_bin_eta_coeff);

@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use bytemuck::Pod;
 
-use crate::config::Triplets;
+use crate::config::{Extrapolation, Triplets};
 use crate::detector::LayerKind;
 use crate::engine::plan::{BLOCK, Block, Placing, Search};
 use crate::engine::real::{Point, Real};
@@ -56,7 +56,7 @@ impl<R: Real> Encode<R> for Lossless {
 
 /// 64 bits a spacepoint: from the lowest, z, rho, phi within the slice, slice, layer. The slice is exact, so that the same
 /// pairs are made; rho and z share what layer and slice leave, in equal steps of a power of two. phi within the slice is
-/// kept for triplets only, in 1/32 slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
+/// kept where it is asked for only, in 1/32 slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Compact {
     pub(crate) z_bits: u32,
@@ -79,7 +79,8 @@ impl Compact {
         let slice_bits = bits_for((TAU * per_rad).ceil() as u64 + 1);
         // One value more: takes no part.
         let layer_bits = bits_for(search.layers() as u64 + 1);
-        let phi_bits = if search.config.triplets == Triplets::Off { 0 } else { 5 };
+        let pairs_only = search.config.triplets == Triplets::Off;
+        let phi_bits = if pairs_only && search.config.extrapolation == Extrapolation::Linear { 0 } else { 5 };
         let (rho_mm, z_mm) = extent(search);
         let left = 64u32.checked_sub(slice_bits + layer_bits + phi_bits)?;
         // rho from 0 to its extent, z to either side of 0.
@@ -301,7 +302,8 @@ mod tests {
     use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
 
     fn search(triplets: Triplets) -> Search {
-        Search::new(&Config { triplets, ..Config::preset(Preset::Thesis) }, &Detector::atlas2010())
+        let config = Config { triplets, ..Config::preset(Preset::Thesis) };
+        Search::new(&config, &Detector::atlas2010()).expect("a valid configuration")
     }
 
     /// The steps that the documentation of `Encoding` names.
@@ -314,7 +316,7 @@ mod tests {
         assert!(triplets.step_mm <= 0.001 && triplets.phi_bits == 5, "{triplets:?}");
         // Slices of a thousandth of a degree and triplets: rho and z would be left with too little.
         let fine = Config { phi_slice_deg: 1e-6, triplets: Triplets::Any, ..Config::default() };
-        assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010())), None);
+        assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010()).expect("valid")), None);
     }
 
     /// What comes back is what went in, within half a step; the slice is exact.

@@ -20,6 +20,8 @@ pub(crate) struct Search {
     pub(crate) detector: Detector,
     /// n(A, B), row A, column B, and [`ENDCAP_PAIR`] where an RoI's eta moves it.
     pub(crate) neighbours: Vec<u32>,
+    /// Layers that take part, a bit each.
+    taking_part: u64,
 }
 
 /// Set in a neighbour count of a pair with a disk.
@@ -34,6 +36,8 @@ pub(crate) struct RoiPlan {
     /// Slices at both ends are neighbours.
     pub(crate) ring: bool,
     pub(crate) endcap_shift: i32,
+    /// Histograms of its own: of each charge, and of each slice.
+    pub(crate) histograms: u32,
     /// Windows of three bins whose mean is the background: those of the lowest sums.
     pub(crate) background_windows: u32,
     /// Lower edge and width of the phi window \[rad\].
@@ -79,7 +83,9 @@ pub(crate) struct Placing {
 }
 
 impl Search {
-    pub(crate) fn new(config: &Config, detector: &Detector) -> Self {
+    /// # Errors
+    /// A configuration that this detector cannot have.
+    pub(crate) fn new(config: &Config, detector: &Detector) -> Result<Self> {
         let layers = detector.layers();
         let counts = detector.neighbours(config);
         let neighbours = (0..layers.len() * layers.len())
@@ -89,7 +95,18 @@ impl Search {
                 counts[a][b] | if endcap { ENDCAP_PAIR } else { 0 }
             })
             .collect();
-        Self { config: config.clone(), detector: detector.clone(), neighbours }
+        let taking_part = detector.layers_taking_part(config)?;
+        Ok(Self { config: config.clone(), detector: detector.clone(), neighbours, taking_part })
+    }
+
+    /// Whether spacepoints of a layer take part.
+    fn takes_part(&self, layer: u32) -> bool {
+        self.taking_part >> layer & 1 != 0
+    }
+
+    /// Whether rho and phi are as they come, and every layer takes part.
+    fn is_plain(&self) -> bool {
+        self.config.is_beam_at_origin() && self.taking_part.count_ones() as usize == self.layers()
     }
 
     /// Whether every two spacepoints of different layers in the same or in neighbouring slices are a pair: the thesis's
@@ -125,10 +142,10 @@ impl Search {
         if !usable(rho, phi, z) || layer as usize >= self.layers() {
             return None;
         }
-        let [x0, y0] = self.config.beam_spot_mm;
-        if x0 == 0.0 && y0 == 0.0 {
+        if self.config.is_beam_at_origin() {
             return Some((rho, normalised(phi)));
         }
+        let [x0, y0] = self.config.beam_at(z);
         let (x, y) = (rho * phi.cos() - x0, rho * phi.sin() - y0);
         let rho = (x * x + y * y).sqrt();
         usable(rho, phi, z).then(|| (rho, y.atan2(x)))
@@ -152,21 +169,25 @@ impl Search {
                 let mut extremes = Extremes::default();
                 for s in roi.spacepoints() {
                     match self.about_beam(s.rho, s.phi, s.z, s.layer) {
-                        Some((_, phi)) => extremes.add(phi),
+                        Some((_, phi)) if self.takes_part(s.layer) => extremes.add(phi),
+                        Some(_) => {}
                         None => bad = true,
                     }
                 }
                 extremes.window()
             }
         };
+        // The circle over a slice that divides it must not round up to one slice more.
+        let slices = (width * self.config.slices_per_rad() - 1e-9).ceil().max(1.0) as u32;
+        let histograms = self.config.histograms(slices);
         Ok(RoiPlan {
             descriptor: *roi.descriptor,
             bins,
-            // The circle over a slice that divides it must not round up to one slice more.
-            slices: (width * self.config.slices_per_rad() - 1e-9).ceil().max(1.0) as u32,
+            slices,
+            histograms,
             ring: window == PhiWindow::FullScan && self.config.wrap_full_scan,
             endcap_shift: self.detector.endcap_shift(&self.config, roi.descriptor.eta),
-            background_windows: self.config.background_windows(&bins),
+            background_windows: self.config.background_windows(&bins, histograms),
             phi_min,
             width,
             spacepoints: roi.len(),
@@ -194,14 +215,14 @@ impl Search {
             slices: plan.slices,
             layers: self.layers() as u32,
         };
-        let nominal = self.config.beam_spot_mm == [0.0, 0.0];
+        let plain = self.is_plain();
         let mut kept = 0;
         let mut block = [encoding.dropped(); BLOCK];
         for first in (0..roi.len()).step_by(BLOCK) {
             let count = BLOCK.min(roi.len() - first);
             // What is left at the end goes with some that went before.
             let begin = first - (BLOCK - count).min(first);
-            if let Some(spacepoints) = block_of(roi, begin).filter(|_| nominal)
+            if let Some(spacepoints) = block_of(roi, begin).filter(|_| plain)
                 && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
             {
                 let (before, words) = block.split_at(first - begin);
@@ -219,7 +240,7 @@ impl Search {
                 if from_edge >= TAU {
                     from_edge -= TAU;
                 }
-                *word = if from_edge < plan.width {
+                *word = if from_edge < plan.width && self.takes_part(layer) {
                     kept += 1;
                     let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
                     match encoding.encode(rho, from_edge, z, slice, layer) {
@@ -269,6 +290,11 @@ impl RoiPlan {
             steps_per_mm: R::of(f64::from(OFFSET_STEPS) / self.bins.width),
             steps_at_0: R::of((0.5 - self.bins.offset) * f64::from(OFFSET_STEPS)),
         }
+    }
+
+    /// Whether its histograms are more than memory should hold.
+    pub(crate) fn is_too_much(&self) -> bool {
+        u64::from(self.histograms) * u64::from(self.bins.bins) > Config::MOST_BINS_OF_ALL
     }
 
     /// The words of the RoI's record that do not depend on where its data lie in a batch.

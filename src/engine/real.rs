@@ -59,6 +59,9 @@ pub(crate) struct RoiWords {
     pub(crate) partial_count: u32,
     /// Windows of the lowest sums that are background.
     pub(crate) background_windows: u32,
+    /// First of its own histograms, and how many.
+    pub(crate) total_first: u32,
+    pub(crate) totals: u32,
     pub(crate) padding: u32,
 }
 
@@ -86,6 +89,8 @@ pub(crate) trait Real:
     fn of(value: f64) -> Self;
     fn to_f32(self) -> f32;
     fn abs(self) -> Self;
+    fn sqrt(self) -> Self;
+    fn sin(self) -> Self;
 
     fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint;
     /// None for one that takes no part.
@@ -157,6 +162,12 @@ macro_rules! records {
             }
             fn abs(self) -> Self {
                 self.abs()
+            }
+            fn sqrt(self) -> Self {
+                self.sqrt()
+            }
+            fn sin(self) -> Self {
+                self.sin()
             }
             fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint {
                 $Spacepoint { rho: rho as $real, phi: phi as $real, z: z as $real, slice_layer, padding: [0; $pad] }

@@ -3,7 +3,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::config::{Config, DefaultWindow, Triplets, ZBins};
+use crate::config::{Config, DefaultWindow, Extrapolation, Triplets, ZBins};
 use crate::detector::Detector;
 use crate::error::Result;
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiView, normalised, usable};
@@ -13,6 +13,8 @@ pub(crate) struct ReferenceEngine {
     config: Config,
     detector: Detector,
     neighbours: Vec<Vec<u32>>,
+    /// Layers that take part, a bit each.
+    layers: u64,
 }
 
 /// A spacepoint as the search uses it: phi from the lower edge of the window.
@@ -36,14 +38,24 @@ struct Sliced {
     outside: usize,
 }
 
-struct Histograms {
+/// Entries by bin of z.
+#[derive(Clone)]
+struct Histogram {
     n: Vec<u64>,
     z: Vec<f64>,
+    pairs: Vec<u64>,
 }
 
 impl ReferenceEngine {
-    pub(crate) fn new(config: &Config, detector: &Detector) -> Self {
-        Self { config: config.clone(), detector: detector.clone(), neighbours: detector.neighbours(config) }
+    /// # Errors
+    /// A configuration that this detector cannot have.
+    pub(crate) fn new(config: &Config, detector: &Detector) -> Result<Self> {
+        Ok(Self {
+            config: config.clone(),
+            detector: detector.clone(),
+            neighbours: detector.neighbours(config),
+            layers: detector.layers_taking_part(config)?,
+        })
     }
 
     pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
@@ -66,6 +78,11 @@ impl ReferenceEngine {
             result.status = Status::Empty;
             return Ok(result);
         }
+        let all_bins = u64::from(self.config.histograms(sliced.slices as u32)) * u64::from(bins.bins);
+        if all_bins > Config::MOST_BINS_OF_ALL {
+            result.status = Status::CapacityExceeded;
+            return Ok(result);
+        }
         let mut histograms = self.find_z(&sliced, &bins, roi.descriptor.eta);
         result.vertices = self.find_peaks(&mut histograms, &bins);
         result.status = if result.vertices.is_empty() { Status::NoPeak } else { Status::Ok };
@@ -75,13 +92,14 @@ impl ReferenceEngine {
     /// None: a spacepoint that cannot be.
     fn slice_spacepoints(&self, roi: RoiView<'_>) -> Option<Sliced> {
         let layers = self.detector.layers().len();
-        let [x0, y0] = self.config.beam_spot_mm;
         let mut points = Vec::new();
+        let mut left_out = 0;
         for s in roi.spacepoints() {
             if !usable(s.rho, s.phi, s.z) || s.layer as usize >= layers {
                 return None;
             }
-            let (rho, phi) = if x0 == 0.0 && y0 == 0.0 {
+            let [x0, y0] = self.config.beam_at(s.z);
+            let (rho, phi) = if self.config.is_beam_at_origin() {
                 (s.rho, normalised(s.phi))
             } else {
                 let (x, y) = (s.rho * s.phi.cos() - x0, s.rho * s.phi.sin() - y0);
@@ -89,6 +107,10 @@ impl ReferenceEngine {
             };
             if !usable(rho, phi, s.z) {
                 return None;
+            }
+            if self.layers >> s.layer & 1 == 0 {
+                left_out += 1;
+                continue;
             }
             points.push((s.layer as usize, Point { rho, phi, z: s.z }));
         }
@@ -107,7 +129,7 @@ impl ReferenceEngine {
         // 2 pi over a slice that divides the circle must not round up to one slice more.
         let slices = ((width * inv - 1e-9).ceil() as i64).max(1);
         let mut cells = vec![vec![Vec::new(); slices as usize]; layers];
-        let (mut kept, mut outside) = (0, 0);
+        let (mut kept, mut outside) = (0, left_out);
         for (layer, mut point) in points {
             let mut phi = point.phi - phi_min;
             if phi < 0.0 {
@@ -139,8 +161,11 @@ impl ReferenceEngine {
         n
     }
 
-    fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Histograms {
-        let mut histograms = Histograms { n: vec![0; bins.bins as usize], z: vec![0.0; bins.bins as usize] };
+    /// Histograms of each charge, and of each slice.
+    fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Vec<Histogram> {
+        let bin_count = bins.bins as usize;
+        let empty = Histogram { n: vec![0; bin_count], z: vec![0.0; bin_count], pairs: vec![0; bin_count] };
+        let mut histograms = vec![empty; self.config.histograms(sliced.slices as u32) as usize];
         let filled = &sliced.filled;
         let inner = (self.config.first_layers as usize).min(filled.len().saturating_sub(1));
         for s in 0..sliced.slices {
@@ -149,7 +174,7 @@ impl ReferenceEngine {
                     for (j, &layer_b) in filled.iter().enumerate().skip(i + 1) {
                         let n = self.reach(layer_a, layer_b, eta);
                         for (step, b) in sliced.around(layer_b, s, n, n) {
-                            let z12 = (b.z * a.rho - a.z * b.rho) / (a.rho - b.rho);
+                            let z12 = self.extrapolate(a, &b);
                             if !(bins.z_min < z12 && z12 < bins.z_max) {
                                 continue;
                             }
@@ -158,14 +183,60 @@ impl ReferenceEngine {
                                 _ => self.confirmations(sliced, &filled[j + 1..], layer_b, s, step, a, &b, eta),
                             };
                             let bin = (z12 / bins.width - bins.offset).round_ties_even() as usize;
-                            histograms.n[bin] += weight;
-                            histograms.z[bin] += weight as f64 * z12;
+                            for histogram in self.histograms_of(sliced, layer_a, s, step, eta) {
+                                let histogram = &mut histograms[histogram];
+                                histogram.n[bin] += weight;
+                                histogram.z[bin] += weight as f64 * z12;
+                                histogram.pairs[bin] += u64::from(weight > 0);
+                            }
                         }
                     }
                 }
             }
         }
         histograms
+    }
+
+    /// Histograms that a pair goes into: its inner spacepoint on layer A in slice s, `step` slices before the outer one.
+    fn histograms_of(&self, sliced: &Sliced, layer_a: usize, s: i64, step: i64, eta: f64) -> Vec<usize> {
+        let mut histograms = Vec::new();
+        let charges = if self.config.charge_aware { 2 } else { 1 };
+        for charge in 0..charges {
+            if self.config.charge_aware && (if charge == 0 { step > 1 } else { step < -1 }) {
+                continue;
+            }
+            if !self.config.histogram_per_slice {
+                histograms.push(charge);
+                continue;
+            }
+            // Where the track may have been at the innermost layer.
+            let m = if layer_a == 0 { 0 } else { self.reach(0, layer_a, eta).max(1) };
+            let one = m.min(1);
+            let (below, above) = match (self.config.charge_aware, charge) {
+                (false, _) => (m, m),
+                (true, 0) => (one, m),
+                (true, _) => (m, one),
+            };
+            let (below, above) = sliced.once(below, above);
+            for slice in s - below..=s + above {
+                let slice = if sliced.ring { slice.rem_euclid(sliced.slices) } else { slice };
+                if (0..sliced.slices).contains(&slice) {
+                    histograms.push(charge * sliced.slices as usize + slice as usize);
+                }
+            }
+        }
+        histograms
+    }
+
+    /// z where the line through two spacepoints meets the beam, or is nearest to it.
+    fn extrapolate(&self, a: &Point, b: &Point) -> f64 {
+        let (mut rho_a, mut rho_b) = (a.rho, b.rho);
+        if self.config.extrapolation == Extrapolation::Accurate {
+            let (xa, ya, xb, yb) = (a.rho * a.phi.cos(), a.rho * a.phi.sin(), b.rho * b.phi.cos(), b.rho * b.phi.sin());
+            let d0_squared = (xa * yb - xb * ya).powi(2) / ((xb - xa).powi(2) + (yb - ya).powi(2));
+            (rho_a, rho_b) = ((rho_a * rho_a - d0_squared).sqrt(), (rho_b * rho_b - d0_squared).sqrt());
+        }
+        (b.z * rho_a - a.z * rho_b) / (rho_a - rho_b)
     }
 
     /// How many third spacepoints confirm the pair (a, b); 1 at most when any will do. `step`: slices from a to b.
@@ -181,7 +252,7 @@ impl ReferenceEngine {
         b: &Point,
         eta: f64,
     ) -> u64 {
-        let (z12, k12, p12) = track(a, b);
+        let (z12, (k12, p12)) = (self.extrapolate(a, b), bend(a, b));
         let mut confirmations = 0;
         for &layer_c in outer {
             let n = self.reach(layer_b, layer_c, eta);
@@ -190,7 +261,7 @@ impl ReferenceEngine {
             let above = if step <= 0 { 1 } else { n };
             for (_, c) in sliced.around(layer_c, s + step, below, above) {
                 // `around` gives phi near slice s + step of an unrolled circle, as b's is.
-                let (z23, k23, p23) = track(b, &c);
+                let (z23, (k23, p23)) = (self.extrapolate(b, &c), bend(b, &c));
                 let confirms = (z23 - z12).abs() <= self.config.triplet_dz_mm
                     && (k23 - k12).abs() <= self.config.triplet_dk
                     && (p23 - p12).abs() < self.config.triplet_dp;
@@ -233,57 +304,85 @@ impl ReferenceEngine {
         true
     }
 
-    fn find_peaks(&self, histograms: &mut Histograms, bins: &ZBins) -> Vec<Vertex> {
-        let mut sums: Vec<u64> = histograms.n.windows(3).map(|bins| bins.iter().sum()).collect();
+    fn find_peaks(&self, histograms: &mut [Histogram], bins: &ZBins) -> Vec<Vertex> {
+        let sums_of = |histogram: &Histogram| histogram.n.windows(3).map(|bins| bins.iter().sum()).collect();
+        let mut sums: Vec<u64> = histograms.iter().flat_map(|histogram| -> Vec<u64> { sums_of(histogram) }).collect();
+        let lowest = self.config.background_windows(bins, histograms.len() as u32) as usize;
         sums.sort_unstable();
-        let lowest = self.config.background_windows(bins) as usize;
         let background = (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64);
         let mut vertices = Vec::new();
-        while vertices.len() < self.config.peaks as usize {
+        // The highest window of each histogram: its sum, distance from the centre and first bin.
+        let highest_of = |histogram: &Histogram| {
             let (mut highest, mut at, mut distance) = (0, 0, i64::MAX);
-            for left in 0..histograms.n.len() - 2 {
-                let sum: u64 = histograms.n[left..left + 3].iter().sum();
+            for left in 0..histogram.n.len() - 2 {
+                let sum: u64 = histogram.n[left..left + 3].iter().sum();
                 let from_centre = (left as i64 + 1 - i64::from(bins.half)).abs();
                 if sum > highest || (self.config.prefer_central && sum == highest && from_centre < distance) {
                     (highest, at, distance) = (sum, left, from_centre);
                 }
             }
+            (highest, at, distance)
+        };
+        let mut each: Vec<_> = histograms.iter().map(highest_of).collect();
+        while vertices.len() < self.config.peaks as usize {
+            let mut of = 0;
+            for (i, &(highest, _, distance)) in each.iter().enumerate() {
+                let (best, _, nearest) = each[of];
+                if highest > best || (self.config.prefer_central && highest == best && distance < nearest) {
+                    of = i;
+                }
+            }
+            let (highest, at, _) = each[of];
             if highest < u64::from(self.config.least_weight()) {
                 break;
             }
-            let z: f64 = histograms.z[at..at + 3].iter().sum();
+            let histogram = &mut histograms[of];
+            let z: f64 = histogram.z[at..at + 3].iter().sum();
             let (weight, z_mm) = (highest as f64, z / highest as f64);
             let mut between = 0.0;
             for bin in at..at + 3 {
-                if histograms.n[bin] > 0 {
-                    let n = histograms.n[bin] as f64;
-                    between += n * (histograms.z[bin] / n - z_mm).powi(2);
+                if histogram.n[bin] > 0 {
+                    let n = histogram.n[bin] as f64;
+                    between += n * (histogram.z[bin] / n - z_mm).powi(2);
                 }
             }
             let spread = (between / weight + bins.width * bins.width / 12.0).sqrt();
             let signal = weight - background.unwrap_or(0.0);
             let tracks = (signal.powi(2) / weight / self.detector.track_entries(&self.config)).max(1.0);
-            let significance = Vertex::significance_of(weight, background);
-            let vertex = Vertex { z_mm, z_error_mm: spread / tracks.sqrt(), weight, significance, background };
+            let vertex = Vertex {
+                z_mm,
+                z_error_mm: spread / tracks.sqrt(),
+                weight,
+                pairs: histogram.pairs[at..at + 3].iter().sum(),
+                significance: Vertex::significance_of(weight, background),
+                background,
+            };
             if !self.accept(&mut vertices, vertex, bins) {
                 break;
             }
-            histograms.n[at..at + 3].fill(0);
-            histograms.z[at..at + 3].fill(0.0);
+            histogram.n[at..at + 3].fill(0);
+            histogram.z[at..at + 3].fill(0.0);
+            histogram.pairs[at..at + 3].fill(0);
+            each[of] = highest_of(histogram);
         }
         vertices
     }
 }
 
 impl Sliced {
-    /// Spacepoints of a layer in the slices from `s - below` to `s + above`, each with its distance from s in slices.
-    /// On a ring, a slice is reached once, the shorter way round, and phi goes on beyond the ends.
-    fn around(&self, layer: usize, s: i64, below: i64, above: i64) -> impl Iterator<Item = (i64, Point)> + '_ {
-        let (below, above) = if self.ring && below + above >= self.slices {
+    /// Slices below and above one, so that on a ring none is reached twice.
+    fn once(&self, below: i64, above: i64) -> (i64, i64) {
+        if self.ring && below + above >= self.slices {
             ((self.slices - 1) / 2, self.slices - 1 - (self.slices - 1) / 2)
         } else {
             (below, above)
-        };
+        }
+    }
+
+    /// Spacepoints of a layer in the slices from `s - below` to `s + above`, each with its distance from s in slices.
+    /// On a ring, a slice is reached once, the shorter way round, and phi goes on beyond the ends.
+    fn around(&self, layer: usize, s: i64, below: i64, above: i64) -> impl Iterator<Item = (i64, Point)> + '_ {
+        let (below, above) = self.once(below, above);
         let (from, to) =
             if self.ring { (s - below, s + above) } else { ((s - below).max(0), (s + above).min(self.slices - 1)) };
         (from..=to).flat_map(move |unrolled| {
@@ -303,10 +402,10 @@ impl Sliced {
     }
 }
 
-/// z, curvature k and azimuth p at the beam line of the track through two spacepoints.
-fn track(a: &Point, b: &Point) -> (f64, f64, f64) {
+/// Curvature k and azimuth p at the beam line of the track through two spacepoints.
+fn bend(a: &Point, b: &Point) -> (f64, f64) {
     let d = a.rho - b.rho;
-    ((b.z * a.rho - a.z * b.rho) / d, 2.0 * (b.phi - a.phi) / d, (b.phi * a.rho - a.phi * b.rho) / d)
+    (2.0 * (b.phi - a.phi) / d, (b.phi * a.rho - a.phi * b.rho) / d)
 }
 
 /// Lower edge and width of the smallest window about these azimuths, positive and negative ones taken separately.

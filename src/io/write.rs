@@ -30,7 +30,7 @@ pub fn write_csv(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
         return writeln!(out, "{},{},,,,{status},,,", id.event_id, id.roi_id);
     }
     for (number, vertex) in result.vertices.iter().enumerate() {
-        let Vertex { z_mm, z_error_mm, weight, significance, background } = vertex;
+        let Vertex { z_mm, z_error_mm, weight, significance, background, .. } = vertex;
         let or_empty = |number: &Option<f64>| number.map_or_else(String::new, |number| number.to_string());
         let (significance, background) = (or_empty(significance), or_empty(background));
         let place = format_args!("{},{},{number}", id.event_id, id.roi_id);
@@ -53,19 +53,20 @@ struct JsonRoi {
 struct JsonVertex {
     z_mm: f64,
     weight: f64,
+    pairs: u64,
     z_error_mm: f64,
     significance: Option<f64>,
     background: Option<f64>,
 }
 
 impl From<&Vertex> for JsonVertex {
-    fn from(&Vertex { z_mm, z_error_mm, weight, significance, background }: &Vertex) -> Self {
-        Self { z_mm, weight, z_error_mm, significance, background }
+    fn from(&Vertex { z_mm, z_error_mm, weight, pairs, significance, background }: &Vertex) -> Self {
+        Self { z_mm, weight, pairs, z_error_mm, significance, background }
     }
 }
 
 /// Writes one line: a JSON object with `event_id`, `roi_id`, `status`, `spacepoints` (those that took part),
-/// `outside_window` and `vertices`, each with `z_mm`, `weight`, `z_error_mm`, and `significance` and `background`, which are
+/// `outside_window` and `vertices`, each with `z_mm`, `weight`, `pairs`, `z_error_mm`, and `significance` and `background`, which are
 /// null without a background.
 ///
 /// # Errors

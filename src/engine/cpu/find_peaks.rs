@@ -1,42 +1,61 @@
 //! Takes the highest windows of three bins, one after the other. Twin of `shaders/find_peaks.wgsl`.
 
-use crate::config::Config;
+use std::cmp::Reverse;
+
+use crate::config::{Config, ZBins};
 use crate::histogram::{Background, HistogramPair, Peak};
+
+/// Three neighbouring bins of a histogram: their sum, how far from the middle of the range they are (if that counts), and
+/// the first of them. The greatest is the highest, then the nearest to the middle, then the first.
+type Window = (u32, Reverse<u32>, Reverse<u32>);
+
+/// The highest window of one histogram.
+fn highest(n: &[u32], half: u32, config: &Config) -> Window {
+    let window = |(left, bins): (usize, &[u32])| {
+        let left = left as u32;
+        let from_centre = if config.prefer_central { (left + 1).abs_diff(half) } else { 0 };
+        (bins.iter().sum(), Reverse(from_centre), Reverse(left))
+    };
+    n.windows(3).enumerate().map(window).max().unwrap_or_default()
+}
 
 /// Hands peaks to `take_peak` in the order found, as long as it wants more, and the background with the first; their bins
 /// are zero in the histogram afterwards.
 pub(crate) fn find_peaks(
     histogram: &mut HistogramPair,
-    half: u32,
+    bins: &ZBins,
     config: &Config,
     background_windows: u32,
     mut take_peak: impl FnMut(&Peak) -> bool,
 ) {
     let mut background = match background_windows {
         0 => Background::default(),
-        lowest => Background::of(histogram, lowest),
+        lowest => Background::of(histogram, bins.bins, lowest),
     };
+    let (each, half) = (bins.bins as usize, bins.half);
+    let mut windows: Vec<Window> = histogram.n.chunks(each).map(|n| highest(n, half, config)).collect();
     loop {
-        let (mut highest, mut at, mut distance) = (0, 0, u32::MAX);
-        for left in 0..histogram.n.len() - 2 {
-            let sum: u32 = histogram.n[left..left + 3].iter().sum();
-            let from_centre = if config.prefer_central { (left as u32 + 1).abs_diff(half) } else { 0 };
-            if sum > highest || (sum == highest && from_centre < distance) {
-                (highest, at, distance) = (sum, left, from_centre);
-            }
-        }
-        if highest < config.least_weight() {
+        let before = |i: usize| {
+            let (sum, from_centre, _) = windows[i];
+            (sum, from_centre, Reverse(i))
+        };
+        let of = (0..windows.len()).max_by_key(|&i| before(i)).unwrap_or_default();
+        let (sum, _, Reverse(left)) = windows[of];
+        if sum < config.least_weight() {
             break;
         }
+        let at = of * each + left as usize;
         let take = |words: &mut [u32]| {
             let taken = [words[at], words[at + 1], words[at + 2]];
             words[at..at + 3].fill(0);
             taken
         };
         let (n, z) = (take(&mut histogram.n), take(&mut histogram.z));
-        let peak = Peak { bin: at as u32 + 1, n, z, flags: 0, background: std::mem::take(&mut background) };
+        let pairs = take(&mut histogram.pairs);
+        let peak = Peak { bin: left + 1, n, z, pairs, flags: 0, background: std::mem::take(&mut background) };
         if !take_peak(&peak) {
             break;
         }
+        windows[of] = highest(&histogram.n[of * each..(of + 1) * each], half, config);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::config::Triplets;
+use crate::config::{Extrapolation, Triplets};
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::cpu::slice_spacepoints::SortedPoint;
 use crate::engine::plan::{RoiPlan, Search};
@@ -16,7 +16,7 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
     sliced: &SlicedSpacepoints<R>,
     slices: Range<u32>,
 ) -> HistogramPair {
-    let mut histogram = HistogramPair::new(plan.bins.bins);
+    let mut histogram = HistogramPair::new(plan.histograms, plan.bins.bins);
     let scale = plan.z_scale::<R>();
     let cuts = search.triplet_cuts::<R>();
     let last_bin = plan.bins.bins - 1;
@@ -34,7 +34,7 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                 for a in &sliced.points[first_a as usize..end_a as usize] {
                     for k in 0..around.count {
                         let b = around.point(sliced, k);
-                        let z12 = track_z(a, b);
+                        let z12 = extrapolate(search, a, b);
                         if !(scale.z_min < z12 && z12 < scale.z_max) {
                             continue;
                         }
@@ -46,16 +46,59 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                             continue;
                         }
                         let steps = z12.whole_steps(scale.steps_per_mm, scale.steps_at_0);
-                        let bin = (steps / OFFSET_STEPS).min(last_bin) as usize;
-                        let (n, z) = (&mut histogram.n[bin], &mut histogram.z[bin]);
-                        *n = n.saturating_add(weight);
-                        *z = Z::accumulate(*z, weight, z12.to_f32(), steps % OFFSET_STEPS);
+                        let bin = (steps / OFFSET_STEPS).min(last_bin);
+                        let mut add = |of: u32| {
+                            let word = (of * plan.bins.bins + bin) as usize;
+                            let (n, z) = (&mut histogram.n[word], &mut histogram.z[word]);
+                            *n = n.saturating_add(weight);
+                            *z = Z::accumulate(*z, weight, z12.to_f32(), steps % OFFSET_STEPS);
+                            histogram.pairs[word] += 1;
+                        };
+                        if plan.histograms == 1 {
+                            add(0);
+                        } else {
+                            histograms_of(search, plan, layer_a, s, b.slice, add);
+                        }
                     }
                 }
             }
         }
     }
     histogram
+}
+
+/// Names the histograms that a pair goes into: those of its charge, and of the slices that its track may come from.
+/// `accumulate` in `shaders/accumulate/several.wgsl`.
+fn histograms_of(search: &Search, plan: &RoiPlan, layer_a: usize, s: u32, slice_b: u32, mut add: impl FnMut(u32)) {
+    let config = &search.config;
+    let step = step(plan.ring, plan.slices, s, slice_b);
+    let m = if layer_a == 0 { 0 } else { search.reach(0, layer_a, plan.endcap_shift) };
+    let one = m.min(1);
+    for charge in 0..if config.charge_aware { 2 } else { 1 } {
+        let bends = if charge == 0 { step } else { -step };
+        if config.charge_aware && bends > 1 {
+            continue;
+        }
+        if !config.histogram_per_slice {
+            add(charge);
+            continue;
+        }
+        let (below, above) = match (config.charge_aware, charge) {
+            (false, _) => (m, m),
+            (true, 0) => (one, m),
+            (true, _) => (m, one),
+        };
+        let (first, last) = if !plan.ring {
+            (s.saturating_sub(below), s.saturating_add(above).min(plan.slices - 1))
+        } else if below >= plan.slices || above >= plan.slices || below + above >= plan.slices {
+            (0, plan.slices - 1)
+        } else {
+            (s + plan.slices - below, s + plan.slices + above)
+        };
+        for slice in first..=last {
+            add(charge * plan.slices + slice % plan.slices);
+        }
+    }
 }
 
 /// Spacepoints of one layer in neighbouring slices: `count` from `first` on, going on at the layer's beginning when
@@ -128,7 +171,7 @@ fn confirmations<R: Real>(
 ) -> u32 {
     let step_b = step(plan.ring, plan.slices, a.slice, b.slice);
     let turn = turn_between(a.slice, b.slice, step_b);
-    let z12 = track_z(a, b);
+    let z12 = extrapolate(search, a, b);
     let (k12, p12) = track_bend(a, a.phi, b, b.phi + turn);
     let mut confirmations = 0u32;
     for &layer_c in outer {
@@ -140,7 +183,7 @@ fn confirmations<R: Real>(
         for k in 0..around.count {
             let c = around.point(sliced, k);
             // The cut on z first: it needs no azimuth, and hardly any passes it. Written to fail on NaN.
-            let near = (track_z(b, c) - z12).abs() <= cuts.dz;
+            let near = (extrapolate(search, b, c) - z12).abs() <= cuts.dz;
             if !near {
                 continue;
             }
@@ -156,6 +199,22 @@ fn confirmations<R: Real>(
         }
     }
     confirmations
+}
+
+/// z where the line through two spacepoints meets the beam, or is nearest to it: `shaders/extrapolation/*.wgsl`.
+fn extrapolate<R: Real>(search: &Search, a: &SortedPoint<R>, b: &SortedPoint<R>) -> R {
+    match search.config.extrapolation {
+        Extrapolation::Linear => track_z(a, b),
+        Extrapolation::Accurate => {
+            let s = (R::of(0.5) * (b.phi - a.phi)).sin();
+            let (u, v, one, four) = (a.inverse_rho, b.inverse_rho, R::of(1.0), R::of(4.0));
+            // The square of the line's distance from the beam, d0.
+            let square = four * s * s * (one - s * s) / ((u - v) * (u - v) + four * u * v * s * s);
+            // sqrt(rho^2 - d0^2) = rho w
+            let (wa, wb) = ((one - square * u * u).sqrt(), (one - square * v * v).sqrt());
+            (b.z_by_rho * wa - a.z_by_rho * wb) / (v * wa - u * wb)
+        }
+    }
 }
 
 /// z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where

@@ -57,6 +57,9 @@ impl CpuEngine {
 
     fn find_in<R: Real, Z: ZSum>(&self, roi: RoiView<'_>) -> Result<RoiResult> {
         let plan = self.search.plan(roi)?;
+        if plan.is_too_much() {
+            return Ok(plan.result(plan.nothing_taken(), Vec::new(), true));
+        }
         let mut points = Vec::with_capacity(roi.len());
         let mut taken = Taken { too_far: true, ..Taken::default() };
         if let Some(compact) = &self.compact {
@@ -89,19 +92,20 @@ pub(crate) fn search_roi<R: Real, Z: ZSum>(
     take_peak: impl FnMut(&Peak) -> bool,
 ) -> bool {
     let sliced = slice_spacepoints::slice_spacepoints::<R>(spacepoints, search.layers(), plan.slices);
-    let groups = plan.slices.div_ceil(SLICES_PER_HISTOGRAM);
+    // Several histograms take much memory: one set of them.
+    let each = if plan.histograms == 1 { SLICES_PER_HISTOGRAM } else { plan.slices };
+    let groups = plan.slices.div_ceil(each);
     let histograms: Vec<_> = (0..groups)
         .into_par_iter()
         .map(|group| {
-            let first = group * SLICES_PER_HISTOGRAM;
-            let slices = first..(first + SLICES_PER_HISTOGRAM).min(plan.slices);
+            let slices = group * each..((group + 1) * each).min(plan.slices);
             find_z::find_z::<R, Z>(search, plan, &sliced, slices)
         })
         .collect();
-    let mut sum = sum_histos::sum_histos::<Z>(&histograms, plan.bins.bins);
+    let mut sum = sum_histos::sum_histos::<Z>(histograms);
     if sum.overflows() {
         return true;
     }
-    find_peaks::find_peaks(&mut sum, plan.bins.half, &search.config, plan.background_windows, take_peak);
+    find_peaks::find_peaks(&mut sum, &plan.bins, &search.config, plan.background_windows, take_peak);
     false
 }

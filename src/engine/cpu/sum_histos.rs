@@ -3,12 +3,13 @@
 
 use crate::histogram::{HistogramPair, ZSum};
 
-pub(crate) fn sum_histos<Z: ZSum>(histograms: &[HistogramPair], bins: u32) -> HistogramPair {
-    let mut total = HistogramPair::new(bins);
-    for histogram in histograms {
-        for bin in 0..bins as usize {
+pub(crate) fn sum_histos<Z: ZSum>(mut parts: Vec<HistogramPair>) -> HistogramPair {
+    let mut total = parts.pop().unwrap_or_else(|| HistogramPair::new(0, 0));
+    for histogram in parts.iter().rev() {
+        for bin in 0..total.n.len() {
             total.n[bin] = total.n[bin].saturating_add(histogram.n[bin]);
             total.z[bin] = Z::sum(total.z[bin], histogram.z[bin]);
+            total.pairs[bin] = total.pairs[bin].saturating_add(histogram.pairs[bin]);
         }
     }
     total

@@ -6,7 +6,7 @@ use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::walk;
-use crate::engine::gpu::workspace::Params;
+use crate::engine::gpu::workspace::{Params, Sums};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
 use crate::histogram::Peak;
@@ -81,6 +81,9 @@ pub(crate) struct Shape {
     pub(crate) peaks: u32,
     /// For few spacepoints an RoI, and for many.
     pub(crate) variants: [Variant; 2],
+    /// Histograms of each charge, of each slice.
+    pub(crate) charge_aware: bool,
+    pub(crate) per_slice: bool,
 }
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
@@ -114,6 +117,8 @@ struct Needs {
     most_cell_words: u64,
     histogram_rows: u64,
     partial_rows: u64,
+    /// Histograms of their own.
+    totals: u64,
     /// Of the widest histogram.
     bins: u64,
 }
@@ -142,6 +147,7 @@ impl Needs {
             most_cell_words: cell_words(plan, cells),
             histogram_rows: u64::from(rows),
             partial_rows: u64::from(groups_of(rows)),
+            totals: u64::from(plan.histograms),
             bins: u64::from(plan.bins.bins),
         }
     }
@@ -154,6 +160,7 @@ impl Needs {
             most_cell_words: self.most_cell_words.max(other.most_cell_words),
             histogram_rows: self.histogram_rows + other.histogram_rows,
             partial_rows: self.partial_rows + other.partial_rows,
+            totals: self.totals + other.totals,
             bins: self.bins.max(other.bins),
         }
     }
@@ -170,7 +177,8 @@ impl Needs {
             self.cell_words * 4,
             self.histogram_rows * u64::from(shape.variants[1].row_parts()) * row_bytes,
             self.partial_rows * 2 * row_bytes,
-            self.rois * 2 * row_bytes,
+            self.totals * u64::from(shape.variants[1].total_parts()) * row_bytes,
+            self.rois * size_of::<Sums>() as u64,
         ];
         // Places in buffers are numbered in 32 bits.
         bytes.iter().all(|&bytes| bytes <= capacity.buffer_bytes.min(u64::from(u32::MAX)))
@@ -213,7 +221,7 @@ pub(crate) fn cut<R: Real>(
     for &index in wanted {
         let plan = &plans[index];
         let own = Needs::of(plan, shape, shape.pairs);
-        if !own.fit::<R>(capacity, shape) {
+        if plan.is_too_much() || !own.fit::<R>(capacity, shape) {
             cut.too_large.push(index);
             continue;
         }
@@ -289,6 +297,8 @@ pub(crate) enum Stage {
     SliceSpacepoints,
     FindZ,
     SumHistos,
+    /// In its place, where RoIs have several histograms.
+    HighestWindows,
     FindPeaks,
     /// All of them, of an RoI in one workgroup.
     Walk,
@@ -301,6 +311,7 @@ impl Stage {
             Stage::SliceSpacepoints => "slice_spacepoints",
             Stage::FindZ => "find_z",
             Stage::SumHistos => "sum_histos",
+            Stage::HighestWindows => "highest_windows",
             Stage::FindPeaks => "find_peaks",
             Stage::Walk => "walk",
         }
@@ -327,6 +338,12 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) beside_bytes: usize,
     /// Every RoI is walked in one workgroup.
     pub(crate) walked: bool,
+    /// RoIs have several histograms: `totals` of them in all, and the one with the most so many.
+    pub(crate) several: bool,
+    pub(crate) totals: usize,
+    pub(crate) most_totals: u32,
+    /// Whether some of an RoI's windows are background.
+    pub(crate) counts_sums: bool,
     pub(crate) most_groups: u32,
     pub(crate) tiles: u32,
     /// Whether sum_histos needs its first stage.
@@ -345,8 +362,8 @@ pub(crate) struct Regions {
     pub(crate) end: u64,
 }
 
-/// Stages of sum_histos, each with its own params.
-pub(crate) const STAGES: u64 = 3;
+/// Stages of sum_histos, and passes of highest_windows, each with its own params.
+pub(crate) const STAGES: usize = 4;
 
 impl<R: Real> Layout<R> {
     /// RoIs in order; each has room for all of its spacepoints.
@@ -377,6 +394,7 @@ impl<R: Real> Layout<R> {
                 peaks: shape.peaks,
                 least_weight: config.least_weight(),
                 prefer_central: u32::from(config.prefer_central),
+                total_parts: variant.total_parts(),
                 ..Params::default()
             },
             rois: Vec::new(),
@@ -390,6 +408,10 @@ impl<R: Real> Layout<R> {
             row_parts: variant.row_parts(),
             beside_bytes: variant.beside_bytes::<R>(),
             walked,
+            several: variant.several,
+            totals: 0,
+            most_totals: 0,
+            counts_sums: false,
             most_groups: 0,
             tiles: 0,
             two_stages: false,
@@ -409,6 +431,8 @@ impl<R: Real> Layout<R> {
                 histogram_count,
                 partial_first: layout.partial_rows as u32,
                 partial_count,
+                total_first: layout.totals as u32,
+                totals: plan.histograms,
                 ..plan.words()
             };
             let rows = layout.row_rois.len() + histogram_count as usize;
@@ -419,6 +443,10 @@ impl<R: Real> Layout<R> {
             layout.spacepoints += plan.spacepoints;
             layout.cell_words += cell_words(plan, cells.into()) as usize;
             layout.partial_rows += partial_count as usize;
+            layout.totals += plan.histograms as usize;
+            layout.most_totals = layout.most_totals.max(plan.histograms);
+            let windows = u64::from(plan.histograms) * u64::from(plan.bins.bins - 2);
+            layout.counts_sums |= (1..windows).contains(&u64::from(plan.background_windows));
             layout.most_cell_words = layout.most_cell_words.max(cell_words(plan, cells.into()) as u32);
             layout.most_groups = layout.most_groups.max(partial_count);
             most_rows = most_rows.max(histogram_count);
@@ -440,7 +468,7 @@ impl<R: Real> Layout<R> {
 
     /// Where a part's data lie in its upload; a spacepoint is `bytes` long.
     pub(crate) fn regions(&self, bytes: usize) -> Regions {
-        let rois = STAGES * ALIGNMENT;
+        let rois = STAGES as u64 * ALIGNMENT;
         let row_rois = rois + aligned(size_of_val(self.rois.as_slice()) as u64);
         let spacepoints = row_rois + aligned(size_of_val(self.row_rois.as_slice()) as u64);
         Regions { rois, row_rois, spacepoints, end: spacepoints + (self.spacepoints * bytes) as u64 }
@@ -450,7 +478,7 @@ impl<R: Real> Layout<R> {
     pub(crate) fn header(&self, regions: &Regions) -> Vec<u32> {
         let mut header = vec![0u32; regions.spacepoints as usize / 4];
         let mut put = |at: u64, words: &[u32]| header[at as usize / 4..][..words.len()].copy_from_slice(words);
-        for stage in 0..STAGES {
+        for stage in 0..STAGES as u64 {
             let params = Params { stage: stage as u32, ..self.params };
             put(stage * ALIGNMENT, bytemuck::cast_slice(&[params]));
         }
@@ -463,9 +491,16 @@ impl<R: Real> Layout<R> {
     pub(crate) fn stages(&self) -> &'static [Stage] {
         if self.walked {
             &[Stage::Walk]
+        } else if self.several {
+            &[Stage::SliceSpacepoints, Stage::FindZ, Stage::HighestWindows, Stage::FindPeaks]
         } else {
             &[Stage::SliceSpacepoints, Stage::FindZ, Stage::SumHistos, Stage::FindPeaks]
         }
+    }
+
+    /// Words of the RoIs' own histograms.
+    pub(crate) fn total_words(&self) -> usize {
+        self.totals * (self.params.total_parts * self.params.row_bins) as usize
     }
 
     /// Peaks of all RoIs.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{Config, Triplets};
+use crate::config::{Config, Extrapolation, Triplets};
 use crate::detector::Detector;
 use crate::engine::gpu::shaders::Pairing;
 use crate::finder::{Accumulate, Precision};
@@ -19,7 +19,11 @@ const SHAPE: Shape = Shape {
         accumulate: Accumulate::Fixed,
         pairing: Pairing::Numbered,
         triplets: Triplets::Off,
+        extrapolation: Extrapolation::Linear,
+        several: false,
     }; 2],
+    charge_aware: false,
+    per_slice: false,
 };
 const WEBGPU: Capacity =
     Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048, work: 1e12 };
@@ -32,7 +36,7 @@ fn plans(spacepoints: impl IntoIterator<Item = usize>) -> Vec<RoiPlan> {
         let point = Spacepoint { rho: 50.0, phi: 0.05, z: 0.0, layer: 0 };
         batch.push(RoiDescriptor { window, ..RoiDescriptor::default() }, std::iter::repeat_n(point, count));
     }
-    let search = Search::new(&Config::default(), &Detector::atlas2010());
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
     batch.iter().map(|roi| search.plan(roi).expect("a plan")).collect()
 }
 
@@ -97,7 +101,7 @@ fn small_shares_when_there_is_little_work() {
 /// Regions are aligned, apart, and hold what they are for.
 #[test]
 fn an_upload_has_room_for_everything() {
-    let search = Search::new(&Config::default(), &Detector::atlas2010());
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
     let plans = plans([3, 700, 41]);
     let sharing = sharing::<f32>(plans.iter(), &WEBGPU, &SHAPE);
     let layout = Layout::<f32>::new(&search, &SHAPE, sharing, plans.iter());
@@ -105,7 +109,7 @@ fn an_upload_has_room_for_everything() {
     for at in [regions.rois, regions.row_rois, regions.spacepoints] {
         assert_eq!(at % ALIGNMENT, 0, "{regions:?}");
     }
-    assert!(regions.rois >= STAGES * ALIGNMENT && ALIGNMENT >= size_of::<Params>() as u64);
+    assert!(regions.rois >= STAGES as u64 * ALIGNMENT && ALIGNMENT >= size_of::<Params>() as u64);
     assert!(regions.row_rois - regions.rois >= size_of_val(&layout.rois[..]) as u64);
     assert!(regions.spacepoints - regions.row_rois >= 4 * u64::from(layout.params.rows));
     assert_eq!(regions.end - regions.spacepoints, 744 * 8);

@@ -17,17 +17,17 @@ pub(crate) fn encode<R: Real>(
     workspace: &Workspace<R>,
     layout: &Layout<R>,
 ) -> Result<()> {
-    let group = kernel.bind_group_in(
-        gpu,
-        slot,
-        &[
-            ("params", workspace.params(0)?),
-            ("rois", workspace.rois()?),
-            ("totals", workspace.totals.binding()?),
-            ("peaks", workspace.answers()?),
-            ("status", workspace.status.binding()?),
-        ],
-    )?;
+    let mut bindings = vec![
+        ("params", workspace.params(0)?),
+        ("rois", workspace.rois()?),
+        ("totals", workspace.totals.binding()?),
+        ("peaks", workspace.answers()?),
+        ("status", workspace.status.binding()?),
+    ];
+    if layout.several {
+        bindings.extend([("windows", workspace.windows.binding()?), ("sums", workspace.sums.binding()?)]);
+    }
+    let group = kernel.bind_group_in(gpu, slot, &bindings)?;
     kernel.dispatch(pass, "find_peaks", group, [layout.rois.len() as u32, 1, 1])?;
     Ok(())
 }

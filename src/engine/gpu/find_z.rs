@@ -72,6 +72,10 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
     if shape.teams != Teams::NONE {
         constants.push(("SHARED", f64::from(shape.teams.shared)));
     }
+    if shape.variants[1].several {
+        constants.push(("CHARGE_AWARE", f64::from(shape.charge_aware)));
+        constants.push(("PER_SLICE", f64::from(shape.per_slice)));
+    }
     constants
 }
 
@@ -96,7 +100,8 @@ pub(crate) fn tile_bins(
             Pairs::Streamed { .. } => 4 * teams.shared + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
-    let most = offered.saturating_sub(tables) / (4 * parts) / 64 * 64;
+    // A bin that takes none is limited by its number alone.
+    let most = (offered.saturating_sub(tables)).checked_div(4 * parts).unwrap_or(MOST_BINS) / 64 * 64;
     if most == 0 {
         return Err(GpuError::Limit {
             adapter: gpu.name().to_owned(),

@@ -4,7 +4,7 @@ use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Source};
 
 use crate::engine::encoding::Compact;
 use crate::engine::gpu::batch::Shape;
-use crate::engine::gpu::{find_peaks, find_z, slice_spacepoints, sum_histos, walk};
+use crate::engine::gpu::{find_peaks, find_z, highest_windows, slice_spacepoints, sum_histos, walk};
 use crate::error::Result;
 use crate::finder::Encoding;
 
@@ -13,8 +13,9 @@ pub(crate) struct Kernels {
     compact: Option<Readers>,
     /// For few spacepoints an RoI, and for many.
     pub(crate) find_z: [Kernel; 2],
-    pub(crate) sum_histos: Kernel,
+    pub(crate) sum_histos: Option<Kernel>,
     pub(crate) find_peaks: Kernel,
+    pub(crate) highest_windows: Option<Kernel>,
 }
 
 /// What reads spacepoints as they are uploaded.
@@ -33,11 +34,13 @@ impl Kernels {
         let find_z = |variant: super::shaders::Variant| -> Order {
             (variant.find_z(), &find_z::ENTRY_POINTS, find_z::constants(shape))
         };
-        let mut orders: Vec<Order> = vec![
-            (many.sum_histos(), &sum_histos::ENTRY_POINTS, Vec::new()),
-            (many.find_peaks(), &find_peaks::ENTRY_POINTS, Vec::new()),
-            find_z(many),
-        ];
+        let sums: Order = if many.several {
+            (many.highest_windows(), &highest_windows::ENTRY_POINTS, Vec::new())
+        } else {
+            (many.sum_histos(), &sum_histos::ENTRY_POINTS, Vec::new())
+        };
+        let mut orders: Vec<Order> =
+            vec![sums, (many.find_peaks(), &find_peaks::ENTRY_POINTS, Vec::new()), find_z(many)];
         if few != many {
             orders.push(find_z(few));
         }
@@ -58,7 +61,8 @@ impl Kernels {
             .collect();
         let mut kernels = Kernel::build_all(gpu, &descriptors)?.into_iter();
         let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
-        let (sum_histos, find_peaks, find_z_many) = (next(), next(), next());
+        let (sums, find_peaks, find_z_many) = (next(), next(), next());
+        let (sum_histos, highest_windows) = if many.several { (None, Some(sums)) } else { (Some(sums), None) };
         let find_z_few = if few == many { find_z_many.clone() } else { next() };
         let mut readers =
             || Readers { slice_spacepoints: [next(), next()], walk: shape.walk.is_some().then(&mut next) };
@@ -68,6 +72,7 @@ impl Kernels {
             find_z: [find_z_few, find_z_many],
             sum_histos,
             find_peaks,
+            highest_windows,
         })
     }
 

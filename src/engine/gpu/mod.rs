@@ -3,6 +3,7 @@
 mod batch;
 mod find_peaks;
 mod find_z;
+mod highest_windows;
 mod kernels;
 mod shaders;
 mod slice_spacepoints;
@@ -27,7 +28,7 @@ use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::kernels::Kernels;
 use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::slice_spacepoints::Room;
-use crate::engine::gpu::workspace::{Constants, Groups, Workspace};
+use crate::engine::gpu::workspace::{Constants, Groups, Sums, Workspace};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
@@ -199,7 +200,15 @@ impl<R: Real> Typed<R> {
         };
         let bins = search.config.z_bins(0.0, None)?.bins;
         let triplets = search.config.triplets;
-        let variant = Variant { precision: options.precision, accumulate: options.accumulate, pairing, triplets };
+        let several = search.config.charge_aware || search.config.histogram_per_slice;
+        let variant = Variant {
+            precision: options.precision,
+            accumulate: options.accumulate,
+            pairing,
+            triplets,
+            extrapolation: search.config.extrapolation,
+            several,
+        };
         let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
         let teams = Teams::new(&gpu, pairing, triplets);
         let mut shape = Shape {
@@ -213,8 +222,10 @@ impl<R: Real> Typed<R> {
             layers: search.layers() as u32,
             // Said anew for every search: [`Typed::shape_for`].
             peaks: search.config.peaks,
+            charge_aware: search.config.charge_aware,
+            per_slice: search.config.histogram_per_slice,
         };
-        if matches!(pairs, Pairs::Streamed { .. }) {
+        if matches!(pairs, Pairs::Streamed { .. }) && !several {
             shape.walk = walk::Room::new::<R>(&gpu, &shape, bins);
         }
         let compact = match options.encoding {
@@ -434,6 +445,7 @@ impl<R: Real> Typed<R> {
         layout: &Layout<R>,
         timer: Option<&mut Timer>,
     ) -> Result<()> {
+        self.clear(encoder, workspace, layout)?;
         let mut groups = std::mem::take(&mut workspace.groups);
         match timer {
             Some(timer) => {
@@ -455,6 +467,21 @@ impl<R: Real> Typed<R> {
         Ok(())
     }
 
+    /// Clears several histograms an RoI; of one, slice_spacepoints does it.
+    fn clear(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        workspace: &Workspace<R>,
+        layout: &Layout<R>,
+    ) -> Result<()> {
+        if layout.several {
+            let sums = layout.rois.len() * size_of::<Sums>();
+            encoder.clear_buffer(workspace.totals.raw()?, 0, Some(4 * layout.total_words() as u64));
+            encoder.clear_buffer(workspace.sums.raw()?, 0, Some(sums as u64));
+        }
+        Ok(())
+    }
+
     fn encode_stage(
         &self,
         stage: Stage,
@@ -473,7 +500,14 @@ impl<R: Real> Typed<R> {
                 slice_spacepoints::encode(kernel, gpu, &mut g.slice_spacepoints, pass, w, l)
             }
             Stage::FindZ => find_z::encode(&kernels.find_z[l.room], gpu, &mut g.find_z, pass, constants, w, l),
-            Stage::SumHistos => sum_histos::encode(&kernels.sum_histos, gpu, &mut g.sum_histos, pass, w, l),
+            Stage::SumHistos => {
+                let kernel = kernels.sum_histos.as_ref().expect("a layout of one histogram an RoI");
+                sum_histos::encode(kernel, gpu, &mut g.sum_histos, pass, w, l)
+            }
+            Stage::HighestWindows => {
+                let kernel = kernels.highest_windows.as_ref().expect("a layout of several histograms an RoI");
+                highest_windows::encode(kernel, gpu, g, pass, w, l)
+            }
             Stage::FindPeaks => find_peaks::encode(&kernels.find_peaks, gpu, &mut g.find_peaks, pass, w, l),
             Stage::Walk => {
                 let kernel = readers.walk.as_ref().expect("a layout that is walked");

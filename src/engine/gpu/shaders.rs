@@ -3,7 +3,7 @@
 
 use kernel_host::Source;
 
-use crate::config::Triplets;
+use crate::config::{Extrapolation, Triplets};
 use crate::engine::real::Real;
 use crate::finder::{Accumulate, Encoding, Precision};
 
@@ -14,6 +14,9 @@ pub(crate) struct Variant {
     pub(crate) accumulate: Accumulate,
     pub(crate) pairing: Pairing,
     pub(crate) triplets: Triplets,
+    pub(crate) extrapolation: Extrapolation,
+    /// RoIs have histograms of each charge, or of each slice; only by layer or numbered.
+    pub(crate) several: bool,
 }
 
 /// How spacepoints lie, and how their pairs are gone through.
@@ -38,7 +41,8 @@ macro_rules! shader {
 const TYPES: (&str, &str) = shader!("types.wgsl");
 const TRACKS: (&str, &str) = shader!("tracks.wgsl");
 const COUNTING_SORT: (&str, &str) = shader!("counting_sort.wgsl");
-const PEAKS: (&str, &str) = shader!("peaks.wgsl");
+const TOTALS: (&str, &str) = shader!("totals.wgsl");
+const WINDOWS: (&str, &str) = shader!("windows.wgsl");
 
 impl Variant {
     /// Every variant that there is.
@@ -49,9 +53,15 @@ impl Variant {
             [Accumulate::Fixed, Accumulate::CompareExchange].into_iter().flat_map(move |accumulate| {
                 pairings.into_iter().flat_map(move |pairing| {
                     [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().flat_map(move |triplets| {
-                        let many = Variant { precision, accumulate, pairing, triplets };
+                        let (extrapolation, several) = (Extrapolation::Linear, false);
+                        let many = Variant { precision, accumulate, pairing, triplets, extrapolation, several };
                         let few = many.of_few();
-                        std::iter::once(many).chain((few != many).then_some(few))
+                        let accurate = Variant { extrapolation: Extrapolation::Accurate, ..many };
+                        let several = Variant { several: pairing != Pairing::TwoSlices, ..many };
+                        let both = Variant { several: several.several, ..accurate };
+                        let mut all = vec![many, few, accurate, accurate.of_few(), several, both];
+                        all.dedup();
+                        all
                     })
                 })
             })
@@ -67,21 +77,33 @@ impl Variant {
 
     fn histogram(self) -> (&'static str, &'static str) {
         match self.accumulate {
+            _ if self.several => shader!("histogram/several.wgsl"),
             Accumulate::Fixed => shader!("histogram/fixed_point.wgsl"),
             Accumulate::CompareExchange => shader!("histogram/compare_exchange.wgsl"),
         }
     }
 
-    fn accumulate(self) -> (&'static str, &'static str) {
-        match self.accumulate {
-            Accumulate::Fixed => shader!("accumulate/fixed_point.wgsl"),
-            Accumulate::CompareExchange => shader!("accumulate/compare_exchange.wgsl"),
+    fn accumulate(self) -> Vec<(&'static str, &'static str)> {
+        let several = shader!("accumulate/several.wgsl");
+        match (self.accumulate, self.several) {
+            (Accumulate::Fixed, false) => vec![shader!("accumulate/fixed_point.wgsl")],
+            (Accumulate::CompareExchange, false) => vec![shader!("accumulate/compare_exchange.wgsl")],
+            (Accumulate::Fixed, true) => vec![shader!("accumulate/total_fixed_point.wgsl"), several],
+            (Accumulate::CompareExchange, true) => vec![shader!("accumulate/total_compare_exchange.wgsl"), several],
+        }
+    }
+
+    fn extrapolation(self) -> (&'static str, &'static str) {
+        match self.extrapolation {
+            Extrapolation::Linear => shader!("extrapolation/linear.wgsl"),
+            Extrapolation::Accurate => shader!("extrapolation/accurate.wgsl"),
         }
     }
 
     /// Words of a bin in a row that find_z fills: `ROW_PARTS` in `shaders/histogram/*.wgsl`.
     pub(crate) fn row_parts(self) -> u32 {
         match self.accumulate {
+            _ if self.several => 0,
             Accumulate::Fixed => 1,
             Accumulate::CompareExchange => 2,
         }
@@ -103,10 +125,20 @@ impl Variant {
         }
     }
 
+    /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/totals.wgsl`.
+    pub(crate) fn total_parts(self) -> u32 {
+        if self.counts_pairs() { 3 } else { 2 }
+    }
+
+    /// Whether pairs are counted beside weights: `counts_pairs` in `shaders/tracks.wgsl`.
+    pub(crate) fn counts_pairs(self) -> bool {
+        self.triplets == Triplets::Count
+    }
+
     /// What suits RoIs of few spacepoints.
     pub(crate) fn of_few(self) -> Self {
         match (self.pairing, self.triplets) {
-            (Pairing::TwoSlices, Triplets::Off) => Self { pairing: Pairing::MixedLayers, ..self },
+            (Pairing::TwoSlices, Triplets::Off) if self.has_slices_only() => Self { pairing: Pairing::MixedLayers, ..self },
             _ => self,
         }
     }
@@ -116,13 +148,18 @@ impl Variant {
         self.pairing != Pairing::Numbered && self.triplets == Triplets::Off
     }
 
+    /// Whether nothing asks for phi.
+    fn has_slices_only(self) -> bool {
+        self.is_pairs_only() && self.extrapolation == Extrapolation::Linear
+    }
+
     fn beside(self) -> (&'static str, &'static str) {
-        if self.is_pairs_only() { shader!("beside/slice_layer.wgsl") } else { shader!("beside/phi.wgsl") }
+        if self.has_slices_only() { shader!("beside/slice_layer.wgsl") } else { shader!("beside/phi.wgsl") }
     }
 
     /// Bytes of `Beside` in `shaders/beside/*.wgsl`.
     pub(crate) fn beside_bytes<R: Real>(self) -> usize {
-        if self.is_pairs_only() { size_of::<u32>() } else { size_of::<R::Stored>() }
+        if self.has_slices_only() { size_of::<u32>() } else { size_of::<R::Stored>() }
     }
 
     /// Cells of so many slices: `cell_count` in `shaders/cells/*.wgsl`.
@@ -141,6 +178,7 @@ impl Variant {
         let pieces = [
             self.real(),
             TYPES,
+            TOTALS,
             self.beside(),
             Self::encoding(encoding),
             self.cells(),
@@ -151,16 +189,9 @@ impl Variant {
     }
 
     pub(crate) fn find_z(self) -> Source {
-        let mut pieces = vec![
-            self.real(),
-            TYPES,
-            self.beside(),
-            self.histogram(),
-            self.accumulate(),
-            self.cells(),
-            TRACKS,
-            self.order(),
-        ];
+        let mut pieces = vec![self.real(), TYPES, TOTALS, self.beside(), self.histogram()];
+        pieces.extend(self.accumulate());
+        pieces.extend([self.cells(), TRACKS, self.extrapolation(), self.order()]);
         pieces.extend(self.pairs());
         pieces.push(shader!("find_z.wgsl"));
         assemble("find_z", &pieces)
@@ -177,11 +208,11 @@ impl Variant {
         vec![shader!("confirmations.wgsl"), pairs]
     }
 
-    /// All of the stages in one workgroup; not for numbered pairs.
+    /// All of the stages in one workgroup; not for numbered pairs, and not for several histograms.
     pub(crate) fn walk(self, encoding: Encoding) -> Source {
         let accumulate = match self.accumulate {
             Accumulate::Fixed => shader!("accumulate/wide.wgsl"),
-            Accumulate::CompareExchange => self.accumulate(),
+            Accumulate::CompareExchange => shader!("accumulate/compare_exchange.wgsl"),
         };
         let mut pieces = vec![
             self.real(),
@@ -192,10 +223,11 @@ impl Variant {
             accumulate,
             self.cells(),
             TRACKS,
+            self.extrapolation(),
             self.order(),
         ];
         pieces.extend(self.pairs());
-        pieces.extend([COUNTING_SORT, PEAKS, shader!("walk.wgsl")]);
+        pieces.extend([COUNTING_SORT, WINDOWS, shader!("peaks/one.wgsl"), shader!("walk.wgsl")]);
         assemble("walk", &pieces)
     }
 
@@ -204,7 +236,14 @@ impl Variant {
     }
 
     pub(crate) fn find_peaks(self) -> Source {
-        assemble("find_peaks", &[self.real(), TYPES, PEAKS, shader!("find_peaks.wgsl")])
+        let peaks = if self.several { shader!("peaks/several.wgsl") } else { shader!("peaks/one.wgsl") };
+        assemble("find_peaks", &[self.real(), TYPES, TOTALS, WINDOWS, peaks, shader!("find_peaks.wgsl")])
+    }
+
+    /// Of several histograms.
+    pub(crate) fn highest_windows(self) -> Source {
+        let pieces = [self.real(), TYPES, TOTALS, WINDOWS, shader!("highest_windows.wgsl")];
+        assemble("highest_windows", &pieces)
     }
 }
 
@@ -243,11 +282,15 @@ mod tests {
             let mode = variant.triplets as u32;
             let constants = [("TRIPLETS", f64::from(mode)), ("TILE_BINS", 2048.0)];
             write(variant.find_z(), &["find_z"], &constants);
-            if variant.pairing != Pairing::Numbered {
+            if variant.several {
+                write(variant.highest_windows(), &["count_sums", "highest_windows"], &[]);
+            } else if variant.pairing != Pairing::Numbered {
                 write(variant.walk(Encoding::Compact), &["walk"], &constants);
                 write(variant.walk(Encoding::Lossless), &["walk"], &constants);
             }
-            write(variant.sum_histos(), &["sum_histos"], &[]);
+            if !variant.several {
+                write(variant.sum_histos(), &["sum_histos"], &[]);
+            }
             write(variant.find_peaks(), &["find_peaks"], &[]);
         }
     }
@@ -274,7 +317,7 @@ mod tests {
                 for (i, (field, at)) in layout.fields.iter().enumerate() {
                     assert_eq!(*at as usize, offset, "{name}.{field}");
                     offset += if i < reals { real } else { 4 };
-                    if name == "Peak" && (1..=2).contains(&i) {
+                    if name == "Peak" && (1..=3).contains(&i) {
                         offset += 8;
                     }
                 }
@@ -282,17 +325,17 @@ mod tests {
             if f32 {
                 check("Packed", size_of::<SpacepointF32>(), 4);
                 assert_eq!(size_of::<StoredF32>(), 8, "Stored is a vec2<u32>");
-                check("Roi", size_of::<RoiF32>(), 18);
+                check("Roi", size_of::<RoiF32>(), 20);
                 check("Cuts", size_of::<CutsF32>(), 4);
             } else {
                 check("Packed", size_of::<SpacepointF64>(), 4);
                 check("Stored", size_of::<StoredF64>(), 2);
-                check("Roi", size_of::<RoiF64>(), 18);
+                check("Roi", size_of::<RoiF64>(), 20);
                 check("Cuts", size_of::<CutsF64>(), 4);
             }
             check("Params", size_of::<Params>(), size_of::<Params>() / 4);
             check("RoiStatus", size_of::<RoiStatus>(), 2);
-            check("Peak", size_of::<Peak>(), 5);
+            check("Peak", size_of::<Peak>(), 6);
         }
     }
 

@@ -41,7 +41,8 @@ impl Room {
         }
         let bins = bins.next_multiple_of(64);
         // As the shaders' headers count it, and a little for alignment.
-        let tables = 8 * bins + 16 * threads + 4 * shape.teams.shared + 4 * crate::MAX_LAYERS as u32 + 256;
+        let of_bins = (if variant.counts_pairs() { 12 } else { 8 }) * bins;
+        let tables = of_bins + 16 * threads + 4 * shape.teams.shared + 4 * crate::MAX_LAYERS as u32 + 256;
         let each = (2 * size_of::<R>() + variant.beside_bytes::<R>()) as u32;
         let offered = limits.max_compute_workgroup_storage_size.min(Self::MOST_BYTES).checked_sub(tables)?;
         // Cells of a usual RoI, or of as many slices as spacepoints leave room for.
@@ -65,6 +66,7 @@ impl Room {
             ("WORKGROUP_SIZE", f64::from(self.threads)),
             ("POINTS", f64::from(self.spacepoints)),
             ("TILE_WORDS", f64::from(self.cell_words)),
+            ("PAIR_BINS", f64::from(if shape.variants[0].counts_pairs() { self.bins } else { 1 })),
         ];
         find_z::pair_constants(shape).into_iter().chain(own).collect()
     }

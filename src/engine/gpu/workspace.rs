@@ -4,7 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BufferUsages};
 use kernel_host::{BindGroupSlot, Buffer, Gpu, Readback, Upload};
 
-use crate::engine::gpu::batch::{Layout, Regions};
+use crate::engine::gpu::batch::{Layout, Regions, STAGES};
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::histogram::Peak;
@@ -25,7 +25,23 @@ pub(crate) struct Params {
     pub(crate) prefer_central: u32,
     pub(crate) stage: u32,
     pub(crate) row_lanes_shift: u32,
+    pub(crate) total_parts: u32,
 }
+
+/// `Sums` in `shaders/types.wgsl`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+pub(crate) struct Sums {
+    low: u32,
+    high: u32,
+    windows: u32,
+    threshold: u32,
+    digits: [u32; 256],
+}
+
+/// `Window` in `shaders/windows.wgsl`: sum, distance from the middle, first bin.
+pub(crate) type Window = [u32; 3];
+
 
 /// `RoiStatus` in `shaders/types.wgsl`.
 #[repr(C)]
@@ -71,6 +87,9 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) histograms: Buffer<u32>,
     pub(crate) partials: Buffer<u32>,
     pub(crate) totals: Buffer<u32>,
+    /// Where RoIs have several histograms: the highest window of each, and what all of an RoI's together say.
+    pub(crate) windows: Buffer<Window>,
+    pub(crate) sums: Buffer<Sums>,
     pub(crate) peaks: Buffer<Peak>,
     pub(crate) status: Buffer<RoiStatus>,
     pub(crate) results: Readback<Peak>,
@@ -85,6 +104,7 @@ pub(crate) struct Groups {
     pub(crate) find_z: BindGroupSlot,
     pub(crate) sum_histos: [BindGroupSlot; 2],
     pub(crate) find_peaks: BindGroupSlot,
+    pub(crate) highest_windows: [BindGroupSlot; STAGES],
 }
 
 impl<R: Real> Workspace<R> {
@@ -104,6 +124,8 @@ impl<R: Real> Workspace<R> {
             histograms: Buffer::new("histograms", device).most_bytes(most_bytes),
             partials: Buffer::new("partial sums of histograms", device).most_bytes(most_bytes),
             totals: Buffer::new("summed histograms", device).most_bytes(most_bytes),
+            windows: Buffer::new("highest windows", device).most_bytes(most_bytes),
+            sums: Buffer::new("sums of windows", device).most_bytes(most_bytes),
             peaks: Buffer::new("peaks", device).most_bytes(most_bytes),
             status: Buffer::new("status", device).most_bytes(most_bytes),
             results: Readback::new("results").writable_by_shaders(gpu),
@@ -134,9 +156,11 @@ impl<R: Real> Workspace<R> {
             cells: layout.cell_words,
             points: sorted,
             beside: sorted * (layout.beside_bytes / 4),
-            histograms: layout.row_rois.len() * layout.row_parts as usize * rows,
+            histograms: (layout.row_rois.len() * layout.row_parts as usize * rows).max(1),
             partials: if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 },
-            totals: if layout.walked { 1 } else { rois * 2 * rows },
+            totals: if layout.walked { 1 } else { layout.total_words() },
+            windows: if layout.several { layout.totals } else { 1 },
+            sums: if layout.several { rois } else { 1 },
             peaks: layout.peaks(),
             status: rois,
         }

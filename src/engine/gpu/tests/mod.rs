@@ -14,7 +14,7 @@ use std::f64::consts::PI;
 use kernel_host::{AdapterChoice, AdapterSummary, Buffer, GpuOptions, Readback};
 
 use super::*;
-use crate::config::{Config, Neighbours, Triplets};
+use crate::config::{Config, Extrapolation, Neighbours, Triplets};
 use crate::detector::Detector;
 use crate::engine::cpu;
 use crate::engine::cpu::slice_spacepoints::SortedPoint;
@@ -47,10 +47,9 @@ struct Stages<R: Real> {
 }
 
 impl<R: Real> Typed<R> {
-    /// Another configuration in the same kernels; the triplet mode is built in.
+    /// Another configuration in the same kernels.
     fn take_case(&mut self, case: &Case) {
-        let config = Config { triplets: self.search.config.triplets, ..case.config.clone() };
-        self.search = Search::new(&config, &case.detector);
+        self.search = Search::new(&built_in(&self.search.config, &case.config), &case.detector).expect("a valid configuration");
         self.shape.pairs = match self.shape.pairs {
             Pairs::Numbered { .. } => Pairs::Numbered { slices: case.slices_per_histogram },
             Pairs::Streamed { .. } => Pairs::Streamed { share: Some(case.share) },
@@ -101,6 +100,7 @@ impl<R: Real> Typed<R> {
         let (layout, _) = self.upload(planned, &mut workspace, rois)?;
         let mut encoder = self.gpu.encoder("stages");
         self.begin(&mut encoder, &mut workspace)?;
+        self.clear(&mut encoder, &workspace, &layout)?;
         let descriptor = wgpu::ComputePassDescriptor::default();
         let row = layout.params.row_bins as usize;
         let rows = layout.row_rois.len() * layout.row_parts as usize * row;
@@ -117,11 +117,12 @@ impl<R: Real> Typed<R> {
         let beside_words = layout.spacepoints * (layout.beside_bytes / 4);
         let beside = copy(gpu, &mut encoder, &w.beside, beside_words)?;
         let histograms = copy(gpu, &mut encoder, &w.histograms, rows)?;
-        let beyond = copy(gpu, &mut encoder, &w.totals, rois * 2 * row)?;
-        encode(&mut encoder, &[Stage::SumHistos])?;
-        let totals = copy(gpu, &mut encoder, &w.totals, rois * 2 * row)?;
+        let words = layout.total_words();
+        let beyond = copy(gpu, &mut encoder, &w.totals, words)?;
+        encode(&mut encoder, &layout.stages()[2..3])?;
+        let totals = copy(gpu, &mut encoder, &w.totals, words)?;
         encode(&mut encoder, &[Stage::FindPeaks])?;
-        let emptied = copy(gpu, &mut encoder, &w.totals, rois * 2 * row)?;
+        let emptied = copy(gpu, &mut encoder, &w.totals, words)?;
         let peaks = copy(gpu, &mut encoder, &w.peaks, layout.peaks())?;
         let status = copy(gpu, &mut encoder, &w.status, rois)?;
         let submission = gpu.submit(encoder)?;
@@ -132,9 +133,9 @@ impl<R: Real> Typed<R> {
             points: sorted.read_done(gpu, layout.spacepoints)?,
             beside: beside.read_done(gpu, beside_words)?,
             histograms: histograms.read_done(gpu, rows)?,
-            beyond: beyond.read_done(gpu, rois * 2 * row)?,
-            totals: totals.read_done(gpu, rois * 2 * row)?,
-            emptied: emptied.read_done(gpu, rois * 2 * row)?,
+            beyond: beyond.read_done(gpu, words)?,
+            totals: totals.read_done(gpu, words)?,
+            emptied: emptied.read_done(gpu, words)?,
             peaks: peaks.read_done(gpu, layout.peaks())?,
             status: status.read_done(gpu, rois)?,
             layout,
@@ -158,12 +159,26 @@ fn copy<T: bytemuck::Pod>(
 }
 
 impl<R: Real> Stages<R> {
-    /// A row of two words a bin.
-    fn row(&self, words: &[u32], row: u32, bins: u32) -> HistogramPair {
-        let n = (row * 2 * self.layout.params.row_bins) as usize;
-        let z = n + self.layout.params.row_bins as usize;
-        let bins = bins as usize;
-        HistogramPair { n: words[n..n + bins].to_vec(), z: words[z..z + bins].to_vec() }
+    /// A row of so many words a bin: n, z, and pairs if they are not n.
+    fn row(&self, words: &[u32], row: u32, parts: u32, bins: u32) -> HistogramPair {
+        let part = |part: u32| {
+            let first = ((row * parts + part) * self.layout.params.row_bins) as usize;
+            words[first..first + bins as usize].to_vec()
+        };
+        HistogramPair { n: part(0), z: part(1), pairs: part(if parts == 3 { 2 } else { 0 }) }
+    }
+
+    /// An RoI's own histograms.
+    fn own(&self, words: &[u32], i: usize) -> HistogramPair {
+        let roi = &self.layout.words[i];
+        let mut all = HistogramPair::new(0, 0);
+        for row in roi.total_first..roi.total_first + roi.totals {
+            let one = self.row(words, row, self.layout.params.total_parts, roi.bins);
+            all.n.extend(one.n);
+            all.z.extend(one.z);
+            all.pairs.extend(one.pairs);
+        }
+        all
     }
 
     /// The rows that find_z filled for an RoI.
@@ -175,18 +190,18 @@ impl<R: Real> Stages<R> {
         (words.histogram_first..words.histogram_first + used)
             .map(|row| {
                 if self.layout.row_parts == 2 {
-                    return self.row(&self.histograms, row, words.bins);
+                    return self.row(&self.histograms, row, 2, words.bins);
                 }
                 let first = (row * self.layout.params.row_bins) as usize;
                 let packed = &self.histograms[first..first + bins];
-                let n = packed.iter().map(|word| word >> 21).collect();
-                HistogramPair { n, z: packed.iter().map(|word| word & 0x1f_ffff).collect() }
+                let n: Vec<u32> = packed.iter().map(|word| word >> 21).collect();
+                HistogramPair { pairs: n.clone(), n, z: packed.iter().map(|word| word & 0x1f_ffff).collect() }
             })
             .collect()
     }
 
     fn total(&self, i: usize) -> HistogramPair {
-        self.row(&self.totals, i as u32, self.layout.words[i].bins)
+        self.own(&self.totals, i)
     }
 
     /// What went wrong with an RoI.
@@ -292,8 +307,16 @@ impl Compare for CompareExchange {
     }
 }
 
-/// A histogram that find_z filled against the CPU's.
-fn check_find_z<Z: Compare>(place: &str, found: &HistogramPair, wanted: &HistogramPair, plan: &RoiPlan) {
+/// A histogram that find_z filled against the CPU's. An accurate extrapolation rounds more often than a linear one, the
+/// more so the further apart in phi spacepoints are.
+fn check_find_z<Z: Compare>(
+    place: &str,
+    found: &HistogramPair,
+    wanted: &HistogramPair,
+    plan: &RoiPlan,
+    extrapolation: Extrapolation,
+) {
+    let roundings = if extrapolation == Extrapolation::Linear { 1 } else { 64 };
     let entries: u64 = wanted.n.iter().map(|&n| u64::from(n)).sum();
     let moved: u64 = found.n.iter().zip(&wanted.n).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     let allowed = 2 + entries / 500;
@@ -305,12 +328,14 @@ fn check_find_z<Z: Compare>(place: &str, found: &HistogramPair, wanted: &Histogr
         eprintln!("bin, n on the GPU, n on the CPU: {differ:?}");
     }
     assert!(moved <= allowed, "{place}: {moved} of {entries} entries moved");
+    let pairs_moved: u64 = found.pairs.iter().zip(&wanted.pairs).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    assert!(pairs_moved <= allowed, "{place}: {pairs_moved} pairs moved");
     for bin in 0..found.n.len() {
         let (n, a, b) = (wanted.n[bin], found.z[bin], wanted.z[bin]);
         // An entry that came in for one that went out leaves n as it was, and z within a bin each.
         let swapped = moved > 0;
         assert!(
-            found.n[bin] != n || swapped || Z::alike(a, b, n, bin as u32, plan),
+            found.n[bin] != n || swapped || Z::alike(a, b, roundings * n, bin as u32 % plan.bins.bins, plan),
             "{place}, bin {bin}: n = {n}, z words {a} and {b}"
         );
     }
@@ -349,40 +374,42 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
         assert!(alike(&sorted, &wanted_points), "{place}: slice_spacepoints, spacepoints");
 
         let sliced = cpu::slice_spacepoints::slice_spacepoints::<R>(points, layers, plan.slices);
-        let rows = gpu.rows(i);
-        if let Pairs::Numbered { slices: each } = engine.shape.pairs {
+        let rows = if gpu.layout.several { Vec::new() } else { gpu.rows(i) };
+        if gpu.layout.several {
+            // There are no rows.
+        } else if let Pairs::Numbered { slices: each } = engine.shape.pairs {
             for (group, found) in rows.iter().enumerate() {
                 let first = group as u32 * each;
                 let slices = first..first.saturating_add(each).min(plan.slices);
                 let wanted = cpu::find_z::find_z::<R, Z>(search, plan, &sliced, slices);
                 if gpu.beyond.iter().all(|&word| word == 0) {
-                    check_find_z::<Z>(&format!("{place}: find_z, group {group}"), found, &wanted, plan);
+                    check_find_z::<Z>(&format!("{place}: find_z, group {group}"), found, &wanted, plan, search.config.extrapolation);
                 }
             }
         }
         let wanted = cpu::find_z::find_z::<R, Z>(search, plan, &sliced, 0..plan.slices);
         let total = gpu.total(i);
-        check_find_z::<Z>(&format!("{place}: find_z, all rows"), &total, &wanted, plan);
+        check_find_z::<Z>(&format!("{place}: find_z, all rows"), &total, &wanted, plan, search.config.extrapolation);
 
-        let beyond = gpu.row(&gpu.beyond, i as u32, bins);
-        let wanted = cpu::sum_histos::sum_histos::<Z>(&[&rows[..], &[beyond]].concat(), bins);
+        let beyond = gpu.own(&gpu.beyond, i);
+        let wanted = cpu::sum_histos::sum_histos::<Z>([&rows[..], &[beyond]].concat());
         assert_eq!(total.n, wanted.n, "{place}: sum_histos, n");
-        for bin in 0..bins as usize {
+        for bin in 0..total.n.len() {
             let (n, a, b) = (wanted.n[bin], total.z[bin], wanted.z[bin]);
             assert!(
-                Z::reordered(a, b, n, bin as u32, plan),
+                Z::reordered(a, b, n, bin as u32 % bins, plan),
                 "{place}: sum_histos, bin {bin}: n = {n}, z words {a} and {b}"
             );
         }
 
         let mut emptied = total;
         let mut wanted = Vec::new();
-        cpu::find_peaks::find_peaks(&mut emptied, plan.bins.half, &search.config, plan.background_windows, |peak| {
+        cpu::find_peaks::find_peaks(&mut emptied, &plan.bins, &search.config, plan.background_windows, |peak| {
             wanted.push(*peak);
             wanted.len() < search.config.peaks as usize
         });
         assert_eq!(gpu.peaks(i), wanted, "{place}: find_peaks");
-        assert_eq!(gpu.row(&gpu.emptied, i as u32, bins), emptied, "{place}: find_peaks, the totals left");
+        assert_eq!(gpu.own(&gpu.emptied, i), emptied, "{place}: find_peaks, the totals left");
         assert_eq!(gpu.flags(i), 0, "{place}: flags");
         assert_eq!(gpu.status[i].flags, 0, "{place}: status, which is for the next");
     }
@@ -397,13 +424,13 @@ fn check_same<R: Real, Z: Compare>(place: &str, checked: &Stages<R>, trusted: &S
         assert_eq!(a.n, b.n, "{place}");
         for bin in 0..a.n.len() {
             let (n, a, b) = (a.n[bin], a.z[bin], b.z[bin]);
-            assert!(Z::reordered(a, b, n, bin as u32, plan), "{place}: bin {bin}, n = {n}, z words {a} and {b}");
+            assert!(Z::reordered(a, b, n, bin as u32 % plan.bins.bins, plan), "{place}: bin {bin}, n = {n}, z words {a} and {b}");
         }
     };
     for (i, (plan, _)) in checked.planned.iter().enumerate() {
         let (a, b) = (checked.sorted(i), trusted.sorted(i));
         assert!(canonical(&a) == canonical(&b), "{place}: spacepoints, checked and trusted");
-        if checked.variant.pairing == Pairing::Numbered {
+        if checked.variant.pairing == Pairing::Numbered && !checked.layout.several {
             // Shares of spacepoints differ with their order within cells, slices do not.
             for (a, b) in checked.rows(i).iter().zip(&trusted.rows(i)) {
                 same("histograms", plan, a, b);
@@ -429,7 +456,7 @@ fn open(adapter: &AdapterSummary, precision: Precision) -> Gpu {
 }
 
 fn build<R: Real>(gpu: &Gpu, config: &Config, options: &EngineOptions) -> Typed<R> {
-    let search = Search::new(config, &Detector::atlas2010());
+    let search = Search::new(config, &Detector::atlas2010()).expect("a valid configuration");
     Typed::new(gpu.clone(), search, options).unwrap_or_else(|error| panic!("{}, {options:?}: {error}", gpu.name()))
 }
 
@@ -488,7 +515,25 @@ fn check_encoded<R: Real, Z: Compare>(
     encoding: Encoding,
 ) {
     let (config, options) = pairing_options(pairing, triplets);
-    let options = EngineOptions { precision, encoding, accumulate: Z::ACCUMULATE, ..options };
+    check_configured::<R, Z>(gpu, config, EngineOptions { precision, encoding, ..options }, pairing);
+}
+
+/// A case's configuration with what kernels have built in.
+fn built_in(kernels: &Config, case: &Config) -> Config {
+    let &Config { triplets, extrapolation, charge_aware, histogram_per_slice, .. } = kernels;
+    let mut config = Config { triplets, extrapolation, charge_aware, histogram_per_slice, ..case.clone() };
+    if histogram_per_slice {
+        // As many as fit.
+        config.phi_slice_deg = config.phi_slice_deg.max(6.0);
+        config.z_bin_mm = config.z_bin_mm.max(1.0);
+    }
+    config
+}
+
+fn check_configured<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOptions, pairing: Pairing) {
+    let EngineOptions { precision, encoding, .. } = options;
+    let triplets = config.triplets;
+    let options = EngineOptions { accumulate: Z::ACCUMULATE, ..options };
     let mut trusted = build::<R>(gpu, &config, &options);
     let mut checked = build::<R>(gpu, &config, &EngineOptions { checked: true, ..options });
     assert_eq!(trusted.shape.variants[1].pairing, pairing);
@@ -496,13 +541,16 @@ fn check_encoded<R: Real, Z: Compare>(
     let mut walked = 0;
     for case in cases().iter().filter(|case| triplets == Triplets::Off || case.triplets) {
         let place = format!(
-            "{}, {precision:?}, {:?}, {encoding:?}, {pairing:?}, triplets {triplets:?}, {}",
+            "{}, {precision:?}, {:?}, {encoding:?}, {pairing:?}, triplets {triplets:?}, {:?}, charge {}, slice {}, {}",
             gpu.name(),
             Z::ACCUMULATE,
+            config.extrapolation,
+            config.charge_aware,
+            config.histogram_per_slice,
             case.name
         );
         // The two-slice scheme is for single neighbours; the bits of the compact encoding are built in.
-        let search = Search::new(&Config { triplets, ..case.config.clone() }, &case.detector);
+        let search = Search::new(&built_in(&config, &case.config), &case.detector).expect("a valid configuration");
         let same_bits = encoding == Encoding::Lossless || Compact::new(&search) == trusted.compact;
         if !same_bits || (pairing == Pairing::TwoSlices && !search.is_single()) {
             continue;
@@ -566,6 +614,43 @@ fn stages_by_compare_and_exchange() {
 }
 
 #[test]
+fn stages_with_several_histograms() {
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for (pairing, triplets, charge_aware, histogram_per_slice) in [
+            (Pairing::ByLayer, Triplets::Off, true, false),
+            (Pairing::ByLayer, Triplets::Any, true, true),
+            (Pairing::ByLayer, Triplets::Count, false, true),
+            (Pairing::Numbered, Triplets::Off, true, false),
+        ] {
+            let (config, options) = pairing_options(pairing, triplets);
+            let config = Config { charge_aware, histogram_per_slice, ..config };
+            check_configured::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), pairing);
+            if triplets == Triplets::Count {
+                check_configured::<f32, CompareExchange>(&gpu, config, options, pairing);
+            }
+        }
+    }
+}
+
+#[test]
+fn stages_with_accurate_extrapolation() {
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for (pairing, triplets) in [
+            (Pairing::TwoSlices, Triplets::Off),
+            (Pairing::TwoSlices, Triplets::Any),
+            (Pairing::ByLayer, Triplets::Off),
+            (Pairing::Numbered, Triplets::Count),
+        ] {
+            let (config, options) = pairing_options(pairing, triplets);
+            let config = Config { extrapolation: Extrapolation::Accurate, ..config };
+            check_configured::<f32, FixedPoint>(&gpu, config, options, pairing);
+        }
+    }
+}
+
+#[test]
 fn stages_in_f64() {
     for adapter in on_adapters() {
         if adapter.shader_f64 {
@@ -573,6 +658,11 @@ fn stages_in_f64() {
             check_variant::<f64, FixedPoint>(&gpu, Precision::F64, Triplets::Off, Pairing::TwoSlices);
             check_variant::<f64, FixedPoint>(&gpu, Precision::F64, Triplets::Count, Pairing::ByLayer);
             check_variant::<f64, CompareExchange>(&gpu, Precision::F64, Triplets::Any, Pairing::Numbered);
+            let (config, options) = pairing_options(Pairing::ByLayer, Triplets::Any);
+            let (extrapolation, precision) = (Extrapolation::Accurate, Precision::F64);
+            let config = Config { extrapolation, charge_aware: true, histogram_per_slice: true, ..config };
+            let options = EngineOptions { precision, ..options };
+            check_configured::<f64, FixedPoint>(&gpu, config, options, Pairing::ByLayer);
             let (pairing, triplets) = (Pairing::ByLayer, Triplets::Count);
             check_encoded::<f64, FixedPoint>(&gpu, Precision::F64, triplets, pairing, Encoding::Compact);
             continue;
@@ -585,7 +675,7 @@ fn stages_in_f64() {
             .build()
             .map(|_| ());
         let gpu = open(&adapter, Precision::F32);
-        let search = Search::new(&Config::default(), &Detector::atlas2010());
+        let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
         let options = EngineOptions { precision: Precision::F64, ..EngineOptions::default() };
         let given = GpuEngine::new(gpu, search, &options).map(|_| ());
         for refused in [chosen, given] {

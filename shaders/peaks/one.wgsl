@@ -1,10 +1,9 @@
 // The highest windows of three bins, one after the other, of a histogram that all threads of a workgroup see.
-// workgroup memory: 12 WORKGROUP_SIZE + 16 bytes
-// Needs: types; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z, take_bin, give_up, WORKGROUP_SIZE.
+// Swapped with peaks/several.wgsl.
+// workgroup memory: 16 bytes, and what windows takes
+// Needs: types, windows; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z, bin_pairs, take_bin, give_up,
+// WORKGROUP_SIZE.
 
-var<workgroup> wg_highest: array<u32, WORKGROUP_SIZE>;
-var<workgroup> wg_distance: array<u32, WORKGROUP_SIZE>;
-var<workgroup> wg_left: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_found: u32;
 // Of windows: a sum's two words, and how many.
 var<workgroup> wg_sum: array<atomic<u32>, 2>;
@@ -47,17 +46,6 @@ fn threshold_of(bins: u32, lowest: u32, thread: u32) -> u32 {
     return threshold;
 }
 
-// Whether window 1 comes before window 2: higher, else nearer to the centre (if asked for), else further left.
-fn before(highest1: u32, distance1: u32, left1: u32, highest2: u32, distance2: u32, left2: u32) -> bool {
-    if highest1 != highest2 {
-        return highest1 > highest2;
-    }
-    if distance1 != distance2 {
-        return distance1 < distance2;
-    }
-    return left1 < left2;
-}
-
 // Writes the peaks of an RoI; those that there are not, as one NO_PEAK; and with the first, so many of the lowest windows.
 // Begins and ends with a barrier.
 fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
@@ -78,9 +66,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         }
         storageBarrier();
         workgroupBarrier();
-        var highest = 0u;
-        var distance = 0xffffffffu;
-        var left = 0xffffffffu;
+        var highest = no_window();
         var low = 0u;
         var high = 0u;
         var windows = 0u;
@@ -92,40 +78,23 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
                 high += select(0u, 1u, low < sum);
                 windows += 1u;
             }
-            let from_centre = select(half - i - 1u, i + 1u - half, i + 1u >= half);
-            let away = select(0u, from_centre, params.prefer_central != 0u);
-            if before(sum, away, i, highest, distance, left) {
-                highest = sum;
-                distance = away;
-                left = i;
+            let window = Window(sum, distance_of(i, half), i);
+            if before(window, highest) {
+                highest = window;
             }
         }
         if i + 2u < bins {
             give_up(STATUS_UNFINISHED);
         }
         wg_highest[thread] = highest;
-        wg_distance[thread] = distance;
-        wg_left[thread] = left;
         if windows != 0u {
             let before_low = atomicAdd(&wg_sum[0], low);
             atomicAdd(&wg_sum[1], high + select(0u, 1u, before_low + low < low));
             atomicAdd(&wg_windows, windows);
         }
-        workgroupBarrier();
-        for (var stride = WORKGROUP_SIZE >> 1u; stride > 0u; stride >>= 1u) {
-            if thread < stride {
-                let other = thread + stride;
-                if before(wg_highest[other], wg_distance[other], wg_left[other],
-                          wg_highest[thread], wg_distance[thread], wg_left[thread]) {
-                    wg_highest[thread] = wg_highest[other];
-                    wg_distance[thread] = wg_distance[other];
-                    wg_left[thread] = wg_left[other];
-                }
-            }
-            workgroupBarrier();
-        }
+        find_highest(thread);
         if thread == 0u {
-            wg_found = select(0u, 1u, wg_highest[0] >= params.least_weight);
+            wg_found = select(0u, 1u, wg_highest[0].sum >= params.least_weight);
         }
         let found = workgroupUniformLoad(&wg_found);
         let peak = index * params.peaks + k;
@@ -136,16 +105,17 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
             none_left = true;
             break;
         }
-        let at = wg_left[0];
-        if thread < 3u {
-            peaks[peak].n[thread] = bin_n(at + thread);
-            peaks[peak].z[thread] = bin_z(at + thread);
-            take_bin(at + thread);
-        }
+        let at = wg_highest[0].left;
         if thread == 0u {
             peaks[peak].bin = at + 1u;
             let sum = vec2<u32>(atomicLoad(&wg_sum[0]), atomicLoad(&wg_sum[1]));
             peaks[peak].background = Background(sum.x, sum.y, atomicLoad(&wg_windows), threshold);
+        }
+        if thread < 3u {
+            peaks[peak].n[thread] = bin_n(at + thread);
+            peaks[peak].z[thread] = bin_z(at + thread);
+            peaks[peak].pairs[thread] = bin_pairs(at + thread);
+            take_bin(at + thread);
         }
         // Only the first peak has one.
         threshold = 0u;

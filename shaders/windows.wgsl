@@ -1,0 +1,45 @@
+// Windows of three bins: which of them comes first, and the first of those that the threads of a workgroup know.
+// workgroup memory: 12 WORKGROUP_SIZE bytes
+// Needs: types; of the kernel params, WORKGROUP_SIZE.
+
+// Three neighbouring bins from `left` on, or an RoI's histogram `left` with its highest window.
+struct Window {
+    sum: u32,
+    distance: u32,
+    left: u32,
+}
+
+// The highest window of each thread.
+var<workgroup> wg_highest: array<Window, WORKGROUP_SIZE>;
+
+fn no_window() -> Window {
+    return Window(0u, 0xffffffffu, 0xffffffffu);
+}
+
+// How far a window is from the middle bin, if that counts.
+fn distance_of(left: u32, half: u32) -> u32 {
+    let from_centre = select(half - left - 1u, left + 1u - half, left + 1u >= half);
+    return select(0u, from_centre, params.prefer_central != 0u);
+}
+
+// Whether one comes before another: higher, else nearer to the centre (if asked for), else further left.
+fn before(one: Window, other: Window) -> bool {
+    if one.sum != other.sum {
+        return one.sum > other.sum;
+    }
+    if one.distance != other.distance {
+        return one.distance < other.distance;
+    }
+    return one.left < other.left;
+}
+
+// Leaves the first of all threads' windows in wg_highest[0]. Begins and ends with a barrier.
+fn find_highest(thread: u32) {
+    workgroupBarrier();
+    for (var stride = WORKGROUP_SIZE >> 1u; stride > 0u; stride >>= 1u) {
+        if thread < stride && before(wg_highest[thread + stride], wg_highest[thread]) {
+            wg_highest[thread] = wg_highest[thread + stride];
+        }
+        workgroupBarrier();
+    }
+}
