@@ -4,6 +4,8 @@
 
 // Set in a neighbour count of a pair with a disk.
 const ENDCAP_PAIR: u32 = 0x80000000u;
+// What is left beside marks is the count.
+const NEIGHBOURS: u32 = 0x3fffffffu;
 
 // The RoI of this workgroup, and the first bin of its tile.
 var<private> roi: Roi;
@@ -17,14 +19,19 @@ fn cell(layer: u32, slice: u32) -> u32 {
     return cell_begin(cell_place(params.layers, roi.slices, layer, slice));
 }
 
+fn neighbours_word(inner: u32, outer: u32) -> u32 {
+    let place = inner * params.layers + outer;
+    return neighbours[place >> 2u][place & 3u];
+}
+
 // n(A, B) at the RoI's eta.
 fn reach(inner: u32, outer: u32) -> u32 {
-    let place = inner * params.layers + outer;
-    let n = neighbours[place >> 2u][place & 3u];
-    if (n & ENDCAP_PAIR) == 0u {
+    let word = neighbours_word(inner, outer);
+    let n = word & NEIGHBOURS;
+    if (word & ENDCAP_PAIR) == 0u {
         return n;
     }
-    return u32(max(i32(n & ~ENDCAP_PAIR) - roi.endcap_shift, 1));
+    return u32(max(i32(n) - roi.endcap_shift, 1));
 }
 
 // Spacepoints side by side, with one jump: those from `first` to `end`, and from `jump_at` on so much further.

@@ -51,7 +51,7 @@ struct Cuts {
     dz: real,
     dk: real,
     dp: real,
-    padding: real,
+    gev_mm: real, // pT over curvature
 }
 
 // Sums of the windows that are background, added: those below `threshold`; the others are at the threshold.

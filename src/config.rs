@@ -29,6 +29,48 @@ pub enum Triplets {
     Count,
 }
 
+/// What a confirmed pair weighs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Weighting {
+    /// As [`Triplets`] says.
+    #[default]
+    Count,
+    /// By the transverse momentum of the track that the three spacepoints make, in place of what [`Triplets`] counts: the
+    /// vertex of the hardest tracks is then the highest peak, under however many others ([`pt_weight`](Self::pt_weight)).
+    Pt,
+}
+
+impl Weighting {
+    /// What hits and beam spot add to the curvature of a track through spacepoints a and c, times
+    /// rho_a (rho_c - rho_a) \[mm\]: a track is taken to be as soft as that allows, so that chance triplets of short lever
+    /// arms are not the hardest tracks of all.
+    pub(crate) const RESOLUTION_MM: f64 = 0.028;
+    /// A pair is a hard track's if so many layers confirm it with this pT \[GeV\]: chance seldom does.
+    pub(crate) const HARD: (u32, f64) = (3, 6.0);
+    /// Of an event without a hard track, pairs that so many layers confirm with this pT \[GeV\] weigh 1.
+    pub(crate) const SOFT: (u32, f64) = (2, 3.0);
+    /// pT beyond which curvature is noise \[GeV\].
+    pub(crate) const CAP_GEV: f64 = 40.0;
+    /// Spacepoints of strips must agree in z so much better than those of pixels, whose lever arms are short.
+    pub(crate) const STRIP_DZ: f64 = 1.0 / 6.0;
+
+    /// The weight of a pair of which `hard` and `soft` layers confirm that it is of such a track, and `pt` \[GeV\] is the
+    /// highest pT of them: pT^2.5 / 6, with pT at most 40 GeV, if at least 3 layers do so with more than 6 GeV, which makes
+    /// 15 to 1687; 1 if at least 2 do so with more than 3 GeV; else 0.
+    ///
+    /// With a, b and c the spacepoints from the beam outwards and k13 the curvature of the circle through the beam, a and
+    /// c, pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a))) (specification, section 7, and `docs/physics.md`
+    /// on where the numbers come from).
+    pub fn pt_weight(hard: u32, soft: u32, pt: f64) -> u32 {
+        if hard >= Self::HARD.0 {
+            let pt = pt.min(Self::CAP_GEV);
+            return (pt * pt * pt.sqrt() / 6.0 + 0.5) as u32;
+        }
+        u32::from(soft >= Self::SOFT.0)
+    }
+}
+
 /// Where along the beam a pair of spacepoints comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -97,13 +139,16 @@ pub enum Preset {
     HighPileup,
     /// For heavy ions: pixels only, confirmed pairs in full scan, wide bins.
     HighMultiplicity,
+    /// For the hard scatter among many interactions: confirmed pairs weighted by their pT, pixels and short strips, four
+    /// vertices.
+    HardScatter,
     /// The thesis: single neighbours, all layers as inner layers, 0.4 mm bins.
     Thesis,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 11] = [
+    pub const ALL: [Preset; 12] = [
         Preset::Default,
         Preset::BeamSpot,
         Preset::Bphysics,
@@ -114,6 +159,7 @@ impl Preset {
         Preset::Tau,
         Preset::HighPileup,
         Preset::HighMultiplicity,
+        Preset::HardScatter,
         Preset::Thesis,
     ];
 }
@@ -199,6 +245,8 @@ pub struct Config {
     pub beam_spot_tilt: [f64; 2],
     /// How z is extrapolated.
     pub extrapolation: Extrapolation,
+    /// What a confirmed pair weighs.
+    pub weighting: Weighting,
 }
 
 impl Default for Config {
@@ -235,6 +283,7 @@ impl Default for Config {
             beam_spot_mm: [0.0, 0.0],
             beam_spot_tilt: [0.0, 0.0],
             extrapolation: Extrapolation::Linear,
+            weighting: Weighting::Count,
         }
     }
 }
@@ -319,6 +368,20 @@ impl Config {
                 Self { peaks: 4, triplet_dz_mm: 1.0, min_significance: 10.0, percentile: 0.95, ..pixels(0.1) }
             }
             Preset::HighMultiplicity => Self { z_bin_mm: 3.5, ..pixels(0.5) },
+            Preset::HardScatter => Self {
+                peaks: 4,
+                z_bin_mm: 0.5,
+                z_bin_eta_coeff: 0.0,
+                bending_pt_gev: 3.0,
+                // Layers are counted from the barrel outwards: pixel disks are among the first 11.
+                first_layers: 11,
+                triplets: Triplets::Any,
+                triplet_dz_mm: 1.5,
+                triplet_dk: 1e-4,
+                max_layer: Some(MaxLayer::Sensor(Sensor::ShortStrip)),
+                weighting: Weighting::Pt,
+                ..Self::default()
+            },
             Preset::Thesis => {
                 Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
             }
@@ -385,6 +448,13 @@ impl Config {
                 key: "neighbour_max",
                 value: "0".into(),
                 reason: "must be at least 1; leave it out for no cap".into(),
+            });
+        }
+        if self.weighting == Weighting::Pt && self.triplets == Triplets::Off {
+            return Err(Error::Config {
+                key: "weighting",
+                value: "pt".into(),
+                reason: "a pair's pT takes a third spacepoint: set triplets to any or count".into(),
             });
         }
         self.z_bins(0.0, None).map(|_| ())

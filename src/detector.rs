@@ -294,7 +294,11 @@ impl Detector {
             mask |= u64::from(takes_part) << index;
         }
         if mask.count_ones() < 2 {
-            return refuse(format!("leaves {} of detector {}'s layers; a pair needs two", mask.count_ones(), self.name));
+            return refuse(format!(
+                "leaves {} of detector {}'s layers; a pair needs two",
+                mask.count_ones(),
+                self.name
+            ));
         }
         Ok(mask)
     }

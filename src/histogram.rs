@@ -186,8 +186,14 @@ mod tests {
         let place = |z: f64| (z / bins.width - bins.offset).round_ties_even();
         let middle = place(42.1);
         for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
-            let mut peak =
-                Peak { bin: middle as u32, n: [0; 3], z: [0; 3], pairs: [0; 3], flags: 0, background: Background::default() };
+            let mut peak = Peak {
+                bin: middle as u32,
+                n: [0; 3],
+                z: [0; 3],
+                pairs: [0; 3],
+                flags: 0,
+                background: Background::default(),
+            };
             for (z, weight) in entries {
                 let i = (place(z) - middle + 1.0) as usize;
                 let steps = (z / bins.width - bins.offset - place(z) + 0.5) * f64::from(OFFSET_STEPS);

@@ -26,8 +26,13 @@ fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
         add_packed(bin, 1u, entry);
         return;
     }
-    // A greater weight goes in parts, so that all threads' last ones together fit above FULL.
+    // A greater weight goes in parts, so that all threads' last ones together fit above FULL; a much greater one to the
+    // totals.
     let most = (MOST_PACKED + 1u - FULL) / WORKGROUP_SIZE;
+    if weight > 8u * most {
+        add_to_totals(bin, weight, weight * (steps & (OFFSET_STEPS - 1u)));
+        return;
+    }
     for (var rest = weight; rest != 0u;) {
         let part = min(rest, most);
         add_packed(bin, part, part * entry);

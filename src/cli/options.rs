@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use zfinder::{
     Accumulate, Config, DefaultWindow, Error, Extrapolation, MaxLayer, Neighbours, Precision, Preset, Sensor, Triplets,
+    Weighting,
 };
 
 use super::failure::Failure;
@@ -36,6 +37,9 @@ enum PresetName {
     /// For heavy ions: pixels, confirmed pairs in full scan, 3.5 mm bins
     #[value(alias = "high_multiplicity")]
     HighMultiplicity,
+    /// For the hard scatter among many interactions: confirmed pairs weighted by pT, 4 vertices
+    #[value(alias = "hard_scatter")]
+    HardScatter,
     /// The thesis's: single neighbours, all layers as inner layers, 0.4 mm bins
     Thesis,
 }
@@ -56,6 +60,14 @@ enum TripletsName {
     Any,
     /// Count every third spacepoint that confirms a pair
     Count,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WeightingName {
+    /// As --triplets says
+    Count,
+    /// By the transverse momentum of the track through the three spacepoints: for the hard scatter
+    Pt,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -130,6 +142,9 @@ pub(super) struct ConfigOptions {
     /// What is counted [config: off]
     #[arg(long, value_enum, help_heading = "Search")]
     triplets: Option<TripletsName>,
+    /// What a pair that a third spacepoint confirms weighs [config: count]
+    #[arg(long, value_enum, help_heading = "Search")]
+    weighting: Option<WeightingName>,
     /// Window of an RoI for which --rois gives none [config: full-scan]
     #[arg(long, value_enum, help_heading = "Search")]
     phi_window: Option<WindowName>,
@@ -250,6 +265,7 @@ impl ConfigOptions {
             PresetName::Tau => Preset::Tau,
             PresetName::HighPileup => Preset::HighPileup,
             PresetName::HighMultiplicity => Preset::HighMultiplicity,
+            PresetName::HardScatter => Preset::HardScatter,
             PresetName::Thesis => Preset::Thesis,
         });
         if let Some(path) = &self.config {
@@ -294,6 +310,13 @@ impl ConfigOptions {
             self.extrapolation.map(|name| match name {
                 ExtrapolationName::Linear => Extrapolation::Linear,
                 ExtrapolationName::Accurate => Extrapolation::Accurate,
+            }),
+        );
+        set(
+            &mut config.weighting,
+            self.weighting.map(|name| match name {
+                WeightingName::Count => Weighting::Count,
+                WeightingName::Pt => Weighting::Pt,
             }),
         );
         config.max_layer = self.max_layer.or(config.max_layer);

@@ -5,7 +5,7 @@
 use std::f64::consts::{PI, TAU};
 
 use crate::config::{Config, DefaultWindow, Neighbours, ZBins};
-use crate::detector::Detector;
+use crate::detector::{Detector, Sensor};
 use crate::engine::encoding::Encode;
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
@@ -26,6 +26,10 @@ pub(crate) struct Search {
 
 /// Set in a neighbour count of a pair with a disk.
 pub(crate) const ENDCAP_PAIR: u32 = 1 << 31;
+/// Set where the outer layer is one of strips.
+pub(crate) const STRIP_PAIR: u32 = 1 << 30;
+/// What is left is the count.
+pub(crate) const NEIGHBOURS: u32 = STRIP_PAIR - 1;
 
 /// One RoI's window and bins.
 #[derive(Clone, Debug)]
@@ -92,7 +96,8 @@ impl Search {
             .map(|i| {
                 let (a, b) = (i / layers.len(), i % layers.len());
                 let endcap = layers[a].is_endcap() || layers[b].is_endcap();
-                counts[a][b] | if endcap { ENDCAP_PAIR } else { 0 }
+                let strips = layers[b].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
+                counts[a][b] | if endcap { ENDCAP_PAIR } else { 0 } | if strips { STRIP_PAIR } else { 0 }
             })
             .collect();
         let taking_part = detector.layers_taking_part(config)?;
@@ -113,7 +118,7 @@ impl Search {
     /// choice.
     pub(crate) fn is_single(&self) -> bool {
         let layers = self.layers();
-        let single = |a: usize| (a + 1..layers).all(|b| self.neighbours[a * layers + b] & !ENDCAP_PAIR == 1);
+        let single = |a: usize| (a + 1..layers).all(|b| self.neighbours[a * layers + b] & NEIGHBOURS == 1);
         self.config.first_layers as usize + 1 >= layers
             && (0..layers).all(single)
             && self.config.neighbours == Neighbours::Single
@@ -126,7 +131,13 @@ impl Search {
     /// n(A, B) in an RoI. `reach` in `shaders/find_z.wgsl`.
     pub(crate) fn reach(&self, inner: usize, outer: usize, endcap_shift: i32) -> u32 {
         let n = self.neighbours[inner * self.layers() + outer];
-        if n & ENDCAP_PAIR == 0 { n } else { ((n & !ENDCAP_PAIR) as i32 - endcap_shift).max(1) as u32 }
+        let count = n & NEIGHBOURS;
+        if n & ENDCAP_PAIR == 0 { count } else { (count as i32 - endcap_shift).max(1) as u32 }
+    }
+
+    /// Whether a layer is one of strips.
+    pub(crate) fn is_strips(&self, layer: usize) -> bool {
+        self.detector.layers()[layer].sensor.is_some_and(|sensor| sensor > Sensor::Pixel)
     }
 
     pub(crate) fn triplet_cuts<R: Real>(&self) -> TripletCuts<R> {
@@ -134,6 +145,7 @@ impl Search {
             dz: R::of(self.config.triplet_dz_mm),
             dk: R::of(self.config.triplet_dk),
             dp: R::of(self.config.triplet_dp),
+            gev_mm: R::of(0.0003 * self.config.field_t),
         }
     }
 

@@ -34,6 +34,8 @@ pub(crate) struct TripletCuts<R> {
     pub(crate) dz: R,
     pub(crate) dk: R,
     pub(crate) dp: R,
+    /// pT over curvature: 0.0003 B \[GeV mm\].
+    pub(crate) gev_mm: R,
 }
 
 /// Whole numbers of one RoI, as `Roi` in `shaders/types.wgsl` has them after its `z` numbers.
@@ -88,6 +90,7 @@ pub(crate) trait Real:
 
     fn of(value: f64) -> Self;
     fn to_f32(self) -> f32;
+    fn to_f64(self) -> f64;
     fn abs(self) -> Self;
     fn sqrt(self) -> Self;
     fn sin(self) -> Self;
@@ -145,7 +148,7 @@ macro_rules! records {
             dz: $real,
             dk: $real,
             dp: $real,
-            padding: $real,
+            gev_mm: $real,
         }
 
         impl Real for $real {
@@ -159,6 +162,9 @@ macro_rules! records {
             }
             fn to_f32(self) -> f32 {
                 self as f32
+            }
+            fn to_f64(self) -> f64 {
+                f64::from(self)
             }
             fn abs(self) -> Self {
                 self.abs()
@@ -191,7 +197,7 @@ macro_rules! records {
                 roi.words.spacepoint_count = 0;
             }
             fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts {
-                $Cuts { dz: cuts.dz, dk: cuts.dk, dp: cuts.dp, padding: 0.0 }
+                $Cuts { dz: cuts.dz, dk: cuts.dk, dp: cuts.dp, gev_mm: cuts.gev_mm }
             }
         }
     };

@@ -3,8 +3,9 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::config::{Config, DefaultWindow, Extrapolation, Triplets, ZBins};
+use crate::config::{Config, DefaultWindow, Extrapolation, Triplets, Weighting, ZBins};
 use crate::detector::Detector;
+use crate::detector::Sensor;
 use crate::error::Result;
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiView, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
@@ -239,7 +240,8 @@ impl ReferenceEngine {
         (b.z * rho_a - a.z * rho_b) / (rho_a - rho_b)
     }
 
-    /// How many third spacepoints confirm the pair (a, b); 1 at most when any will do. `step`: slices from a to b.
+    /// How many third spacepoints confirm the pair (a, b), 1 at most when any will do; or what they make it weigh. `step`:
+    /// slices from a to b.
     #[expect(clippy::too_many_arguments, reason = "the pair, where it lies, and where to look")]
     fn confirmations(
         &self,
@@ -253,8 +255,13 @@ impl ReferenceEngine {
         eta: f64,
     ) -> u64 {
         let (z12, (k12, p12)) = (self.extrapolate(a, b), bend(a, b));
+        let weighted = self.config.weighting == Weighting::Pt;
         let mut confirmations = 0;
+        let (mut hard, mut soft, mut hardest) = (0, 0, 0.0);
         for &layer_c in outer {
+            let strips = self.detector.layers()[layer_c].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
+            let dz = self.config.triplet_dz_mm * if weighted && strips { Weighting::STRIP_DZ } else { 1.0 };
+            let mut best = 0.0f64;
             let n = self.reach(layer_b, layer_c, eta);
             // The bending keeps its sign.
             let below = if step >= 0 { 1 } else { n };
@@ -262,16 +269,28 @@ impl ReferenceEngine {
             for (_, c) in sliced.around(layer_c, s + step, below, above) {
                 // `around` gives phi near slice s + step of an unrolled circle, as b's is.
                 let (z23, (k23, p23)) = (self.extrapolate(b, &c), bend(b, &c));
-                let confirms = (z23 - z12).abs() <= self.config.triplet_dz_mm
+                let confirms = (z23 - z12).abs() <= dz
                     && (k23 - k12).abs() <= self.config.triplet_dk
                     && (p23 - p12).abs() < self.config.triplet_dp;
-                if confirms {
+                if confirms && weighted {
+                    if a.rho < b.rho && b.rho < c.rho {
+                        let (k13, _) = bend(a, &c);
+                        let blur = Weighting::RESOLUTION_MM / (a.rho * (c.rho - a.rho));
+                        best = best.max(0.0003 * self.config.field_t / (k13.abs() + blur));
+                    }
+                } else if confirms {
                     if self.config.triplets == Triplets::Any {
                         return 1;
                     }
                     confirmations += 1;
                 }
             }
+            hard += u32::from(best >= Weighting::HARD.1);
+            soft += u32::from(best >= Weighting::SOFT.1);
+            hardest = best.max(hardest);
+        }
+        if weighted {
+            return Weighting::pt_weight(hard, soft, hardest).into();
         }
         confirmations
     }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::config::{Extrapolation, Triplets};
+use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::cpu::slice_spacepoints::SortedPoint;
 use crate::engine::plan::{RoiPlan, Search};
@@ -40,6 +40,9 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                         }
                         let weight = match search.config.triplets {
                             Triplets::Off => 1,
+                            _ if search.config.weighting == Weighting::Pt => {
+                                pt_weight(search, plan, sliced, &cuts, &filled[j + 1..], a, b)
+                            }
                             mode => confirmations(search, plan, sliced, &cuts, mode, &filled[j + 1..], a, b),
                         };
                         if weight == 0 {
@@ -199,6 +202,54 @@ fn confirmations<R: Real>(
         }
     }
     confirmations
+}
+
+/// What third spacepoints make the pair (a, b) weigh, by the pT of the track. Twin of `shaders/confirmations/pt.wgsl`.
+fn pt_weight<R: Real>(
+    search: &Search,
+    plan: &RoiPlan,
+    sliced: &SlicedSpacepoints<R>,
+    cuts: &TripletCuts<R>,
+    outer: &[usize],
+    a: &SortedPoint<R>,
+    b: &SortedPoint<R>,
+) -> u32 {
+    let turned = |from: &SortedPoint<R>, to: &SortedPoint<R>| {
+        turn_between::<R>(from.slice, to.slice, step(plan.ring, plan.slices, from.slice, to.slice))
+    };
+    let step_b = step(plan.ring, plan.slices, a.slice, b.slice);
+    let turn = turned(a, b);
+    let z12 = extrapolate(search, a, b);
+    let (k12, p12) = track_bend(a, a.phi, b, b.phi + turn);
+    let (mut hard, mut soft, mut hardest) = (0, 0, R::of(0.0));
+    for &layer_c in outer {
+        let n = search.reach(b.layer as usize, layer_c, plan.endcap_shift);
+        let below = if step_b >= 0 { 1 } else { n };
+        let above = if step_b <= 0 { 1 } else { n };
+        let around = slices_around(sliced, plan.ring, layer_c, b.slice, below, above);
+        let dz = if search.is_strips(layer_c) { cuts.dz * R::of(Weighting::STRIP_DZ) } else { cuts.dz };
+        let mut best = R::of(0.0);
+        for k in 0..around.count {
+            let c = around.point(sliced, k);
+            let near = (extrapolate(search, b, c) - z12).abs() <= dz;
+            if !near {
+                continue;
+            }
+            let (k23, p23) = track_bend(b, b.phi, c, c.phi + turned(b, c));
+            let confirms = (k23 - k12).abs() <= cuts.dk && (p23 + turn - p12).abs() < cuts.dp;
+            let (u, v, w) = (a.inverse_rho, b.inverse_rho, c.inverse_rho);
+            if confirms && u > v && v > w {
+                let (k13, _) = track_bend(a, a.phi, c, c.phi + turned(a, c));
+                // 1 / (rho_a (rho_c - rho_a))
+                let pt = cuts.gev_mm / (k13.abs() + R::of(Weighting::RESOLUTION_MM) * u * u * w / (u - w));
+                best = if pt > best { pt } else { best };
+            }
+        }
+        hard += u32::from(best >= R::of(Weighting::HARD.1));
+        soft += u32::from(best >= R::of(Weighting::SOFT.1));
+        hardest = if best > hardest { best } else { hardest };
+    }
+    Weighting::pt_weight(hard, soft, hardest.to_f64())
 }
 
 /// z where the line through two spacepoints meets the beam, or is nearest to it: `shaders/extrapolation/*.wgsl`.

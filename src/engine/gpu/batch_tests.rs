@@ -1,5 +1,5 @@
 use super::*;
-use crate::config::{Config, Extrapolation, Triplets};
+use crate::config::{Config, Extrapolation, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::gpu::shaders::Pairing;
 use crate::finder::{Accumulate, Precision};
@@ -19,6 +19,7 @@ const SHAPE: Shape = Shape {
         accumulate: Accumulate::Fixed,
         pairing: Pairing::Numbered,
         triplets: Triplets::Off,
+        weighting: Weighting::Count,
         extrapolation: Extrapolation::Linear,
         several: false,
     }; 2],

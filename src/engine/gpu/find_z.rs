@@ -2,7 +2,7 @@
 
 use kernel_host::{BindGroupSlot, Error as GpuError, Gpu, Kernel, wgpu};
 
-use crate::config::Triplets;
+use crate::config::{Triplets, Weighting};
 use crate::engine::gpu::batch::{Layout, Pairs, Shape};
 use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::workspace::{Constants, Workspace};
@@ -71,6 +71,17 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
     let mut constants = vec![("TRIPLETS", mode)];
     if shape.teams != Teams::NONE {
         constants.push(("SHARED", f64::from(shape.teams.shared)));
+    }
+    if shape.variants[1].weighting == Weighting::Pt {
+        constants.extend([
+            ("RESOLUTION_MM", Weighting::RESOLUTION_MM),
+            ("HARD_LAYERS", f64::from(Weighting::HARD.0)),
+            ("HARD_GEV", Weighting::HARD.1),
+            ("SOFT_LAYERS", f64::from(Weighting::SOFT.0)),
+            ("SOFT_GEV", Weighting::SOFT.1),
+            ("CAP_GEV", Weighting::CAP_GEV),
+            ("STRIP_DZ", Weighting::STRIP_DZ),
+        ]);
     }
     if shape.variants[1].several {
         constants.push(("CHARGE_AWARE", f64::from(shape.charge_aware)));

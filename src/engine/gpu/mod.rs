@@ -21,7 +21,7 @@ use std::time::Duration;
 use kernel_host::{Checks, Gpu, Submission, Timer, UploadPart, wgpu};
 use rayon::prelude::*;
 
-use crate::config::Config;
+use crate::config::{Config, Triplets, Weighting};
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape, Stage};
 use crate::engine::gpu::find_z::Teams;
@@ -193,19 +193,23 @@ impl<R: Real> Typed<R> {
             Some(slices) => Pairs::Numbered { slices },
             None => Pairs::Streamed { share: None },
         };
+        let weighting = search.config.weighting;
+        let several = search.config.charge_aware || search.config.histogram_per_slice;
+        let by_layer = several || weighting == Weighting::Pt || !search.is_single();
         let pairing = match pairs {
             Pairs::Numbered { .. } => Pairing::Numbered,
-            Pairs::Streamed { .. } if search.is_single() => Pairing::TwoSlices,
-            Pairs::Streamed { .. } => Pairing::ByLayer,
+            Pairs::Streamed { .. } if by_layer => Pairing::ByLayer,
+            Pairs::Streamed { .. } => Pairing::TwoSlices,
         };
         let bins = search.config.z_bins(0.0, None)?.bins;
-        let triplets = search.config.triplets;
-        let several = search.config.charge_aware || search.config.histogram_per_slice;
+        // A weight is counted.
+        let triplets = if weighting == Weighting::Pt { Triplets::Count } else { search.config.triplets };
         let variant = Variant {
             precision: options.precision,
             accumulate: options.accumulate,
             pairing,
             triplets,
+            weighting,
             extrapolation: search.config.extrapolation,
             several,
         };
@@ -468,12 +472,7 @@ impl<R: Real> Typed<R> {
     }
 
     /// Clears several histograms an RoI; of one, slice_spacepoints does it.
-    fn clear(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        workspace: &Workspace<R>,
-        layout: &Layout<R>,
-    ) -> Result<()> {
+    fn clear(&self, encoder: &mut wgpu::CommandEncoder, workspace: &Workspace<R>, layout: &Layout<R>) -> Result<()> {
         if layout.several {
             let sums = layout.rois.len() * size_of::<Sums>();
             encoder.clear_buffer(workspace.totals.raw()?, 0, Some(4 * layout.total_words() as u64));

@@ -3,7 +3,7 @@
 
 use kernel_host::Source;
 
-use crate::config::{Extrapolation, Triplets};
+use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::real::Real;
 use crate::finder::{Accumulate, Encoding, Precision};
 
@@ -13,7 +13,10 @@ pub(crate) struct Variant {
     pub(crate) precision: Precision,
     pub(crate) accumulate: Accumulate,
     pub(crate) pairing: Pairing,
+    /// As far as kernels are concerned: weights count.
     pub(crate) triplets: Triplets,
+    /// By pT only by layer or numbered.
+    pub(crate) weighting: Weighting,
     pub(crate) extrapolation: Extrapolation,
     /// RoIs have histograms of each charge, or of each slice; only by layer or numbered.
     pub(crate) several: bool,
@@ -41,6 +44,7 @@ macro_rules! shader {
 const TYPES: (&str, &str) = shader!("types.wgsl");
 const TRACKS: (&str, &str) = shader!("tracks.wgsl");
 const COUNTING_SORT: (&str, &str) = shader!("counting_sort.wgsl");
+const BENDS: (&str, &str) = shader!("bends.wgsl");
 const TOTALS: (&str, &str) = shader!("totals.wgsl");
 const WINDOWS: (&str, &str) = shader!("windows.wgsl");
 
@@ -54,12 +58,18 @@ impl Variant {
                 pairings.into_iter().flat_map(move |pairing| {
                     [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().flat_map(move |triplets| {
                         let (extrapolation, several) = (Extrapolation::Linear, false);
-                        let many = Variant { precision, accumulate, pairing, triplets, extrapolation, several };
+                        let weighting = Weighting::Count;
+                        let many =
+                            Variant { precision, accumulate, pairing, triplets, weighting, extrapolation, several };
                         let few = many.of_few();
                         let accurate = Variant { extrapolation: Extrapolation::Accurate, ..many };
                         let several = Variant { several: pairing != Pairing::TwoSlices, ..many };
                         let both = Variant { several: several.several, ..accurate };
+                        let by_pt = triplets == Triplets::Count && pairing != Pairing::TwoSlices;
+                        let weighting = if by_pt { Weighting::Pt } else { weighting };
+                        let weighted = [Variant { weighting, ..many }, Variant { weighting, ..both }];
                         let mut all = vec![many, few, accurate, accurate.of_few(), several, both];
+                        all.extend(weighted);
                         all.dedup();
                         all
                     })
@@ -138,7 +148,9 @@ impl Variant {
     /// What suits RoIs of few spacepoints.
     pub(crate) fn of_few(self) -> Self {
         match (self.pairing, self.triplets) {
-            (Pairing::TwoSlices, Triplets::Off) if self.has_slices_only() => Self { pairing: Pairing::MixedLayers, ..self },
+            (Pairing::TwoSlices, Triplets::Off) if self.has_slices_only() => {
+                Self { pairing: Pairing::MixedLayers, ..self }
+            }
             _ => self,
         }
     }
@@ -205,7 +217,11 @@ impl Variant {
             Pairing::Numbered => shader!("pairs/numbered.wgsl"),
             _ => shader!("pairs/confirmed.wgsl"),
         };
-        vec![shader!("confirmations.wgsl"), pairs]
+        let confirmations = match self.weighting {
+            Weighting::Count => shader!("confirmations/count.wgsl"),
+            Weighting::Pt => shader!("confirmations/pt.wgsl"),
+        };
+        vec![BENDS, confirmations, pairs]
     }
 
     /// All of the stages in one workgroup; not for numbered pairs, and not for several histograms.
@@ -357,6 +373,10 @@ mod tests {
             assert_eq!(constant(variant, "DROPPED"), format!("{DROPPED:#x}u"));
             assert_eq!(constant(variant, "ROW_PARTS"), format!("{}u", variant.row_parts()));
             assert_eq!(constant(variant, "ENDCAP_PAIR"), format!("{:#x}u", crate::engine::plan::ENDCAP_PAIR));
+            assert_eq!(constant(variant, "NEIGHBOURS"), format!("{:#x}u", crate::engine::plan::NEIGHBOURS));
+            if variant.weighting == Weighting::Pt {
+                assert_eq!(constant(variant, "STRIP_PAIR"), format!("{:#x}u", crate::engine::plan::STRIP_PAIR));
+            }
             assert_eq!(constant(variant, "OFFSET_STEPS"), format!("{OFFSET_STEPS}u"));
             assert_eq!(constant(variant, "STEP_BITS"), format!("{}u", OFFSET_STEPS.ilog2()));
         }

@@ -42,7 +42,6 @@ pub(crate) struct Sums {
 /// `Window` in `shaders/windows.wgsl`: sum, distance from the middle, first bin.
 pub(crate) type Window = [u32; 3];
 
-
 /// `RoiStatus` in `shaders/types.wgsl`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]

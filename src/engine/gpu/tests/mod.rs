@@ -14,7 +14,7 @@ use std::f64::consts::PI;
 use kernel_host::{AdapterChoice, AdapterSummary, Buffer, GpuOptions, Readback};
 
 use super::*;
-use crate::config::{Config, Extrapolation, Neighbours, Triplets};
+use crate::config::{Config, Extrapolation, Neighbours, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::cpu;
 use crate::engine::cpu::slice_spacepoints::SortedPoint;
@@ -49,7 +49,8 @@ struct Stages<R: Real> {
 impl<R: Real> Typed<R> {
     /// Another configuration in the same kernels.
     fn take_case(&mut self, case: &Case) {
-        self.search = Search::new(&built_in(&self.search.config, &case.config), &case.detector).expect("a valid configuration");
+        self.search =
+            Search::new(&built_in(&self.search.config, &case.config), &case.detector).expect("a valid configuration");
         self.shape.pairs = match self.shape.pairs {
             Pairs::Numbered { .. } => Pairs::Numbered { slices: case.slices_per_histogram },
             Pairs::Streamed { .. } => Pairs::Streamed { share: Some(case.share) },
@@ -383,7 +384,13 @@ fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stage
                 let slices = first..first.saturating_add(each).min(plan.slices);
                 let wanted = cpu::find_z::find_z::<R, Z>(search, plan, &sliced, slices);
                 if gpu.beyond.iter().all(|&word| word == 0) {
-                    check_find_z::<Z>(&format!("{place}: find_z, group {group}"), found, &wanted, plan, search.config.extrapolation);
+                    check_find_z::<Z>(
+                        &format!("{place}: find_z, group {group}"),
+                        found,
+                        &wanted,
+                        plan,
+                        search.config.extrapolation,
+                    );
                 }
             }
         }
@@ -424,7 +431,10 @@ fn check_same<R: Real, Z: Compare>(place: &str, checked: &Stages<R>, trusted: &S
         assert_eq!(a.n, b.n, "{place}");
         for bin in 0..a.n.len() {
             let (n, a, b) = (a.n[bin], a.z[bin], b.z[bin]);
-            assert!(Z::reordered(a, b, n, bin as u32 % plan.bins.bins, plan), "{place}: bin {bin}, n = {n}, z words {a} and {b}");
+            assert!(
+                Z::reordered(a, b, n, bin as u32 % plan.bins.bins, plan),
+                "{place}: bin {bin}, n = {n}, z words {a} and {b}"
+            );
         }
     };
     for (i, (plan, _)) in checked.planned.iter().enumerate() {
@@ -520,8 +530,8 @@ fn check_encoded<R: Real, Z: Compare>(
 
 /// A case's configuration with what kernels have built in.
 fn built_in(kernels: &Config, case: &Config) -> Config {
-    let &Config { triplets, extrapolation, charge_aware, histogram_per_slice, .. } = kernels;
-    let mut config = Config { triplets, extrapolation, charge_aware, histogram_per_slice, ..case.clone() };
+    let &Config { triplets, weighting, extrapolation, charge_aware, histogram_per_slice, .. } = kernels;
+    let mut config = Config { triplets, weighting, extrapolation, charge_aware, histogram_per_slice, ..case.clone() };
     if histogram_per_slice {
         // As many as fit.
         config.phi_slice_deg = config.phi_slice_deg.max(6.0);
@@ -629,6 +639,19 @@ fn stages_with_several_histograms() {
             if triplets == Triplets::Count {
                 check_configured::<f32, CompareExchange>(&gpu, config, options, pairing);
             }
+        }
+    }
+}
+
+#[test]
+fn stages_weighted_by_pt() {
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for (pairing, charge_aware) in [(Pairing::ByLayer, false), (Pairing::ByLayer, true), (Pairing::Numbered, false)]
+        {
+            let (config, options) = pairing_options(pairing, Triplets::Any);
+            let config = Config { weighting: Weighting::Pt, charge_aware, ..config };
+            check_configured::<f32, FixedPoint>(&gpu, config, options, pairing);
         }
     }
 }

@@ -1,5 +1,5 @@
-// Third spacepoints of a pair.
-// Needs: tracks, extrapolation, order.
+// How tracks bend.
+// Needs: tracks.
 
 // Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho differ.
 struct Bend {
@@ -29,30 +29,4 @@ fn bend_from_first(b: u32, c: u32) -> Bend {
 // The cuts on k and p.
 fn bend_alike(inner: Bend, outer: Bend) -> bool {
     return abs(outer.k - inner.k) <= cuts.dk && abs(outer.p - inner.p) < cuts.dp;
-}
-
-// How many third spacepoints confirm the pair of spacepoints a and b; 1 at most when any will do.
-fn confirmations(a: u32, b: u32, z12: real) -> u32 {
-    let slice_b = slice_layer_of(beside[b]) >> 8u;
-    let layer_b = slice_layer_of(beside[b]) & 0xffu;
-    let step_b = step_between(slice_layer_of(beside[a]) >> 8u, slice_b);
-    let inner = bend_from_second(a, b);
-    var found = 0u;
-    let parts = third_parts();
-    for (var part = 0u; part < parts; part++) {
-        let among = thirds(layer_b, slice_b, step_b, part);
-        var i = among.first;
-        for (; i < among.end; i++) {
-            let c = place_among(among, i);
-            // The cut on z first: it needs no azimuth, and hardly any passes it.
-            if abs(extrapolate(b, points[b], c, points[c]) - z12) <= cuts.dz && bend_alike(inner, bend_from_first(b, c)) {
-                found += 1u;
-                if TRIPLETS == 1u {
-                    return 1u;
-                }
-            }
-        }
-        unfinished = unfinished || i < among.end;
-    }
-    return found;
 }

@@ -1,0 +1,28 @@
+// Third spacepoints of a pair, counted. Swapped with confirmations/pt.wgsl.
+// Needs: tracks, bends, extrapolation, order.
+
+// How many third spacepoints confirm the pair of spacepoints a and b; 1 at most when any will do.
+fn confirmations(a: u32, b: u32, z12: real) -> u32 {
+    let slice_b = slice_layer_of(beside[b]) >> 8u;
+    let layer_b = slice_layer_of(beside[b]) & 0xffu;
+    let step_b = step_between(slice_layer_of(beside[a]) >> 8u, slice_b);
+    let inner = bend_from_second(a, b);
+    var found = 0u;
+    let parts = third_parts();
+    for (var part = 0u; part < parts; part++) {
+        let among = thirds(layer_b, slice_b, step_b, part);
+        var i = among.first;
+        for (; i < among.end; i++) {
+            let c = place_among(among, i);
+            // The cut on z first: it needs no azimuth, and hardly any passes it.
+            if abs(extrapolate(b, points[b], c, points[c]) - z12) <= cuts.dz && bend_alike(inner, bend_from_first(b, c)) {
+                found += 1u;
+                if TRIPLETS == 1u {
+                    return 1u;
+                }
+            }
+        }
+        unfinished = unfinished || i < among.end;
+    }
+    return found;
+}

@@ -1,0 +1,54 @@
+// What third spacepoints make a pair weigh, by the transverse momentum of the track (Weighting::Pt in src/config.rs, whose
+// numbers are the overrides). Swapped with confirmations/count.wgsl.
+// Needs: tracks, bends, extrapolation, order/by_layer. CPU twin: pt_weight in src/engine/cpu/find_z.rs
+
+override RESOLUTION_MM: f32 = 0;
+override HARD_LAYERS: u32 = 0;
+override HARD_GEV: f32 = 0;
+override SOFT_LAYERS: u32 = 0;
+override SOFT_GEV: f32 = 0;
+override CAP_GEV: f32 = 0;
+override STRIP_DZ: f32 = 0;
+
+// Set in a neighbour count of a pair whose outer layer is one of strips.
+const STRIP_PAIR: u32 = 0x40000000u;
+
+// The weight of the pair of spacepoints a and b; 0 if it is no track's.
+fn confirmations(a: u32, b: u32, z12: real) -> u32 {
+    let slice_b = slice_layer_of(beside[b]) >> 8u;
+    let layer_b = slice_layer_of(beside[b]) & 0xffu;
+    let step_b = step_between(slice_layer_of(beside[a]) >> 8u, slice_b);
+    let inner = bend_from_second(a, b);
+    let u = points[a].x;
+    let v = points[b].x;
+    var hard = 0u;
+    var soft = 0u;
+    var hardest = real(0.0);
+    let parts = third_parts();
+    for (var part = 0u; part < parts; part++) {
+        let among = thirds(layer_b, slice_b, step_b, part);
+        let strips = (neighbours_word(layer_b, wg_filled[part]) & STRIP_PAIR) != 0u;
+        let dz = cuts.dz * select(real(1.0), real(STRIP_DZ), strips);
+        var best = real(0.0);
+        var i = among.first;
+        for (; i < among.end; i++) {
+            let c = place_among(among, i);
+            let w = points[c].x;
+            let near = abs(extrapolate(b, points[b], c, points[c]) - z12) <= dz;
+            if near && u > v && v > w && bend_alike(inner, bend_from_first(b, c)) {
+                // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
+                let blur = real(RESOLUTION_MM) * u * u * w / (u - w);
+                best = max(best, cuts.gev_mm / (abs(bend_from_first(a, c).k) + blur));
+            }
+        }
+        unfinished = unfinished || i < among.end;
+        hard += select(0u, 1u, best >= real(HARD_GEV));
+        soft += select(0u, 1u, best >= real(SOFT_GEV));
+        hardest = max(hardest, best);
+    }
+    if hard >= HARD_LAYERS {
+        let pt = min(hardest, real(CAP_GEV));
+        return u32(pt * pt * sqrt(pt) / real(6.0) + real(0.5));
+    }
+    return select(0u, 1u, soft >= SOFT_LAYERS);
+}
