@@ -314,9 +314,11 @@ fn bad_roi_files_say_where_and_what() {
 #[test]
 fn truth_is_read_by_header() {
     let truth = TruthTable::read(&sample("zee7_mu2/truth_vertices.csv")).expect("good");
-    assert_eq!(truth.hard_scatter_z(1), Some(-27.191313));
-    assert_eq!(truth.hard_scatter_z(20), None, "only the sample's events");
-    assert!(truth.vertices(0).len() > 1);
+    let id = |event_id, roi_id| RoiId { event_id, roi_id };
+    assert_eq!(truth.hard_scatter_z(id(1, 0)), Some(-27.191313));
+    assert_eq!(truth.hard_scatter_z(id(1, 7)), Some(-27.191313), "of every RoI of the event");
+    assert_eq!(truth.hard_scatter_z(id(20, 0)), None, "only the sample's events");
+    assert!(truth.vertices(id(0, 0)).len() > 1 && truth.has_pile_up());
     let dir = folder();
     for (text, expected) in [
         ("event,vz_mm\n", "missing column `is_hard_scatter`"),
@@ -326,10 +328,31 @@ fn truth_is_read_by_header() {
             ", row 3, column is_hard_scatter: event 0 has a hard scatter already",
         ),
         ("event,vz_mm,is_hard_scatter\n0,1,2\n", ", row 2, column is_hard_scatter: 2 must be 0 or 1"),
+        ("event_id,roi_id\n", ", row 1: missing column `z`; the header has `event_id`, `roi_id`; wanted: `event`"),
+        ("event_id,roi_id,z\n", "no vertex"),
+        ("event_id,roi_id,z\n0,0,far\n", ", row 2, column z: `far` is not a number"),
+        ("event_id,roi_id,z\n0,-1,1\n", ", row 2, column roi_id: `-1` is not a whole number"),
+        (
+            "event_id,roi_id,z\n0,1,1\n0,2,1\n0,1,3\n",
+            ", row 4, column roi_id: event 0, RoI 1 has a vertex already; one row each is wanted",
+        ),
+        ("z,event_id\n1,0\n2,0\n", ", row 3, column event_id: event 0 has a vertex already"),
     ] {
         let error = TruthTable::read(&file(&dir, "t.csv", text)).expect_err(text).to_string();
         assert!(error.contains(expected), "{error}");
     }
+}
+
+#[test]
+fn truth_of_rois_goes_before_that_of_their_event() {
+    let dir = folder();
+    let id = |event_id, roi_id| RoiId { event_id, roi_id };
+    let rois = TruthTable::read(&file(&dir, "t.csv", "z, event_id,roi_id\n1.5,3,0\n-2,3,1\n9,3,\n")).expect("good");
+    assert_eq!([0, 1, 2].map(|roi| rois.hard_scatter_z(id(3, roi))), [Some(1.5), Some(-2.0), Some(9.0)]);
+    assert!(rois.vertices(id(4, 0)).is_empty() && !rois.has_pile_up());
+    assert_eq!(rois.vertices(id(3, 1)).len(), 1);
+    let events = TruthTable::read(&file(&dir, "t.csv", "event_id,z\n3,1.5\n4,-2\n")).expect("good");
+    assert_eq!(events.hard_scatter_z(id(3, 8)), Some(1.5));
 }
 
 #[test]

@@ -59,7 +59,8 @@ pub(super) struct Find {
     /// Layers: atlas2010, generic or a TOML file [default: generic for ACTS input, atlas2010 for the own format]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
     detector: Option<String>,
-    /// CSV of true vertices: event,vz_mm,is_hard_scatter [default: truth_vertices.csv beside the input, if there]
+    /// CSV of true vertices: event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm] [default: truth_vertices.csv beside
+    /// the input, if there]
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     truth: Option<PathBuf>,
 

@@ -22,7 +22,7 @@ pub(super) struct Score {
 
 impl Score {
     pub(super) fn add(&mut self, truth: &TruthTable, result: &RoiResult) {
-        let Some(z) = truth.hard_scatter_z(result.id.event_id) else {
+        let Some(z) = truth.hard_scatter_z(result.id) else {
             self.without_truth += 1;
             return;
         };
@@ -71,7 +71,7 @@ pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: &Roi
         }
         if let Some(truth) = truth {
             // Truth stands once beside each RoI.
-            let true_z = truth.hard_scatter_z(id.event_id).filter(|_| number == 0);
+            let true_z = truth.hard_scatter_z(id).filter(|_| number == 0);
             match true_z {
                 Some(z) => write!(out, " {z:>10.3}")?,
                 None => write!(out, " {:>10}", "")?,
