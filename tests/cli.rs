@@ -1,47 +1,18 @@
 //! The command as a user meets it: what it prints, what it writes, how it ends.
 
+mod common;
+
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
+use common::command::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
 use tempfile::TempDir;
-
-fn sample(path: &str) -> String {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("data").join(path).display().to_string()
-}
-
-fn zfinder(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_zfinder")).args(arguments).env("NO_COLOR", "1").output().expect("it starts")
-}
 
 /// `find` on the reference engine, quietly.
 fn find(arguments: &[&str]) -> Output {
     zfinder(&[&["find", "--engine", "reference", "-q"], arguments].concat())
-}
-
-fn stdout(output: &Output) -> String {
-    String::from_utf8(output.stdout.clone()).expect("UTF-8")
-}
-
-fn stderr(output: &Output) -> String {
-    String::from_utf8(output.stderr.clone()).expect("UTF-8")
-}
-
-#[track_caller]
-fn succeeded(output: Output) -> String {
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
-    stdout(&output)
-}
-
-#[track_caller]
-fn failed(output: &Output, code: i32, words: &[&str]) {
-    let said = stderr(output);
-    assert_eq!(output.status.code(), Some(code), "{said}");
-    for word in words {
-        assert!(said.contains(word), "no `{word}` in:\n{said}");
-    }
-    assert!(!said.contains("panicked"), "{said}");
 }
 
 /// Event 3 has four straight tracks from z = 12.5 mm; event 4 a lone spacepoint; RoI 1 of event 3 is all on a layer.
@@ -54,16 +25,6 @@ fn tracks(dir: &TempDir) -> String {
     }
     text.push_str("4,0,50.5,0.1,3,0\n3,1,50.5,0.1,3,0\n3,1,50.5,0.2,3,0\n");
     written(dir, "tracks.csv", &text)
-}
-
-fn written(dir: &TempDir, name: &str, text: &str) -> String {
-    let path = dir.path().join(name);
-    fs::write(&path, text).expect("written");
-    path.display().to_string()
-}
-
-fn folder() -> TempDir {
-    tempfile::tempdir().expect("a temporary folder")
 }
 
 #[test]

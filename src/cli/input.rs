@@ -1,13 +1,83 @@
-//! What `find` and `bench` read: which files a user means, and of which detector they are.
+//! What is read: which files a user means, of which detector they are, and the RoIs and the truth that go with them.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
-use zfinder::Detector;
-use zfinder::io::Inputs;
+use clap::Args;
+use zfinder::io::{Inputs, RoiTable, TruthTable};
+use zfinder::{Config, Detector};
 
 use super::failure::Failure;
 use super::options::read_text;
 use super::output::note;
+
+/// What is read beside the spacepoints.
+#[derive(Args)]
+pub(super) struct InputOptions {
+    /// CSV of RoIs: event_id,roi_id,phi_min,phi_max [rad], optionally eta and z_min,z_max [mm]
+    ///
+    /// phi_min > phi_max is a window across +-pi. If the input has a roi_id column, a line gives the window of that
+    /// (event, RoI), and an RoI without a line keeps the default window. If the input has none, each line selects from
+    /// all spacepoints of its event, and an event without a line is not searched. An RoI without spacepoints has
+    /// status `empty`. Warnings count all of these.
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    rois: Option<PathBuf>,
+    /// Layers: atlas2010, generic or a TOML file [default: generic for ACTS input, atlas2010 for the own format]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
+    detector: Option<String>,
+    /// CSV of true vertices: event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm] [default: truth_vertices.csv beside
+    /// the input, if there]
+    #[arg(long, value_name = "FILE", help_heading = "Input")]
+    truth: Option<PathBuf>,
+}
+
+impl InputOptions {
+    pub(super) fn detector(&self, files: &[PathBuf]) -> Result<Detector, Failure> {
+        detector(self.detector.as_deref(), files)
+    }
+
+    /// The RoIs, which must make histograms under all of these configurations.
+    pub(super) fn rois<'a>(&self, configs: impl IntoIterator<Item = &'a Config>) -> Result<Option<RoiTable>, Failure> {
+        let rois = self.rois.as_deref().map(RoiTable::read).transpose()?;
+        if let Some(rois) = &rois {
+            configs.into_iter().try_for_each(|config| rois.validate(config))?;
+        }
+        Ok(rois)
+    }
+
+    /// The truth that was named, else the one that lies in the only folder of the input.
+    pub(super) fn truth(&self, paths: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
+        if let Some(path) = &self.truth {
+            return Ok(Some(TruthTable::read(path)?));
+        }
+        let mut folders = paths.iter().map(|path| {
+            if path.is_dir() { path.clone() } else { path.parent().map(Path::to_owned).unwrap_or_default() }
+        });
+        let Some(folder) = folders.next() else { return Ok(None) };
+        let beside = folder.join("truth_vertices.csv");
+        if folders.any(|other| other != folder) || !beside.is_file() {
+            return Ok(None);
+        }
+        Ok(Some(TruthTable::read(&beside)?))
+    }
+}
+
+/// [`inputs`], none of which may be one of the outputs.
+pub(super) fn inputs_apart<'a>(
+    paths: &[PathBuf],
+    outputs: impl IntoIterator<Item = &'a Path>,
+) -> Result<Inputs, Failure> {
+    let inputs = inputs(paths)?;
+    for own in outputs.into_iter().filter_map(|output| fs::canonicalize(output).ok()) {
+        if inputs.files.iter().any(|file| fs::canonicalize(file).is_ok_and(|file| file == own)) {
+            return Err(Failure::Usage {
+                message: "the output file is one of the inputs".into(),
+                help: "give it another name",
+            });
+        }
+    }
+    Ok(inputs)
+}
 
 /// The files that these files and folders stand for; says which it leaves out.
 pub(super) fn inputs(paths: &[PathBuf]) -> Result<Inputs, Failure> {

@@ -2,11 +2,13 @@
 
 mod adapters;
 mod bench;
+mod engine;
 mod failure;
 mod find;
 mod input;
 mod options;
 mod output;
+mod search;
 mod table;
 
 use std::process::ExitCode;

@@ -1,4 +1,4 @@
-//! The options of `find` that are keys of the configuration, and what they are laid over; words that `bench` shares.
+//! The options that are keys of the configuration, and what they are laid over; words that `bench` shares.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use zfinder::{
 use super::failure::Failure;
 
 #[derive(Clone, Copy, ValueEnum)]
-enum PresetName {
+pub(super) enum PresetName {
     /// The reference program's: bending neighbours, 3 inner layers, 0.2 mm bins
     Default,
     /// For the beam spot: full scan in slices of 1 degree, 3 vertices
@@ -120,7 +120,7 @@ impl From<PrecisionName> for Precision {
     }
 }
 
-/// Keys of the configuration. Each option is a key in kebab-case; a unit `-mm` may be left out or written.
+/// One configuration.
 #[derive(Args)]
 pub(super) struct ConfigOptions {
     /// Where to start from; --config and the options below change it
@@ -133,6 +133,13 @@ pub(super) struct ConfigOptions {
     #[arg(long, help_heading = "Configuration")]
     pub(super) print_config: bool,
 
+    #[command(flatten)]
+    keys: KeyOptions,
+}
+
+/// Keys of the configuration. Each option is a key in kebab-case; a unit `-mm` may be left out or written.
+#[derive(Args)]
+pub(super) struct KeyOptions {
     /// Most vertices wanted for an RoI, highest peak first [config: 1]
     #[arg(long, value_name = "N", help_heading = "Search")]
     peaks: Option<u32>,
@@ -251,10 +258,9 @@ fn max_layer(text: &str) -> Result<MaxLayer, String> {
     })
 }
 
-impl ConfigOptions {
-    /// Preset, then file, then options; validated when all are in.
-    pub(super) fn config(&self) -> Result<Config, Failure> {
-        let mut config = Config::preset(match self.preset {
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
             PresetName::Default => Preset::Default,
             PresetName::BeamSpot => Preset::BeamSpot,
             PresetName::Bphysics => Preset::Bphysics,
@@ -267,8 +273,21 @@ impl ConfigOptions {
             PresetName::HighMultiplicity => Preset::HighMultiplicity,
             PresetName::HardScatter => Preset::HardScatter,
             PresetName::Thesis => Preset::Thesis,
-        });
-        if let Some(path) = &self.config {
+        }
+    }
+}
+
+impl ConfigOptions {
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        self.keys.over(self.preset, self.config.as_deref())
+    }
+}
+
+impl KeyOptions {
+    /// Preset, then file, then options; validated when all are in.
+    pub(super) fn over(&self, preset: PresetName, file: Option<&Path>) -> Result<Config, Failure> {
+        let mut config = Config::preset(preset.into());
+        if let Some(path) = file {
             config = over(&config, path)?;
         }
         self.apply(&mut config);
@@ -356,6 +375,11 @@ fn over(config: &Config, path: &Path) -> Result<Config, Failure> {
     let mut keys: toml::Table = toml::from_str(&config.to_toml()).map_err(toml_error)?;
     keys.extend(toml::from_str::<toml::Table>(&text).map_err(toml_error)?);
     Ok(keys.try_into().map_err(toml_error)?)
+}
+
+/// A word as the user types it.
+pub(super) fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 pub(super) fn read_text(path: &Path) -> Result<String, Failure> {

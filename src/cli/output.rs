@@ -24,13 +24,25 @@ pub(super) enum Format {
 
 impl Format {
     /// What a file's name asks for.
-    pub(super) fn of_name(path: &Path) -> Option<Self> {
+    fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_lowercase().as_str() {
             "csv" => Some(Format::Csv),
             "json" | "jsonl" | "ndjson" => Some(Format::Json),
             "txt" => Some(Format::Table),
             _ => None,
         }
+    }
+}
+
+/// The format that was asked for, else the one that the file's name asks for; a table on standard output.
+pub(super) fn format<F: From<Format>>(asked: Option<F>, path: Option<&Path>) -> Result<F, Failure> {
+    match (asked, path) {
+        (Some(format), _) => Ok(format),
+        (None, None) => Ok(Format::Table.into()),
+        (None, Some(path)) => Format::of_name(path).map(F::from).ok_or_else(|| Failure::Usage {
+            message: format!("the ending of `{}` does not say how to write it", path.display()),
+            help: "end it in .csv, .json, .jsonl or .txt, or give --format",
+        }),
     }
 }
 
@@ -47,10 +59,15 @@ enum Sink {
     Direct(BufWriter<File>),
 }
 
-/// Answers on their way out, in one format.
-pub(super) struct Output<'a> {
+/// Standard output or a file, by the name that messages give it.
+pub(super) struct Target {
     sink: Sink,
     name: String,
+}
+
+/// Answers on their way out, in one format.
+pub(super) struct Output<'a> {
+    target: Target,
     format: Format,
     truth: Option<&'a TruthTable>,
     begun: bool,
@@ -58,12 +75,7 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     pub(super) fn open(path: Option<&Path>, format: Format, truth: Option<&'a TruthTable>) -> Result<Self, Failure> {
-        let name = path.map_or("standard output".into(), |path| path.display().to_string());
-        let sink = match path {
-            None => Sink::Stdout(BufWriter::new(io::stdout())),
-            Some(path) => Sink::file(path).map_err(|source| Failure::output(&name, source))?,
-        };
-        Ok(Self { sink, name, format, truth, begun: false })
+        Ok(Self { target: Target::open(path)?, format, truth, begun: false })
     }
 
     /// The header, before anything else: an error in the first batch then leaves standard output untouched.
@@ -72,7 +84,7 @@ impl<'a> Output<'a> {
             return Ok(());
         }
         let (format, truth) = (self.format, self.truth.is_some());
-        self.write(|out| match format {
+        self.target.write(|out| match format {
             Format::Table => table::header(out, truth),
             Format::Csv => writeln!(out, "{CSV_HEADER}"),
             Format::Json => Ok(()),
@@ -82,7 +94,7 @@ impl<'a> Output<'a> {
     pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
         self.begin()?;
         let (format, truth) = (self.format, self.truth);
-        self.write(|mut out| {
+        self.target.write(|mut out| {
             for result in results {
                 match format {
                     Format::Table => table::rows(out, truth, result)?,
@@ -97,12 +109,37 @@ impl<'a> Output<'a> {
     /// A closing line, of a table.
     pub(super) fn closing(&mut self, line: &str) -> Result<(), Failure> {
         self.begin()?;
-        self.write(|out| writeln!(out, "\n{line}"))
+        self.target.write(|out| writeln!(out, "\n{line}"))
     }
 
     /// Everything is written: the file takes its name.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.begin()?;
+        self.target.finish()
+    }
+}
+
+impl Target {
+    pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let name = path.map_or("standard output".into(), |path| path.display().to_string());
+        let sink = match path {
+            None => Sink::Stdout(BufWriter::new(io::stdout())),
+            Some(path) => Sink::file(path).map_err(|source| Failure::output(&name, source))?,
+        };
+        Ok(Self { sink, name })
+    }
+
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        let out: &mut dyn Write = match &mut self.sink {
+            Sink::Stdout(out) => out,
+            Sink::Temporary(out, _) => out,
+            Sink::Direct(out) => out,
+        };
+        write(out).map_err(|source| Failure::output(&self.name, source))
+    }
+
+    /// Everything is written: a file takes its name.
+    pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.write(|out| out.flush())?;
         let Sink::Temporary(file, target) = self.sink else { return Ok(()) };
         let renamed = file
@@ -110,15 +147,6 @@ impl<'a> Output<'a> {
             .map_err(io::IntoInnerError::into_error)
             .and_then(|file| file.persist(target).map_err(|error| error.error));
         renamed.map(|_| ()).map_err(|source| Failure::output(&self.name, source))
-    }
-
-    fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-        let out: &mut dyn Write = match &mut self.sink {
-            Sink::Stdout(out) => out,
-            Sink::Temporary(out, _) => out,
-            Sink::Direct(out) => out,
-        };
-        write(out).map_err(|source| Failure::output(&self.name, source))
     }
 }
 

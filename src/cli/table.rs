@@ -1,12 +1,13 @@
-//! The readable table, written row by row, with truth beside what was found.
+//! Tables for people: that of `find`, written row by row with truth beside what was found, and the look of the others.
 
 use std::io::{self, Write};
 
+use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
 use zfinder::RoiResult;
 use zfinder::io::TruthTable;
 
 /// A vertex is found if it lies this near \[mm\] to the true one.
-const NEAR_MM: f64 = 1.0;
+const WITHIN_MM: f64 = 1.0;
 
 /// How often the true vertex was found.
 #[derive(Default)]
@@ -26,7 +27,7 @@ impl Score {
             self.without_truth += 1;
             return;
         };
-        let near = |vertex: &zfinder::Vertex| (vertex.z_mm - z).abs() < NEAR_MM;
+        let near = |vertex: &zfinder::Vertex| (vertex.z_mm - z).abs() < WITHIN_MM;
         self.rois += 1;
         self.first += u64::from(result.vertices.first().is_some_and(near));
         self.any += u64::from(result.vertices.iter().any(near));
@@ -35,7 +36,7 @@ impl Score {
     pub(super) fn summary(&self, peaks: u32) -> String {
         let percent = |n: u64| 100.0 * n as f64 / self.rois.max(1) as f64;
         let mut text = format!(
-            "{} RoI{} with truth: first vertex within {NEAR_MM} mm of the true hard scatter in {} ({:.1} %)",
+            "{} RoI{} with truth: first vertex within {WITHIN_MM} mm of the true hard scatter in {} ({:.1} %)",
             self.rois,
             if self.rois == 1 { "" } else { "s" },
             self.first,
@@ -49,6 +50,18 @@ impl Score {
         }
         text
     }
+}
+
+/// A table without lines, whose columns from `numbers` on are aligned to the right.
+pub(super) fn plain(header: impl Into<Row>, numbers: usize) -> Table {
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
+    for index in numbers..table.column_count() {
+        if let Some(column) = table.column_mut(index) {
+            column.set_cell_alignment(CellAlignment::Right);
+        }
+    }
+    table
 }
 
 pub(super) fn header(out: &mut dyn Write, truth: bool) -> io::Result<()> {

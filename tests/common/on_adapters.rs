@@ -1,4 +1,5 @@
 //! Which adapters a test runs on: all that there are.
+#![allow(dead_code)] // not every test program needs one
 #![allow(clippy::print_stderr)] // a skip is said aloud
 
 use std::sync::Once;

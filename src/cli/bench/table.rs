@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::Table;
 
+use super::super::table::plain;
 use super::report::{Checked, Measured, Report, SampleReport};
 use super::words::{EngineName, word};
 
@@ -80,18 +81,21 @@ pub(super) fn closing(report: &Report) -> String {
 }
 
 fn throughput(sample: &SampleReport) -> Option<Table> {
-    let mut table = table(&[
-        "case",
-        "engine",
-        "RoI/s\nstreamed",
-        "\nslowest",
-        "\nfastest",
-        "RoI/s batch\nby batch",
-        "latency\np50 us",
-        "latency\np99 us",
-        "one core\nus/RoI",
-        "RoIs\nchecked",
-    ]);
+    let mut table = plain(
+        [
+            "case",
+            "engine",
+            "RoI/s\nstreamed",
+            "\nslowest",
+            "\nfastest",
+            "RoI/s batch\nby batch",
+            "latency\np50 us",
+            "latency\np99 us",
+            "one core\nus/RoI",
+            "RoIs\nchecked",
+        ],
+        2,
+    );
     for result in &sample.results {
         let stream = result.streamed.as_ref();
         table.add_row([
@@ -125,7 +129,7 @@ fn device(sample: &SampleReport) -> Option<Table> {
     let packing = |result: &Measured| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
     let with_packing = sample.results.iter().any(|result| packing(result).is_some());
     header.extend(with_packing.then(|| "packing\nus/RoI".to_owned()));
-    let mut table = table(&header.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut table = plain(header, 2);
     let results: Vec<&Measured> = sample.results.iter().filter(|result| result.resident.is_some()).collect();
     for result in &results {
         let mut row =
@@ -145,7 +149,7 @@ fn device(sample: &SampleReport) -> Option<Table> {
 }
 
 fn streams(sample: &SampleReport) -> Option<Table> {
-    let mut table = table(&["case", "engine", "RoIs\nstreamed", "us/RoI", "peak memory\nMiB", "memory after\nMiB"]);
+    let mut table = plain(["case", "engine", "RoIs\nstreamed", "us/RoI", "peak memory\nMiB", "memory after\nMiB"], 2);
     let mut any = false;
     for result in &sample.results {
         for stream in &result.long_streams {
@@ -162,17 +166,6 @@ fn streams(sample: &SampleReport) -> Option<Table> {
         }
     }
     any.then_some(table)
-}
-
-fn table(header: &[&str]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
-    for index in 2..header.len() {
-        if let Some(column) = table.column_mut(index) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    table
 }
 
 fn engine(result: &Measured) -> String {

@@ -5,6 +5,8 @@ use serde::Serialize;
 use zfinder::simulate::Simulation;
 use zfinder::{Config, Encoding, Preset, RoiBatch, Triplets};
 
+pub(super) use super::super::options::word;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum SampleName {
@@ -93,11 +95,6 @@ impl From<EncodingName> for Encoding {
             EncodingName::Lossless => Encoding::Lossless,
         }
     }
-}
-
-/// A word as the user types it.
-pub(super) fn word(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// Those given, each once and in their order; all if none is given.
