@@ -75,6 +75,9 @@ pub enum Error {
     /// The system gives no thread for a [`Stream`](crate::Stream).
     #[error("no thread for a stream: {0}")]
     Thread(std::io::Error),
+    /// A plot that cannot be drawn.
+    #[error("cannot draw the plot: {0}")]
+    Plot(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The GPU, its driver or a shader.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),

@@ -3,6 +3,7 @@
 mod adapters;
 mod bench;
 mod engine;
+mod evaluate;
 mod failure;
 mod find;
 mod input;
@@ -34,6 +35,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Find(Box<find::Find>),
+    Evaluate(Box<evaluate::Evaluate>),
     Adapters(adapters::Adapters),
     Bench(Box<bench::Bench>),
 }
@@ -45,6 +47,7 @@ pub(crate) fn main() -> ExitCode {
     debug_assert!(hook.is_ok(), "set once, here");
     let done = match Cli::parse().command {
         Command::Find(find) => find.run(),
+        Command::Evaluate(evaluate) => evaluate.run(),
         Command::Adapters(adapters) => adapters.run(),
         Command::Bench(bench) => bench.run(),
     };

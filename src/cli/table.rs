@@ -4,10 +4,8 @@ use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
 use zfinder::RoiResult;
+use zfinder::evaluate::WITHIN_MM;
 use zfinder::io::TruthTable;
-
-/// A vertex is found if it lies this near \[mm\] to the true one.
-const WITHIN_MM: f64 = 1.0;
 
 /// How often the true vertex was found.
 #[derive(Default)]

@@ -38,5 +38,6 @@ pub use reader::SpacepointReader;
 pub use rois::RoiTable;
 pub use source::{Inputs, inputs, line};
 pub use spacepoints::{Format, format};
+pub(crate) use truth::primary as primary_of;
 pub use truth::{TruthTable, TruthVertex};
 pub use write::{CSV_HEADER, write_csv, write_json_line};

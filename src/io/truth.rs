@@ -116,6 +116,6 @@ impl TruthTable {
 }
 
 /// z of the collision of interest among the vertices of an event \[mm\].
-fn primary(vertices: &[TruthVertex]) -> Option<f64> {
+pub(crate) fn primary(vertices: &[TruthVertex]) -> Option<f64> {
     vertices.iter().find(|vertex| vertex.is_hard_scatter).map(|vertex| vertex.z_mm)
 }
