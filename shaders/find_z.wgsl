@@ -52,6 +52,17 @@ fn give_up(flag: u32) {
     atomicOr(&status[roi_index].flags, flag);
 }
 
+// The bit of the part of the RoI's window that a pair's track begins in, among those of its bin.
+fn mark_sector(a: u32, bin: u32, flags: u32) {
+    let sector = 1u << ((slice_layer_of(beside[a]) >> 8u) * SECTORS / roi.slices);
+    if (flags & SOFT_TRACK) != 0u {
+        atomicOr(&totals[total_word(roi.total_first, 3u, tile_first + bin)], sector);
+    }
+    if (flags & HARD_TRACK) != 0u {
+        atomicOr(&totals[total_word(roi.total_first, 4u, tile_first + bin)], sector);
+    }
+}
+
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn find_z(
     @builtin(workgroup_id) group: vec3<u32>,

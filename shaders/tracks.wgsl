@@ -1,6 +1,7 @@
 // What all ways through an RoI's pairs share: cells, ranges of spacepoints, steps between slices, tracks, entries.
 // Needs: real, types, cells, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours, points, beside,
-// cell_begin, count_pair, give_up, TRIPLETS.
+// cell_begin, count_pair, mark_sector,
+// give_up, TRIPLETS.
 
 // Set in a neighbour count of a pair with a disk.
 const ENDCAP_PAIR: u32 = 0x80000000u;
@@ -119,11 +120,19 @@ fn counts_pairs() -> bool {
     return TRIPLETS == 2u;
 }
 
+// Beside a weight: its direction counts, as that of a track or of a hard one.
+const SOFT_TRACK: u32 = 0x40000000u;
+const HARD_TRACK: u32 = 0x80000000u;
+
 // Histograms the pair of an inner spacepoint a and an outer one b.
 fn add_entry(a: u32, b: u32, z12: real, weight: u32) {
     // The comparison in whole numbers stands also where a compiler takes it that there is no NaN.
     let steps = whole_steps(z12, roi.steps_per_mm, roi.steps_at_0 - real(tile_first * OFFSET_STEPS));
     if steps < TILE_BINS * OFFSET_STEPS {
-        accumulate(a, b, steps, weight, f32(z12));
+        let flags = weight & (SOFT_TRACK | HARD_TRACK);
+        if flags != 0u {
+            mark_sector(a, steps >> STEP_BITS, flags);
+        }
+        accumulate(a, b, steps, weight & ~(SOFT_TRACK | HARD_TRACK), f32(z12));
     }
 }

@@ -43,7 +43,7 @@ struct Params {
     stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once;
                 // of highest_windows: the pass of count_sums
     row_lanes_shift: u32, // log2 of the threads of sum_histos that share a block's rows
-    total_parts: u32, // of an RoI's histogram: n, z, and pairs where they are not what n counts
+    total_parts: u32, // of an RoI's histogram: n, z; pairs where they are not what n counts; sectors with soft, with hard tracks
 }
 
 // Cuts on triplets.
@@ -84,6 +84,9 @@ struct Peak {
 // Places along z are whole numbers of these a bin, on which all engines' histograms agree.
 const OFFSET_STEPS: u32 = 1024u;
 const STEP_BITS: u32 = 10u;
+
+// Parts of an RoI's window in which directions are told apart: a bit each.
+const SECTORS: u32 = 24u;
 
 const NO_PEAK: u32 = 0xffffffffu;
 

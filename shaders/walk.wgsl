@@ -71,6 +71,9 @@ fn count_pair(bin: u32) {
     atomicAdd(&wg_pairs[bin], 1u);
 }
 
+// Sectors are marked by find_z only.
+fn mark_sector(a: u32, bin: u32, flags: u32) {}
+
 // Of one that takes part: in the RoI's cells.
 fn cell_of(slice_layer: u32) -> u32 {
     return cell_place(params.layers, roi.slices, slice_layer & 0xffu, slice_layer >> 8u);

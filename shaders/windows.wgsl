@@ -4,7 +4,7 @@
 
 // Three neighbouring bins from `left` on, or an RoI's histogram `left` with its highest window.
 struct Window {
-    sum: u32,
+    rank: u32, // higher for a higher peak
     distance: u32,
     left: u32,
 }
@@ -24,8 +24,8 @@ fn distance_of(left: u32, half: u32) -> u32 {
 
 // Whether one comes before another: higher, else nearer to the centre (if asked for), else further left.
 fn before(one: Window, other: Window) -> bool {
-    if one.sum != other.sum {
-        return one.sum > other.sum;
+    if one.rank != other.rank {
+        return one.rank > other.rank;
     }
     if one.distance != other.distance {
         return one.distance < other.distance;

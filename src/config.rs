@@ -36,38 +36,69 @@ pub enum Weighting {
     /// As [`Triplets`] says.
     #[default]
     Count,
-    /// By the transverse momentum of the track that the three spacepoints make, in place of what [`Triplets`] counts: the
-    /// vertex of the hardest tracks is then the highest peak, under however many others ([`pt_weight`](Self::pt_weight)).
+    /// By the transverse momentum of the track that the three spacepoints make, in place of what [`Triplets`] counts; and
+    /// peaks are ranked by their tracks' directions as well: the vertex of the hardest tracks comes first, under however
+    /// many others ([`PtWeight`]). With one histogram an RoI.
     Pt,
 }
 
-impl Weighting {
-    /// What hits and beam spot add to the curvature of a track through spacepoints a and c, times
-    /// rho_a (rho_c - rho_a) \[mm\]: a track is taken to be as soft as that allows, so that chance triplets of short lever
-    /// arms are not the hardest tracks of all.
-    pub(crate) const RESOLUTION_MM: f64 = 0.028;
-    /// A pair is a hard track's if so many layers confirm it with this pT \[GeV\]: chance seldom does.
-    pub(crate) const HARD: (u32, f64) = (3, 6.0);
-    /// Of an event without a hard track, pairs that so many layers confirm with this pT \[GeV\] weigh 1.
-    pub(crate) const SOFT: (u32, f64) = (2, 3.0);
-    /// pT beyond which curvature is noise \[GeV\].
-    pub(crate) const CAP_GEV: f64 = 40.0;
-    /// Spacepoints of strips must agree in z so much better than those of pixels, whose lever arms are short.
-    pub(crate) const STRIP_DZ: f64 = 1.0 / 6.0;
+/// How [`Weighting::Pt`] weighs a pair and ranks a peak. Where the numbers come from: `docs/physics.md`.
+///
+/// With a, b and c the three spacepoints from the beam outwards, k13 the curvature of the circle through the beam, a and c,
+/// pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a))) (specification, section 7), the second term being what hits
+/// and beam spot add to the curvature: a track is taken to be as soft as they allow, so that chance triplets of short lever
+/// arms are not the hardest tracks of all. Strips confirm within a sixth of
+/// [`Config::triplet_dz_mm`]: their lever arms are long.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct PtWeight {
+    /// Layers that confirm the pair with a pT of at least 3, 6 and 9 GeV.
+    pub layers: [u32; 3],
+    /// The highest pT of all \[GeV\].
+    pub pt: f64,
+}
 
-    /// The weight of a pair of which `hard` and `soft` layers confirm that it is of such a track, and `pt` \[GeV\] is the
-    /// highest pT of them: pT^2.5 / 6, with pT at most 40 GeV, if at least 3 layers do so with more than 6 GeV, which makes
-    /// 15 to 1687; 1 if at least 2 do so with more than 3 GeV; else 0.
-    ///
-    /// With a, b and c the spacepoints from the beam outwards and k13 the curvature of the circle through the beam, a and
-    /// c, pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a))) (specification, section 7, and `docs/physics.md`
-    /// on where the numbers come from).
-    pub fn pt_weight(hard: u32, soft: u32, pt: f64) -> u32 {
-        if hard >= Self::HARD.0 {
-            let pt = pt.min(Self::CAP_GEV);
-            return (pt * pt * pt.sqrt() / 6.0 + 0.5) as u32;
+impl PtWeight {
+    pub(crate) const RESOLUTION_MM: f64 = 0.028;
+    pub(crate) const STRIP_DZ: f64 = 1.0 / 6.0;
+    /// Of a soft track, of one that weighs, and of a hard one.
+    pub(crate) const GEV: [f64; 3] = [3.0, 6.0, 9.0];
+    /// Layers that each of them takes.
+    pub(crate) const LAYERS: [u32; 3] = [2, 3, 3];
+    /// Beyond, curvature is noise.
+    pub(crate) const CAP_GEV: f64 = 40.0;
+    /// Weight of a pair at 6 GeV.
+    pub(crate) const SCALE: f64 = 15.0;
+    /// Parts of the RoI's window in which directions are told apart.
+    pub(crate) const SECTORS: u32 = 24;
+
+    fn is(&self, which: usize) -> bool {
+        self.layers[which] >= Self::LAYERS[which]
+    }
+
+    /// Whether the pair's direction counts as that of a soft track (2 layers with 3 GeV), and of a hard one (3 with 9 GeV).
+    pub fn directions(&self) -> [bool; 2] {
+        [self.is(0), self.is(2)]
+    }
+
+    /// 15 (pT / 6 GeV)^2 with pT at most 40 GeV, if at least 3 layers confirm the pair with 6 GeV: up to 667. 1 if 2 do with
+    /// 3 GeV; else 0.
+    pub fn weight(&self) -> u32 {
+        if self.is(1) {
+            let pt = self.pt.min(Self::CAP_GEV) / Self::GEV[1];
+            return (Self::SCALE * pt * pt + 0.5) as u32;
         }
-        u32::from(soft >= Self::SOFT.0)
+        u32::from(self.is(0))
+    }
+
+    /// The rank of three bins: (weight + 15) (h + 1)^2 (s + 1)^2, where pairs of so many of 24 sectors of phi have the
+    /// directions of hard (h) and of soft tracks (s). A pile-up vertex with one hard track has h = 1, Z -> ee has 2, and a
+    /// vertex of jets has many.
+    pub fn rank(weight: u32, soft: u32, hard: u32) -> f32 {
+        if weight == 0 {
+            return 0.0;
+        }
+        let directions = (hard + 1).pow(2) * (soft + 1).pow(2);
+        (weight + Self::SCALE as u32) as f32 * directions as f32
     }
 }
 
@@ -370,9 +401,11 @@ impl Config {
             Preset::HighMultiplicity => Self { z_bin_mm: 3.5, ..pixels(0.5) },
             Preset::HardScatter => Self {
                 peaks: 4,
+                phi_slice_deg: 0.4,
+                vertex_separation_bins: 6.0,
                 z_bin_mm: 0.5,
                 z_bin_eta_coeff: 0.0,
-                bending_pt_gev: 3.0,
+                bending_pt_gev: 2.0,
                 // Layers are counted from the barrel outwards: pixel disks are among the first 11.
                 first_layers: 11,
                 triplets: Triplets::Any,
@@ -455,6 +488,13 @@ impl Config {
                 key: "weighting",
                 value: "pt".into(),
                 reason: "a pair's pT takes a third spacepoint: set triplets to any or count".into(),
+            });
+        }
+        if self.weighting == Weighting::Pt && (self.charge_aware || self.histogram_per_slice) {
+            return Err(Error::Config {
+                key: "weighting",
+                value: "pt".into(),
+                reason: "takes one histogram an RoI: leave charge_aware and histogram_per_slice off".into(),
             });
         }
         self.z_bins(0.0, None).map(|_| ())

@@ -6,7 +6,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::config::ZBins;
+use crate::config::{PtWeight, Weighting, ZBins};
 use crate::finder::Accumulate;
 use crate::vertex::Vertex;
 
@@ -24,13 +24,31 @@ pub(crate) struct HistogramPair {
     pub(crate) z: Vec<u32>,
     /// Pairs, whatever their weight.
     pub(crate) pairs: Vec<u32>,
+    /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each; empty elsewhere.
+    pub(crate) sectors: [Vec<u32>; 2],
 }
 
 impl HistogramPair {
     /// So many histograms, all zero.
     pub(crate) fn new(histograms: u32, bins: u32) -> Self {
         let words = histograms as usize * bins as usize;
-        Self { n: vec![0; words], z: vec![0; words], pairs: vec![0; words] }
+        Self { n: vec![0; words], z: vec![0; words], pairs: vec![0; words], sectors: [const { Vec::new() }; 2] }
+    }
+
+    /// One of weights by pT.
+    pub(crate) fn with_sectors(bins: u32) -> Self {
+        Self { sectors: [0; 2].map(|_| vec![0; bins as usize]), ..Self::new(1, bins) }
+    }
+
+    /// The rank of three bins: their sum, or by their tracks' directions too. Higher words are higher ranks.
+    pub(crate) fn rank(&self, left: usize) -> u32 {
+        let sum = self.n[left..left + 3].iter().fold(0, |sum: u32, &n| sum.saturating_add(n));
+        let [soft, hard] = &self.sectors;
+        if soft.is_empty() {
+            return sum;
+        }
+        let count = |masks: &[u32]| masks[left..left + 3].iter().fold(0, |all, mask| all | mask).count_ones();
+        PtWeight::rank(sum, count(soft), count(hard)).to_bits()
     }
 
     /// Whether a count is beyond what its words can hold exactly.
@@ -150,6 +168,7 @@ impl Peak {
         accumulate: Accumulate,
         background: Option<f64>,
         track_entries: f64,
+        weighting: Weighting,
     ) -> Vertex {
         let z_mm = match accumulate {
             Accumulate::Fixed => FixedPoint::z_mm,
@@ -164,10 +183,12 @@ impl Peak {
         let variance = between / n + bins.width * bins.width / 12.0;
         // The background's entries move the mean as well, and say nothing of the vertex.
         let signal = n - background.unwrap_or(0.0);
-        let tracks = (signal * signal / n / track_entries).max(1.0);
+        let pairs: u64 = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
+        // Of weights that are no numbers of entries, the pairs are.
+        let entries = if weighting == Weighting::Pt { pairs as f64 } else { n };
+        let tracks = (entries * (signal / n).powi(2) / track_entries).max(1.0);
         let significance = Vertex::significance_of(n, background);
         let z_error_mm = (variance / tracks).sqrt();
-        let pairs = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
         Vertex { z_mm: mean, z_error_mm, weight: n, pairs, significance, background }
     }
 }
@@ -204,7 +225,7 @@ mod tests {
                     Accumulate::CompareExchange => CompareExchange::accumulate(peak.z[i], weight, z as f32, steps),
                 };
             }
-            let vertex = peak.vertex(&bins, accumulate, None, 1.0);
+            let vertex = peak.vertex(&bins, accumulate, None, 1.0, Weighting::Count);
             approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
             assert_eq!(vertex.weight, f64::from(total));
         }

@@ -71,7 +71,7 @@ mod spacepoint;
 mod stream;
 mod vertex;
 
-pub use config::{Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Preset, Triplets, Weighting};
+pub use config::{Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Preset, PtWeight, Triplets, Weighting};
 pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
 pub use finder::{Accumulate, DeviceTimes, Encoding, Engine, Precision, ZFinder, ZFinderBuilder};

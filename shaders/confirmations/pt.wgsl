@@ -1,19 +1,22 @@
-// What third spacepoints make a pair weigh, by the transverse momentum of the track (Weighting::Pt in src/config.rs, whose
-// numbers are the overrides). Swapped with confirmations/count.wgsl.
+// What third spacepoints make a pair weigh, by the transverse momentum of the track (PtWeight in src/config.rs, whose numbers
+// are the overrides). Swapped with confirmations/count.wgsl.
 // Needs: tracks, bends, extrapolation, order/by_layer. CPU twin: pt_weight in src/engine/cpu/find_z.rs
 
 override RESOLUTION_MM: f32 = 0;
-override HARD_LAYERS: u32 = 0;
-override HARD_GEV: f32 = 0;
-override SOFT_LAYERS: u32 = 0;
-override SOFT_GEV: f32 = 0;
-override CAP_GEV: f32 = 0;
 override STRIP_DZ: f32 = 0;
+override SOFT_GEV: f32 = 0;
+override WEIGHED_GEV: f32 = 0;
+override HARD_GEV: f32 = 0;
+override CAP_GEV: f32 = 0;
+override SOFT_LAYERS: u32 = 0;
+override WEIGHED_LAYERS: u32 = 0;
+override HARD_LAYERS: u32 = 0;
+override SCALE: f32 = 0;
 
 // Set in a neighbour count of a pair whose outer layer is one of strips.
 const STRIP_PAIR: u32 = 0x40000000u;
 
-// The weight of the pair of spacepoints a and b; 0 if it is no track's.
+// The weight of the pair of spacepoints a and b, and whether its direction counts; 0 if it is no track's.
 fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let slice_b = slice_layer_of(beside[b]) >> 8u;
     let layer_b = slice_layer_of(beside[b]) & 0xffu;
@@ -22,6 +25,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let u = points[a].x;
     let v = points[b].x;
     var hard = 0u;
+    var weighed = 0u;
     var soft = 0u;
     var hardest = real(0.0);
     let parts = third_parts();
@@ -43,12 +47,14 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
         }
         unfinished = unfinished || i < among.end;
         hard += select(0u, 1u, best >= real(HARD_GEV));
+        weighed += select(0u, 1u, best >= real(WEIGHED_GEV));
         soft += select(0u, 1u, best >= real(SOFT_GEV));
         hardest = max(hardest, best);
     }
-    if hard >= HARD_LAYERS {
-        let pt = min(hardest, real(CAP_GEV));
-        return u32(pt * pt * sqrt(pt) / real(6.0) + real(0.5));
+    let flags = select(0u, SOFT_TRACK, soft >= SOFT_LAYERS) | select(0u, HARD_TRACK, hard >= HARD_LAYERS);
+    if weighed >= WEIGHED_LAYERS {
+        let pt = min(hardest, real(CAP_GEV)) / real(WEIGHED_GEV);
+        return flags | u32(real(SCALE) * pt * pt + real(0.5));
     }
-    return select(0u, 1u, soft >= SOFT_LAYERS);
+    return flags | select(0u, 1u, soft >= SOFT_LAYERS);
 }

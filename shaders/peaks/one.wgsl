@@ -1,7 +1,7 @@
 // The highest windows of three bins, one after the other, of a histogram that all threads of a workgroup see.
 // Swapped with peaks/several.wgsl.
 // workgroup memory: 16 bytes, and what windows takes
-// Needs: types, windows; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z, bin_pairs, take_bin, give_up,
+// Needs: types, windows, ranks; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z, bin_pairs, take_bin, give_up,
 // WORKGROUP_SIZE.
 
 var<workgroup> wg_found: u32;
@@ -78,7 +78,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
                 high += select(0u, 1u, low < sum);
                 windows += 1u;
             }
-            let window = Window(sum, distance_of(i, half), i);
+            let window = Window(rank(sum, i), distance_of(i, half), i);
             if before(window, highest) {
                 highest = window;
             }
@@ -94,7 +94,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         }
         find_highest(thread);
         if thread == 0u {
-            wg_found = select(0u, 1u, wg_highest[0].sum >= params.least_weight);
+            wg_found = select(0u, 1u, wg_highest[0].rank >= params.least_weight);
         }
         let found = workgroupUniformLoad(&wg_found);
         let peak = index * params.peaks + k;

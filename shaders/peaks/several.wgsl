@@ -23,7 +23,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         var highest = no_window();
         var h = thread;
         for (; h < histograms; h += WORKGROUP_SIZE) {
-            let window = Window(windows[first + h].sum, windows[first + h].distance, h);
+            let window = Window(windows[first + h].rank, windows[first + h].distance, h);
             if before(window, highest) {
                 highest = window;
             }
@@ -34,7 +34,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         wg_highest[thread] = highest;
         find_highest(thread);
         if thread == 0u {
-            wg_found = select(0u, 1u, wg_highest[0].sum >= params.least_weight);
+            wg_found = select(0u, 1u, wg_highest[0].rank >= params.least_weight);
         }
         let found = workgroupUniformLoad(&wg_found);
         let peak = index * params.peaks + k;

@@ -3,7 +3,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::config::{Config, DefaultWindow, Extrapolation, Triplets, Weighting, ZBins};
+use crate::config::{Config, DefaultWindow, Extrapolation, PtWeight, Triplets, Weighting, ZBins};
 use crate::detector::Detector;
 use crate::detector::Sensor;
 use crate::error::Result;
@@ -45,6 +45,8 @@ struct Histogram {
     n: Vec<u64>,
     z: Vec<f64>,
     pairs: Vec<u64>,
+    /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each.
+    sectors: Vec<[u32; 2]>,
 }
 
 impl ReferenceEngine {
@@ -165,7 +167,12 @@ impl ReferenceEngine {
     /// Histograms of each charge, and of each slice.
     fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Vec<Histogram> {
         let bin_count = bins.bins as usize;
-        let empty = Histogram { n: vec![0; bin_count], z: vec![0.0; bin_count], pairs: vec![0; bin_count] };
+        let empty = Histogram {
+            n: vec![0; bin_count],
+            z: vec![0.0; bin_count],
+            pairs: vec![0; bin_count],
+            sectors: vec![[0; 2]; bin_count],
+        };
         let mut histograms = vec![empty; self.config.histograms(sliced.slices as u32) as usize];
         let filled = &sliced.filled;
         let inner = (self.config.first_layers as usize).min(filled.len().saturating_sub(1));
@@ -179,8 +186,15 @@ impl ReferenceEngine {
                             if !(bins.z_min < z12 && z12 < bins.z_max) {
                                 continue;
                             }
+                            let mut sectors = [0; 2];
                             let weight = match self.config.triplets {
                                 Triplets::Off => 1,
+                                _ if self.config.weighting == Weighting::Pt => {
+                                    let pt = self.pt_weight(sliced, &filled[j + 1..], layer_b, s, step, a, &b, eta);
+                                    let sector = 1 << (s * i64::from(PtWeight::SECTORS) / sliced.slices);
+                                    sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
+                                    pt.weight().into()
+                                }
                                 _ => self.confirmations(sliced, &filled[j + 1..], layer_b, s, step, a, &b, eta),
                             };
                             let bin = (z12 / bins.width - bins.offset).round_ties_even() as usize;
@@ -189,6 +203,9 @@ impl ReferenceEngine {
                                 histogram.n[bin] += weight;
                                 histogram.z[bin] += weight as f64 * z12;
                                 histogram.pairs[bin] += u64::from(weight > 0);
+                                for (all, new) in histogram.sectors[bin].iter_mut().zip(sectors) {
+                                    *all |= new;
+                                }
                             }
                         }
                     }
@@ -240,8 +257,7 @@ impl ReferenceEngine {
         (b.z * rho_a - a.z * rho_b) / (rho_a - rho_b)
     }
 
-    /// How many third spacepoints confirm the pair (a, b), 1 at most when any will do; or what they make it weigh. `step`:
-    /// slices from a to b.
+    /// How many third spacepoints confirm the pair (a, b); 1 at most when any will do. `step`: slices from a to b.
     #[expect(clippy::too_many_arguments, reason = "the pair, where it lies, and where to look")]
     fn confirmations(
         &self,
@@ -255,13 +271,8 @@ impl ReferenceEngine {
         eta: f64,
     ) -> u64 {
         let (z12, (k12, p12)) = (self.extrapolate(a, b), bend(a, b));
-        let weighted = self.config.weighting == Weighting::Pt;
         let mut confirmations = 0;
-        let (mut hard, mut soft, mut hardest) = (0, 0, 0.0);
         for &layer_c in outer {
-            let strips = self.detector.layers()[layer_c].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
-            let dz = self.config.triplet_dz_mm * if weighted && strips { Weighting::STRIP_DZ } else { 1.0 };
-            let mut best = 0.0f64;
             let n = self.reach(layer_b, layer_c, eta);
             // The bending keeps its sign.
             let below = if step >= 0 { 1 } else { n };
@@ -269,30 +280,59 @@ impl ReferenceEngine {
             for (_, c) in sliced.around(layer_c, s + step, below, above) {
                 // `around` gives phi near slice s + step of an unrolled circle, as b's is.
                 let (z23, (k23, p23)) = (self.extrapolate(b, &c), bend(b, &c));
-                let confirms = (z23 - z12).abs() <= dz
+                let confirms = (z23 - z12).abs() <= self.config.triplet_dz_mm
                     && (k23 - k12).abs() <= self.config.triplet_dk
                     && (p23 - p12).abs() < self.config.triplet_dp;
-                if confirms && weighted {
-                    if a.rho < b.rho && b.rho < c.rho {
-                        let (k13, _) = bend(a, &c);
-                        let blur = Weighting::RESOLUTION_MM / (a.rho * (c.rho - a.rho));
-                        best = best.max(0.0003 * self.config.field_t / (k13.abs() + blur));
-                    }
-                } else if confirms {
+                if confirms {
                     if self.config.triplets == Triplets::Any {
                         return 1;
                     }
                     confirmations += 1;
                 }
             }
-            hard += u32::from(best >= Weighting::HARD.1);
-            soft += u32::from(best >= Weighting::SOFT.1);
-            hardest = best.max(hardest);
-        }
-        if weighted {
-            return Weighting::pt_weight(hard, soft, hardest).into();
         }
         confirmations
+    }
+
+    /// What third spacepoints make the pair (a, b) weigh, by the pT of the track.
+    #[expect(clippy::too_many_arguments, reason = "the pair, where it lies, and where to look")]
+    fn pt_weight(
+        &self,
+        sliced: &Sliced,
+        outer: &[usize],
+        layer_b: usize,
+        s: i64,
+        step: i64,
+        a: &Point,
+        b: &Point,
+        eta: f64,
+    ) -> PtWeight {
+        let (z12, (k12, p12)) = (self.extrapolate(a, b), bend(a, b));
+        let mut weight = PtWeight::default();
+        for &layer_c in outer {
+            let n = self.reach(layer_b, layer_c, eta);
+            let below = if step >= 0 { 1 } else { n };
+            let above = if step <= 0 { 1 } else { n };
+            let strips = self.detector.layers()[layer_c].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
+            let dz = self.config.triplet_dz_mm * if strips { PtWeight::STRIP_DZ } else { 1.0 };
+            let mut best = 0.0f64;
+            for (_, c) in sliced.around(layer_c, s + step, below, above) {
+                let (z23, (k23, p23)) = (self.extrapolate(b, &c), bend(b, &c));
+                let confirms = (z23 - z12).abs() <= dz
+                    && (k23 - k12).abs() <= self.config.triplet_dk
+                    && (p23 - p12).abs() < self.config.triplet_dp;
+                if confirms && a.rho < b.rho && b.rho < c.rho {
+                    let (k13, _) = bend(a, &c);
+                    let blur = PtWeight::RESOLUTION_MM / (a.rho * (c.rho - a.rho));
+                    best = best.max(0.0003 * self.config.field_t / (k13.abs() + blur));
+                }
+            }
+            for (layers, gev) in weight.layers.iter_mut().zip(PtWeight::GEV) {
+                *layers += u32::from(best >= gev);
+            }
+            weight.pt = weight.pt.max(best);
+        }
+        weight
     }
 
     /// Adds a vertex, or mixes it into the nearest one if that is near. False for one that is not significant.
@@ -330,14 +370,26 @@ impl ReferenceEngine {
         sums.sort_unstable();
         let background = (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64);
         let mut vertices = Vec::new();
-        // The highest window of each histogram: its sum, distance from the centre and first bin.
+        // The rank of three bins: their sum, or by their tracks' directions too.
+        let rank_of = |histogram: &Histogram, left: usize| {
+            let sum: u64 = histogram.n[left..left + 3].iter().sum();
+            if self.config.weighting == Weighting::Count {
+                return sum as f64;
+            }
+            let all = |which: usize| {
+                let sectors = histogram.sectors[left..left + 3].iter().fold(0, |all, sectors| all | sectors[which]);
+                sectors.count_ones()
+            };
+            PtWeight::rank(sum as u32, all(0), all(1)).into()
+        };
+        // The highest window of each histogram: its rank, distance from the centre and first bin.
         let highest_of = |histogram: &Histogram| {
-            let (mut highest, mut at, mut distance) = (0, 0, i64::MAX);
+            let (mut highest, mut at, mut distance) = (0.0, 0, i64::MAX);
             for left in 0..histogram.n.len() - 2 {
-                let sum: u64 = histogram.n[left..left + 3].iter().sum();
+                let rank = rank_of(histogram, left);
                 let from_centre = (left as i64 + 1 - i64::from(bins.half)).abs();
-                if sum > highest || (self.config.prefer_central && sum == highest && from_centre < distance) {
-                    (highest, at, distance) = (sum, left, from_centre);
+                if rank > highest || (self.config.prefer_central && rank == highest && from_centre < distance) {
+                    (highest, at, distance) = (rank, left, from_centre);
                 }
             }
             (highest, at, distance)
@@ -351,11 +403,12 @@ impl ReferenceEngine {
                     of = i;
                 }
             }
-            let (highest, at, _) = each[of];
+            let (_, at, _) = each[of];
+            let histogram = &mut histograms[of];
+            let highest: u64 = histogram.n[at..at + 3].iter().sum();
             if highest < u64::from(self.config.least_weight()) {
                 break;
             }
-            let histogram = &mut histograms[of];
             let z: f64 = histogram.z[at..at + 3].iter().sum();
             let (weight, z_mm) = (highest as f64, z / highest as f64);
             let mut between = 0.0;
@@ -367,12 +420,14 @@ impl ReferenceEngine {
             }
             let spread = (between / weight + bins.width * bins.width / 12.0).sqrt();
             let signal = weight - background.unwrap_or(0.0);
-            let tracks = (signal.powi(2) / weight / self.detector.track_entries(&self.config)).max(1.0);
+            let pairs: u64 = histogram.pairs[at..at + 3].iter().sum();
+            let entries = if self.config.weighting == Weighting::Pt { pairs as f64 } else { weight };
+            let tracks = entries * (signal / weight).powi(2) / self.detector.track_entries(&self.config);
             let vertex = Vertex {
                 z_mm,
-                z_error_mm: spread / tracks.sqrt(),
+                z_error_mm: spread / tracks.max(1.0).sqrt(),
                 weight,
-                pairs: histogram.pairs[at..at + 3].iter().sum(),
+                pairs,
                 significance: Vertex::significance_of(weight, background),
                 background,
             };
@@ -382,6 +437,7 @@ impl ReferenceEngine {
             histogram.n[at..at + 3].fill(0);
             histogram.z[at..at + 3].fill(0.0);
             histogram.pairs[at..at + 3].fill(0);
+            histogram.sectors[at..at + 3].fill([0; 2]);
             each[of] = highest_of(histogram);
         }
         vertices

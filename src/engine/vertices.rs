@@ -45,7 +45,8 @@ impl<'a> Vertices<'a> {
         if self.background.is_none() {
             self.background = peak.background.mean(self.background_windows);
         }
-        let vertex = peak.vertex(self.bins, self.accumulate, self.background, self.track_entries);
+        let vertex =
+            peak.vertex(self.bins, self.accumulate, self.background, self.track_entries, self.config.weighting);
         let apart = |other: &Vertex| (other.z_mm - vertex.z_mm).abs();
         let nearest = self.found.iter_mut().min_by(|a, b| apart(a).total_cmp(&apart(b)));
         let separation = self.config.vertex_separation_bins * self.bins.width;

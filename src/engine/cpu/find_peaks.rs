@@ -5,18 +5,17 @@ use std::cmp::Reverse;
 use crate::config::{Config, ZBins};
 use crate::histogram::{Background, HistogramPair, Peak};
 
-/// Three neighbouring bins of a histogram: their sum, how far from the middle of the range they are (if that counts), and
+/// Three neighbouring bins of a histogram: their rank, how far from the middle of the range they are (if that counts), and
 /// the first of them. The greatest is the highest, then the nearest to the middle, then the first.
 type Window = (u32, Reverse<u32>, Reverse<u32>);
 
-/// The highest window of one histogram.
-fn highest(n: &[u32], half: u32, config: &Config) -> Window {
-    let window = |(left, bins): (usize, &[u32])| {
-        let left = left as u32;
-        let from_centre = if config.prefer_central { (left + 1).abs_diff(half) } else { 0 };
-        (bins.iter().sum(), Reverse(from_centre), Reverse(left))
+/// The highest window of the histogram that begins at a word.
+fn highest(histogram: &HistogramPair, first: usize, bins: &ZBins, config: &Config) -> Window {
+    let window = |left: u32| {
+        let from_centre = if config.prefer_central { (left + 1).abs_diff(bins.half) } else { 0 };
+        (histogram.rank(first + left as usize), Reverse(from_centre), Reverse(left))
     };
-    n.windows(3).enumerate().map(window).max().unwrap_or_default()
+    (0..bins.bins - 2).map(window).max().unwrap_or_default()
 }
 
 /// Hands peaks to `take_peak` in the order found, as long as it wants more, and the background with the first; their bins
@@ -32,16 +31,17 @@ pub(crate) fn find_peaks(
         0 => Background::default(),
         lowest => Background::of(histogram, bins.bins, lowest),
     };
-    let (each, half) = (bins.bins as usize, bins.half);
-    let mut windows: Vec<Window> = histogram.n.chunks(each).map(|n| highest(n, half, config)).collect();
+    let each = bins.bins as usize;
+    let firsts = (0..histogram.n.len()).step_by(each);
+    let mut windows: Vec<Window> = firsts.map(|first| highest(histogram, first, bins, config)).collect();
     loop {
         let before = |i: usize| {
-            let (sum, from_centre, _) = windows[i];
-            (sum, from_centre, Reverse(i))
+            let (rank, from_centre, _) = windows[i];
+            (rank, from_centre, Reverse(i))
         };
         let of = (0..windows.len()).max_by_key(|&i| before(i)).unwrap_or_default();
-        let (sum, _, Reverse(left)) = windows[of];
-        if sum < config.least_weight() {
+        let (rank, _, Reverse(left)) = windows[of];
+        if rank < config.least_weight() {
             break;
         }
         let at = of * each + left as usize;
@@ -52,10 +52,13 @@ pub(crate) fn find_peaks(
         };
         let (n, z) = (take(&mut histogram.n), take(&mut histogram.z));
         let pairs = take(&mut histogram.pairs);
+        for masks in histogram.sectors.iter_mut().filter(|masks| !masks.is_empty()) {
+            take(masks);
+        }
         let peak = Peak { bin: left + 1, n, z, pairs, flags: 0, background: std::mem::take(&mut background) };
         if !take_peak(&peak) {
             break;
         }
-        windows[of] = highest(&histogram.n[of * each..(of + 1) * each], half, config);
+        windows[of] = highest(histogram, of * each, bins, config);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::config::{Extrapolation, Triplets, Weighting};
+use crate::config::{Extrapolation, PtWeight, Triplets, Weighting};
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::cpu::slice_spacepoints::SortedPoint;
 use crate::engine::plan::{RoiPlan, Search};
@@ -16,7 +16,10 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
     sliced: &SlicedSpacepoints<R>,
     slices: Range<u32>,
 ) -> HistogramPair {
-    let mut histogram = HistogramPair::new(plan.histograms, plan.bins.bins);
+    let mut histogram = match search.config.weighting {
+        Weighting::Count => HistogramPair::new(plan.histograms, plan.bins.bins),
+        Weighting::Pt => HistogramPair::with_sectors(plan.bins.bins),
+    };
     let scale = plan.z_scale::<R>();
     let cuts = search.triplet_cuts::<R>();
     let last_bin = plan.bins.bins - 1;
@@ -38,10 +41,14 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                         if !(scale.z_min < z12 && z12 < scale.z_max) {
                             continue;
                         }
+                        let mut sectors = [0; 2];
                         let weight = match search.config.triplets {
                             Triplets::Off => 1,
                             _ if search.config.weighting == Weighting::Pt => {
-                                pt_weight(search, plan, sliced, &cuts, &filled[j + 1..], a, b)
+                                let pt = pt_weight(search, plan, sliced, &cuts, &filled[j + 1..], a, b);
+                                let sector = 1 << (s * PtWeight::SECTORS / plan.slices);
+                                sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
+                                pt.weight()
                             }
                             mode => confirmations(search, plan, sliced, &cuts, mode, &filled[j + 1..], a, b),
                         };
@@ -56,6 +63,11 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
                             *n = n.saturating_add(weight);
                             *z = Z::accumulate(*z, weight, z12.to_f32(), steps % OFFSET_STEPS);
                             histogram.pairs[word] += 1;
+                            for (all, new) in histogram.sectors.iter_mut().zip(sectors) {
+                                if let Some(all) = all.get_mut(word) {
+                                    *all |= new;
+                                }
+                            }
                         };
                         if plan.histograms == 1 {
                             add(0);
@@ -213,7 +225,7 @@ fn pt_weight<R: Real>(
     outer: &[usize],
     a: &SortedPoint<R>,
     b: &SortedPoint<R>,
-) -> u32 {
+) -> PtWeight {
     let turned = |from: &SortedPoint<R>, to: &SortedPoint<R>| {
         turn_between::<R>(from.slice, to.slice, step(plan.ring, plan.slices, from.slice, to.slice))
     };
@@ -221,13 +233,14 @@ fn pt_weight<R: Real>(
     let turn = turned(a, b);
     let z12 = extrapolate(search, a, b);
     let (k12, p12) = track_bend(a, a.phi, b, b.phi + turn);
-    let (mut hard, mut soft, mut hardest) = (0, 0, R::of(0.0));
+    let mut weight = PtWeight::default();
+    let mut hardest = R::of(0.0);
     for &layer_c in outer {
         let n = search.reach(b.layer as usize, layer_c, plan.endcap_shift);
         let below = if step_b >= 0 { 1 } else { n };
         let above = if step_b <= 0 { 1 } else { n };
         let around = slices_around(sliced, plan.ring, layer_c, b.slice, below, above);
-        let dz = if search.is_strips(layer_c) { cuts.dz * R::of(Weighting::STRIP_DZ) } else { cuts.dz };
+        let dz = if search.is_strips(layer_c) { cuts.dz * R::of(PtWeight::STRIP_DZ) } else { cuts.dz };
         let mut best = R::of(0.0);
         for k in 0..around.count {
             let c = around.point(sliced, k);
@@ -240,16 +253,17 @@ fn pt_weight<R: Real>(
             let (u, v, w) = (a.inverse_rho, b.inverse_rho, c.inverse_rho);
             if confirms && u > v && v > w {
                 let (k13, _) = track_bend(a, a.phi, c, c.phi + turned(a, c));
-                // 1 / (rho_a (rho_c - rho_a))
-                let pt = cuts.gev_mm / (k13.abs() + R::of(Weighting::RESOLUTION_MM) * u * u * w / (u - w));
+                // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
+                let pt = cuts.gev_mm / (k13.abs() + R::of(PtWeight::RESOLUTION_MM) * u * u * w / (u - w));
                 best = if pt > best { pt } else { best };
             }
         }
-        hard += u32::from(best >= R::of(Weighting::HARD.1));
-        soft += u32::from(best >= R::of(Weighting::SOFT.1));
+        for (layers, gev) in weight.layers.iter_mut().zip(PtWeight::GEV) {
+            *layers += u32::from(best >= R::of(gev));
+        }
         hardest = if best > hardest { best } else { hardest };
     }
-    Weighting::pt_weight(hard, soft, hardest.to_f64())
+    PtWeight { pt: hardest.to_f64(), ..weight }
 }
 
 /// z where the line through two spacepoints meets the beam, or is nearest to it: `shaders/extrapolation/*.wgsl`.

@@ -11,6 +11,9 @@ pub(crate) fn sum_histos<Z: ZSum>(mut parts: Vec<HistogramPair>) -> HistogramPai
             total.z[bin] = Z::sum(total.z[bin], histogram.z[bin]);
             total.pairs[bin] = total.pairs[bin].saturating_add(histogram.pairs[bin]);
         }
+        for (all, part) in total.sectors.iter_mut().zip(&histogram.sectors) {
+            all.iter_mut().zip(part).for_each(|(all, part)| *all |= part);
+        }
     }
     total
 }

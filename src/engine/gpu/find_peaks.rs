@@ -2,12 +2,22 @@
 
 use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
+use crate::config::{PtWeight, Weighting};
 use crate::engine::gpu::batch::Layout;
+use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::real::Real;
 use crate::error::Result;
 
 pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_peaks"];
+
+/// Overrides of `shaders/ranks/*.wgsl`.
+pub(crate) fn constants(variant: Variant) -> Vec<(&'static str, f64)> {
+    match variant.weighting {
+        Weighting::Count => Vec::new(),
+        Weighting::Pt => vec![("SCALE", PtWeight::SCALE)],
+    }
+}
 
 pub(crate) fn encode<R: Real>(
     kernel: &Kernel,

@@ -2,7 +2,7 @@
 
 use kernel_host::{BindGroupSlot, Error as GpuError, Gpu, Kernel, wgpu};
 
-use crate::config::{Triplets, Weighting};
+use crate::config::{PtWeight, Triplets, Weighting};
 use crate::engine::gpu::batch::{Layout, Pairs, Shape};
 use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::workspace::{Constants, Workspace};
@@ -74,13 +74,16 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
     }
     if shape.variants[1].weighting == Weighting::Pt {
         constants.extend([
-            ("RESOLUTION_MM", Weighting::RESOLUTION_MM),
-            ("HARD_LAYERS", f64::from(Weighting::HARD.0)),
-            ("HARD_GEV", Weighting::HARD.1),
-            ("SOFT_LAYERS", f64::from(Weighting::SOFT.0)),
-            ("SOFT_GEV", Weighting::SOFT.1),
-            ("CAP_GEV", Weighting::CAP_GEV),
-            ("STRIP_DZ", Weighting::STRIP_DZ),
+            ("RESOLUTION_MM", PtWeight::RESOLUTION_MM),
+            ("STRIP_DZ", PtWeight::STRIP_DZ),
+            ("SOFT_GEV", PtWeight::GEV[0]),
+            ("WEIGHED_GEV", PtWeight::GEV[1]),
+            ("HARD_GEV", PtWeight::GEV[2]),
+            ("CAP_GEV", PtWeight::CAP_GEV),
+            ("SOFT_LAYERS", f64::from(PtWeight::LAYERS[0])),
+            ("WEIGHED_LAYERS", f64::from(PtWeight::LAYERS[1])),
+            ("HARD_LAYERS", f64::from(PtWeight::LAYERS[2])),
+            ("SCALE", PtWeight::SCALE),
         ]);
     }
     if shape.variants[1].several {

@@ -40,7 +40,7 @@ impl Kernels {
             (many.sum_histos(), &sum_histos::ENTRY_POINTS, Vec::new())
         };
         let mut orders: Vec<Order> =
-            vec![sums, (many.find_peaks(), &find_peaks::ENTRY_POINTS, Vec::new()), find_z(many)];
+            vec![sums, (many.find_peaks(), &find_peaks::ENTRY_POINTS, find_peaks::constants(many)), find_z(many)];
         if few != many {
             orders.push(find_z(few));
         }

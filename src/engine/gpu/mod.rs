@@ -229,7 +229,7 @@ impl<R: Real> Typed<R> {
             charge_aware: search.config.charge_aware,
             per_slice: search.config.histogram_per_slice,
         };
-        if matches!(pairs, Pairs::Streamed { .. }) && !several {
+        if matches!(pairs, Pairs::Streamed { .. }) && !several && weighting == Weighting::Count {
             shape.walk = walk::Room::new::<R>(&gpu, &shape, bins);
         }
         let compact = match options.encoding {

@@ -15,7 +15,7 @@ pub(crate) struct Variant {
     pub(crate) pairing: Pairing,
     /// As far as kernels are concerned: weights count.
     pub(crate) triplets: Triplets,
-    /// By pT only by layer or numbered.
+    /// By pT only by layer or numbered, and in one histogram an RoI.
     pub(crate) weighting: Weighting,
     pub(crate) extrapolation: Extrapolation,
     /// RoIs have histograms of each charge, or of each slice; only by layer or numbered.
@@ -67,7 +67,7 @@ impl Variant {
                         let both = Variant { several: several.several, ..accurate };
                         let by_pt = triplets == Triplets::Count && pairing != Pairing::TwoSlices;
                         let weighting = if by_pt { Weighting::Pt } else { weighting };
-                        let weighted = [Variant { weighting, ..many }, Variant { weighting, ..both }];
+                        let weighted = [Variant { weighting, ..many }, Variant { weighting, ..accurate }];
                         let mut all = vec![many, few, accurate, accurate.of_few(), several, both];
                         all.extend(weighted);
                         all.dedup();
@@ -137,7 +137,11 @@ impl Variant {
 
     /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/totals.wgsl`.
     pub(crate) fn total_parts(self) -> u32 {
-        if self.counts_pairs() { 3 } else { 2 }
+        match (self.counts_pairs(), self.weighting) {
+            (_, Weighting::Pt) => 5,
+            (true, Weighting::Count) => 3,
+            (false, Weighting::Count) => 2,
+        }
     }
 
     /// Whether pairs are counted beside weights: `counts_pairs` in `shaders/tracks.wgsl`.
@@ -224,7 +228,8 @@ impl Variant {
         vec![BENDS, confirmations, pairs]
     }
 
-    /// All of the stages in one workgroup; not for numbered pairs, and not for several histograms.
+    /// All of the stages in one workgroup; not for numbered pairs, several histograms or weights
+    /// by pT.
     pub(crate) fn walk(self, encoding: Encoding) -> Source {
         let accumulate = match self.accumulate {
             Accumulate::Fixed => shader!("accumulate/wide.wgsl"),
@@ -243,7 +248,8 @@ impl Variant {
             self.order(),
         ];
         pieces.extend(self.pairs());
-        pieces.extend([COUNTING_SORT, WINDOWS, shader!("peaks/one.wgsl"), shader!("walk.wgsl")]);
+        let peaks = shader!("peaks/one.wgsl");
+        pieces.extend([COUNTING_SORT, WINDOWS, shader!("ranks/sum.wgsl"), peaks, shader!("walk.wgsl")]);
         assemble("walk", &pieces)
     }
 
@@ -253,7 +259,13 @@ impl Variant {
 
     pub(crate) fn find_peaks(self) -> Source {
         let peaks = if self.several { shader!("peaks/several.wgsl") } else { shader!("peaks/one.wgsl") };
-        assemble("find_peaks", &[self.real(), TYPES, TOTALS, WINDOWS, peaks, shader!("find_peaks.wgsl")])
+        let mut pieces = vec![self.real(), TYPES, TOTALS, WINDOWS, peaks, shader!("find_peaks.wgsl")];
+        match self.weighting {
+            _ if self.several => {}
+            Weighting::Count => pieces.push(shader!("ranks/sum.wgsl")),
+            Weighting::Pt => pieces.push(shader!("ranks/pt.wgsl")),
+        }
+        assemble("find_peaks", &pieces)
     }
 
     /// Of several histograms.
@@ -300,7 +312,7 @@ mod tests {
             write(variant.find_z(), &["find_z"], &constants);
             if variant.several {
                 write(variant.highest_windows(), &["count_sums", "highest_windows"], &[]);
-            } else if variant.pairing != Pairing::Numbered {
+            } else if variant.pairing != Pairing::Numbered && variant.weighting == Weighting::Count {
                 write(variant.walk(Encoding::Compact), &["walk"], &constants);
                 write(variant.walk(Encoding::Lossless), &["walk"], &constants);
             }
@@ -374,6 +386,7 @@ mod tests {
             assert_eq!(constant(variant, "ROW_PARTS"), format!("{}u", variant.row_parts()));
             assert_eq!(constant(variant, "ENDCAP_PAIR"), format!("{:#x}u", crate::engine::plan::ENDCAP_PAIR));
             assert_eq!(constant(variant, "NEIGHBOURS"), format!("{:#x}u", crate::engine::plan::NEIGHBOURS));
+            assert_eq!(constant(variant, "SECTORS"), format!("{}u", crate::PtWeight::SECTORS));
             if variant.weighting == Weighting::Pt {
                 assert_eq!(constant(variant, "STRIP_PAIR"), format!("{:#x}u", crate::engine::plan::STRIP_PAIR));
             }

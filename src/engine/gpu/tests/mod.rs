@@ -166,7 +166,8 @@ impl<R: Real> Stages<R> {
             let first = ((row * parts + part) * self.layout.params.row_bins) as usize;
             words[first..first + bins as usize].to_vec()
         };
-        HistogramPair { n: part(0), z: part(1), pairs: part(if parts == 3 { 2 } else { 0 }) }
+        let sectors = if parts == 5 { [part(3), part(4)] } else { [const { Vec::new() }; 2] };
+        HistogramPair { n: part(0), z: part(1), pairs: part(if parts > 2 { 2 } else { 0 }), sectors }
     }
 
     /// An RoI's own histograms.
@@ -178,6 +179,7 @@ impl<R: Real> Stages<R> {
             all.n.extend(one.n);
             all.z.extend(one.z);
             all.pairs.extend(one.pairs);
+            all.sectors.iter_mut().zip(one.sectors).for_each(|(all, one)| all.extend(one));
         }
         all
     }
@@ -196,7 +198,8 @@ impl<R: Real> Stages<R> {
                 let first = (row * self.layout.params.row_bins) as usize;
                 let packed = &self.histograms[first..first + bins];
                 let n: Vec<u32> = packed.iter().map(|word| word >> 21).collect();
-                HistogramPair { pairs: n.clone(), n, z: packed.iter().map(|word| word & 0x1f_ffff).collect() }
+                let z = packed.iter().map(|word| word & 0x1f_ffff).collect();
+                HistogramPair { pairs: n.clone(), n, z, sectors: [const { Vec::new() }; 2] }
             })
             .collect()
     }
@@ -647,10 +650,9 @@ fn stages_with_several_histograms() {
 fn stages_weighted_by_pt() {
     for adapter in on_adapters() {
         let gpu = open(&adapter, Precision::F32);
-        for (pairing, charge_aware) in [(Pairing::ByLayer, false), (Pairing::ByLayer, true), (Pairing::Numbered, false)]
-        {
+        for pairing in [Pairing::ByLayer, Pairing::Numbered] {
             let (config, options) = pairing_options(pairing, Triplets::Any);
-            let config = Config { weighting: Weighting::Pt, charge_aware, ..config };
+            let config = Config { weighting: Weighting::Pt, ..config };
             check_configured::<f32, FixedPoint>(&gpu, config, options, pairing);
         }
     }
