@@ -23,6 +23,11 @@ const CASES: [&str; 12] = [
     "mixed_peaks",
     "jet",
     "wide_roi_eta",
+    "charge_aware",
+    "histogram_per_slice",
+    "charge_aware_per_slice",
+    "egamma",
+    "muon",
 ];
 
 /// Whether these cases agree on this engine, on both samples; one test an engine, so that they run side by side.

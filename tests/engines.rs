@@ -11,8 +11,9 @@ use common::on_adapters::on_adapters;
 use common::toy::{Event, Toy, between, turned};
 use rayon::prelude::*;
 use zfinder::{
-    Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Neighbours, PhiWindow, Precision, Preset, Roi, RoiBatch,
-    RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Triplets, Vertex, ZFinder, ZFinderBuilder,
+    Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Extrapolation, MaxLayer, Neighbours, PhiWindow,
+    Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Spacepoint, Status, Triplets, Vertex,
+    Weighting, ZFinder, ZFinderBuilder,
 };
 
 /// The GPU on every adapter.
@@ -681,6 +682,95 @@ fn backgrounds_are_alike_and_end_the_search() {
 }
 
 /// A caller's own parallel loop may hold every thread of the pool that large batches are packed by.
+/// Every option that changes what is found: the engines agree, and the option is one that changes something.
+#[test]
+fn options_are_alike_on_every_engine() {
+    let events = toys(31);
+    let batch = batch(&rois(&events));
+    let config = Config { peaks: 2, phi_slice_deg: 1.0, vertex_separation_bins: 5.0, ..Config::default() };
+    let any = Config { triplets: Triplets::Any, ..config.clone() };
+    let plain = build("reference", &Engine::Reference, &config);
+    let plain = find("reference", &plain, &batch);
+    for (name, config) in [
+        ("charge aware", Config { charge_aware: true, ..config.clone() }),
+        ("per slice", Config { histogram_per_slice: true, percentile: 0.95, ..any.clone() }),
+        (
+            "charge aware, per slice, not wrapped",
+            Config { charge_aware: true, histogram_per_slice: true, wrap_full_scan: false, ..any.clone() },
+        ),
+        ("pixels", Config { max_layer: Some(MaxLayer::Sensor(Sensor::Pixel)), ..config.clone() }),
+        ("four layers", Config { max_layer: Some(MaxLayer::Number(3)), ..config.clone() }),
+        (
+            "accurate, of a beam that is tilted and off",
+            Config {
+                extrapolation: Extrapolation::Accurate,
+                beam_spot_mm: [1.0, -2.0],
+                beam_spot_tilt: [2e-3, -1e-3],
+                ..config.clone()
+            },
+        ),
+        ("by pT", Config { weighting: Weighting::Pt, bending_pt_gev: 2.0, ..any.clone() }),
+    ] {
+        let further = Config { peaks: config.peaks + 1, ..config.clone() };
+        let reference = find(name, &build(name, &Engine::Reference, &further), &batch);
+        let mut compared = 0;
+        for (engine, choice) in fixed_engines() {
+            let place = format!("{name}, {engine}");
+            let found = find(&place, &build(&place, &choice, &config), &batch);
+            compared = agree(&place, &found, &reference, config.peaks as usize);
+        }
+        assert!(compared >= 6, "{name}: {compared} vertices compared");
+        let changed = reference.iter().zip(&plain).filter(|(a, b)| a.vertices.first() != b.vertices.first()).count();
+        assert!(changed > 3, "{name} changes {changed} RoIs");
+        if name == "by pT" {
+            let heavy = reference.iter().filter(|roi| roi.vertices.iter().any(|v| v.weight > 2.0 * v.pairs as f64));
+            assert!(heavy.count() > 3, "tracks are hard enough to weigh");
+        }
+    }
+}
+
+/// Whatever lies on layers that take no part changes nothing.
+#[test]
+fn layers_beyond_the_last_take_no_part() {
+    let events = toys(32);
+    for (engine, choice) in engines() {
+        let config = Config {
+            max_layer: Some(MaxLayer::Number(6)),
+            phi_window: DefaultWindow::Spacepoints,
+            ..Config::default()
+        };
+        let finder = build(&engine, &choice, &config);
+        let all = find(&engine, &finder, &batch(&rois(&events)));
+        let mut left = rois(&events);
+        left.iter_mut().for_each(|roi| roi.spacepoints.retain(|point| point.layer <= 6));
+        let kept = find(&engine, &finder, &batch(&left));
+        for (a, b) in all.iter().zip(&kept) {
+            assert_eq!((&a.vertices, a.spacepoints), (&b.vertices, b.spacepoints), "{engine}: {:?}", a.id);
+        }
+        assert!(all.iter().zip(&kept).any(|(a, b)| a.outside_window > b.outside_window), "{engine}");
+    }
+    for (max_layer, word) in [(MaxLayer::Number(0), "two"), (MaxLayer::Sensor(Sensor::Pixel), "sensor")] {
+        let text = "name = \"two\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 50.0\n[[layer]]\nkind = \"barrel\"\nradius_mm = 90.0";
+        let detector = zfinder::Detector::from_toml("two", text).expect("valid");
+        let config = Config { max_layer: Some(max_layer), ..Config::default() };
+        let error = ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).build().err();
+        let error = error.expect("refused").to_string();
+        assert!(error.contains("max_layer") && error.contains(word), "{error}");
+    }
+}
+
+/// Histograms beyond what memory should hold are told, on every engine.
+#[test]
+fn too_many_histograms_are_told() {
+    let config = Config { histogram_per_slice: true, phi_slice_deg: 0.01, z_bin_mm: 0.01, ..Config::default() };
+    let point = Spacepoint { rho: 50.0, phi: 0.1, z: 1.0, layer: 0 };
+    let roi = Roi { descriptor: RoiDescriptor::default(), spacepoints: vec![point; 3] };
+    for (engine, choice) in engines() {
+        let found = find_one(&engine, &build(&engine, &choice, &config), &roi);
+        assert_eq!((found.status, found.vertices.len()), (Status::CapacityExceeded, 0), "{engine}");
+    }
+}
+
 #[test]
 fn batches_are_found_from_within_a_busy_pool() {
     let rng = &mut fastrand::Rng::with_seed(15);

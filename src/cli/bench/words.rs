@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use serde::Serialize;
 use zfinder::simulate::Simulation;
-use zfinder::{Config, Encoding, Preset, RoiBatch, Triplets};
+use zfinder::{Config, Encoding, Extrapolation, Preset, RoiBatch, Triplets};
 
 pub(super) use super::super::options::word;
 
@@ -55,6 +55,11 @@ pub(super) enum CaseName {
     BendingPairs,
     /// Triplets (any) in the default configuration
     BendingTriplets,
+    /// The same with histograms of each charge and of each slice, accurate extrapolation about a beam that is off and
+    /// tilted, and five separated vertices over the background of the lowest 95 %
+    AllOptions,
+    /// The preset hard-scatter: pairs weighted by pT
+    HardScatter,
 }
 
 impl CaseName {
@@ -64,6 +69,19 @@ impl CaseName {
             CaseName::Triplets => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
             CaseName::BendingPairs => Config::default(),
             CaseName::BendingTriplets => Config { triplets: Triplets::Any, ..Config::default() },
+            CaseName::AllOptions => Config {
+                triplets: Triplets::Any,
+                charge_aware: true,
+                histogram_per_slice: true,
+                extrapolation: Extrapolation::Accurate,
+                beam_spot_mm: [0.3, -0.2],
+                beam_spot_tilt: [1e-4, -1e-4],
+                peaks: 5,
+                vertex_separation_bins: 5.0,
+                percentile: 0.95,
+                ..Config::default()
+            },
+            CaseName::HardScatter => Config::preset(Preset::HardScatter),
         }
     }
 }
