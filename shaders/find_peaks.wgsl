@@ -34,7 +34,9 @@ fn bin_pairs(bin: u32) -> u32 {
 }
 
 fn take_bin(bin: u32) {
-    for (var part = 0u; part < params.total_parts; part++) {
+    totals[total(0u, bin)] = 0u;
+    totals[total(1u, bin)] = 0u;
+    for (var part = 2u; part < params.total_parts; part++) {
         totals[total(part, bin)] = 0u;
     }
 }

@@ -139,10 +139,10 @@ fn highest_windows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoc
         if left + 2u < bins {
             atomicOr(&status[roi_index].flags, STATUS_UNFINISHED);
         }
-        wg_highest[thread] = highest;
+        keep(thread, highest);
         find_highest(thread);
         if thread == 0u {
-            windows[row] = wg_highest[0];
+            windows[row] = kept(0u);
         }
         workgroupBarrier();
     }

@@ -10,7 +10,19 @@ struct Window {
 }
 
 // The highest window of each thread.
-var<workgroup> wg_highest: array<Window, WORKGROUP_SIZE>;
+var<workgroup> wg_rank: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_distance: array<u32, WORKGROUP_SIZE>;
+var<workgroup> wg_left: array<u32, WORKGROUP_SIZE>;
+
+fn keep(thread: u32, window: Window) {
+    wg_rank[thread] = window.rank;
+    wg_distance[thread] = window.distance;
+    wg_left[thread] = window.left;
+}
+
+fn kept(thread: u32) -> Window {
+    return Window(wg_rank[thread], wg_distance[thread], wg_left[thread]);
+}
 
 fn no_window() -> Window {
     return Window(0u, 0xffffffffu, 0xffffffffu);
@@ -33,12 +45,12 @@ fn before(one: Window, other: Window) -> bool {
     return one.left < other.left;
 }
 
-// Leaves the first of all threads' windows in wg_highest[0]. Begins and ends with a barrier.
+// Leaves the first of all threads' windows as thread 0's. Begins and ends with a barrier.
 fn find_highest(thread: u32) {
     workgroupBarrier();
     for (var stride = WORKGROUP_SIZE >> 1u; stride > 0u; stride >>= 1u) {
-        if thread < stride && before(wg_highest[thread + stride], wg_highest[thread]) {
-            wg_highest[thread] = wg_highest[thread + stride];
+        if thread < stride && before(kept(thread + stride), kept(thread)) {
+            keep(thread, kept(thread + stride));
         }
         workgroupBarrier();
     }

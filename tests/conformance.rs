@@ -10,7 +10,7 @@ use common::shared::shared;
 use conformance::{Args, run};
 use zfinder::{AdapterChoice, Config, Detector};
 
-const CASES: [&str; 12] = [
+const CASES: [&str; 17] = [
     "default_pairs",
     "default_pairs_fullscan",
     "thesis_pairs",

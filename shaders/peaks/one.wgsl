@@ -86,7 +86,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         if i + 2u < bins {
             give_up(STATUS_UNFINISHED);
         }
-        wg_highest[thread] = highest;
+        keep(thread, highest);
         if windows != 0u {
             let before_low = atomicAdd(&wg_sum[0], low);
             atomicAdd(&wg_sum[1], high + select(0u, 1u, before_low + low < low));
@@ -94,7 +94,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         }
         find_highest(thread);
         if thread == 0u {
-            wg_found = select(0u, 1u, wg_highest[0].rank >= params.least_weight);
+            wg_found = select(0u, 1u, wg_rank[0] >= params.least_weight);
         }
         let found = workgroupUniformLoad(&wg_found);
         let peak = index * params.peaks + k;
@@ -105,7 +105,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
             none_left = true;
             break;
         }
-        let at = wg_highest[0].left;
+        let at = wg_left[0];
         if thread == 0u {
             peaks[peak].bin = at + 1u;
             let sum = vec2<u32>(atomicLoad(&wg_sum[0]), atomicLoad(&wg_sum[1]));

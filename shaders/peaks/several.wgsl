@@ -31,10 +31,10 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         if h < histograms {
             give_up(STATUS_UNFINISHED);
         }
-        wg_highest[thread] = highest;
+        keep(thread, highest);
         find_highest(thread);
         if thread == 0u {
-            wg_found = select(0u, 1u, wg_highest[0].rank >= params.least_weight);
+            wg_found = select(0u, 1u, wg_rank[0] >= params.least_weight);
         }
         let found = workgroupUniformLoad(&wg_found);
         let peak = index * params.peaks + k;
@@ -45,7 +45,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
             none_left = true;
             break;
         }
-        let row = first + wg_highest[0].left;
+        let row = first + wg_left[0];
         let at = windows[row].left;
         if thread == 0u {
             peaks[peak].bin = at + 1u;
@@ -76,10 +76,10 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         if left + 2u < bins {
             give_up(STATUS_UNFINISHED);
         }
-        wg_highest[thread] = highest;
+        keep(thread, highest);
         find_highest(thread);
         if thread == 0u {
-            windows[row] = wg_highest[0];
+            windows[row] = kept(0u);
         }
         storageBarrier();
         workgroupBarrier();

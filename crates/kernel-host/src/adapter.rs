@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::str::FromStr;
+use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
 
@@ -285,13 +286,14 @@ fn parse_backends(list: &str) -> Result<wgpu::Backends, Error> {
     Ok(backends)
 }
 
-/// Every adapter with its summary, in wgpu's order.
-async fn enumerate() -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
-    // Without a word from the user, every backend that can compute.
-    let backends = match environment("WGPU_BACKEND", BACKENDS)? {
-        Some(list) => parse_backends(&list)?,
-        None => wgpu::Backends::PRIMARY,
-    };
+/// One instance for all who ask for these backends, as long as the process lives: drivers are loaded and unloaded with it,
+/// and some of them cannot be loaded more than about thirty times (seen with NVIDIA's).
+fn instance(backends: wgpu::Backends) -> wgpu::Instance {
+    static INSTANCES: Mutex<Vec<(wgpu::Backends, wgpu::Instance)>> = Mutex::new(Vec::new());
+    let mut instances = INSTANCES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((_, instance)) = instances.iter().find(|(of, _)| *of == backends) {
+        return instance.clone();
+    }
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
         // No validation layers, not even in debug builds: they cost more than the kernels. WGPU_* turns them on.
@@ -299,6 +301,18 @@ async fn enumerate() -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
         backend_options: wgpu::BackendOptions::from_env_or_default(),
         ..wgpu::InstanceDescriptor::new_without_display_handle()
     });
+    instances.push((backends, instance.clone()));
+    instance
+}
+
+/// Every adapter with its summary, in wgpu's order.
+async fn enumerate() -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
+    // Without a word from the user, every backend that can compute.
+    let backends = match environment("WGPU_BACKEND", BACKENDS)? {
+        Some(list) => parse_backends(&list)?,
+        None => wgpu::Backends::PRIMARY,
+    };
+    let instance = instance(backends);
     let adapters = instance.enumerate_adapters(backends).await;
     Ok(adapters
         .into_iter()

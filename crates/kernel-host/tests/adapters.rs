@@ -357,3 +357,12 @@ fn shaders_reach_the_hosts_memory() {
         assert!(groups[2] != groups[3], "kept although the buffers are new");
     });
 }
+
+/// Drivers are loaded once: asking again and again for what there is goes on working.
+#[test]
+fn adapters_can_be_asked_for_many_times() {
+    let all = adapters().expect("a list");
+    for _ in 0..100 {
+        assert_eq!(adapters().expect("a list"), all);
+    }
+}

@@ -6,7 +6,7 @@ use std::time::Instant;
 use zfinder::{Answered, RoiBatch, RoiResult, Stream, StreamOptions};
 
 use super::super::failure::Failure;
-use super::measure::{Load, Subject};
+use super::measure::{LONGEST, Load, Subject};
 use super::memory;
 use super::report::{Checked, LongStream, Rate};
 
@@ -70,7 +70,8 @@ impl Subject<'_> {
         let start = Instant::now();
         flow.run(warm, drop)?;
         let fit = (self.seconds * warm as f64 / start.elapsed().as_secs_f64().max(1e-12)) as usize;
-        let least = if self.hardware() { BATCHES_IN_FLIGHT * in_flight } else { load.batches_a_round };
+        let enough = (BATCHES_IN_FLIGHT * in_flight).min((LONGEST * fit).max(warm));
+        let least = if self.hardware() { enough } else { load.batches_a_round };
         let batches = fit.clamp(least, least.max(MOST_BATCHES));
         let mut times = Vec::new();
         for _ in 0..self.rounds {

@@ -10,6 +10,8 @@ use super::report::{Adapter, Checked, KernelTime, Latency, Measured, OneCore, Ra
 use super::sample::Sample;
 use super::words::{CaseName, EngineName, word};
 
+/// How many times longer than wished a round may last on hardware.
+pub(super) const LONGEST: usize = 8;
 /// Batches of a round, at least: of a slow engine they are made small enough for that.
 const LEAST_BATCHES: usize = 4;
 
@@ -136,7 +138,9 @@ impl Subject<'_> {
         let mut seconds_per_roi = self.seconds_of(&few)? / few.len() as f64;
         let fit = |seconds_per_roi: f64| (self.seconds / seconds_per_roi.max(1e-12)) as usize;
         let most = self.sample.batch_rois();
-        let batch_rois = if self.hardware() { most } else { (fit(seconds_per_roi) / LEAST_BATCHES).clamp(1, most) };
+        // Hardware is to be full, but as many batches as are in flight must not take for ever.
+        let batches = if self.hardware() { self.in_flight.div_ceil(LONGEST) } else { LEAST_BATCHES };
+        let batch_rois = (fit(seconds_per_roi) / batches).clamp(1, most);
         let first = self.sample.batch(0, batch_rois);
         self.finder.find_batch(&first)?;
         seconds_per_roi = self.seconds_of(&first)? / first.len() as f64;
