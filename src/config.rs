@@ -402,8 +402,8 @@ impl Config {
             Preset::HardScatter => Self {
                 peaks: 4,
                 phi_slice_deg: 0.4,
-                vertex_separation_bins: 6.0,
-                z_bin_mm: 0.5,
+                vertex_separation_bins: 10.0,
+                z_bin_mm: 0.3,
                 z_bin_eta_coeff: 0.0,
                 bending_pt_gev: 2.0,
                 // Layers are counted from the barrel outwards: pixel disks are among the first 11.

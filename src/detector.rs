@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Config, MaxLayer, Neighbours, Triplets};
+use crate::config::{Config, MaxLayer, Neighbours, PtWeight, Triplets, Weighting};
 use crate::error::{Error, Result};
 
 /// Where a layer's spacepoints lie.
@@ -357,12 +357,20 @@ impl Detector {
         (0..self.layers.len()).map(|inner| (0..self.layers.len()).map(|outer| count(inner, outer)).collect()).collect()
     }
 
-    /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers, a share.
+    /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers that take part,
+    /// a share.
     pub(crate) fn track_entries(&self, config: &Config) -> f64 {
-        let barrel = self.layers().iter().filter(|layer| !layer.is_endcap()).count();
+        let taking_part = self.layers_taking_part(config).unwrap_or(u64::MAX);
+        let layers = self.layers().iter().enumerate();
+        let barrel = layers.filter(|(i, layer)| !layer.is_endcap() && taking_part >> i & 1 != 0).count();
         let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
         let outer = |a: usize| a + 1..barrel;
         let entries: usize = match config.triplets {
+            // What weighs takes several layers.
+            _ if config.weighting == Weighting::Pt => {
+                let weighs = |&b: &usize| outer(b).count() >= PtWeight::LAYERS[1] as usize;
+                (0..inner).flat_map(outer).filter(weighs).count()
+            }
             Triplets::Off => (0..inner).map(|a| outer(a).count()).sum(),
             Triplets::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
             Triplets::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
