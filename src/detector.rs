@@ -357,10 +357,13 @@ impl Detector {
         (0..self.layers.len()).map(|inner| (0..self.layers.len()).map(|outer| count(inner, outer)).collect()).collect()
     }
 
-    /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers that take part,
-    /// a share.
+    /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers, a share.
     pub(crate) fn track_entries(&self, config: &Config) -> f64 {
-        let taking_part = self.layers_taking_part(config).unwrap_or(u64::MAX);
+        // Counts of pixels alone are as many, and as much worse in z, as if all layers made them (docs/physics.md).
+        let taking_part = match config.weighting {
+            Weighting::Count => u64::MAX,
+            Weighting::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),
+        };
         let layers = self.layers().iter().enumerate();
         let barrel = layers.filter(|(i, layer)| !layer.is_endcap() && taking_part >> i & 1 != 0).count();
         let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
