@@ -62,7 +62,8 @@ pub enum Encoding {
     Lossless,
     /// 8 bytes a spacepoint, where the bus is the limit. The slice is exact, so the same pairs are made. rho and z come
     /// in steps of a power of two that the detector's size and the configuration decide: 0.24 um for pairs in
-    /// `atlas2010`, 1 um with triplets, where phi comes in 1/32 of a slice; 4 um at most, else all is sent losslessly.
+    /// `atlas2010`, 1 um with triplets, where phi comes in 1/32 of a slice; 4 um at most, else all is sent losslessly, and
+    /// so it is where pairs weigh by pT.
     /// So is an RoI with a spacepoint further out than a fifth beyond the detector's size.
     Compact,
 }

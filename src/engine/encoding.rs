@@ -4,7 +4,7 @@ use std::f64::consts::{PI, TAU};
 
 use bytemuck::Pod;
 
-use crate::config::{Extrapolation, Triplets};
+use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::LayerKind;
 use crate::engine::plan::{BLOCK, Block, Placing, Search};
 use crate::engine::real::{Point, Real};
@@ -72,8 +72,12 @@ pub(crate) struct Compact {
 }
 
 impl Compact {
-    /// The bits that suit a search; None where rho and z would be left with steps beyond [`Compact::COARSEST_MM`].
+    /// The bits that suit a search; None where rho and z would be left with steps beyond [`Compact::COARSEST_MM`], or where
+    /// weights go by curvature, which every digit of phi moves.
     pub(crate) fn new(search: &Search) -> Option<Self> {
+        if search.config.weighting == Weighting::Pt {
+            return None;
+        }
         let bits_for = |values: u64| values.next_power_of_two().trailing_zeros();
         let per_rad = search.config.slices_per_rad();
         let slice_bits = bits_for((TAU * per_rad).ceil() as u64 + 1);
