@@ -116,7 +116,7 @@ pub enum Extrapolation {
 
 /// The last layer whose spacepoints take part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is wanted")]
 pub enum MaxLayer {
     /// By number: those beyond take no part.
     Number(u32),
@@ -487,14 +487,14 @@ impl Config {
             return Err(Error::Config {
                 key: "weighting",
                 value: "pt".into(),
-                reason: "a pair's pT takes a third spacepoint: set triplets to any or count".into(),
+                reason: "needs triplets = any or count: a pair's pT takes a third spacepoint".into(),
             });
         }
         if self.weighting == Weighting::Pt && (self.charge_aware || self.histogram_per_slice) {
             return Err(Error::Config {
                 key: "weighting",
                 value: "pt".into(),
-                reason: "takes one histogram an RoI: leave charge_aware and histogram_per_slice off".into(),
+                reason: "needs one histogram an RoI: charge_aware and histogram_per_slice must be off".into(),
             });
         }
         self.z_bins(0.0, None).map(|_| ())
@@ -604,6 +604,10 @@ mod tests {
             ("dphi_deta = 0.1", "dphi_deta"),
             ("z_bin_mm = 0.001\nz_min_mm = -10000.0", "z_bin_mm"),
             ("neighbour_max = 0", "neighbour_max"),
+            ("max_layer = \"gold\"", "short-strip"),
+            ("beam_spot_tilt = [2.0, 0.0]", "beam_spot_tilt"),
+            ("weighting = \"pt\"", "triplets"),
+            ("weighting = \"pt\"\ntriplets = \"any\"\ncharge_aware = true", "charge_aware"),
         ] {
             let error = Config::from_toml(text).expect_err(text).to_string();
             assert!(error.contains(key), "{text}: {error}");

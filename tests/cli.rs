@@ -44,7 +44,7 @@ fn csv_and_json_are_exact() {
         lines[0],
         concat!(
             r#"{"event_id":3,"roi_id":0,"status":"ok","spacepoints":12,"outside_window":0,"vertices":[{"z_mm":12.5,"#,
-            r#""weight":12.0,"z_error_mm":0.0527838430417217,"significance":89.28615799217985,"#,
+            r#""weight":12.0,"pairs":12,"z_error_mm":0.0527838430417217,"significance":89.28615799217985,"#,
             r#""background":0.018009004502251125}]}"#
         )
     );

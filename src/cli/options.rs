@@ -156,10 +156,10 @@ pub(super) struct KeyOptions {
     #[arg(long, value_enum, help_heading = "Search")]
     phi_window: Option<WindowName>,
     /// Beam position in mm, subtracted before rho and phi are used [config: 0,0]
-    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true, help_heading = "Search")]
+    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = beam_spot, allow_hyphen_values = true, help_heading = "Search")]
     beam_spot: Option<[f64; 2]>,
     /// Slope of the beam, dx/dz and dy/dz [config: 0,0]
-    #[arg(long, value_name = "X,Y", value_parser = two_numbers, allow_hyphen_values = true, help_heading = "Search")]
+    #[arg(long, value_name = "X,Y", value_parser = beam_spot_tilt, allow_hyphen_values = true, help_heading = "Search")]
     beam_spot_tilt: Option<[f64; 2]>,
     /// How z is extrapolated to the beam [config: linear]
     #[arg(long, value_enum, help_heading = "Search")]
@@ -241,9 +241,16 @@ pub(super) struct KeyOptions {
     triplet_dp: Option<f64>,
 }
 
-fn two_numbers(text: &str) -> Result<[f64; 2], String> {
-    let parsed = text.split_once(',').and_then(|(x, y)| Some([x.trim().parse().ok()?, y.trim().parse().ok()?]));
-    parsed.ok_or_else(|| "two numbers with a comma between them are wanted, as in 0.97,-0.18".into())
+fn two_numbers(text: &str) -> Option<[f64; 2]> {
+    text.split_once(',').and_then(|(x, y)| Some([x.trim().parse().ok()?, y.trim().parse().ok()?]))
+}
+
+fn beam_spot(text: &str) -> Result<[f64; 2], String> {
+    two_numbers(text).ok_or_else(|| "two numbers in mm with a comma between them are wanted, as in 0.97,-0.18".into())
+}
+
+fn beam_spot_tilt(text: &str) -> Result<[f64; 2], String> {
+    two_numbers(text).ok_or_else(|| "two slopes with a comma between them are wanted, as in 1e-4,-2e-4".into())
 }
 
 fn max_layer(text: &str) -> Result<MaxLayer, String> {
