@@ -359,7 +359,7 @@ impl Detector {
 
     /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers, a share.
     pub(crate) fn track_entries(&self, config: &Config) -> f64 {
-        // Counts of pixels alone are as many, and as much worse in z, as if all layers made them (docs/physics.md).
+        // Pixels alone make fewer entries, which are as much worse in z: all layers count (docs/physics.md).
         let taking_part = match config.weighting {
             Weighting::Count => u64::MAX,
             Weighting::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),

@@ -11,7 +11,8 @@ pub struct Vertex {
     /// least. The entries of a track err together; it makes two thirds of those of a track through all barrel layers, on
     /// average (`docs/physics.md`). With b of n entries being background, (n - b)^2 / n of them count.
     pub z_error_mm: f64,
-    /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)).
+    /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)), or their weights
+    /// ([`Weighting`](crate::Weighting)).
     pub weight: f64,
     /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or weighted.
     pub pairs: u64,
@@ -71,7 +72,8 @@ impl std::fmt::Display for Status {
 pub struct RoiResult {
     /// Whose answer this is.
     pub id: RoiId,
-    /// Vertices in the order found: highest peak first. At most `peaks` of the configuration.
+    /// Vertices in the order found: highest peak first, or by rank where pairs weigh by pT
+    /// ([`PtWeight::rank`](crate::PtWeight::rank)). At most `peaks` of the configuration.
     pub vertices: Vec<Vertex>,
     /// How the search ended.
     pub status: Status,
