@@ -1,6 +1,7 @@
 //! The finder: builds an engine once, then answers.
 
 use std::fmt;
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -78,6 +79,8 @@ pub(crate) struct EngineOptions {
     pub(crate) slices_per_histogram: Option<u32>,
     pub(crate) checked: bool,
     pub(crate) most_buffer_bytes: Option<u64>,
+    /// Of the CPU engine.
+    pub(crate) threads: Option<NonZeroUsize>,
     /// How long to ask the device again and again before waiting for it.
     pub(crate) spin: Duration,
 }
@@ -149,6 +152,13 @@ impl ZFinderBuilder {
         self
     }
 
+    /// CPU: how many threads compute, the caller's alone where it is one. If not given, those of rayon's pool: one a core,
+    /// unless `RAYON_NUM_THREADS` says otherwise, or the pool that the call is made in.
+    pub fn threads(mut self, threads: NonZeroUsize) -> Self {
+        self.options.threads = Some(threads);
+        self
+    }
+
     /// GPU: how long a blocking call asks the device again and again for its answer before the thread parks; not at all if
     /// not given. It answers some 25 microseconds sooner and keeps a core busy meanwhile. For the latency of single RoIs:
     /// calls that have several parts in flight, and streams, always park.
@@ -186,11 +196,11 @@ impl ZFinderBuilder {
             })
         };
         let on_gpus = |gpus| Gpus::new(gpus, &search, &self.options).map(|gpus| Runs::Gpus(Box::new(gpus)));
-        let on_cpu = || Runs::Cpu(CpuEngine::new(search.clone(), &self.options));
+        let on_cpu = || CpuEngine::new(search.clone(), &self.options).map(Runs::Cpu);
         let runs = match (self.device, self.engine) {
             (Some((name, device, queue)), _) => on_gpus(vec![Gpu::from_device(&name, device, queue)])?,
             (None, Engine::Reference) => Runs::Reference(ReferenceEngine::new(&self.config, &detector)?),
-            (None, Engine::Cpu) => on_cpu(),
+            (None, Engine::Cpu) => on_cpu()?,
             (None, Engine::Gpu(adapter)) => on_gpus(open(adapter)?)?,
             (None, Engine::Gpus(adapters)) => {
                 let gpus: Result<Vec<_>, _> = adapters.into_iter().map(open).collect();
@@ -205,7 +215,7 @@ impl ZFinderBuilder {
                 Err(error @ kernel_host::Error::BadEnvironment { .. }) => return Err(error.into()),
                 Err(error) => {
                     tracing::info!("no GPU, so the CPU engine: {error}");
-                    on_cpu()
+                    on_cpu()?
                 }
             },
         };
@@ -272,7 +282,11 @@ impl ZFinder {
     pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
         match &self.core.runs {
             Runs::Gpus(gpus) => gpus.find(roi),
-            Runs::Cpu(engine) => engine.find(roi.into()),
+            Runs::Cpu(engine) => {
+                let mut result = RoiResult::default();
+                engine.find_one(roi.into(), &mut result)?;
+                Ok(result)
+            }
             Runs::Reference(engine) => engine.find(roi.into()),
         }
     }
@@ -283,11 +297,38 @@ impl ZFinder {
     /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one RoI's spacepoints
     /// do wrong is that RoI's [`Status`](crate::Status), and no error.
     pub fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let mut results = Vec::new();
+        self.find_batch_into(batch, &mut results)?;
+        Ok(results)
+    }
+
+    /// [`ZFinder::find_batch`] into results that are there already, whatever they are: their memory is used again, and where
+    /// the CPU engine has done with such a batch before, it takes no more. After an error they mean nothing.
+    ///
+    /// # Errors
+    /// As [`ZFinder::find_batch`].
+    ///
+    /// ```
+    /// # use zfinder::{Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
+    /// # fn main() -> zfinder::Result<()> {
+    /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+    /// let mut batch = RoiBatch::new();
+    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// let mut results = Vec::new();
+    /// for _ in 0..3 {
+    ///     finder.find_batch_into(&batch, &mut results)?;
+    /// }
+    /// assert_eq!(results.len(), 1);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find_batch_into(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
         match &self.core.runs {
-            Runs::Gpus(gpus) => gpus.find_batch(batch),
-            Runs::Cpu(engine) => engine.find_batch(batch),
-            Runs::Reference(engine) => engine.find_batch(batch),
+            Runs::Gpus(gpus) => *results = gpus.find_batch(batch)?,
+            Runs::Cpu(engine) => engine.find_batch(batch, results)?,
+            Runs::Reference(engine) => *results = engine.find_batch(batch)?,
         }
+        Ok(())
     }
 
     /// [`ZFinder::find`] as a future.
@@ -358,7 +399,11 @@ impl Core {
     fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         match &self.runs {
             Runs::Gpus(gpus) => gpus.find_batch_here(worker, batch),
-            Runs::Cpu(engine) => engine.find_batch(batch),
+            Runs::Cpu(engine) => {
+                let mut results = Vec::new();
+                engine.find_batch(batch, &mut results)?;
+                Ok(results)
+            }
             Runs::Reference(engine) => engine.find_batch(batch),
         }
     }

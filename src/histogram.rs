@@ -22,7 +22,7 @@ pub(crate) const MAX_COUNT: u32 = u32::MAX / OFFSET_STEPS;
 pub(crate) struct HistogramPair {
     pub(crate) n: Vec<u32>,
     pub(crate) z: Vec<u32>,
-    /// Pairs, whatever their weight.
+    /// Pairs, whatever their weight; empty where it is 1, so that they are n.
     pub(crate) pairs: Vec<u32>,
     /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each; empty elsewhere.
     pub(crate) sectors: [Vec<u32>; 2],
@@ -33,11 +33,6 @@ impl HistogramPair {
     pub(crate) fn new(histograms: u32, bins: u32) -> Self {
         let words = histograms as usize * bins as usize;
         Self { n: vec![0; words], z: vec![0; words], pairs: vec![0; words], sectors: [const { Vec::new() }; 2] }
-    }
-
-    /// One of weights by pT.
-    pub(crate) fn with_sectors(bins: u32) -> Self {
-        Self { sectors: [0; 2].map(|_| vec![0; bins as usize]), ..Self::new(1, bins) }
     }
 
     /// The rank of three bins: their sum, or by their tracks' directions too. Higher words are higher ranks.
@@ -133,9 +128,10 @@ pub(crate) struct Background {
 
 impl Background {
     /// Of the `lowest` windows of histograms of so many bins; all of them if there are no more.
-    pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32) -> Self {
+    pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32, sums: &mut Vec<u32>) -> Self {
         let windows = histogram.n.chunks(bins as usize).flat_map(|histogram| histogram.windows(3));
-        let mut sums: Vec<u32> = windows.map(|bins| bins.iter().sum()).collect();
+        sums.clear();
+        sums.extend(windows.map(|bins| bins.iter().sum::<u32>()));
         let lowest = (lowest as usize).min(sums.len());
         let threshold = match lowest {
             0 => 0,

@@ -32,11 +32,12 @@ impl Vertex {
 
 /// How an RoI's search ended. Never a silent wrong answer.
 #[non_exhaustive]
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub enum Status {
     /// At least one vertex was found.
     Ok,
     /// The RoI holds no spacepoint inside its window.
+    #[default]
     Empty,
     /// There are spacepoints, but no window of three bins holds a peak.
     NoPeak,
@@ -68,7 +69,7 @@ impl std::fmt::Display for Status {
 }
 
 /// The answer for one RoI.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct RoiResult {
     /// Whose answer this is.
     pub id: RoiId,

@@ -324,7 +324,7 @@ impl RoiPlan {
     }
 
     /// The answer: these vertices, or why there is none.
-    pub(crate) fn result(&self, taken: Taken, vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
+    pub(crate) fn result(&self, taken: Taken, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
         let status = if taken.bad {
             Status::BadSpacepoint
         } else if capacity_exceeded {
@@ -336,7 +336,9 @@ impl RoiPlan {
         } else {
             Status::Ok
         };
-        let vertices = if status == Status::Ok { vertices } else { Vec::new() };
+        if status != Status::Ok {
+            vertices.clear();
+        }
         RoiResult { id: self.descriptor.id, vertices, status, spacepoints: taken.kept, outside_window: taken.outside }
     }
 }

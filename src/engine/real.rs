@@ -92,8 +92,6 @@ pub(crate) trait Real:
     fn to_f32(self) -> f32;
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
-    fn sqrt(self) -> Self;
-    fn sin(self) -> Self;
 
     fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint;
     /// None for one that takes no part.
@@ -168,12 +166,6 @@ macro_rules! records {
             }
             fn abs(self) -> Self {
                 self.abs()
-            }
-            fn sqrt(self) -> Self {
-                self.sqrt()
-            }
-            fn sin(self) -> Self {
-                self.sin()
             }
             fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint {
                 $Spacepoint { rho: rho as $real, phi: phi as $real, z: z as $real, slice_layer, padding: [0; $pad] }

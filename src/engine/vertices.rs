@@ -22,7 +22,8 @@ pub(crate) struct Vertices<'a> {
 }
 
 impl<'a> Vertices<'a> {
-    pub(crate) fn new(search: &'a Search, plan: &'a RoiPlan, accumulate: Accumulate) -> Self {
+    /// `found` is empty: memory.
+    pub(crate) fn new(search: &'a Search, plan: &'a RoiPlan, accumulate: Accumulate, found: Vec<Vertex>) -> Self {
         Self {
             config: &search.config,
             bins: &plan.bins,
@@ -31,7 +32,7 @@ impl<'a> Vertices<'a> {
             background_windows: plan.background_windows,
             background: None,
             ended: false,
-            found: Vec::new(),
+            found,
         }
     }
 

@@ -2,6 +2,8 @@
 
 use std::cmp::Reverse;
 
+use pulp::{Arch, Simd, WithSimd};
+
 use crate::config::{Config, ZBins};
 use crate::histogram::{Background, HistogramPair, Peak};
 
@@ -9,13 +11,66 @@ use crate::histogram::{Background, HistogramPair, Peak};
 /// the first of them. The greatest is the highest, then the nearest to the middle, then the first.
 type Window = (u32, Reverse<u32>, Reverse<u32>);
 
-/// The highest window of the histogram that begins at a word.
-fn highest(histogram: &HistogramPair, first: usize, bins: &ZBins, config: &Config) -> Window {
-    let window = |left: u32| {
-        let from_centre = if config.prefer_central { (left + 1).abs_diff(bins.half) } else { 0 };
-        (histogram.rank(first + left as usize), Reverse(from_centre), Reverse(left))
-    };
-    (0..bins.bins - 2).map(window).max().unwrap_or_default()
+/// Memory of find_peaks, used over and over.
+#[derive(Debug, Default)]
+pub(crate) struct FindPeaks {
+    windows: Vec<Window>,
+    sums: Vec<u32>,
+}
+
+/// The highest window of the histogram that begins at a word, in the vectors of some machine.
+struct Highest<'a> {
+    histogram: &'a HistogramPair,
+    first: usize,
+    bins: &'a ZBins,
+    prefer_central: bool,
+}
+
+/// Windows that are looked at together.
+const TOGETHER: usize = 32;
+
+impl WithSimd for Highest<'_> {
+    type Output = Window;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, _: S) -> Window {
+        let Self { histogram, first, bins, prefer_central } = self;
+        let windows = bins.bins as usize - 2;
+        let window = |rank: u32, left: usize| {
+            let from_centre = if prefer_central { (left as u32 + 1).abs_diff(bins.half) } else { 0 };
+            (rank, Reverse(from_centre), Reverse(left as u32))
+        };
+        if !histogram.sectors[0].is_empty() {
+            let windows = (0..windows).map(|left| window(histogram.rank(first + left), left));
+            return windows.max().unwrap_or_default();
+        }
+        let n = &histogram.n[first..first + windows + 2];
+        let sum = |left: usize| n[left].wrapping_add(n[left + 1]).wrapping_add(n[left + 2]);
+        let sums = |left: usize| {
+            let n = &n[left..left + TOGETHER + 2];
+            let sum = |i: usize| n[i].wrapping_add(n[i + 1]).wrapping_add(n[i + 2]);
+            std::array::from_fn::<u32, TOGETHER, _>(sum)
+        };
+        let whole = windows - windows % TOGETHER;
+        let mut most = [0; TOGETHER];
+        for left in (0..whole).step_by(TOGETHER) {
+            most.iter_mut().zip(sums(left)).for_each(|(most, sum)| *most = sum.max(*most));
+        }
+        let highest = most.into_iter().chain((whole..windows).map(sum)).max().unwrap_or_default();
+        let mut best = Window::default();
+        let mut look = |left: usize| {
+            if sum(left) == highest {
+                best = best.max(window(highest, left));
+            }
+        };
+        for left in (0..whole).step_by(TOGETHER) {
+            if sums(left).iter().fold(false, |any, &sum| any | (sum == highest)) {
+                (left..left + TOGETHER).for_each(&mut look);
+            }
+        }
+        (whole..windows).for_each(&mut look);
+        best
+    }
 }
 
 /// Hands peaks to `take_peak` in the order found, as long as it wants more, and the background with the first; their bins
@@ -25,22 +80,28 @@ pub(crate) fn find_peaks(
     bins: &ZBins,
     config: &Config,
     background_windows: u32,
+    memory: &mut FindPeaks,
     mut take_peak: impl FnMut(&Peak) -> bool,
 ) {
+    let FindPeaks { windows, sums } = memory;
     let mut background = match background_windows {
         0 => Background::default(),
-        lowest => Background::of(histogram, bins.bins, lowest),
+        lowest => Background::of(histogram, bins.bins, lowest, sums),
     };
     let each = bins.bins as usize;
-    let firsts = (0..histogram.n.len()).step_by(each);
-    let mut windows: Vec<Window> = firsts.map(|first| highest(histogram, first, bins, config)).collect();
+    let arch = Arch::new();
+    let highest = |histogram: &HistogramPair, first: usize| {
+        arch.dispatch(Highest { histogram, first, bins, prefer_central: config.prefer_central })
+    };
+    windows.clear();
+    windows.extend((0..histogram.n.len()).step_by(each).map(|first| highest(histogram, first)));
     loop {
         let before = |i: usize| {
             let (rank, from_centre, _) = windows[i];
             (rank, from_centre, Reverse(i))
         };
         let of = (0..windows.len()).max_by_key(|&i| before(i)).unwrap_or_default();
-        let (rank, _, Reverse(left)) = windows[of];
+        let Some(&(rank, _, Reverse(left))) = windows.get(of) else { break };
         if rank < config.least_weight() {
             break;
         }
@@ -51,7 +112,7 @@ pub(crate) fn find_peaks(
             taken
         };
         let (n, z) = (take(&mut histogram.n), take(&mut histogram.z));
-        let pairs = take(&mut histogram.pairs);
+        let pairs = if histogram.pairs.is_empty() { n } else { take(&mut histogram.pairs) };
         for masks in histogram.sectors.iter_mut().filter(|masks| !masks.is_empty()) {
             take(masks);
         }
@@ -59,6 +120,6 @@ pub(crate) fn find_peaks(
         if !take_peak(&peak) {
             break;
         }
-        windows[of] = highest(histogram, of * each, bins, config);
+        windows[of] = highest(histogram, of * each);
     }
 }

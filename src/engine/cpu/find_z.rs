@@ -1,92 +1,486 @@
 //! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a group of slices. Twin of
 //! `shaders/find_z.wgsl`.
+//!
+//! An outer spacepoint after the other meets all inner ones that it may pair with at once: those of the first layers, which
+//! lie in the order of their slices, in vectors. What is no pair is left out of what is written down; steps and bins are
+//! worked out of many pairs at once.
 
+use std::f64::consts::TAU;
+use std::mem;
 use std::ops::Range;
 
-use crate::config::{Extrapolation, PtWeight, Triplets, Weighting};
-use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
-use crate::engine::cpu::slice_spacepoints::SortedPoint;
-use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::{Real, TripletCuts};
-use crate::histogram::{HistogramPair, OFFSET_STEPS, ZSum};
+use pulp::{Arch, Simd, WithSimd};
 
-pub(crate) fn find_z<R: Real, Z: ZSum>(
+use crate::config::{Extrapolation, Triplets, Weighting};
+use crate::engine::cpu::around::{Around, Reaches};
+use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::packed_histogram::PackedHistogram;
+use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
+use crate::engine::cpu::thirds::Thirds;
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::real::{TripletCuts, ZScale};
+use crate::finder::Accumulate;
+
+/// Memory of find_z, used over and over.
+#[derive(Debug)]
+pub(crate) struct FindZ<R> {
+    inner: Around<R>,
+    thirds: Thirds<R>,
+    pairs: Pairs<R>,
+    entries: Entries<R>,
+    pub(crate) histogram: PackedHistogram,
+}
+
+/// Pairs of one outer spacepoint, and what is to be known of their inner ones.
+#[derive(Debug)]
+pub(crate) struct Pairs<R> {
+    pub(crate) z12: Vec<R>,
+    pub(crate) inverse_rho: Vec<R>,
+    pub(crate) phi: Vec<R>,
+    pub(crate) slice: Vec<R>,
+    pub(crate) turn: Vec<R>,
+    /// Where in the window the inner spacepoint is; of several histograms only.
+    place: Vec<R>,
+    /// Third spacepoints that confirm it.
+    pub(crate) weight: Vec<R>,
+    pub(crate) count: usize,
+}
+
+/// Entries that wait for their bins.
+#[derive(Debug)]
+struct Entries<R> {
+    z: Vec<R>,
+    weight: Vec<R>,
+    steps: Vec<u32>,
+    count: usize,
+}
+
+/// Lanes of the longest vector there is.
+pub(crate) const MOST_LANES: usize = 16;
+
+/// As many entries as are worth a loop.
+const FLUSH: usize = 2048;
+
+impl<R: Lanes> Default for FindZ<R> {
+    fn default() -> Self {
+        Self {
+            inner: Around::default(),
+            thirds: Thirds::default(),
+            pairs: Pairs::default(),
+            entries: Entries::default(),
+            histogram: PackedHistogram::default(),
+        }
+    }
+}
+
+impl<R> Default for Pairs<R> {
+    fn default() -> Self {
+        let [z12, inverse_rho, phi, slice, turn, place, weight] = [const { Vec::new() }; 7];
+        Self { z12, inverse_rho, phi, slice, turn, place, weight, count: 0 }
+    }
+}
+
+impl<R: Lanes> Pairs<R> {
+    fn make_room(&mut self, more: usize) {
+        let Self { z12, inverse_rho, phi, slice, turn, place, weight, .. } = self;
+        for column in [z12, inverse_rho, phi, slice, turn, place, weight] {
+            make_room(column, more);
+        }
+    }
+}
+
+impl<R: Lanes> Entries<R> {
+    fn make_room(&mut self, more: usize) {
+        make_room(&mut self.z, self.count + more);
+        make_room(&mut self.weight, self.count + more);
+    }
+}
+
+/// Room for so many numbers, and for what vectors leave behind them.
+pub(crate) fn make_room<R: Lanes>(column: &mut Vec<R>, count: usize) {
+    if column.len() < count + 2 * MOST_LANES {
+        column.resize(2 * (count + MOST_LANES), R::of(0.0));
+    }
+}
+
+impl<R> Default for Entries<R> {
+    fn default() -> Self {
+        Self { z: Vec::new(), weight: Vec::new(), steps: Vec::new(), count: 0 }
+    }
+}
+
+/// The outer spacepoint at hand.
+#[derive(Clone, Copy)]
+pub(crate) struct Outer<R> {
+    pub(crate) inverse_rho: R,
+    pub(crate) z_by_rho: R,
+    pub(crate) phi: R,
+    pub(crate) slice: u32,
+}
+
+/// One call of find_z.
+pub(crate) struct Call<'a, R> {
+    pub(crate) search: &'a Search,
+    pub(crate) plan: &'a RoiPlan,
+    pub(crate) sliced: &'a SlicedSpacepoints<R>,
+    pub(crate) scale: ZScale<R>,
+    pub(crate) cuts: TripletCuts<R>,
+    /// z23 beyond these confirms no pair.
+    pub(crate) z23_range: [R; 2],
+    /// Fewer than 2^22 steps to either side of z = 0.
+    few_steps: bool,
+}
+
+/// Fills `to.histogram`.
+pub(crate) fn find_z<R: Lanes>(
     search: &Search,
     plan: &RoiPlan,
+    accumulate: Accumulate,
     sliced: &SlicedSpacepoints<R>,
     slices: Range<u32>,
-) -> HistogramPair {
-    let mut histogram = match search.config.weighting {
-        Weighting::Count => HistogramPair::new(plan.histograms, plan.bins.bins),
-        Weighting::Pt => HistogramPair::with_sectors(plan.bins.bins),
-    };
-    let scale = plan.z_scale::<R>();
-    let cuts = search.triplet_cuts::<R>();
-    let last_bin = plan.bins.bins - 1;
-    let filled = &sliced.filled;
-    let inner = (search.config.first_layers as usize).min(filled.len().saturating_sub(1));
-    for s in slices {
-        for (i, &layer_a) in filled[..inner].iter().enumerate() {
-            let (first_a, end_a) = (sliced.cell(layer_a, s), sliced.cell(layer_a, s + 1));
-            if first_a == end_a {
-                continue;
+    to: &mut FindZ<R>,
+) {
+    Arch::new().dispatch(Dispatch { search, plan, accumulate, sliced, slices, to });
+}
+
+/// [`find_z`] for the vectors of some machine.
+pub(crate) struct Dispatch<'a, R> {
+    pub(crate) search: &'a Search,
+    pub(crate) plan: &'a RoiPlan,
+    pub(crate) accumulate: Accumulate,
+    pub(crate) sliced: &'a SlicedSpacepoints<R>,
+    pub(crate) slices: Range<u32>,
+    pub(crate) to: &'a mut FindZ<R>,
+}
+
+impl<R: Lanes> WithSimd for Dispatch<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { search, plan, accumulate, sliced, slices, to } = self;
+        let config = &search.config;
+        let by_pt = config.weighting == Weighting::Pt;
+        let weighted = by_pt || config.triplets == Triplets::Count;
+        to.histogram.clear(plan, accumulate, weighted, by_pt);
+        let scale = plan.z_scale::<R>();
+        let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();
+        let few_steps = most_steps < f64::from((1 << 22) - 1);
+        let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
+        let z23_range = [plan.bins.z_min - dz, plan.bins.z_max + dz].map(R::of);
+        let call = Call { search, plan, sliced, scale, cuts: search.triplet_cuts(), z23_range, few_steps };
+        let plain = config.triplets == Triplets::Off && plan.histograms == 1;
+        match (plain, config.extrapolation == Extrapolation::Accurate) {
+            (true, false) => call.pairs::<S, true, false>(simd, &slices, to),
+            (true, true) => call.pairs::<S, true, true>(simd, &slices, to),
+            (false, false) => call.pairs::<S, false, false>(simd, &slices, to),
+            (false, true) => call.pairs::<S, false, true>(simd, &slices, to),
+        }
+        to.histogram.look();
+    }
+}
+
+/// Spacepoints about an outer one, as vectors, and what all of them meet.
+pub(crate) struct Meeting<'a, R: Lanes, S: Simd> {
+    slices: &'a [R::Vector<S>],
+    reaches: &'a [R::Vector<S>],
+    pub(crate) inverse_rho: &'a [R::Vector<S>],
+    z_by_rho: &'a [R::Vector<S>],
+    pub(crate) phi: &'a [R::Vector<S>],
+    slice: R::Vector<S>,
+    b: [R::Vector<S>; 3],
+    z_min: R::Vector<S>,
+    z_max: R::Vector<S>,
+}
+
+impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
+    /// `slice` is that of `b` and a quarter of a slice beside it: see [`Reaches::put`].
+    #[inline(always)]
+    pub(crate) fn new(
+        simd: S,
+        around: &'a Around<R>,
+        stretch: &Range<usize>,
+        b: &Outer<R>,
+        slice: f64,
+        [z_min, z_max]: [R; 2],
+    ) -> Self {
+        let slices = Around::vectors(simd, &around.slice, stretch);
+        // As many, which spares looking.
+        let column = |column: &'a [R]| &Around::vectors(simd, column, stretch)[..slices.len()];
+        Self {
+            slices,
+            reaches: column(&around.reach),
+            inverse_rho: column(&around.inverse_rho),
+            z_by_rho: column(&around.z_by_rho),
+            phi: column(&around.phi),
+            slice: R::splat(simd, R::of(slice)),
+            b: [b.inverse_rho, b.z_by_rho, b.phi].map(|number| R::splat(simd, number)),
+            z_min: R::splat(simd, z_min),
+            z_max: R::splat(simd, z_max),
+        }
+    }
+
+    /// Vectors.
+    #[inline(always)]
+    pub(crate) fn len(&self) -> usize {
+        self.slices.len()
+    }
+
+    /// Where in the stretch the lanes of a vector are.
+    #[inline(always)]
+    pub(crate) fn places(&self, simd: S, i: usize) -> R::Vector<S> {
+        R::plus(simd, R::splat(simd, R::of((i * R::count::<S>()) as f64)), R::ascending(simd))
+    }
+
+    /// Which lanes of a vector make pairs with z within the range, and z where their lines meet the beam, or are nearest
+    /// to it. The quotient is the same whichever of the two is the inner one.
+    #[inline(always)]
+    pub(crate) fn pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> (u32, R::Vector<S>) {
+        let [u, t, phi] = self.b;
+        let apart = R::absolute(simd, R::minus(simd, self.slices[i], self.slice));
+        let near = R::at_most(simd, apart, self.reaches[i]);
+        let z = if ACCURATE {
+            accurate::<R, S>(simd, [u, t, phi], [self.inverse_rho[i], self.z_by_rho[i], self.phi[i]])
+        } else {
+            R::over(simd, R::minus(simd, t, self.z_by_rho[i]), R::minus(simd, u, self.inverse_rho[i]))
+        };
+        let within = R::both(simd, R::less(simd, self.z_min, z), R::less(simd, z, self.z_max));
+        (R::bits(simd, R::both(simd, near, within)), z)
+    }
+}
+
+/// z where the line through two spacepoints, 1 / rho, z / rho and phi each, is nearest to the beam.
+/// `shaders/extrapolation/accurate.wgsl`.
+#[inline(always)]
+fn accurate<R: Lanes, S: Simd>(simd: S, b: [R::Vector<S>; 3], a: [R::Vector<S>; 3]) -> R::Vector<S> {
+    let ([u, ta, phi_a], [v, tb, phi_b]) = (a, b);
+    let [half, one, four] = [0.5, 1.0, 4.0].map(|number| R::splat(simd, R::of(number)));
+    let ss = R::sine_squared(simd, R::times(simd, half, R::minus(simd, phi_b, phi_a)));
+    let four_ss = R::times(simd, four, ss);
+    let apart = R::minus(simd, u, v);
+    let below = R::plus(simd, R::times(simd, apart, apart), R::times(simd, four_ss, R::times(simd, u, v)));
+    // The square of the line's distance from the beam, d0.
+    let square = R::over(simd, R::times(simd, four_ss, R::minus(simd, one, ss)), below);
+    // sqrt(rho^2 - d0^2) = rho w
+    let [wa, wb] = [u, v].map(|u| R::root(simd, R::minus(simd, one, R::times(simd, R::times(simd, square, u), u))));
+    R::over(
+        simd,
+        R::minus(simd, R::times(simd, tb, wa), R::times(simd, ta, wb)),
+        R::minus(simd, R::times(simd, v, wa), R::times(simd, u, wb)),
+    )
+}
+
+impl<R: Lanes> Call<'_, R> {
+    /// Whether pairs weigh by the pT of their tracks.
+    pub(crate) fn by_pt(&self) -> bool {
+        self.search.config.weighting == Weighting::Pt
+    }
+
+    /// What to add to the phi of a spacepoint in the slice `other` seen from the slice `origin`, both of which may go on
+    /// beyond the ends of a ring: whole turns, so that it is seen the shorter way round.
+    pub(crate) fn turn_between(&self, origin: f64, other: f64) -> R {
+        if !self.plan.ring {
+            return R::of(0.0);
+        }
+        let slices = f64::from(self.plan.slices);
+        let straight = other.rem_euclid(slices) - origin.rem_euclid(slices);
+        let turns = if 2.0 * straight > slices {
+            -1.0
+        } else if 2.0 * straight <= -slices {
+            1.0
+        } else {
+            0.0
+        };
+        R::of(turns * TAU)
+    }
+
+    /// All pairs. `PLAIN`: they count as they are, in one histogram. `ACCURATE`: of the extrapolation.
+    #[inline(always)]
+    fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
+        let Self { search, plan, sliced, scale, .. } = *self;
+        let FindZ { inner, thirds, pairs, entries, histogram } = to;
+        let filled = sliced.filled();
+        let triplets = search.config.triplets != Triplets::Off;
+        let first_layers = &filled[..(search.config.first_layers as usize).min(filled.len().saturating_sub(1))];
+        // Outer layers are those behind the first; where a third spacepoint is asked for, not the last.
+        let outer_layers = 1..filled.len().saturating_sub(usize::from(triplets)).max(1);
+        let reaches = |layer_b: usize| {
+            let mut reaches = Reaches::none();
+            for &layer_a in first_layers.iter().take_while(|&&layer_a| layer_a < layer_b) {
+                reaches.put(layer_a, search.reach(layer_a, layer_b, plan.endcap_shift), plan);
             }
-            for (j, &layer_b) in filled.iter().enumerate().skip(i + 1) {
-                let n = search.reach(layer_a, layer_b, plan.endcap_shift);
-                let around = slices_around(sliced, plan.ring, layer_b, s, n, n);
-                for a in &sliced.points[first_a as usize..end_a as usize] {
-                    for k in 0..around.count {
-                        let b = around.point(sliced, k);
-                        let z12 = extrapolate(search, a, b);
-                        if !(scale.z_min < z12 && z12 < scale.z_max) {
-                            continue;
+            reaches
+        };
+        let most = filled[outer_layers.clone()].iter().map(|&layer_b| reaches(layer_b).most).max().unwrap_or_default();
+        let layers = first_layers.iter().fold(0, |layers, layer| layers | 1u64 << layer);
+        inner.fill(sliced, layers, slices, plan.ring, most);
+        if triplets && !outer_layers.is_empty() {
+            thirds.fill(self, filled);
+        }
+        entries.count = 0;
+        for i in outer_layers {
+            let layer_b = filled[i];
+            let reaches = reaches(layer_b);
+            let all = sliced.of_layer(layer_b);
+            let (Some(&first), Some(&last)) = (all.first(), all.last()) else { continue };
+            let of_layer = sliced.slice[first as usize]..=sliced.slice[last as usize];
+            inner.set_reach(of_layer.clone(), &reaches);
+            if triplets {
+                thirds.set_layer(self, layer_b, &filled[i + 1..], of_layer);
+            }
+            for &at in all {
+                let at = at as usize;
+                let slice = sliced.slice[at];
+                let stretch = inner.window(slice, reaches.most);
+                if stretch.is_empty() {
+                    continue;
+                }
+                let b = Outer {
+                    inverse_rho: sliced.inverse_rho[at],
+                    z_by_rho: sliced.z_by_rho[at],
+                    phi: sliced.phi[at],
+                    slice,
+                };
+                // From above, as a step from a to b counts.
+                let beside = f64::from(slice) - Around::<R>::BESIDE;
+                let meeting = Meeting::new(simd, inner, &stretch, &b, beside, [scale.z_min, scale.z_max]);
+                if PLAIN {
+                    entries.make_room(stretch.len());
+                    let mut count = entries.count;
+                    for i in 0..meeting.len() {
+                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
+                        R::pack(simd, bits, z12, &mut entries.z[count..]);
+                        count += bits.count_ones() as usize;
+                    }
+                    entries.count = count;
+                } else {
+                    pairs.make_room(stretch.len());
+                    let [slices, turns] =
+                        [&inner.slice, &inner.turn].map(|column| Around::vectors(simd, column, &stretch));
+                    let mut count = 0;
+                    for i in 0..meeting.len() {
+                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
+                        R::pack(simd, bits, z12, &mut pairs.z12[count..]);
+                        R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[count..]);
+                        R::pack(simd, bits, meeting.phi[i], &mut pairs.phi[count..]);
+                        R::pack(simd, bits, slices[i], &mut pairs.slice[count..]);
+                        R::pack(simd, bits, turns[i], &mut pairs.turn[count..]);
+                        if plan.histograms > 1 {
+                            R::pack(simd, bits, meeting.places(simd, i), &mut pairs.place[count..]);
                         }
-                        let mut sectors = [0; 2];
-                        let weight = match search.config.triplets {
-                            Triplets::Off => 1,
-                            _ if search.config.weighting == Weighting::Pt => {
-                                let pt = pt_weight(search, plan, sliced, &cuts, &filled[j + 1..], a, b);
-                                let sector = 1 << (s * PtWeight::SECTORS / plan.slices);
-                                sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
-                                pt.weight()
-                            }
-                            mode => confirmations(search, plan, sliced, &cuts, mode, &filled[j + 1..], a, b),
-                        };
-                        if weight == 0 {
-                            continue;
-                        }
-                        let steps = z12.whole_steps(scale.steps_per_mm, scale.steps_at_0);
-                        let bin = (steps / OFFSET_STEPS).min(last_bin);
-                        let mut add = |of: u32| {
-                            let word = (of * plan.bins.bins + bin) as usize;
-                            let (n, z) = (&mut histogram.n[word], &mut histogram.z[word]);
-                            *n = n.saturating_add(weight);
-                            *z = Z::accumulate(*z, weight, z12.to_f32(), steps % OFFSET_STEPS);
-                            histogram.pairs[word] += 1;
-                            for (all, new) in histogram.sectors.iter_mut().zip(sectors) {
-                                if let Some(all) = all.get_mut(word) {
-                                    *all |= new;
-                                }
-                            }
-                        };
-                        if plan.histograms == 1 {
-                            add(0);
-                        } else {
-                            histograms_of(search, plan, layer_a, s, b.slice, add);
-                        }
+                        count += bits.count_ones() as usize;
+                    }
+                    pairs.count = count;
+                    if count > 0 {
+                        let layers = &inner.layer[stretch];
+                        self.enter(simd, &b, pairs, layers, thirds, entries, histogram);
+                    }
+                }
+                if entries.count >= FLUSH {
+                    self.flush(entries, histogram);
+                    if histogram.overflows() {
+                        return;
                     }
                 }
             }
         }
+        self.flush(entries, histogram);
     }
-    histogram
+
+    /// Enters the pairs of a spacepoint that third ones confirm, or all, whichever histograms they go into.
+    #[expect(clippy::too_many_arguments, reason = "what find_z works on")]
+    #[inline(always)]
+    fn enter<S: Simd>(
+        &self,
+        simd: S,
+        b: &Outer<R>,
+        pairs: &mut Pairs<R>,
+        layers: &[u8],
+        thirds: &mut Thirds<R>,
+        entries: &mut Entries<R>,
+        histogram: &mut PackedHistogram,
+    ) {
+        let config = &self.search.config;
+        if config.weighting == Weighting::Pt {
+            if thirds.look(simd, self, b) {
+                thirds.weigh(simd, self, b, pairs, histogram);
+            }
+            return;
+        }
+        if config.triplets != Triplets::Off {
+            if !thirds.look(simd, self, b) {
+                return;
+            }
+            thirds.confirm(simd, self, b, pairs);
+        } else {
+            pairs.weight[..pairs.count].fill(R::of(1.0));
+        }
+        if self.plan.histograms > 1 {
+            for i in 0..pairs.count {
+                let weight = pairs.weight[i].to_f64() as u32;
+                let weight = if config.triplets == Triplets::Any { weight.min(1) } else { weight };
+                if weight == 0 {
+                    continue;
+                }
+                let z12 = pairs.z12[i];
+                let steps = z12.whole_steps(self.scale.steps_per_mm, self.scale.steps_at_0);
+                let layer_a = layers[pairs.place[i].to_f64() as usize].into();
+                let slice_a = pairs.slice[i].to_f64() as i32;
+                histograms_of(self.search, self.plan, layer_a, slice_a, b.slice, |of| {
+                    histogram.add(of, steps, z12.to_f32(), weight, [0; 2]);
+                });
+            }
+            return;
+        }
+        entries.make_room(pairs.count);
+        let vectors = pairs.count.div_ceil(R::count::<S>());
+        let [z12, weight] = [&pairs.z12, &pairs.weight].map(|column| R::vectors(simd, column));
+        for i in 0..vectors {
+            // What is behind the last pair weighs nothing.
+            let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight[i]));
+            R::pack(simd, bits, z12[i], &mut entries.z[entries.count..]);
+            R::pack(simd, bits, weight[i], &mut entries.weight[entries.count..]);
+            entries.count += bits.count_ones() as usize;
+        }
+    }
+
+    /// Works out the bins of entries that wait, and counts them there.
+    #[inline(always)]
+    fn flush(&self, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
+        let count = mem::take(&mut entries.count);
+        let z = &entries.z[..count];
+        entries.steps.resize(count.max(entries.steps.len()), 0);
+        let steps = &mut entries.steps[..count];
+        R::steps(z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
+        if self.search.config.triplets == Triplets::Count {
+            for i in 0..count {
+                histogram.add(0, steps[i], z[i].to_f32(), entries.weight[i].to_f64() as u32, [0; 2]);
+            }
+        } else {
+            histogram.fill(steps, z.iter().map(|z| z.to_f32()));
+        }
+    }
+}
+
+/// Curvature k and azimuth p there of the track through two spacepoints, 1 / rho and phi each, whose rho differ.
+pub(crate) fn track_bend<R: Lanes>([u, phi]: [R; 2], [v, phi_outer]: [R; 2]) -> (R, R) {
+    let turned = (phi_outer - phi) * v / (v - u);
+    (R::of(2.0) * turned * u, phi + turned)
 }
 
 /// Names the histograms that a pair goes into: those of its charge, and of the slices that its track may come from.
-/// `accumulate` in `shaders/accumulate/several.wgsl`.
-fn histograms_of(search: &Search, plan: &RoiPlan, layer_a: usize, s: u32, slice_b: u32, mut add: impl FnMut(u32)) {
+/// `accumulate` in `shaders/accumulate/several.wgsl`. The slice of the inner spacepoint goes on beyond the ends of a ring.
+fn histograms_of(
+    search: &Search,
+    plan: &RoiPlan,
+    layer_a: usize,
+    slice_a: i32,
+    slice_b: u32,
+    mut add: impl FnMut(u32),
+) {
     let config = &search.config;
-    let step = step(plan.ring, plan.slices, s, slice_b);
+    let step = slice_b as i32 - slice_a;
+    let s = slice_a.rem_euclid(plan.slices as i32) as u32;
     let m = if layer_a == 0 { 0 } else { search.reach(0, layer_a, plan.endcap_shift) };
     let one = m.min(1);
     for charge in 0..if config.charge_aware { 2 } else { 1 } {
@@ -114,182 +508,4 @@ fn histograms_of(search: &Search, plan: &RoiPlan, layer_a: usize, s: u32, slice_
             add(charge * plan.slices + slice % plan.slices);
         }
     }
-}
-
-/// Spacepoints of one layer in neighbouring slices: `count` from `first` on, going on at the layer's beginning when
-/// they pass its end (on a ring).
-struct Around {
-    first: u32,
-    count: u32,
-    layer_end: u32,
-    layer_count: u32,
-}
-
-impl Around {
-    fn point<'a, R>(&self, sliced: &'a SlicedSpacepoints<R>, k: u32) -> &'a SortedPoint<R> {
-        let i = self.first + k;
-        &sliced.points[if i >= self.layer_end { i - self.layer_count } else { i } as usize]
-    }
-}
-
-/// The spacepoints of a layer in the slices from `s - below` to `s + above`; on a ring, each slice once.
-fn slices_around<R>(sliced: &SlicedSpacepoints<R>, ring: bool, layer: usize, s: u32, below: u32, above: u32) -> Around {
-    let slices = sliced.slices;
-    let (layer_first, layer_end) = (sliced.cell(layer, 0), sliced.cell(layer, slices));
-    let layer_count = layer_end - layer_first;
-    if !ring {
-        let first = sliced.cell(layer, s.saturating_sub(below));
-        let end = sliced.cell(layer, s.saturating_add(above).min(slices - 1) + 1);
-        return Around { first, count: end - first, layer_end, layer_count };
-    }
-    if below >= slices || above >= slices || below + above >= slices {
-        return Around { first: layer_first, count: layer_count, layer_end, layer_count };
-    }
-    let low = if s >= below { s - below } else { s + slices - below };
-    let high = if s + above < slices { s + above } else { s + above - slices };
-    let (first, end) = (sliced.cell(layer, low), sliced.cell(layer, high + 1));
-    let count = if low <= high { end - first } else { layer_end - first + (end - layer_first) };
-    Around { first, count, layer_end, layer_count }
-}
-
-/// Slices from `from` to `to`, on a ring the shorter way round.
-fn step(ring: bool, slices: u32, from: u32, to: u32) -> i32 {
-    let step = to as i32 - from as i32;
-    if !ring {
-        step
-    } else if 2 * step > slices as i32 {
-        step - slices as i32
-    } else if 2 * step <= -(slices as i32) {
-        step + slices as i32
-    } else {
-        step
-    }
-}
-
-/// What to add to the phi of a spacepoint in slice `other` seen from slice `origin`, `step` away: whole turns.
-fn turn_between<R: Real>(origin: u32, other: u32, step: i32) -> R {
-    let straight = other as i32 - origin as i32;
-    R::of(f64::from((step - straight).signum()) * std::f64::consts::TAU)
-}
-
-/// How many third spacepoints confirm the pair (a, b); 1 at most when any will do.
-#[expect(clippy::too_many_arguments, reason = "the pair, its data, and where to look")]
-fn confirmations<R: Real>(
-    search: &Search,
-    plan: &RoiPlan,
-    sliced: &SlicedSpacepoints<R>,
-    cuts: &TripletCuts<R>,
-    mode: Triplets,
-    outer: &[usize],
-    a: &SortedPoint<R>,
-    b: &SortedPoint<R>,
-) -> u32 {
-    let step_b = step(plan.ring, plan.slices, a.slice, b.slice);
-    let turn = turn_between(a.slice, b.slice, step_b);
-    let z12 = extrapolate(search, a, b);
-    let (k12, p12) = track_bend(a, a.phi, b, b.phi + turn);
-    let mut confirmations = 0u32;
-    for &layer_c in outer {
-        let n = search.reach(b.layer as usize, layer_c, plan.endcap_shift);
-        // The bending keeps its sign.
-        let below = if step_b >= 0 { 1 } else { n };
-        let above = if step_b <= 0 { 1 } else { n };
-        let around = slices_around(sliced, plan.ring, layer_c, b.slice, below, above);
-        for k in 0..around.count {
-            let c = around.point(sliced, k);
-            // The cut on z first: it needs no azimuth, and hardly any passes it. Written to fail on NaN.
-            let near = (extrapolate(search, b, c) - z12).abs() <= cuts.dz;
-            if !near {
-                continue;
-            }
-            let turn_c = turn_between(b.slice, c.slice, step(plan.ring, plan.slices, b.slice, c.slice));
-            let (k23, p23) = track_bend(b, b.phi, c, c.phi + turn_c);
-            let confirms = (k23 - k12).abs() <= cuts.dk && (p23 + turn - p12).abs() < cuts.dp;
-            if confirms {
-                if mode == Triplets::Any {
-                    return 1;
-                }
-                confirmations = confirmations.saturating_add(1);
-            }
-        }
-    }
-    confirmations
-}
-
-/// What third spacepoints make the pair (a, b) weigh, by the pT of the track. Twin of `shaders/confirmations/pt.wgsl`.
-fn pt_weight<R: Real>(
-    search: &Search,
-    plan: &RoiPlan,
-    sliced: &SlicedSpacepoints<R>,
-    cuts: &TripletCuts<R>,
-    outer: &[usize],
-    a: &SortedPoint<R>,
-    b: &SortedPoint<R>,
-) -> PtWeight {
-    let turned = |from: &SortedPoint<R>, to: &SortedPoint<R>| {
-        turn_between::<R>(from.slice, to.slice, step(plan.ring, plan.slices, from.slice, to.slice))
-    };
-    let step_b = step(plan.ring, plan.slices, a.slice, b.slice);
-    let turn = turned(a, b);
-    let z12 = extrapolate(search, a, b);
-    let (k12, p12) = track_bend(a, a.phi, b, b.phi + turn);
-    let mut weight = PtWeight::default();
-    let mut hardest = R::of(0.0);
-    for &layer_c in outer {
-        let n = search.reach(b.layer as usize, layer_c, plan.endcap_shift);
-        let below = if step_b >= 0 { 1 } else { n };
-        let above = if step_b <= 0 { 1 } else { n };
-        let around = slices_around(sliced, plan.ring, layer_c, b.slice, below, above);
-        let dz = if search.is_strips(layer_c) { cuts.dz * R::of(PtWeight::STRIP_DZ) } else { cuts.dz };
-        let mut best = R::of(0.0);
-        for k in 0..around.count {
-            let c = around.point(sliced, k);
-            let near = (extrapolate(search, b, c) - z12).abs() <= dz;
-            if !near {
-                continue;
-            }
-            let (k23, p23) = track_bend(b, b.phi, c, c.phi + turned(b, c));
-            let confirms = (k23 - k12).abs() <= cuts.dk && (p23 + turn - p12).abs() < cuts.dp;
-            let (u, v, w) = (a.inverse_rho, b.inverse_rho, c.inverse_rho);
-            if confirms && u > v && v > w {
-                let (k13, _) = track_bend(a, a.phi, c, c.phi + turned(a, c));
-                // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
-                let pt = cuts.gev_mm / (k13.abs() + R::of(PtWeight::RESOLUTION_MM) * u * u * w / (u - w));
-                best = if pt > best { pt } else { best };
-            }
-        }
-        for (layers, gev) in weight.layers.iter_mut().zip(PtWeight::GEV) {
-            *layers += u32::from(best >= R::of(gev));
-        }
-        hardest = if best > hardest { best } else { hardest };
-    }
-    PtWeight { pt: hardest.to_f64(), ..weight }
-}
-
-/// z where the line through two spacepoints meets the beam, or is nearest to it: `shaders/extrapolation/*.wgsl`.
-fn extrapolate<R: Real>(search: &Search, a: &SortedPoint<R>, b: &SortedPoint<R>) -> R {
-    match search.config.extrapolation {
-        Extrapolation::Linear => track_z(a, b),
-        Extrapolation::Accurate => {
-            let s = (R::of(0.5) * (b.phi - a.phi)).sin();
-            let (u, v, one, four) = (a.inverse_rho, b.inverse_rho, R::of(1.0), R::of(4.0));
-            // The square of the line's distance from the beam, d0.
-            let square = four * s * s * (one - s * s) / ((u - v) * (u - v) + four * u * v * s * s);
-            // sqrt(rho^2 - d0^2) = rho w
-            let (wa, wb) = ((one - square * u * u).sqrt(), (one - square * v * v).sqrt());
-            (b.z_by_rho * wa - a.z_by_rho * wb) / (v * wa - u * wb)
-        }
-    }
-}
-
-/// z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where
-/// their rho do not differ.
-fn track_z<R: Real>(a: &SortedPoint<R>, b: &SortedPoint<R>) -> R {
-    (b.z_by_rho - a.z_by_rho) / (b.inverse_rho - a.inverse_rho)
-}
-
-/// Curvature k and azimuth p there of the track through two spacepoints whose rho differ.
-fn track_bend<R: Real>(a: &SortedPoint<R>, phi_a: R, b: &SortedPoint<R>, phi_b: R) -> (R, R) {
-    let turned = (phi_b - phi_a) * b.inverse_rho / (b.inverse_rho - a.inverse_rho);
-    (R::of(2.0) * turned * a.inverse_rho, phi_a + turned)
 }

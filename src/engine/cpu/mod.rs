@@ -1,66 +1,141 @@
-//! The CPU engine: the four stages in the order of the walk, parallel over RoIs and over groups of slices. Each stage
-//! is the twin of the shader of its name and can be read beside it.
+//! The CPU engine: the four stages in the order of the walk, parallel over RoIs and, in a large one, over groups of
+//! slices. Each stage is the twin of the shader of its name.
 
+mod around;
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
+mod lanes;
+pub(crate) mod packed_histogram;
 pub(crate) mod slice_spacepoints;
 pub(crate) mod sum_histos;
+mod thirds;
+pub(crate) mod workspace;
 
+use std::num::NonZeroUsize;
+
+use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use crate::config::Triplets;
+use crate::engine::cpu::find_z::FindZ;
+use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::workspace::{Idle, Workspace};
 use crate::engine::encoding::{Compact, Encode, Lossless};
 use crate::engine::plan::{RoiPlan, Search, Taken};
-use crate::engine::real::{Point, Real};
 use crate::engine::vertices::Vertices;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::finder::{Accumulate, Encoding, EngineOptions, Precision};
-use crate::histogram::{CompareExchange, FixedPoint, Peak, ZSum};
+use crate::histogram::{CompareExchange, FixedPoint, Peak};
 use crate::spacepoint::{RoiBatch, RoiView};
 use crate::vertex::RoiResult;
 
 pub(crate) struct CpuEngine {
     search: Search,
     accumulate: Accumulate,
-    precision: Precision,
     compact: Option<Compact>,
+    memory: Memory,
+    /// Threads of its own; rayon's if none.
+    pool: Option<ThreadPool>,
+    /// Asked for: one needs no pool.
+    threads: Option<NonZeroUsize>,
 }
 
-/// Slices that share a histogram: few enough histograms to sum quickly, enough of them for every core.
-const SLICES_PER_HISTOGRAM: u32 = 64;
+/// By precision.
+enum Memory {
+    Single(Idle<f32>),
+    Double(Idle<f64>),
+}
 
 impl CpuEngine {
-    pub(crate) fn new(search: Search, options: &EngineOptions) -> Self {
+    /// # Errors
+    /// A system that has no threads to give.
+    pub(crate) fn new(search: Search, options: &EngineOptions) -> Result<Self> {
         let compact = match options.encoding {
             Encoding::Compact => Compact::new(&search),
             Encoding::Lossless => None,
         };
-        Self { search, accumulate: options.accumulate, precision: options.precision, compact }
+        let memory = match options.precision {
+            Precision::F32 => Memory::Single(Idle::default()),
+            Precision::F64 => Memory::Double(Idle::default()),
+        };
+        let threads = options.threads;
+        let pool = match threads {
+            Some(threads) if threads.get() > 1 => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+                let pool = pool.thread_name(|i| format!("zfinder-{i}")).build();
+                Some(pool.map_err(|error| Error::Thread(std::io::Error::other(error)))?)
+            }
+            _ => None,
+        };
+        Ok(Self { search, accumulate: options.accumulate, compact, memory, pool, threads })
+    }
+
+    fn threads(&self) -> usize {
+        self.threads.map_or_else(rayon::current_num_threads, NonZeroUsize::get)
     }
 
     pub(crate) fn description(&self) -> String {
-        let threads = rayon::current_num_threads();
-        format!("CPU engine, {threads} threads, {:?}", self.precision).to_lowercase().replace("cpu", "CPU")
+        let precision = match self.memory {
+            Memory::Single(_) => "f32",
+            Memory::Double(_) => "f64",
+        };
+        let threads = self.threads();
+        format!("CPU engine, {threads} thread{}, {precision}", if threads == 1 { "" } else { "s" })
     }
 
-    pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        (0..batch.len()).into_par_iter().map(|i| self.find(batch.roi(i))).collect()
+    pub(crate) fn find_batch(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
+        results.resize_with(batch.len(), RoiResult::default);
+        let threads = self.threads();
+        // Where there are fewer RoIs than threads, threads share RoIs.
+        let helpers = threads / batch.len().max(1);
+        if threads == 1 || batch.len() <= 1 {
+            return results.iter_mut().enumerate().try_for_each(|(i, result)| self.find(batch.roi(i), helpers, result));
+        }
+        let each = batch.len().div_ceil(CHUNKS * threads);
+        let find = || {
+            results.par_chunks_mut(each).enumerate().try_for_each(|(chunk, results)| {
+                let rois = (chunk * each..).zip(results);
+                rois.into_iter().try_for_each(|(i, result)| self.find(batch.roi(i), helpers, result))
+            })
+        };
+        self.in_pool(find)
     }
 
-    pub(crate) fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
-        match (self.precision, self.accumulate) {
-            (Precision::F32, Accumulate::Fixed) => self.find_in::<f32, FixedPoint>(roi),
-            (Precision::F32, Accumulate::CompareExchange) => self.find_in::<f32, CompareExchange>(roi),
-            (Precision::F64, Accumulate::Fixed) => self.find_in::<f64, FixedPoint>(roi),
-            (Precision::F64, Accumulate::CompareExchange) => self.find_in::<f64, CompareExchange>(roi),
+    /// One RoI by as many threads as are worth it.
+    pub(crate) fn find_one(&self, roi: RoiView<'_>, result: &mut RoiResult) -> Result<()> {
+        self.find(roi, self.threads(), result)
+    }
+
+    fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
+        match &self.pool {
+            Some(pool) => pool.install(work),
+            None => work(),
         }
     }
 
-    fn find_in<R: Real, Z: ZSum>(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+    fn find(&self, roi: RoiView<'_>, helpers: usize, result: &mut RoiResult) -> Result<()> {
+        match &self.memory {
+            Memory::Single(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
+            Memory::Double(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
+        }
+    }
+
+    fn find_in<R: Lanes>(
+        &self,
+        roi: RoiView<'_>,
+        helpers: usize,
+        workspace: &mut Workspace<R>,
+        result: &mut RoiResult,
+    ) -> Result<()> {
         let plan = self.search.plan(roi)?;
+        let mut vertices = std::mem::take(&mut result.vertices);
+        vertices.clear();
         if plan.is_too_much() {
-            return Ok(plan.result(plan.nothing_taken(), Vec::new(), true));
+            *result = plan.result(plan.nothing_taken(), vertices, true);
+            return Ok(());
         }
-        let mut points = Vec::with_capacity(roi.len());
+        let points = &mut workspace.points;
+        points.clear();
         let mut taken = Taken { too_far: true, ..Taken::default() };
         if let Some(compact) = &self.compact {
             taken = self.search.pack::<R, _>(compact, &plan, roi, |block| {
@@ -75,37 +150,71 @@ impl CpuEngine {
                 .pack::<R, _>(&Lossless, &plan, roi, |block| points.extend(block.iter().filter_map(R::point)));
         }
         if taken.kept == 0 {
-            return Ok(plan.result(taken, Vec::new(), false));
+            *result = plan.result(taken, vertices, false);
+            return Ok(());
         }
-        let mut vertices = Vertices::new(&self.search, &plan, self.accumulate);
-        let capacity_exceeded = search_roi::<R, Z>(&self.search, &plan, &points, |peak| vertices.take(peak));
-        Ok(plan.result(taken, vertices.found(), capacity_exceeded))
+        let mut vertices = Vertices::new(&self.search, &plan, self.accumulate, vertices);
+        let helpers = helpers.min(taken.kept / self.spacepoints_a_helper()).max(1);
+        let too_many = match helpers {
+            1 => self.search_roi(&plan, 1, workspace, |peak| vertices.take(peak)),
+            _ => self.in_pool(|| self.search_roi(&plan, helpers, workspace, |peak| vertices.take(peak))),
+        };
+        *result = plan.result(taken, vertices.found(), too_many);
+        Ok(())
+    }
+
+    /// Spacepoints that are worth another thread.
+    fn spacepoints_a_helper(&self) -> usize {
+        if self.search.config.triplets == Triplets::Off { 2048 } else { 512 }
+    }
+
+    /// The four stages on one RoI, whose peaks go to `take_peak` as long as it wants more. Returns whether counts went beyond
+    /// what words hold, so that there are none.
+    fn search_roi<R: Lanes>(
+        &self,
+        plan: &RoiPlan,
+        helpers: usize,
+        workspace: &mut Workspace<R>,
+        take_peak: impl FnMut(&Peak) -> bool,
+    ) -> bool {
+        let Workspace { points, sliced, parts, total, find_peaks } = workspace;
+        slice_spacepoints::slice_spacepoints(points, plan.slices, sliced);
+        // Several histograms take much memory: one set of them.
+        let count = if plan.histograms == 1 { helpers.min(plan.slices as usize) } else { 1 };
+        parts.resize_with(count.max(parts.len()), FindZ::default);
+        let parts = &mut parts[..count];
+        let each = plan.slices.div_ceil(count as u32);
+        let find_z = |(part, to): (usize, &mut FindZ<R>)| {
+            let first = (part as u32 * each).min(plan.slices);
+            let slices = first..(first + each).min(plan.slices);
+            find_z::find_z(&self.search, plan, self.accumulate, sliced, slices, to);
+        };
+        match count {
+            1 => parts.iter_mut().enumerate().for_each(find_z),
+            _ => parts.par_iter_mut().enumerate().for_each(find_z),
+        }
+        let histograms = || parts.iter().map(|part| &part.histogram);
+        if histograms().any(packed_histogram::PackedHistogram::overflows) {
+            return true;
+        }
+        match self.accumulate {
+            Accumulate::Fixed => sum_histos::sum_histos::<FixedPoint>(histograms(), total),
+            Accumulate::CompareExchange => sum_histos::sum_histos::<CompareExchange>(histograms(), total),
+        }
+        if total.overflows() {
+            return true;
+        }
+        find_peaks::find_peaks(
+            total,
+            &plan.bins,
+            &self.search.config,
+            plan.background_windows,
+            find_peaks,
+            take_peak,
+        );
+        false
     }
 }
 
-/// The four stages on one RoI, whose peaks go to `take_peak` as long as it wants more. Returns whether counts went beyond
-/// what words hold, so that there are none.
-pub(crate) fn search_roi<R: Real, Z: ZSum>(
-    search: &Search,
-    plan: &RoiPlan,
-    spacepoints: &[Point<R>],
-    take_peak: impl FnMut(&Peak) -> bool,
-) -> bool {
-    let sliced = slice_spacepoints::slice_spacepoints::<R>(spacepoints, search.layers(), plan.slices);
-    // Several histograms take much memory: one set of them.
-    let each = if plan.histograms == 1 { SLICES_PER_HISTOGRAM } else { plan.slices };
-    let groups = plan.slices.div_ceil(each);
-    let histograms: Vec<_> = (0..groups)
-        .into_par_iter()
-        .map(|group| {
-            let slices = group * each..((group + 1) * each).min(plan.slices);
-            find_z::find_z::<R, Z>(search, plan, &sliced, slices)
-        })
-        .collect();
-    let mut sum = sum_histos::sum_histos::<Z>(histograms);
-    if sum.overflows() {
-        return true;
-    }
-    find_peaks::find_peaks(&mut sum, &plan.bins, &search.config, plan.background_windows, take_peak);
-    false
-}
+/// Pieces of a batch for each thread: enough that all end together.
+const CHUNKS: usize = 16;

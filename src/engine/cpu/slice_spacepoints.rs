@@ -1,66 +1,106 @@
-//! Groups an RoI's spacepoints by (layer, slice): a counting sort. Twin of `shaders/slice_spacepoints.wgsl`.
+//! Puts an RoI's spacepoints in the order of their slices: a counting sort. Twin of `shaders/slice_spacepoints.wgsl`.
 
+use crate::detector::MAX_LAYERS;
 use crate::engine::real::{Point, Real};
 
-/// A sorted spacepoint. A line through the beam at z0 has z / rho = z0 / rho + its slope, so two of these meet the beam where
-/// the differences' quotient says.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct SortedPoint<R> {
-    /// 1 / rho \[1/mm\].
-    pub(crate) inverse_rho: R,
-    pub(crate) z_by_rho: R,
-    /// From the lower edge of the window \[rad\].
-    pub(crate) phi: R,
-    pub(crate) slice: u32,
-    pub(crate) layer: u32,
-}
-
-impl<R: Real> From<&Point<R>> for SortedPoint<R> {
-    fn from(point: &Point<R>) -> Self {
-        let inverse_rho = R::of(1.0) / point.rho;
-        let &Point { phi, z, slice, layer, .. } = point;
-        Self { inverse_rho, z_by_rho: z * inverse_rho, phi, slice, layer }
-    }
-}
-
-/// Spacepoints of one RoI by layer and, within it, by slice, so that neighbouring slices of a layer lie side by side.
+/// Spacepoints of one RoI in the order of their slices, as a structure of arrays. A line through the beam at z0 has
+/// z / rho = z0 / rho + its slope, so two spacepoints meet the beam where the differences' quotient says.
+#[derive(Debug)]
 pub(crate) struct SlicedSpacepoints<R> {
-    pub(crate) points: Vec<SortedPoint<R>>,
-    /// Where each (layer, slice) begins: `layers * slices + 1` words.
-    pub(crate) cells: Vec<u32>,
-    pub(crate) slices: u32,
+    /// 1 / rho \[1/mm\].
+    pub(crate) inverse_rho: Vec<R>,
+    pub(crate) z_by_rho: Vec<R>,
+    /// From the lower edge of the window \[rad\].
+    pub(crate) phi: Vec<R>,
+    pub(crate) slice: Vec<u32>,
+    pub(crate) layer: Vec<u8>,
+    /// Where each slice begins: `slices + 1` words.
+    pub(crate) begins: Vec<u32>,
+    /// Where the spacepoints of each layer stand, layer by layer, and within it by slice.
+    by_layer: Vec<u32>,
+    /// Where each layer begins in it.
+    layer_begins: [u32; MAX_LAYERS + 1],
     /// Layers with a spacepoint, ascending.
-    pub(crate) filled: Vec<usize>,
+    filled: Vec<usize>,
+}
+
+impl<R> Default for SlicedSpacepoints<R> {
+    fn default() -> Self {
+        Self {
+            inverse_rho: Vec::new(),
+            z_by_rho: Vec::new(),
+            phi: Vec::new(),
+            slice: Vec::new(),
+            layer: Vec::new(),
+            begins: vec![0],
+            by_layer: Vec::new(),
+            layer_begins: [0; MAX_LAYERS + 1],
+            filled: Vec::with_capacity(MAX_LAYERS),
+        }
+    }
 }
 
 impl<R> SlicedSpacepoints<R> {
-    /// Where a (layer, slice) begins; slice = slices: where the layer ends.
-    pub(crate) fn cell(&self, layer: usize, slice: u32) -> u32 {
-        self.cells[layer * self.slices as usize + slice as usize]
+    pub(crate) fn slices(&self) -> u32 {
+        self.begins.len() as u32 - 1
+    }
+
+    /// Layers with a spacepoint, ascending.
+    pub(crate) fn filled(&self) -> &[usize] {
+        &self.filled
+    }
+
+    /// Where the spacepoints of a layer stand, slice by slice.
+    pub(crate) fn of_layer(&self, layer: usize) -> &[u32] {
+        &self.by_layer[self.layer_begins[layer] as usize..self.layer_begins[layer + 1] as usize]
     }
 }
 
-pub(crate) fn slice_spacepoints<R: Real>(spacepoints: &[Point<R>], layers: usize, slices: u32) -> SlicedSpacepoints<R> {
+/// Sorts spacepoints into memory that is there already, if there is enough.
+pub(crate) fn slice_spacepoints<R: Real>(spacepoints: &[Point<R>], slices: u32, sliced: &mut SlicedSpacepoints<R>) {
+    let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice, layer, begins, by_layer, layer_begins, filled } = sliced;
     // count
-    let mut cells = vec![0u32; layers * slices as usize + 1];
-    let cell_of = |p: &Point<R>| p.layer as usize * slices as usize + p.slice as usize;
+    begins.clear();
+    begins.resize(slices as usize + 1, 0);
+    let mut of_layers = [0u32; MAX_LAYERS];
     for s in spacepoints {
-        cells[cell_of(s)] += 1;
+        begins[s.slice as usize] += 1;
+        of_layers[s.layer as usize % MAX_LAYERS] += 1;
     }
-    // scan: inclusive, so that scattering from the end leaves each cell's beginning
+    // scan
     let mut total = 0;
-    for cell in &mut cells {
-        total += *cell;
-        *cell = total;
+    for begin in begins.iter_mut() {
+        total += *begin;
+        *begin = total;
     }
-    // scatter
-    let nowhere = Point { rho: R::of(1.0), phi: R::of(0.0), z: R::of(0.0), slice: 0, layer: 0 };
-    let mut points = vec![SortedPoint::from(&nowhere); spacepoints.len()];
+    // scatter, from each slice's end, so that its beginning is left
+    for column in [&mut *inverse_rho, z_by_rho, phi] {
+        column.resize(spacepoints.len(), R::of(0.0));
+    }
+    slice.resize(spacepoints.len(), 0);
+    layer.resize(spacepoints.len(), 0);
     for s in spacepoints {
-        let cell = &mut cells[cell_of(s)];
-        *cell -= 1;
-        points[*cell as usize] = s.into();
+        let next = &mut begins[s.slice as usize];
+        *next -= 1;
+        let at = *next as usize;
+        let inverse = R::of(1.0) / s.rho;
+        (inverse_rho[at], z_by_rho[at], phi[at]) = (inverse, s.z * inverse, s.phi);
+        (slice[at], layer[at]) = (s.slice, s.layer as u8);
     }
-    let filled = (0..layers).filter(|&l| cells[l * slices as usize] != cells[(l + 1) * slices as usize]).collect();
-    SlicedSpacepoints { points, cells, slices, filled }
+    // and the same by layer
+    filled.clear();
+    let mut next = [0; MAX_LAYERS];
+    for of in 0..MAX_LAYERS {
+        next[of] = layer_begins[of];
+        layer_begins[of + 1] = layer_begins[of] + of_layers[of];
+        if of_layers[of] > 0 {
+            filled.push(of);
+        }
+    }
+    by_layer.resize(spacepoints.len(), 0);
+    for (at, &layer) in layer.iter().enumerate() {
+        let next = &mut next[layer as usize % MAX_LAYERS];
+        by_layer[*next as usize] = at as u32;
+        *next += 1;
+    }
 }

@@ -1,19 +1,31 @@
-//! Sums the histograms of an RoI's groups of slices, in order. Twin of `shaders/sum_histos.wgsl`, whose two stages
-//! are one here.
+//! Sums the histograms of an RoI's groups of slices, in order, and tells n from z. Twin of `shaders/sum_histos.wgsl`,
+//! whose two stages are one here.
 
+use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::histogram::{HistogramPair, ZSum};
 
-pub(crate) fn sum_histos<Z: ZSum>(mut parts: Vec<HistogramPair>) -> HistogramPair {
-    let mut total = parts.pop().unwrap_or_else(|| HistogramPair::new(0, 0));
-    for histogram in parts.iter().rev() {
-        for bin in 0..total.n.len() {
-            total.n[bin] = total.n[bin].saturating_add(histogram.n[bin]);
-            total.z[bin] = Z::sum(total.z[bin], histogram.z[bin]);
-            total.pairs[bin] = total.pairs[bin].saturating_add(histogram.pairs[bin]);
+/// Into memory that is there already, if there is enough.
+pub(crate) fn sum_histos<'a, Z: ZSum>(
+    parts: impl IntoIterator<Item = &'a PackedHistogram>,
+    total: &mut HistogramPair,
+) {
+    let HistogramPair { n, z, pairs, sectors } = total;
+    let mut parts = parts.into_iter();
+    let Some(first) = parts.next() else { return };
+    n.clear();
+    n.extend(first.words.iter().map(|word| (word >> 32) as u32));
+    z.clear();
+    z.extend(first.words.iter().map(|&word| word as u32));
+    pairs.clone_from(&first.pairs);
+    sectors.clone_from(&first.sectors);
+    for part in parts {
+        for (bin, &word) in part.words.iter().enumerate() {
+            n[bin] = n[bin].saturating_add((word >> 32) as u32);
+            z[bin] = Z::sum(z[bin], word as u32);
         }
-        for (all, part) in total.sectors.iter_mut().zip(&histogram.sectors) {
+        pairs.iter_mut().zip(&part.pairs).for_each(|(all, part)| *all = all.saturating_add(*part));
+        for (all, part) in sectors.iter_mut().zip(&part.sectors) {
             all.iter_mut().zip(part).for_each(|(all, part)| *all |= part);
         }
     }
-    total
 }

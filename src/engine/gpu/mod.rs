@@ -533,7 +533,7 @@ impl<R: Real> Typed<R> {
                 return (roi, None);
             }
             let plan = &planned.plans[roi];
-            let mut vertices = Vertices::new(&self.search, plan, self.accumulate);
+            let mut vertices = Vertices::new(&self.search, plan, self.accumulate, Vec::new());
             let peaks = &peaks[i * each..(i + 1) * each];
             let mut found = peaks.iter().take_while(|peak| peak.bin != Peak::NONE);
             let all = found.by_ref().take_while(|peak| vertices.take(peak)).count() == each;

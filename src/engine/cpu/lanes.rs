@@ -1,0 +1,302 @@
+//! Arithmetic on as many numbers at once as a vector of this machine holds, in f32 or f64.
+
+use std::any::Any;
+use std::slice;
+
+use bytemuck::{cast, cast_slice};
+use pulp::Simd;
+
+use crate::engine::real::Real;
+
+/// f32 or f64 in the lanes of a vector.
+///
+/// Everything here is `inline(always)`: only what is inlined into the function that was chosen for this machine is
+/// compiled for its vectors.
+pub(crate) trait Lanes: Real {
+    type Vector<S: Simd>: Copy;
+    type Mask<S: Simd>: Copy;
+
+    /// Lanes of a vector.
+    fn count<S: Simd>() -> usize;
+    fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
+    /// A slice as vectors; what is left at its end is not among them.
+    fn vectors<S: Simd>(simd: S, from: &[Self]) -> &[Self::Vector<S>];
+    /// To the beginning of a slice.
+    fn store<S: Simd>(simd: S, to: &mut [Self], vector: Self::Vector<S>);
+    /// 0, 1, 2 and so on.
+    fn ascending<S: Simd>(simd: S) -> Self::Vector<S>;
+    fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn minus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn times<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn over<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn smaller<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn absolute<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
+    fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
+    fn less<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
+    fn at_most<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
+    fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
+    fn either<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
+    fn select<S: Simd>(
+        simd: S,
+        mask: Self::Mask<S>,
+        if_true: Self::Vector<S>,
+        if_false: Self::Vector<S>,
+    ) -> Self::Vector<S>;
+    /// A bit a lane, the first lane's the lowest.
+    fn bits<S: Simd>(simd: S, mask: Self::Mask<S>) -> u32;
+    /// Writes the numbers of the lanes whose bits are set, one after the other, and leavings behind them: `to` has room for
+    /// a whole vector.
+    fn pack<S: Simd>(simd: S, bits: u32, vector: Self::Vector<S>, to: &mut [Self]);
+
+    /// [`Real::whole_steps`] of many numbers, which the compiler makes vectors of. `within`: whether all steps are below
+    /// 2^22, as they are unless there are very many bins.
+    fn steps(z: &[Self], scale: Self, offset: Self, within: bool, steps: &mut [u32]);
+    /// The square of the sine, for |x| <= pi.
+    fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S>;
+}
+
+/// Which lanes go where: for each set of four lanes of two words, the lanes in it one after the other, and for each of
+/// eight of one word.
+const PAIRS: [[u32; 8]; 16] = {
+    let mut table = [[0; 8]; 16];
+    let mut bits = 0;
+    while bits < 16 {
+        let (mut lane, mut to) = (0, 0);
+        while lane < 4 {
+            if bits >> lane & 1 == 1 {
+                table[bits][2 * to] = 2 * lane;
+                table[bits][2 * to + 1] = 2 * lane + 1;
+                to += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    table
+};
+const WORDS: [[u32; 8]; 256] = {
+    let mut table = [[0; 8]; 256];
+    let mut bits = 0;
+    while bits < 256 {
+        let (mut lane, mut to) = (0, 0);
+        while lane < 8 {
+            if bits >> lane & 1 == 1 {
+                table[bits][to] = lane;
+                to += 1;
+            }
+            lane += 1;
+        }
+        bits += 1;
+    }
+    table
+};
+
+/// This machine's vectors, where they are these.
+#[inline(always)]
+fn known<S: Simd, V: Any + Copy>(simd: S) -> Option<V> {
+    (&simd as &dyn Any).downcast_ref().copied()
+}
+
+/// The sum of x^i c_i in Horner's way.
+macro_rules! horner {
+    ($simd:ident, $x:expr, $real:ident, [$first:expr $(, $next:expr)*]) => {{
+        let mut sum = $real::splat($simd, $first);
+        $(sum = $real::plus($simd, $real::times($simd, sum, $x), $real::splat($simd, $next));)*
+        sum
+    }};
+}
+
+macro_rules! lanes {
+    (
+        $real:ident, $vector:ident, $mask:ident, $lanes:ident, $slices:ident, $slices_mut:ident,
+        $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $abs:ident, $sqrt:ident, $less:ident,
+        $at_most:ident, $both:ident, $either:ident, $select:ident, $table:ident, $movemask:ident, $compress:ident,
+        $lane_bits:ident, $sine:tt, $steps:item
+    ) => {
+        impl Lanes for $real {
+            type Vector<S: Simd> = S::$vector;
+            type Mask<S: Simd> = S::$mask;
+
+            #[inline(always)]
+            fn count<S: Simd>() -> usize {
+                S::$lanes
+            }
+            #[inline(always)]
+            fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S> {
+                simd.$splat(value)
+            }
+            #[inline(always)]
+            fn vectors<S: Simd>(_: S, from: &[Self]) -> &[Self::Vector<S>] {
+                S::$slices(from).0
+            }
+            #[inline(always)]
+            fn store<S: Simd>(_: S, to: &mut [Self], vector: Self::Vector<S>) {
+                S::$slices_mut(&mut to[..S::$lanes]).0[0] = vector;
+            }
+            #[inline(always)]
+            fn ascending<S: Simd>(simd: S) -> Self::Vector<S> {
+                let numbers: [Self; 16] = std::array::from_fn(|i| i as Self);
+                Self::vectors(simd, &numbers)[0]
+            }
+            #[inline(always)]
+            fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$add(a, b)
+            }
+            #[inline(always)]
+            fn minus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$sub(a, b)
+            }
+            #[inline(always)]
+            fn times<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$mul(a, b)
+            }
+            #[inline(always)]
+            fn over<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$div(a, b)
+            }
+            #[inline(always)]
+            fn smaller<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$min(a, b)
+            }
+            #[inline(always)]
+            fn absolute<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$abs(a)
+            }
+            #[inline(always)]
+            fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$sqrt(a)
+            }
+            #[inline(always)]
+            fn less<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S> {
+                simd.$less(a, b)
+            }
+            #[inline(always)]
+            fn at_most<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S> {
+                simd.$at_most(a, b)
+            }
+            #[inline(always)]
+            fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S> {
+                simd.$both(a, b)
+            }
+            #[inline(always)]
+            fn either<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S> {
+                simd.$either(a, b)
+            }
+            #[inline(always)]
+            fn select<S: Simd>(
+                simd: S,
+                mask: Self::Mask<S>,
+                if_true: Self::Vector<S>,
+                if_false: Self::Vector<S>,
+            ) -> Self::Vector<S> {
+                simd.$select(mask, if_true, if_false)
+            }
+
+            #[inline(always)]
+            fn bits<S: Simd>(simd: S, mask: Self::Mask<S>) -> u32 {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if let Some(v3) = known::<S, pulp::x86::V3>(simd) {
+                        let words: [u32; 8] = cast(mask);
+                        return v3.avx.$movemask(pulp::cast(words)) as u32;
+                    }
+                    if known::<S, pulp::x86::V4>(simd).is_some() {
+                        return u32::from(cast::<_, $lane_bits>(mask));
+                    }
+                }
+                let numbers = Self::select(simd, mask, Self::splat(simd, 1.0), Self::splat(simd, 0.0));
+                let numbers: &[Self] = cast_slice(slice::from_ref(&numbers));
+                (0..S::$lanes).fold(0, |bits, lane| bits | u32::from(numbers[lane] != 0.0) << lane)
+            }
+
+            #[inline(always)]
+            fn pack<S: Simd>(simd: S, bits: u32, vector: Self::Vector<S>, to: &mut [Self]) {
+                #[cfg(target_arch = "x86_64")]
+                {
+                    if let Some(v3) = known::<S, pulp::x86::V3>(simd) {
+                        let words: [u32; 8] = cast(vector);
+                        let lanes = pulp::cast($table[bits as usize % $table.len()]);
+                        let packed: [u32; 8] = pulp::cast(v3.avx2._mm256_permutevar8x32_ps(pulp::cast(words), lanes));
+                        Self::store(simd, to, cast(packed));
+                        return;
+                    }
+                    if let Some(v4) = known::<S, pulp::x86::V4>(simd) {
+                        let words: [u32; 16] = cast(vector);
+                        let packed: [u32; 16] = pulp::cast(v4.avx512f.$compress(bits as $lane_bits, pulp::cast(words)));
+                        Self::store(simd, to, cast(packed));
+                        return;
+                    }
+                }
+                let numbers: &[Self] = cast_slice(slice::from_ref(&vector));
+                let mut next = 0;
+                for lane in 0..S::$lanes {
+                    to[next] = numbers[lane];
+                    next += (bits >> lane & 1) as usize;
+                }
+            }
+
+            #[inline(always)]
+            fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S> {
+                // From pi / 2 on it comes back.
+                let x = Self::absolute(simd, x);
+                let x = Self::smaller(simd, x, Self::minus(simd, Self::splat(simd, std::$real::consts::PI), x));
+                let square = Self::times(simd, x, x);
+                let sine = Self::times(simd, x, horner!(simd, square, $real, $sine));
+                Self::times(simd, sine, sine)
+            }
+
+            #[inline(always)]
+            $steps
+        }
+    };
+}
+
+/// (-1)^i / (2 i + 1)!
+const fn sine(i: u32) -> f64 {
+    let mut factorial = 1.0;
+    let mut n = 2;
+    while n <= 2 * i + 1 {
+        factorial *= n as f64;
+        n += 1;
+    }
+    (if i % 2 == 0 { 1.0 } else { -1.0 }) / factorial
+}
+
+lanes!(
+    f32, f32s, m32s, F32_LANES, as_simd_f32s, as_mut_simd_f32s,
+    splat_f32s, add_f32s, sub_f32s, mul_f32s, div_f32s, min_f32s, abs_f32s, sqrt_f32s, less_than_f32s,
+    less_than_or_equal_f32s, and_m32s, or_m32s, select_f32s, WORDS, _mm256_movemask_ps,
+    _mm512_maskz_compress_ps, u16,
+    [sine(6) as f32, sine(5) as f32, sine(4) as f32, sine(3) as f32, sine(2) as f32, sine(1) as f32, 1.0],
+    fn steps(z: &[f32], scale: f32, offset: f32, within: bool, steps: &mut [u32]) {
+        if !within {
+            steps.iter_mut().zip(z).for_each(|(steps, z)| *steps = z.whole_steps(scale, offset));
+            return;
+        }
+        // 1.5 * 2^23: a number of less than 22 bits, added to it, leaves its nearest whole number in the low bits.
+        const WHOLE: f32 = 12_582_912.0;
+        let offset = (offset as i32 as u32).wrapping_sub(WHOLE.to_bits());
+        for (steps, &z) in steps.iter_mut().zip(z) {
+            let below = (f64::from(z) * f64::from(scale) - 0.5) as f32;
+            *steps = (below + WHOLE).to_bits().wrapping_add(offset);
+        }
+    }
+);
+
+lanes!(
+    f64, f64s, m64s, F64_LANES, as_simd_f64s, as_mut_simd_f64s,
+    splat_f64s, add_f64s, sub_f64s, mul_f64s, div_f64s, min_f64s, abs_f64s, sqrt_f64s, less_than_f64s,
+    less_than_or_equal_f64s, and_m64s, or_m64s, select_f64s, PAIRS, _mm256_movemask_pd,
+    _mm512_maskz_compress_pd, u8,
+    [sine(11), sine(10), sine(9), sine(8), sine(7), sine(6), sine(5), sine(4), sine(3), sine(2), sine(1), 1.0],
+    fn steps(z: &[f64], scale: f64, offset: f64, _: bool, steps: &mut [u32]) {
+        // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.
+        const WHOLE: f64 = 4_503_599_627_370_496.0;
+        for (steps, &z) in steps.iter_mut().zip(z) {
+            let above = z * scale + offset;
+            let nearest = (above + WHOLE) - WHOLE;
+            let below = if nearest > above { nearest - 1.0 } else { nearest };
+            *steps = (below + WHOLE).to_bits() as u32;
+        }
+    }
+);

@@ -1,0 +1,110 @@
+//! nHisto and zHisto in one word of 64 bits a bin: one addition an entry.
+
+use crate::engine::plan::RoiPlan;
+use crate::finder::Accumulate;
+use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, OFFSET_STEPS, ZSum};
+
+/// The pair of histograms while find_z fills it: n in the upper half of a word, z in the lower.
+#[derive(Debug, Default)]
+pub(crate) struct PackedHistogram {
+    pub(crate) words: Vec<u64>,
+    /// Pairs, where they are not n; else empty.
+    pub(crate) pairs: Vec<u32>,
+    /// Sectors of phi with soft and with hard tracks, where weights go by pT; else empty.
+    pub(crate) sectors: [Vec<u32>; 2],
+    accumulate: Accumulate,
+    /// The bin where rounding ends.
+    last: u32,
+    /// Weights since counts were last looked at.
+    unseen: u64,
+    /// A count went beyond what its words hold.
+    overflows: bool,
+}
+
+/// Weights between looks at the counts: a word of 32 bits holds them and one more.
+const LOOK_AFTER: u64 = 1 << 31;
+
+impl PackedHistogram {
+    /// All zero, for an RoI whose pairs weigh 1 or not.
+    pub(crate) fn clear(&mut self, plan: &RoiPlan, accumulate: Accumulate, weighted: bool, sectors: bool) {
+        let words = plan.histograms as usize * plan.bins.bins as usize;
+        self.words.clear();
+        self.words.resize(words, 0);
+        let [soft, hard] = &mut self.sectors;
+        for (column, wanted) in [(&mut self.pairs, weighted), (soft, sectors), (hard, sectors)] {
+            column.clear();
+            column.resize(if wanted { words } else { 0 }, 0);
+        }
+        (self.accumulate, self.last, self.unseen, self.overflows) = (accumulate, plan.bins.bins - 1, 0, false);
+    }
+
+    /// Whether a count is beyond what its words hold. Nothing more counts then.
+    pub(crate) fn overflows(&self) -> bool {
+        self.overflows
+    }
+
+    /// Looks at all counts.
+    pub(crate) fn look(&mut self) {
+        self.unseen = 0;
+        self.overflows |= self.words.iter().any(|word| word >> 32 > u64::from(MAX_COUNT));
+    }
+
+    /// Entries of weight 1 in the only histogram: steps above the first bin, and z if that is summed.
+    #[inline(always)]
+    pub(crate) fn fill(&mut self, steps: &[u32], z: impl Iterator<Item = f32>) {
+        let last = self.last as usize;
+        let words = &mut self.words[..=last];
+        match self.accumulate {
+            Accumulate::Fixed => {
+                for &steps in steps {
+                    let bin = ((steps / OFFSET_STEPS) as usize).min(last);
+                    words[bin] = words[bin].wrapping_add(1 << 32 | u64::from(steps % OFFSET_STEPS));
+                }
+            }
+            Accumulate::CompareExchange => {
+                for (&steps, z) in steps.iter().zip(z) {
+                    let bin = ((steps / OFFSET_STEPS) as usize).min(last);
+                    words[bin] = entered::<CompareExchange>(words[bin], 1, z, steps);
+                }
+            }
+        }
+        self.unseen += steps.len() as u64;
+        if self.unseen >= LOOK_AFTER {
+            self.look();
+        }
+    }
+
+    /// An entry of some weight in one of several histograms, with the sectors that it marks.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, histogram: u32, steps: u32, z: f32, weight: u32, sectors: [u32; 2]) {
+        let bin = (steps / OFFSET_STEPS).min(self.last);
+        let at = histogram as usize * (self.last as usize + 1) + bin as usize;
+        // One more than fits is as much as can be told.
+        let weight = weight.min(MAX_COUNT + 1);
+        let word = &mut self.words[at];
+        *word = match self.accumulate {
+            Accumulate::Fixed => entered::<FixedPoint>(*word, weight, z, steps),
+            Accumulate::CompareExchange => entered::<CompareExchange>(*word, weight, z, steps),
+        };
+        if let Some(pairs) = self.pairs.get_mut(at) {
+            *pairs = pairs.wrapping_add(1);
+        }
+        for (masks, mask) in self.sectors.iter_mut().zip(sectors) {
+            if let Some(all) = masks.get_mut(at) {
+                *all |= mask;
+            }
+        }
+        self.unseen += u64::from(weight);
+        if self.unseen >= LOOK_AFTER {
+            self.look();
+        }
+    }
+}
+
+/// A word with an entry more.
+#[inline(always)]
+fn entered<Z: ZSum>(word: u64, weight: u32, z: f32, steps: u32) -> u64 {
+    let n = (word >> 32) as u32;
+    let z = Z::accumulate(word as u32, weight, z, steps % OFFSET_STEPS);
+    u64::from(n.wrapping_add(weight)) << 32 | u64::from(z)
+}

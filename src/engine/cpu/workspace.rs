@@ -1,0 +1,54 @@
+//! Memory of the CPU engine: what one RoI needs at a time, used over and over.
+
+use std::sync::{Mutex, PoisonError};
+
+use crate::engine::cpu::find_peaks::FindPeaks;
+use crate::engine::cpu::find_z::FindZ;
+use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
+use crate::engine::real::{Point, Real};
+use crate::histogram::HistogramPair;
+
+/// What the stages of one RoI work in.
+#[derive(Debug)]
+pub(crate) struct Workspace<R> {
+    pub(crate) points: Vec<Point<R>>,
+    pub(crate) sliced: SlicedSpacepoints<R>,
+    /// One for each group of slices.
+    pub(crate) parts: Vec<FindZ<R>>,
+    pub(crate) total: HistogramPair,
+    pub(crate) find_peaks: FindPeaks,
+}
+
+impl<R: Real> Default for Workspace<R> {
+    fn default() -> Self {
+        Self {
+            points: Vec::new(),
+            sliced: SlicedSpacepoints::default(),
+            parts: Vec::new(),
+            total: HistogramPair::new(0, 0),
+            find_peaks: FindPeaks::default(),
+        }
+    }
+}
+
+/// Workspaces that wait for work.
+#[derive(Debug)]
+pub(crate) struct Idle<R>(Mutex<Vec<Box<Workspace<R>>>>);
+
+impl<R> Default for Idle<R> {
+    fn default() -> Self {
+        Self(Mutex::new(Vec::new()))
+    }
+}
+
+impl<R: Real> Idle<R> {
+    /// Works in one of them, or in a new one.
+    pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workspace<R>) -> T) -> T {
+        let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = all().pop();
+        let mut workspace = idle.unwrap_or_default();
+        let made = work(&mut workspace);
+        all().push(workspace);
+        made
+    }
+}
