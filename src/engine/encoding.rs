@@ -7,8 +7,8 @@ use bytemuck::Pod;
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::LayerKind;
 use crate::engine::plan::{BLOCK, Block, Placing, Search};
-use crate::engine::real::{Point, Real};
-use crate::spacepoint::Spacepoint;
+use crate::engine::real::Real;
+use crate::spacepoint::{Spacepoint, usable};
 
 /// What one spacepoint becomes.
 pub(crate) trait Encode<R: Real>: Sync {
@@ -27,8 +27,8 @@ pub(crate) trait Encode<R: Real>: Sync {
         None
     }
 
-    /// What the stages make of it; None for one that takes no part.
-    fn decode(&self, word: &Self::Word) -> Option<Point<R>>;
+    /// Appends what the stages make of them.
+    fn decode(&self, words: &[Self::Word], to: &mut Vec<R::Spacepoint>);
 }
 
 /// All that the arithmetic's number type holds: 16 bytes in f32, 32 in f64.
@@ -42,15 +42,60 @@ impl<R: Real> Encode<R> for Lossless {
     type Word = R::Spacepoint;
 
     fn dropped(&self) -> R::Spacepoint {
-        R::spacepoint(0.0, 0.0, 0.0, DROPPED)
+        R::spacepoint(R::of(0.0), R::of(0.0), R::of(0.0), DROPPED)
     }
 
     fn encode(&self, rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Option<R::Spacepoint> {
-        Some(R::spacepoint(rho, phi, z, slice << 8 | layer))
+        Some(R::spacepoint(R::of(rho), R::of(phi), R::of(z), slice << 8 | layer))
     }
 
-    fn decode(&self, word: &R::Spacepoint) -> Option<Point<R>> {
-        R::point(word)
+    fn encode_block(&self, placing: &Placing, block: Block<'_>, out: &mut [R::Spacepoint; BLOCK]) -> Option<usize> {
+        let arch = pulp::Arch::new();
+        match block {
+            Block::Double(columns, layers) => {
+                arch.dispatch(LosslessBlock::<_, R> { placing, block: (columns, layers), out })
+            }
+            Block::Single(columns, layers) => {
+                arch.dispatch(LosslessBlock::<_, R> { placing, block: (columns, layers), out })
+            }
+            Block::Records(block) => arch.dispatch(LosslessBlock::<_, R> { placing, block, out }),
+        }
+    }
+
+    fn decode(&self, words: &[R::Spacepoint], to: &mut Vec<R::Spacepoint>) {
+        to.extend_from_slice(words);
+    }
+}
+
+/// [`Lossless::encode`] for a block, without branches, so that the compiler makes it what the machine's vectors can do.
+struct LosslessBlock<'a, S, R: Real> {
+    placing: &'a Placing,
+    block: S,
+    out: &'a mut [R::Spacepoint; BLOCK],
+}
+
+impl<S: Source, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn call(self) -> Option<usize> {
+        let Self { placing, block, out } = self;
+        let last = f64::from(placing.slices - 1);
+        let (mut kept, mut plain) = (0, true);
+        for i in 0..BLOCK {
+            let (rho, phi, z, layer) = block.at(i);
+            let from_edge = placing.from_edge(phi);
+            let slice = whole_below(from_edge * placing.slices_per_rad);
+            let slice = if slice < last { slice } else { last };
+            let slice = whole_bits(slice + WHOLE) as u32;
+            // |phi| <= pi needs no turn.
+            plain &= (phi.abs() <= PI) & usable(rho, phi, z) & (layer < placing.layers);
+            let take = from_edge < placing.width;
+            kept += usize::from(take);
+            let [rho, phi, z] = [rho, from_edge, z].map(|number| R::of(if take { number } else { 0.0 }));
+            out[i] = R::spacepoint(rho, phi, z, if take { slice << 8 | layer } else { DROPPED });
+        }
+        plain.then_some(kept)
     }
 }
 
@@ -158,12 +203,12 @@ impl<R: Real> Encode<R> for Compact {
         let arch = pulp::Arch::new();
         match block {
             Block::Double(columns, layers) => {
-                arch.dispatch(EncodeBlock { compact: self, placing, block: (columns, layers), out })
+                arch.dispatch(CompactBlock { compact: self, placing, block: (columns, layers), out })
             }
             Block::Single(columns, layers) => {
-                arch.dispatch(EncodeBlock { compact: self, placing, block: (columns, layers), out })
+                arch.dispatch(CompactBlock { compact: self, placing, block: (columns, layers), out })
             }
-            Block::Records(block) => arch.dispatch(EncodeBlock { compact: self, placing, block, out }),
+            Block::Records(block) => arch.dispatch(CompactBlock { compact: self, placing, block, out }),
         }
     }
 
@@ -184,28 +229,48 @@ impl<R: Real> Encode<R> for Compact {
         Some([word as u32, (word >> 32) as u32])
     }
 
-    fn decode(&self, word: &[u32; 2]) -> Option<Point<R>> {
-        let word = u64::from(word[0]) | u64::from(word[1]) << 32;
-        let bits = |at: u32, count: u32| (word >> at & ((1 << count) - 1)) as u32;
-        let layer = bits(64 - self.layer_bits, self.layer_bits);
-        if layer == (1 << self.layer_bits) - 1 {
-            return None;
+    fn decode(&self, words: &[[u32; 2]], to: &mut Vec<R::Spacepoint>) {
+        let first = to.len();
+        to.resize(first + words.len(), Encode::<R>::dropped(&Lossless));
+        pulp::Arch::new().dispatch(DecodeBlock::<R> { compact: self, words, out: &mut to[first..] });
+    }
+}
+
+/// [`Compact::decode`], without branches.
+struct DecodeBlock<'a, R: Real> {
+    compact: &'a Compact,
+    words: &'a [[u32; 2]],
+    out: &'a mut [R::Spacepoint],
+}
+
+impl<R: Real> pulp::NullaryFnOnce for DecodeBlock<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { compact, words, out } = self;
+        let (phi_at, layer_at) = (compact.z_bits + compact.rho_bits, 64 - compact.layer_bits);
+        let slice_at = phi_at + compact.phi_bits;
+        let dropped = (1 << compact.layer_bits) - 1;
+        let (step, phi_step) = (R::of(compact.step_mm), R::of(f64::from(compact.phi_step as f32)));
+        for (out, word) in out.iter_mut().zip(words) {
+            let word = u64::from(word[0]) | u64::from(word[1]) << 32;
+            let bits = |at: u32, count: u32| (word >> at & ((1 << count) - 1)) as u32;
+            // Whole numbers of less than 31 bits.
+            let number = |bits: u32| R::of(f64::from(bits as i32));
+            let z = R::of(f64::from(bits(0, compact.z_bits) as i32) - compact.z_half());
+            let rho = number(bits(compact.z_bits, compact.rho_bits));
+            let phi_steps = number(bits(phi_at, compact.phi_bits + compact.slice_bits));
+            let phi = (phi_steps + R::of(0.5)) * phi_step;
+            let (slice, layer) = (bits(slice_at, compact.slice_bits), bits(layer_at, compact.layer_bits));
+            let slice_layer = if layer == dropped { DROPPED } else { slice << 8 | layer };
+            *out = R::spacepoint(rho * step, phi, z * step, slice_layer);
         }
-        let phi_at = self.z_bits + self.rho_bits;
-        let z = f64::from(bits(0, self.z_bits)) - f64::from(1u32 << (self.z_bits - 1));
-        let phi_steps = R::of(f64::from(bits(phi_at, self.phi_bits + self.slice_bits)));
-        Some(Point {
-            rho: R::of(f64::from(bits(self.z_bits, self.rho_bits))) * R::of(self.step_mm),
-            phi: (phi_steps + R::of(0.5)) * R::of(f64::from(self.phi_step as f32)),
-            z: R::of(z) * R::of(self.step_mm),
-            slice: bits(phi_at + self.phi_bits, self.slice_bits),
-            layer,
-        })
     }
 }
 
 /// [`Compact::encode`] for a block, without branches, so that the compiler makes it what the machine's vectors can do.
-struct EncodeBlock<'a, S> {
+struct CompactBlock<'a, S> {
     compact: &'a Compact,
     placing: &'a Placing,
     block: S,
@@ -213,7 +278,7 @@ struct EncodeBlock<'a, S> {
 }
 
 /// Where a block's spacepoints come from.
-trait Source: Copy {
+pub(crate) trait Source: Copy {
     /// rho, phi, z and layer.
     fn at(self, i: usize) -> (f64, f64, f64, u32);
 }
@@ -250,7 +315,7 @@ fn whole_bits(sum: f64) -> u64 {
     sum.to_bits() & ((1 << 52) - 1)
 }
 
-impl<S: Source> pulp::NullaryFnOnce for EncodeBlock<'_, S> {
+impl<S: Source> pulp::NullaryFnOnce for CompactBlock<'_, S> {
     type Output = Option<usize>;
 
     #[inline(always)]
@@ -269,9 +334,7 @@ impl<S: Source> pulp::NullaryFnOnce for EncodeBlock<'_, S> {
         let mut plain = true;
         for i in 0..BLOCK {
             let (rho, phi, z, layer) = block.at(i);
-            let mut from_edge = phi - placing.phi_min;
-            from_edge += if from_edge < 0.0 { TAU } else { 0.0 };
-            from_edge -= if from_edge >= TAU { TAU } else { 0.0 };
+            let from_edge = placing.from_edge(phi);
             let fine = whole_below(from_edge * placing.slices_per_rad * within);
             let fine = (if fine < last { fine } else { last }) + WHOLE;
             let rho_steps = rho * inverse + WHOLE;
@@ -299,116 +362,5 @@ impl<S: Source> pulp::NullaryFnOnce for EncodeBlock<'_, S> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::config::{Config, Preset};
-    use crate::detector::Detector;
-    use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
-
-    fn search(triplets: Triplets) -> Search {
-        let config = Config { triplets, ..Config::preset(Preset::Thesis) };
-        Search::new(&config, &Detector::atlas2010()).expect("a valid configuration")
-    }
-
-    /// The steps that the documentation of `Encoding` names.
-    #[test]
-    fn bits_suit_the_detector() {
-        let pairs = Compact::new(&search(Triplets::Off)).expect("room");
-        assert_eq!((pairs.z_bits + pairs.rho_bits, pairs.phi_bits, pairs.slice_bits, pairs.layer_bits), (47, 0, 11, 5));
-        assert_eq!(pairs.step_mm, 1.0 / 4096.0);
-        let triplets = Compact::new(&search(Triplets::Any)).expect("room");
-        assert!(triplets.step_mm <= 0.001 && triplets.phi_bits == 5, "{triplets:?}");
-        // Slices of a thousandth of a degree and triplets: rho and z would be left with too little.
-        let fine = Config { phi_slice_deg: 1e-6, triplets: Triplets::Any, ..Config::default() };
-        assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010()).expect("valid")), None);
-    }
-
-    /// What comes back is what went in, within half a step; the slice is exact.
-    #[test]
-    fn spacepoints_come_back() {
-        let rng = &mut fastrand::Rng::with_seed(8);
-        for triplets in [Triplets::Off, Triplets::Any] {
-            let search = search(triplets);
-            let compact = Compact::new(&search).expect("room");
-            let half = compact.step_mm * 0.5001;
-            for _ in 0..10_000 {
-                let (rho, z) = (1.0 + 600.0 * rng.f64(), 6000.0 * (rng.f64() - 0.5));
-                let (phi, layer) = (6.2 * rng.f64(), rng.u32(0..19));
-                let slice = (phi * search.config.slices_per_rad()) as u32;
-                let word = Encode::<f64>::encode(&compact, rho, phi, z, slice, layer).expect("within its bounds");
-                let point: Point<f64> = compact.decode(&word).expect("takes part");
-                assert_eq!((point.slice, point.layer), (slice, layer));
-                assert!((point.rho - rho).abs() <= half && (point.z - z).abs() <= half, "{point:?}: {rho}, {z}");
-                assert!((point.phi - phi).abs() <= 0.51 * compact.phi_step, "{point:?}: {phi}");
-            }
-            assert_eq!(Encode::<f64>::decode(&compact, &Encode::<f64>::dropped(&compact)), None);
-            for (rho, z) in [(1e4, 0.0), (50.0, 5000.0), (50.0, -5000.0), (1e-5, 0.0)] {
-                assert_eq!(Encode::<f64>::encode(&compact, rho, 0.1, z, 0, 0), None, "{rho}, {z}");
-            }
-        }
-    }
-
-    /// Blocks and single spacepoints are encoded to the same bits, at every edge too.
-    #[test]
-    fn blocks_are_encoded_as_one_by_one() {
-        let rng = &mut fastrand::Rng::with_seed(9);
-        for (low, high, triplets) in [
-            (-0.4, 0.5, Triplets::Off),
-            (3.0, -3.0, Triplets::Any),
-            (-PI, PI, Triplets::Any),
-            (1.0, 1.3, Triplets::Off),
-        ] {
-            let search = search(triplets);
-            let compact = Compact::new(&search).expect("room");
-            let slice = 0.2f64.to_radians();
-            let points = (0..64 * 40).map(|i| {
-                let edge = low + slice * f64::from(rng.u32(0..300));
-                let phi = match i % 5 {
-                    0 => edge,
-                    1 => edge.next_up(),
-                    2 => edge.next_down(),
-                    _ => 7.0 * (rng.f64() - 0.5),
-                };
-                let phi = if i < 64 * 30 && phi.abs() > PI { 0.1 } else { phi };
-                let step = compact.step_mm * 0.5;
-                let z = if i % 3 == 0 { step * f64::from(rng.i32(-9999..9999)) } else { 5000.0 * (rng.f64() - 0.5) };
-                Spacepoint { rho: 30.0 + 500.0 * rng.f64(), phi, z, layer: rng.u32(0..19) }
-            });
-            let points: Vec<Spacepoint> = points.collect();
-            let window = Some(PhiWindow::new(low, high).expect("a window"));
-            // Another encoding of the same bits that knows no blocks.
-            struct OneByOne(Compact);
-            impl Encode<f32> for OneByOne {
-                type Word = [u32; 2];
-                fn dropped(&self) -> [u32; 2] {
-                    Encode::<f32>::dropped(&self.0)
-                }
-                fn encode(&self, rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Option<[u32; 2]> {
-                    Encode::<f32>::encode(&self.0, rho, phi, z, slice, layer)
-                }
-                fn decode(&self, word: &[u32; 2]) -> Option<Point<f32>> {
-                    self.0.decode(word)
-                }
-            }
-            // Whole blocks, parts of one, and less than one; as columns and as records.
-            for count in [64 * 40, 64 * 40 - 27, 65, 64, 63, 1, 0] {
-                let descriptor = RoiDescriptor { window, ..RoiDescriptor::default() };
-                let roi = Roi { descriptor, spacepoints: points[64 * 40 - count..].to_vec() };
-                let batch = RoiBatch::from_iter([roi.clone()]);
-                let plan = search.plan(batch.roi(0)).expect("a plan");
-                let mut single = Vec::new();
-                let wanted = search.pack::<f32, _>(&OneByOne(compact), &plan, batch.roi(0), |words| {
-                    single.extend_from_slice(words);
-                });
-                assert!(count < 1000 || wanted.kept > 100, "{wanted:?}");
-                assert_eq!(wanted.kept + wanted.outside, count);
-                for view in [batch.roi(0), RoiView::from(&roi)] {
-                    let mut blocks = Vec::new();
-                    let taken = search.pack::<f32, _>(&compact, &plan, view, |words| blocks.extend_from_slice(words));
-                    assert_eq!(taken, wanted, "{count} in window [{low}, {high}]");
-                    assert_eq!(blocks, single, "{count} in window [{low}, {high}]");
-                }
-            }
-        }
-    }
-}
+#[path = "encoding_tests.rs"]
+mod tests;

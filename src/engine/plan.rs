@@ -6,7 +6,7 @@ use std::f64::consts::{PI, TAU};
 
 use crate::config::{Config, DefaultWindow, Neighbours, ZBins};
 use crate::detector::{Detector, Sensor};
-use crate::engine::encoding::Encode;
+use crate::engine::encoding::{Encode, Source};
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
 use crate::histogram::OFFSET_STEPS;
@@ -84,6 +84,17 @@ pub(crate) struct Placing {
     pub(crate) slices_per_rad: f64,
     pub(crate) slices: u32,
     pub(crate) layers: u32,
+}
+
+impl Placing {
+    /// phi, which is in [-pi, pi], from the lower edge of the window on \[rad\].
+    #[inline(always)]
+    pub(crate) fn from_edge(&self, phi: f64) -> f64 {
+        let mut from_edge = phi - self.phi_min;
+        from_edge += if from_edge < 0.0 { TAU } else { 0.0 };
+        from_edge -= if from_edge >= TAU { TAU } else { 0.0 };
+        from_edge
+    }
 }
 
 impl Search {
@@ -179,11 +190,17 @@ impl Search {
             PhiWindow::Range { phi_min, phi_max } => PhiWindow::edges(phi_min, phi_max),
             PhiWindow::FromSpacepoints => {
                 let mut extremes = Extremes::default();
-                for s in roi.spacepoints() {
-                    match self.about_beam(s.rho, s.phi, s.z, s.layer) {
-                        Some((_, phi)) if self.takes_part(s.layer) => extremes.add(phi),
-                        Some(_) => {}
-                        None => bad = true,
+                let plain = self.is_plain();
+                for first in (0..roi.len()).step_by(BLOCK) {
+                    if plain && block_of(roi, first).is_some_and(|block| extremes.add_block(block, self.layers() as u32)) {
+                        continue;
+                    }
+                    for s in (first..roi.len().min(first + BLOCK)).map(|i| roi.spacepoint(i)) {
+                        match self.about_beam(s.rho, s.phi, s.z, s.layer) {
+                            Some((_, phi)) if self.takes_part(s.layer) => extremes.add(phi),
+                            Some(_) => {}
+                            None => bad = true,
+                        }
                     }
                 }
                 extremes.window()
@@ -245,13 +262,7 @@ impl Search {
             for (word, i) in block[..count].iter_mut().zip(first..) {
                 let Spacepoint { rho, phi, z, layer } = roi.spacepoint(i);
                 let Some((rho, phi)) = self.about_beam(rho, phi, z, layer) else { return bad };
-                let mut from_edge = phi - plan.phi_min;
-                if from_edge < 0.0 {
-                    from_edge += TAU;
-                }
-                if from_edge >= TAU {
-                    from_edge -= TAU;
-                }
+                let from_edge = placing.from_edge(phi);
                 *word = if from_edge < plan.width && self.takes_part(layer) {
                     kept += 1;
                     let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
@@ -343,28 +354,87 @@ impl RoiPlan {
     }
 }
 
-/// Lowest and highest phi, of positive and of other values apart.
-#[derive(Default)]
+/// Lowest and highest phi, of positive and of other values apart; infinite where there is none.
 struct Extremes {
-    positive: Option<(f64, f64)>,
-    negative: Option<(f64, f64)>,
+    positive: [f64; 2],
+    negative: [f64; 2],
+}
+
+impl Default for Extremes {
+    fn default() -> Self {
+        let none = [f64::INFINITY, f64::NEG_INFINITY];
+        Self { positive: none, negative: none }
+    }
+}
+
+/// Those of a block's azimuths, without branches, so that the compiler makes it what the machine's vectors can do; none if
+/// one of its spacepoints needs a closer look.
+struct ExtremesOfBlock<S> {
+    block: S,
+    layers: u32,
+}
+
+impl<S: Source> pulp::NullaryFnOnce for ExtremesOfBlock<S> {
+    type Output = Option<Extremes>;
+
+    #[inline(always)]
+    fn call(self) -> Option<Extremes> {
+        const LANES: usize = 8;
+        let mut lanes = [[f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]].map(|side| [side; 2]);
+        let mut plain = true;
+        let smaller = |a: f64, b: f64| if b < a { b } else { a };
+        let larger = |a: f64, b: f64| if b > a { b } else { a };
+        for first in (0..BLOCK).step_by(LANES) {
+            for lane in 0..LANES {
+                let (rho, phi, z, layer) = self.block.at(first + lane);
+                plain &= (phi.abs() <= PI) & usable(rho, phi, z) & (layer < self.layers);
+                let [[low, low_negative], [high, high_negative]] = &mut lanes;
+                let positive = phi > 0.0;
+                low[lane] = smaller(low[lane], if positive { phi } else { f64::INFINITY });
+                high[lane] = larger(high[lane], if positive { phi } else { f64::NEG_INFINITY });
+                low_negative[lane] = smaller(low_negative[lane], if positive { f64::INFINITY } else { phi });
+                high_negative[lane] = larger(high_negative[lane], if positive { f64::NEG_INFINITY } else { phi });
+            }
+        }
+        let [[low, low_negative], [high, high_negative]] = lanes;
+        let extremes = |low: [f64; LANES], high: [f64; LANES]| {
+            [low.into_iter().fold(f64::INFINITY, smaller), high.into_iter().fold(f64::NEG_INFINITY, larger)]
+        };
+        let (positive, negative) = (extremes(low, high), extremes(low_negative, high_negative));
+        plain.then_some(Extremes { positive, negative })
+    }
 }
 
 impl Extremes {
     fn add(&mut self, phi: f64) {
-        let side = if phi > 0.0 { &mut self.positive } else { &mut self.negative };
-        let (low, high) = side.unwrap_or((phi, phi));
-        *side = Some((low.min(phi), high.max(phi)));
+        let [low, high] = if phi > 0.0 { &mut self.positive } else { &mut self.negative };
+        (*low, *high) = (low.min(phi), high.max(phi));
+    }
+
+    /// Adds a whole block. False, and nothing added, if one of its spacepoints needs a closer look.
+    fn add_block(&mut self, block: Block<'_>, layers: u32) -> bool {
+        let arch = pulp::Arch::new();
+        let of_block = match block {
+            Block::Double(columns, at) => arch.dispatch(ExtremesOfBlock { block: (columns, at), layers }),
+            Block::Single(columns, at) => arch.dispatch(ExtremesOfBlock { block: (columns, at), layers }),
+            Block::Records(block) => arch.dispatch(ExtremesOfBlock { block, layers }),
+        };
+        for extremes in of_block.iter().flat_map(|of| [of.positive, of.negative]) {
+            extremes.into_iter().filter(|phi| phi.is_finite()).for_each(|phi| self.add(phi));
+        }
+        of_block.is_some()
     }
 
     /// Lower edge and width: through 0 if the two sides are nearer to each other there than at pi.
     fn window(&self) -> (f64, f64) {
         const PAD: f64 = 1e-10;
-        let (low, high) = match (self.positive, self.negative) {
-            (None, None) => (0.0, 0.0),
-            (Some(side), None) | (None, Some(side)) => side,
-            (Some(p), Some(n)) if p.0 - n.1 < PI => (n.0, p.1),
-            (Some(p), Some(n)) => (p.0, n.1 + TAU),
+        let ([low, end], [first, high]) = (self.positive, self.negative);
+        let (low, high) = match (low <= end, first <= high) {
+            (false, false) => (0.0, 0.0),
+            (true, false) => (low, end),
+            (false, true) => (first, high),
+            (true, true) if low - high < PI => (first, end),
+            (true, true) => (low, high + TAU),
         };
         (low - PAD, (high - low + 2.0 * PAD).min(TAU))
     }

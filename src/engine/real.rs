@@ -4,9 +4,11 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use bytemuck::{Pod, Zeroable};
 
+#[cfg(test)]
 use crate::engine::encoding::DROPPED;
 
 /// A spacepoint that takes part, as the stages use it.
+#[cfg(test)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Point<R> {
     pub(crate) rho: R,
@@ -70,6 +72,7 @@ pub(crate) struct RoiWords {
 /// f32 or f64, with the records that shaders know under the same names.
 pub(crate) trait Real:
     Pod
+    + Default
     + PartialOrd
     + Send
     + Sync
@@ -93,9 +96,17 @@ pub(crate) trait Real:
     fn to_f64(self) -> f64;
     fn abs(self) -> Self;
 
-    fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint;
+    /// `slice_layer`: slice << 8 | layer, or [`DROPPED`].
+    fn spacepoint(rho: Self, phi: Self, z: Self, slice_layer: u32) -> Self::Spacepoint;
+    /// rho, phi, z and `slice_layer`.
+    fn fields(spacepoint: &Self::Spacepoint) -> ([Self; 3], u32);
     /// None for one that takes no part.
-    fn point(spacepoint: &Self::Spacepoint) -> Option<Point<Self>>;
+    #[cfg(test)]
+    fn point(spacepoint: &Self::Spacepoint) -> Option<Point<Self>> {
+        let ([rho, phi, z], slice_layer) = Self::fields(spacepoint);
+        let (slice, layer) = (slice_layer >> 8, slice_layer & 0xff);
+        (slice_layer != DROPPED).then_some(Point { rho, phi, z, slice, layer })
+    }
     /// The number and the word.
     #[cfg(test)]
     fn stored(stored: &Self::Stored) -> (Self, u32);
@@ -155,6 +166,7 @@ macro_rules! records {
             type Roi = $Roi;
             type Cuts = $Cuts;
 
+            #[inline(always)]
             fn of(value: f64) -> Self {
                 value as $real
             }
@@ -167,12 +179,13 @@ macro_rules! records {
             fn abs(self) -> Self {
                 self.abs()
             }
-            fn spacepoint(rho: f64, phi: f64, z: f64, slice_layer: u32) -> Self::Spacepoint {
-                $Spacepoint { rho: rho as $real, phi: phi as $real, z: z as $real, slice_layer, padding: [0; $pad] }
+            #[inline(always)]
+            fn spacepoint(rho: Self, phi: Self, z: Self, slice_layer: u32) -> Self::Spacepoint {
+                $Spacepoint { rho, phi, z, slice_layer, padding: [0; $pad] }
             }
-            fn point(s: &Self::Spacepoint) -> Option<Point<Self>> {
-                let (slice, layer) = (s.slice_layer >> 8, s.slice_layer & 0xff);
-                (s.slice_layer != DROPPED).then_some(Point { rho: s.rho, phi: s.phi, z: s.z, slice, layer })
+            #[inline(always)]
+            fn fields(s: &Self::Spacepoint) -> ([Self; 3], u32) {
+                ([s.rho, s.phi, s.z], s.slice_layer)
             }
             #[cfg(test)]
             fn stored(stored: &Self::Stored) -> (Self, u32) {

@@ -54,6 +54,8 @@ pub(crate) struct Around<R> {
     pub(crate) slice: Vec<R>,
     /// What phi then lacks: whole turns \[rad\].
     pub(crate) turn: Vec<R>,
+    /// With these turns.
+    pub(crate) turned_phi: Vec<R>,
     pub(crate) layer: Vec<u8>,
     /// How far off a partner may be.
     pub(crate) reach: Vec<R>,
@@ -75,6 +77,7 @@ impl<R> Default for Around<R> {
             phi: Vec::new(),
             slice: Vec::new(),
             turn: Vec::new(),
+            turned_phi: Vec::new(),
             layer: Vec::new(),
             reach: Vec::new(),
             begins: Vec::new(),
@@ -104,7 +107,7 @@ impl<R: Lanes> Around<R> {
         self.margin = if ring { most.min(self.slices / 2) } else { 0 };
         let room = if ring { 2 } else { 1 } * sliced.slice.len() + BEYOND;
         let columns = [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice, &mut self.turn];
-        for column in columns.into_iter().chain([&mut self.reach]) {
+        for column in columns.into_iter().chain([&mut self.reach, &mut self.turned_phi]) {
             column.resize(room.max(column.len()), R::of(0.0));
         }
         self.layer.resize(room.max(self.layer.len()), 0);
@@ -131,21 +134,27 @@ impl<R: Lanes> Around<R> {
         let end = begin(within.end.clamp(slices.start, slices.end)).max(first);
         let turn = R::of(f64::from(times) * TAU);
         let shift = times * self.slices as i32;
-        self.before.clear();
+        self.before.resize(end - first + 1, 0);
+        // Slices of their own, whose lengths need not be read again and again.
+        let before = &mut self.before[..];
+        let [inverse_rho, z_by_rho, phi, slice] =
+            [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice].map(Vec::as_mut_slice);
+        let (turned_phi, layer) = (&mut self.turned_phi[..], &mut self.layer[..]);
         let mut taken = self.taken;
         for i in first..end {
-            self.before.push(taken as u32);
-            self.inverse_rho[taken] = sliced.inverse_rho[i];
-            self.z_by_rho[taken] = sliced.z_by_rho[i];
-            self.phi[taken] = sliced.phi[i];
-            self.slice[taken] = R::of(f64::from(sliced.slice[i] as i32 + shift));
-            self.turn[taken] = turn;
-            self.layer[taken] = sliced.layer[i];
+            before[i - first] = taken as u32;
+            inverse_rho[taken] = sliced.inverse_rho[i];
+            z_by_rho[taken] = sliced.z_by_rho[i];
+            phi[taken] = sliced.phi[i];
+            turned_phi[taken] = sliced.phi[i] + turn;
+            slice[taken] = R::of(f64::from(sliced.slice[i] as i32 + shift));
+            layer[taken] = sliced.layer[i];
             taken += (layers >> (sliced.layer[i] % 64) & 1) as usize;
         }
-        self.before.push(taken as u32);
+        before[end - first] = taken as u32;
+        self.turn[self.taken..taken].fill(turn);
         self.taken = taken;
-        self.begins.extend(slices.map(|slice| self.before[begin(slice).clamp(first, end) - first]));
+        self.begins.extend(slices.map(|slice| before[begin(slice).clamp(first, end) - first]));
     }
 
     /// Where the spacepoints of a slice and of its neighbours lie.

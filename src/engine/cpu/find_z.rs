@@ -13,13 +13,14 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::cpu::around::{Around, Reaches};
-use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::cpu::thirds::Thirds;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
 use crate::finder::Accumulate;
+use crate::histogram::OFFSET_STEPS;
 
 /// Memory of find_z, used over and over.
 #[derive(Debug)]
@@ -38,9 +39,10 @@ pub(crate) struct Pairs<R> {
     pub(crate) inverse_rho: Vec<R>,
     pub(crate) phi: Vec<R>,
     pub(crate) slice: Vec<R>,
+    /// On a ring; else 0.
     pub(crate) turn: Vec<R>,
     /// Where in the window the inner spacepoint is; of several histograms only.
-    place: Vec<R>,
+    place: Vec<u32>,
     /// Third spacepoints that confirm it.
     pub(crate) weight: Vec<R>,
     pub(crate) count: usize,
@@ -75,17 +77,18 @@ impl<R: Lanes> Default for FindZ<R> {
 
 impl<R> Default for Pairs<R> {
     fn default() -> Self {
-        let [z12, inverse_rho, phi, slice, turn, place, weight] = [const { Vec::new() }; 7];
-        Self { z12, inverse_rho, phi, slice, turn, place, weight, count: 0 }
+        let [z12, inverse_rho, phi, slice, turn, weight] = [const { Vec::new() }; 6];
+        Self { z12, inverse_rho, phi, slice, turn, place: Vec::new(), weight, count: 0 }
     }
 }
 
 impl<R: Lanes> Pairs<R> {
     fn make_room(&mut self, more: usize) {
         let Self { z12, inverse_rho, phi, slice, turn, place, weight, .. } = self;
-        for column in [z12, inverse_rho, phi, slice, turn, place, weight] {
+        for column in [z12, inverse_rho, phi, slice, turn, weight] {
             make_room(column, more);
         }
+        make_room(place, more);
     }
 }
 
@@ -97,9 +100,10 @@ impl<R: Lanes> Entries<R> {
 }
 
 /// Room for so many numbers, and for what vectors leave behind them.
-pub(crate) fn make_room<R: Lanes>(column: &mut Vec<R>, count: usize) {
+#[inline(always)]
+pub(crate) fn make_room<T: Copy + Default>(column: &mut Vec<T>, count: usize) {
     if column.len() < count + 2 * MOST_LANES {
-        column.resize(2 * (count + MOST_LANES), R::of(0.0));
+        column.resize(2 * (count + MOST_LANES), T::default());
     }
 }
 
@@ -119,7 +123,7 @@ pub(crate) struct Outer<R> {
 }
 
 /// One call of find_z.
-pub(crate) struct Call<'a, R> {
+pub(crate) struct Call<'a, R: Lanes> {
     pub(crate) search: &'a Search,
     pub(crate) plan: &'a RoiPlan,
     pub(crate) sliced: &'a SlicedSpacepoints<R>,
@@ -144,7 +148,7 @@ pub(crate) fn find_z<R: Lanes>(
 }
 
 /// [`find_z`] for the vectors of some machine.
-pub(crate) struct Dispatch<'a, R> {
+pub(crate) struct Dispatch<'a, R: Lanes> {
     pub(crate) search: &'a Search,
     pub(crate) plan: &'a RoiPlan,
     pub(crate) accumulate: Accumulate,
@@ -182,13 +186,13 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
 
 /// Spacepoints about an outer one, as vectors, and what all of them meet.
 pub(crate) struct Meeting<'a, R: Lanes, S: Simd> {
-    slices: &'a [R::Vector<S>],
+    pub(crate) slices: &'a [R::Vector<S>],
     reaches: &'a [R::Vector<S>],
     pub(crate) inverse_rho: &'a [R::Vector<S>],
     z_by_rho: &'a [R::Vector<S>],
     pub(crate) phi: &'a [R::Vector<S>],
     slice: R::Vector<S>,
-    b: [R::Vector<S>; 3],
+    pub(crate) b: [R::Vector<S>; 3],
     z_min: R::Vector<S>,
     z_max: R::Vector<S>,
 }
@@ -214,7 +218,7 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
             z_by_rho: column(&around.z_by_rho),
             phi: column(&around.phi),
             slice: R::splat(simd, R::of(slice)),
-            b: [b.inverse_rho, b.z_by_rho, b.phi].map(|number| R::splat(simd, number)),
+            b: [R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi)],
             z_min: R::splat(simd, z_min),
             z_max: R::splat(simd, z_max),
         }
@@ -226,43 +230,42 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
         self.slices.len()
     }
 
-    /// Where in the stretch the lanes of a vector are.
-    #[inline(always)]
-    pub(crate) fn places(&self, simd: S, i: usize) -> R::Vector<S> {
-        R::plus(simd, R::splat(simd, R::of((i * R::count::<S>()) as f64)), R::ascending(simd))
-    }
-
     /// Which lanes of a vector make pairs with z within the range, and z where their lines meet the beam, or are nearest
     /// to it. The quotient is the same whichever of the two is the inner one.
     #[inline(always)]
     pub(crate) fn pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> (u32, R::Vector<S>) {
-        let [u, t, phi] = self.b;
         let apart = R::absolute(simd, R::minus(simd, self.slices[i], self.slice));
         let near = R::at_most(simd, apart, self.reaches[i]);
-        let z = if ACCURATE {
-            accurate::<R, S>(simd, [u, t, phi], [self.inverse_rho[i], self.z_by_rho[i], self.phi[i]])
-        } else {
-            R::over(simd, R::minus(simd, t, self.z_by_rho[i]), R::minus(simd, u, self.inverse_rho[i]))
-        };
+        let other = [self.inverse_rho[i], self.z_by_rho[i], self.phi[i]];
+        let z = extrapolate::<R, S>(simd, ACCURATE, self.b, other);
         let within = R::both(simd, R::less(simd, self.z_min, z), R::less(simd, z, self.z_max));
         (R::bits(simd, R::both(simd, near, within)), z)
     }
 }
 
-/// z where the line through two spacepoints, 1 / rho, z / rho and phi each, is nearest to the beam.
-/// `shaders/extrapolation/accurate.wgsl`.
+/// z where the line through two spacepoints, 1 / rho, z / rho and phi each, meets the beam, or is nearest to it:
+/// `shaders/extrapolation/*.wgsl`. It is the same whichever of the two is the inner one.
 #[inline(always)]
-fn accurate<R: Lanes, S: Simd>(simd: S, b: [R::Vector<S>; 3], a: [R::Vector<S>; 3]) -> R::Vector<S> {
-    let ([u, ta, phi_a], [v, tb, phi_b]) = (a, b);
-    let [half, one, four] = [0.5, 1.0, 4.0].map(|number| R::splat(simd, R::of(number)));
+pub(crate) fn extrapolate<R: Lanes, S: Simd>(
+    simd: S,
+    accurate: bool,
+    [v, tb, phi_b]: [R::Vector<S>; 3],
+    [u, ta, phi_a]: [R::Vector<S>; 3],
+) -> R::Vector<S> {
+    if !accurate {
+        return R::over(simd, R::minus(simd, tb, ta), R::minus(simd, v, u));
+    }
+    let half = R::splat(simd, R::of(0.5));
+    let one = R::splat(simd, R::of(1.0));
     let ss = R::sine_squared(simd, R::times(simd, half, R::minus(simd, phi_b, phi_a)));
-    let four_ss = R::times(simd, four, ss);
+    let four_ss = R::times(simd, R::splat(simd, R::of(4.0)), ss);
     let apart = R::minus(simd, u, v);
     let below = R::plus(simd, R::times(simd, apart, apart), R::times(simd, four_ss, R::times(simd, u, v)));
     // The square of the line's distance from the beam, d0.
     let square = R::over(simd, R::times(simd, four_ss, R::minus(simd, one, ss)), below);
     // sqrt(rho^2 - d0^2) = rho w
-    let [wa, wb] = [u, v].map(|u| R::root(simd, R::minus(simd, one, R::times(simd, R::times(simd, square, u), u))));
+    let wa = R::root(simd, R::minus(simd, one, R::times(simd, R::times(simd, square, u), u)));
+    let wb = R::root(simd, R::minus(simd, one, R::times(simd, R::times(simd, square, v), v)));
     R::over(
         simd,
         R::minus(simd, R::times(simd, tb, wa), R::times(simd, ta, wb)),
@@ -346,34 +349,39 @@ impl<R: Lanes> Call<'_, R> {
                 let meeting = Meeting::new(simd, inner, &stretch, &b, beside, [scale.z_min, scale.z_max]);
                 if PLAIN {
                     entries.make_room(stretch.len());
-                    let mut count = entries.count;
-                    for i in 0..meeting.len() {
-                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                        R::pack(simd, bits, z12, &mut entries.z[count..]);
-                        count += bits.count_ones() as usize;
-                    }
-                    entries.count = count;
-                } else {
-                    pairs.make_room(stretch.len());
-                    let [slices, turns] =
-                        [&inner.slice, &inner.turn].map(|column| Around::vectors(simd, column, &stretch));
+                    let z = &mut entries.z[entries.count..];
                     let mut count = 0;
                     for i in 0..meeting.len() {
                         let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                        R::pack(simd, bits, z12, &mut pairs.z12[count..]);
-                        R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[count..]);
-                        R::pack(simd, bits, meeting.phi[i], &mut pairs.phi[count..]);
-                        R::pack(simd, bits, slices[i], &mut pairs.slice[count..]);
-                        R::pack(simd, bits, turns[i], &mut pairs.turn[count..]);
+                        R::pack(simd, bits, z12, &mut z[count..]);
+                        count += bits.count_ones() as usize;
+                    }
+                    entries.count += count;
+                } else {
+                    pairs.make_room(stretch.len());
+                    let turns = Around::vectors(simd, &inner.turn, &stretch);
+                    let Pairs { z12, inverse_rho, phi, slice, turn, place, .. } = &mut *pairs;
+                    let (z12s, inverse_rho, phi) = (&mut z12[..], &mut inverse_rho[..], &mut phi[..]);
+                    let (slice, turn, place) = (&mut slice[..], &mut turn[..], &mut place[..]);
+                    let mut count = 0;
+                    for i in 0..meeting.len() {
+                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
+                        R::pack(simd, bits, z12, &mut z12s[count..]);
+                        R::pack(simd, bits, meeting.inverse_rho[i], &mut inverse_rho[count..]);
+                        R::pack(simd, bits, meeting.phi[i], &mut phi[count..]);
+                        R::pack(simd, bits, meeting.slices[i], &mut slice[count..]);
+                        if plan.ring {
+                            R::pack(simd, bits, turns[i], &mut turn[count..]);
+                        }
                         if plan.histograms > 1 {
-                            R::pack(simd, bits, meeting.places(simd, i), &mut pairs.place[count..]);
+                            pack_places(bits, (i * R::count::<S>()) as u32, &mut place[count..]);
                         }
                         count += bits.count_ones() as usize;
                     }
                     pairs.count = count;
                     if count > 0 {
                         let layers = &inner.layer[stretch];
-                        self.enter(simd, &b, pairs, layers, thirds, entries, histogram);
+                        self.enter::<S, ACCURATE>(simd, &b, pairs, layers, thirds, entries, histogram);
                     }
                 }
                 if entries.count >= FLUSH {
@@ -390,7 +398,7 @@ impl<R: Lanes> Call<'_, R> {
     /// Enters the pairs of a spacepoint that third ones confirm, or all, whichever histograms they go into.
     #[expect(clippy::too_many_arguments, reason = "what find_z works on")]
     #[inline(always)]
-    fn enter<S: Simd>(
+    fn enter<S: Simd, const ACCURATE: bool>(
         &self,
         simd: S,
         b: &Outer<R>,
@@ -402,13 +410,13 @@ impl<R: Lanes> Call<'_, R> {
     ) {
         let config = &self.search.config;
         if config.weighting == Weighting::Pt {
-            if thirds.look(simd, self, b) {
+            if thirds.look::<S, ACCURATE>(simd, self, b) {
                 thirds.weigh(simd, self, b, pairs, histogram);
             }
             return;
         }
         if config.triplets != Triplets::Off {
-            if !thirds.look(simd, self, b) {
+            if !thirds.look::<S, ACCURATE>(simd, self, b) {
                 return;
             }
             thirds.confirm(simd, self, b, pairs);
@@ -424,7 +432,7 @@ impl<R: Lanes> Call<'_, R> {
                 }
                 let z12 = pairs.z12[i];
                 let steps = z12.whole_steps(self.scale.steps_per_mm, self.scale.steps_at_0);
-                let layer_a = layers[pairs.place[i].to_f64() as usize].into();
+                let layer_a = layers[pairs.place[i] as usize].into();
                 let slice_a = pairs.slice[i].to_f64() as i32;
                 histograms_of(self.search, self.plan, layer_a, slice_a, b.slice, |of| {
                     histogram.add(of, steps, z12.to_f32(), weight, [0; 2]);
@@ -434,14 +442,17 @@ impl<R: Lanes> Call<'_, R> {
         }
         entries.make_room(pairs.count);
         let vectors = pairs.count.div_ceil(R::count::<S>());
-        let [z12, weight] = [&pairs.z12, &pairs.weight].map(|column| R::vectors(simd, column));
+        let (z12, weight) = (R::vectors(simd, &pairs.z12), R::vectors(simd, &pairs.weight));
+        let (z, weights) = (&mut entries.z[entries.count..], &mut entries.weight[entries.count..]);
+        let mut count = 0;
         for i in 0..vectors {
             // What is behind the last pair weighs nothing.
             let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight[i]));
-            R::pack(simd, bits, z12[i], &mut entries.z[entries.count..]);
-            R::pack(simd, bits, weight[i], &mut entries.weight[entries.count..]);
-            entries.count += bits.count_ones() as usize;
+            R::pack(simd, bits, z12[i], &mut z[count..]);
+            R::pack(simd, bits, weight[i], &mut weights[count..]);
+            count += bits.count_ones() as usize;
         }
+        entries.count += count;
     }
 
     /// Works out the bins of entries that wait, and counts them there.
@@ -452,6 +463,9 @@ impl<R: Lanes> Call<'_, R> {
         entries.steps.resize(count.max(entries.steps.len()), 0);
         let steps = &mut entries.steps[..count];
         R::steps(z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
+        // Rounding may take the last beyond their bin.
+        let end = self.plan.bins.bins * OFFSET_STEPS;
+        steps.iter_mut().for_each(|steps| *steps -= if *steps >= end { OFFSET_STEPS } else { 0 });
         if self.search.config.triplets == Triplets::Count {
             for i in 0..count {
                 histogram.add(0, steps[i], z[i].to_f32(), entries.weight[i].to_f64() as u32, [0; 2]);

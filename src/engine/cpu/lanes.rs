@@ -23,13 +23,14 @@ pub(crate) trait Lanes: Real {
     fn vectors<S: Simd>(simd: S, from: &[Self]) -> &[Self::Vector<S>];
     /// To the beginning of a slice.
     fn store<S: Simd>(simd: S, to: &mut [Self], vector: Self::Vector<S>);
-    /// 0, 1, 2 and so on.
-    fn ascending<S: Simd>(simd: S) -> Self::Vector<S>;
     fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn minus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn times<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn over<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn smaller<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    fn larger<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
+    /// The largest lane, which is not NaN.
+    fn largest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
     fn absolute<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     fn less<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
@@ -91,6 +92,29 @@ const WORDS: [[u32; 8]; 256] = {
     table
 };
 
+/// Writes where the lanes are whose bits are set, of a vector whose first lane is `first`, and leavings behind them.
+#[inline(always)]
+pub(crate) fn pack_places(bits: u32, first: u32, to: &mut [u32]) -> usize {
+    // All of them are read before one is written, so that the compiler makes a vector of them.
+    let eight = |part: u32, first: u32, to: &mut [u32]| {
+        let [a, b, c, d, e, f, g, h] = WORDS[part as usize % 256];
+        to[..8].copy_from_slice(&[
+            a + first,
+            b + first,
+            c + first,
+            d + first,
+            e + first,
+            f + first,
+            g + first,
+            h + first,
+        ]);
+        part.count_ones() as usize
+    };
+    let packed = eight(bits & 0xff, first, to);
+    // Of vectors of more than eight lanes.
+    packed + if bits > 0xff { eight(bits >> 8, first + 8, &mut to[packed..]) } else { 0 }
+}
+
 /// This machine's vectors, where they are these.
 #[inline(always)]
 fn known<S: Simd, V: Any + Copy>(simd: S) -> Option<V> {
@@ -109,7 +133,7 @@ macro_rules! horner {
 macro_rules! lanes {
     (
         $real:ident, $vector:ident, $mask:ident, $lanes:ident, $slices:ident, $slices_mut:ident,
-        $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $abs:ident, $sqrt:ident, $less:ident,
+        $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $max:ident, $largest:ident, $abs:ident, $sqrt:ident, $less:ident,
         $at_most:ident, $both:ident, $either:ident, $select:ident, $table:ident, $movemask:ident, $compress:ident,
         $lane_bits:ident, $sine:tt, $steps:item
     ) => {
@@ -134,11 +158,6 @@ macro_rules! lanes {
                 S::$slices_mut(&mut to[..S::$lanes]).0[0] = vector;
             }
             #[inline(always)]
-            fn ascending<S: Simd>(simd: S) -> Self::Vector<S> {
-                let numbers: [Self; 16] = std::array::from_fn(|i| i as Self);
-                Self::vectors(simd, &numbers)[0]
-            }
-            #[inline(always)]
             fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
                 simd.$add(a, b)
             }
@@ -157,6 +176,14 @@ macro_rules! lanes {
             #[inline(always)]
             fn smaller<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
                 simd.$min(a, b)
+            }
+            #[inline(always)]
+            fn larger<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
+                simd.$max(a, b)
+            }
+            #[inline(always)]
+            fn largest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self {
+                simd.$largest(a)
             }
             #[inline(always)]
             fn absolute<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S> {
@@ -264,7 +291,7 @@ const fn sine(i: u32) -> f64 {
 
 lanes!(
     f32, f32s, m32s, F32_LANES, as_simd_f32s, as_mut_simd_f32s,
-    splat_f32s, add_f32s, sub_f32s, mul_f32s, div_f32s, min_f32s, abs_f32s, sqrt_f32s, less_than_f32s,
+    splat_f32s, add_f32s, sub_f32s, mul_f32s, div_f32s, min_f32s, max_f32s, reduce_max_f32s, abs_f32s, sqrt_f32s, less_than_f32s,
     less_than_or_equal_f32s, and_m32s, or_m32s, select_f32s, WORDS, _mm256_movemask_ps,
     _mm512_maskz_compress_ps, u16,
     [sine(6) as f32, sine(5) as f32, sine(4) as f32, sine(3) as f32, sine(2) as f32, sine(1) as f32, 1.0],
@@ -285,7 +312,7 @@ lanes!(
 
 lanes!(
     f64, f64s, m64s, F64_LANES, as_simd_f64s, as_mut_simd_f64s,
-    splat_f64s, add_f64s, sub_f64s, mul_f64s, div_f64s, min_f64s, abs_f64s, sqrt_f64s, less_than_f64s,
+    splat_f64s, add_f64s, sub_f64s, mul_f64s, div_f64s, min_f64s, max_f64s, reduce_max_f64s, abs_f64s, sqrt_f64s, less_than_f64s,
     less_than_or_equal_f64s, and_m64s, or_m64s, select_f64s, PAIRS, _mm256_movemask_pd,
     _mm512_maskz_compress_pd, u8,
     [sine(11), sine(10), sine(9), sine(8), sine(7), sine(6), sine(5), sine(4), sine(3), sine(2), sine(1), 1.0],

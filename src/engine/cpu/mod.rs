@@ -134,20 +134,19 @@ impl CpuEngine {
             *result = plan.result(plan.nothing_taken(), vertices, true);
             return Ok(());
         }
-        let points = &mut workspace.points;
-        points.clear();
+        let spacepoints = &mut workspace.spacepoints;
+        spacepoints.clear();
         let mut taken = Taken { too_far: true, ..Taken::default() };
         if let Some(compact) = &self.compact {
-            taken = self.search.pack::<R, _>(compact, &plan, roi, |block| {
-                points.extend(block.iter().filter_map(|word| Encode::<R>::decode(compact, word)));
+            taken = self.search.pack::<R, _>(compact, &plan, roi, |words| {
+                Encode::<R>::decode(compact, words, spacepoints);
             });
         }
         // What the compact encoding cannot hold, the lossless one does.
         if taken.too_far {
-            points.clear();
-            taken = self
-                .search
-                .pack::<R, _>(&Lossless, &plan, roi, |block| points.extend(block.iter().filter_map(R::point)));
+            spacepoints.clear();
+            taken =
+                self.search.pack::<R, _>(&Lossless, &plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
         }
         if taken.kept == 0 {
             *result = plan.result(taken, vertices, false);
@@ -177,8 +176,8 @@ impl CpuEngine {
         workspace: &mut Workspace<R>,
         take_peak: impl FnMut(&Peak) -> bool,
     ) -> bool {
-        let Workspace { points, sliced, parts, total, find_peaks } = workspace;
-        slice_spacepoints::slice_spacepoints(points, plan.slices, sliced);
+        let Workspace { spacepoints, sliced, parts, total, find_peaks } = workspace;
+        slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, sliced);
         // Several histograms take much memory: one set of them.
         let count = if plan.histograms == 1 { helpers.min(plan.slices as usize) } else { 1 };
         parts.resize_with(count.max(parts.len()), FindZ::default);

@@ -49,22 +49,23 @@ impl PackedHistogram {
         self.overflows |= self.words.iter().any(|word| word >> 32 > u64::from(MAX_COUNT));
     }
 
-    /// Entries of weight 1 in the only histogram: steps above the first bin, and z if that is summed.
+    /// Entries of weight 1 in the only histogram: steps above the first bin, none beyond the last, and z if that is summed.
     #[inline(always)]
     pub(crate) fn fill(&mut self, steps: &[u32], z: impl Iterator<Item = f32>) {
-        let last = self.last as usize;
-        let words = &mut self.words[..=last];
+        let words = &mut self.words[..];
         match self.accumulate {
             Accumulate::Fixed => {
                 for &steps in steps {
-                    let bin = ((steps / OFFSET_STEPS) as usize).min(last);
-                    words[bin] = words[bin].wrapping_add(1 << 32 | u64::from(steps % OFFSET_STEPS));
+                    if let Some(word) = words.get_mut((steps / OFFSET_STEPS) as usize) {
+                        *word = word.wrapping_add(1 << 32 | u64::from(steps % OFFSET_STEPS));
+                    }
                 }
             }
             Accumulate::CompareExchange => {
                 for (&steps, z) in steps.iter().zip(z) {
-                    let bin = ((steps / OFFSET_STEPS) as usize).min(last);
-                    words[bin] = entered::<CompareExchange>(words[bin], 1, z, steps);
+                    if let Some(word) = words.get_mut((steps / OFFSET_STEPS) as usize) {
+                        *word = entered::<CompareExchange>(*word, 1, z, steps);
+                    }
                 }
             }
         }

@@ -1,12 +1,14 @@
 //! Puts an RoI's spacepoints in the order of their slices: a counting sort. Twin of `shaders/slice_spacepoints.wgsl`.
 
+use pulp::{Arch, NullaryFnOnce};
+
 use crate::detector::MAX_LAYERS;
-use crate::engine::real::{Point, Real};
+use crate::engine::real::Real;
 
 /// Spacepoints of one RoI in the order of their slices, as a structure of arrays. A line through the beam at z0 has
 /// z / rho = z0 / rho + its slope, so two spacepoints meet the beam where the differences' quotient says.
 #[derive(Debug)]
-pub(crate) struct SlicedSpacepoints<R> {
+pub(crate) struct SlicedSpacepoints<R: Real> {
     /// 1 / rho \[1/mm\].
     pub(crate) inverse_rho: Vec<R>,
     pub(crate) z_by_rho: Vec<R>,
@@ -22,9 +24,11 @@ pub(crate) struct SlicedSpacepoints<R> {
     layer_begins: [u32; MAX_LAYERS + 1],
     /// Layers with a spacepoint, ascending.
     filled: Vec<usize>,
+    /// Sorted, as they came; what takes no part is at the end.
+    sorted: Vec<R::Spacepoint>,
 }
 
-impl<R> Default for SlicedSpacepoints<R> {
+impl<R: Real> Default for SlicedSpacepoints<R> {
     fn default() -> Self {
         Self {
             inverse_rho: Vec::new(),
@@ -36,11 +40,12 @@ impl<R> Default for SlicedSpacepoints<R> {
             by_layer: Vec::new(),
             layer_begins: [0; MAX_LAYERS + 1],
             filled: Vec::with_capacity(MAX_LAYERS),
+            sorted: Vec::new(),
         }
     }
 }
 
-impl<R> SlicedSpacepoints<R> {
+impl<R: Real> SlicedSpacepoints<R> {
     pub(crate) fn slices(&self) -> u32 {
         self.begins.len() as u32 - 1
     }
@@ -57,50 +62,94 @@ impl<R> SlicedSpacepoints<R> {
 }
 
 /// Sorts spacepoints into memory that is there already, if there is enough.
-pub(crate) fn slice_spacepoints<R: Real>(spacepoints: &[Point<R>], slices: u32, sliced: &mut SlicedSpacepoints<R>) {
-    let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice, layer, begins, by_layer, layer_begins, filled } = sliced;
-    // count
+pub(crate) fn slice_spacepoints<R: Real>(
+    spacepoints: &[R::Spacepoint],
+    slices: u32,
+    sliced: &mut SlicedSpacepoints<R>,
+) {
+    let SlicedSpacepoints { begins, sorted, by_layer, layer_begins, filled, .. } = sliced;
+    // count; what takes no part is put behind the last slice
     begins.clear();
     begins.resize(slices as usize + 1, 0);
-    let mut of_layers = [0u32; MAX_LAYERS];
+    let slice_of = |s: &R::Spacepoint| (R::fields(s).1 >> 8).min(slices) as usize;
+    let counts = &mut begins[..=slices as usize];
     for s in spacepoints {
-        begins[s.slice as usize] += 1;
-        of_layers[s.layer as usize % MAX_LAYERS] += 1;
+        counts[slice_of(s)] += 1;
     }
     // scan
     let mut total = 0;
-    for begin in begins.iter_mut() {
-        total += *begin;
-        *begin = total;
+    for count in &mut *counts {
+        total += *count;
+        *count = total;
     }
     // scatter, from each slice's end, so that its beginning is left
-    for column in [&mut *inverse_rho, z_by_rho, phi] {
-        column.resize(spacepoints.len(), R::of(0.0));
-    }
-    slice.resize(spacepoints.len(), 0);
-    layer.resize(spacepoints.len(), 0);
+    sorted.resize(spacepoints.len().max(sorted.len()), R::spacepoint(R::of(0.0), R::of(0.0), R::of(0.0), 0));
+    let to = &mut sorted[..spacepoints.len()];
     for s in spacepoints {
-        let next = &mut begins[s.slice as usize];
+        let next = &mut counts[slice_of(s)];
         *next -= 1;
-        let at = *next as usize;
-        let inverse = R::of(1.0) / s.rho;
-        (inverse_rho[at], z_by_rho[at], phi[at]) = (inverse, s.z * inverse, s.phi);
-        (slice[at], layer[at]) = (s.slice, s.layer as u8);
+        to[*next as usize] = *s;
     }
+    let kept = begins[slices as usize] as usize;
+    for column in [&mut sliced.inverse_rho, &mut sliced.z_by_rho, &mut sliced.phi] {
+        column.resize(kept, R::of(0.0));
+    }
+    sliced.slice.resize(kept, 0);
+    sliced.layer.resize(kept, 0);
+    Arch::new().dispatch(Columns {
+        sorted: &sorted[..kept],
+        inverse_rho: &mut sliced.inverse_rho,
+        z_by_rho: &mut sliced.z_by_rho,
+        phi: &mut sliced.phi,
+        slice: &mut sliced.slice,
+        layer: &mut sliced.layer,
+    });
     // and the same by layer
+    let mut of_layers = [0u32; 256];
+    for &layer in &sliced.layer {
+        of_layers[usize::from(layer)] += 1;
+    }
     filled.clear();
-    let mut next = [0; MAX_LAYERS];
-    for of in 0..MAX_LAYERS {
-        next[of] = layer_begins[of];
-        layer_begins[of + 1] = layer_begins[of] + of_layers[of];
-        if of_layers[of] > 0 {
-            filled.push(of);
+    let mut next = [0; 256];
+    for layer in 0..MAX_LAYERS {
+        next[layer] = layer_begins[layer];
+        layer_begins[layer + 1] = layer_begins[layer] + of_layers[layer];
+        if of_layers[layer] > 0 {
+            filled.push(layer);
         }
     }
-    by_layer.resize(spacepoints.len(), 0);
-    for (at, &layer) in layer.iter().enumerate() {
-        let next = &mut next[layer as usize % MAX_LAYERS];
+    by_layer.resize(kept, 0);
+    for (at, &layer) in sliced.layer.iter().enumerate() {
+        let next = &mut next[usize::from(layer)];
         by_layer[*next as usize] = at as u32;
         *next += 1;
+    }
+}
+
+/// Makes columns of sorted spacepoints, in vectors.
+struct Columns<'a, R: Real> {
+    sorted: &'a [R::Spacepoint],
+    inverse_rho: &'a mut [R],
+    z_by_rho: &'a mut [R],
+    phi: &'a mut [R],
+    slice: &'a mut [u32],
+    layer: &'a mut [u8],
+}
+
+impl<R: Real> NullaryFnOnce for Columns<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        let Self { sorted, inverse_rho, z_by_rho, phi, slice, layer } = self;
+        let columns = inverse_rho.iter_mut().zip(z_by_rho).zip(phi).zip(slice).zip(layer);
+        for (s, ((((inverse_rho, z_by_rho), phi), slice), layer)) in sorted.iter().zip(columns) {
+            let ([rho, from_edge, z], slice_layer) = R::fields(s);
+            *inverse_rho = R::of(1.0) / rho;
+            *z_by_rho = z * *inverse_rho;
+            *phi = from_edge;
+            *slice = slice_layer >> 8;
+            *layer = slice_layer as u8;
+        }
     }
 }

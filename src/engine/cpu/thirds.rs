@@ -3,18 +3,18 @@
 //! The third spacepoints of an outer one are the same for all its pairs, but for the side that they may lie on. They are
 //! looked up once, and what lies far from every pair is left out; then each meets the pairs in vectors.
 
-use std::ops::RangeInclusive;
+use std::ops::{Range, RangeInclusive};
 
 use pulp::Simd;
 
-use crate::config::{Extrapolation, PtWeight};
+use crate::config::PtWeight;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Reaches};
-use crate::engine::cpu::find_z::{Call, Meeting, Outer, Pairs, make_room, track_bend};
-use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::find_z::{Call, Meeting, Outer, Pairs, extrapolate, make_room, track_bend};
+use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 
-/// The third spacepoints of an outer one, and memory for its pairs.
+/// The third spacepoints of an outer one.
 #[derive(Debug)]
 pub(crate) struct Thirds<R> {
     around: Around<R>,
@@ -22,66 +22,76 @@ pub(crate) struct Thirds<R> {
     /// Slices to either side, layer by layer, and the cut on z there.
     slices: [u32; MAX_LAYERS],
     dz_of: [R; MAX_LAYERS],
-    /// Where the spacepoints lie that were looked up.
+    /// The ring is so short that what is out of reach one way may be within it the other way.
+    short_ring: bool,
+    /// Where the stretch begins in which they were looked up.
     first: usize,
     count: usize,
     z23: Vec<R>,
     inverse_rho: Vec<R>,
+    /// As it is seen from the outer spacepoint.
     phi: Vec<R>,
     slice: Vec<R>,
-    turn: Vec<R>,
-    place: Vec<R>,
+    /// Where in the stretch.
+    place: Vec<u32>,
     k23: Vec<R>,
     p23: Vec<R>,
-    /// Of those that may confirm a pair: where they are among the others, and which pairs.
-    met: Vec<(u32, Side)>,
+    /// Of pairs with weights by pT only.
     dz: Vec<R>,
-    /// z12 of the pairs that third spacepoints of each side may confirm, else NaN.
-    z12: [Vec<R>; SIDES],
-    k12: Vec<R>,
-    p12: Vec<R>,
+    side: Vec<Side>,
+    /// Those of [`Side::Below`] end here, and those of [`Side::Above`] begin.
+    beside: Range<usize>,
+    most_k23: R,
 }
 
 /// Which pairs a third spacepoint may confirm: a track's bending keeps its sign.
 #[derive(Clone, Copy, Debug)]
 enum Side {
-    /// Next to the outer spacepoint: all.
+    /// Below the outer spacepoint: those whose inner spacepoint lies above.
+    Below,
+    /// Next to it: all.
     Beside,
     /// Above: those whose inner spacepoint lies below.
     Above,
-    /// Below: those whose inner spacepoint lies above.
-    Below,
-    /// The other way round a ring as well: those whose inner spacepoint does not lie in the outer's slice.
+    /// Above and below, the other way round a ring: those whose inner spacepoint does not lie in the outer's slice.
     Around,
+    /// Out of reach either way: none.
+    Nowhere,
 }
-
-const SIDES: usize = 4;
 
 impl<R: Lanes> Default for Thirds<R> {
     fn default() -> Self {
-        let [z23, inverse_rho, phi, slice, turn, place, k23, p23, dz, k12, p12] = [const { Vec::new() }; 11];
+        let [z23, inverse_rho, phi, slice, k23, p23, dz] = [const { Vec::new() }; 7];
         Self {
             around: Around::default(),
             reaches: Reaches::none(),
             slices: [0; MAX_LAYERS],
             dz_of: [R::of(0.0); MAX_LAYERS],
+            short_ring: false,
             first: 0,
             count: 0,
             z23,
             inverse_rho,
             phi,
             slice,
-            turn,
-            place,
+            place: Vec::new(),
             k23,
             p23,
-            met: Vec::new(),
             dz,
-            z12: [const { Vec::new() }; SIDES],
-            k12,
-            p12,
+            side: Vec::new(),
+            beside: 0..0,
+            most_k23: R::of(0.0),
         }
     }
+}
+
+/// A vector of pairs.
+struct Track<R: Lanes, S: Simd> {
+    /// Of those that third spacepoints of each [`Side`] may confirm, else NaN.
+    z12: [R::Vector<S>; 5],
+    k12: R::Vector<S>,
+    p12: R::Vector<S>,
+    turn: R::Vector<S>,
 }
 
 impl<R: Lanes> Thirds<R> {
@@ -121,62 +131,80 @@ impl<R: Lanes> Thirds<R> {
         slices: RangeInclusive<u32>,
     ) {
         self.reaches = self.reaches_of(call, layer_b, outer);
+        self.short_ring = call.plan.ring && call.plan.slices <= 2 * self.reaches.most + 2;
         self.around.set_reach(slices, &self.reaches);
     }
 
     /// Looks up the third spacepoints of an outer one. False if there is none.
     #[inline(always)]
-    pub(crate) fn look<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, b: &Outer<R>) -> bool {
+    pub(crate) fn look<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, b: &Outer<R>) -> bool {
         let stretch = self.around.window(b.slice, self.reaches.most);
         self.first = stretch.start;
-        for column in [&mut self.z23, &mut self.inverse_rho, &mut self.phi, &mut self.slice, &mut self.turn] {
+        let Self { z23, inverse_rho, phi, slice, place, k23, p23, dz, .. } = self;
+        for column in [&mut *z23, inverse_rho, phi, slice, k23, p23, dz] {
             make_room(column, stretch.len());
         }
-        for column in [&mut self.place, &mut self.k23, &mut self.p23, &mut self.dz] {
-            make_room(column, stretch.len());
-        }
+        make_room(place, stretch.len());
+        let (z23, inverse_rho, phi, slice) = (&mut z23[..], &mut inverse_rho[..], &mut phi[..], &mut slice[..]);
+        let (place, k23, p23) = (&mut place[..], &mut k23[..], &mut p23[..]);
         // From below, as a step from b to c counts.
-        let slice = f64::from(b.slice) + Around::<R>::BESIDE;
-        let meeting = Meeting::new(simd, &self.around, &stretch, b, slice, call.z23_range);
-        let [slices, turns] =
-            [&self.around.slice, &self.around.turn].map(|column| Around::vectors(simd, column, &stretch));
+        let slice_b = f64::from(b.slice);
+        let meeting = Meeting::new(simd, &self.around, &stretch, b, slice_b + Around::<R>::BESIDE, call.z23_range);
         let mut count = 0;
         for i in 0..meeting.len() {
-            let (bits, z23) = if call.search.config.extrapolation == Extrapolation::Accurate {
-                meeting.pairs::<true>(simd, i)
-            } else {
-                meeting.pairs::<false>(simd, i)
-            };
-            if bits == 0 {
-                continue;
-            }
-            R::pack(simd, bits, z23, &mut self.z23[count..]);
-            R::pack(simd, bits, meeting.inverse_rho[i], &mut self.inverse_rho[count..]);
-            R::pack(simd, bits, meeting.phi[i], &mut self.phi[count..]);
-            R::pack(simd, bits, slices[i], &mut self.slice[count..]);
-            R::pack(simd, bits, turns[i], &mut self.turn[count..]);
-            R::pack(simd, bits, meeting.places(simd, i), &mut self.place[count..]);
-            count += bits.count_ones() as usize;
+            let (bits, _) = meeting.pairs::<ACCURATE>(simd, i);
+            count += pack_places(bits, (i * R::count::<S>()) as u32, &mut place[count..]);
         }
         self.count = count;
         if count == 0 {
             return false;
         }
-        let [u_b, phi_b, two] = [b.inverse_rho, b.phi, R::of(2.0)].map(|number| R::splat(simd, number));
-        let [u_c, phi_c, turn] = [&self.inverse_rho, &self.phi, &self.turn].map(|column| R::vectors(simd, column));
-        let lanes = R::count::<S>();
-        for i in 0..count.div_ceil(lanes) {
-            let (k, p) = bend::<R, S>(simd, two, [u_b, phi_b], [u_c[i], R::plus(simd, phi_c[i], turn[i])]);
-            R::store(simd, &mut self.k23[i * lanes..], k);
-            R::store(simd, &mut self.p23[i * lanes..], p);
+        // Few are left: they are taken one by one, and met again in vectors.
+        let around = &self.around;
+                take(&place[..count], &around.inverse_rho[stretch.clone()], inverse_rho);
+        take(&place[..count], &around.z_by_rho[stretch.clone()], z23);
+        take(&place[..count], &around.turned_phi[stretch.clone()], phi);
+        take(&place[..count], &around.slice[stretch.clone()], slice);
+        if ACCURATE {
+            take(&place[..count], &around.phi[stretch.clone()], k23);
         }
-        self.met.clear();
-        for i in 0..count {
-            let layer = self.layer(i);
-            self.dz[i] = self.dz_of[layer];
-            let step = self.slice[i].to_f64() as i32 - b.slice as i32;
-            if let Some(side) = side(step, self.slices[layer], self.reaches.most, call.plan.ring, call.plan.slices) {
-                self.met.push((i as u32, side));
+        let lanes = R::count::<S>();
+        let end = count.div_ceil(lanes) * lanes;
+        // Behind the last: no curvature, and above all slices.
+        inverse_rho[count..end].fill(b.inverse_rho * R::of(0.5));
+        phi[count..end].fill(b.phi);
+        slice[count..end].fill(R::of(f64::INFINITY));
+        let [u_b, t_b, phi_b] = meeting.b;
+        let two = R::splat(simd, R::of(2.0));
+        let (below, above) = (R::splat(simd, R::of(slice_b - 1.0)), R::splat(simd, R::of(slice_b + 1.0)));
+        let (u_c, phi_c, slice_c) = (R::vectors(simd, inverse_rho), R::vectors(simd, phi), R::vectors(simd, slice));
+        let mut most_k23 = R::splat(simd, R::of(0.0));
+        let mut beside = 0..0;
+        for i in 0..end / lanes {
+            let at = i * lanes;
+            let (t_c, plain_phi) = (R::vectors(simd, &z23[at..])[0], R::vectors(simd, &k23[at..])[0]);
+            let z = extrapolate::<R, S>(simd, ACCURATE, [u_b, t_b, phi_b], [u_c[i], t_c, plain_phi]);
+            let (k, p) = bend::<R, S>(simd, two, [u_b, phi_b], [u_c[i], phi_c[i]]);
+            R::store(simd, &mut z23[at..], z);
+            R::store(simd, &mut k23[at..], k);
+            R::store(simd, &mut p23[at..], p);
+            most_k23 = R::larger(simd, most_k23, R::absolute(simd, k));
+            // In the order of slices, so that their numbers say where each side ends.
+            beside.start += R::bits(simd, R::less(simd, slice_c[i], below)).count_ones() as usize;
+            beside.end += R::bits(simd, R::at_most(simd, slice_c[i], above)).count_ones() as usize;
+        }
+        self.most_k23 = R::largest(simd, most_k23);
+        self.side.resize(count.max(self.side.len()), Side::Nowhere);
+        self.side[..beside.start].fill(Side::Below);
+        self.side[beside.clone()].fill(Side::Beside);
+        self.side[beside.end..count].fill(Side::Above);
+        self.beside = beside;
+        if self.short_ring {
+            self.set_sides(call, b);
+        }
+        if call.by_pt() {
+            for i in 0..count {
+                self.dz[i] = self.dz_of[self.layer(i)];
             }
         }
         true
@@ -184,67 +212,89 @@ impl<R: Lanes> Thirds<R> {
 
     /// Layer of a spacepoint that was looked up.
     fn layer(&self, i: usize) -> usize {
-        usize::from(self.around.layer[self.first + self.place[i].to_f64() as usize]) % MAX_LAYERS
+        usize::from(self.around.layer[self.first + self.place[i] as usize]) % MAX_LAYERS
     }
 
-    /// Makes vectors of an outer spacepoint's pairs. Returns how many.
-    #[inline(always)]
-    fn meet<S: Simd>(&mut self, simd: S, b: &Outer<R>, pairs: &Pairs<R>) -> usize {
-        let lanes = R::count::<S>();
-        let vectors = pairs.count.div_ceil(lanes);
-        let [beside, above, below, around] = &mut self.z12;
-        for column in [&mut *beside, above, below, around, &mut self.k12, &mut self.p12] {
-            make_room(column, pairs.count);
+    /// Says which pairs each may confirm on a short ring.
+    fn set_sides(&mut self, call: &Call<'_, R>, b: &Outer<R>) {
+        for i in 0..self.count {
+            let step = self.slice[i].to_f64() as i32 - b.slice as i32;
+            self.side[i] = side_on_ring(step, self.slices[self.layer(i)], call.plan.slices);
         }
-        let [u_b, phi_b, slice_b, two, none] =
-            [b.inverse_rho, b.phi, R::of(b.slice.into()), R::of(2.0), R::of(f64::NAN)]
-                .map(|number| R::splat(simd, number));
-        let [z12, u_a, phi_a, slice_a, turn] =
-            [&pairs.z12, &pairs.inverse_rho, &pairs.phi, &pairs.slice, &pairs.turn]
-                .map(|column| R::vectors(simd, column));
-        for i in 0..vectors {
-            let at = i * lanes;
-            let (k, p) = bend::<R, S>(simd, two, [u_a[i], phi_a[i]], [u_b, R::minus(simd, phi_b, turn[i])]);
-            R::store(simd, &mut self.k12[at..], k);
-            R::store(simd, &mut self.p12[at..], p);
-            let rises = R::less(simd, slice_a[i], slice_b);
-            let falls = R::less(simd, slice_b, slice_a[i]);
-            R::store(simd, &mut beside[at..], z12[i]);
-            R::store(simd, &mut above[at..], R::select(simd, rises, z12[i], none));
-            R::store(simd, &mut below[at..], R::select(simd, falls, z12[i], none));
-            R::store(simd, &mut around[at..], R::select(simd, R::either(simd, rises, falls), z12[i], none));
-        }
-        for column in &mut self.z12 {
-            column[pairs.count..vectors * lanes].fill(R::of(f64::NAN));
-        }
-        vectors
     }
 
     /// Counts the third spacepoints that confirm each pair, into its weight.
     #[inline(always)]
     pub(crate) fn confirm<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, b: &Outer<R>, pairs: &mut Pairs<R>) {
-        let vectors = self.meet(simd, b, pairs);
         let lanes = R::count::<S>();
-        let [dk, dp, one, zero] =
-            [call.cuts.dk, call.cuts.dp, R::of(1.0), R::of(0.0)].map(|number| R::splat(simd, number));
-        let [k12, p12, turn] = [&self.k12, &self.p12, &pairs.turn].map(|column| R::vectors(simd, column));
-        let z12 = self.z12.each_ref().map(|column| R::vectors(simd, column));
+        let vectors = pairs.count.div_ceil(lanes);
+        // Behind the last pair: z12 that nothing confirms.
+        pairs.z12[pairs.count..vectors * lanes].fill(R::of(f64::NAN));
+        let Pairs { z12, inverse_rho, phi, slice, turn, weight, .. } = pairs;
+        let (z12, u_a, phi_a) = (R::vectors(simd, z12), R::vectors(simd, inverse_rho), R::vectors(simd, phi));
+        let (slice_a, turn) = (R::vectors(simd, slice), R::vectors(simd, turn));
+        let (u_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.phi));
+        let (slice_b, two) = (R::splat(simd, R::of(b.slice.into())), R::splat(simd, R::of(2.0)));
+        let none = R::splat(simd, R::of(f64::NAN));
+        let free_k = R::splat(simd, R::of(0.999) * call.cuts.dk - self.most_k23);
+        let all = R::bits(simd, R::at_most(simd, two, two));
         for v in 0..vectors {
-            let z12 = z12.map(|column| column[v]);
-            let (k12, p12, turn) = (k12[v], p12[v], turn[v]);
-            let mut found = zero;
-            for &(i, side) in &self.met {
-                let i = i as usize;
-                let [z23, k23, p23, dz] =
-                    [self.z23[i], self.k23[i], self.p23[i], self.dz[i]].map(|number| R::splat(simd, number));
-                let near = within::<R, S>(simd, R::minus(simd, z23, z12[side as usize]), dz);
-                let alike = within::<R, S>(simd, R::minus(simd, k23, k12), dk);
-                let apart = R::absolute(simd, R::minus(simd, R::minus(simd, p23, turn), p12));
-                let confirms = R::both(simd, R::both(simd, near, alike), R::less(simd, apart, dp));
-                found = R::plus(simd, found, R::select(simd, confirms, one, zero));
-            }
-            R::store(simd, &mut pairs.weight[v * lanes..], found);
+            let turn = if call.plan.ring { turn[v] } else { R::splat(simd, R::of(0.0)) };
+            let (k12, p12) = bend::<R, S>(simd, two, [u_a[v], phi_a[v]], [u_b, R::minus(simd, phi_b, turn)]);
+            let (rises, falls) = (R::less(simd, slice_a[v], slice_b), R::less(simd, slice_b, slice_a[v]));
+            let of = |mask| R::select(simd, mask, z12[v], none);
+            let track = Track {
+                z12: [of(falls), z12[v], of(rises), of(R::either(simd, rises, falls)), none],
+                k12,
+                p12,
+                turn,
+            };
+            let first = if R::bits(simd, falls) == 0 { self.beside.start } else { 0 };
+            let end = if R::bits(simd, rises) == 0 { self.beside.end } else { self.count };
+            let thirds = if self.short_ring { 0..self.count } else { first..end };
+            let k_is_free = R::bits(simd, R::at_most(simd, R::absolute(simd, k12), free_k)) == all;
+            let found = match (call.by_pt(), k_is_free) {
+                (false, true) => self.meet::<S, false, false>(simd, call, &track, thirds),
+                (false, false) => self.meet::<S, false, true>(simd, call, &track, thirds),
+                (true, _) => self.meet::<S, true, true>(simd, call, &track, thirds),
+            };
+            R::store(simd, &mut weight[v * lanes..], found);
         }
+    }
+
+    /// How many third spacepoints confirm each of a vector's pairs. `BY_PT`: the cut on z depends on the layer. `CUT_K`: the
+    /// cut on curvature may matter.
+    #[inline(always)]
+    fn meet<S: Simd, const BY_PT: bool, const CUT_K: bool>(
+        &self,
+        simd: S,
+        call: &Call<'_, R>,
+        track: &Track<R, S>,
+        thirds: Range<usize>,
+    ) -> R::Vector<S> {
+        let (dz, dk) = (R::splat(simd, call.cuts.dz), R::splat(simd, call.cuts.dk));
+        let dp = R::splat(simd, call.cuts.dp);
+        let (one, zero) = (R::splat(simd, R::of(1.0)), R::splat(simd, R::of(0.0)));
+        let mut found = zero;
+        let side = &self.side[thirds.clone()];
+        // As many, which spares looking.
+        let z23 = &self.z23[thirds.clone()][..side.len()];
+        let k23 = &self.k23[thirds.clone()][..side.len()];
+        let p23 = &self.p23[thirds.clone()][..side.len()];
+        let dz_of = &self.dz[thirds][..side.len()];
+        for i in 0..side.len() {
+            let dz = if BY_PT { R::splat(simd, dz_of[i]) } else { dz };
+            let apart = R::minus(simd, R::splat(simd, z23[i]), track.z12[side[i] as usize]);
+            let mut confirms = within::<R, S>(simd, apart, dz);
+            let apart = R::minus(simd, R::minus(simd, R::splat(simd, p23[i]), track.turn), track.p12);
+            confirms = R::both(simd, confirms, R::less(simd, R::absolute(simd, apart), dp));
+            if CUT_K {
+                let alike = within::<R, S>(simd, R::minus(simd, R::splat(simd, k23[i]), track.k12), dk);
+                confirms = R::both(simd, confirms, alike);
+            }
+            found = R::plus(simd, found, R::select(simd, confirms, one, zero));
+        }
+        found
     }
 
     /// Enters each pair with the weight that the transverse momentum of its track gives it.
@@ -280,20 +330,30 @@ impl<R: Lanes> Thirds<R> {
     fn pt_weight(&self, call: &Call<'_, R>, b: &Outer<R>, pairs: &Pairs<R>, pair: usize) -> PtWeight {
         let cuts = &call.cuts;
         let (u, v) = (pairs.inverse_rho[pair], b.inverse_rho);
+        let turn = if call.plan.ring { pairs.turn[pair] } else { R::of(0.0) };
+        let (k12, p12) = track_bend([u, pairs.phi[pair]], [v, b.phi - turn]);
+        let slice_a = pairs.slice[pair].to_f64();
+        let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
         let mut best = [R::of(0.0); MAX_LAYERS];
         let mut layers = 0u64;
-        for &(i, side) in &self.met {
-            let i = i as usize;
+        for i in 0..self.count {
             let w = self.inverse_rho[i];
-            let near = (self.z23[i] - self.z12[side as usize][pair]).abs() <= self.dz[i];
-            let confirms = near
-                && (self.k23[i] - self.k12[pair]).abs() <= cuts.dk
-                && (self.p23[i] - pairs.turn[pair] - self.p12[pair]).abs() < cuts.dp;
+            let may = match self.side[i] {
+                Side::Below => falls,
+                Side::Beside => true,
+                Side::Above => rises,
+                Side::Around => rises || falls,
+                Side::Nowhere => false,
+            };
+            let confirms = may
+                && (self.z23[i] - pairs.z12[pair]).abs() <= self.dz[i]
+                && (self.k23[i] - k12).abs() <= cuts.dk
+                && (self.p23[i] - turn - p12).abs() < cuts.dp;
             if confirms && u > v && v > w {
-                // Whole turns between the slices of a and c, the shorter way round.
-                let [slice_a, slice_c] = [pairs.slice[pair], self.slice[i]].map(|slice| slice.to_f64());
-                let turn = call.turn_between(slice_a, slice_c);
-                let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.phi[i] + turn]);
+                // As it is seen from the inner spacepoint, the shorter way round.
+                let at = self.first + self.place[i] as usize;
+                let turn = call.turn_between(slice_a, self.slice[i].to_f64());
+                let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.around.phi[at] + turn]);
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
                 let pt = cuts.gev_mm / (k13.abs() + R::of(PtWeight::RESOLUTION_MM) * u * u * w / (u - w));
                 let layer = self.layer(i);
@@ -315,27 +375,27 @@ impl<R: Lanes> Thirds<R> {
     }
 }
 
-/// Which pairs a spacepoint so many slices away may confirm, in a layer that many are reached in; none if it may not.
-fn side(step: i32, reach: u32, most: u32, ring: bool, slices: u32) -> Option<Side> {
-    if !ring || slices > 2 * most + 2 {
-        return Some(match step {
-            -1..=1 => Side::Beside,
-            2.. => Side::Above,
-            _ => Side::Below,
-        });
-    }
-    // On a ring that is as short as this, what is out of reach one way may be within it the other way.
+/// Which pairs a spacepoint so many slices away may confirm, in a layer that many are reached in, on a ring of so many.
+fn side_on_ring(step: i32, reach: u32, slices: u32) -> Side {
     let above = step.rem_euclid(slices as i32) as u32;
     let below = (slices - above) % slices;
     let reaches = |most_below: u32, most_above: u32| {
         most_below.saturating_add(most_above) >= slices || above <= most_above || below <= most_below
     };
     match (reaches(1, 1), reaches(1, reach), reaches(reach, 1)) {
-        (true, ..) => Some(Side::Beside),
-        (_, true, true) => Some(Side::Around),
-        (_, true, false) => Some(Side::Above),
-        (_, false, true) => Some(Side::Below),
-        _ => None,
+        (true, ..) => Side::Beside,
+        (_, true, true) => Side::Around,
+        (_, true, false) => Side::Above,
+        (_, false, true) => Side::Below,
+        _ => Side::Nowhere,
+    }
+}
+
+/// The numbers at these places, one after the other.
+#[inline(always)]
+fn take<R: Copy>(places: &[u32], from: &[R], to: &mut [R]) {
+    for (to, &place) in to.iter_mut().zip(places) {
+        *to = from[place as usize];
     }
 }
 

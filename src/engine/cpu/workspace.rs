@@ -5,13 +5,12 @@ use std::sync::{Mutex, PoisonError};
 use crate::engine::cpu::find_peaks::FindPeaks;
 use crate::engine::cpu::find_z::FindZ;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
-use crate::engine::real::{Point, Real};
+use crate::engine::real::Real;
 use crate::histogram::HistogramPair;
 
 /// What the stages of one RoI work in.
-#[derive(Debug)]
-pub(crate) struct Workspace<R> {
-    pub(crate) points: Vec<Point<R>>,
+pub(crate) struct Workspace<R: Real> {
+    pub(crate) spacepoints: Vec<R::Spacepoint>,
     pub(crate) sliced: SlicedSpacepoints<R>,
     /// One for each group of slices.
     pub(crate) parts: Vec<FindZ<R>>,
@@ -22,7 +21,7 @@ pub(crate) struct Workspace<R> {
 impl<R: Real> Default for Workspace<R> {
     fn default() -> Self {
         Self {
-            points: Vec::new(),
+            spacepoints: Vec::new(),
             sliced: SlicedSpacepoints::default(),
             parts: Vec::new(),
             total: HistogramPair::new(0, 0),
@@ -32,10 +31,9 @@ impl<R: Real> Default for Workspace<R> {
 }
 
 /// Workspaces that wait for work.
-#[derive(Debug)]
-pub(crate) struct Idle<R>(Mutex<Vec<Box<Workspace<R>>>>);
+pub(crate) struct Idle<R: Real>(Mutex<Vec<Box<Workspace<R>>>>);
 
-impl<R> Default for Idle<R> {
+impl<R: Real> Default for Idle<R> {
     fn default() -> Self {
         Self(Mutex::new(Vec::new()))
     }

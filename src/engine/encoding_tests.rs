@@ -1,0 +1,136 @@
+//! Encodings hold what they must, and encode blocks as they do one by one.
+
+use super::*;
+use crate::config::{Config, Preset};
+use crate::detector::Detector;
+use crate::engine::plan::{RoiPlan, Taken};
+use crate::engine::real::Point;
+use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
+
+fn search(triplets: Triplets) -> Search {
+    let config = Config { triplets, ..Config::preset(Preset::Thesis) };
+    Search::new(&config, &Detector::atlas2010()).expect("a valid configuration")
+}
+
+/// The steps that the documentation of `Encoding` names.
+#[test]
+fn bits_suit_the_detector() {
+    let pairs = Compact::new(&search(Triplets::Off)).expect("room");
+    assert_eq!((pairs.z_bits + pairs.rho_bits, pairs.phi_bits, pairs.slice_bits, pairs.layer_bits), (47, 0, 11, 5));
+    assert_eq!(pairs.step_mm, 1.0 / 4096.0);
+    let triplets = Compact::new(&search(Triplets::Any)).expect("room");
+    assert!(triplets.step_mm <= 0.001 && triplets.phi_bits == 5, "{triplets:?}");
+    // Slices of a thousandth of a degree and triplets: rho and z would be left with too little.
+    let fine = Config { phi_slice_deg: 1e-6, triplets: Triplets::Any, ..Config::default() };
+    assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010()).expect("valid")), None);
+}
+
+/// What comes back is what went in, within half a step; the slice is exact.
+#[test]
+fn spacepoints_come_back() {
+    let rng = &mut fastrand::Rng::with_seed(8);
+    for triplets in [Triplets::Off, Triplets::Any] {
+        let search = search(triplets);
+        let compact = Compact::new(&search).expect("room");
+        let half = compact.step_mm * 0.5001;
+        for _ in 0..10_000 {
+            let (rho, z) = (1.0 + 600.0 * rng.f64(), 6000.0 * (rng.f64() - 0.5));
+            let (phi, layer) = (6.2 * rng.f64(), rng.u32(0..19));
+            let slice = (phi * search.config.slices_per_rad()) as u32;
+            let word = Encode::<f64>::encode(&compact, rho, phi, z, slice, layer).expect("within its bounds");
+            let point = decoded(&compact, word).expect("takes part");
+            assert_eq!((point.slice, point.layer), (slice, layer));
+            assert!((point.rho - rho).abs() <= half && (point.z - z).abs() <= half, "{point:?}: {rho}, {z}");
+            assert!((point.phi - phi).abs() <= 0.51 * compact.phi_step, "{point:?}: {phi}");
+        }
+        assert_eq!(decoded(&compact, Encode::<f64>::dropped(&compact)), None);
+        for (rho, z) in [(1e4, 0.0), (50.0, 5000.0), (50.0, -5000.0), (1e-5, 0.0)] {
+            assert_eq!(Encode::<f64>::encode(&compact, rho, 0.1, z, 0, 0), None, "{rho}, {z}");
+        }
+    }
+}
+
+/// Blocks and single spacepoints are encoded to the same bits, at every edge too.
+#[test]
+fn blocks_are_encoded_as_one_by_one() {
+    let rng = &mut fastrand::Rng::with_seed(9);
+    for (low, high, triplets) in [
+        (-0.4, 0.5, Triplets::Off),
+        (3.0, -3.0, Triplets::Any),
+        (-PI, PI, Triplets::Any),
+        (1.0, 1.3, Triplets::Off),
+    ] {
+        let search = search(triplets);
+        let compact = Compact::new(&search).expect("room");
+        let slice = 0.2f64.to_radians();
+        let points = (0..64 * 40).map(|i| {
+            let edge = low + slice * f64::from(rng.u32(0..300));
+            let phi = match i % 5 {
+                0 => edge,
+                1 => edge.next_up(),
+                2 => edge.next_down(),
+                _ => 7.0 * (rng.f64() - 0.5),
+            };
+            let phi = if i < 64 * 30 && phi.abs() > PI { 0.1 } else { phi };
+            let step = compact.step_mm * 0.5;
+            let z = if i % 3 == 0 { step * f64::from(rng.i32(-9999..9999)) } else { 5000.0 * (rng.f64() - 0.5) };
+            Spacepoint { rho: 30.0 + 500.0 * rng.f64(), phi, z, layer: rng.u32(0..19) }
+        });
+        let points: Vec<Spacepoint> = points.collect();
+        let window = Some(PhiWindow::new(low, high).expect("a window"));
+        // Whole blocks, parts of one, and less than one; as columns and as records.
+        for count in [64 * 40, 64 * 40 - 27, 65, 64, 63, 1, 0] {
+            let descriptor = RoiDescriptor { window, ..RoiDescriptor::default() };
+            let roi = Roi { descriptor, spacepoints: points[64 * 40 - count..].to_vec() };
+            let batch = RoiBatch::from_iter([roi.clone()]);
+            let plan = search.plan(batch.roi(0)).expect("a plan");
+            for view in [batch.roi(0), RoiView::from(&roi)] {
+                let what = format!("{count} in window [{low}, {high}]");
+                let taken = check_blocks::<f32, _>(&what, &search, &plan, view, compact);
+                assert!(count < 1000 || taken.kept > 100, "{taken:?}");
+                assert_eq!(taken.kept + taken.outside, count);
+                assert_eq!(check_blocks::<f32, _>(&what, &search, &plan, view, Lossless), taken);
+                assert_eq!(check_blocks::<f64, _>(&what, &search, &plan, view, Lossless), taken);
+            }
+        }
+    }
+}
+
+/// An encoding that knows no blocks.
+struct OneByOne<E>(E);
+
+impl<R: Real, E: Encode<R>> Encode<R> for OneByOne<E> {
+    type Word = E::Word;
+    fn dropped(&self) -> E::Word {
+        self.0.dropped()
+    }
+    fn encode(&self, rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Option<E::Word> {
+        self.0.encode(rho, phi, z, slice, layer)
+    }
+    fn decode(&self, words: &[E::Word], to: &mut Vec<R::Spacepoint>) {
+        self.0.decode(words, to);
+    }
+}
+
+/// Packs an RoI in blocks and one by one, and tells what was taken.
+fn check_blocks<R: Real, E: Encode<R> + Copy>(
+    what: &str,
+    search: &Search,
+    plan: &RoiPlan,
+    view: RoiView<'_>,
+    encoding: E,
+) -> Taken {
+    let (mut single, mut blocks) = (Vec::new(), Vec::new());
+    let wanted = search.pack::<R, _>(&OneByOne(encoding), plan, view, |words| single.extend_from_slice(words));
+    let taken = search.pack::<R, _>(&encoding, plan, view, |words| blocks.extend_from_slice(words));
+    assert_eq!(taken, wanted, "{what}");
+    assert!(blocks == single, "{what}");
+    taken
+}
+
+/// A spacepoint that was encoded; none if it takes no part.
+fn decoded(compact: &Compact, word: [u32; 2]) -> Option<Point<f64>> {
+    let mut out = Vec::new();
+    Encode::<f64>::decode(compact, &[word], &mut out);
+    f64::point(&out[0])
+}
