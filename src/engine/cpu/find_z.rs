@@ -32,84 +32,61 @@ pub(crate) struct FindZ<R> {
     pub(crate) histogram: PackedHistogram,
 }
 
-/// Pairs of one outer spacepoint, and what is to be known of their inner ones.
+/// Pairs of one outer spacepoint, and what is to be known of their inner ones: as many as fit.
 #[derive(Debug)]
 pub(crate) struct Pairs<R> {
-    pub(crate) z12: Vec<R>,
-    pub(crate) inverse_rho: Vec<R>,
-    pub(crate) phi: Vec<R>,
-    pub(crate) slice: Vec<R>,
+    pub(crate) z12: Column<R>,
+    pub(crate) inverse_rho: Column<R>,
+    pub(crate) phi: Column<R>,
+    pub(crate) slice: Column<R>,
     /// On a ring; else 0.
-    pub(crate) turn: Vec<R>,
+    pub(crate) turn: Column<R>,
     /// Where in the window the inner spacepoint is; of several histograms only.
-    place: Vec<u32>,
+    place: Column<u32>,
     /// Third spacepoints that confirm it.
-    pub(crate) weight: Vec<R>,
+    pub(crate) weight: Column<R>,
     pub(crate) count: usize,
 }
 
 /// Entries that wait for their bins.
 #[derive(Debug)]
 struct Entries<R> {
-    z: Vec<R>,
-    weight: Vec<R>,
-    steps: Vec<u32>,
+    z: Column<R>,
+    weight: Column<R>,
+    steps: Column<u32>,
     count: usize,
 }
 
 /// Lanes of the longest vector there is.
 pub(crate) const MOST_LANES: usize = 16;
+/// What is worked on together: little enough to stay near, enough to be worth a loop.
+pub(crate) const ROOM: usize = 1024;
+/// Memory of a length that the compiler knows, so that it need not look at it again and again, and a vector more.
+pub(crate) type Column<T> = Box<[T; ROOM + MOST_LANES]>;
 
-/// As many entries as are worth a loop.
-const FLUSH: usize = 2048;
+/// An empty column.
+pub(crate) fn column<T: Copy + Default>() -> Column<T> {
+    Box::new([T::default(); ROOM + MOST_LANES])
+}
 
 impl<R: Lanes> Default for FindZ<R> {
     fn default() -> Self {
         Self {
             inner: Around::default(),
             thirds: Thirds::default(),
-            pairs: Pairs::default(),
-            entries: Entries::default(),
+            pairs: Pairs {
+                z12: column(),
+                inverse_rho: column(),
+                phi: column(),
+                slice: column(),
+                turn: column(),
+                place: column(),
+                weight: column(),
+                count: 0,
+            },
+            entries: Entries { z: column(), weight: column(), steps: column(), count: 0 },
             histogram: PackedHistogram::default(),
         }
-    }
-}
-
-impl<R> Default for Pairs<R> {
-    fn default() -> Self {
-        let [z12, inverse_rho, phi, slice, turn, weight] = [const { Vec::new() }; 6];
-        Self { z12, inverse_rho, phi, slice, turn, place: Vec::new(), weight, count: 0 }
-    }
-}
-
-impl<R: Lanes> Pairs<R> {
-    fn make_room(&mut self, more: usize) {
-        let Self { z12, inverse_rho, phi, slice, turn, place, weight, .. } = self;
-        for column in [z12, inverse_rho, phi, slice, turn, weight] {
-            make_room(column, more);
-        }
-        make_room(place, more);
-    }
-}
-
-impl<R: Lanes> Entries<R> {
-    fn make_room(&mut self, more: usize) {
-        make_room(&mut self.z, self.count + more);
-        make_room(&mut self.weight, self.count + more);
-    }
-}
-
-/// Room for so many numbers, and for what vectors leave behind them.
-#[inline(always)]
-pub(crate) fn make_room<T: Copy + Default>(column: &mut Vec<T>, count: usize) {
-    if column.len() < count + 2 * MOST_LANES {
-        column.resize(2 * (count + MOST_LANES), T::default());
-    }
-}
-
-impl<R> Default for Entries<R> {
-    fn default() -> Self {
-        Self { z: Vec::new(), weight: Vec::new(), steps: Vec::new(), count: 0 }
     }
 }
 
@@ -321,6 +298,9 @@ impl<R: Lanes> Call<'_, R> {
             thirds.fill(self, filled);
         }
         entries.count = 0;
+        if !plan.ring {
+            pairs.turn.fill(R::of(0.0));
+        }
         for i in outer_layers {
             let layer_b = filled[i];
             let reaches = reaches(layer_b);
@@ -348,47 +328,44 @@ impl<R: Lanes> Call<'_, R> {
                 let beside = f64::from(slice) - Around::<R>::BESIDE;
                 let meeting = Meeting::new(simd, inner, &stretch, &b, beside, [scale.z_min, scale.z_max]);
                 if PLAIN {
-                    entries.make_room(stretch.len());
-                    let z = &mut entries.z[entries.count..];
-                    let mut count = 0;
+                    let mut count = entries.count.min(ROOM);
                     for i in 0..meeting.len() {
                         let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                        R::pack(simd, bits, z12, &mut z[count..]);
+                        R::pack(simd, bits, z12, &mut entries.z[count..]);
                         count += bits.count_ones() as usize;
+                        if count > ROOM {
+                            entries.count = count;
+                            self.flush(entries, histogram);
+                            count = 0;
+                        }
                     }
-                    entries.count += count;
+                    entries.count = count;
                 } else {
-                    pairs.make_room(stretch.len());
-                    let turns = Around::vectors(simd, &inner.turn, &stretch);
-                    let Pairs { z12, inverse_rho, phi, slice, turn, place, .. } = &mut *pairs;
-                    let (z12s, inverse_rho, phi) = (&mut z12[..], &mut inverse_rho[..], &mut phi[..]);
-                    let (slice, turn, place) = (&mut slice[..], &mut turn[..], &mut place[..]);
+                    let turns = &Around::vectors(simd, &inner.turn, &stretch)[..meeting.len()];
+                    let layers = &inner.layer[stretch];
                     let mut count = 0;
                     for i in 0..meeting.len() {
                         let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                        R::pack(simd, bits, z12, &mut z12s[count..]);
-                        R::pack(simd, bits, meeting.inverse_rho[i], &mut inverse_rho[count..]);
-                        R::pack(simd, bits, meeting.phi[i], &mut phi[count..]);
-                        R::pack(simd, bits, meeting.slices[i], &mut slice[count..]);
+                        R::pack(simd, bits, z12, &mut pairs.z12[count..]);
+                        R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[count..]);
+                        R::pack(simd, bits, meeting.phi[i], &mut pairs.phi[count..]);
+                        R::pack(simd, bits, meeting.slices[i], &mut pairs.slice[count..]);
                         if plan.ring {
-                            R::pack(simd, bits, turns[i], &mut turn[count..]);
+                            R::pack(simd, bits, turns[i], &mut pairs.turn[count..]);
                         }
                         if plan.histograms > 1 {
-                            pack_places(bits, (i * R::count::<S>()) as u32, &mut place[count..]);
+                            pack_places(bits, (i * R::count::<S>()) as u32, &mut pairs.place[count..]);
                         }
                         count += bits.count_ones() as usize;
-                    }
-                    pairs.count = count;
-                    if count > 0 {
-                        let layers = &inner.layer[stretch];
-                        self.enter::<S, ACCURATE>(simd, &b, pairs, layers, thirds, entries, histogram);
+                        if count > ROOM - MOST_LANES || i + 1 == meeting.len() && count > 0 {
+                            pairs.count = count;
+                            self.enter::<S, ACCURATE>(simd, &b, pairs, layers, thirds, entries, histogram);
+                            count = 0;
+                        }
                     }
                 }
-                if entries.count >= FLUSH {
-                    self.flush(entries, histogram);
-                    if histogram.overflows() {
-                        return;
-                    }
+                if histogram.overflows() {
+                    return;
                 }
             }
         }
@@ -409,19 +386,14 @@ impl<R: Lanes> Call<'_, R> {
         histogram: &mut PackedHistogram,
     ) {
         let config = &self.search.config;
-        if config.weighting == Weighting::Pt {
-            if thirds.look::<S, ACCURATE>(simd, self, b) {
-                thirds.weigh(simd, self, b, pairs, histogram);
-            }
+        if self.by_pt() {
+            thirds.weigh::<S, ACCURATE>(simd, self, b, pairs, histogram);
             return;
         }
-        if config.triplets != Triplets::Off {
-            if !thirds.look::<S, ACCURATE>(simd, self, b) {
-                return;
-            }
-            thirds.confirm(simd, self, b, pairs);
-        } else {
+        if config.triplets == Triplets::Off {
             pairs.weight[..pairs.count].fill(R::of(1.0));
+        } else if !thirds.confirm::<S, ACCURATE>(simd, self, b, pairs) {
+            return;
         }
         if self.plan.histograms > 1 {
             for i in 0..pairs.count {
@@ -440,19 +412,20 @@ impl<R: Lanes> Call<'_, R> {
             }
             return;
         }
-        entries.make_room(pairs.count);
-        let vectors = pairs.count.div_ceil(R::count::<S>());
-        let (z12, weight) = (R::vectors(simd, &pairs.z12), R::vectors(simd, &pairs.weight));
-        let (z, weights) = (&mut entries.z[entries.count..], &mut entries.weight[entries.count..]);
-        let mut count = 0;
-        for i in 0..vectors {
+        if entries.count + pairs.count > ROOM {
+            self.flush(entries, histogram);
+        }
+        let lanes = R::count::<S>();
+        let (z12, weight) = (R::vectors(simd, &pairs.z12[..]), R::vectors(simd, &pairs.weight[..]));
+        let mut count = entries.count.min(ROOM);
+        for i in 0..pairs.count.div_ceil(lanes) {
             // What is behind the last pair weighs nothing.
             let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight[i]));
-            R::pack(simd, bits, z12[i], &mut z[count..]);
-            R::pack(simd, bits, weight[i], &mut weights[count..]);
+            R::pack(simd, bits, z12[i], &mut entries.z[count..]);
+            R::pack(simd, bits, weight[i], &mut entries.weight[count..]);
             count += bits.count_ones() as usize;
         }
-        entries.count += count;
+        entries.count = count;
     }
 
     /// Works out the bins of entries that wait, and counts them there.
@@ -460,7 +433,6 @@ impl<R: Lanes> Call<'_, R> {
     fn flush(&self, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
         let count = mem::take(&mut entries.count);
         let z = &entries.z[..count];
-        entries.steps.resize(count.max(entries.steps.len()), 0);
         let steps = &mut entries.steps[..count];
         R::steps(z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
         // Rounding may take the last beyond their bin.

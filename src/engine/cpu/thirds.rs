@@ -10,7 +10,7 @@ use pulp::Simd;
 use crate::config::PtWeight;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Reaches};
-use crate::engine::cpu::find_z::{Call, Meeting, Outer, Pairs, extrapolate, make_room, track_bend};
+use crate::engine::cpu::find_z::{Call, Column, MOST_LANES, Meeting, Outer, Pairs, ROOM, column, extrapolate, track_bend};
 use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 
@@ -24,28 +24,32 @@ pub(crate) struct Thirds<R> {
     dz_of: [R; MAX_LAYERS],
     /// The ring is so short that what is out of reach one way may be within it the other way.
     short_ring: bool,
-    /// Where the stretch begins in which they were looked up.
+    /// Where the stretch begins in which they are looked up.
     first: usize,
+    /// Those that were looked up: as many as fit.
     count: usize,
-    z23: Vec<R>,
-    inverse_rho: Vec<R>,
+    z23: Column<R>,
+    inverse_rho: Column<R>,
     /// As it is seen from the outer spacepoint.
-    phi: Vec<R>,
-    slice: Vec<R>,
+    phi: Column<R>,
+    slice: Column<R>,
     /// Where in the stretch.
-    place: Vec<u32>,
-    k23: Vec<R>,
-    p23: Vec<R>,
+    place: Column<u32>,
+    k23: Column<R>,
+    p23: Column<R>,
     /// Of pairs with weights by pT only.
-    dz: Vec<R>,
-    side: Vec<Side>,
+    dz: Column<R>,
+    side: Column<Side>,
     /// Those of [`Side::Below`] end here, and those of [`Side::Above`] begin.
     beside: Range<usize>,
     most_k23: R,
+    /// Of pairs with weights by pT: which track is whose, and the highest pT of each track in each layer.
+    track_of: Box<[Option<usize>; ROOM + MOST_LANES]>,
+    tracks: Vec<[R; MAX_LAYERS]>,
 }
 
 /// Which pairs a third spacepoint may confirm: a track's bending keeps its sign.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 enum Side {
     /// Below the outer spacepoint: those whose inner spacepoint lies above.
     Below,
@@ -56,12 +60,12 @@ enum Side {
     /// Above and below, the other way round a ring: those whose inner spacepoint does not lie in the outer's slice.
     Around,
     /// Out of reach either way: none.
+    #[default]
     Nowhere,
 }
 
 impl<R: Lanes> Default for Thirds<R> {
     fn default() -> Self {
-        let [z23, inverse_rho, phi, slice, k23, p23, dz] = [const { Vec::new() }; 7];
         Self {
             around: Around::default(),
             reaches: Reaches::none(),
@@ -70,17 +74,19 @@ impl<R: Lanes> Default for Thirds<R> {
             short_ring: false,
             first: 0,
             count: 0,
-            z23,
-            inverse_rho,
-            phi,
-            slice,
-            place: Vec::new(),
-            k23,
-            p23,
-            dz,
-            side: Vec::new(),
+            z23: column(),
+            inverse_rho: column(),
+            phi: column(),
+            slice: column(),
+            place: column(),
+            k23: column(),
+            p23: column(),
+            dz: column(),
+            side: column(),
             beside: 0..0,
             most_k23: R::of(0.0),
+            track_of: Box::new([None; ROOM + MOST_LANES]),
+            tracks: Vec::new(),
         }
     }
 }
@@ -135,66 +141,80 @@ impl<R: Lanes> Thirds<R> {
         self.around.set_reach(slices, &self.reaches);
     }
 
-    /// Looks up the third spacepoints of an outer one. False if there is none.
+    /// Looks up the third spacepoints of an outer one in a stretch, as many as fit. What is left of the stretch is not looked
+    /// at yet.
     #[inline(always)]
-    pub(crate) fn look<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, b: &Outer<R>) -> bool {
-        let stretch = self.around.window(b.slice, self.reaches.most);
+    fn look<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        b: &Outer<R>,
+        stretch: Range<usize>,
+    ) -> Range<usize> {
         self.first = stretch.start;
-        let Self { z23, inverse_rho, phi, slice, place, k23, p23, dz, .. } = self;
-        for column in [&mut *z23, inverse_rho, phi, slice, k23, p23, dz] {
-            make_room(column, stretch.len());
-        }
-        make_room(place, stretch.len());
-        let (z23, inverse_rho, phi, slice) = (&mut z23[..], &mut inverse_rho[..], &mut phi[..], &mut slice[..]);
-        let (place, k23, p23) = (&mut place[..], &mut k23[..], &mut p23[..]);
+        let lanes = R::count::<S>();
         // From below, as a step from b to c counts.
         let slice_b = f64::from(b.slice);
         let meeting = Meeting::new(simd, &self.around, &stretch, b, slice_b + Around::<R>::BESIDE, call.z23_range);
         let mut count = 0;
-        for i in 0..meeting.len() {
-            let (bits, _) = meeting.pairs::<ACCURATE>(simd, i);
-            count += pack_places(bits, (i * R::count::<S>()) as u32, &mut place[count..]);
+        let mut looked_at = 0;
+        while looked_at < meeting.len() && count <= ROOM - MOST_LANES {
+            let (bits, _) = meeting.pairs::<ACCURATE>(simd, looked_at);
+            count += pack_places(bits, (looked_at * lanes) as u32, &mut self.place[count..]);
+            looked_at += 1;
         }
+        let left = (stretch.start + looked_at * lanes).min(stretch.end)..stretch.end;
         self.count = count;
         if count == 0 {
-            return false;
+            return left;
         }
         // Few are left: they are taken one by one, and met again in vectors.
-        let around = &self.around;
-                take(&place[..count], &around.inverse_rho[stretch.clone()], inverse_rho);
-        take(&place[..count], &around.z_by_rho[stretch.clone()], z23);
-        take(&place[..count], &around.turned_phi[stretch.clone()], phi);
-        take(&place[..count], &around.slice[stretch.clone()], slice);
-        if ACCURATE {
-            take(&place[..count], &around.phi[stretch.clone()], k23);
+        let inverse_rho = &self.around.inverse_rho[stretch.clone()];
+        // As many, which spares looking.
+        let z_by_rho = &self.around.z_by_rho[stretch.clone()][..inverse_rho.len()];
+        let turned_phi = &self.around.turned_phi[stretch.clone()][..inverse_rho.len()];
+        let slice = &self.around.slice[stretch.clone()][..inverse_rho.len()];
+        for i in 0..count.min(ROOM) {
+            // What a vector has beyond the stretch is out of reach.
+            let place = (self.place[i] as usize).min(inverse_rho.len() - 1);
+            self.inverse_rho[i] = inverse_rho[place];
+            self.z23[i] = z_by_rho[place];
+            self.phi[i] = turned_phi[place];
+            self.slice[i] = slice[place];
         }
-        let lanes = R::count::<S>();
-        let end = count.div_ceil(lanes) * lanes;
+        if ACCURATE {
+            let phi = &self.around.phi[stretch.clone()];
+            for i in 0..count.min(ROOM) {
+                self.k23[i] = phi[self.place[i] as usize];
+            }
+        }
+        let vectors = count.div_ceil(lanes);
         // Behind the last: no curvature, and above all slices.
-        inverse_rho[count..end].fill(b.inverse_rho * R::of(0.5));
-        phi[count..end].fill(b.phi);
-        slice[count..end].fill(R::of(f64::INFINITY));
+        self.inverse_rho[count..vectors * lanes].fill(b.inverse_rho * R::of(0.5));
+        self.phi[count..vectors * lanes].fill(b.phi);
+        self.slice[count..vectors * lanes].fill(R::of(f64::INFINITY));
         let [u_b, t_b, phi_b] = meeting.b;
         let two = R::splat(simd, R::of(2.0));
         let (below, above) = (R::splat(simd, R::of(slice_b - 1.0)), R::splat(simd, R::of(slice_b + 1.0)));
-        let (u_c, phi_c, slice_c) = (R::vectors(simd, inverse_rho), R::vectors(simd, phi), R::vectors(simd, slice));
         let mut most_k23 = R::splat(simd, R::of(0.0));
         let mut beside = 0..0;
-        for i in 0..end / lanes {
-            let at = i * lanes;
-            let (t_c, plain_phi) = (R::vectors(simd, &z23[at..])[0], R::vectors(simd, &k23[at..])[0]);
-            let z = extrapolate::<R, S>(simd, ACCURATE, [u_b, t_b, phi_b], [u_c[i], t_c, plain_phi]);
-            let (k, p) = bend::<R, S>(simd, two, [u_b, phi_b], [u_c[i], phi_c[i]]);
-            R::store(simd, &mut z23[at..], z);
-            R::store(simd, &mut k23[at..], k);
-            R::store(simd, &mut p23[at..], p);
+        for at in (0..vectors).map(|vector| vector * lanes) {
+            let u_c = R::vectors(simd, &self.inverse_rho[at..])[0];
+            let phi_c = R::vectors(simd, &self.phi[at..])[0];
+            let slice_c = R::vectors(simd, &self.slice[at..])[0];
+            let t_c = R::vectors(simd, &self.z23[at..])[0];
+            let plain_phi = R::vectors(simd, &self.k23[at..])[0];
+            let z = extrapolate::<R, S>(simd, ACCURATE, [u_b, t_b, phi_b], [u_c, t_c, plain_phi]);
+            let (k, p) = bend::<R, S>(simd, two, [u_b, phi_b], [u_c, phi_c]);
+            R::store(simd, &mut self.z23[at..], z);
+            R::store(simd, &mut self.k23[at..], k);
+            R::store(simd, &mut self.p23[at..], p);
             most_k23 = R::larger(simd, most_k23, R::absolute(simd, k));
             // In the order of slices, so that their numbers say where each side ends.
-            beside.start += R::bits(simd, R::less(simd, slice_c[i], below)).count_ones() as usize;
-            beside.end += R::bits(simd, R::at_most(simd, slice_c[i], above)).count_ones() as usize;
+            beside.start += R::bits(simd, R::less(simd, slice_c, below)).count_ones() as usize;
+            beside.end += R::bits(simd, R::at_most(simd, slice_c, above)).count_ones() as usize;
         }
         self.most_k23 = R::largest(simd, most_k23);
-        self.side.resize(count.max(self.side.len()), Side::Nowhere);
         self.side[..beside.start].fill(Side::Below);
         self.side[beside.clone()].fill(Side::Beside);
         self.side[beside.end..count].fill(Side::Above);
@@ -207,7 +227,7 @@ impl<R: Lanes> Thirds<R> {
                 self.dz[i] = self.dz_of[self.layer(i)];
             }
         }
-        true
+        left
     }
 
     /// Layer of a spacepoint that was looked up.
@@ -223,32 +243,59 @@ impl<R: Lanes> Thirds<R> {
         }
     }
 
-    /// Counts the third spacepoints that confirm each pair, into its weight.
+    /// Counts the third spacepoints that confirm each pair, into its weight. False if there is none at all.
     #[inline(always)]
-    pub(crate) fn confirm<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, b: &Outer<R>, pairs: &mut Pairs<R>) {
+    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        b: &Outer<R>,
+        pairs: &mut Pairs<R>,
+    ) -> bool {
+        let mut stretch = self.around.window(b.slice, self.reaches.most);
+        let mut any = false;
+        while !stretch.is_empty() {
+            stretch = self.look::<S, ACCURATE>(simd, call, b, stretch);
+            if self.count > 0 {
+                self.count_into(simd, call, b, pairs, any);
+                any = true;
+            }
+        }
+        any
+    }
+
+    /// Counts those that were looked up, on top of what there is if `more`.
+    #[inline(always)]
+    fn count_into<S: Simd>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        b: &Outer<R>,
+        pairs: &mut Pairs<R>,
+        more: bool,
+    ) {
         let lanes = R::count::<S>();
         let vectors = pairs.count.div_ceil(lanes);
         // Behind the last pair: z12 that nothing confirms.
         pairs.z12[pairs.count..vectors * lanes].fill(R::of(f64::NAN));
-        let Pairs { z12, inverse_rho, phi, slice, turn, weight, .. } = pairs;
-        let (z12, u_a, phi_a) = (R::vectors(simd, z12), R::vectors(simd, inverse_rho), R::vectors(simd, phi));
-        let (slice_a, turn) = (R::vectors(simd, slice), R::vectors(simd, turn));
         let (u_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.phi));
         let (slice_b, two) = (R::splat(simd, R::of(b.slice.into())), R::splat(simd, R::of(2.0)));
         let none = R::splat(simd, R::of(f64::NAN));
         let free_k = R::splat(simd, R::of(0.999) * call.cuts.dk - self.most_k23);
         let all = R::bits(simd, R::at_most(simd, two, two));
-        for v in 0..vectors {
-            let turn = if call.plan.ring { turn[v] } else { R::splat(simd, R::of(0.0)) };
-            let (k12, p12) = bend::<R, S>(simd, two, [u_a[v], phi_a[v]], [u_b, R::minus(simd, phi_b, turn)]);
-            let (rises, falls) = (R::less(simd, slice_a[v], slice_b), R::less(simd, slice_b, slice_a[v]));
-            let of = |mask| R::select(simd, mask, z12[v], none);
-            let track = Track {
-                z12: [of(falls), z12[v], of(rises), of(R::either(simd, rises, falls)), none],
-                k12,
-                p12,
-                turn,
-            };
+        for at in (0..vectors).map(|vector| vector * lanes) {
+            let z12 = R::vectors(simd, &pairs.z12[at..])[0];
+            let u_a = R::vectors(simd, &pairs.inverse_rho[at..])[0];
+            let phi_a = R::vectors(simd, &pairs.phi[at..])[0];
+            let slice_a = R::vectors(simd, &pairs.slice[at..])[0];
+            // 0 where there is no ring.
+            let turn = R::vectors(simd, &pairs.turn[at..])[0];
+            let (k12, p12) = bend::<R, S>(simd, two, [u_a, phi_a], [u_b, R::minus(simd, phi_b, turn)]);
+            let (rises, falls) = (R::less(simd, slice_a, slice_b), R::less(simd, slice_b, slice_a));
+            let beside = R::select(simd, rises, z12, none);
+            let below = R::select(simd, falls, z12, none);
+            let around = R::select(simd, R::either(simd, rises, falls), z12, none);
+            let track = Track { z12: [below, z12, beside, around, none], k12, p12, turn };
             let first = if R::bits(simd, falls) == 0 { self.beside.start } else { 0 };
             let end = if R::bits(simd, rises) == 0 { self.beside.end } else { self.count };
             let thirds = if self.short_ring { 0..self.count } else { first..end };
@@ -258,7 +305,9 @@ impl<R: Lanes> Thirds<R> {
                 (false, false) => self.meet::<S, false, true>(simd, call, &track, thirds),
                 (true, _) => self.meet::<S, true, true>(simd, call, &track, thirds),
             };
-            R::store(simd, &mut weight[v * lanes..], found);
+            let before = R::vectors(simd, &pairs.weight[at..])[0];
+            let found = if more { R::plus(simd, before, found) } else { found };
+            R::store(simd, &mut pairs.weight[at..], found);
         }
     }
 
@@ -299,7 +348,7 @@ impl<R: Lanes> Thirds<R> {
 
     /// Enters each pair with the weight that the transverse momentum of its track gives it.
     #[inline(always)]
-    pub(crate) fn weigh<S: Simd>(
+    pub(crate) fn weigh<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
@@ -308,12 +357,34 @@ impl<R: Lanes> Thirds<R> {
         histogram: &mut PackedHistogram,
     ) {
         // Few pairs are confirmed at all: those are looked at one by one.
-        self.confirm(simd, call, b, pairs);
-        for i in 0..pairs.count {
-            if pairs.weight[i] == R::of(0.0) {
+        self.tracks.clear();
+        self.track_of[..pairs.count].fill(None);
+        let mut stretch = self.around.window(b.slice, self.reaches.most);
+        while !stretch.is_empty() {
+            stretch = self.look::<S, ACCURATE>(simd, call, b, stretch);
+            if self.count == 0 {
                 continue;
             }
-            let pt = self.pt_weight(call, b, pairs, i);
+            self.count_into(simd, call, b, pairs, false);
+            for i in (0..pairs.count).filter(|&i| pairs.weight[i] > R::of(0.0)) {
+                let track = *self.track_of[i].get_or_insert(self.tracks.len());
+                if track == self.tracks.len() {
+                    self.tracks.push([R::of(0.0); MAX_LAYERS]);
+                }
+                self.find_pt(call, b, pairs, i, track);
+            }
+        }
+        for i in 0..pairs.count {
+            let Some(track) = self.track_of[i] else { continue };
+            let mut pt = PtWeight::default();
+            let mut hardest = R::of(0.0);
+            for &best in &self.tracks[track] {
+                for (layers, gev) in pt.layers.iter_mut().zip(PtWeight::GEV) {
+                    *layers += u32::from(best >= R::of(gev));
+                }
+                hardest = if best > hardest { best } else { hardest };
+            }
+            pt.pt = hardest.to_f64();
             let slices = call.plan.slices;
             let slice_a = (pairs.slice[i].to_f64() as i32).rem_euclid(slices as i32) as u32;
             let sector = 1 << (slice_a * PtWeight::SECTORS / slices);
@@ -326,16 +397,14 @@ impl<R: Lanes> Thirds<R> {
         }
     }
 
-    /// What third spacepoints make a pair weigh. Twin of `shaders/confirmations/pt.wgsl`.
-    fn pt_weight(&self, call: &Call<'_, R>, b: &Outer<R>, pairs: &Pairs<R>, pair: usize) -> PtWeight {
+    /// The highest pT of a pair with third spacepoints of each layer. `shaders/confirmations/pt.wgsl`.
+    fn find_pt(&mut self, call: &Call<'_, R>, b: &Outer<R>, pairs: &Pairs<R>, pair: usize, track: usize) {
         let cuts = &call.cuts;
         let (u, v) = (pairs.inverse_rho[pair], b.inverse_rho);
-        let turn = if call.plan.ring { pairs.turn[pair] } else { R::of(0.0) };
+        let turn = pairs.turn[pair];
         let (k12, p12) = track_bend([u, pairs.phi[pair]], [v, b.phi - turn]);
         let slice_a = pairs.slice[pair].to_f64();
         let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
-        let mut best = [R::of(0.0); MAX_LAYERS];
-        let mut layers = 0u64;
         for i in 0..self.count {
             let w = self.inverse_rho[i];
             let may = match self.side[i] {
@@ -356,22 +425,10 @@ impl<R: Lanes> Thirds<R> {
                 let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.around.phi[at] + turn]);
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
                 let pt = cuts.gev_mm / (k13.abs() + R::of(PtWeight::RESOLUTION_MM) * u * u * w / (u - w));
-                let layer = self.layer(i);
-                layers |= 1 << layer;
-                best[layer] = if pt > best[layer] { pt } else { best[layer] };
+                let best = &mut self.tracks[track][usize::from(self.around.layer[at]) % MAX_LAYERS];
+                *best = if pt > *best { pt } else { *best };
             }
         }
-        let mut weight = PtWeight::default();
-        let mut hardest = R::of(0.0);
-        while layers != 0 {
-            let best = best[layers.trailing_zeros() as usize];
-            layers &= layers - 1;
-            for (layers, gev) in weight.layers.iter_mut().zip(PtWeight::GEV) {
-                *layers += u32::from(best >= R::of(gev));
-            }
-            hardest = if best > hardest { best } else { hardest };
-        }
-        PtWeight { pt: hardest.to_f64(), ..weight }
     }
 }
 
@@ -388,14 +445,6 @@ fn side_on_ring(step: i32, reach: u32, slices: u32) -> Side {
         (_, true, false) => Side::Above,
         (_, false, true) => Side::Below,
         _ => Side::Nowhere,
-    }
-}
-
-/// The numbers at these places, one after the other.
-#[inline(always)]
-fn take<R: Copy>(places: &[u32], from: &[R], to: &mut [R]) {
-    for (to, &place) in to.iter_mut().zip(places) {
-        *to = from[place as usize];
     }
 }
 
