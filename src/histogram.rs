@@ -129,7 +129,18 @@ pub(crate) struct Background {
 impl Background {
     /// Of the `lowest` windows of histograms of so many bins; all of them if there are no more.
     pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32, sums: &mut Vec<u32>) -> Self {
-        let windows = histogram.n.chunks(bins as usize).flat_map(|histogram| histogram.windows(3));
+        let histograms = histogram.n.chunks(bins as usize);
+        if lowest as usize >= histograms.len() * (bins as usize - 2) {
+            // Each bin is in three windows, but for those at the ends.
+            let sum = histograms.map(|n| {
+                let (first, last) = (u64::from(n[0]), u64::from(n[n.len() - 1]));
+                let [next, before] = [n[1], n[n.len() - 2]].map(u64::from);
+                3 * n.iter().map(|&n| u64::from(n)).sum::<u64>() - 2 * (first + last) - (next + before)
+            });
+            let sum: u64 = sum.sum();
+            return Self { low: sum as u32, high: (sum >> 32) as u32, windows: lowest, threshold: u32::MAX };
+        }
+        let windows = histograms.flat_map(|histogram| histogram.windows(3));
         sums.clear();
         sums.extend(windows.map(|bins| bins.iter().sum::<u32>()));
         let lowest = (lowest as usize).min(sums.len());

@@ -5,6 +5,7 @@ use std::ops::{Range, RangeInclusive};
 
 use pulp::Simd;
 
+use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::plan::RoiPlan;
@@ -12,12 +13,12 @@ use crate::engine::plan::RoiPlan;
 /// Room behind the last spacepoint, for a vector that begins at it.
 const BEYOND: usize = 16;
 /// In place of the layer of what lies there.
-const NO_LAYER: u8 = u8::MAX;
+const NO_LAYER: u8 = 2 * MAX_LAYERS as u8 - 1;
 
 /// How far from each layer a partner may be, in slices; see [`Reaches::put`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaches<R> {
-    of: [R; 256],
+    of: [R; NO_LAYER as usize + 1],
     /// The most slices to either side.
     pub(crate) most: u32,
 }
@@ -25,7 +26,13 @@ pub(crate) struct Reaches<R> {
 impl<R: Lanes> Reaches<R> {
     /// To no layer.
     pub(crate) fn none() -> Self {
-        Self { of: [R::of(-1.0); 256], most: 0 }
+        Self { of: [R::of(-1.0); NO_LAYER as usize + 1], most: 0 }
+    }
+
+    /// To no layer any more.
+    pub(crate) fn clear(&mut self) {
+        self.of[..MAX_LAYERS].fill(R::of(-1.0));
+        self.most = 0;
     }
 
     /// To a layer: so many slices to either side. On a ring that it goes round, each slice once: from half of the ring below,
@@ -173,7 +180,7 @@ impl<R: Lanes> Around<R> {
         let first = self.window(*slices.start(), reaches.most).start;
         let end = self.window(*slices.end(), reaches.most).end + BEYOND;
         for (reach, &layer) in self.reach[first..end].iter_mut().zip(&self.layer[first..end]) {
-            *reach = reaches.of[layer as usize];
+            *reach = reaches.of[usize::from(layer) % reaches.of.len()];
         }
     }
 

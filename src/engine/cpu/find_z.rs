@@ -26,6 +26,7 @@ use crate::histogram::OFFSET_STEPS;
 #[derive(Debug)]
 pub(crate) struct FindZ<R> {
     inner: Around<R>,
+    reaches: Reaches<R>,
     thirds: Thirds<R>,
     pairs: Pairs<R>,
     entries: Entries<R>,
@@ -73,6 +74,7 @@ impl<R: Lanes> Default for FindZ<R> {
     fn default() -> Self {
         Self {
             inner: Around::default(),
+            reaches: Reaches::none(),
             thirds: Thirds::default(),
             pairs: Pairs {
                 z12: column(),
@@ -278,20 +280,16 @@ impl<R: Lanes> Call<'_, R> {
     #[inline(always)]
     fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
         let Self { search, plan, sliced, scale, .. } = *self;
-        let FindZ { inner, thirds, pairs, entries, histogram } = to;
+        let FindZ { inner, reaches, thirds, pairs, entries, histogram } = to;
         let filled = sliced.filled();
         let triplets = search.config.triplets != Triplets::Off;
         let first_layers = &filled[..(search.config.first_layers as usize).min(filled.len().saturating_sub(1))];
         // Outer layers are those behind the first; where a third spacepoint is asked for, not the last.
         let outer_layers = 1..filled.len().saturating_sub(usize::from(triplets)).max(1);
-        let reaches = |layer_b: usize| {
-            let mut reaches = Reaches::none();
-            for &layer_a in first_layers.iter().take_while(|&&layer_a| layer_a < layer_b) {
-                reaches.put(layer_a, search.reach(layer_a, layer_b, plan.endcap_shift), plan);
-            }
-            reaches
-        };
-        let most = filled[outer_layers.clone()].iter().map(|&layer_b| reaches(layer_b).most).max().unwrap_or_default();
+        let inner_layers = |layer_b: usize| first_layers.iter().copied().take_while(move |&layer_a| layer_a < layer_b);
+        let reach = |layer_a: usize, layer_b: usize| search.reach(layer_a, layer_b, plan.endcap_shift);
+        let most = filled[outer_layers.clone()].iter().flat_map(|&b| inner_layers(b).map(move |a| reach(a, b))).max();
+        let most = most.unwrap_or_default();
         let layers = first_layers.iter().fold(0, |layers, layer| layers | 1u64 << layer);
         inner.fill(sliced, layers, slices, plan.ring, most);
         if triplets && !outer_layers.is_empty() {
@@ -303,11 +301,12 @@ impl<R: Lanes> Call<'_, R> {
         }
         for i in outer_layers {
             let layer_b = filled[i];
-            let reaches = reaches(layer_b);
+            reaches.clear();
+            inner_layers(layer_b).for_each(|layer_a| reaches.put(layer_a, reach(layer_a, layer_b), plan));
             let all = sliced.of_layer(layer_b);
             let (Some(&first), Some(&last)) = (all.first(), all.last()) else { continue };
             let of_layer = sliced.slice[first as usize]..=sliced.slice[last as usize];
-            inner.set_reach(of_layer.clone(), &reaches);
+            inner.set_reach(of_layer.clone(), reaches);
             if triplets {
                 thirds.set_layer(self, layer_b, &filled[i + 1..], of_layer);
             }

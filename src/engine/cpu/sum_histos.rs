@@ -1,6 +1,8 @@
 //! Sums the histograms of an RoI's groups of slices, in order, and tells n from z. Twin of `shaders/sum_histos.wgsl`,
 //! whose two stages are one here.
 
+use pulp::{Arch, NullaryFnOnce};
+
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::histogram::{HistogramPair, ZSum};
 
@@ -12,10 +14,9 @@ pub(crate) fn sum_histos<'a, Z: ZSum>(
     let HistogramPair { n, z, pairs, sectors } = total;
     let mut parts = parts.into_iter();
     let Some(first) = parts.next() else { return };
-    n.clear();
-    n.extend(first.words.iter().map(|word| (word >> 32) as u32));
-    z.clear();
-    z.extend(first.words.iter().map(|&word| word as u32));
+    n.resize(first.words.len(), 0);
+    z.resize(first.words.len(), 0);
+    Arch::new().dispatch(Unpack { words: &first.words, n, z });
     pairs.clone_from(&first.pairs);
     sectors.clone_from(&first.sectors);
     for part in parts {
@@ -26,6 +27,24 @@ pub(crate) fn sum_histos<'a, Z: ZSum>(
         pairs.iter_mut().zip(&part.pairs).for_each(|(all, part)| *all = all.saturating_add(*part));
         for (all, part) in sectors.iter_mut().zip(&part.sectors) {
             all.iter_mut().zip(part).for_each(|(all, part)| *all |= part);
+        }
+    }
+}
+
+/// Tells n from z, in vectors.
+struct Unpack<'a> {
+    words: &'a [u64],
+    n: &'a mut [u32],
+    z: &'a mut [u32],
+}
+
+impl NullaryFnOnce for Unpack<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn call(self) {
+        for ((word, n), z) in self.words.iter().zip(self.n).zip(self.z) {
+            (*n, *z) = ((word >> 32) as u32, *word as u32);
         }
     }
 }

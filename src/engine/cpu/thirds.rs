@@ -39,9 +39,10 @@ pub(crate) struct Thirds<R> {
     p23: Column<R>,
     /// Of pairs with weights by pT only.
     dz: Column<R>,
-    side: Column<Side>,
-    /// Those of [`Side::Below`] end here, and those of [`Side::Above`] begin.
+    /// Those of [`Side::Below`] end here, and those of [`Side::Above`] begin: they are in the order of slices.
     beside: Range<usize>,
+    /// On a short ring, where they are not.
+    side: Column<Side>,
     most_k23: R,
     /// Of pairs with weights by pT: which track is whose, and the highest pT of each track in each layer.
     track_of: Box<[Option<usize>; ROOM + MOST_LANES]>,
@@ -93,8 +94,6 @@ impl<R: Lanes> Default for Thirds<R> {
 
 /// A vector of pairs.
 struct Track<R: Lanes, S: Simd> {
-    /// Of those that third spacepoints of each [`Side`] may confirm, else NaN.
-    z12: [R::Vector<S>; 5],
     k12: R::Vector<S>,
     p12: R::Vector<S>,
     turn: R::Vector<S>,
@@ -105,7 +104,9 @@ impl<R: Lanes> Thirds<R> {
     #[inline(always)]
     pub(crate) fn fill(&mut self, call: &Call<'_, R>, filled: &[usize]) {
         let (search, plan) = (call.search, call.plan);
-        let most = (1..filled.len()).map(|i| self.reaches_of(call, filled[i], &filled[i + 1..]).most).max();
+        let reach = |b: usize, c: usize| search.reach(filled[b], filled[c], plan.endcap_shift);
+        let pairs = (1..filled.len()).flat_map(|b| (b + 1..filled.len()).map(move |c| (b, c)));
+        let most = pairs.map(|(b, c)| reach(b, c)).max();
         let layers = filled[2..].iter().fold(0, |layers, layer| layers | 1u64 << layer);
         self.around.fill(call.sliced, layers, &(0..plan.slices), plan.ring, most.unwrap_or_default());
         for (layer, dz) in self.dz_of.iter_mut().enumerate().take(search.layers()) {
@@ -117,16 +118,6 @@ impl<R: Lanes> Thirds<R> {
         }
     }
 
-    fn reaches_of(&mut self, call: &Call<'_, R>, layer_b: usize, outer: &[usize]) -> Reaches<R> {
-        let mut reaches = Reaches::none();
-        for &layer_c in outer {
-            let slices = call.search.reach(layer_b, layer_c, call.plan.endcap_shift);
-            self.slices[layer_c] = slices;
-            reaches.put(layer_c, slices, call.plan);
-        }
-        reaches
-    }
-
     /// Makes ready for the outer spacepoints of a layer, which lie in these slices.
     #[inline(always)]
     pub(crate) fn set_layer(
@@ -136,7 +127,12 @@ impl<R: Lanes> Thirds<R> {
         outer: &[usize],
         slices: RangeInclusive<u32>,
     ) {
-        self.reaches = self.reaches_of(call, layer_b, outer);
+        self.reaches.clear();
+        for &layer_c in outer {
+            let slices = call.search.reach(layer_b, layer_c, call.plan.endcap_shift);
+            self.slices[layer_c] = slices;
+            self.reaches.put(layer_c, slices, call.plan);
+        }
         self.short_ring = call.plan.ring && call.plan.slices <= 2 * self.reaches.most + 2;
         self.around.set_reach(slices, &self.reaches);
     }
@@ -190,10 +186,10 @@ impl<R: Lanes> Thirds<R> {
         }
         let vectors = count.div_ceil(lanes);
         // Behind the last: no curvature, and above all slices.
-        self.inverse_rho[count..vectors * lanes].fill(b.inverse_rho * R::of(0.5));
-        self.phi[count..vectors * lanes].fill(b.phi);
-        self.slice[count..vectors * lanes].fill(R::of(f64::INFINITY));
         let [u_b, t_b, phi_b] = meeting.b;
+        R::store(simd, &mut self.inverse_rho[count..], R::splat(simd, b.inverse_rho * R::of(0.5)));
+        R::store(simd, &mut self.phi[count..], phi_b);
+        R::store(simd, &mut self.slice[count..], R::splat(simd, R::of(f64::INFINITY)));
         let two = R::splat(simd, R::of(2.0));
         let (below, above) = (R::splat(simd, R::of(slice_b - 1.0)), R::splat(simd, R::of(slice_b + 1.0)));
         let mut most_k23 = R::splat(simd, R::of(0.0));
@@ -215,14 +211,11 @@ impl<R: Lanes> Thirds<R> {
             beside.end += R::bits(simd, R::at_most(simd, slice_c, above)).count_ones() as usize;
         }
         self.most_k23 = R::largest(simd, most_k23);
-        self.side[..beside.start].fill(Side::Below);
-        self.side[beside.clone()].fill(Side::Beside);
-        self.side[beside.end..count].fill(Side::Above);
         self.beside = beside;
         if self.short_ring {
             self.set_sides(call, b);
         }
-        if call.by_pt() {
+        if call.by_pt() || self.short_ring {
             for i in 0..count {
                 self.dz[i] = self.dz_of[self.layer(i)];
             }
@@ -276,8 +269,11 @@ impl<R: Lanes> Thirds<R> {
     ) {
         let lanes = R::count::<S>();
         let vectors = pairs.count.div_ceil(lanes);
-        // Behind the last pair: z12 that nothing confirms.
-        pairs.z12[pairs.count..vectors * lanes].fill(R::of(f64::NAN));
+        // Behind the last pair: z12 that nothing confirms, on the same side.
+        let count = pairs.count.min(ROOM);
+        R::store(simd, &mut pairs.z12[count..], R::splat(simd, R::of(f64::NAN)));
+        let last = R::splat(simd, pairs.slice[count.saturating_sub(1)]);
+        R::store(simd, &mut pairs.slice[count..], last);
         let (u_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.phi));
         let (slice_b, two) = (R::splat(simd, R::of(b.slice.into())), R::splat(simd, R::of(2.0)));
         let none = R::splat(simd, R::of(f64::NAN));
@@ -292,18 +288,40 @@ impl<R: Lanes> Thirds<R> {
             let turn = R::vectors(simd, &pairs.turn[at..])[0];
             let (k12, p12) = bend::<R, S>(simd, two, [u_a, phi_a], [u_b, R::minus(simd, phi_b, turn)]);
             let (rises, falls) = (R::less(simd, slice_a, slice_b), R::less(simd, slice_b, slice_a));
-            let beside = R::select(simd, rises, z12, none);
+            let track = Track { k12, p12, turn };
+            // Which third spacepoints may confirm which of the pairs.
+            let beside = self.beside.clone();
+            let above = R::select(simd, rises, z12, none);
             let below = R::select(simd, falls, z12, none);
-            let around = R::select(simd, R::either(simd, rises, falls), z12, none);
-            let track = Track { z12: [below, z12, beside, around, none], k12, p12, turn };
-            let first = if R::bits(simd, falls) == 0 { self.beside.start } else { 0 };
-            let end = if R::bits(simd, rises) == 0 { self.beside.end } else { self.count };
-            let thirds = if self.short_ring { 0..self.count } else { first..end };
+            let parts = if R::bits(simd, rises) == all {
+                [(z12, beside.start..self.count), (none, 0..0), (none, 0..0)]
+            } else if R::bits(simd, falls) == all {
+                [(z12, 0..beside.end), (none, 0..0), (none, 0..0)]
+            } else {
+                [(below, 0..beside.start), (z12, beside.clone()), (above, beside.end..self.count)]
+            };
             let k_is_free = R::bits(simd, R::at_most(simd, R::absolute(simd, k12), free_k)) == all;
-            let found = match (call.by_pt(), k_is_free) {
-                (false, true) => self.meet::<S, false, false>(simd, call, &track, thirds),
-                (false, false) => self.meet::<S, false, true>(simd, call, &track, thirds),
-                (true, _) => self.meet::<S, true, true>(simd, call, &track, thirds),
+            let zero = R::splat(simd, R::of(0.0));
+            let found = if self.short_ring {
+                let around = R::select(simd, R::either(simd, rises, falls), z12, none);
+                let mut found = zero;
+                for i in 0..self.count {
+                    let z12 = match self.side[i] {
+                        Side::Below => below,
+                        Side::Beside => z12,
+                        Side::Above => above,
+                        Side::Around => around,
+                        Side::Nowhere => none,
+                    };
+                    found = self.meet::<S, true, true>(simd, call, &track, [(z12, i..i + 1)], found);
+                }
+                found
+            } else if call.by_pt() {
+                self.meet::<S, true, true>(simd, call, &track, parts, zero)
+            } else if k_is_free {
+                self.meet::<S, false, false>(simd, call, &track, parts, zero)
+            } else {
+                self.meet::<S, false, true>(simd, call, &track, parts, zero)
             };
             let before = R::vectors(simd, &pairs.weight[at..])[0];
             let found = if more { R::plus(simd, before, found) } else { found };
@@ -311,37 +329,37 @@ impl<R: Lanes> Thirds<R> {
         }
     }
 
-    /// How many third spacepoints confirm each of a vector's pairs. `BY_PT`: the cut on z depends on the layer. `CUT_K`: the
-    /// cut on curvature may matter.
+    /// Adds how many third spacepoints confirm each of a vector's pairs: those of a part meet pairs with its z12. `DZ`: the
+    /// cut on z depends on the layer. `DK`: the cut on curvature may matter.
     #[inline(always)]
-    fn meet<S: Simd, const BY_PT: bool, const CUT_K: bool>(
+    fn meet<S: Simd, const DZ: bool, const DK: bool>(
         &self,
         simd: S,
         call: &Call<'_, R>,
         track: &Track<R, S>,
-        thirds: Range<usize>,
+        parts: impl IntoIterator<Item = (R::Vector<S>, Range<usize>)>,
+        mut found: R::Vector<S>,
     ) -> R::Vector<S> {
         let (dz, dk) = (R::splat(simd, call.cuts.dz), R::splat(simd, call.cuts.dk));
         let dp = R::splat(simd, call.cuts.dp);
         let (one, zero) = (R::splat(simd, R::of(1.0)), R::splat(simd, R::of(0.0)));
-        let mut found = zero;
-        let side = &self.side[thirds.clone()];
-        // As many, which spares looking.
-        let z23 = &self.z23[thirds.clone()][..side.len()];
-        let k23 = &self.k23[thirds.clone()][..side.len()];
-        let p23 = &self.p23[thirds.clone()][..side.len()];
-        let dz_of = &self.dz[thirds][..side.len()];
-        for i in 0..side.len() {
-            let dz = if BY_PT { R::splat(simd, dz_of[i]) } else { dz };
-            let apart = R::minus(simd, R::splat(simd, z23[i]), track.z12[side[i] as usize]);
-            let mut confirms = within::<R, S>(simd, apart, dz);
-            let apart = R::minus(simd, R::minus(simd, R::splat(simd, p23[i]), track.turn), track.p12);
-            confirms = R::both(simd, confirms, R::less(simd, R::absolute(simd, apart), dp));
-            if CUT_K {
-                let alike = within::<R, S>(simd, R::minus(simd, R::splat(simd, k23[i]), track.k12), dk);
-                confirms = R::both(simd, confirms, alike);
+        for (z12, thirds) in parts {
+            let z23 = &self.z23[thirds.clone()];
+            // As many, which spares looking.
+            let k23 = &self.k23[thirds.clone()][..z23.len()];
+            let p23 = &self.p23[thirds.clone()][..z23.len()];
+            let dz_of = &self.dz[thirds][..z23.len()];
+            for i in 0..z23.len() {
+                let dz = if DZ { R::splat(simd, dz_of[i]) } else { dz };
+                let mut confirms = within::<R, S>(simd, R::minus(simd, R::splat(simd, z23[i]), z12), dz);
+                let apart = R::minus(simd, R::minus(simd, R::splat(simd, p23[i]), track.turn), track.p12);
+                confirms = R::both(simd, confirms, R::less(simd, R::absolute(simd, apart), dp));
+                if DK {
+                    let alike = within::<R, S>(simd, R::minus(simd, R::splat(simd, k23[i]), track.k12), dk);
+                    confirms = R::both(simd, confirms, alike);
+                }
+                found = R::plus(simd, found, R::select(simd, confirms, one, zero));
             }
-            found = R::plus(simd, found, R::select(simd, confirms, one, zero));
         }
         found
     }
@@ -407,7 +425,16 @@ impl<R: Lanes> Thirds<R> {
         let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
         for i in 0..self.count {
             let w = self.inverse_rho[i];
-            let may = match self.side[i] {
+            let side = if self.short_ring {
+                self.side[i]
+            } else if i < self.beside.start {
+                Side::Below
+            } else if i < self.beside.end {
+                Side::Beside
+            } else {
+                Side::Above
+            };
+            let may = match side {
                 Side::Below => falls,
                 Side::Beside => true,
                 Side::Above => rises,
