@@ -283,16 +283,19 @@ impl<R: Lanes> Call<'_, R> {
         let FindZ { inner, reaches, thirds, pairs, entries, histogram } = to;
         let filled = sliced.filled();
         let triplets = search.config.triplets != Triplets::Off;
-        let first_layers = &filled[..(search.config.first_layers as usize).min(filled.len().saturating_sub(1))];
+        if filled.len() < if triplets { 3 } else { 2 } {
+            return;
+        }
+        let first_layers = &filled[..(search.config.first_layers as usize).min(filled.len() - 1)];
         // Outer layers are those behind the first; where a third spacepoint is asked for, not the last.
-        let outer_layers = 1..filled.len().saturating_sub(usize::from(triplets)).max(1);
+        let outer_layers = 1..filled.len() - usize::from(triplets);
         let inner_layers = |layer_b: usize| first_layers.iter().copied().take_while(move |&layer_a| layer_a < layer_b);
         let reach = |layer_a: usize, layer_b: usize| search.reach(layer_a, layer_b, plan.endcap_shift);
         let most = filled[outer_layers.clone()].iter().flat_map(|&b| inner_layers(b).map(move |a| reach(a, b))).max();
         let most = most.unwrap_or_default();
         let layers = first_layers.iter().fold(0, |layers, layer| layers | 1u64 << layer);
         inner.fill(sliced, layers, slices, plan.ring, most);
-        if triplets && !outer_layers.is_empty() {
+        if triplets {
             thirds.fill(self, filled);
         }
         entries.count = 0;

@@ -4,10 +4,12 @@
 mod around;
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
-mod lanes;
+pub(crate) mod lanes;
 pub(crate) mod packed_histogram;
 pub(crate) mod slice_spacepoints;
 pub(crate) mod sum_histos;
+#[cfg(test)]
+mod tests;
 mod thirds;
 pub(crate) mod workspace;
 

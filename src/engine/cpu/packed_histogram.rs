@@ -25,6 +25,12 @@ pub(crate) struct PackedHistogram {
 const LOOK_AFTER: u64 = 1 << 31;
 
 impl PackedHistogram {
+    /// Of these words.
+    #[cfg(test)]
+    pub(crate) fn of(words: Vec<u64>, pairs: Vec<u32>, sectors: [Vec<u32>; 2]) -> Self {
+        Self { words, pairs, sectors, ..Self::default() }
+    }
+
     /// All zero, for an RoI whose pairs weigh 1 or not.
     pub(crate) fn clear(&mut self, plan: &RoiPlan, accumulate: Accumulate, weighted: bool, sectors: bool) {
         let words = plan.histograms as usize * plan.bins.bins as usize;

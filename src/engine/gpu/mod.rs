@@ -9,7 +9,7 @@ mod shaders;
 mod slice_spacepoints;
 mod sum_histos;
 #[cfg(test)]
-mod tests;
+pub(in crate::engine) mod tests;
 mod timing;
 mod walk;
 mod workspace;

@@ -8,19 +8,19 @@ use crate::detector::Detector;
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
 /// A batch and how to search it.
-pub(super) struct Case {
-    pub(super) name: &'static str,
-    pub(super) config: Config,
-    pub(super) detector: Detector,
-    pub(super) slices_per_histogram: u32,
-    pub(super) share: u32,
-    pub(super) batch: RoiBatch,
+pub(in crate::engine) struct Case {
+    pub(in crate::engine) name: &'static str,
+    pub(in crate::engine) config: Config,
+    pub(in crate::engine) detector: Detector,
+    pub(in crate::engine) slices_per_histogram: u32,
+    pub(in crate::engine) share: u32,
+    pub(in crate::engine) batch: RoiBatch,
     /// Run in every triplet mode, not in pairs alone.
-    pub(super) triplets: bool,
+    pub(in crate::engine) triplets: bool,
 }
 
 impl Case {
-    pub(super) fn new(name: &'static str, config: Config, rois: Vec<Roi>) -> Self {
+    pub(in crate::engine) fn new(name: &'static str, config: Config, rois: Vec<Roi>) -> Self {
         let detector = Detector::atlas2010();
         let (slices_per_histogram, share) = (8, 96);
         Self { name, config, detector, slices_per_histogram, share, batch: rois.into_iter().collect(), triplets: false }
@@ -35,11 +35,11 @@ impl Case {
     }
 }
 
-pub(super) fn window(low: f64, high: f64) -> Option<PhiWindow> {
+pub(in crate::engine) fn window(low: f64, high: f64) -> Option<PhiWindow> {
     Some(PhiWindow::new(low, high).expect("a window"))
 }
 
-pub(super) fn roi(window: Option<PhiWindow>, spacepoints: Vec<Spacepoint>) -> Roi {
+pub(in crate::engine) fn roi(window: Option<PhiWindow>, spacepoints: Vec<Spacepoint>) -> Roi {
     Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints }
 }
 
@@ -166,7 +166,7 @@ fn barrels(layers: u32) -> Detector {
     Detector::from_toml("barrels", &format!("name = \"barrels\"\n{text}")).expect("valid")
 }
 
-pub(super) fn cases() -> Vec<Case> {
+pub(in crate::engine) fn cases() -> Vec<Case> {
     let rng = &mut fastrand::Rng::with_seed(2010);
     let config = Config { peaks: 3, ..Config::default() };
     let single = Config { neighbours: Neighbours::Single, ..config.clone() };

@@ -1,0 +1,339 @@
+//! The stages in vectors against the same stages without: on events, on input that is none, and on what fills every buffer.
+
+mod plain;
+
+use std::cmp::Reverse;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use super::find_peaks::{FindPeaks, find_peaks};
+use super::find_z::{Dispatch, FindZ, ROOM};
+use super::lanes::{Lanes, pack_places};
+use super::packed_histogram::PackedHistogram;
+use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
+use super::sum_histos::sum_histos;
+use crate::config::{Config, Extrapolation, Neighbours, Preset, Triplets, Weighting, ZBins};
+use crate::detector::Detector;
+use crate::engine::encoding::Lossless;
+use crate::engine::gpu::tests::cases::cases;
+use crate::engine::plan::{RoiPlan, Search};
+use crate::finder::Accumulate;
+use crate::histogram::{Background, CompareExchange, FixedPoint, HistogramPair, MAX_COUNT, OFFSET_STEPS, ZSum};
+use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView, Spacepoint};
+
+/// An RoI as the stages get it.
+fn packed<R: Lanes>(search: &Search, roi: RoiView<'_>) -> (RoiPlan, Vec<R::Spacepoint>) {
+    let plan = search.plan(roi).expect("a plan");
+    let mut spacepoints = Vec::new();
+    search.pack::<R, _>(&Lossless, &plan, roi, |words| spacepoints.extend_from_slice(words));
+    (plan, spacepoints)
+}
+
+/// The histograms of some slices in these vectors.
+fn filled<R: Lanes, Z: ZSum>(
+    arch: Arch,
+    search: &Search,
+    plan: &RoiPlan,
+    accumulate: Accumulate,
+    spacepoints: &[R::Spacepoint],
+    parts: u32,
+) -> HistogramPair {
+    let mut sliced = SlicedSpacepoints::default();
+    slice_spacepoints(spacepoints, plan.slices, &mut sliced);
+    let each = plan.slices.div_ceil(parts);
+    let find_z = |part: u32| {
+        let slices = (part * each).min(plan.slices)..((part + 1) * each).min(plan.slices);
+        // Memory that another search used.
+        let mut to = FindZ::default();
+        arch.dispatch(Dispatch { search, plan, accumulate, sliced: &sliced, slices: 0..plan.slices, to: &mut to });
+        arch.dispatch(Dispatch { search, plan, accumulate, sliced: &sliced, slices, to: &mut to });
+        to
+    };
+    let parts: Vec<FindZ<R>> = (0..parts).map(find_z).collect();
+    let mut total = HistogramPair::new(0, 0);
+    sum_histos::<Z>(parts.iter().map(|part| &part.histogram), &mut total);
+    if total.pairs.is_empty() {
+        total.pairs = total.n.clone();
+    }
+    total
+}
+
+/// Everything that a configuration may ask of find_z.
+fn options() -> Vec<(&'static str, Config)> {
+    let default = Config { z_bin_mm: 0.4, ..Config::default() };
+    let triplets = |triplets| Config { triplets, ..default.clone() };
+    let several = Config { charge_aware: true, histogram_per_slice: true, z_bin_mm: 4.0, ..default.clone() };
+    vec![
+        ("pairs", default.clone()),
+        ("thesis", Config::preset(Preset::Thesis)),
+        ("any", triplets(Triplets::Any)),
+        ("count", triplets(Triplets::Count)),
+        ("jet", Config::preset(Preset::Jet)),
+        ("hard scatter", Config { z_bin_mm: 0.4, ..Config::preset(Preset::HardScatter) }),
+        ("single, all layers, count", Config {
+            neighbours: Neighbours::Single,
+            first_layers: 19,
+            ..triplets(Triplets::Count)
+        }),
+        ("several", several.clone()),
+        ("several, count", Config { triplets: Triplets::Count, ..several }),
+        ("wide slices", Config { phi_slice_deg: 30.0, ..triplets(Triplets::Count) }),
+        ("wide slices, by pT", Config { phi_slice_deg: 40.0, ..Config::preset(Preset::HardScatter) }),
+        ("many steps", Config { z_bin_mm: 0.02, ..default }),
+    ]
+}
+
+fn check<R: Lanes>(name: &str, search: &Search, roi: RoiView<'_>) {
+    let (plan, spacepoints) = packed::<R>(search, roi);
+    let wanted = plain::find_z::<R, FixedPoint>(search, &plan, &spacepoints, 0..plan.slices);
+    for (what, arch, parts) in [("vectors", Arch::new(), 1), ("vectors in parts", Arch::new(), 3), ("none", Arch::Scalar, 1)] {
+        let found = filled::<R, FixedPoint>(arch, search, &plan, Accumulate::Fixed, &spacepoints, parts);
+        let place = format!("{name}, {:?}: {what}", plan.descriptor.id);
+        assert!(found.n == wanted.n, "{place}: n");
+        assert!(found.z == wanted.z, "{place}: z");
+        assert!(found.pairs == wanted.pairs, "{place}: pairs");
+        assert!(found.sectors == wanted.sectors, "{place}: sectors");
+    }
+    let found = filled::<R, CompareExchange>(Arch::new(), search, &plan, Accumulate::CompareExchange, &spacepoints, 2);
+    assert!(found.n == wanted.n, "{name}: n by compare and exchange");
+    for bin in 0..found.n.len() as u32 {
+        let [z, wanted] = [
+            CompareExchange::z_mm(found.z[bin as usize], found.n[bin as usize], f64::from(bin), &plan.bins),
+            FixedPoint::z_mm(wanted.z[bin as usize], wanted.n[bin as usize], f64::from(bin % plan.bins.bins), &plan.bins),
+        ];
+        let (most, n) = (plan.bins.z_max.abs().max(plan.bins.z_min.abs()), f64::from(found.n[bin as usize]));
+        assert!((z - wanted).abs() <= n * (1e-5 * most + plan.bins.width / 512.0), "{name}: z {z} and {wanted}");
+    }
+}
+
+#[test]
+fn vectors_fill_what_no_vectors_do() {
+    for case in cases() {
+        for (name, config) in options() {
+            // The window and the ring of the case, the pairs of the options.
+            let config = Config { wrap_full_scan: case.config.wrap_full_scan, ..config };
+            let Ok(search) = Search::new(&config, &case.detector) else { continue };
+            for roi in case.batch.iter().take(12) {
+                check::<f32>(&format!("{}, {name}, f32", case.name), &search, roi);
+                check::<f64>(&format!("{}, {name}, f64", case.name), &search, roi);
+            }
+        }
+    }
+}
+
+/// More pairs and third spacepoints about one spacepoint than any buffer holds.
+#[test]
+fn more_than_a_buffer_holds_is_found_in_pieces() {
+    let rng = &mut fastrand::Rng::with_seed(21);
+    let anywhere = |layer: u32, rng: &mut fastrand::Rng| Spacepoint {
+        rho: 50.0 + 60.0 * f64::from(layer) + rng.f64(),
+        phi: 0.0002 * rng.f64(),
+        z: 400.0 * (rng.f64() - 0.5),
+        layer,
+    };
+    let counts = [2 * ROOM as u32 + 7, 5, 2 * ROOM as u32 + 300];
+    let spacepoints = (0..3).flat_map(|layer| (0..counts[layer as usize]).map(move |_| layer));
+    let spacepoints: Vec<Spacepoint> = spacepoints.map(|layer| anywhere(layer, rng)).collect();
+    let window = Some(PhiWindow::new(-0.1, 0.1).expect("a window"));
+    let roi = Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints };
+    for (name, config) in options() {
+        if config.histogram_per_slice {
+            continue;
+        }
+        let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
+        check::<f32>(name, &search, (&roi).into());
+        check::<f64>(name, &search, (&roi).into());
+    }
+}
+
+/// Rings of few slices, on which a reach may go round, with everything next to everything.
+#[test]
+fn rings_of_any_length_are_gone_round_once() {
+    let rng = &mut fastrand::Rng::with_seed(22);
+    for slices in 1..24 {
+        let spacepoints = (0..90u32).map(|i| Spacepoint {
+            rho: 50.0 + 40.0 * f64::from(i % 7) + rng.f64(),
+            phi: 7.0 * (rng.f64() - 0.5),
+            z: 60.0 * (rng.f64() - 0.5),
+            layer: i % 7,
+        });
+        let roi = Roi {
+            descriptor: RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() },
+            spacepoints: spacepoints.collect(),
+        };
+        for (triplets, weighting) in
+            [(Triplets::Off, Weighting::Count), (Triplets::Count, Weighting::Count), (Triplets::Any, Weighting::Pt)]
+        {
+            for neighbours in [Neighbours::Single, Neighbours::Bending] {
+                let config = Config {
+                    phi_slice_deg: 360.0 / f64::from(slices),
+                    z_bin_mm: 4.0,
+                    bending_pt_gev: 0.4,
+                    neighbour_multiplier: 2.0 + f64::from(slices % 5),
+                    // Cuts that let much pass, so that what is looked at decides.
+                    triplet_dk: 1.0,
+                    triplet_dp: 5.0,
+                    first_layers: 5,
+                    triplets,
+                    weighting,
+                    neighbours,
+                    ..Config::default()
+                };
+                let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
+                check::<f32>(&format!("{slices} slices, {triplets:?}, {weighting:?}"), &search, (&roi).into());
+            }
+        }
+    }
+}
+
+/// The accurate extrapolation has a sine of its own: the same pairs but for rounding.
+#[test]
+fn an_accurate_extrapolation_is_that_of_the_formula() {
+    for case in cases().into_iter().filter(|case| case.name.contains("toy") || case.name.contains("circle")) {
+        let config = Config { extrapolation: Extrapolation::Accurate, triplets: Triplets::Count, ..case.config };
+        let search = Search::new(&config, &case.detector).expect("a valid configuration");
+        for roi in case.batch.iter() {
+            let (plan, spacepoints) = packed::<f64>(&search, roi);
+            let wanted = plain::find_z::<f64, FixedPoint>(&search, &plan, &spacepoints, 0..plan.slices);
+            let found = filled::<f64, FixedPoint>(Arch::new(), &search, &plan, Accumulate::Fixed, &spacepoints, 1);
+            assert_eq!(found.n, wanted.n, "{}, {:?}", case.name, plan.descriptor.id);
+        }
+    }
+}
+
+/// What a kernel makes of numbers, lane by lane.
+struct Sines<'a>(&'a [f64], &'a mut Vec<f64>);
+
+impl WithSimd for Sines<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let mut out = [0.0; 16];
+        for &x in self.0 {
+            let sines = <f64 as Lanes>::sine_squared(simd, f64::splat(simd, x));
+            f64::store(simd, &mut out, sines);
+            self.1.push(out[0]);
+            let sines = <f32 as Lanes>::sine_squared(simd, f32::splat(simd, x as f32));
+            let mut out = [0.0f32; 16];
+            f32::store(simd, &mut out, sines);
+            assert!((f64::from(out[0]) - x.sin().powi(2)).abs() < 5e-7, "{x}: {}", out[0]);
+        }
+    }
+}
+
+#[test]
+fn sines_are_right() {
+    let x: Vec<f64> = (-1000..=1000).map(|i| f64::from(i) * std::f64::consts::PI / 1000.0).collect();
+    for arch in [Arch::new(), Arch::Scalar] {
+        let mut squares = Vec::new();
+        arch.dispatch(Sines(&x, &mut squares));
+        for (x, square) in x.iter().zip(squares) {
+            assert!((square - x.sin().powi(2)).abs() < 1e-15, "{x}: {square}");
+        }
+    }
+}
+
+#[test]
+fn steps_of_many_are_those_of_each() {
+    let rng = &mut fastrand::Rng::with_seed(23);
+    for (width, z_min, z_max) in [(0.2, -200.0, 200.0), (0.013, -250.0, 90.0), (0.2, 4000.0, 4200.0), (7.0, -9e4, 9e4)] {
+        let bins = ZBins::new((z_min, z_max), width).expect("a range");
+        let (scale, offset) = (f64::from(OFFSET_STEPS) / bins.width, (0.5 - bins.offset) * f64::from(OFFSET_STEPS));
+        let within = z_min.abs().max(z_max.abs()) * scale < f64::from((1 << 22) - 1);
+        let edge = |rng: &mut fastrand::Rng| (z_min / width).ceil() * width + width * f64::from(rng.u32(0..100)) / 2.0;
+        let z: Vec<f64> = (0..20_000)
+            .map(|i| match i % 4 {
+                0 => edge(rng),
+                1 => edge(rng).next_up(),
+                _ => z_min + (z_max - z_min) * rng.f64(),
+            })
+            .map(|z| z.clamp(z_min, z_max))
+            .collect();
+        let single: Vec<f32> = z.iter().map(|&z| z as f32).collect();
+        let mut steps = vec![0; z.len()];
+        f64::steps(&z, scale, offset, within, &mut steps);
+        for (z, steps) in z.iter().zip(&steps) {
+            assert_eq!(*steps, crate::engine::real::Real::whole_steps(*z, scale, offset), "{z}");
+        }
+        f32::steps(&single, scale as f32, offset as f32, within, &mut steps);
+        for (z, steps) in single.iter().zip(&steps) {
+            assert_eq!(*steps, crate::engine::real::Real::whole_steps(*z, scale as f32, offset as f32), "{z}");
+        }
+    }
+}
+
+#[test]
+fn places_of_lanes_are_told() {
+    for bits in 0..1u32 << 16 {
+        let mut places = [0; 32];
+        let count = pack_places(bits, 100, &mut places);
+        let wanted: Vec<u32> = (0..16).filter(|lane| bits >> lane & 1 == 1).map(|lane| 100 + lane).collect();
+        assert_eq!(&places[..count], &wanted);
+    }
+}
+
+/// Counts beyond what a word holds are seen, however they come about.
+#[test]
+fn counts_that_are_too_high_are_seen() {
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let batch: RoiBatch = [Roi::default()].into_iter().collect();
+    let plan = search.plan(batch.roi(0)).expect("a plan");
+    let steps = vec![5 * OFFSET_STEPS + 1023; 1 << 16];
+    for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
+        let mut histogram = PackedHistogram::default();
+        histogram.clear(&plan, accumulate, false, false);
+        let mut filled = 0;
+        while filled + steps.len() <= MAX_COUNT as usize {
+            histogram.fill(&steps, steps.iter().map(|_| 1.0));
+            filled += steps.len();
+        }
+        histogram.look();
+        assert!(!histogram.overflows(), "{filled} entries");
+        histogram.fill(&steps, steps.iter().map(|_| 1.0));
+        histogram.look();
+        assert!(histogram.overflows());
+        // By weights that a word cannot even hold: seen on the way.
+        histogram.clear(&plan, accumulate, true, false);
+        for _ in 0..2000 {
+            histogram.add(0, steps[0], 1.0, u32::MAX, [0; 2]);
+        }
+        assert!(histogram.overflows());
+    }
+}
+
+/// The highest window and the background against the plainest way to find them.
+#[test]
+fn windows_are_found_as_one_by_one() {
+    let rng = &mut fastrand::Rng::with_seed(24);
+    for bins in [3u32, 4, 5, 33, 34, 35, 66, 67, 500, 2001] {
+        for prefer_central in [false, true] {
+            let config = Config { prefer_central, ..Config::default() };
+            let zbins = ZBins { z_min: -1.0, z_max: 1.0, width: 1.0, offset: 0.0, half: bins / 2, bins };
+            let most = [2, 3, 1000][rng.usize(0..3)];
+            let n: Vec<u32> = (0..bins).map(|_| rng.u32(0..most)).collect();
+            let histogram = HistogramPair { z: n.clone(), n, ..HistogramPair::new(1, bins) };
+            let sums: Vec<u32> = histogram.n.windows(3).map(|n| n.iter().sum()).collect();
+            let key = |left: usize| {
+                let apart = if prefer_central { (left as u32 + 1).abs_diff(bins / 2) } else { 0 };
+                (sums[left], Reverse(apart), Reverse(left))
+            };
+            let wanted = (0..sums.len()).max_by_key(|&left| key(left)).expect("a window");
+            for lowest in [0, 1, sums.len() as u32 / 2, sums.len() as u32] {
+                let mut sorted = sums.clone();
+                sorted.sort_unstable();
+                let mean = sorted[..lowest as usize].iter().sum::<u32>() as f64 / f64::from(lowest);
+                let mut found = None;
+                let memory = &mut FindPeaks::default();
+                find_peaks(&mut histogram.clone(), &zbins, &config, lowest, memory, |peak| {
+                    found = Some(*peak);
+                    false
+                });
+                let least = config.least_weight();
+                assert_eq!(found.map(|peak| peak.bin), (sums[wanted] >= least).then_some(wanted as u32 + 1));
+                let background = Background::of(&histogram, bins, lowest, &mut Vec::new()).mean(lowest);
+                assert_eq!(background, (lowest > 0).then_some(mean), "{lowest} of {} windows", sums.len());
+            }
+        }
+    }
+}
