@@ -152,8 +152,9 @@ impl ZFinderBuilder {
         self
     }
 
-    /// CPU: how many threads compute, the caller's alone where it is one. If not given, those of rayon's pool: one a core,
-    /// unless `RAYON_NUM_THREADS` says otherwise, or the pool that the call is made in.
+    /// CPU: how many threads compute. Where it is one, the caller's does. If not given, those of rayon's pool: one a core,
+    /// unless `RAYON_NUM_THREADS` says otherwise, or the pool that the call is made in. Answers are the same to the last bit,
+    /// whatever their number, but for sums by [`Accumulate::CompareExchange`].
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.options.threads = Some(threads);
         self
@@ -399,11 +400,7 @@ impl Core {
     fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         match &self.runs {
             Runs::Gpus(gpus) => gpus.find_batch_here(worker, batch),
-            Runs::Cpu(engine) => {
-                let mut results = Vec::new();
-                engine.find_batch(batch, &mut results)?;
-                Ok(results)
-            }
+            Runs::Cpu(engine) => engine.find_batch_in_pool(batch),
             Runs::Reference(engine) => engine.find_batch(batch),
         }
     }

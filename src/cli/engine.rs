@@ -1,5 +1,7 @@
 //! The options that say what computes, and how.
 
+use std::num::NonZeroUsize;
+
 use clap::{Args, ValueEnum};
 use zfinder::{AdapterChoice, Engine, ZFinder, ZFinderBuilder};
 
@@ -28,6 +30,9 @@ pub(super) struct EngineOptions {
     /// repeated; implies --engine gpu
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "Engine")]
     adapter: Vec<AdapterChoice>,
+    /// Threads of the CPU engine [default: one a core]
+    #[arg(long, value_name = "N", help_heading = "Engine")]
+    threads: Option<NonZeroUsize>,
     /// How z is summed on the GPU and the CPU
     #[arg(long, value_enum, default_value = "fixed", help_heading = "Engine")]
     accumulate: AccumulateName,
@@ -39,7 +44,16 @@ pub(super) struct EngineOptions {
 impl EngineOptions {
     /// A finder to be, without its configuration and detector.
     pub(super) fn builder(&self) -> Result<ZFinderBuilder, Failure> {
-        let builder = ZFinder::builder().engine(self.engine()?);
+        let mut builder = ZFinder::builder().engine(self.engine()?);
+        if let Some(threads) = self.threads {
+            if !self.adapter.is_empty() || !matches!(self.engine, EngineName::Auto | EngineName::Cpu) {
+                return Err(Failure::Usage {
+                    message: "--threads is of the CPU engine, which is not asked for".into(),
+                    help: "leave --threads out, or give --engine cpu",
+                });
+            }
+            builder = builder.threads(threads);
+        }
         Ok(builder.accumulate(self.accumulate.into()).precision(self.precision.into()))
     }
 

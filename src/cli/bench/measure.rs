@@ -1,8 +1,9 @@
 //! A case on an engine, measured. Nothing is timed before its answers were checked.
 
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
-use zfinder::{Config, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
+use zfinder::{Config, Engine, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
 
 use super::super::failure::Failure;
 use super::check::Expected;
@@ -107,7 +108,7 @@ impl Subject<'_> {
         }
         if self.engine == EngineName::Cpu {
             (self.say)("one core");
-            measured.one_core = self.on_one_thread(load.batch_rois)?;
+            measured.one_core = self.against_reference(load.batch_rois)?;
         }
         for &rois in self.stream_rois {
             (self.say)(&format!("stream of {rois} RoIs"));
@@ -243,26 +244,47 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// The CPU engine on a thread of its own.
-    fn on_one_thread(&self, most: usize) -> Result<Option<OneCore>, Failure> {
-        // A system that has no thread to give has no figure.
-        let Ok(pool) = rayon::ThreadPoolBuilder::new().num_threads(1).build() else { return Ok(None) };
-        // Built in the pool as well, for an engine that asks for its threads then.
-        pool.install(|| self.one_core(&self.builder.clone().build()?, most))
+    /// The CPU engine on one thread, and in turn with it the reference engine: how a machine's speed wanders concerns both.
+    fn against_reference(&self, most: usize) -> Result<Option<OneCore>, Failure> {
+        let builder = self.builder.clone().threads(NonZeroUsize::MIN);
+        let (finder, reference) = (builder.clone().build()?, builder.engine(Engine::Reference).build()?);
+        let Some(one_core) = self.one_core(&finder, most)? else { return Ok(None) };
+        let slow = self.one_core(&reference, one_core.rois)?;
+        let Some(rois) = slow.map(|slow| slow.rois) else { return Ok(None) };
+        let batch = self.sample.batch(0, rois);
+        // Each as often as makes a round.
+        let repeat = ((self.seconds * 1e6 / (rois as f64 * one_core.us_per_roi)) as usize).max(1);
+        let mut results = Vec::new();
+        let mut time = |finder: &ZFinder, repeat: usize| -> Result<f64, Failure> {
+            let start = Instant::now();
+            for _ in 0..repeat {
+                finder.find_batch_into(&batch, &mut results)?;
+            }
+            Ok(start.elapsed().as_secs_f64() / repeat as f64)
+        };
+        let ratios: Result<Vec<f64>, Failure> =
+            (0..self.rounds).map(|_| Ok(time(&reference, 1)? / time(&finder, repeat)?.max(1e-12))).collect();
+        let mut ratios = ratios?;
+        ratios.sort_by(f64::total_cmp);
+        Ok(Some(OneCore { times_faster_than_reference: median(&ratios), ..one_core }))
     }
 
     /// A few RoIs on one core.
     fn one_core(&self, finder: &ZFinder, most: usize) -> Result<Option<OneCore>, Failure> {
-        let time = |rois: usize| -> Result<f64, Failure> {
+        let mut results = Vec::new();
+        let mut time = |rois: usize| -> Result<f64, Failure> {
             let batch = self.sample.batch(0, rois);
             let start = Instant::now();
-            finder.find_batch(&batch)?;
+            finder.find_batch_into(&batch, &mut results)?;
             Ok(start.elapsed().as_secs_f64() / rois as f64)
         };
+        // The first time buffers are made.
+        time(1)?;
         let rois = ((self.seconds / time(1)?.max(1e-12)) as usize).clamp(1, most.max(1));
         let mut seconds: Vec<f64> = (0..self.rounds.min(3)).map(|_| time(rois)).collect::<Result<_, _>>()?;
         seconds.sort_by(f64::total_cmp);
-        Ok(median(&seconds).map(|seconds| OneCore { rois, us_per_roi: 1e6 * seconds }))
+        let core = |seconds| OneCore { rois, us_per_roi: 1e6 * seconds, times_faster_than_reference: None };
+        Ok(median(&seconds).map(core))
     }
 }
 

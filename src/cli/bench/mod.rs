@@ -90,6 +90,9 @@ pub(super) struct Bench {
     /// How z is summed on the GPU and the CPU
     #[arg(long, value_enum, default_value = "fixed", help_heading = "What is measured")]
     accumulate: AccumulateName,
+    /// Threads of the CPU engine [default: one a core]
+    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    threads: Option<NonZeroUsize>,
     /// Batches in flight in a stream; the thesis's two streams are 2 [default: twice as many as cores, 2 to 32]
     #[arg(long, value_name = "N", help_heading = "What is measured")]
     in_flight: Option<NonZeroUsize>,
@@ -198,7 +201,7 @@ impl Bench {
             host: Host {
                 os: std::env::consts::OS,
                 arch: std::env::consts::ARCH,
-                threads: rayon::current_num_threads(),
+                threads: self.threads.map_or_else(rayon::current_num_threads, NonZeroUsize::get),
             },
             settings: Settings {
                 quick: self.quick,
@@ -323,6 +326,7 @@ impl Bench {
                     .precision(self.precision.into())
                     .accumulate(self.accumulate.into())
                     .spin(Duration::from_micros(self.spin_us));
+                let builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
                 bar.set_message(format!("{place}, {name}: building it"));
                 let subject = Subject {
                     sample,

@@ -140,6 +140,8 @@ pub(super) struct Latency {
 pub(super) struct OneCore {
     pub(super) rois: usize,
     pub(super) us_per_roi: f64,
+    /// How many times longer the reference engine takes for the same RoIs, in turn with this one; none for itself.
+    pub(super) times_faster_than_reference: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]

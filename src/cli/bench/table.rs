@@ -92,6 +92,7 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
             "latency\np50 us",
             "latency\np99 us",
             "one core\nus/RoI",
+            "x refe-\nrence",
             "RoIs\nchecked",
         ],
         2,
@@ -108,6 +109,7 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
             or_none(result.latency.as_ref(), |latency| short(latency.p50_us)),
             or_none(result.latency.as_ref(), |latency| short(latency.p99_us)),
             or_none(result.one_core.as_ref(), |core| short(core.us_per_roi)),
+            or_none(result.one_core.as_ref().and_then(|core| core.times_faster_than_reference.as_ref()), |&x| short(x)),
             or_none(result.check.as_ref(), |check| check.rois.to_string()),
         ]);
     }

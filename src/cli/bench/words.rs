@@ -55,6 +55,8 @@ pub(super) enum CaseName {
     BendingPairs,
     /// Triplets (any) in the default configuration
     BendingTriplets,
+    /// Triplets (count) in the default configuration
+    BendingCount,
     /// The same with histograms of each charge and of each slice, accurate extrapolation about a beam that is off and
     /// tilted, and five separated vertices over the background of the lowest 95 %
     AllOptions,
@@ -69,6 +71,7 @@ impl CaseName {
             CaseName::Triplets => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
             CaseName::BendingPairs => Config::default(),
             CaseName::BendingTriplets => Config { triplets: Triplets::Any, ..Config::default() },
+            CaseName::BendingCount => Config { triplets: Triplets::Count, ..Config::default() },
             CaseName::AllOptions => Config {
                 triplets: Triplets::Any,
                 charge_aware: true,

@@ -38,8 +38,6 @@ pub(crate) struct CpuEngine {
     memory: Memory,
     /// Threads of its own; rayon's if none.
     pool: Option<ThreadPool>,
-    /// Asked for: one needs no pool.
-    threads: Option<NonZeroUsize>,
 }
 
 /// By precision.
@@ -60,20 +58,16 @@ impl CpuEngine {
             Precision::F32 => Memory::Single(Idle::default()),
             Precision::F64 => Memory::Double(Idle::default()),
         };
-        let threads = options.threads;
-        let pool = match threads {
-            Some(threads) if threads.get() > 1 => {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
-                let pool = pool.thread_name(|i| format!("zfinder-{i}")).build();
-                Some(pool.map_err(|error| Error::Thread(std::io::Error::other(error)))?)
-            }
-            _ => None,
+        let pool = |threads: NonZeroUsize| {
+            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+            pool.thread_name(|i| format!("zfinder-{i}")).build().map_err(|error| Error::Thread(std::io::Error::other(error)))
         };
-        Ok(Self { search, accumulate: options.accumulate, compact, memory, pool, threads })
+        let pool = options.threads.map(pool).transpose()?;
+        Ok(Self { search, accumulate: options.accumulate, compact, memory, pool })
     }
 
     fn threads(&self) -> usize {
-        self.threads.map_or_else(rayon::current_num_threads, NonZeroUsize::get)
+        self.pool.as_ref().map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads)
     }
 
     pub(crate) fn description(&self) -> String {
@@ -85,6 +79,18 @@ impl CpuEngine {
         format!("CPU engine, {threads} thread{}, {precision}", if threads == 1 { "" } else { "s" })
     }
 
+    /// Answers by the threads of the pool alone, for many callers at once.
+    pub(crate) fn find_batch_in_pool(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let mut results = Vec::new();
+        let mut find = || self.find_batch(batch, &mut results);
+        match &self.pool {
+            Some(pool) => pool.install(find)?,
+            None => rayon::scope(|_| find())?,
+        }
+        Ok(results)
+    }
+
+    /// Answers by the threads of the pool, or by the caller's alone where that is of one.
     pub(crate) fn find_batch(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
         results.resize_with(batch.len(), RoiResult::default);
         let threads = self.threads();
