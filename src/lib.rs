@@ -76,6 +76,8 @@ pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
 pub use finder::{Accumulate, DeviceTimes, Encoding, Engine, Precision, ZFinder, ZFinderBuilder};
 pub use kernel_host::{AdapterChoice, AdapterKind, AdapterSummary, adapters};
+#[doc(hidden)]
+pub use engine::cpu::stages::Stages;
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{Answered, Stream, StreamOptions};
 pub use vertex::{RoiResult, Status, Vertex};

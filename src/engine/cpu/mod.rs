@@ -7,6 +7,7 @@ pub(crate) mod find_z;
 pub(crate) mod lanes;
 pub(crate) mod packed_histogram;
 pub(crate) mod slice_spacepoints;
+pub(crate) mod stages;
 pub(crate) mod sum_histos;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,147 @@
+//! The CPU engine stage by stage and from end to end, on one thread and on all, and the reference engine beside it:
+//! `cargo bench`. An item is an RoI, of `find_z` and `end_to_end_pairs` a pair whose z12 is within the range. Allocations
+//! are counted: the CPU engine makes none.
+
+use std::fmt;
+use std::num::NonZeroUsize;
+
+use divan::counter::ItemsCount;
+use divan::{AllocProfiler, Bencher};
+use zfinder::simulate::Simulation;
+use zfinder::{Config, Detector, Engine, RoiBatch, Stages, Triplets, ZFinder};
+
+#[global_allocator]
+static ALLOC: AllocProfiler = AllocProfiler::system();
+
+fn main() {
+    divan::main();
+}
+
+/// A sample in a triplet mode, in the default configuration otherwise.
+#[derive(Clone, Copy)]
+struct Case {
+    highlum: bool,
+    triplets: Triplets,
+}
+
+const CASES: [Case; 6] = {
+    let [low, high] = [false, true];
+    [
+        Case { highlum: low, triplets: Triplets::Off },
+        Case { highlum: low, triplets: Triplets::Any },
+        Case { highlum: low, triplets: Triplets::Count },
+        Case { highlum: high, triplets: Triplets::Off },
+        Case { highlum: high, triplets: Triplets::Any },
+        Case { highlum: high, triplets: Triplets::Count },
+    ]
+};
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let sample = if self.highlum { "highlum" } else { "lowlum" };
+        let triplets = match self.triplets {
+            Triplets::Off => "pairs",
+            Triplets::Any => "any",
+            Triplets::Count => "count",
+        };
+        write!(f, "{sample} {triplets}")
+    }
+}
+
+impl Case {
+    fn config(self) -> Config {
+        Config { triplets: self.triplets, ..Config::default() }
+    }
+
+    fn batch(self, rois: usize) -> RoiBatch {
+        let simulation = if self.highlum { Simulation::highlum() } else { Simulation::lowlum() };
+        Simulation { seed: 1, rois, ..simulation }.batch().0
+    }
+
+    /// RoIs whose spacepoints are about 30,000.
+    fn rois(self) -> usize {
+        if self.highlum { 4 } else { 90 }
+    }
+
+    fn stages(self, batch: &RoiBatch) -> Stages {
+        Stages::new(&self.config(), &Detector::atlas2010(), batch, 0).expect("a valid configuration")
+    }
+
+    /// Pairs with z12 within the range, of all RoIs of a batch.
+    fn pairs(self, batch: &RoiBatch) -> u64 {
+        let detector = Detector::atlas2010();
+        let pairs = |roi| Stages::new(&Config::default(), &detector, batch, roi).expect("a valid configuration").entries();
+        (0..batch.len()).map(pairs).sum()
+    }
+
+    fn finder(self, engine: Engine, threads: usize) -> ZFinder {
+        let threads = NonZeroUsize::new(threads).expect("threads");
+        let finder = ZFinder::builder().config(self.config()).engine(engine).threads(threads);
+        finder.build().expect("a valid configuration")
+    }
+}
+
+#[divan::bench(args = CASES)]
+fn stage_0_plan_and_pack(bencher: Bencher<'_, '_>, case: Case) {
+    let batch = case.batch(1);
+    let mut stages = case.stages(&batch);
+    bencher.counter(ItemsCount::new(1u32)).bench_local(|| stages.pack(&batch, 0));
+}
+
+#[divan::bench(args = CASES)]
+fn stage_1_slice_spacepoints(bencher: Bencher<'_, '_>, case: Case) {
+    let mut stages = case.stages(&case.batch(1));
+    bencher.counter(ItemsCount::new(1u32)).bench_local(|| stages.slice_spacepoints());
+}
+
+#[divan::bench(args = CASES)]
+fn stage_2_find_z(bencher: Bencher<'_, '_>, case: Case) {
+    let batch = case.batch(1);
+    let mut stages = case.stages(&batch);
+    bencher.counter(ItemsCount::new(case.pairs(&batch))).bench_local(|| stages.find_z());
+}
+
+#[divan::bench(args = CASES)]
+fn stage_3_sum_histos(bencher: Bencher<'_, '_>, case: Case) {
+    let mut stages = case.stages(&case.batch(1));
+    bencher.counter(ItemsCount::new(1u32)).bench_local(|| stages.sum_histos());
+}
+
+/// With a copy of the histogram, which it empties.
+#[divan::bench(args = CASES)]
+fn stage_4_find_peaks(bencher: Bencher<'_, '_>, case: Case) {
+    let mut stages = case.stages(&case.batch(1));
+    bencher.counter(ItemsCount::new(1u32)).bench_local(|| stages.find_peaks());
+}
+
+fn find_batches(bencher: Bencher<'_, '_>, case: Case, engine: Engine, threads: usize, by_pairs: bool) {
+    let batch = case.batch(case.rois());
+    let finder = case.finder(engine, threads);
+    let items = if by_pairs { case.pairs(&batch) } else { batch.len() as u64 };
+    let mut results = Vec::new();
+    let mut find = || finder.find_batch_into(&batch, &mut results);
+    // Memory is there after this.
+    find().expect("an answer");
+    bencher.counter(ItemsCount::new(items)).bench_local(find);
+}
+
+#[divan::bench(args = CASES)]
+fn end_to_end_one_thread(bencher: Bencher<'_, '_>, case: Case) {
+    find_batches(bencher, case, Engine::Cpu, 1, false);
+}
+
+#[divan::bench(args = CASES)]
+fn end_to_end_pairs(bencher: Bencher<'_, '_>, case: Case) {
+    find_batches(bencher, case, Engine::Cpu, 1, true);
+}
+
+#[divan::bench(args = CASES)]
+fn end_to_end_all_threads(bencher: Bencher<'_, '_>, case: Case) {
+    let threads = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    find_batches(bencher, case, Engine::Cpu, threads, false);
+}
+
+#[divan::bench(args = CASES, sample_count = 5)]
+fn reference_engine(bencher: Bencher<'_, '_>, case: Case) {
+    find_batches(bencher, case, Engine::Reference, 1, false);
+}

@@ -1,0 +1,90 @@
+//! The stages one by one, for `cargo bench`; no part of the API.
+
+use crate::config::Config;
+use crate::detector::Detector;
+use crate::engine::cpu::find_peaks;
+use crate::engine::cpu::find_z::{FindZ, find_z};
+use crate::engine::cpu::slice_spacepoints::slice_spacepoints;
+use crate::engine::cpu::sum_histos::sum_histos;
+use crate::engine::cpu::workspace::Workspace;
+use crate::engine::encoding::{Encode, Lossless};
+use crate::engine::plan::{RoiPlan, Search};
+use crate::error::Result;
+use crate::finder::Accumulate;
+use crate::histogram::FixedPoint;
+use crate::spacepoint::RoiBatch;
+
+/// The CPU engine's stages in f32 on one RoI of a batch, each on what the one before it left.
+pub struct Stages {
+    search: Search,
+    plan: RoiPlan,
+    workspace: Workspace<f32>,
+}
+
+impl Stages {
+    /// All stages, once.
+    ///
+    /// # Errors
+    /// A configuration or a z range out of range.
+    pub fn new(config: &Config, detector: &Detector, batch: &RoiBatch, roi: usize) -> Result<Self> {
+        let search = Search::new(config, detector)?;
+        let plan = search.plan(batch.roi(roi))?;
+        let mut stages = Self { search, plan, workspace: Workspace::default() };
+        stages.pack(batch, roi)?;
+        stages.slice_spacepoints();
+        stages.find_z();
+        stages.sum_histos();
+        Ok(stages)
+    }
+
+    /// Plans the RoI and packs its spacepoints.
+    ///
+    /// # Errors
+    /// A z range out of range.
+    pub fn pack(&mut self, batch: &RoiBatch, roi: usize) -> Result<()> {
+        self.plan = self.search.plan(batch.roi(roi))?;
+        let spacepoints = &mut self.workspace.spacepoints;
+        spacepoints.clear();
+        self.search.pack::<f32, _>(&Lossless, &self.plan, batch.roi(roi), |words| {
+            Encode::<f32>::decode(&Lossless, words, spacepoints);
+        });
+        Ok(())
+    }
+
+    /// The first stage.
+    pub fn slice_spacepoints(&mut self) {
+        slice_spacepoints(&self.workspace.spacepoints, self.plan.slices, &mut self.workspace.sliced);
+    }
+
+    /// The second stage.
+    pub fn find_z(&mut self) {
+        let Workspace { sliced, parts, .. } = &mut self.workspace;
+        parts.resize_with(1, FindZ::default);
+        let slices = 0..self.plan.slices;
+        find_z(&self.search, &self.plan, Accumulate::Fixed, sliced, slices, &mut parts[0]);
+    }
+
+    /// The third stage.
+    pub fn sum_histos(&mut self) {
+        let Workspace { parts, total, .. } = &mut self.workspace;
+        sum_histos::<FixedPoint>(parts.iter().map(|part| &part.histogram), total);
+    }
+
+    /// The fourth stage, on a copy of the sum; how many peaks it finds.
+    pub fn find_peaks(&mut self) -> usize {
+        let Workspace { total, find_peaks, .. } = &mut self.workspace;
+        let mut peaks = 0;
+        let config = &self.search.config;
+        let windows = self.plan.background_windows;
+        find_peaks::find_peaks(&mut total.clone(), &self.plan.bins, config, windows, find_peaks, |_| {
+            peaks += 1;
+            peaks < config.peaks as usize
+        });
+        peaks
+    }
+
+    /// Entries of nHisto: in pair mode, pairs with z12 within the range.
+    pub fn entries(&self) -> u64 {
+        self.workspace.total.n.iter().map(|&n| u64::from(n)).sum()
+    }
+}

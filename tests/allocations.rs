@@ -1,0 +1,68 @@
+//! Once it has seen such RoIs, the CPU engine takes no more memory.
+
+use std::num::NonZeroUsize;
+
+use zfinder::simulate::Simulation;
+use zfinder::{Accumulate, Config, Encoding, Engine, Precision, Preset, RoiBatch, Triplets, ZFinder};
+
+/// What each configuration may ask of memory: histograms, third spacepoints, weights, several peaks.
+fn configs() -> Vec<(&'static str, Config)> {
+    let triplets = |triplets| Config { triplets, ..Config::default() };
+    vec![
+        ("pairs", Config::default()),
+        ("any", triplets(Triplets::Any)),
+        ("count", triplets(Triplets::Count)),
+        ("high pile-up", Config::preset(Preset::HighPileup)),
+        ("egamma", Config::preset(Preset::Egamma)),
+        ("hard scatter", Config::preset(Preset::HardScatter)),
+        ("a histogram a slice", Config { histogram_per_slice: true, z_bin_mm: 2.0, ..Config::default() }),
+    ]
+}
+
+fn batches() -> Vec<RoiBatch> {
+    let low = Simulation { rois: 40, ..Simulation::lowlum() }.batch().0;
+    let high = Simulation { rois: 2, ..Simulation::highlum() }.batch().0;
+    vec![low, high]
+}
+
+#[test]
+fn nothing_is_allocated_in_steady_state() {
+    let batches = batches();
+    for (name, config) in configs() {
+        for (precision, encoding, accumulate) in [
+            (Precision::F32, Encoding::Lossless, Accumulate::Fixed),
+            (Precision::F32, Encoding::Compact, Accumulate::CompareExchange),
+            (Precision::F64, Encoding::Lossless, Accumulate::Fixed),
+        ] {
+            let finder = ZFinder::builder()
+                .config(config.clone())
+                .engine(Engine::Cpu)
+                .threads(NonZeroUsize::MIN)
+                .precision(precision)
+                .encoding(encoding)
+                .accumulate(accumulate)
+                .build()
+                .expect("a valid configuration");
+            let mut results = vec![Vec::new(); batches.len()];
+            let mut find = || {
+                for (batch, results) in batches.iter().zip(&mut results) {
+                    finder.find_batch_into(batch, results).expect("an answer");
+                }
+            };
+            find();
+            let allocations = allocation_counter::measure(find);
+            assert_eq!(allocations.count_total, 0, "{name}, {precision:?}, {encoding:?}: {allocations:?}");
+            assert!(results[1].iter().all(|result| !result.vertices.is_empty()), "{name}");
+        }
+    }
+}
+
+/// The counter counts: a new vector of results is seen.
+#[test]
+fn allocations_are_seen() {
+    let finder = ZFinder::builder().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build().expect("a finder");
+    let batch = batches().remove(0);
+    finder.find_batch(&batch).expect("an answer");
+    let allocations = allocation_counter::measure(|| drop(finder.find_batch(&batch)));
+    assert!(allocations.count_total > 0);
+}
