@@ -70,7 +70,8 @@ impl Case {
     /// Pairs with z12 within the range, of all RoIs of a batch.
     fn pairs(self, batch: &RoiBatch) -> u64 {
         let detector = Detector::atlas2010();
-        let pairs = |roi| Stages::new(&Config::default(), &detector, batch, roi).expect("a valid configuration").entries();
+        let pairs =
+            |roi| Stages::new(&Config::default(), &detector, batch, roi).expect("a valid configuration").entries();
         (0..batch.len()).map(pairs).sum()
     }
 

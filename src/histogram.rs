@@ -126,8 +126,12 @@ pub(crate) struct Background {
     threshold: u32,
 }
 
+/// Sums of windows that are counted, from 0 on.
+const COUNTED: usize = 1024;
+
 impl Background {
-    /// Of the `lowest` windows of histograms of so many bins; all of them if there are no more.
+    /// Of the `lowest` windows, of which there is one at least, of histograms of so many bins; all of them if there are no
+    /// more. `sums` is memory.
     pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32, sums: &mut Vec<u32>) -> Self {
         let histograms = histogram.n.chunks(bins as usize);
         if lowest as usize >= histograms.len() * (bins as usize - 2) {
@@ -140,18 +144,31 @@ impl Background {
             let sum: u64 = sum.sum();
             return Self { low: sum as u32, high: (sum >> 32) as u32, windows: lowest, threshold: u32::MAX };
         }
-        let windows = histograms.flat_map(|histogram| histogram.windows(3));
+        // Sums are small, most of them: those are counted, the others are looked through.
+        let mut counts = [0u32; COUNTED];
         sums.clear();
-        sums.extend(windows.map(|bins| bins.iter().sum::<u32>()));
-        let lowest = (lowest as usize).min(sums.len());
-        let threshold = match lowest {
-            0 => 0,
-            _ if lowest == sums.len() => u32::MAX,
-            _ => *sums.select_nth_unstable(lowest - 1).1,
-        };
-        let below = sums.iter().filter(|&&sum| sum < threshold);
-        let windows = below.clone().count() as u32;
-        let sum: u64 = below.map(|&sum| u64::from(sum)).sum();
+        for n in histograms {
+            for n in n.windows(3) {
+                let sum = n[0] + n[1] + n[2];
+                match counts.get_mut(sum as usize) {
+                    Some(count) => *count += 1,
+                    None => sums.push(sum),
+                }
+            }
+        }
+        let (mut windows, mut sum) = (0, 0);
+        for (threshold, &count) in counts.iter().enumerate() {
+            if windows + count >= lowest {
+                return Self { low: sum as u32, high: (sum >> 32) as u32, windows, threshold: threshold as u32 };
+            }
+            windows += count;
+            sum += u64::from(count) * threshold as u64;
+        }
+        let threshold = *sums.select_nth_unstable((lowest - windows) as usize - 1).1;
+        for &below in sums.iter().filter(|&&sum| sum < threshold) {
+            windows += 1;
+            sum += u64::from(below);
+        }
         Self { low: sum as u32, high: (sum >> 32) as u32, windows, threshold }
     }
 

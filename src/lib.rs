@@ -73,11 +73,11 @@ mod vertex;
 
 pub use config::{Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Preset, PtWeight, Triplets, Weighting};
 pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
+#[doc(hidden)]
+pub use engine::cpu::stages::Stages;
 pub use error::{Error, Result};
 pub use finder::{Accumulate, DeviceTimes, Encoding, Engine, Precision, ZFinder, ZFinderBuilder};
 pub use kernel_host::{AdapterChoice, AdapterKind, AdapterSummary, adapters};
-#[doc(hidden)]
-pub use engine::cpu::stages::Stages;
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{Answered, Stream, StreamOptions};
 pub use vertex::{RoiResult, Status, Vertex};

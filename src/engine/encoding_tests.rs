@@ -54,12 +54,9 @@ fn spacepoints_come_back() {
 #[test]
 fn blocks_are_encoded_as_one_by_one() {
     let rng = &mut fastrand::Rng::with_seed(9);
-    for (low, high, triplets) in [
-        (-0.4, 0.5, Triplets::Off),
-        (3.0, -3.0, Triplets::Any),
-        (-PI, PI, Triplets::Any),
-        (1.0, 1.3, Triplets::Off),
-    ] {
+    for (low, high, triplets) in
+        [(-0.4, 0.5, Triplets::Off), (3.0, -3.0, Triplets::Any), (-PI, PI, Triplets::Any), (1.0, 1.3, Triplets::Off)]
+    {
         let search = search(triplets);
         let compact = Compact::new(&search).expect("room");
         let slice = 0.2f64.to_radians();

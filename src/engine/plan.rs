@@ -192,7 +192,9 @@ impl Search {
                 let mut extremes = Extremes::default();
                 let plain = self.is_plain();
                 for first in (0..roi.len()).step_by(BLOCK) {
-                    if plain && block_of(roi, first).is_some_and(|block| extremes.add_block(block, self.layers() as u32)) {
+                    if plain
+                        && block_of(roi, first).is_some_and(|block| extremes.add_block(block, self.layers() as u32))
+                    {
                         continue;
                     }
                     for s in (first..roi.len().min(first + BLOCK)).map(|i| roi.spacepoint(i)) {

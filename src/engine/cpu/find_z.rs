@@ -169,7 +169,8 @@ pub(crate) struct Meeting<'a, R: Lanes, S: Simd> {
     reaches: &'a [R::Vector<S>],
     pub(crate) inverse_rho: &'a [R::Vector<S>],
     z_by_rho: &'a [R::Vector<S>],
-    pub(crate) phi: &'a [R::Vector<S>],
+    /// Of an accurate extrapolation only.
+    phi: &'a [R::Vector<S>],
     slice: R::Vector<S>,
     pub(crate) b: [R::Vector<S>; 3],
     z_min: R::Vector<S>,
@@ -179,7 +180,7 @@ pub(crate) struct Meeting<'a, R: Lanes, S: Simd> {
 impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
     /// `slice` is that of `b` and a quarter of a slice beside it: see [`Reaches::put`].
     #[inline(always)]
-    pub(crate) fn new(
+    pub(crate) fn new<const ACCURATE: bool>(
         simd: S,
         around: &'a Around<R>,
         stretch: &Range<usize>,
@@ -195,7 +196,7 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
             reaches: column(&around.reach),
             inverse_rho: column(&around.inverse_rho),
             z_by_rho: column(&around.z_by_rho),
-            phi: column(&around.phi),
+            phi: if ACCURATE { column(&around.phi) } else { &[] },
             slice: R::splat(simd, R::of(slice)),
             b: [R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi)],
             z_min: R::splat(simd, z_min),
@@ -215,8 +216,8 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
     pub(crate) fn pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> (u32, R::Vector<S>) {
         let apart = R::absolute(simd, R::minus(simd, self.slices[i], self.slice));
         let near = R::at_most(simd, apart, self.reaches[i]);
-        let other = [self.inverse_rho[i], self.z_by_rho[i], self.phi[i]];
-        let z = extrapolate::<R, S>(simd, ACCURATE, self.b, other);
+        let phi = if ACCURATE { self.phi[i] } else { self.b[2] };
+        let z = extrapolate::<R, S>(simd, ACCURATE, self.b, [self.inverse_rho[i], self.z_by_rho[i], phi]);
         let within = R::both(simd, R::less(simd, self.z_min, z), R::less(simd, z, self.z_max));
         (R::bits(simd, R::both(simd, near, within)), z)
     }
@@ -311,7 +312,7 @@ impl<R: Lanes> Call<'_, R> {
             let of_layer = sliced.slice[first as usize]..=sliced.slice[last as usize];
             inner.set_reach(of_layer.clone(), reaches);
             if triplets {
-                thirds.set_layer(self, layer_b, &filled[i + 1..], of_layer);
+                thirds.set_layer(self, filled, i, of_layer);
             }
             for &at in all {
                 let at = at as usize;
@@ -328,7 +329,7 @@ impl<R: Lanes> Call<'_, R> {
                 };
                 // From above, as a step from a to b counts.
                 let beside = f64::from(slice) - Around::<R>::BESIDE;
-                let meeting = Meeting::new(simd, inner, &stretch, &b, beside, [scale.z_min, scale.z_max]);
+                let meeting = Meeting::new::<ACCURATE>(simd, inner, &stretch, &b, beside, [scale.z_min, scale.z_max]);
                 if PLAIN {
                     let mut count = entries.count.min(ROOM);
                     for i in 0..meeting.len() {
@@ -337,20 +338,21 @@ impl<R: Lanes> Call<'_, R> {
                         count += bits.count_ones() as usize;
                         if count > ROOM {
                             entries.count = count;
-                            self.flush(entries, histogram);
+                            self.flush(simd, entries, histogram);
                             count = 0;
                         }
                     }
                     entries.count = count;
                 } else {
                     let turns = &Around::vectors(simd, &inner.turn, &stretch)[..meeting.len()];
+                    let phi = &Around::vectors(simd, &inner.phi, &stretch)[..meeting.len()];
                     let layers = &inner.layer[stretch];
                     let mut count = 0;
                     for i in 0..meeting.len() {
                         let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
                         R::pack(simd, bits, z12, &mut pairs.z12[count..]);
                         R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[count..]);
-                        R::pack(simd, bits, meeting.phi[i], &mut pairs.phi[count..]);
+                        R::pack(simd, bits, phi[i], &mut pairs.phi[count..]);
                         R::pack(simd, bits, meeting.slices[i], &mut pairs.slice[count..]);
                         if plan.ring {
                             R::pack(simd, bits, turns[i], &mut pairs.turn[count..]);
@@ -371,7 +373,7 @@ impl<R: Lanes> Call<'_, R> {
                 }
             }
         }
-        self.flush(entries, histogram);
+        self.flush(simd, entries, histogram);
     }
 
     /// Enters the pairs of a spacepoint that third ones confirm, or all, whichever histograms they go into.
@@ -415,7 +417,7 @@ impl<R: Lanes> Call<'_, R> {
             return;
         }
         if entries.count + pairs.count > ROOM {
-            self.flush(entries, histogram);
+            self.flush(simd, entries, histogram);
         }
         let lanes = R::count::<S>();
         let (z12, weight) = (R::vectors(simd, &pairs.z12[..]), R::vectors(simd, &pairs.weight[..]));
@@ -432,11 +434,11 @@ impl<R: Lanes> Call<'_, R> {
 
     /// Works out the bins of entries that wait, and counts them there.
     #[inline(always)]
-    fn flush(&self, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
+    fn flush<S: Simd>(&self, simd: S, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
         let count = mem::take(&mut entries.count);
         let z = &entries.z[..count];
         let steps = &mut entries.steps[..count];
-        R::steps(z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
+        R::steps(simd, z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
         // Rounding may take the last beyond their bin.
         let end = self.plan.bins.bins * OFFSET_STEPS;
         steps.iter_mut().for_each(|steps| *steps -= if *steps >= end { OFFSET_STEPS } else { 0 });

@@ -51,7 +51,7 @@ pub(crate) trait Lanes: Real {
 
     /// [`Real::whole_steps`] of many numbers, which the compiler makes vectors of. `within`: whether all steps are below
     /// 2^22, as they are unless there are very many bins.
-    fn steps(z: &[Self], scale: Self, offset: Self, within: bool, steps: &mut [u32]);
+    fn steps<S: Simd>(simd: S, z: &[Self], scale: Self, offset: Self, within: bool, steps: &mut [u32]);
     /// The square of the sine, for |x| <= pi.
     fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S>;
 }
@@ -290,12 +290,33 @@ const fn sine(i: u32) -> f64 {
 }
 
 lanes!(
-    f32, f32s, m32s, F32_LANES, as_simd_f32s, as_mut_simd_f32s,
-    splat_f32s, add_f32s, sub_f32s, mul_f32s, div_f32s, min_f32s, max_f32s, reduce_max_f32s, abs_f32s, sqrt_f32s, less_than_f32s,
-    less_than_or_equal_f32s, and_m32s, or_m32s, select_f32s, WORDS, _mm256_movemask_ps,
-    _mm512_maskz_compress_ps, u16,
+    f32,
+    f32s,
+    m32s,
+    F32_LANES,
+    as_simd_f32s,
+    as_mut_simd_f32s,
+    splat_f32s,
+    add_f32s,
+    sub_f32s,
+    mul_f32s,
+    div_f32s,
+    min_f32s,
+    max_f32s,
+    reduce_max_f32s,
+    abs_f32s,
+    sqrt_f32s,
+    less_than_f32s,
+    less_than_or_equal_f32s,
+    and_m32s,
+    or_m32s,
+    select_f32s,
+    WORDS,
+    _mm256_movemask_ps,
+    _mm512_maskz_compress_ps,
+    u16,
     [sine(6) as f32, sine(5) as f32, sine(4) as f32, sine(3) as f32, sine(2) as f32, sine(1) as f32, 1.0],
-    fn steps(z: &[f32], scale: f32, offset: f32, within: bool, steps: &mut [u32]) {
+    fn steps<S: Simd>(simd: S, z: &[f32], scale: f32, offset: f32, within: bool, steps: &mut [u32]) {
         if !within {
             steps.iter_mut().zip(z).for_each(|(steps, z)| *steps = z.whole_steps(scale, offset));
             return;
@@ -303,20 +324,50 @@ lanes!(
         // 1.5 * 2^23: a number of less than 22 bits, added to it, leaves its nearest whole number in the low bits.
         const WHOLE: f32 = 12_582_912.0;
         let offset = (offset as i32 as u32).wrapping_sub(WHOLE.to_bits());
+        let nearest = |below: f32| (below + WHOLE).to_bits().wrapping_add(offset);
+        #[cfg(target_arch = "x86_64")]
+        if known::<S, pulp::x86::V3>(simd).is_some() || known::<S, pulp::x86::V4>(simd).is_some() {
+            // Rounded once, as the product in f64 is.
+            for (steps, &z) in steps.iter_mut().zip(z) {
+                *steps = nearest(z.mul_add(scale, -0.5));
+            }
+            return;
+        }
+        let _ = simd;
         for (steps, &z) in steps.iter_mut().zip(z) {
-            let below = (f64::from(z) * f64::from(scale) - 0.5) as f32;
-            *steps = (below + WHOLE).to_bits().wrapping_add(offset);
+            *steps = nearest((f64::from(z) * f64::from(scale) - 0.5) as f32);
         }
     }
 );
 
 lanes!(
-    f64, f64s, m64s, F64_LANES, as_simd_f64s, as_mut_simd_f64s,
-    splat_f64s, add_f64s, sub_f64s, mul_f64s, div_f64s, min_f64s, max_f64s, reduce_max_f64s, abs_f64s, sqrt_f64s, less_than_f64s,
-    less_than_or_equal_f64s, and_m64s, or_m64s, select_f64s, PAIRS, _mm256_movemask_pd,
-    _mm512_maskz_compress_pd, u8,
+    f64,
+    f64s,
+    m64s,
+    F64_LANES,
+    as_simd_f64s,
+    as_mut_simd_f64s,
+    splat_f64s,
+    add_f64s,
+    sub_f64s,
+    mul_f64s,
+    div_f64s,
+    min_f64s,
+    max_f64s,
+    reduce_max_f64s,
+    abs_f64s,
+    sqrt_f64s,
+    less_than_f64s,
+    less_than_or_equal_f64s,
+    and_m64s,
+    or_m64s,
+    select_f64s,
+    PAIRS,
+    _mm256_movemask_pd,
+    _mm512_maskz_compress_pd,
+    u8,
     [sine(11), sine(10), sine(9), sine(8), sine(7), sine(6), sine(5), sine(4), sine(3), sine(2), sine(1), 1.0],
-    fn steps(z: &[f64], scale: f64, offset: f64, _: bool, steps: &mut [u32]) {
+    fn steps<S: Simd>(_: S, z: &[f64], scale: f64, offset: f64, _: bool, steps: &mut [u32]) {
         // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.
         const WHOLE: f64 = 4_503_599_627_370_496.0;
         for (steps, &z) in steps.iter_mut().zip(z) {

@@ -61,7 +61,9 @@ impl CpuEngine {
         };
         let pool = |threads: NonZeroUsize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
-            pool.thread_name(|i| format!("zfinder-{i}")).build().map_err(|error| Error::Thread(std::io::Error::other(error)))
+            pool.thread_name(|i| format!("zfinder-{i}"))
+                .build()
+                .map_err(|error| Error::Thread(std::io::Error::other(error)))
         };
         let pool = options.threads.map(pool).transpose()?;
         Ok(Self { search, accumulate: options.accumulate, compact, memory, pool })
@@ -154,8 +156,9 @@ impl CpuEngine {
         // What the compact encoding cannot hold, the lossless one does.
         if taken.too_far {
             spacepoints.clear();
-            taken =
-                self.search.pack::<R, _>(&Lossless, &plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
+            taken = self
+                .search
+                .pack::<R, _>(&Lossless, &plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
         }
         if taken.kept == 0 {
             *result = plan.result(taken, vertices, false);
@@ -212,14 +215,7 @@ impl CpuEngine {
         if total.overflows() {
             return true;
         }
-        find_peaks::find_peaks(
-            total,
-            &plan.bins,
-            &self.search.config,
-            plan.background_windows,
-            find_peaks,
-            take_peak,
-        );
+        find_peaks::find_peaks(total, &plan.bins, &self.search.config, plan.background_windows, find_peaks, take_peak);
         false
     }
 }

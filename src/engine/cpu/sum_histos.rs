@@ -7,10 +7,7 @@ use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::histogram::{HistogramPair, ZSum};
 
 /// Into memory that is there already, if there is enough.
-pub(crate) fn sum_histos<'a, Z: ZSum>(
-    parts: impl IntoIterator<Item = &'a PackedHistogram>,
-    total: &mut HistogramPair,
-) {
+pub(crate) fn sum_histos<'a, Z: ZSum>(parts: impl IntoIterator<Item = &'a PackedHistogram>, total: &mut HistogramPair) {
     let HistogramPair { n, z, pairs, sectors } = total;
     let mut parts = parts.into_iter();
     let Some(first) = parts.next() else { return };

@@ -10,14 +10,20 @@ use pulp::Simd;
 use crate::config::PtWeight;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Reaches};
-use crate::engine::cpu::find_z::{Call, Column, MOST_LANES, Meeting, Outer, Pairs, ROOM, column, extrapolate, track_bend};
+use crate::engine::cpu::find_z::{
+    Call, Column, MOST_LANES, Meeting, Outer, Pairs, ROOM, column, extrapolate, track_bend,
+};
 use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 
 /// The third spacepoints of an outer one.
 #[derive(Debug)]
 pub(crate) struct Thirds<R> {
-    around: Around<R>,
+    /// Those of all layers, of the outer ones, and of the outermost: an outer spacepoint is met by as few as will do.
+    sets: [Around<R>; SETS],
+    /// The first layer of each, among those that are filled, and the set at hand.
+    first_of_set: [usize; SETS],
+    set: usize,
     reaches: Reaches<R>,
     /// Slices to either side, layer by layer, and the cut on z there.
     slices: [u32; MAX_LAYERS],
@@ -49,6 +55,10 @@ pub(crate) struct Thirds<R> {
     tracks: Vec<[R; MAX_LAYERS]>,
 }
 
+const SETS: usize = 3;
+/// Fewer spacepoints are not worth another set.
+const WORTH_A_SET: usize = 1000;
+
 /// Which pairs a third spacepoint may confirm: a track's bending keeps its sign.
 #[derive(Clone, Copy, Debug, Default)]
 enum Side {
@@ -68,7 +78,9 @@ enum Side {
 impl<R: Lanes> Default for Thirds<R> {
     fn default() -> Self {
         Self {
-            around: Around::default(),
+            sets: [const { () }; SETS].map(|()| Around::default()),
+            first_of_set: [0; SETS],
+            set: 0,
             reaches: Reaches::none(),
             slices: [0; MAX_LAYERS],
             dz_of: [R::of(0.0); MAX_LAYERS],
@@ -107,8 +119,19 @@ impl<R: Lanes> Thirds<R> {
         let reach = |b: usize, c: usize| search.reach(filled[b], filled[c], plan.endcap_shift);
         let pairs = (1..filled.len()).flat_map(|b| (b + 1..filled.len()).map(move |c| (b, c)));
         let most = pairs.map(|(b, c)| reach(b, c)).max();
-        let layers = filled[2..].iter().fold(0, |layers, layer| layers | 1u64 << layer);
-        self.around.fill(call.sliced, layers, &(0..plan.slices), plan.ring, most.unwrap_or_default());
+        let count = |layers: &[usize]| layers.iter().map(|&layer| call.sliced.of_layer(layer).len()).sum::<usize>();
+        let all = count(&filled[2..]);
+        let sets = if all < WORTH_A_SET { 1 } else { SETS };
+        // With all of them, with three fifths and with three tenths.
+        for (set, most_of_ten) in [10, 6, 3].into_iter().enumerate().take(sets) {
+            let first = (2..filled.len()).find(|&first| 10 * count(&filled[first..]) <= most_of_ten * all);
+            let first = first.unwrap_or(filled.len());
+            let layers = filled[first..].iter().fold(0, |layers, layer| layers | 1u64 << layer);
+            let slices = 0..plan.slices;
+            self.sets[set].fill(call.sliced, layers, &slices, plan.ring, most.unwrap_or_default());
+            self.first_of_set[set] = first;
+        }
+        self.first_of_set[sets..].fill(usize::MAX);
         for (layer, dz) in self.dz_of.iter_mut().enumerate().take(search.layers()) {
             *dz = if call.by_pt() && search.is_strips(layer) {
                 call.cuts.dz * R::of(PtWeight::STRIP_DZ)
@@ -118,23 +141,22 @@ impl<R: Lanes> Thirds<R> {
         }
     }
 
-    /// Makes ready for the outer spacepoints of a layer, which lie in these slices.
+    fn around(&self) -> &Around<R> {
+        &self.sets[self.set]
+    }
+
+    /// Makes ready for the outer spacepoints of the i-th filled layer, which lie in these slices.
     #[inline(always)]
-    pub(crate) fn set_layer(
-        &mut self,
-        call: &Call<'_, R>,
-        layer_b: usize,
-        outer: &[usize],
-        slices: RangeInclusive<u32>,
-    ) {
+    pub(crate) fn set_layer(&mut self, call: &Call<'_, R>, filled: &[usize], i: usize, slices: RangeInclusive<u32>) {
         self.reaches.clear();
-        for &layer_c in outer {
-            let slices = call.search.reach(layer_b, layer_c, call.plan.endcap_shift);
+        for &layer_c in &filled[i + 1..] {
+            let slices = call.search.reach(filled[i], layer_c, call.plan.endcap_shift);
             self.slices[layer_c] = slices;
             self.reaches.put(layer_c, slices, call.plan);
         }
         self.short_ring = call.plan.ring && call.plan.slices <= 2 * self.reaches.most + 2;
-        self.around.set_reach(slices, &self.reaches);
+        self.set = self.first_of_set.iter().rposition(|&first| first <= i + 1).unwrap_or_default();
+        self.sets[self.set].set_reach(slices, &self.reaches);
     }
 
     /// Looks up the third spacepoints of an outer one in a stretch, as many as fit. What is left of the stretch is not looked
@@ -151,7 +173,9 @@ impl<R: Lanes> Thirds<R> {
         let lanes = R::count::<S>();
         // From below, as a step from b to c counts.
         let slice_b = f64::from(b.slice);
-        let meeting = Meeting::new(simd, &self.around, &stretch, b, slice_b + Around::<R>::BESIDE, call.z23_range);
+        let around = &self.sets[self.set];
+        let meeting =
+            Meeting::new::<ACCURATE>(simd, around, &stretch, b, slice_b + Around::<R>::BESIDE, call.z23_range);
         let mut count = 0;
         let mut looked_at = 0;
         while looked_at < meeting.len() && count <= ROOM - MOST_LANES {
@@ -165,11 +189,11 @@ impl<R: Lanes> Thirds<R> {
             return left;
         }
         // Few are left: they are taken one by one, and met again in vectors.
-        let inverse_rho = &self.around.inverse_rho[stretch.clone()];
+        let inverse_rho = &around.inverse_rho[stretch.clone()];
         // As many, which spares looking.
-        let z_by_rho = &self.around.z_by_rho[stretch.clone()][..inverse_rho.len()];
-        let turned_phi = &self.around.turned_phi[stretch.clone()][..inverse_rho.len()];
-        let slice = &self.around.slice[stretch.clone()][..inverse_rho.len()];
+        let z_by_rho = &around.z_by_rho[stretch.clone()][..inverse_rho.len()];
+        let turned_phi = &around.turned_phi[stretch.clone()][..inverse_rho.len()];
+        let slice = &around.slice[stretch.clone()][..inverse_rho.len()];
         for i in 0..count.min(ROOM) {
             // What a vector has beyond the stretch is out of reach.
             let place = (self.place[i] as usize).min(inverse_rho.len() - 1);
@@ -179,7 +203,7 @@ impl<R: Lanes> Thirds<R> {
             self.slice[i] = slice[place];
         }
         if ACCURATE {
-            let phi = &self.around.phi[stretch.clone()];
+            let phi = &around.phi[stretch.clone()];
             for i in 0..count.min(ROOM) {
                 self.k23[i] = phi[self.place[i] as usize];
             }
@@ -225,7 +249,7 @@ impl<R: Lanes> Thirds<R> {
 
     /// Layer of a spacepoint that was looked up.
     fn layer(&self, i: usize) -> usize {
-        usize::from(self.around.layer[self.first + self.place[i] as usize]) % MAX_LAYERS
+        usize::from(self.around().layer[self.first + self.place[i] as usize]) % MAX_LAYERS
     }
 
     /// Says which pairs each may confirm on a short ring.
@@ -245,7 +269,7 @@ impl<R: Lanes> Thirds<R> {
         b: &Outer<R>,
         pairs: &mut Pairs<R>,
     ) -> bool {
-        let mut stretch = self.around.window(b.slice, self.reaches.most);
+        let mut stretch = self.around().window(b.slice, self.reaches.most);
         let mut any = false;
         while !stretch.is_empty() {
             stretch = self.look::<S, ACCURATE>(simd, call, b, stretch);
@@ -259,14 +283,7 @@ impl<R: Lanes> Thirds<R> {
 
     /// Counts those that were looked up, on top of what there is if `more`.
     #[inline(always)]
-    fn count_into<S: Simd>(
-        &mut self,
-        simd: S,
-        call: &Call<'_, R>,
-        b: &Outer<R>,
-        pairs: &mut Pairs<R>,
-        more: bool,
-    ) {
+    fn count_into<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, b: &Outer<R>, pairs: &mut Pairs<R>, more: bool) {
         let lanes = R::count::<S>();
         let vectors = pairs.count.div_ceil(lanes);
         // Behind the last pair: z12 that nothing confirms, on the same side.
@@ -318,7 +335,7 @@ impl<R: Lanes> Thirds<R> {
                 found
             } else if call.by_pt() {
                 self.meet::<S, true, true>(simd, call, &track, parts, zero)
-            } else if k_is_free {
+            } else if k_is_free && !call.plan.ring {
                 self.meet::<S, false, false>(simd, call, &track, parts, zero)
             } else {
                 self.meet::<S, false, true>(simd, call, &track, parts, zero)
@@ -330,9 +347,9 @@ impl<R: Lanes> Thirds<R> {
     }
 
     /// Adds how many third spacepoints confirm each of a vector's pairs: those of a part meet pairs with its z12. `DZ`: the
-    /// cut on z depends on the layer. `DK`: the cut on curvature may matter.
+    /// cut on z depends on the layer. `ALL`: the cut on curvature may matter, and turns.
     #[inline(always)]
-    fn meet<S: Simd, const DZ: bool, const DK: bool>(
+    fn meet<S: Simd, const DZ: bool, const ALL: bool>(
         &self,
         simd: S,
         call: &Call<'_, R>,
@@ -352,9 +369,12 @@ impl<R: Lanes> Thirds<R> {
             for i in 0..z23.len() {
                 let dz = if DZ { R::splat(simd, dz_of[i]) } else { dz };
                 let mut confirms = within::<R, S>(simd, R::minus(simd, R::splat(simd, z23[i]), z12), dz);
-                let apart = R::minus(simd, R::minus(simd, R::splat(simd, p23[i]), track.turn), track.p12);
+                // Without a ring the turn is 0.
+                let p23 = R::splat(simd, p23[i]);
+                let p23 = if ALL { R::minus(simd, p23, track.turn) } else { p23 };
+                let apart = R::minus(simd, p23, track.p12);
                 confirms = R::both(simd, confirms, R::less(simd, R::absolute(simd, apart), dp));
-                if DK {
+                if ALL {
                     let alike = within::<R, S>(simd, R::minus(simd, R::splat(simd, k23[i]), track.k12), dk);
                     confirms = R::both(simd, confirms, alike);
                 }
@@ -377,7 +397,7 @@ impl<R: Lanes> Thirds<R> {
         // Few pairs are confirmed at all: those are looked at one by one.
         self.tracks.clear();
         self.track_of[..pairs.count].fill(None);
-        let mut stretch = self.around.window(b.slice, self.reaches.most);
+        let mut stretch = self.around().window(b.slice, self.reaches.most);
         while !stretch.is_empty() {
             stretch = self.look::<S, ACCURATE>(simd, call, b, stretch);
             if self.count == 0 {
@@ -449,10 +469,11 @@ impl<R: Lanes> Thirds<R> {
                 // As it is seen from the inner spacepoint, the shorter way round.
                 let at = self.first + self.place[i] as usize;
                 let turn = call.turn_between(slice_a, self.slice[i].to_f64());
-                let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.around.phi[at] + turn]);
+                let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.around().phi[at] + turn]);
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
                 let pt = cuts.gev_mm / (k13.abs() + R::of(PtWeight::RESOLUTION_MM) * u * u * w / (u - w));
-                let best = &mut self.tracks[track][usize::from(self.around.layer[at]) % MAX_LAYERS];
+                let layer = usize::from(self.around().layer[at]) % MAX_LAYERS;
+                let best = &mut self.tracks[track][layer];
                 *best = if pt > *best { pt } else { *best };
             }
         }
