@@ -129,6 +129,22 @@ pub(crate) struct Background {
 /// Sums of windows that are counted, from 0 on.
 const COUNTED: usize = 1024;
 
+/// All entries of a histogram, added in vectors.
+struct Entries<'a>(&'a [u32]);
+
+impl pulp::NullaryFnOnce for Entries<'_> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn call(self) -> u64 {
+        let mut sum = 0;
+        for &n in self.0 {
+            sum += u64::from(n);
+        }
+        sum
+    }
+}
+
 impl Background {
     /// Of the `lowest` windows, of which there is one at least, of histograms of so many bins; all of them if there are no
     /// more. `sums` is memory.
@@ -136,12 +152,13 @@ impl Background {
         let histograms = histogram.n.chunks(bins as usize);
         if lowest as usize >= histograms.len() * (bins as usize - 2) {
             // Each bin is in three windows, but for those at the ends.
-            let sum = histograms.map(|n| {
+            let arch = pulp::Arch::new();
+            let mut sum = 0;
+            for n in histograms {
                 let (first, last) = (u64::from(n[0]), u64::from(n[n.len() - 1]));
-                let [next, before] = [n[1], n[n.len() - 2]].map(u64::from);
-                3 * n.iter().map(|&n| u64::from(n)).sum::<u64>() - 2 * (first + last) - (next + before)
-            });
-            let sum: u64 = sum.sum();
+                let beside = u64::from(n[1]) + u64::from(n[n.len() - 2]);
+                sum += 3 * arch.dispatch(Entries(n)) - 2 * (first + last) - beside;
+            }
             return Self { low: sum as u32, high: (sum >> 32) as u32, windows: lowest, threshold: u32::MAX };
         }
         // Sums are small, most of them: those are counted, the others are looked through.

@@ -44,31 +44,43 @@ impl WithSimd for Highest<'_> {
             let windows = (0..windows).map(|left| window(histogram.rank(first + left), left));
             return windows.max().unwrap_or_default();
         }
+        // Loops over lengths that the compiler knows, without calls, so that it makes vectors of them.
         let n = &histogram.n[first..first + windows + 2];
-        let sum = |left: usize| n[left].wrapping_add(n[left + 1]).wrapping_add(n[left + 2]);
-        let sums = |left: usize| {
-            let n = &n[left..left + TOGETHER + 2];
-            let sum = |i: usize| n[i].wrapping_add(n[i + 1]).wrapping_add(n[i + 2]);
-            std::array::from_fn::<u32, TOGETHER, _>(sum)
-        };
         let whole = windows - windows % TOGETHER;
         let mut most = [0; TOGETHER];
         for left in (0..whole).step_by(TOGETHER) {
-            most.iter_mut().zip(sums(left)).for_each(|(most, sum)| *most = sum.max(*most));
+            let n = &n[left..left + TOGETHER + 2];
+            for i in 0..TOGETHER {
+                let sum = n[i].wrapping_add(n[i + 1]).wrapping_add(n[i + 2]);
+                most[i] = if sum > most[i] { sum } else { most[i] };
+            }
         }
-        let highest = most.into_iter().chain((whole..windows).map(sum)).max().unwrap_or_default();
+        let mut highest = 0;
+        for i in 0..TOGETHER {
+            highest = if most[i] > highest { most[i] } else { highest };
+        }
+        for left in whole..windows {
+            let sum = n[left].wrapping_add(n[left + 1]).wrapping_add(n[left + 2]);
+            highest = if sum > highest { sum } else { highest };
+        }
         let mut best = Window::default();
-        let mut look = |left: usize| {
-            if sum(left) == highest {
-                best = best.max(window(highest, left));
-            }
-        };
-        for left in (0..whole).step_by(TOGETHER) {
-            if sums(left).iter().fold(false, |any, &sum| any | (sum == highest)) {
-                (left..left + TOGETHER).for_each(&mut look);
+        for first in (0..windows).step_by(TOGETHER) {
+            let end = if first < whole {
+                let n = &n[first..first + TOGETHER + 2];
+                let mut any = false;
+                for i in 0..TOGETHER {
+                    any |= n[i].wrapping_add(n[i + 1]).wrapping_add(n[i + 2]) == highest;
+                }
+                if any { first + TOGETHER } else { first }
+            } else {
+                windows
+            };
+            for left in first..end {
+                if n[left].wrapping_add(n[left + 1]).wrapping_add(n[left + 2]) == highest {
+                    best = best.max(window(highest, left));
+                }
             }
         }
-        (whole..windows).for_each(&mut look);
         best
     }
 }

@@ -11,7 +11,7 @@ use crate::engine::encoding::{Encode, Lossless};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::error::Result;
 use crate::finder::Accumulate;
-use crate::histogram::FixedPoint;
+use crate::histogram::{FixedPoint, HistogramPair};
 use crate::spacepoint::RoiBatch;
 
 /// The CPU engine's stages in f32 on one RoI of a batch, each on what the one before it left.
@@ -19,6 +19,7 @@ pub struct Stages {
     search: Search,
     plan: RoiPlan,
     workspace: Workspace<f32>,
+    copy: HistogramPair,
 }
 
 impl Stages {
@@ -29,7 +30,7 @@ impl Stages {
     pub fn new(config: &Config, detector: &Detector, batch: &RoiBatch, roi: usize) -> Result<Self> {
         let search = Search::new(config, detector)?;
         let plan = search.plan(batch.roi(roi))?;
-        let mut stages = Self { search, plan, workspace: Workspace::default() };
+        let mut stages = Self { search, plan, workspace: Workspace::default(), copy: HistogramPair::new(0, 0) };
         stages.pack(batch, roi)?;
         stages.slice_spacepoints();
         stages.find_z();
@@ -73,10 +74,15 @@ impl Stages {
     /// The fourth stage, on a copy of the sum; how many peaks it finds.
     pub fn find_peaks(&mut self) -> usize {
         let Workspace { total, find_peaks, .. } = &mut self.workspace;
+        // Into memory that is there.
+        let copy = &mut self.copy;
+        copy.n.clone_from(&total.n);
+        copy.z.clone_from(&total.z);
+        copy.pairs.clone_from(&total.pairs);
         let mut peaks = 0;
         let config = &self.search.config;
         let windows = self.plan.background_windows;
-        find_peaks::find_peaks(&mut total.clone(), &self.plan.bins, config, windows, find_peaks, |_| {
+        find_peaks::find_peaks(copy, &self.plan.bins, config, windows, find_peaks, |_| {
             peaks += 1;
             peaks < config.peaks as usize
         });
