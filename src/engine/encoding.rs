@@ -84,7 +84,7 @@ impl<S: Source, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
         let (mut kept, mut plain) = (0, true);
         for i in 0..BLOCK {
             let (rho, phi, z, layer) = block.at(i);
-            let from_edge = placing.from_edge(phi);
+            let from_edge = placing.beyond_edge(phi);
             let slice = whole_below(from_edge * placing.slices_per_rad);
             let slice = if slice < last { slice } else { last };
             let slice = whole_bits(slice + WHOLE) as u32;
@@ -334,7 +334,7 @@ impl<S: Source> pulp::NullaryFnOnce for CompactBlock<'_, S> {
         let mut plain = true;
         for i in 0..BLOCK {
             let (rho, phi, z, layer) = block.at(i);
-            let from_edge = placing.from_edge(phi);
+            let from_edge = placing.beyond_edge(phi);
             let fine = whole_below(from_edge * placing.slices_per_rad * within);
             let fine = (if fine < last { fine } else { last }) + WHOLE;
             let rho_steps = rho * inverse + WHOLE;

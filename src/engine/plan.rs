@@ -89,7 +89,7 @@ pub(crate) struct Placing {
 impl Placing {
     /// phi, which is in [-pi, pi], from the lower edge of the window on \[rad\].
     #[inline(always)]
-    pub(crate) fn from_edge(&self, phi: f64) -> f64 {
+    pub(crate) fn beyond_edge(&self, phi: f64) -> f64 {
         let mut from_edge = phi - self.phi_min;
         from_edge += if from_edge < 0.0 { TAU } else { 0.0 };
         from_edge -= if from_edge >= TAU { TAU } else { 0.0 };
@@ -264,7 +264,7 @@ impl Search {
             for (word, i) in block[..count].iter_mut().zip(first..) {
                 let Spacepoint { rho, phi, z, layer } = roi.spacepoint(i);
                 let Some((rho, phi)) = self.about_beam(rho, phi, z, layer) else { return bad };
-                let from_edge = placing.from_edge(phi);
+                let from_edge = placing.beyond_edge(phi);
                 *word = if from_edge < plan.width && self.takes_part(layer) {
                     kept += 1;
                     let slice = ((from_edge * inv) as u32).min(plan.slices - 1);

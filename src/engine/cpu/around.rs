@@ -43,7 +43,7 @@ impl<R: Lanes> Reaches<R> {
         // Distances are taken from a quarter of a slice beside.
         let (reach, most) = match ring {
             false => (f64::from(slices) + 0.5, slices),
-            true if plan.slices % 2 == 0 => (half - 0.25, plan.slices / 2),
+            true if plan.slices.is_multiple_of(2) => (half - 0.25, plan.slices / 2),
             true => (half, plan.slices / 2),
         };
         self.of[layer] = R::of(reach);
@@ -140,28 +140,37 @@ impl<R: Lanes> Around<R> {
         let first = begin(within.start.clamp(slices.start, slices.end));
         let end = begin(within.end.clamp(slices.start, slices.end)).max(first);
         let turn = R::of(f64::from(times) * TAU);
-        let shift = times * self.slices as i32;
+        let shift = R::of(f64::from(times) * f64::from(self.slices));
         self.before.resize(end - first + 1, 0);
-        // Slices of their own, whose lengths need not be read again and again.
-        let before = &mut self.before[..];
-        let [inverse_rho, z_by_rho, phi, slice] =
-            [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice].map(Vec::as_mut_slice);
-        let (turned_phi, layer) = (&mut self.turned_phi[..], &mut self.layer[..]);
+        // Slices of the same length, which need not be read again and again.
+        let room = self.layer.len();
+        let (inverse_rho, z_by_rho) = (&mut self.inverse_rho[..room], &mut self.z_by_rho[..room]);
+        let (phi, turned_phi) = (&mut self.phi[..room], &mut self.turned_phi[..room]);
+        let (slice, layer) = (&mut self.slice[..room], &mut self.layer[..room]);
+        let from = sliced.inverse_rho[first..end].iter().zip(&sliced.z_by_rho[first..end]);
+        let from = from.zip(&sliced.phi[first..end]).zip(&sliced.slice_number[first..end]);
+        let from = from.zip(&sliced.layer[first..end]).zip(&mut self.before[..]);
         let mut taken = self.taken;
-        for i in first..end {
-            before[i - first] = taken as u32;
-            inverse_rho[taken] = sliced.inverse_rho[i];
-            z_by_rho[taken] = sliced.z_by_rho[i];
-            phi[taken] = sliced.phi[i];
-            turned_phi[taken] = sliced.phi[i] + turn;
-            slice[taken] = R::of(f64::from(sliced.slice[i] as i32 + shift));
-            layer[taken] = sliced.layer[i];
-            taken += (layers >> (sliced.layer[i] % 64) & 1) as usize;
+        for (((((u, t), azimuth), number), of), before) in from {
+            *before = taken as u32;
+            inverse_rho[taken] = *u;
+            z_by_rho[taken] = *t;
+            phi[taken] = *azimuth;
+            turned_phi[taken] = *azimuth + turn;
+            slice[taken] = *number + shift;
+            layer[taken] = *of;
+            taken += (layers >> (of % 64) & 1) as usize;
         }
-        before[end - first] = taken as u32;
+        self.before[end - first] = taken as u32;
         self.turn[self.taken..taken].fill(turn);
         self.taken = taken;
-        self.begins.extend(slices.map(|slice| before[begin(slice).clamp(first, end) - first]));
+        let begins = &sliced.begins[slices.start as usize..slices.end as usize];
+        if end - first == sliced.layer.len() {
+            self.begins.extend(begins.iter().map(|&begin| self.before[begin as usize]));
+        } else {
+            let before = |begin: u32| self.before[(begin as usize).clamp(first, end) - first];
+            self.begins.extend(begins.iter().map(|&begin| before(begin)));
+        }
     }
 
     /// Where the spacepoints of a slice and of its neighbours lie.

@@ -286,7 +286,7 @@ const fn sine(i: u32) -> f64 {
         factorial *= n as f64;
         n += 1;
     }
-    (if i % 2 == 0 { 1.0 } else { -1.0 }) / factorial
+    (if i & 1 == 0 { 1.0 } else { -1.0 }) / factorial
 }
 
 lanes!(

@@ -15,6 +15,8 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     /// From the lower edge of the window \[rad\].
     pub(crate) phi: Vec<R>,
     pub(crate) slice: Vec<u32>,
+    /// The same as a real number.
+    pub(crate) slice_number: Vec<R>,
     pub(crate) layer: Vec<u8>,
     /// Where each slice begins: `slices + 1` words.
     pub(crate) begins: Vec<u32>,
@@ -35,6 +37,7 @@ impl<R: Real> Default for SlicedSpacepoints<R> {
             z_by_rho: Vec::new(),
             phi: Vec::new(),
             slice: Vec::new(),
+            slice_number: Vec::new(),
             layer: Vec::new(),
             begins: vec![0],
             by_layer: Vec::new(),
@@ -91,7 +94,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         to[*next as usize] = *s;
     }
     let kept = begins[slices as usize] as usize;
-    for column in [&mut sliced.inverse_rho, &mut sliced.z_by_rho, &mut sliced.phi] {
+    for column in [&mut sliced.inverse_rho, &mut sliced.z_by_rho, &mut sliced.phi, &mut sliced.slice_number] {
         column.resize(kept, R::of(0.0));
     }
     sliced.slice.resize(kept, 0);
@@ -102,6 +105,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         z_by_rho: &mut sliced.z_by_rho,
         phi: &mut sliced.phi,
         slice: &mut sliced.slice,
+        slice_number: &mut sliced.slice_number,
         layer: &mut sliced.layer,
     });
     // and the same by layer
@@ -133,6 +137,7 @@ struct Columns<'a, R: Real> {
     z_by_rho: &'a mut [R],
     phi: &'a mut [R],
     slice: &'a mut [u32],
+    slice_number: &'a mut [R],
     layer: &'a mut [u8],
 }
 
@@ -141,14 +146,15 @@ impl<R: Real> NullaryFnOnce for Columns<'_, R> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { sorted, inverse_rho, z_by_rho, phi, slice, layer } = self;
-        let columns = inverse_rho.iter_mut().zip(z_by_rho).zip(phi).zip(slice).zip(layer);
-        for (s, ((((inverse_rho, z_by_rho), phi), slice), layer)) in sorted.iter().zip(columns) {
+        let Self { sorted, inverse_rho, z_by_rho, phi, slice, slice_number, layer } = self;
+        let columns = inverse_rho.iter_mut().zip(z_by_rho).zip(phi).zip(slice).zip(slice_number).zip(layer);
+        for (s, (((((inverse_rho, z_by_rho), phi), slice), slice_number), layer)) in sorted.iter().zip(columns) {
             let ([rho, from_edge, z], slice_layer) = R::fields(s);
             *inverse_rho = R::of(1.0) / rho;
             *z_by_rho = z * *inverse_rho;
             *phi = from_edge;
             *slice = slice_layer >> 8;
+            *slice_number = R::of(f64::from((slice_layer >> 8) as i32));
             *layer = slice_layer as u8;
         }
     }

@@ -78,7 +78,7 @@ enum Side {
 impl<R: Lanes> Default for Thirds<R> {
     fn default() -> Self {
         Self {
-            sets: [const { () }; SETS].map(|()| Around::default()),
+            sets: std::array::from_fn(|_| Around::default()),
             first_of_set: [0; SETS],
             set: 0,
             reaches: Reaches::none(),

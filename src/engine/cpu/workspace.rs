@@ -31,6 +31,7 @@ impl<R: Real> Default for Workspace<R> {
 }
 
 /// Workspaces that wait for work.
+#[expect(clippy::vec_box, reason = "they are large to move")]
 pub(crate) struct Idle<R: Real>(Mutex<Vec<Box<Workspace<R>>>>);
 
 impl<R: Real> Default for Idle<R> {
