@@ -323,3 +323,21 @@ fn it_says_what_ran_and_how_to_use_it() {
     }
     assert!(PathBuf::from(sample("README.md")).is_file());
 }
+
+/// Threads are of the CPU engine, and change nothing that is found.
+#[test]
+fn threads_are_counted_and_change_nothing() {
+    let dir = folder();
+    let file = tracks(&dir);
+    let find = |arguments: &[&str]| zfinder(&[&["find", "-q"], arguments, &[&file]].concat());
+    let found = |threads: &str| succeeded(find(&["--engine", "cpu", "--threads", threads]));
+    assert_eq!(found("1"), found("3"));
+    for (arguments, told) in [
+        (["--engine", "reference", "--threads", "2"], "--threads is of the CPU engine"),
+        (["--engine", "cpu", "--threads", "0"], "non-zero"),
+    ] {
+        let output = find(&arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    }
+}

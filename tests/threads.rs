@@ -1,0 +1,49 @@
+//! The CPU engine's answers do not depend on how many threads work at them, nor on how RoIs come.
+
+use std::num::NonZeroUsize;
+
+use zfinder::simulate::Simulation;
+use zfinder::{Config, Engine, Preset, Roi, RoiBatch, StreamOptions, Triplets, ZFinder};
+
+fn finder(config: &Config, threads: usize) -> ZFinder {
+    let threads = NonZeroUsize::new(threads).expect("a number of threads");
+    ZFinder::builder().config(config.clone()).engine(Engine::Cpu).threads(threads).build().expect("a finder")
+}
+
+/// Large RoIs, whose slices are shared, and small ones.
+fn batch() -> RoiBatch {
+    let mut batch = Simulation { rois: 3, ..Simulation::highlum() }.batch().0;
+    let small = Simulation { rois: 40, ..Simulation::lowlum() }.batch().0;
+    for roi in small.iter() {
+        batch.push(*roi.descriptor, roi.spacepoints());
+    }
+    batch
+}
+
+#[test]
+fn no_number_of_threads_changes_a_bit() {
+    let batch = batch();
+    let configs = [
+        Config::default(),
+        Config { triplets: Triplets::Count, ..Config::default() },
+        Config::preset(Preset::HardScatter),
+        Config::preset(Preset::Egamma),
+    ];
+    for config in configs {
+        let wanted = finder(&config, 1).find_batch(&batch).expect("answers");
+        assert!(wanted.iter().take(3).all(|result| !result.vertices.is_empty()));
+        for threads in [2, 3, 8] {
+            let finder = finder(&config, threads);
+            assert_eq!(finder.find_batch(&batch).expect("answers"), wanted, "{threads} threads");
+            // One by one, so that threads share the slices of one.
+            for (roi, wanted) in batch.iter().zip(&wanted).take(6) {
+                let roi = Roi { descriptor: *roi.descriptor, spacepoints: roi.spacepoints().collect() };
+                assert_eq!(finder.find(&roi).expect("an answer"), *wanted, "{threads} threads, one RoI");
+            }
+            let stream = finder.stream(StreamOptions::default()).expect("a stream");
+            for answered in stream.run([batch.clone(), batch.clone()]) {
+                assert_eq!(answered.expect("answers").results, wanted, "{threads} threads, a stream");
+            }
+        }
+    }
+}
