@@ -1,6 +1,6 @@
 //! The CPU engine stage by stage and from end to end, on one thread and on all, and the reference engine beside it:
 //! `cargo bench`. An item is an RoI, of `find_z` and `end_to_end_pairs` a pair whose z12 is within the range. Allocations
-//! are counted: the CPU engine makes none.
+//! are counted: the CPU engine makes none. What is timed is checked against the reference engine.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -8,7 +8,7 @@ use std::num::NonZeroUsize;
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
 use zfinder::simulate::Simulation;
-use zfinder::{Config, Detector, Engine, RoiBatch, Stages, Triplets, ZFinder};
+use zfinder::{Config, Detector, Engine, RoiBatch, RoiResult, Stages, Triplets, ZFinder};
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();
@@ -63,8 +63,12 @@ impl Case {
         if self.highlum { 4 } else { 90 }
     }
 
+    /// The stages on the first RoI, whose highest peak is that of the reference engine.
     fn stages(self, batch: &RoiBatch) -> Stages {
-        Stages::new(&self.config(), &Detector::atlas2010(), batch, 0).expect("a valid configuration")
+        let mut stages = Stages::new(&self.config(), &Detector::atlas2010(), batch, 0).expect("a valid configuration");
+        let wanted = &self.finder(Engine::Reference, 1).find_batch(batch).expect("an answer")[0];
+        assert!((f64::from(stages.find_peaks()) - wanted.vertices[0].weight).abs() <= 2.0, "{self}: {wanted:?}");
+        stages
     }
 
     /// Pairs with z12 within the range, of all RoIs of a batch.
@@ -124,6 +128,23 @@ fn find_batches(bencher: Bencher<'_, '_>, case: Case, engine: Engine, threads: u
     // Memory is there after this.
     find().expect("an answer");
     bencher.counter(ItemsCount::new(items)).bench_local(find);
+    check(case, &batch, &results);
+}
+
+/// What was timed is the reference engine's answer: weights within 2, and z within 0.01 mm but where peaks are equal, of one
+/// RoI in twenty at most.
+fn check(case: Case, batch: &RoiBatch, results: &[RoiResult]) {
+    let wanted = case.finder(Engine::Reference, 1).find_batch(batch).expect("an answer");
+    assert_eq!(results.len(), wanted.len(), "{case}");
+    let mut others = 0;
+    for (found, wanted) in results.iter().zip(&wanted) {
+        assert_eq!(found.vertices.len(), wanted.vertices.len(), "{case}: {found:?}, {wanted:?}");
+        for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
+            assert!((a.weight - b.weight).abs() <= 2.0, "{case}: {found:?}, {wanted:?}");
+            others += usize::from((a.z_mm - b.z_mm).abs() > 0.01);
+        }
+    }
+    assert!(others <= results.len().div_ceil(20), "{case}: {others} of {} have another z", results.len());
 }
 
 #[divan::bench(args = CASES)]

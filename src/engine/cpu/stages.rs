@@ -71,22 +71,23 @@ impl Stages {
         sum_histos::<FixedPoint>(parts.iter().map(|part| &part.histogram), total);
     }
 
-    /// The fourth stage, on a copy of the sum; how many peaks it finds.
-    pub fn find_peaks(&mut self) -> usize {
+    /// The fourth stage, on a copy of the sum; the weight of the first peak, 0 if there is none.
+    pub fn find_peaks(&mut self) -> u32 {
         let Workspace { total, find_peaks, .. } = &mut self.workspace;
         // Into memory that is there.
         let copy = &mut self.copy;
         copy.n.clone_from(&total.n);
         copy.z.clone_from(&total.z);
         copy.pairs.clone_from(&total.pairs);
-        let mut peaks = 0;
+        let (mut peaks, mut weight) = (0, 0);
         let config = &self.search.config;
         let windows = self.plan.background_windows;
-        find_peaks::find_peaks(copy, &self.plan.bins, config, windows, find_peaks, |_| {
+        find_peaks::find_peaks(copy, &self.plan.bins, config, windows, find_peaks, |peak| {
+            weight = if peaks == 0 { peak.n.iter().sum() } else { weight };
             peaks += 1;
             peaks < config.peaks as usize
         });
-        peaks
+        weight
     }
 
     /// Entries of nHisto: in pair mode, pairs with z12 within the range.
