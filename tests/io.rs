@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
-use zfinder::io::{self, Format, RoiTable, SpacepointReader, TruthTable};
+use zfinder::io::{self, Addressing, RoiTable, SpacepointReader, TruthTable};
 use zfinder::{Config, Detector, Error, PhiWindow, Roi, RoiId, Spacepoint};
 
 fn folder() -> TempDir {
@@ -91,7 +91,7 @@ fn gzip_is_recognised_whatever_the_name_and_in_several_members() {
 fn acts_files_old_and_new_agree() {
     let dir = folder();
     let path = sample("tt14_mu46/event000000002-spacepoint.csv.gz");
-    assert_eq!(io::format(&path).expect("a header"), Format::Acts);
+    assert_eq!(io::addressing(&path).expect("a header"), Addressing::Geometry);
     let new = read(std::slice::from_ref(&path), Detector::generic()).expect("good");
     assert_eq!(ids(&new), [(2, 0, 25_172)]);
 
@@ -103,7 +103,7 @@ fn acts_files_old_and_new_agree() {
         text.push_str(&format!("{},0,{},{},{},0,0,0\n", &row[0], &row[4], &row[5], &row[6]));
     }
     let old = file(&dir, "event000000002-spacepoint.csv", &text);
-    assert_eq!(io::format(&old).expect("a header"), Format::Acts);
+    assert_eq!(io::addressing(&old).expect("a header"), Addressing::Geometry);
     assert_eq!(read(&[old], Detector::generic()).expect("good"), new);
 }
 

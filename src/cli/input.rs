@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use zfinder::io::{Inputs, RoiTable, TruthTable};
+use zfinder::io::{Addressing, Inputs, RoiTable, TruthTable, addressing};
 use zfinder::{Config, Detector};
 
 use super::failure::Failure;
@@ -106,16 +106,16 @@ pub(super) fn detector(name: Option<&str>, files: &[PathBuf]) -> Result<Detector
 
 /// The detector that files of these formats are usually of.
 fn default_detector(files: &[PathBuf]) -> Result<Detector, Failure> {
-    let mut formats = Vec::new();
+    let mut found = Vec::new();
     for file in files {
-        formats.push(zfinder::io::format(file)?);
+        found.push(addressing(file)?);
     }
-    formats.dedup();
-    match formats[..] {
-        [] | [zfinder::io::Format::Own] => Ok(Detector::atlas2010()),
-        [zfinder::io::Format::Acts] => Ok(Detector::generic()),
+    found.dedup();
+    match found[..] {
+        [] | [Addressing::Index] => Ok(Detector::atlas2010()),
+        [Addressing::Geometry] => Ok(Detector::generic()),
         _ => Err(Failure::Usage {
-            message: "the input has files with `layer` and files of ACTS".into(),
+            message: "some files of the input have a column `layer`, some have geometry ids or volumes".into(),
             help: "name the detector that all of them are of with --detector",
         }),
     }

@@ -26,18 +26,21 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 
+mod csv;
+mod event;
+mod place;
 mod reader;
 mod rois;
+mod seen;
 mod source;
-mod spacepoints;
 mod table;
 mod truth;
 mod write;
 
+pub use event::{Addressing, addressing};
 pub use reader::SpacepointReader;
 pub use rois::RoiTable;
 pub use source::{Inputs, inputs, line};
-pub use spacepoints::{Format, format};
 pub(crate) use truth::primary as primary_of;
 pub use truth::{TruthTable, TruthVertex};
 pub use write::{CSV_HEADER, write_csv, write_json_line};

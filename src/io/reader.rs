@@ -1,17 +1,20 @@
 //! RoIs out of files, one after another.
 
-use std::collections::{HashMap, HashSet, VecDeque};
+use std::collections::VecDeque;
 use std::path::PathBuf;
 
+use super::event::{self, Event, EventReader};
 use super::rois::RoiTable;
-use super::spacepoints::{self, FileContent};
+use super::seen::Seen;
+use super::source;
 use crate::detector::Detector;
 use crate::error::{Error, Result};
 use crate::spacepoint::{Roi, RoiDescriptor, RoiId, Spacepoint};
 
-/// Yields every RoI of a list of files, a file in memory at a time. Ends after the first error.
+/// Yields every RoI of a list of files, an event in memory at a time. Ends after the first error.
 ///
-/// - Rows of an RoI need not follow one another within a file. The same (event, RoI) in two files is an error.
+/// - Rows of an event must follow one another; within the event they may be in any order. An (event, RoI) that comes
+///   again, in the same file or in another, is an error.
 /// - With a [`RoiTable`] and files that have a `roi_id` column, the table's window, eta and z range go to the RoI of
 ///   the same (event, RoI). An RoI that the table does not have keeps the default window.
 /// - With a [`RoiTable`] and a file without that column, each RoI of the table is given all spacepoints of its event,
@@ -25,10 +28,13 @@ pub struct SpacepointReader {
     read: usize,
     detector: Detector,
     rois: Option<RoiTable>,
+    /// The file that is being read.
+    open: Option<Box<dyn EventReader>>,
     pending: VecDeque<Pending>,
-    /// Which file every RoI came from.
-    origin: HashMap<RoiId, usize>,
-    events: HashSet<u64>,
+    seen: Seen,
+    /// Events, each as RoI 0 of its own.
+    seen_events: Seen,
+    events: usize,
     without_line: u64,
     events_left_out: u64,
     rois_without_event: u64,
@@ -49,9 +55,11 @@ impl SpacepointReader {
             read: 0,
             detector,
             rois,
+            open: None,
             pending: VecDeque::new(),
-            origin: HashMap::new(),
-            events: HashSet::new(),
+            seen: Seen::default(),
+            seen_events: Seen::default(),
+            events: 0,
             without_line: 0,
             events_left_out: 0,
             rois_without_event: 0,
@@ -71,7 +79,7 @@ impl SpacepointReader {
 
     /// How many events have been seen in the files.
     pub fn events(&self) -> usize {
-        self.events.len()
+        self.events
     }
 
     /// What a user should know of RoIs and events that did not meet; complete when the reader has ended.
@@ -105,33 +113,45 @@ impl SpacepointReader {
         warnings
     }
 
-    fn queue_file(&mut self, number: usize, content: FileContent) -> Result<()> {
-        for (id, spacepoints) in content.rois {
-            self.events.insert(id.event_id);
+    /// Reads on until there is an RoI to give; false when all files are read.
+    fn read_on(&mut self) -> Result<bool> {
+        let Some(path) = self.files.get(self.read) else { return Ok(false) };
+        let reader = match &mut self.open {
+            Some(reader) => reader,
+            None => self.open.insert(event::open(path, &self.detector)?),
+        };
+        let has_rois = reader.has_rois();
+        match reader.next_event()? {
+            Some(event) => self.queue(event, has_rois)?,
+            None => {
+                self.open = None;
+                self.read += 1;
+            }
+        }
+        Ok(true)
+    }
+
+    fn queue(&mut self, event: Event, has_rois: bool) -> Result<()> {
+        let event_id = event.event_id;
+        if self.seen_events.insert(RoiId { event_id, roi_id: 0 }, 0).is_none() {
+            self.events += 1;
+        }
+        for (roi_id, spacepoints) in event.rois {
+            let id = RoiId { event_id, roi_id };
             let plain = RoiDescriptor { id, ..RoiDescriptor::default() };
             let descriptors: VecDeque<RoiDescriptor> = match &self.rois {
                 None => [plain].into(),
-                Some(rois) if content.has_rois => {
+                Some(rois) if has_rois => {
                     let known = rois.get(id).copied();
                     self.without_line += u64::from(known.is_none());
                     [known.unwrap_or(plain)].into()
                 }
-                Some(rois) => rois.of_event(id.event_id).copied().collect(),
+                Some(rois) => rois.of_event(event_id).copied().collect(),
             };
             self.events_left_out += u64::from(descriptors.is_empty());
             for descriptor in &descriptors {
-                let RoiId { event_id, roi_id } = descriptor.id;
-                if let Some(other) = self.origin.insert(descriptor.id, number) {
-                    return Err(Error::Input {
-                        path: self.files[number].clone(),
-                        row: 0,
-                        column: None,
-                        message: format!(
-                            "event {event_id}, RoI {roi_id} was read from {} already; all spacepoints of an RoI must \
-                             be in one file, and event numbers of one run must differ",
-                            self.files[other].display()
-                        ),
-                    });
+                if let Some(other) = self.seen.insert(descriptor.id, self.read) {
+                    return Err(self.again(descriptor.id, other));
                 }
             }
             self.pending.push_back(Pending { spacepoints, descriptors });
@@ -139,12 +159,30 @@ impl SpacepointReader {
         Ok(())
     }
 
+    /// An RoI has come before, in the file of this number.
+    fn again(&self, RoiId { event_id, roi_id }: RoiId, other: usize) -> Error {
+        let message = if other == self.read {
+            format!(
+                "event {event_id}, RoI {roi_id} comes again after other events; all rows of an event must follow one \
+                 another: sort the file by event_id"
+            )
+        } else {
+            format!(
+                "event {event_id}, RoI {roi_id} was read from {} already; all spacepoints of an RoI must be in one \
+                 file, and event numbers of one run must differ",
+                source::named(&self.files[other]).display()
+            )
+        };
+        Error::Input { path: source::named(&self.files[self.read]), row: 0, column: None, message }
+    }
+
     /// RoIs of the table that no file had spacepoints for.
     fn queue_rest(&mut self) {
         let Some(rois) = &self.rois else { return };
         let rest: VecDeque<RoiDescriptor> =
-            rois.descriptors().iter().filter(|d| !self.origin.contains_key(&d.id)).copied().collect();
-        self.rois_without_event = rest.iter().filter(|d| !self.events.contains(&d.id.event_id)).count() as u64;
+            rois.descriptors().iter().filter(|d| self.seen.file_of(d.id).is_none()).copied().collect();
+        let known = |event_id| self.seen_events.file_of(RoiId { event_id, roi_id: 0 }).is_some();
+        self.rois_without_event = rest.iter().filter(|d| !known(d.id.event_id)).count() as u64;
         self.pending.push_back(Pending { spacepoints: Vec::new(), descriptors: rest });
     }
 
@@ -173,18 +211,17 @@ impl Iterator for SpacepointReader {
             if self.finished {
                 return None;
             }
-            let Some(path) = self.files.get(self.read) else {
-                self.finished = true;
-                self.queue_rest();
-                continue;
-            };
-            let content = spacepoints::read(path, &self.detector);
-            let number = self.read;
-            self.read += 1;
-            if let Err(error) = content.and_then(|content| self.queue_file(number, content)) {
-                self.finished = true;
-                self.pending.clear();
-                return Some(Err(error));
+            match self.read_on() {
+                Ok(true) => {}
+                Ok(false) => {
+                    self.finished = true;
+                    self.queue_rest();
+                }
+                Err(error) => {
+                    self.finished = true;
+                    self.pending.clear();
+                    return Some(Err(error));
+                }
             }
         }
     }

@@ -56,7 +56,7 @@ impl RoiTable {
             let z_range = z_columns.map_or(Ok(None), |columns| z_range_of(&table, columns))?;
             let at = rois.descriptors.len();
             if let Some(earlier) = rois.by_id.insert(id, at) {
-                let row = row_at(path, rois.bytes[earlier]);
+                let row = row_at(path, rois.bytes[earlier]).unwrap_or(0);
                 let message = format!("event {}, RoI {} is on row {row} already", id.event_id, id.roi_id);
                 return Err(table.error(roi, message));
             }
@@ -78,7 +78,7 @@ impl RoiTable {
         for (descriptor, &byte) in self.descriptors.iter().zip(&self.bytes) {
             config.z_bins(descriptor.eta, descriptor.z_range).map_err(|error| Error::Input {
                 path: self.path.clone(),
-                row: row_at(&self.path, byte),
+                row: row_at(&self.path, byte).unwrap_or(0),
                 column: None,
                 message: error.to_string(),
             })?;

@@ -2,12 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use flate2::bufread::MultiGzDecoder;
 
-use super::spacepoints::format;
+use super::event::addressing;
 use crate::error::{Error, Result};
 
 /// The files that a user's files and folders stand for.
@@ -28,6 +29,10 @@ pub struct Inputs {
 pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     for path in paths {
+        if is_standard_input(path) {
+            inputs.files.push(path.clone());
+            continue;
+        }
         let metadata = fs::metadata(path).map_err(|source| failed(path, source))?;
         if !metadata.is_dir() {
             inputs.files.push(path.clone());
@@ -44,7 +49,7 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
                 continue;
             }
             // A file by that name must be right; of any other the header tells.
-            if stem.contains("spacepoint") || format(&entry).is_ok() {
+            if stem.contains("spacepoint") || addressing(&entry).is_ok() {
                 inputs.files.push(entry);
             } else {
                 inputs.skipped.push(entry);
@@ -82,15 +87,76 @@ pub(super) fn event_of_name(path: &Path) -> u64 {
     0
 }
 
-/// The bytes of a file, unzipped where they are gzip, whatever the name says.
+/// What a file is, by its first bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Container {
+    Csv,
+}
+
+/// What a file is, whatever its name says.
+pub(super) fn container(_path: &Path) -> Result<Container> {
+    Ok(Container::Csv)
+}
+
+/// Whether this stands for standard input.
+pub(super) fn is_standard_input(path: &Path) -> bool {
+    path == Path::new("-")
+}
+
+/// What messages call it.
+pub(super) fn named(path: &Path) -> PathBuf {
+    if is_standard_input(path) { "standard input".into() } else { path.to_owned() }
+}
+
+/// What has been read of standard input to see what it is.
+static HEAD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+
+/// Enough for any header.
+const HEAD_BYTES: usize = 1 << 16;
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// Standard input up to the end of its first line, or of the first bytes if they are zipped.
+fn head_of_standard_input() -> io::Result<Vec<u8>> {
+    let mut head = HEAD.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut stdin = io::stdin().lock();
+    while head.len() < HEAD_BYTES && (head.starts_with(GZIP) || !head.contains(&b'\n')) {
+        let chunk = stdin.fill_buf()?;
+        if chunk.is_empty() {
+            break;
+        }
+        let length = chunk.len();
+        head.extend_from_slice(chunk);
+        stdin.consume(length);
+    }
+    Ok(head.clone())
+}
+
+/// The bytes of a file, unzipped where they are gzip, whatever the name says; of standard input what has not been read.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
+    if is_standard_input(path) {
+        let head = std::mem::take(&mut *HEAD.lock().unwrap_or_else(PoisonError::into_inner));
+        return unzipped(path, BufReader::with_capacity(1 << 16, Cursor::new(head).chain(io::stdin())));
+    }
     let failed = |source| failed(path, source);
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, a file is wanted")));
     }
-    let mut bytes = BufReader::with_capacity(1 << 16, file);
-    let gzip = bytes.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    unzipped(path, BufReader::with_capacity(1 << 16, file))
+}
+
+/// As [`open`]; but of standard input the beginning only, which is kept for those who open it.
+pub(super) fn peek(path: &Path) -> Result<Box<dyn Read + Send>> {
+    if is_standard_input(path) {
+        let head = head_of_standard_input().map_err(|source| failed(path, source))?;
+        return unzipped(path, Cursor::new(head));
+    }
+    open(path)
+}
+
+fn unzipped(path: &Path, mut bytes: impl BufRead + Send + 'static) -> Result<Box<dyn Read + Send>> {
+    let gzip = bytes.fill_buf().map_err(|source| failed(path, source))?.starts_with(GZIP);
     Ok(if gzip { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) })
 }
 
@@ -103,7 +169,7 @@ pub(super) fn failed(path: &Path, source: io::Error) -> Error {
         }
         _ => source,
     };
-    Error::Io { path: path.to_owned(), source }
+    Error::Io { path: named(path), source }
 }
 
 /// The text of a row of a file, unzipped, without its line end; the first row is 1. For pointing at an error.
@@ -119,21 +185,24 @@ pub fn line(path: &Path, row: u64) -> Option<String> {
 }
 
 /// The row of the record that begins at a byte, or after the line ends there: the csv crate does not count the
-/// carriage returns and empty lines before it. Reads the file again, and is only for errors.
-pub(super) fn row_at(path: &Path, byte: u64) -> u64 {
-    let Ok(bytes) = open(path) else { return 0 };
-    let mut bytes = BufReader::new(bytes);
+/// carriage returns and empty lines before it. Reads the file again, and is only for errors; None where that is not
+/// possible.
+pub(super) fn row_at(path: &Path, byte: u64) -> Option<u64> {
+    if is_standard_input(path) {
+        return None;
+    }
+    let mut bytes = BufReader::new(open(path).ok()?);
     let mut row = 1;
     let mut before = byte;
     loop {
-        let Ok(chunk) = bytes.fill_buf() else { return row };
+        let Ok(chunk) = bytes.fill_buf() else { return Some(row) };
         if chunk.is_empty() {
-            return row;
+            return Some(row);
         }
         let length = chunk.len();
         for &byte in chunk {
             if before == 0 && byte != b'\n' && byte != b'\r' {
-                return row;
+                return Some(row);
             }
             before = before.saturating_sub(1);
             row += u64::from(byte == b'\n');
