@@ -3,7 +3,7 @@
 mod common;
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
@@ -164,7 +164,7 @@ fn bad_input_ends_with_1_and_shows_the_row() {
     failed(&find(&[&none.path().display().to_string()]), 1, &["the folder holds no"]);
     let acts = written(&none, "event000000007-spacepoint.csv", "geometry_id_1,x,y,z\n");
     assert!(succeeded(find(&[&acts, "--format", "csv"])).ends_with("7,0,,,,empty,,,\n"));
-    failed(&find(&[&acts, &bad]), 2, &["files with `layer` and files of ACTS", "--detector"]);
+    failed(&find(&[&acts, &bad]), 2, &["some files of the input have a column `layer`", "--detector"]);
     failed(&find(&[&sample("zee7_mu2"), "--detector", "atlas2010"]), 1, &["(volume, layer)", "geometry_id_1"]);
 }
 
@@ -340,4 +340,87 @@ fn threads_are_counted_and_change_nothing() {
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains(told), "{}", stderr(&output));
     }
+}
+
+/// `zfinder` with these bytes on standard input.
+fn fed(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // One that ends early closes the pipe.
+    let _ = child.stdin.take().expect("piped").write_all(input);
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn standard_input_is_a_file_like_others() {
+    let dir = folder();
+    let path = tracks(&dir);
+    let text = fs::read(&path).expect("there");
+    let arguments = ["find", "--engine", "reference", "-q", "--format", "csv", "-"];
+    let expected = succeeded(find(&[&path, "--format", "csv"]));
+    assert_eq!(succeeded(fed(&arguments, &text)), expected);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&text).expect("in memory");
+    assert_eq!(succeeded(fed(&arguments, &gzip.finish().expect("in memory"))), expected);
+    let bad = fed(&arguments, b"rho,phi,z,layer\n50,1,1,0\n50,1,x,0\n");
+    failed(&bad, 1, &["standard input, row 3, column z", "`x` is not a number"]);
+    failed(&fed(&arguments, b""), 1, &["standard input: the file is empty"]);
+}
+
+/// Ctrl-C in the middle of it all leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_file() {
+    let dir = folder();
+    let output = dir.path().join("out.csv");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+        .args(["find", "--engine", "reference", "-", "-o", &output.display().to_string()])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(b"event_id,rho,phi,z,layer\n0,50,1,1,0\n").expect("it reads");
+    let files = || fs::read_dir(dir.path()).expect("there").count();
+    let begin = std::time::Instant::now();
+    while files() == 0 {
+        assert!(begin.elapsed().as_secs() < 60, "no output is begun");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
+    assert!(killed.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(files(), 0);
+    drop(input);
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = succeeded(zfinder(&["completions", shell]));
+        assert!(script.contains("zfinder") && script.contains("evaluate"), "{shell}");
+    }
+    assert!(succeeded(zfinder(&["man"])).contains(".TH zfinder 1"));
+    let dir = folder();
+    succeeded(zfinder(&["man", &dir.path().display().to_string()]));
+    let page = fs::read_to_string(dir.path().join("zfinder-find.1")).expect("a page a subcommand");
+    assert!(page.contains("print\\-config"), "{page:.300}");
+    failed(&zfinder(&["man", "/no/such/folder"]), 1, &["cannot write /no/such/folder"]);
+}
+
+/// The adapters say what they run, and do.
+#[test]
+fn adapters_are_checked() {
+    if common::on_adapters::on_adapters().is_empty() {
+        return;
+    }
+    let said = succeeded(zfinder(&["adapters", "--check"]));
+    let answered = said.lines().filter(|line| line.contains("answers as the reference engine")).count();
+    assert!(answered >= 2 && said.contains("f32, compare-exchange"), "{said}");
 }

@@ -1,9 +1,12 @@
 //! Reading spacepoints, RoIs and truth: every format gives the same spacepoints, every bad file an error that says where.
 
+mod common;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use common::shared::shared;
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 use zfinder::io::{self, Addressing, RoiTable, SpacepointReader, TruthTable};
@@ -371,17 +374,68 @@ fn the_sample_and_its_rois_are_whole() {
 
 #[test]
 fn shared_samples_are_read_whole() {
-    let shared = std::env::var_os("ZFINDER_SHARED")
-        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared"), PathBuf::from);
-    if !shared.join("data/acts").is_dir() {
-        let mut err = std::io::stderr().lock();
-        writeln!(err, "SKIPPED: no data/acts in {} (ZFINDER_SHARED names it)", shared.display()).expect("stderr");
-        return;
-    }
-    let low = read(&[shared.join("data/conformance/low.csv")], Detector::atlas2010()).expect("good");
+    let Some(shared) = shared("data") else { return };
+    let low = read(&[shared.join("conformance/low.csv")], Detector::atlas2010()).expect("good");
     assert_eq!(low.len(), 24);
-    let inputs = io::inputs(&[shared.join("data/acts/tt14_mu46")]).expect("there");
+    let inputs = io::inputs(&[shared.join("acts/tt14_mu46")]).expect("there");
     let rois = read(&inputs.files, Detector::generic()).expect("good");
     assert_eq!(rois.len(), 8);
     assert_eq!(rois[1].spacepoints.len(), 18_733);
+    // Of the four files of a TrackML event one holds spacepoints; its particles hold no prompt one of the hard scatter.
+    let inputs = io::inputs(&[shared.join("formats/trackml")]).expect("there");
+    assert_eq!((inputs.files.len(), inputs.skipped.len()), (1, 0));
+    let rois = read(&inputs.files, Detector::generic()).expect("good");
+    assert_eq!(ids(&rois), [(1, 0, 5527)]);
+    let truth = TruthTable::beside(&inputs.files).expect("good").expect("there");
+    let id = RoiId { event_id: 1, roi_id: 0 };
+    assert_eq!((truth.hard_scatter_z(id), truth.vertices(id).len()), (None, 270));
+}
+
+#[test]
+fn events_are_read_one_by_one() {
+    let dir = folder();
+    let text =
+        "event_id,roi_id,rho,phi,z,layer\n5,0,50,1,1,0\n5,1,50,1,1,0\n5,0,50,1,2,0\n6,0,50,1,1,0\n5,0,50,1,3,0\n";
+    let path = file(&dir, "again.csv", text);
+    let mut reader = SpacepointReader::new(vec![path.clone()], Detector::atlas2010(), None);
+    let good: Vec<Roi> = reader.by_ref().take(3).collect::<Result<_, _>>().expect("three RoIs");
+    assert_eq!(ids(&good), [(5, 0, 2), (5, 1, 1), (6, 0, 1)]);
+    let error = reader.next().expect("an error").expect_err("refused").to_string();
+    assert!(error.contains("event 5, RoI 0 comes again") && error.contains("sort the file by event_id"), "{error}");
+    assert!(reader.next().is_none());
+    // Sorted by RoI is good too: no RoI comes again.
+    let sorted = "event_id,roi_id,rho,phi,z,layer\n5,0,50,1,1,0\n6,0,50,1,1,0\n5,1,50,1,1,0\n";
+    let rois = read(&[file(&dir, "sorted.csv", sorted)], Detector::atlas2010()).expect("good");
+    assert_eq!(ids(&rois), [(5, 0, 1), (6, 0, 1), (5, 1, 1)]);
+}
+
+#[test]
+fn trackml_hits_and_particles_of_both_years() {
+    let dir = folder();
+    let hits = "hit_id,x,y,z,volume_id,layer_id,module_id\n6,-76.5,-11.25,-1502.5,7,2,1\n7,3,32,1.5,8,2,9\n";
+    let hits = file(&dir, "event000000021-hits.csv", hits);
+    let rois = read(std::slice::from_ref(&hits), Detector::generic()).expect("good");
+    assert_eq!(ids(&rois), [(21, 0, 2)]);
+    assert_eq!(rois[0].spacepoints[1], Spacepoint::from_xyz(3.0, 32.0, 1.5, 0));
+    assert_eq!(io::addressing(&hits).expect("a header"), Addressing::Geometry);
+    assert!(TruthTable::beside(std::slice::from_ref(&hits)).expect("good").is_none());
+
+    let id = |primary: u64, secondary: u64| (primary << 52) | (secondary << 40) | 77;
+    let rows =
+        [(id(3, 0), 30.0), (id(1, 2), 99.0), (id(1, 0), -12.5), (id(1, 0) + 1, -12.5), (0, 1.0), (id(7, 1), 5.0)];
+    let with_type = rows.map(|(id, z)| format!("{id},211,0,0,{z},1,1,1,1,9\n")).concat();
+    let without = rows.map(|(id, z)| format!("{id},0,0,{z},1,1,1,1,9\n")).concat();
+    for (name, text) in [
+        ("event000000021-particles.csv", format!("particle_id,particle_type,vx,vy,vz,px,py,pz,q,nhits\n{with_type}")),
+        ("event000000021-particles.csv", format!("particle_id,vx,vy,vz,px,py,pz,q,nhits\n{without}")),
+    ] {
+        file(&dir, name, &text);
+        let truth = TruthTable::beside(std::slice::from_ref(&hits)).expect("good").expect("there");
+        let of_event = RoiId { event_id: 21, roi_id: 0 };
+        assert_eq!(truth.hard_scatter_z(of_event), Some(-12.5));
+        assert_eq!(truth.vertices(of_event).len(), 2, "prompt ones only");
+    }
+    let said =
+        refused(&file(&dir, "event000000022-hits.csv", "x,y,z,volume_id,layer_id\n1,2,3,70,2\n"), Detector::generic());
+    assert!(said.contains("row 2, column layer_id") && said.contains("(70, 2): 1"), "{said}");
 }

@@ -20,11 +20,13 @@ use super::table::Score;
 /// Input is CSV, gzipped or not, with these columns in any order (mm, rad):
 ///   own format    event_id,roi_id,x,y,z,layer  or  event_id,roi_id,rho,phi,z,layer
 ///   ACTS          measurement_id_1,...,geometry_id_1,...,x,y,z,...  (older: sp_x,sp_y,sp_z)
-/// event_id and roi_id may be absent: the event is then the number after `event` in the file's name, else 0.
+///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
+/// event_id and roi_id may be absent: the event is then the number after `event` in the file's name, else 0. Rows of
+/// an event follow one another: files are read event by event, however long they are.
 #[derive(Args)]
 #[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Find {
-    /// Files of spacepoints, or folders of them (every *spacepoint*.csv[.gz] and other CSV of spacepoints inside)
+    /// Files of spacepoints, - for standard input, or folders (every file of spacepoints inside)
     #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
 
@@ -52,6 +54,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find --triplets any --peaks 5 data/tt14_mu46
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
   zfinder find --config my.toml --print-config
+  zcat big.csv.gz | zfinder find - --format csv > vertices.csv
 
 Each key of the configuration is an option; the order is --preset, then --config, then the options.
 A [config: ...] is the value of the default preset.
@@ -77,7 +80,7 @@ impl Find {
         let inputs = input::inputs_apart(&self.paths, self.output.as_deref())?;
         let detector = self.input.detector(&inputs.files)?;
         let rois = self.input.rois([&config])?;
-        let truth = self.input.truth(&self.paths)?;
+        let truth = self.input.truth(&self.paths, &inputs.files)?;
         let finder = builder.config(config).detector(detector.clone()).build()?;
         if !self.progress.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));

@@ -25,8 +25,8 @@ pub(super) struct InputOptions {
     /// Layers: atlas2010, generic or a TOML file [default: generic for ACTS input, atlas2010 for the own format]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
     detector: Option<String>,
-    /// CSV of true vertices: event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm] [default: truth_vertices.csv beside
-    /// the input, if there]
+    /// True vertices: CSV event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm], or TrackML particles [default:
+    /// truth_vertices.csv, or the particles of TrackML, beside the input, if there]
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     truth: Option<PathBuf>,
 }
@@ -45,20 +45,23 @@ impl InputOptions {
         Ok(rois)
     }
 
-    /// The truth that was named, else the one that lies in the only folder of the input.
-    pub(super) fn truth(&self, paths: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
+    /// The truth that was named, else the one that lies in the only folder of the input, else that of each file.
+    pub(super) fn truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
         if let Some(path) = &self.truth {
             return Ok(Some(TruthTable::read(path)?));
         }
         let mut folders = paths.iter().map(|path| {
             if path.is_dir() { path.clone() } else { path.parent().map(Path::to_owned).unwrap_or_default() }
         });
-        let Some(folder) = folders.next() else { return Ok(None) };
-        let beside = folder.join("truth_vertices.csv");
-        if folders.any(|other| other != folder) || !beside.is_file() {
-            return Ok(None);
+        if let Some(folder) = folders.next()
+            && folders.all(|other| other == folder)
+        {
+            let beside = folder.join("truth_vertices.csv");
+            if beside.is_file() {
+                return Ok(Some(TruthTable::read(&beside)?));
+            }
         }
-        Ok(Some(TruthTable::read(&beside)?))
+        Ok(TruthTable::beside(files)?)
     }
 }
 

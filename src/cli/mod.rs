@@ -2,19 +2,22 @@
 
 mod adapters;
 mod bench;
+mod completions;
 mod engine;
 mod evaluate;
 mod failure;
 mod find;
 mod input;
+mod interrupt;
 mod options;
 mod output;
 mod search;
 mod table;
 
+use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 use failure::Failure;
 
@@ -22,12 +25,16 @@ const EXIT_CODES: &str = "Exit codes:
   0  done; what became of each RoI is its status
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
-  3  no such adapter, or the GPU or another engine failed";
+  3  no such adapter, or the GPU or another engine failed
+  130  interrupted; no file is half-written";
 
 /// Finds the z of the primary vertex from raw tracker spacepoints, on any GPU or on the CPU.
 #[derive(Parser)]
 #[command(version, after_help = EXIT_CODES, propagate_version = true, max_term_width = 110)]
 struct Cli {
+    /// Say more of what is done, on standard error; -vv still more
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
     #[command(subcommand)]
     command: Command,
 }
@@ -38,6 +45,8 @@ enum Command {
     Evaluate(Box<evaluate::Evaluate>),
     Adapters(adapters::Adapters),
     Bench(Box<bench::Bench>),
+    Completions(completions::Completions),
+    Man(completions::Man),
 }
 
 pub(crate) fn main() -> ExitCode {
@@ -45,11 +54,22 @@ pub(crate) fn main() -> ExitCode {
         Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).terminal_links(false).build())
     }));
     debug_assert!(hook.is_ok(), "set once, here");
-    let done = match Cli::parse().command {
+    interrupt::watch();
+    let cli = Cli::parse();
+    let level = match cli.verbose {
+        0 => tracing::Level::WARN,
+        1 => tracing::Level::INFO,
+        _ => tracing::Level::DEBUG,
+    };
+    let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time();
+    subscriber.with_ansi(io::stderr().is_terminal()).init();
+    let done = match cli.command {
         Command::Find(find) => find.run(),
         Command::Evaluate(evaluate) => evaluate.run(),
         Command::Adapters(adapters) => adapters.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

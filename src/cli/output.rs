@@ -10,6 +10,7 @@ use zfinder::RoiResult;
 use zfinder::io::{CSV_HEADER, TruthTable, write_csv, write_json_line};
 
 use super::failure::Failure;
+use super::interrupt::Unfinished;
 use super::table;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -54,7 +55,7 @@ pub(super) fn note(text: &str) {
 enum Sink {
     Stdout(BufWriter<io::Stdout>),
     /// Renamed to the target at the end.
-    Temporary(BufWriter<NamedTempFile>, PathBuf),
+    Temporary(BufWriter<NamedTempFile>, PathBuf, Unfinished),
     /// A device or a pipe, which cannot be renamed to.
     Direct(BufWriter<File>),
 }
@@ -132,7 +133,7 @@ impl Target {
     pub(super) fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         let out: &mut dyn Write = match &mut self.sink {
             Sink::Stdout(out) => out,
-            Sink::Temporary(out, _) => out,
+            Sink::Temporary(out, ..) => out,
             Sink::Direct(out) => out,
         };
         write(out).map_err(|source| Failure::output(&self.name, source))
@@ -141,7 +142,7 @@ impl Target {
     /// Everything is written: a file takes its name.
     pub(super) fn finish(mut self) -> Result<(), Failure> {
         self.write(|out| out.flush())?;
-        let Sink::Temporary(file, target) = self.sink else { return Ok(()) };
+        let Sink::Temporary(file, target, _unfinished) = self.sink else { return Ok(()) };
         let renamed = file
             .into_inner()
             .map_err(io::IntoInnerError::into_error)
@@ -171,6 +172,8 @@ impl Sink {
             // Less the umask, as for any new file.
             builder.permissions(fs::Permissions::from_mode(0o666));
         }
-        Ok(Sink::Temporary(BufWriter::new(builder.tempfile_in(folder)?), target))
+        let file = builder.tempfile_in(folder)?;
+        let unfinished = Unfinished::new(file.path());
+        Ok(Sink::Temporary(BufWriter::new(file), target, unfinished))
     }
 }

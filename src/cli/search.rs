@@ -29,13 +29,16 @@ pub(super) struct ProgressOptions {
 }
 
 impl ProgressOptions {
+    /// Shows how far reading has come; of one file, or of standard input, nobody knows how far the end is.
     pub(super) fn bar(&self, files: usize) -> ProgressBar {
         if self.quiet || self.no_progress || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
-        let style =
-            ProgressStyle::with_template("{bar:40} {pos}/{len} files read, {elapsed}").expect("a fixed template");
-        ProgressBar::new(files as u64).with_style(style)
+        let (template, bar) = match files {
+            0 | 1 => ("{spinner} {msg}, {elapsed}", ProgressBar::no_length()),
+            _ => ("{bar:40} {pos}/{len} files read, {msg}, {elapsed}", ProgressBar::new(files as u64)),
+        };
+        bar.with_style(ProgressStyle::with_template(template).expect("a fixed template"))
     }
 }
 
@@ -91,6 +94,12 @@ pub(super) fn search(
         let Answered { batch, results } = answered?;
         totals.rois += batch.len();
         totals.spacepoints += batch.spacepoints();
+        bar.set_message(format!(
+            "{} searched, {}",
+            counted(totals.rois, "RoI"),
+            counted(totals.spacepoints, "spacepoint")
+        ));
+        tracing::debug!(rois = batch.len(), spacepoints = batch.spacepoints(), "a batch is answered");
         bar.suspend(|| answer(&results))?;
     }
     drop(answers);
@@ -110,8 +119,8 @@ fn read_batch(reader: &mut SpacepointReader, bar: &ProgressBar) -> zfinder::Resu
     while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
         let Some(roi) = reader.next().transpose()? else { break };
         batch.push(roi.descriptor, roi.spacepoints);
-        bar.set_position(reader.files_read() as u64);
     }
+    bar.set_position(reader.files_read() as u64);
     Ok(Some(batch).filter(|batch| !batch.is_empty()))
 }
 

@@ -118,7 +118,10 @@ impl SpacepointReader {
         let Some(path) = self.files.get(self.read) else { return Ok(false) };
         let reader = match &mut self.open {
             Some(reader) => reader,
-            None => self.open.insert(event::open(path, &self.detector)?),
+            None => {
+                tracing::info!("reading {}", source::named(path).display());
+                self.open.insert(event::open(path, &self.detector)?)
+            }
         };
         let has_rois = reader.has_rois();
         match reader.next_event()? {

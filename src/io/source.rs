@@ -22,7 +22,8 @@ pub struct Inputs {
 
 /// Expands folders: of a folder come every `*spacepoint*.csv` and every other CSV file with the columns of a format
 /// that [`SpacepointReader`](super::SpacepointReader) reads, gzipped or not, sorted by name. Never
-/// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`).
+/// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`), nor the other files of a TrackML event. `-` is
+/// standard input.
 ///
 /// # Errors
 /// What is missing or cannot be read, and a folder without any such file.
@@ -45,7 +46,7 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
         let before = inputs.files.len();
         for entry in entries {
             let Some(stem) = csv_stem(&entry).filter(|_| entry.is_file()) else { continue };
-            if stem == "truth_vertices" || stem == "rois" || stem.ends_with("-rois") {
+            if is_companion(&stem) {
                 continue;
             }
             // A file by that name must be right; of any other the header tells.
@@ -65,6 +66,13 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
         }
     }
     Ok(inputs)
+}
+
+/// Whether files by this name go with spacepoints and hold none: truth, RoIs, and the other files of a TrackML event.
+fn is_companion(stem: &str) -> bool {
+    const NAMES: [&str; 3] = ["truth_vertices", "rois", "detectors"];
+    const ENDINGS: [&str; 4] = ["-rois", "-cells", "-particles", "-truth"];
+    NAMES.contains(&stem) || ENDINGS.iter().any(|ending| stem.ends_with(ending))
 }
 
 /// The name without `.csv` or `.csv.gz`, in lower case.

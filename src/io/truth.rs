@@ -1,14 +1,15 @@
 //! Where the simulated collisions were.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
+use super::source::event_of_name;
 use super::table::Table;
 use crate::error::Result;
 use crate::spacepoint::RoiId;
 
-const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0), or `event_id`, `z` \
-                      and, if you like, `roi_id`";
+const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0); `event_id`, `z` and, \
+                      if you like, `roi_id`; or TrackML's `particle_id` and `vz`";
 
 /// A simulated primary vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -22,12 +23,16 @@ pub struct TruthVertex {
 /// Of which event, and of which RoI; None: of all RoIs of the event that have no vertices of their own.
 type Whose = (u64, Option<u64>);
 
-/// True vertices of events or RoIs, from a file in one of two formats, which its header tells apart:
+/// True vertices of events or RoIs, from files in one of these formats, which their headers tell apart:
 ///
 /// | format | columns | vertices |
 /// |---|---|---|
 /// | ACTS's sets | `event,vz_mm,is_hard_scatter` | all of an event, one hard scatter at most |
 /// | own | `event_id,roi_id,z` | the primary vertex of each RoI, and no pile-up |
+/// | TrackML particles | `particle_id,vz` | all with a prompt particle, of the event in the file's name |
+///
+/// A TrackML particle's id holds its primary vertex from bit 52 on, of which 1 is the hard scatter, and in bits 40 to 51
+/// its secondary vertex, 0 if it is prompt.
 ///
 /// z is in mm. In the own format a row without `roi_id` (no such column, or an empty field) is for all RoIs of its
 /// event, but those that have a row of their own. Other columns are not looked at.
@@ -38,22 +43,62 @@ pub struct TruthTable {
 }
 
 impl TruthTable {
-    /// Reads a CSV file of either format, gzipped or not. One with a column `event_id` is in the own format.
+    /// Reads a CSV file of any of these formats, gzipped or not. One with a column `event_id` is in the own format.
     ///
     /// # Errors
     /// Missing columns, fields that are no numbers, two hard scatters in an event, two rows for an (event, RoI) in the
-    /// own format, and a file without vertices.
+    /// own format, and a file without vertices, unless it is TrackML's.
     pub fn read(path: &Path) -> Result<Self> {
         let mut table = Table::open(path)?;
         let mut truth = Self { path: path.to_owned(), vertices: HashMap::new() };
-        match table.column("event_id") {
-            Some(_) => truth.read_own(&mut table)?,
-            None => truth.read_acts(&mut table)?,
+        if table.column("event_id").is_some() {
+            truth.read_own(&mut table)?;
+        } else if table.column("particle_id").is_some() {
+            truth.read_trackml(&mut table, event_of_name(path))?;
+            return Ok(truth);
+        } else {
+            truth.read_acts(&mut table)?;
         }
         if truth.vertices.is_empty() {
             return Err(table.whole("there is a header and no vertex below it".into()));
         }
         Ok(truth)
+    }
+
+    /// The truth that comes with files of spacepoints: of a TrackML `NAME-hits.csv` the `NAME-particles.csv` beside it.
+    /// None where no file has any.
+    ///
+    /// # Errors
+    /// Those of [`TruthTable::read`].
+    pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
+        let mut all: Option<Self> = None;
+        for path in files.iter().filter_map(|file| particles_of(file)) {
+            let truth = Self::read(&path)?;
+            match &mut all {
+                Some(all) => all.vertices.extend(truth.vertices),
+                None => all = Some(truth),
+            }
+        }
+        Ok(all)
+    }
+
+    fn read_trackml(&mut self, table: &mut Table, event_id: u64) -> Result<()> {
+        let [particle, z] = table.need(["particle_id", "vz"], WANTED)?;
+        let mut vertices: BTreeMap<u64, f64> = BTreeMap::new();
+        while table.next()? {
+            let id = table.whole_number(particle)?;
+            let (primary, secondary) = (id >> 52, (id >> 40) & 0xfff);
+            // Vertex 0 stands for noise.
+            if secondary == 0 && primary > 0 && !vertices.contains_key(&primary) {
+                vertices.insert(primary, table.number(z)?);
+            }
+        }
+        let vertices: Vec<TruthVertex> =
+            vertices.into_iter().map(|(id, z_mm)| TruthVertex { z_mm, is_hard_scatter: id == 1 }).collect();
+        if !vertices.is_empty() {
+            self.vertices.insert((event_id, None), vertices);
+        }
+        Ok(())
     }
 
     fn read_acts(&mut self, table: &mut Table) -> Result<()> {
@@ -93,7 +138,7 @@ impl TruthTable {
         Ok(())
     }
 
-    /// The file that it was read from.
+    /// The file that it was read from, or the first of them.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -113,6 +158,16 @@ impl TruthTable {
     pub fn has_pile_up(&self) -> bool {
         self.vertices.values().flatten().any(|vertex| !vertex.is_hard_scatter)
     }
+}
+
+/// The TrackML file of particles beside a file of hits, if both are such.
+fn particles_of(hits: &Path) -> Option<PathBuf> {
+    let name = hits.file_name()?.to_str()?;
+    let (stem, ending) = name.rsplit_once("-hits.csv")?;
+    [ending, "", ".gz"]
+        .into_iter()
+        .map(|ending| hits.with_file_name(format!("{stem}-particles.csv{ending}")))
+        .find(|path| path.is_file())
 }
 
 /// z of the collision of interest among the vertices of an event \[mm\].

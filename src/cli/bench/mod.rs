@@ -7,6 +7,7 @@ mod measure;
 mod memory;
 mod report;
 mod sample;
+mod self_check;
 mod table;
 mod words;
 
@@ -27,6 +28,7 @@ use check::Expected;
 use measure::Subject;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
 use sample::Sample;
+pub(super) use self_check::SelfCheck;
 use words::{CaseName, CoordinatesName, EncodingName, EngineName, SampleName, or_all, word};
 
 /// Measures every engine on this machine and checks the answers that it times

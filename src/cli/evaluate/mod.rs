@@ -122,7 +122,7 @@ impl Evaluate {
         let inputs = input::inputs_apart(&self.paths, outputs)?;
         let detector = self.input.detector(&inputs.files)?;
         let rois = self.input.rois(configs.iter().map(|(_, config)| config))?;
-        let truth = self.input.truth(&self.paths)?.ok_or_else(|| Failure::Usage {
+        let truth = self.input.truth(&self.paths, &inputs.files)?.ok_or_else(|| Failure::Usage {
             message: "there is no truth to compare with".into(),
             help: "name the file of true vertices with --truth; truth_vertices.csv is found if it lies in the one folder \
                    of all inputs",
