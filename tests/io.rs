@@ -388,7 +388,7 @@ fn shared_samples_are_read_whole() {
     assert_eq!(ids(&rois), [(1, 0, 5527)]);
     let truth = TruthTable::beside(&inputs.files).expect("good").expect("there");
     let id = RoiId { event_id: 1, roi_id: 0 };
-    assert_eq!((truth.hard_scatter_z(id), truth.vertices(id).len()), (None, 270));
+    assert_eq!((truth.hard_scatter_z(id), truth.vertices(id).len()), (None, 46));
 }
 
 #[test]
