@@ -126,7 +126,7 @@ struct BendingToml {
 
 impl Detector {
     /// The names of the built-in detectors.
-    pub const BUILT_IN: [&str; 2] = ["atlas2010", "generic"];
+    pub const BUILT_IN: [&str; 3] = ["atlas2010", "generic", "odd"];
 
     /// The 19 layers of the 2010 ATLAS inner detector, with the experiment's bending table.
     pub fn atlas2010() -> Self {
@@ -138,11 +138,17 @@ impl Detector {
         Self::from_toml("generic", include_str!("../data/detectors/generic.toml")).expect("built in and tested")
     }
 
+    /// The 29 layers of the Open Data Detector's tracker, which is ColliderML's.
+    pub fn odd() -> Self {
+        Self::from_toml("odd", include_str!("../data/detectors/odd.toml")).expect("built in and tested")
+    }
+
     /// A built-in detector by name.
     pub fn built_in(name: &str) -> Option<Self> {
         match name {
             "atlas2010" => Some(Self::atlas2010()),
             "generic" => Some(Self::generic()),
+            "odd" => Some(Self::odd()),
             _ => None,
         }
     }
@@ -451,5 +457,46 @@ mod tests {
         }
         assert_eq!(Detector::generic().layers().len(), 29);
         assert_eq!(Detector::generic().layer_by_id(14, 12), Some(22));
+    }
+
+    #[test]
+    fn the_open_data_detector_has_the_ids_of_acts() {
+        let odd = Detector::odd();
+        assert_eq!(odd.volumes(), [16, 17, 18, 23, 24, 25, 28, 29, 30].into());
+        // Disks by volume at -z and at +z; the numbers of layers at -z begin at the second.
+        let endcaps = [(16, 18, 4, [620.0, 720.0, 840.0, 980.0, 1120.0, 1320.0, 1520.0].as_slice())];
+        let strips = [1300.0, 1550.0, 1850.0, 2200.0, 2550.0, 2950.0];
+        let long = [1300.0, 1600.0, 1900.0, 2250.0, 2600.0, 3000.0];
+        for (back, front, first, disks) in endcaps.into_iter().chain([(23, 25, 2, &strips[..]), (28, 30, 2, &long)]) {
+            for (i, &z) in disks.iter().enumerate() {
+                let at = odd.layer_by_id(front, 2 * i as u32 + 2).expect("a layer at +z");
+                assert!(matches!(odd.layers()[at as usize].kind, LayerKind::Endcap { z_mm, .. } if z_mm == z), "{z}");
+                let behind = first + 2 * (disks.len() - 1 - i) as u32;
+                assert_eq!(odd.layer_by_id(back, behind), Some(at), "({back}, {behind})");
+            }
+        }
+        assert_eq!(odd.layer_by_id(16, 2), None, "the endplate");
+        // Barrels come first, from the beam outwards.
+        for (layer, (volume, id, radius)) in [
+            (17, 2, 34.0),
+            (17, 4, 70.0),
+            (17, 6, 116.0),
+            (17, 8, 172.0),
+            (24, 2, 260.0),
+            (24, 4, 360.0),
+            (24, 6, 500.0),
+            (24, 8, 660.0),
+            (29, 2, 820.0),
+            (29, 4, 1020.0),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            assert_eq!(odd.layer_by_id(volume, id), Some(layer as u32));
+            assert_eq!(odd.layers()[layer].kind, LayerKind::Barrel { radius_mm: radius });
+        }
+        assert_eq!(odd.layer_at(32.5, -300.0, 10.0), Some(0));
+        assert_eq!(odd.layer_at(100.0, -1516.0, 10.0), Some(16));
+        assert_eq!(odd.layer_at(500.0, 1305.0, 10.0), Some(17));
     }
 }

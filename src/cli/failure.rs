@@ -95,7 +95,7 @@ impl Diagnostic for Failure {
             }
             Failure::Zfinder { error: Error::Input { column: Some(column), .. }, .. } => match column.as_str() {
                 "layer" | "geometry_id_1" | "geometry_id" | "sp_x" => {
-                    "name the detector that the file is of: --detector atlas2010, generic or FILE.toml"
+                    "name the detector that the file is of: --detector atlas2010, generic, odd or FILE.toml"
                 }
                 _ => return None,
             },

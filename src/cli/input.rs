@@ -22,7 +22,7 @@ pub(super) struct InputOptions {
     /// status `empty`. Warnings count all of these.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     rois: Option<PathBuf>,
-    /// Layers: atlas2010, generic or a TOML file [default: generic for ACTS input, atlas2010 for the own format]
+    /// Layers: atlas2010, generic, odd or a TOML file [default: generic for ACTS input, atlas2010 for the own format]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
     detector: Option<String>,
     /// True vertices: CSV event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm], or TrackML particles [default:
@@ -101,7 +101,7 @@ pub(super) fn detector(name: Option<&str>, files: &[PathBuf]) -> Result<Detector
     if !name.ends_with(".toml") && !Path::new(name).exists() {
         return Err(Failure::Usage {
             message: format!("there is no detector `{name}`"),
-            help: "--detector takes atlas2010, generic, or a TOML file like those in data/detectors",
+            help: "--detector takes atlas2010, generic, odd or a TOML file like those in data/detectors",
         });
     }
     Ok(Detector::from_toml(name, &read_text(Path::new(name))?)?)

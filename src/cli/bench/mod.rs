@@ -59,7 +59,7 @@ pub(super) struct Bench {
     /// CSV of RoIs for --input, as of `zfinder find`
     #[arg(long, value_name = "FILE", requires = "input", help_heading = "Sample")]
     rois: Option<PathBuf>,
-    /// Layers of --input: atlas2010, generic or a TOML file [default: as of `zfinder find`]
+    /// Layers of --input: atlas2010, generic, odd or a TOML file [default: as of `zfinder find`]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "input", help_heading = "Sample")]
     detector: Option<String>,
     /// Take no more than the first N RoIs of a sample [default: all; with --quick 256, of highlum 32]
