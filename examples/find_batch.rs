@@ -3,12 +3,13 @@
 //! `cargo run --release --example find_batch [FOLDER]` (default: data/zee7_mu2)
 
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use zfinder::{Config, Detector, RoiBatch, Status, Triplets, ZFinder, io};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let folder = std::env::args_os().nth(1).map_or_else(|| PathBuf::from("data/zee7_mu2"), PathBuf::from);
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/zee7_mu2");
+    let folder = std::env::args_os().nth(1).map_or_else(|| sample.clone(), PathBuf::from);
 
     // Once: the configuration is checked, shaders are compiled, buffers are kept.
     let detector = Detector::generic();
@@ -18,11 +19,12 @@ fn main() -> Result<(), Box<dyn Error>> {
 
     // As often as events come: many RoIs in one batch cost little more than one.
     let mut batch = RoiBatch::new();
-    for roi in io::SpacepointReader::new(io::inputs(&[folder])?.files, detector, None) {
+    for roi in io::SpacepointReader::new(io::inputs(std::slice::from_ref(&folder))?.files, detector, None) {
         let roi = roi?;
         batch.push(roi.descriptor, roi.spacepoints);
     }
-    for result in finder.find_batch(&batch)? {
+    let results = finder.find_batch(&batch)?;
+    for result in &results {
         match result.status {
             Status::Ok => {
                 let vertices: Vec<String> =
@@ -32,6 +34,18 @@ fn main() -> Result<(), Box<dyn Error>> {
             // Never a silent wrong answer: without a vertex there is a reason.
             status => println!("event {}: {status}", result.id.event_id),
         }
+    }
+
+    // Of the sample the true vertices are known.
+    if folder == sample {
+        let truth = io::TruthTable::read(&folder.join("truth_vertices.csv"))?;
+        let right = results.iter().filter(|result| {
+            let z_true = truth.hard_scatter_z(result.id);
+            z_true.is_some_and(|z_true| result.vertices.iter().any(|vertex| (vertex.z_mm - z_true).abs() < 1.0))
+        });
+        let right = right.count();
+        println!("{right} of {} have a vertex within 1 mm of the true one", results.len());
+        assert_eq!((right, results.len()), (20, 20));
     }
     Ok(())
 }

@@ -41,7 +41,9 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 //!
-//! A [`Stream`] keeps several batches in flight: [`ZFinder::stream`].
+//! A [`Stream`] keeps several batches in flight: [`ZFinder::stream`]. The repository's `examples` are programs: one RoI
+//! (`find_one`), a batch out of files (`find_batch`), a stream under tokio (`async_stream`), the caller's own wgpu device
+//! (`own_device`), a detector of one's own (`custom_detector`).
 //!
 //! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. Every RoI gets a [`RoiResult`] with a
 //! [`Status`]; an error means that nothing could be answered.

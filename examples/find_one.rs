@@ -1,0 +1,41 @@
+//! One RoI, made by hand: where its vertex is, how well that is known, and what is said where there is none.
+//!
+//! `cargo run --release --example find_one`
+
+use std::error::Error;
+
+use zfinder::{Config, PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint, Status, ZFinder};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    // Once: the configuration is checked; on a GPU shaders are compiled. Later calls only search.
+    let finder = ZFinder::builder().config(Config::default()).build()?;
+    println!("{}; detector {}", finder.description(), finder.detector().name());
+
+    // Five straight tracks from z = -37.2 mm through the pixel barrels and the first strip barrel of `atlas2010`.
+    let z_true = -37.2;
+    let mut spacepoints = Vec::new();
+    for (phi, slope) in [(0.62, 0.4), (0.71, -0.9), (0.80, 0.1), (0.93, 1.2), (1.10, -0.3)] {
+        for (layer, rho) in [(0, 50.5), (1, 88.5), (2, 122.5), (3, 299.0)] {
+            spacepoints.push(Spacepoint { rho, phi, z: z_true + slope * rho, layer });
+        }
+    }
+    // x, y and z will do as well: Spacepoint::from_xyz. What lies outside of the window takes no part.
+    spacepoints.push(Spacepoint::from_xyz(-50.5, 0.0, 12.0, 0));
+
+    let id = RoiId { event_id: 7, roi_id: 0 };
+    let window = Some(PhiWindow::new(0.4, 1.4)?);
+    let roi = Roi { descriptor: RoiDescriptor { id, window, ..RoiDescriptor::default() }, spacepoints };
+
+    let result = finder.find(&roi)?;
+    assert_eq!((result.id, result.status), (id, Status::Ok));
+    assert_eq!((result.spacepoints, result.outside_window), (20, 1));
+    let vertex = result.vertices[0];
+    println!("z = {:.3} +- {:.3} mm from {} pairs", vertex.z_mm, vertex.z_error_mm, vertex.pairs);
+    assert!((vertex.z_mm - z_true).abs() < 0.01, "{vertex:?}");
+
+    // An error means that nothing could be searched. That there is nothing to find is an answer.
+    let nothing = finder.find(&Roi::default())?;
+    println!("an RoI without spacepoints: {}", nothing.status);
+    assert_eq!((nothing.status, nothing.vertices.len()), (Status::Empty, 0));
+    Ok(())
+}
