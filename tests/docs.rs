@@ -152,6 +152,46 @@ fn files_that_are_named_exist() {
     assert!(seen > 40, "{seen} files");
 }
 
+/// All sources, one after the other.
+fn sources(folder: &Path, all: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "wgsl") {
+            all.push_str(&read(&path));
+        }
+    }
+}
+
+/// Names of code that the pages for developers speak of are still names of code.
+#[test]
+fn names_of_code_exist() {
+    let mut code = String::new();
+    ["src", "crates", "shaders", "tests", "examples"]
+        .iter()
+        .for_each(|folder| sources(&root().join(folder), &mut code));
+    let names: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let mut seen = 0;
+    for page in ["docs/design.md", "docs/adding-an-engine-or-kernel.md", "docs/embedding.md", "CONTRIBUTING.md"] {
+        let text = blocks(&read(&root().join(page))).into_iter().filter(|(block, _)| block.is_none());
+        let text: String = text.map(|(_, piece)| piece).collect();
+        for word in text.split('`').skip(1).step_by(2) {
+            let path = word.trim_end_matches("()");
+            let is_name = path.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c));
+            // Other words in code may be anything: options, file endings, beginnings of names.
+            if !is_name || path.ends_with('_') || !(path.contains('_') || path.contains("::")) {
+                continue;
+            }
+            for name in path.split("::") {
+                assert!(names.contains(name), "{page}: there is no `{name}` of `{word}`");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen} names");
+}
+
 /// A subcommand's options, and whether each takes a value.
 type Options = BTreeMap<String, bool>;
 
