@@ -102,6 +102,9 @@ impl Diagnostic for Failure {
             Failure::Zfinder { error: Error::Config { .. }, .. } => {
                 "`zfinder find --help` says what each option means; --print-config shows the values in use"
             }
+            Failure::Zfinder { error: Error::Toml { .. }, .. } => {
+                "`zfinder find --print-config` shows every key of a configuration; data/detectors has detectors to copy from"
+            }
             Failure::Zfinder { error: Error::Gpu(_), .. } => {
                 "`zfinder adapters` lists the adapters; --engine cpu needs none"
             }

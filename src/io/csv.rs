@@ -32,6 +32,8 @@ struct Schema {
 #[derive(Clone, Copy)]
 enum Position {
     Cartesian([Column; 3]),
+    /// Those of ACTS, whose numbers are of single precision: so they are the same as in its binary formats.
+    Single([Column; 3]),
     Cylindrical([Column; 3]),
 }
 
@@ -67,6 +69,12 @@ impl Schema {
             (Some(layer), _) => layer,
             (None, Some([x, ..])) => LayerFrom::Position(x),
             (None, None) => return Err(table.missing(&["layer"], WANTED)),
+        };
+        let position = match (position, layer) {
+            (Position::Cartesian(columns), LayerFrom::GeometryId(_) | LayerFrom::Position(_)) => {
+                Position::Single(columns)
+            }
+            (position, _) => position,
         };
         Ok(Self { event: table.column("event_id"), roi: table.column("roi_id"), position, layer })
     }
@@ -226,17 +234,17 @@ impl EventReader for CsvEvents {
 
 /// A spacepoint whose layer is still to be found.
 fn position(table: &Table, position: Position) -> Result<Spacepoint> {
-    match position {
-        Position::Cartesian([x, y, z]) => {
-            let point = Spacepoint::from_xyz(table.number(x)?, table.number(y)?, table.number(z)?, 0);
-            if point.rho.is_nan() || point.rho <= 0.0 || point.rho.is_infinite() {
-                return Err(table.error(
-                    x,
-                    format!("rho, the distance from the z axis, is {} mm; it must be above 0 and finite", point.rho),
-                ));
-            }
-            Ok(point)
+    let from_xyz = |x_column, [x, y, z]: [f64; 3]| {
+        let point = Spacepoint::from_xyz(x, y, z, 0);
+        if point.rho > 0.0 && point.rho.is_finite() {
+            return Ok(point);
         }
+        let message = format!("rho, the distance from the z axis, is {} mm; it must be above 0 and finite", point.rho);
+        Err(table.error(x_column, message))
+    };
+    match position {
+        Position::Cartesian([x, y, z]) => from_xyz(x, [table.number(x)?, table.number(y)?, table.number(z)?]),
+        Position::Single([x, y, z]) => from_xyz(x, [table.single(x)?, table.single(y)?, table.single(z)?]),
         Position::Cylindrical([rho, phi, z]) => {
             let point = Spacepoint { rho: table.number(rho)?, phi: table.number(phi)?, z: table.number(z)?, layer: 0 };
             if point.rho <= 0.0 {
