@@ -110,7 +110,10 @@ impl Table {
     pub(super) fn single(&self, column: Column) -> Result<f64> {
         match fast_float2::parse::<f32, _>(&self.record[column.0]) {
             Ok(number) if number.is_finite() => Ok(f64::from(number)),
-            _ => self.number_with_care(column).map(|number| f64::from(number as f32)),
+            _ => match f64::from(self.number_with_care(column)? as f32) {
+                number if number.is_finite() => Ok(number),
+                _ => Err(self.error(column, "is beyond single precision".into())),
+            },
         }
     }
 
