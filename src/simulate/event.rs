@@ -1,14 +1,14 @@
 //! One RoI: its window, the collisions, their tracks, and noise.
 
-use std::f64::consts::{PI, TAU};
+use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Gamma, Poisson};
 
 use super::track::{Track, normal, smear};
-use super::tracker::{TRACKER, Tracker};
-use super::{PtSpectrum, SimulatedRoi, Simulation};
+use super::tracker::Tracker;
+use super::{FULL_CIRCLE_DEG, PtSpectrum, SimulatedRoi, SimulatedTrack, SimulatedVertex, Simulation};
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint, normalised};
 
 /// Tracks softer than this \[GeV\] stop in the beam pipe and the first layer.
@@ -33,6 +33,7 @@ struct Region<'a> {
     centre: f64,
     eta: (f64, f64),
     spacepoints: Vec<Spacepoint>,
+    tracks: Vec<SimulatedTrack>,
 }
 
 /// `knobs` must be in range.
@@ -41,33 +42,34 @@ pub(super) fn simulate(knobs: &Simulation, index: u64) -> SimulatedRoi {
     let mut rng = ChaCha8Rng::seed_from_u64(knobs.seed);
     rng.set_stream(index);
 
-    let spread = knobs.window_spread_deg * rng.random_range(-1.0..=1.0);
-    let width = (knobs.window_deg + spread).clamp(0.2, 359.0).to_radians();
-    let centre = rng.random_range(-PI..PI);
-    let (phi_min, phi_max) = (normalised(centre - 0.5 * width), normalised(centre + 0.5 * width));
-    let window = PhiWindow::new(phi_min, phi_max).expect("edges within +-pi that 0.2 to 359 degrees lie between");
+    let (window, centre) = window(knobs, &mut rng);
     let eta_centre = knobs.eta_centre_max * rng.random_range(-1.0..=1.0);
-    let (phi_min, width) = PhiWindow::edges(phi_min, phi_max);
-
+    let (phi_min, width) = match window {
+        PhiWindow::Range { phi_min, phi_max } => PhiWindow::edges(phi_min, phi_max),
+        PhiWindow::FullScan | PhiWindow::FromSpacepoints => (-PI, TAU),
+    };
     let mut region = Region {
         knobs,
-        tracker: &TRACKER,
+        tracker: knobs.geometry.tracker(),
         phi_min,
         width,
         centre,
         eta: (eta_centre - knobs.eta_half_width, eta_centre + knobs.eta_half_width),
         spacepoints: Vec::new(),
+        tracks: Vec::new(),
     };
     let pile_up = poisson(knobs.pile_up * fluctuation(knobs.pile_up_spread, &mut rng), &mut rng);
-    let truth: Vec<f64> = (0..=pile_up).map(|_| knobs.beam_sigma_z_mm * normal(&mut rng)).collect();
-    for (vertex, &z0) in truth.iter().enumerate() {
-        let (per_eta, spread, pt) = match vertex {
+    let along_beam: Vec<f64> =
+        (0..=pile_up).map(|_| knobs.beam_z_mm + knobs.beam_sigma_z_mm * normal(&mut rng)).collect();
+    let truth: Vec<SimulatedVertex> = along_beam.into_iter().map(|z_mm| knobs.vertex(z_mm, &mut rng)).collect();
+    for (number, vertex) in truth.iter().enumerate() {
+        let (per_eta, spread, pt) = match number {
             0 => (knobs.hard_tracks_per_eta, HARD_MULTIPLICITY_SPREAD, knobs.hard_pt),
             _ => (knobs.tracks_per_eta, MULTIPLICITY_SPREAD, knobs.pt),
         };
         let mean = per_eta * 2.0 * knobs.eta_half_width * fluctuation(spread, &mut rng);
         for _ in 0..poisson(mean, &mut rng) {
-            region.add_track(z0, pt, &mut rng);
+            region.add_track(number as u32, vertex, pt, &mut rng);
         }
     }
     let noise = poisson(knobs.noise * region.spacepoints.len() as f64, &mut rng);
@@ -76,35 +78,83 @@ pub(super) fn simulate(knobs: &Simulation, index: u64) -> SimulatedRoi {
     }
     let id = RoiId { event_id: index, roi_id: 0 };
     let descriptor = RoiDescriptor { id, window: Some(window), ..RoiDescriptor::default() };
-    SimulatedRoi { roi: Roi { descriptor, spacepoints: region.spacepoints }, truth }
+    SimulatedRoi { roi: Roi { descriptor, spacepoints: region.spacepoints }, truth, tracks: region.tracks }
+}
+
+/// The window of an RoI, and its centre \[rad\].
+fn window(knobs: &Simulation, rng: &mut ChaCha8Rng) -> (PhiWindow, f64) {
+    let spread = knobs.window_spread_deg * rng.random_range(-1.0..=1.0);
+    let width = (knobs.window_deg + spread).clamp(0.2, 359.0).to_radians();
+    let centre = rng.random_range(-PI..PI);
+    if knobs.window_deg >= FULL_CIRCLE_DEG {
+        return (PhiWindow::FullScan, 0.0);
+    }
+    let (phi_min, phi_max) = (normalised(centre - 0.5 * width), normalised(centre + 0.5 * width));
+    let window = PhiWindow::new(phi_min, phi_max).expect("edges within +-pi that 0.2 to 359 degrees lie between");
+    (window, centre)
+}
+
+impl Simulation {
+    /// A collision at `z_mm`. A beam without width asks for no random number.
+    fn vertex(&self, z_mm: f64, rng: &mut ChaCha8Rng) -> SimulatedVertex {
+        let mut place = |axis: usize, sigma: f64| {
+            let beam = self.beam_spot_mm[axis] + self.beam_spot_tilt[axis] * z_mm;
+            if sigma > 0.0 { beam + sigma * normal(rng) } else { beam }
+        };
+        let (x_mm, y_mm) = (place(0, self.beam_sigma_x_mm), place(1, self.beam_sigma_y_mm));
+        SimulatedVertex { x_mm, y_mm, z_mm }
+    }
 }
 
 impl Region<'_> {
     /// A track in a random direction; most miss the window, and are not followed.
-    fn add_track(&mut self, z0: f64, pt: PtSpectrum, rng: &mut ChaCha8Rng) {
+    fn add_track(&mut self, number: u32, vertex: &SimulatedVertex, pt: PtSpectrum, rng: &mut ChaCha8Rng) {
         let phi0 = rng.random_range(-PI..PI);
         let turn = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
         let eta = rng.random_range(self.eta.0..=self.eta.1);
         let pt_gev = pt.sample(rng);
-        if pt_gev < LEAST_PT_GEV {
-            return;
+        let before = self.spacepoints.len();
+        if pt_gev >= LEAST_PT_GEV {
+            // R [m] = pT [GeV] / (0.3 B [T])
+            let diameter = 2.0 * pt_gev / (0.0003 * self.knobs.field_t);
+            let (sin, cos) = phi0.sin_cos();
+            let offset = (vertex.x_mm * cos + vertex.y_mm * sin, vertex.y_mm * cos - vertex.x_mm * sin);
+            self.follow(&Track { z0: vertex.z_mm, offset, phi0, cot: eta.sinh(), pt_gev, diameter, turn }, rng);
         }
-        // R [m] = pT [GeV] / (0.3 B [T])
-        let diameter = 2.0 * pt_gev / (0.0003 * self.knobs.field_t);
-        let track = Track { z0, phi0, cot: eta.sinh(), pt_gev, diameter, turn };
-        let from = normalised(phi0 - self.centre);
-        let to = from + turn * track.bend(self.tracker);
-        let reach = 0.5 * self.width + SCATTERING_MARGIN;
+        self.tracks.push(SimulatedTrack {
+            vertex: number,
+            pt_gev,
+            eta,
+            phi: phi0,
+            // A field along +z turns positive charges towards smaller phi.
+            charge: if turn > 0.0 { -1 } else { 1 },
+            spacepoints: (self.spacepoints.len() - before) as u32,
+        });
+    }
+
+    /// Through the layers, if it comes near the window.
+    fn follow(&mut self, track: &Track, rng: &mut ChaCha8Rng) {
+        let from = normalised(track.phi0 - self.centre);
+        let to = from + track.turn * track.bend(self.tracker);
+        let reach = 0.5 * self.width + SCATTERING_MARGIN + self.offset_margin(track);
         let meets =
             |full_turns: f64| from.min(to) < reach + full_turns * TAU && from.max(to) > full_turns * TAU - reach;
         if meets(0.0) || meets(1.0) || meets(-1.0) {
             let (phi_min, width, spacepoints) = (self.phi_min, self.width, &mut self.spacepoints);
-            track.walk(self.tracker, self.knobs.efficiency, rng, |s| {
+            track.walk(self.tracker, self.knobs, rng, |s| {
                 if inside(phi_min, width, s.phi) {
                     spacepoints.push(s);
                 }
             });
         }
+    }
+
+    /// How much phi differs at most because the track starts beside the z axis: the arc sine of offset / radius, which
+    /// is below pi / 2 times that.
+    fn offset_margin(&self, track: &Track) -> f64 {
+        let offset = track.offset.0.abs() + track.offset.1.abs();
+        let innermost = self.tracker.barrels.first().map_or(offset, |barrel| barrel.radius);
+        FRAC_PI_2 * offset / innermost
     }
 
     /// A spacepoint that belongs to no track (secondaries, ghosts of the strips' stereo angle, electronics): as dense
@@ -114,7 +164,7 @@ impl Region<'_> {
         let layers = barrels + self.tracker.disks.len();
         for _ in 0..NOISE_TRIES {
             let phi = normalised(self.phi_min + self.width * rng.random::<f64>());
-            let z0 = self.knobs.beam_sigma_z_mm * normal(rng);
+            let z0 = self.knobs.beam_z_mm + self.knobs.beam_sigma_z_mm * normal(rng);
             let cot = rng.random_range(self.eta.0..=self.eta.1).sinh();
             // Soft secondaries and their loops crowd inside: of two layers, the inner.
             let layer = rng.random_range(0..layers).min(rng.random_range(0..layers));
@@ -124,7 +174,7 @@ impl Region<'_> {
                 if z.abs() > b.half_length {
                     continue;
                 }
-                Spacepoint { rho: b.radius, phi, z: z + smear(b.sensor, rng).1, layer: b.layer }
+                Spacepoint { rho: b.radius, phi, z: z + smear(b.sensor, self.knobs.resolution, rng).1, layer: b.layer }
             } else {
                 let d = self.tracker.disks[layer - barrels];
                 let z = d.z.copysign(cot);
@@ -132,7 +182,7 @@ impl Region<'_> {
                 if rho.is_nan() || rho < d.r_min || rho > d.r_max {
                     continue;
                 }
-                Spacepoint { rho: rho + smear(d.sensor, rng).1, phi, z, layer: d.layer }
+                Spacepoint { rho: rho + smear(d.sensor, self.knobs.resolution, rng).1, phi, z, layer: d.layer }
             };
             if inside(self.phi_min, self.width, phi) {
                 self.spacepoints.push(spacepoint);

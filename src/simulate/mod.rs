@@ -1,18 +1,29 @@
-//! A simulation of RoIs in the detector [`atlas2010`](crate::Detector::atlas2010), of the size of the thesis's samples
-//! (Table 4.2), for benchmarks and for efficiency against truth. Seeded: on one platform the same knobs give the same
-//! bits, on any number of threads (platforms differ in the last digit of a sine).
+//! A simulation of RoIs and of whole events in a tracker, of the size of the thesis's samples (Table 4.2) by default, for
+//! benchmarks and for efficiency against truth. Seeded: on one platform the same knobs give the same bits, on any
+//! number of threads (platforms differ in the last digit of a sine).
 //!
 //! # What is simulated
 //!
-//! - Collisions along a gaussian beam spot, at x = y = 0: the hard scatter, then a Poisson number of pile-up.
+//! - Collisions along a gaussian beam spot, which may be off the z axis, tilted, and have a width in x and y: the hard
+//!   scatter, then a Poisson number of pile-up.
 //! - Tracks flat in eta within the RoI's eta window and flat in phi, their number negative binomial, their transverse
-//!   momentum falling by [`PtSpectrum`]; helices in a solenoid's field, followed outwards until they turn back.
-//! - Barrel layers of finite length and disks with inner and outer radii; each may miss a track, measures it with a
-//!   gaussian error (r-phi, and z in a barrel or r in a disk), and scatters it by 13.6 MeV / p * sqrt(x / X0).
+//!   momentum falling by [`PtSpectrum`]; helices in a solenoid's field, followed outwards until they turn back. The hard
+//!   scatter has a number and a spectrum of its own, which make its hardness.
+//! - Barrel layers of finite length and disks with inner and outer radii, those of [`Geometry`]; each may miss a track,
+//!   measures it with a gaussian error (r-phi, and z in a barrel or r in a disk), and scatters it by
+//!   13.6 MeV / p * sqrt(x / X0), in which the logarithm is left out (PDG, *Passage of particles through matter*).
 //! - Noise: spacepoints that belong to no track.
 //!
-//! Not simulated: energy loss, decays, material between layers, modules and their overlaps, jets. Spacepoints outside
-//! the RoI's phi window are left out.
+//! Not simulated: energy loss, decays, material between layers, modules and their overlaps, digitisation, jets. So a
+//! track has one spacepoint a layer, where modules that overlap would give it two. Spacepoints outside the RoI's phi
+//! window are left out. Both detectors have the material of [`Simulation::radiation_lengths`] in every layer.
+//!
+//! # Sources
+//!
+//! - Layers: [`Detector`]. Lengths of `atlas2010`'s barrels, radii of its disks and resolutions: ATLAS Collaboration,
+//!   JINST 3 (2008) S08003. Those of `generic` are measured from events that ACTS simulated in it, and its resolutions
+//!   are pitch / sqrt(12): 0.0144 mm of pixels, 0.35 mm of short and 3.1 mm of long strips along z.
+//! - Momenta and number of tracks: CMS Collaboration, Phys. Rev. Lett. 105 (2010) 022002.
 //!
 //! ```
 //! use zfinder::{Config, Engine, ZFinder, simulate::Simulation};
@@ -23,20 +34,55 @@
 //! assert!(good.count() >= 8);
 //! # Ok::<(), zfinder::Error>(())
 //! ```
+//!
+//! A sample of any size passes through little memory chunk by chunk:
+//!
+//! ```
+//! use zfinder::simulate::{Geometry, Simulation};
+//! let sample = Simulation { rois: 20, geometry: Geometry::Generic, ..Simulation::lowlum() }.whole_events();
+//! let spacepoints: usize = sample.chunks().flatten().map(|event| event.roi.spacepoints.len()).sum();
+//! assert!(spacepoints > 20 * 500);
+//! ```
 
 mod event;
+mod knobs;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod track;
 mod tracker;
+mod truth;
 
-use rayon::prelude::*;
+use std::f64::consts::TAU;
 
-use crate::error::{Error, Result};
-use crate::spacepoint::{Roi, RoiBatch};
+use crate::detector::Detector;
+use crate::spacepoint::{PhiWindow, Roi, RoiBatch};
 
-/// RoIs made side by side before they move into the batch: enough for any machine's threads, and little memory.
-const CHUNK: usize = 128;
+pub use stream::Chunks;
+pub use truth::{TRACKML_PARTICLES_HEADER, TRUTH_HEADER};
+
+/// A window of this width \[degrees\] is the full circle.
+const FULL_CIRCLE_DEG: f64 = 360.0;
+
+/// The detectors that are simulated.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Geometry {
+    /// The 19 layers of [`Detector::atlas2010`].
+    #[default]
+    Atlas2010,
+    /// The 29 layers of [`Detector::generic`].
+    Generic,
+}
+
+impl Geometry {
+    /// Its layers, to which the spacepoints' `layer` refers.
+    pub fn detector(self) -> Detector {
+        match self {
+            Geometry::Atlas2010 => Detector::atlas2010(),
+            Geometry::Generic => Detector::generic(),
+        }
+    }
+}
 
 /// A falling spectrum of transverse momentum,
 ///
@@ -62,7 +108,10 @@ pub struct Simulation {
     pub seed: u64,
     /// RoIs in the sample, one an event.
     pub rois: usize,
-    /// Mean width of the phi window \[degrees\], 1 to 359. Its centre is anywhere, so that some wrap at +-pi.
+    /// The detector.
+    pub geometry: Geometry,
+    /// Mean width of the phi window \[degrees\], 1 to 359, or 360: the full circle, and no window. Its centre is
+    /// anywhere, so that some wrap at +-pi.
     pub window_deg: f64,
     /// Widths are flat within this of the mean \[degrees\], 0 to 180.
     pub window_spread_deg: f64,
@@ -71,6 +120,16 @@ pub struct Simulation {
     pub eta_half_width: f64,
     /// RoI centres are flat in eta within +- this, 0 to 5.
     pub eta_centre_max: f64,
+    /// x and y of the beam at z = 0 \[mm\], -10 to 10.
+    pub beam_spot_mm: [f64; 2],
+    /// dx/dz and dy/dz of the beam, -0.001 to 0.001.
+    pub beam_spot_tilt: [f64; 2],
+    /// Mean z of the collisions \[mm\], -1000 to 1000.
+    pub beam_z_mm: f64,
+    /// Standard deviation of the beam spot along x \[mm\], 0 to 1.
+    pub beam_sigma_x_mm: f64,
+    /// Standard deviation of the beam spot along y \[mm\], 0 to 1.
+    pub beam_sigma_y_mm: f64,
     /// Standard deviation of the beam spot along z \[mm\], 0 to 1000.
     pub beam_sigma_z_mm: f64,
     /// Mean number of pile-up collisions, 0 to 10,000.
@@ -89,8 +148,40 @@ pub struct Simulation {
     pub noise: f64,
     /// Probability that a layer sees a track that crosses it, 0 to 1.
     pub efficiency: f64,
+    /// Factor on the resolution of all layers, 0 to 100; 0: they measure exactly.
+    pub resolution: f64,
+    /// Material of a layer at right angles \[radiation lengths\], 0 to 1; 0: no multiple scattering.
+    pub radiation_lengths: f64,
     /// Solenoid field \[T\], 0.01 to 20.
     pub field_t: f64,
+}
+
+/// Where a collision was \[mm\].
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimulatedVertex {
+    /// x.
+    pub x_mm: f64,
+    /// y.
+    pub y_mm: f64,
+    /// z.
+    pub z_mm: f64,
+}
+
+/// A charged particle as its collision made it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SimulatedTrack {
+    /// Its collision: index into [`SimulatedRoi::truth`].
+    pub vertex: u32,
+    /// Transverse momentum \[GeV\].
+    pub pt_gev: f64,
+    /// Pseudorapidity.
+    pub eta: f64,
+    /// Azimuth \[rad\].
+    pub phi: f64,
+    /// +1 or -1, in a field along +z.
+    pub charge: i8,
+    /// How many spacepoints of the RoI are its own; none of a track that passes beside the window.
+    pub spacepoints: u32,
 }
 
 /// One RoI and what was put into it.
@@ -98,22 +189,39 @@ pub struct Simulation {
 pub struct SimulatedRoi {
     /// The RoI: event id = index in the sample, RoI id 0, phi window set.
     pub roi: Roi,
-    /// True z of all collisions of the event \[mm\], the hard scatter first; a pile-up collision need not have a track
-    /// in the RoI.
-    pub truth: Vec<f64>,
+    /// All collisions of the event, the hard scatter first; a pile-up collision need not have a track in the RoI.
+    pub truth: Vec<SimulatedVertex>,
+    /// All charged particles in the eta window and at any phi, collision by collision.
+    pub tracks: Vec<SimulatedTrack>,
+}
+
+impl SimulatedRoi {
+    /// Width of its phi window \[rad\].
+    pub fn window_width(&self) -> f64 {
+        match self.roi.descriptor.window {
+            Some(PhiWindow::Range { phi_min, phi_max }) => PhiWindow::edges(phi_min, phi_max).1,
+            _ => TAU,
+        }
+    }
 }
 
 impl Simulation {
-    /// The thesis's *lowlum*: 650 RoIs of 340 spacepoints and 517 slices of 0.2 degrees on average. The
+    /// The thesis's *lowlum*, 650 RoIs: 341 spacepoints (thesis: 333) and 517 slices of 0.2 degrees (517) on average. The
     /// hard scatter is the highest peak of nearly all (98%).
     pub fn lowlum() -> Self {
         Self {
             seed: 1,
             rois: 650,
+            geometry: Geometry::Atlas2010,
             window_deg: 103.3,
             window_spread_deg: 5.0,
             eta_half_width: 1.3,
             eta_centre_max: 1.1,
+            beam_spot_mm: [0.0; 2],
+            beam_spot_tilt: [0.0; 2],
+            beam_z_mm: 0.0,
+            beam_sigma_x_mm: 0.0,
+            beam_sigma_y_mm: 0.0,
             beam_sigma_z_mm: 56.0,
             pile_up: 4.6,
             pile_up_spread: 0.0,
@@ -125,12 +233,15 @@ impl Simulation {
             hard_pt: PtSpectrum { scale_gev: 2.5, power: 5.0 },
             noise: 0.15,
             efficiency: 0.97,
+            resolution: 1.0,
+            // About that of the pixel and strip layers with their supports (ATLAS, JINST 3 (2008) S08003).
+            radiation_lengths: 0.03,
             field_t: 2.0,
         }
     }
 
-    /// The thesis's *highlum*: 1177 RoIs of 7805 spacepoints and 542 slices of 0.2 degrees on average. So many
-    /// spacepoints take some 180 collisions at once. Chance pairs then outnumber those of the hard scatter: pairs find
+    /// The thesis's *highlum*, 1177 RoIs: 7834 spacepoints (thesis: 8104) and 542 slices of 0.2 degrees (542) on average.
+    /// So many spacepoints take some 180 collisions at once. Chance pairs then outnumber those of the hard scatter: pairs find
     /// it in about a fifth of the RoIs, triplets in half (thesis preset) to two thirds (defaults).
     pub fn highlum() -> Self {
         Self {
@@ -146,70 +257,58 @@ impl Simulation {
         }
     }
 
+    /// The same as whole events: the full circle and |eta| < 2.5, without a window; a hard scatter of 17 tracks a unit of
+    /// eta, as top pairs at 14 TeV have.
+    #[must_use]
+    pub fn whole_events(self) -> Self {
+        Self {
+            window_deg: FULL_CIRCLE_DEG,
+            window_spread_deg: 0.0,
+            eta_half_width: 2.5,
+            eta_centre_max: 0.0,
+            hard_tracks_per_eta: 17.0,
+            ..self
+        }
+    }
+
+    /// The detector of the sample.
+    pub fn detector(&self) -> Detector {
+        self.geometry.detector()
+    }
+
+    /// The variances of r and z of a spacepoint \[mm^2\] on every layer: r is exact in a barrel, z in a disk.
+    pub fn variances(&self) -> Vec<[f64; 2]> {
+        let tracker = self.geometry.tracker();
+        let variance = |along: f64| (self.bounded().resolution * along).powi(2);
+        let mut variances = vec![[0.0; 2]; tracker.barrels.len() + tracker.disks.len()];
+        for barrel in &tracker.barrels {
+            variances[barrel.layer as usize][1] = variance(barrel.sensor.along);
+        }
+        for disk in &tracker.disks {
+            variances[disk.layer as usize][0] = variance(disk.sensor.along);
+        }
+        variances
+    }
+
     /// One RoI, the same whatever else is made: its random numbers derive from the seed and `index` alone.
     pub fn event(&self, index: u64) -> SimulatedRoi {
         event::simulate(&self.bounded(), index)
     }
 
-    /// All RoIs in order, and the true z of the hard scatter of each \[mm\]. Made by all threads of rayon's pool.
+    /// All RoIs in order, some at a time, made side by side by all threads of rayon's pool. What was taken is forgotten:
+    /// a sample of any size takes the memory of one chunk.
+    pub fn chunks(&self) -> Chunks {
+        Chunks::new(self.bounded())
+    }
+
+    /// All RoIs in order, and the true z of the hard scatter of each \[mm\]: [`Simulation::chunks`], all kept.
     pub fn batch(&self) -> (RoiBatch, Vec<f64>) {
-        let knobs = self.bounded();
         let mut batch = RoiBatch::new();
-        let mut truth = Vec::with_capacity(self.rois);
-        for start in (0..self.rois).step_by(CHUNK) {
-            let end = (start + CHUNK).min(self.rois);
-            let made: Vec<_> =
-                (start..end).into_par_iter().map(|index| event::simulate(&knobs, index as u64)).collect();
-            for SimulatedRoi { roi, truth: vertices } in made {
-                batch.push(roi.descriptor, roi.spacepoints);
-                truth.extend(vertices.first());
-            }
+        let mut z = Vec::with_capacity(self.rois);
+        for SimulatedRoi { roi, truth, .. } in self.chunks().flatten() {
+            batch.push(roi.descriptor, roi.spacepoints);
+            z.extend(truth.first().map(|vertex| vertex.z_mm));
         }
-        (batch, truth)
-    }
-
-    /// Checks every knob.
-    ///
-    /// # Errors
-    /// [`Error::Config`] with the knob, its value and its range.
-    pub fn validate(&self) -> Result<()> {
-        for (key, value, low, high) in self.clone().ranges() {
-            // Not a number is in no range.
-            if !(low..=high).contains(value) {
-                let reason = format!("must lie in [{low}, {high}]");
-                return Err(Error::Config { key, value: value.to_string(), reason });
-            }
-        }
-        Ok(())
-    }
-
-    /// Every knob in its range, so that no distribution lacks a parameter and no loop an end.
-    fn bounded(&self) -> Self {
-        let mut bounded = self.clone();
-        for (_, value, low, high) in bounded.ranges() {
-            *value = if value.is_nan() { low } else { value.clamp(low, high) };
-        }
-        bounded
-    }
-
-    fn ranges(&mut self) -> [(&'static str, &mut f64, f64, f64); 16] {
-        [
-            ("window_deg", &mut self.window_deg, 1.0, 359.0),
-            ("window_spread_deg", &mut self.window_spread_deg, 0.0, 180.0),
-            ("eta_half_width", &mut self.eta_half_width, 0.01, 5.0),
-            ("eta_centre_max", &mut self.eta_centre_max, 0.0, 5.0),
-            ("beam_sigma_z_mm", &mut self.beam_sigma_z_mm, 0.0, 1e3),
-            ("pile_up", &mut self.pile_up, 0.0, 1e4),
-            ("pile_up_spread", &mut self.pile_up_spread, 0.0, 1.0),
-            ("tracks_per_eta", &mut self.tracks_per_eta, 0.0, 1e3),
-            ("hard_tracks_per_eta", &mut self.hard_tracks_per_eta, 0.0, 1e3),
-            ("pt.scale_gev", &mut self.pt.scale_gev, 0.01, 1e3),
-            ("pt.power", &mut self.pt.power, 3.1, 100.0),
-            ("hard_pt.scale_gev", &mut self.hard_pt.scale_gev, 0.01, 1e3),
-            ("hard_pt.power", &mut self.hard_pt.power, 3.1, 100.0),
-            ("noise", &mut self.noise, 0.0, 100.0),
-            ("efficiency", &mut self.efficiency, 0.0, 1.0),
-            ("field_t", &mut self.field_t, 0.01, 20.0),
-        ]
+        (batch, z)
     }
 }

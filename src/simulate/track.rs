@@ -6,21 +6,21 @@ use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::StandardNormal;
 
+use super::Simulation;
 use super::tracker::{Sensor, Tracker};
 use crate::spacepoint::{Spacepoint, normalised};
 
-/// Material of one layer at right angles, in radiation lengths: about that of the detector's pixel and strip layers
-/// with their supports (ATLAS Collaboration, JINST 3 (2008) S08003).
-const RADIATION_LENGTHS: f64 = 0.03;
 /// Scale of multiple scattering \[GeV\]: theta = 13.6 MeV / p * sqrt(x / X0), the logarithm left out (PDG, *Passage of
 /// particles through matter*).
 const SCATTERING_GEV: f64 = 0.0136;
 
-/// A helix from the beam line.
+/// A helix from near the beam line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Track {
     /// Where it starts \[mm\].
     pub(super) z0: f64,
+    /// How far from the z axis it starts: along its direction there, and to the left of it \[mm\].
+    pub(super) offset: (f64, f64),
     /// Its direction there \[rad\].
     pub(super) phi0: f64,
     /// dz over the length of its projection on the transverse plane: sinh(eta).
@@ -59,6 +59,52 @@ impl State {
     }
 }
 
+/// The circle of a track in the transverse plane, seen from the z axis.
+struct Circle {
+    /// Distance of its centre, and how much that is above its radius \[mm\].
+    distance: f64,
+    excess: f64,
+    /// Twice the geometric mean of distance and radius \[mm\].
+    scale: f64,
+    diameter: f64,
+    /// Half the angle at the centre, from the point of the circle that is nearest to the axis to the track's start.
+    half_angle: f64,
+}
+
+impl Circle {
+    fn of(track: &Track) -> Self {
+        let (along, left) = track.offset;
+        let radius = 0.5 * track.diameter;
+        let inward = track.turn * left;
+        // The difference of squares first: radii are large against offsets.
+        let squares = along * along + left * left + 2.0 * inward * radius;
+        let distance = (radius * radius + squares).max(0.0).sqrt();
+        Self {
+            distance,
+            excess: squares / (distance + radius),
+            scale: 2.0 * (distance * radius).sqrt(),
+            diameter: track.diameter,
+            half_angle: 0.5 * along.atan2(radius + inward),
+        }
+    }
+
+    /// Length of the track up to `radius` about the axis; infinite if it turns back before. On a circle through the
+    /// axis it is diameter * asin(radius / diameter).
+    fn to_radius(&self, radius: f64) -> f64 {
+        if radius >= self.distance + 0.5 * self.diameter {
+            return f64::INFINITY;
+        }
+        let squared = (radius - self.excess) / self.scale * ((radius + self.excess) / self.scale);
+        // Beyond 0 and 1 only by rounding, or for a start outside of this radius.
+        (self.diameter * (squared.clamp(0.0, 1.0).sqrt().asin() - self.half_angle)).max(0.0)
+    }
+
+    /// Length of the track up to where it turns back.
+    fn end(&self) -> f64 {
+        self.diameter * (FRAC_PI_2 - self.half_angle)
+    }
+}
+
 impl Track {
     /// How far phi moves, at most, until the track has left the tracker or turned back \[rad\].
     pub(super) fn bend(&self, tracker: &Tracker) -> f64 {
@@ -70,21 +116,18 @@ impl Track {
     pub(super) fn walk(
         &self,
         tracker: &Tracker,
-        efficiency: f64,
+        knobs: &Simulation,
         rng: &mut ChaCha8Rng,
         mut hit: impl FnMut(Spacepoint),
     ) {
         let mut state = State { s: 0.0, z: self.z0, cot: self.cot, side: 0.0, side_slope: 0.0 };
-        let end = self.diameter * FRAC_PI_2;
-        // At distance rho from the beam its phi has moved by asin(rho / diameter) = s / diameter.
-        let to_radius = |radius: f64| {
-            if radius < self.diameter { self.diameter * (radius / self.diameter).asin() } else { f64::INFINITY }
-        };
+        let circle = Circle::of(self);
+        let end = circle.end();
         let mut barrels = tracker.barrels.iter();
         // A collision far out on the beam has disks behind it.
         let mut disks = tracker.disks.iter().skip_while(|d| (d.z.copysign(self.cot) - self.z0) / self.cot < 0.0);
         let (mut barrel, mut disk) = (barrels.next(), disks.next());
-        let mut to_barrel = barrel.map_or(f64::INFINITY, |b| to_radius(b.radius));
+        let mut to_barrel = barrel.map_or(f64::INFINITY, |b| circle.to_radius(b.radius));
         loop {
             let to_disk = disk.map_or(f64::INFINITY, |d| {
                 let s = state.s + (d.z.copysign(state.cot) - state.z) / state.cot;
@@ -99,44 +142,51 @@ impl Track {
             let stretch = (1.0 + state.cot * state.cot).sqrt();
             if let (Some(b), true) = (barrel, to_barrel <= to_disk) {
                 barrel = barrels.next();
-                to_barrel = barrel.map_or(f64::INFINITY, |b| to_radius(b.radius));
+                to_barrel = barrel.map_or(f64::INFINITY, |b| circle.to_radius(b.radius));
                 if state.z.abs() > b.half_length {
                     continue;
                 }
-                if rng.random_bool(efficiency) {
-                    let (across, along) = smear(b.sensor, rng);
-                    let phi = self.phi_at(&state) + (state.side + across) / b.radius;
+                if rng.random_bool(knobs.efficiency) {
+                    let (across, along) = smear(b.sensor, knobs.resolution, rng);
+                    let phi = self.place(&state).1 + (state.side + across) / b.radius;
                     hit(Spacepoint { rho: b.radius, phi: normalised(phi), z: state.z + along, layer: b.layer });
                 }
-                state.scatter(self.pt_gev, RADIATION_LENGTHS * stretch, rng);
+                state.scatter(self.pt_gev, knobs.radiation_lengths * stretch, rng);
             } else if let Some(d) = disk {
                 disk = disks.next();
-                let rho = self.diameter * (s / self.diameter).sin();
+                let (rho, phi) = self.place(&state);
                 if rho > tracker.r_max {
                     return;
                 }
                 if rho < d.r_min || rho > d.r_max {
                     continue;
                 }
-                if rng.random_bool(efficiency) {
-                    let (across, along) = smear(d.sensor, rng);
-                    let phi = self.phi_at(&state) + (state.side + across) / rho;
+                if rng.random_bool(knobs.efficiency) {
+                    let (across, along) = smear(d.sensor, knobs.resolution, rng);
+                    let phi = phi + (state.side + across) / rho;
                     let z = d.z.copysign(state.z);
                     hit(Spacepoint { rho: rho + along, phi: normalised(phi), z, layer: d.layer });
                 }
-                state.scatter(self.pt_gev, RADIATION_LENGTHS * stretch / state.cot.abs(), rng);
+                state.scatter(self.pt_gev, knobs.radiation_lengths * stretch / state.cot.abs(), rng);
             }
         }
     }
 
-    fn phi_at(&self, state: &State) -> f64 {
-        self.phi0 + self.turn * state.s / self.diameter
+    /// rho and phi of the helix where the track is. From its start it has come a chord of diameter * sin(s / diameter)
+    /// in a direction turned by s / diameter.
+    fn place(&self, state: &State) -> (f64, f64) {
+        let (along, left) = self.offset;
+        let turned = self.turn * state.s / self.diameter;
+        let (sin, cos) = turned.sin_cos();
+        let forward = self.diameter * sin.abs() + (along * cos + left * sin);
+        let sideways = left * cos - along * sin;
+        ((forward * forward + sideways * sideways).sqrt(), self.phi0 + turned + sideways.atan2(forward))
     }
 }
 
 /// Errors of a measurement \[mm\]: along r-phi; along z in a barrel or r in a disk.
-pub(super) fn smear(sensor: Sensor, rng: &mut ChaCha8Rng) -> (f64, f64) {
-    (sensor.across * normal(rng), sensor.along * normal(rng))
+pub(super) fn smear(sensor: Sensor, scale: f64, rng: &mut ChaCha8Rng) -> (f64, f64) {
+    (scale * sensor.across * normal(rng), scale * sensor.along * normal(rng))
 }
 
 pub(super) fn normal(rng: &mut ChaCha8Rng) -> f64 {
