@@ -12,6 +12,7 @@ mod interrupt;
 mod options;
 mod output;
 mod search;
+mod simulate;
 mod table;
 
 use std::io::{self, IsTerminal};
@@ -45,6 +46,7 @@ enum Command {
     Evaluate(Box<evaluate::Evaluate>),
     Adapters(adapters::Adapters),
     Bench(Box<bench::Bench>),
+    Simulate(Box<simulate::Simulate>),
     Completions(completions::Completions),
     Man(completions::Man),
 }
@@ -68,6 +70,7 @@ pub(crate) fn main() -> ExitCode {
         Command::Evaluate(evaluate) => evaluate.run(),
         Command::Adapters(adapters) => adapters.run(),
         Command::Bench(bench) => bench.run(),
+        Command::Simulate(simulate) => simulate.run(),
         Command::Completions(completions) => completions.run(Cli::command()),
         Command::Man(man) => man.run(Cli::command()),
     };

@@ -245,11 +245,11 @@ fn two_numbers(text: &str) -> Option<[f64; 2]> {
     text.split_once(',').and_then(|(x, y)| Some([x.trim().parse().ok()?, y.trim().parse().ok()?]))
 }
 
-fn beam_spot(text: &str) -> Result<[f64; 2], String> {
+pub(super) fn beam_spot(text: &str) -> Result<[f64; 2], String> {
     two_numbers(text).ok_or_else(|| "two numbers in mm with a comma between them are wanted, as in 0.97,-0.18".into())
 }
 
-fn beam_spot_tilt(text: &str) -> Result<[f64; 2], String> {
+pub(super) fn beam_spot_tilt(text: &str) -> Result<[f64; 2], String> {
     two_numbers(text).ok_or_else(|| "two slopes with a comma between them are wanted, as in 1e-4,-2e-4".into())
 }
 

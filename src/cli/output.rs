@@ -130,13 +130,22 @@ impl Target {
         Ok(Self { sink, name })
     }
 
-    pub(super) fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
-        let out: &mut dyn Write = match &mut self.sink {
+    /// The name that messages give it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Where bytes go, for who reports failures by [`Target::name`].
+    pub(super) fn writer(&mut self) -> &mut dyn Write {
+        match &mut self.sink {
             Sink::Stdout(out) => out,
             Sink::Temporary(out, ..) => out,
             Sink::Direct(out) => out,
-        };
-        write(out).map_err(|source| Failure::output(&self.name, source))
+        }
+    }
+
+    pub(super) fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
+        write(self.writer()).map_err(|source| Failure::output(&self.name, source))
     }
 
     /// Everything is written: a file takes its name.

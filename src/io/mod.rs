@@ -27,20 +27,24 @@
 //! ```
 
 mod csv;
+mod csv_writer;
 mod event;
 mod place;
 mod reader;
 mod rois;
 mod seen;
 mod source;
+mod spacepoint_writer;
 mod table;
 mod truth;
 mod write;
 
+pub use csv_writer::{CsvWriter, EventFiles};
 pub use event::{Addressing, addressing};
 pub use reader::SpacepointReader;
 pub use rois::RoiTable;
 pub use source::{Inputs, inputs, line};
+pub use spacepoint_writer::SpacepointWriter;
 pub(crate) use truth::primary as primary_of;
 pub use truth::{TruthTable, TruthVertex};
-pub use write::{CSV_HEADER, write_csv, write_json_line};
+pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json_line, write_roi};

@@ -1,9 +1,10 @@
-//! Answers as CSV and as JSON lines.
+//! Answers as CSV and as JSON lines; RoIs as CSV.
 
 use std::io::{self, Write};
 
 use serde::Serialize;
 
+use crate::spacepoint::{PhiWindow, RoiDescriptor};
 use crate::vertex::{RoiResult, Vertex};
 
 /// The header of [`write_csv`]'s rows; columns to come are added at the end.
@@ -82,4 +83,30 @@ pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<(
     };
     serde_json::to_writer(&mut *out, &roi)?;
     out.write_all(b"\n")
+}
+
+/// The header of [`write_roi`]'s rows.
+pub const ROI_HEADER: &str = "event_id,roi_id,phi_min,phi_max";
+
+/// Writes the row of an RoI with a window of its own, as [`RoiTable`](crate::io::RoiTable) reads it; nothing for one that
+/// has none, or the full circle. Numbers are the shortest that read back as the same bits.
+///
+/// # Errors
+/// Those of `out`.
+///
+/// ```
+/// use zfinder::{PhiWindow, RoiDescriptor, io::write_roi};
+/// let roi = RoiDescriptor { window: Some(PhiWindow::new(3.0, -3.0)?), ..RoiDescriptor::default() };
+/// let mut out = Vec::new();
+/// write_roi(&mut out, &roi).expect("a vector takes all");
+/// assert_eq!(out, b"0,0,3,-3\n");
+/// # Ok::<(), zfinder::Error>(())
+/// ```
+pub fn write_roi(out: &mut impl Write, roi: &RoiDescriptor) -> io::Result<()> {
+    match roi.window {
+        Some(PhiWindow::Range { phi_min, phi_max }) => {
+            writeln!(out, "{},{},{phi_min},{phi_max}", roi.id.event_id, roi.id.roi_id)
+        }
+        _ => Ok(()),
+    }
 }

@@ -8,7 +8,7 @@ use rand_distr::{Distribution, Gamma, Poisson};
 
 use super::track::{Track, normal, smear};
 use super::tracker::Tracker;
-use super::{FULL_CIRCLE_DEG, PtSpectrum, SimulatedRoi, SimulatedTrack, SimulatedVertex, Simulation};
+use super::{PtSpectrum, SimulatedRoi, SimulatedTrack, SimulatedVertex, Simulation};
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint, normalised};
 
 /// Tracks softer than this \[GeV\] stop in the beam pipe and the first layer.
@@ -86,7 +86,7 @@ fn window(knobs: &Simulation, rng: &mut ChaCha8Rng) -> (PhiWindow, f64) {
     let spread = knobs.window_spread_deg * rng.random_range(-1.0..=1.0);
     let width = (knobs.window_deg + spread).clamp(0.2, 359.0).to_radians();
     let centre = rng.random_range(-PI..PI);
-    if knobs.window_deg >= FULL_CIRCLE_DEG {
+    if knobs.is_full_scan() {
         return (PhiWindow::FullScan, 0.0);
     }
     let (phi_min, phi_max) = (normalised(centre - 0.5 * width), normalised(centre + 0.5 * width));

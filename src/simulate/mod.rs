@@ -271,6 +271,11 @@ impl Simulation {
         }
     }
 
+    /// Whether it is of whole events, which have no window.
+    pub fn is_full_scan(&self) -> bool {
+        self.window_deg >= FULL_CIRCLE_DEG
+    }
+
     /// The detector of the sample.
     pub fn detector(&self) -> Detector {
         self.geometry.detector()

@@ -1,0 +1,188 @@
+//! Where a sample goes: spacepoints as a stream or as a folder, and the tables beside them.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+use zfinder::Error;
+use zfinder::io::{CsvWriter, EventFiles, ROI_HEADER, SpacepointWriter, write_roi};
+use zfinder::simulate::{SimulatedRoi, Simulation, TRACKML_PARTICLES_HEADER, TRUTH_HEADER};
+
+use super::super::failure::Failure;
+use super::super::output::Target;
+use super::Format;
+
+/// Where spacepoints go.
+pub(super) enum Sink {
+    Csv(Target),
+    Acts(Folder),
+    Trackml(Folder),
+}
+
+impl Sink {
+    /// A file or folder, or standard output.
+    pub(super) fn open(path: Option<&Path>, format: Format) -> Result<Self, Failure> {
+        let folder = || match path {
+            Some(path) => Folder::open(path),
+            None => Err(Failure::Usage {
+                message: "--format acts and trackml write a folder, not standard output".into(),
+                help: "name the folder with -o",
+            }),
+        };
+        Ok(match format {
+            Format::Csv => Sink::Csv(Target::open(path)?),
+            Format::Acts => Sink::Acts(folder()?),
+            Format::Trackml => Sink::Trackml(folder()?),
+        })
+    }
+
+    fn folder(&self) -> Option<&Folder> {
+        match self {
+            Sink::Csv(_) => None,
+            Sink::Acts(folder) | Sink::Trackml(folder) => Some(folder),
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Sink::Csv(target) => target.finish(),
+            Sink::Acts(folder) | Sink::Trackml(folder) => folder.finish(),
+        }
+    }
+}
+
+/// A folder that takes its name when all is in it.
+pub(super) struct Folder {
+    temporary: TempDir,
+    target: PathBuf,
+}
+
+impl Folder {
+    fn open(path: &Path) -> Result<Self, Failure> {
+        let failed = |source| Failure::output(&path.display().to_string(), source);
+        // Events of two samples in one folder would be taken for one.
+        let occupied = match fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(failed(error)),
+        };
+        if occupied {
+            return Err(Failure::Usage {
+                message: format!("the folder {} is not empty", path.display()),
+                help: "name a new one, so that the events of two samples are not mixed",
+            });
+        }
+        let parent = match path.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".zfinder-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // Less the umask, as for any new folder.
+            builder.permissions(fs::Permissions::from_mode(0o777));
+        }
+        Ok(Self { temporary: builder.tempdir_in(parent).map_err(failed)?, target: path.to_owned() })
+    }
+
+    fn path(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        // An empty folder of that name gives way; where there is none, that is as well.
+        let _ = fs::remove_dir(&self.target);
+        let renamed = fs::rename(self.temporary.path(), &self.target);
+        renamed.map_err(|source| Failure::output(&self.target.display().to_string(), source))?;
+        // It has another name now: nothing is left to be removed.
+        let _ = self.temporary.keep();
+        Ok(())
+    }
+}
+
+/// A sample on its way out.
+pub(super) struct Outputs<'a> {
+    spacepoints: Box<dyn SpacepointWriter + 'a>,
+    truth: Option<Target>,
+    rois: Option<Target>,
+    /// Where TrackML's particles go.
+    particles: Option<PathBuf>,
+}
+
+impl<'a> Outputs<'a> {
+    pub(super) fn open(
+        sink: &'a mut Sink,
+        simulation: &Simulation,
+        truth: Option<&Path>,
+        rois: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let folder = sink.folder().map(|folder| folder.path().to_owned());
+        let table = |asked: Option<&Path>, name, header| -> Result<Option<Target>, Failure> {
+            let path = asked.map(Path::to_owned).or_else(|| Some(folder.as_ref()?.join(name)));
+            let mut table = path.map(|path| Target::open(Some(&path))).transpose()?;
+            if let Some(table) = &mut table {
+                table.write(|out| writeln!(out, "{header}"))?;
+            }
+            Ok(table)
+        };
+        let truth = table(truth, "truth_vertices.csv", TRUTH_HEADER)?;
+        let rois = if simulation.is_full_scan() { None } else { table(rois, "rois.csv", ROI_HEADER)? };
+        let particles = if matches!(sink, Sink::Trackml(_)) { folder } else { None };
+        let detector = simulation.detector();
+        let spacepoints: Box<dyn SpacepointWriter> = match sink {
+            Sink::Csv(target) => {
+                let name = target.name().to_owned();
+                Box::new(CsvWriter::new(target.writer(), name))
+            }
+            Sink::Acts(folder) => Box::new(EventFiles::acts(folder.path(), &detector, &simulation.variances())?),
+            Sink::Trackml(folder) => Box::new(EventFiles::trackml(folder.path(), &detector)?),
+        };
+        Ok(Self { spacepoints, truth, rois, particles })
+    }
+
+    pub(super) fn write(&mut self, made: &[SimulatedRoi]) -> Result<(), Failure> {
+        for made in made {
+            self.spacepoints.write((&made.roi).into()).map_err(failed)?;
+            if let Some(folder) = &self.particles {
+                particles(folder, made)?;
+            }
+        }
+        if let Some(truth) = &mut self.truth {
+            truth.write(|mut out| made.iter().try_for_each(|made| made.write_truth(&mut out)))?;
+        }
+        if let Some(rois) = &mut self.rois {
+            rois.write(|mut out| made.iter().try_for_each(|made| write_roi(&mut out, &made.roi.descriptor)))?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.spacepoints.finish().map_err(failed)?;
+        for table in [self.truth, self.rois].into_iter().flatten() {
+            table.finish()?;
+        }
+        Ok(())
+    }
+}
+
+fn particles(folder: &Path, made: &SimulatedRoi) -> Result<(), Failure> {
+    let path = folder.join(format!("event{:09}-particles.csv", made.roi.descriptor.id.event_id));
+    let written = File::create_new(&path).and_then(|file| {
+        let mut out = BufWriter::new(file);
+        writeln!(out, "{TRACKML_PARTICLES_HEADER}")?;
+        made.write_trackml_particles(&mut out)?;
+        out.flush()
+    });
+    written.map_err(|source| Failure::output(&path.display().to_string(), source))
+}
+
+/// Nothing is read here: what fails is an output.
+fn failed(error: Error) -> Failure {
+    match error {
+        Error::Io { path, source } => Failure::output(&path.display().to_string(), source),
+        other => other.into(),
+    }
+}
