@@ -129,7 +129,7 @@ fn rois_of_acts_files_have_windows_beside_them() {
     let name = target.display().to_string();
     succeeded(simulate(&["--rois", "5", "--format", "acts", "-o", &name]));
     let made = events(&Simulation { rois: 5, geometry: Geometry::Generic, ..Simulation::lowlum() });
-    let files = inputs(&[target.clone()]).expect("files").files;
+    let files = inputs(std::slice::from_ref(&target)).expect("files").files;
     let back = read(files, Detector::generic(), Some(&target.join("rois.csv")));
     assert_eq!(back.len(), 5);
     for (back, made) in back.iter().zip(&made) {

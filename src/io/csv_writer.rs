@@ -220,3 +220,80 @@ impl SpacepointWriter for EventFiles {
         self.pass_on()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::spacepoint::{Roi, RoiDescriptor, RoiId};
+
+    fn roi(event_id: u64, spacepoints: Vec<Spacepoint>) -> Roi {
+        Roi { descriptor: RoiDescriptor { id: RoiId { event_id, roi_id: 3 }, ..RoiDescriptor::default() }, spacepoints }
+    }
+
+    #[test]
+    fn every_number_reads_back_as_the_same_bits() {
+        let mut rng = fastrand::Rng::with_seed(1);
+        let mut points = vec![
+            Spacepoint { rho: 5e-324, phi: -0.0, z: f64::MAX, layer: 254 },
+            Spacepoint { rho: 1e21, phi: 1e-7, z: 0.1 + 0.2, layer: 10 },
+        ];
+        // Any finite number, of any size.
+        let mut number = || loop {
+            let number = f64::from_bits(rng.u64(..));
+            if number.is_finite() {
+                return number;
+            }
+        };
+        points.extend((0..2000).map(|i| Spacepoint { rho: number(), phi: number(), z: number(), layer: i % 255 }));
+        let mut text = Vec::new();
+        let mut writer = Box::new(CsvWriter::new(&mut text, "text"));
+        writer.write((&roi(7, points.clone())).into()).expect("written");
+        writer.write((&roi(8, Vec::new())).into()).expect("written");
+        writer.finish().expect("written");
+        let text = String::from_utf8(text).expect("text");
+        assert_eq!(text.lines().next(), Some(HEADER.trim_end()));
+        assert_eq!(text.lines().count(), 1 + points.len(), "an RoI without spacepoints has no row");
+        for (row, point) in text.lines().skip(1).zip(&points) {
+            let fields: Vec<&str> = row.split(',').collect();
+            assert_eq!((fields[0], fields[1], fields[5]), ("7", "3", &*point.layer.to_string()));
+            let bits = [2, 3, 4].map(|at| fields[at].parse::<f64>().expect("a number").to_bits());
+            assert_eq!(bits, [point.rho, point.phi, point.z].map(f64::to_bits), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_writer_that_cannot_write_says_so() {
+        struct Full;
+        impl Write for Full {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::StorageFull.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let error = Box::new(CsvWriter::new(Full, "full.csv")).finish().expect_err("no room");
+        assert!(error.to_string().starts_with("full.csv: "), "{error}");
+    }
+
+    #[test]
+    fn event_files_refuse_what_they_have_no_room_for() {
+        let dir = tempfile::tempdir().expect("a temporary folder");
+        let (atlas, generic) = (Detector::atlas2010(), Detector::generic());
+        let error = EventFiles::trackml(dir.path(), &atlas).err().expect("no ids").to_string();
+        assert!(error.contains("atlas2010") && error.contains("layer 0 has no (volume, layer) ids"), "{error}");
+        let error = EventFiles::acts(dir.path(), &generic, &[[0.0; 2]]).err().expect("one is not 29").to_string();
+        assert!(error.contains("has 29 layers; 1 have variances"), "{error}");
+
+        let files = || Box::new(EventFiles::trackml(dir.path(), &generic).expect("ids"));
+        let point = |layer| Spacepoint { rho: 32.0, phi: 0.0, z: 1.0, layer };
+        let write = |mut files: Box<EventFiles>, roi: Roi| files.write((&roi).into()).and_then(|()| files.finish());
+        let error = write(files(), roi(1, vec![point(29)])).expect_err("29 is none").to_string();
+        assert!(error.contains("a spacepoint is of layer 29"), "{error}");
+        write(files(), roi(2, vec![point(0)])).expect("written");
+        let error = write(files(), roi(2, vec![point(0)])).expect_err("it is there").to_string();
+        assert!(error.contains("event000000002-hits.csv"), "{error}");
+        let text = std::fs::read_to_string(dir.path().join("event000000002-hits.csv")).expect("a file");
+        assert_eq!(text, "hit_id,x,y,z,volume_id,layer_id,module_id\n1,32.0,0.0,1.0,8,2,0\n");
+    }
+}

@@ -13,6 +13,8 @@
 //! Lengths are in mm, azimuths in rad. Without an `event_id` column the event is the number after `event` in the
 //! file's name, else 0; without `roi_id` the RoI is 0. Other columns are not looked at.
 //!
+//! [`CsvWriter`] and [`EventFiles`] write spacepoints in these formats and in TrackML's.
+//!
 //! ```no_run
 //! use zfinder::{Detector, ZFinder, io};
 //!

@@ -62,7 +62,8 @@ pub(super) struct Simulate {
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sample")]
     seed: u64,
-    /// Layers [default: atlas2010; generic for --format acts and trackml, which need its ids]
+    /// Layers; `find` must be told that a CSV is of generic [default: atlas2010; generic for --format acts and trackml,
+    /// which need its ids]
     #[arg(long, value_enum, help_heading = "Sample")]
     detector: Option<DetectorName>,
     /// Whole events, not RoIs: the full circle, |eta| < 2.5 and no window; 17 tracks of the hard scatter a unit of eta
@@ -75,8 +76,8 @@ pub(super) struct Simulate {
     /// How to write [default: by the ending of -o, .csv; csv on standard output]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write all true collisions to this CSV file: event,vertex,vx_mm,vy_mm,vz_mm,n_charged_pt500_eta25,sum_pt2_GeV2,
-    /// is_hard_scatter [default: truth_vertices.csv in a folder, else none]
+    /// Write all true collisions to this CSV file, as `find --truth` reads it: event,vertex,vx_mm,vy_mm,vz_mm, their
+    /// charged particles, and is_hard_scatter [default: truth_vertices.csv in a folder, else none]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     truth: Option<PathBuf>,
     /// Write the windows to this CSV file, as `find --rois` reads it: event_id,roi_id,phi_min,phi_max [default: rois.csv
