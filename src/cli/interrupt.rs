@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files that are being written, under the names that they have meanwhile.
+/// Files and folders that are being written, under the names that they have meanwhile.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 /// As a shell tells of a command that SIGINT ended.
@@ -18,8 +18,8 @@ pub(super) fn watch() {
     let watching = ctrlc::set_handler(|| {
         // Held to the end: no other file begins.
         let files = unfinished();
-        for file in files.iter() {
-            let _ = std::fs::remove_file(file);
+        for path in files.iter() {
+            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
         }
         std::process::exit(EXIT_CODE);
     });
@@ -27,7 +27,7 @@ pub(super) fn watch() {
     debug_assert!(watching.is_ok(), "set once, in main");
 }
 
-/// A file that is not to outlive an interrupt, until this is dropped.
+/// A file or folder that is not to outlive an interrupt, until this is dropped.
 pub(super) struct Unfinished(PathBuf);
 
 impl Unfinished {

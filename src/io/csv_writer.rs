@@ -104,7 +104,7 @@ fn rows(text: &mut Vec<u8>, roi: RoiView<'_>, ends: &[String]) {
 }
 
 /// Numbers with commas between them, each the shortest text that reads back as the same bits.
-fn numbers<const N: usize>(text: &mut Vec<u8>, numbers: [f64; N]) {
+fn numbers<F: zmij::Float, const N: usize>(text: &mut Vec<u8>, numbers: [F; N]) {
     let mut buffer = zmij::Buffer::new();
     for (at, number) in numbers.into_iter().enumerate() {
         if at > 0 {
@@ -121,7 +121,8 @@ type Row = Box<dyn Fn(&mut Vec<u8>, usize, &Spacepoint, (u32, u32)) + Send + Syn
 /// is at -z and the second at +z, as of [`Detector::generic`]. An event is one RoI: a second one of the same event is an
 /// error, because these formats have no RoIs; so is a file that is there already.
 ///
-/// Numbers are the shortest that read back as the same bits; x and y are computed of rho and phi.
+/// Numbers are the shortest that read back as the same bits, of single precision in ACTS's files; x and y are computed of
+/// rho and phi.
 pub struct EventFiles {
     folder: PathBuf,
     ending: &'static str,
@@ -150,7 +151,8 @@ impl EventFiles {
         let row: Row = Box::new(move |text, number, s, (volume, layer)| {
             let geometry_id = u64::from(volume) << 56 | u64::from(layer) << 36;
             text.extend_from_slice(format!("{number},{},{geometry_id},0,", u64::MAX).as_bytes());
-            numbers(text, [s.rho * s.phi.cos(), s.rho * s.phi.sin(), s.z]);
+            // Of single precision, as ACTS's own are.
+            numbers(text, [s.rho * s.phi.cos(), s.rho * s.phi.sin(), s.z].map(|number| number as f32));
             text.extend_from_slice(variances[s.layer as usize].as_bytes());
         });
         Self::new(folder, "spacepoint", header, detector, row)

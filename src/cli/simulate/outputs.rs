@@ -10,6 +10,7 @@ use zfinder::io::{CsvWriter, EventFiles, ROI_HEADER, SpacepointWriter, write_roi
 use zfinder::simulate::{SimulatedRoi, Simulation, TRACKML_PARTICLES_HEADER, TRUTH_HEADER};
 
 use super::super::failure::Failure;
+use super::super::interrupt::Unfinished;
 use super::super::output::Target;
 use super::Format;
 
@@ -56,6 +57,7 @@ impl Sink {
 pub(super) struct Folder {
     temporary: TempDir,
     target: PathBuf,
+    _unfinished: Unfinished,
 }
 
 impl Folder {
@@ -85,7 +87,9 @@ impl Folder {
             // Less the umask, as for any new folder.
             builder.permissions(fs::Permissions::from_mode(0o777));
         }
-        Ok(Self { temporary: builder.tempdir_in(parent).map_err(failed)?, target: path.to_owned() })
+        let temporary = builder.tempdir_in(parent).map_err(failed)?;
+        let _unfinished = Unfinished::new(temporary.path());
+        Ok(Self { temporary, target: path.to_owned(), _unfinished })
     }
 
     fn path(&self) -> &Path {
