@@ -117,9 +117,8 @@ impl Region<'_> {
         if pt_gev >= LEAST_PT_GEV {
             // R [m] = pT [GeV] / (0.3 B [T])
             let diameter = 2.0 * pt_gev / (0.0003 * self.knobs.field_t);
-            let (sin, cos) = phi0.sin_cos();
-            let offset = (vertex.x_mm * cos + vertex.y_mm * sin, vertex.y_mm * cos - vertex.x_mm * sin);
-            self.follow(&Track { z0: vertex.z_mm, offset, phi0, cot: eta.sinh(), pt_gev, diameter, turn }, rng);
+            let (z0, start) = (vertex.z_mm, (vertex.x_mm, vertex.y_mm));
+            self.follow(&Track { z0, start, phi0, cot: eta.sinh(), pt_gev, diameter, turn }, rng);
         }
         self.tracks.push(SimulatedTrack {
             vertex: number,
@@ -152,7 +151,7 @@ impl Region<'_> {
     /// How much phi differs at most because the track starts beside the z axis: the arc sine of offset / radius, which
     /// is below pi / 2 times that.
     fn offset_margin(&self, track: &Track) -> f64 {
-        let offset = track.offset.0.abs() + track.offset.1.abs();
+        let offset = track.start.0.abs() + track.start.1.abs();
         let innermost = self.tracker.barrels.first().map_or(offset, |barrel| barrel.radius);
         FRAC_PI_2 * offset / innermost
     }

@@ -142,7 +142,7 @@ fn tracks_are_helices() {
     let central: &[u32] = &[0, 1, 2, 3, 4, 5, 6];
     let forward: &[u32] = &[0, 1, 7, 8, 13, 14, 15, 16];
     for (cot, turn, layers) in [(0.3, 1.0, central), (-1.2, -1.0, central), (4.0, 1.0, forward)] {
-        let track = Track { z0: 40.0, offset: (0.0, 0.0), phi0: 1.0, cot, pt_gev: 5.0, diameter, turn };
+        let track = Track { z0: 40.0, start: (0.0, 0.0), phi0: 1.0, cot, pt_gev: 5.0, diameter, turn };
         let mut seen = Vec::new();
         track.walk(knobs.geometry.tracker(), &knobs, &mut rng, |s| seen.push(s));
         assert_eq!(seen.iter().map(|s| s.layer).collect::<Vec<_>>(), layers);
@@ -169,8 +169,9 @@ fn tracks_may_start_beside_the_axis() {
     for (pt_gev, cot) in [(0.2, 0.2), (0.4, 1.5), (1.0, 0.5), (30.0, -0.4), (1.0, -3.0)] {
         for (along, left, turn) in [(5.0, 0.0, 1.0), (-3.0, 4.0, -1.0), (0.0, -6.0, 1.0), (2.0, 7.0, -1.0)] {
             let radius = pt_gev / (0.0003 * 2.0);
-            let track =
-                Track { z0: -20.0, offset: (along, left), phi0: 2.5, cot, pt_gev, diameter: 2.0 * radius, turn };
+            let (sin, cos) = 2.5f64.sin_cos();
+            let start = (along * cos - left * sin, along * sin + left * cos);
+            let track = Track { z0: -20.0, start, phi0: 2.5, cot, pt_gev, diameter: 2.0 * radius, turn };
             let (mut seen, mut layers) = (0, 0u32);
             track.walk(knobs.geometry.tracker(), &knobs, &mut rng, |s| {
                 // In a frame whose x axis is the track's first direction the centre lies left or right of the start.

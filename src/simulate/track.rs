@@ -19,8 +19,8 @@ const SCATTERING_GEV: f64 = 0.0136;
 pub(super) struct Track {
     /// Where it starts \[mm\].
     pub(super) z0: f64,
-    /// How far from the z axis it starts: along its direction there, and to the left of it \[mm\].
-    pub(super) offset: (f64, f64),
+    /// x and y of that \[mm\].
+    pub(super) start: (f64, f64),
     /// Its direction there \[rad\].
     pub(super) phi0: f64,
     /// dz over the length of its projection on the transverse plane: sinh(eta).
@@ -61,6 +61,9 @@ impl State {
 
 /// The circle of a track in the transverse plane, seen from the z axis.
 struct Circle {
+    /// Where the track starts: along its direction there, and to the left of it \[mm\].
+    along: f64,
+    left: f64,
     /// Distance of its centre, and how much that is above its radius \[mm\].
     distance: f64,
     excess: f64,
@@ -73,13 +76,17 @@ struct Circle {
 
 impl Circle {
     fn of(track: &Track) -> Self {
-        let (along, left) = track.offset;
+        let (sin, cos) = track.phi0.sin_cos();
+        let (x, y) = track.start;
+        let (along, left) = (x * cos + y * sin, y * cos - x * sin);
         let radius = 0.5 * track.diameter;
         let inward = track.turn * left;
         // The difference of squares first: radii are large against offsets.
         let squares = along * along + left * left + 2.0 * inward * radius;
         let distance = (radius * radius + squares).max(0.0).sqrt();
         Self {
+            along,
+            left,
             distance,
             excess: squares / (distance + radius),
             scale: 2.0 * (distance * radius).sqrt(),
@@ -102,6 +109,16 @@ impl Circle {
     /// Length of the track up to where it turns back.
     fn end(&self) -> f64 {
         self.diameter * (FRAC_PI_2 - self.half_angle)
+    }
+
+    /// rho and phi of the helix where the track is. From its start it has come a chord of diameter * sin(s / diameter)
+    /// in a direction turned by s / diameter.
+    fn place(&self, track: &Track, state: &State) -> (f64, f64) {
+        let turned = track.turn * state.s / self.diameter;
+        let (sin, cos) = turned.sin_cos();
+        let forward = self.diameter * sin.abs() + (self.along * cos + self.left * sin);
+        let sideways = self.left * cos - self.along * sin;
+        ((forward * forward + sideways * sideways).sqrt(), track.phi0 + turned + sideways.atan2(forward))
     }
 }
 
@@ -148,13 +165,13 @@ impl Track {
                 }
                 if rng.random_bool(knobs.efficiency) {
                     let (across, along) = smear(b.sensor, knobs.resolution, rng);
-                    let phi = self.place(&state).1 + (state.side + across) / b.radius;
+                    let phi = circle.place(self, &state).1 + (state.side + across) / b.radius;
                     hit(Spacepoint { rho: b.radius, phi: normalised(phi), z: state.z + along, layer: b.layer });
                 }
                 state.scatter(self.pt_gev, knobs.radiation_lengths * stretch, rng);
             } else if let Some(d) = disk {
                 disk = disks.next();
-                let (rho, phi) = self.place(&state);
+                let (rho, phi) = circle.place(self, &state);
                 if rho > tracker.r_max {
                     return;
                 }
@@ -170,17 +187,6 @@ impl Track {
                 state.scatter(self.pt_gev, knobs.radiation_lengths * stretch / state.cot.abs(), rng);
             }
         }
-    }
-
-    /// rho and phi of the helix where the track is. From its start it has come a chord of diameter * sin(s / diameter)
-    /// in a direction turned by s / diameter.
-    fn place(&self, state: &State) -> (f64, f64) {
-        let (along, left) = self.offset;
-        let turned = self.turn * state.s / self.diameter;
-        let (sin, cos) = turned.sin_cos();
-        let forward = self.diameter * sin.abs() + (along * cos + left * sin);
-        let sideways = left * cos - along * sin;
-        ((forward * forward + sideways * sideways).sqrt(), self.phi0 + turned + sideways.atan2(forward))
     }
 }
 
