@@ -59,6 +59,7 @@
 #[cfg(test)]
 extern crate self as zfinder;
 
+mod azimuth;
 mod config;
 mod detector;
 mod engine;
