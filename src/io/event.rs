@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::csv::{self, CsvEvents};
 use super::source::{self, Container};
+use super::{parquet, root};
 use crate::detector::Detector;
 use crate::error::Result;
 use crate::spacepoint::Spacepoint;
@@ -41,6 +42,8 @@ pub enum Addressing {
 pub fn addressing(path: &Path) -> Result<Addressing> {
     match source::container(path)? {
         Container::Csv => csv::addressing(path),
+        Container::Parquet => parquet::addressing(path),
+        Container::Root => root::addressing(path),
     }
 }
 
@@ -48,5 +51,7 @@ pub fn addressing(path: &Path) -> Result<Addressing> {
 pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventReader>> {
     Ok(match source::container(path)? {
         Container::Csv => Box::new(CsvEvents::open(path, detector)?),
+        Container::Parquet => Box::new(parquet::open(path, detector)?),
+        Container::Root => root::open(path, detector)?,
     })
 }

@@ -13,6 +13,12 @@
 //! Lengths are in mm, azimuths in rad. Without an `event_id` column the event is the number after `event` in the
 //! file's name, else 0; without `roi_id` the RoI is 0. Other columns are not looked at.
 //!
+//! Parquet files and TTrees of ROOT files (with the cargo feature `root`) have columns and branches of the same names, in
+//! any type of numbers; also `volume_id,layer_id` apart, and ROOT's `sp_vollayer` (volume << 8 | layer). A Parquet file
+//! has a row a spacepoint, or a row an event or RoI with lists; a TTree has an entry an event or RoI, with jagged arrays
+//! or `std::vector`, and it is the first tree of the file that has such branches. There `event_id` (or `event`) is wanted.
+//! Rows of Parquet count from 1, and entries of ROOT from 0.
+//!
 //! [`CsvWriter`] and [`EventFiles`] write spacepoints in these formats and in TrackML's.
 //!
 //! ```no_run
@@ -28,12 +34,15 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 
+mod columns;
 mod csv;
 mod csv_writer;
 mod event;
+mod parquet;
 mod place;
 mod reader;
 mod rois;
+mod root;
 mod seen;
 mod source;
 mod spacepoint_writer;
@@ -43,8 +52,11 @@ mod write;
 
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use event::{Addressing, addressing};
+pub use parquet::{ParquetSpacepoints, ParquetVertices};
 pub use reader::SpacepointReader;
 pub use rois::RoiTable;
+#[cfg(feature = "root")]
+pub use root::RootSpacepoints;
 pub use source::{Inputs, inputs, line};
 pub use spacepoint_writer::SpacepointWriter;
 pub(crate) use truth::primary as primary_of;

@@ -99,11 +99,19 @@ pub(super) fn event_of_name(path: &Path) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
     Csv,
+    Parquet,
+    Root,
 }
 
 /// What a file is, whatever its name says.
-pub(super) fn container(_path: &Path) -> Result<Container> {
-    Ok(Container::Csv)
+pub(super) fn container(path: &Path) -> Result<Container> {
+    let mut first = Vec::new();
+    peek(path)?.take(4).read_to_end(&mut first).map_err(|source| failed(path, source))?;
+    Ok(match first.as_slice() {
+        b"PAR1" => Container::Parquet,
+        b"root" => Container::Root,
+        _ => Container::Csv,
+    })
 }
 
 /// Whether this stands for standard input.
@@ -186,6 +194,10 @@ pub(super) fn failed(path: &Path, source: io::Error) -> Error {
 /// let header = zfinder::io::line("event000000000-spacepoint.csv.gz".as_ref(), 1);
 /// ```
 pub fn line(path: &Path, row: u64) -> Option<String> {
+    // Rows of other formats are no text.
+    if container(path).ok()? != Container::Csv {
+        return None;
+    }
     let bytes = BufReader::new(open(path).ok()?);
     let line = bytes.split(b'\n').nth(usize::try_from(row.checked_sub(1)?).ok()?)?.ok()?;
     let line = String::from_utf8_lossy(&line);

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
-use super::source::event_of_name;
+use super::source::{self, Container, event_of_name};
 use super::table::Table;
-use crate::error::Result;
+use super::{parquet, root};
+use crate::error::{Error, Result};
 use crate::spacepoint::RoiId;
 
 const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0); `event_id`, `z` and, \
@@ -49,8 +50,12 @@ impl TruthTable {
     /// Missing columns, fields that are no numbers, two hard scatters in an event, two rows for an (event, RoI) in the
     /// own format, and a file without vertices, unless it is TrackML's.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut table = Table::open(path)?;
         let mut truth = Self { path: path.to_owned(), vertices: HashMap::new() };
+        let mut table = match source::container(path)? {
+            Container::Csv => Table::open(path)?,
+            Container::Parquet => return truth.with_events(parquet::read_truth(path)?),
+            Container::Root => return truth.with_events(root::read_truth(path)?),
+        };
         if table.column("event_id").is_some() {
             truth.read_own(&mut table)?;
         } else if table.column("particle_id").is_some() {
@@ -63,6 +68,20 @@ impl TruthTable {
             return Err(table.whole("there is a header and no vertex below it".into()));
         }
         Ok(truth)
+    }
+
+    /// With the vertices of whole events, in the order of a file.
+    fn with_events(mut self, events: Vec<(u64, Vec<TruthVertex>)>) -> Result<Self> {
+        let refuse = |message| Err(Error::Input { path: self.path.clone(), row: 0, column: None, message });
+        for (event_id, vertices) in events {
+            if self.vertices.insert((event_id, None), vertices).is_some() {
+                return refuse(format!("event {event_id} comes twice"));
+            }
+        }
+        if self.vertices.is_empty() {
+            return refuse("there is no vertex in it".into());
+        }
+        Ok(self)
     }
 
     /// The truth that comes with files of spacepoints: of a TrackML `NAME-hits.csv` the `NAME-particles.csv` beside it.

@@ -1,0 +1,46 @@
+//! A wall around the crate `oxyroot`, which panics at what it cannot read: damaged files and what it does not know.
+
+use std::any::Any;
+use std::cell::Cell;
+use std::panic::{self, AssertUnwindSafe};
+use std::sync::Once;
+
+thread_local! {
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Runs `work`; a panic becomes its message, and is not printed. For that, the first call puts a hook before the
+/// process's own, which hears of every panic but these.
+pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
+    static HOOK: Once = Once::new();
+    HOOK.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            if !INSIDE.try_with(Cell::get).unwrap_or(false) {
+                before(info);
+            }
+        }));
+    });
+    let outside = INSIDE.replace(true);
+    // What the work had in hand is dropped with it.
+    let done = panic::catch_unwind(AssertUnwindSafe(work));
+    INSIDE.set(outside);
+    done.map_err(|panic| message(&*panic))
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_becomes_its_message() {
+        assert_eq!(quietly(|| 3), Ok(3));
+        assert_eq!(quietly(|| -> u32 { panic!("broken at {}", 7) }), Err("broken at 7".into()));
+        assert!(!INSIDE.get());
+    }
+}
