@@ -67,6 +67,7 @@ mod error;
 pub mod evaluate;
 mod finder;
 mod histogram;
+pub mod inspect;
 pub mod io;
 pub mod plot;
 pub mod simulate;

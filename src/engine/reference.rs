@@ -2,12 +2,14 @@
 //! that agreement between them means something.
 
 use std::f64::consts::{PI, TAU};
+use std::ops::ControlFlow;
 
 use crate::config::{Config, DefaultWindow, Extrapolation, PtWeight, Triplets, Weighting, ZBins};
 use crate::detector::Detector;
 use crate::detector::Sensor;
 use crate::error::Result;
-use crate::spacepoint::{PhiWindow, RoiBatch, RoiView, normalised, usable};
+use crate::inspect::{Pair, Peak};
+use crate::spacepoint::{PhiWindow, RoiBatch, RoiView, Spacepoint, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
 
 pub(crate) struct ReferenceEngine {
@@ -24,6 +26,8 @@ struct Point {
     rho: f64,
     phi: f64,
     z: f64,
+    /// Its number in the RoI.
+    index: usize,
 }
 
 /// Kept spacepoints by layer and slice, and the window they lie in.
@@ -41,12 +45,42 @@ struct Sliced {
 
 /// Entries by bin of z.
 #[derive(Clone)]
-struct Histogram {
-    n: Vec<u64>,
-    z: Vec<f64>,
-    pairs: Vec<u64>,
+pub(crate) struct Histogram {
+    pub(crate) n: Vec<u64>,
+    pub(crate) z: Vec<f64>,
+    pub(crate) pairs: Vec<u64>,
     /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each.
     sectors: Vec<[u32; 2]>,
+}
+
+/// A pair of spacepoints, a on the inner layer, and where it lies.
+struct Candidate<'a> {
+    a: &'a Point,
+    b: Point,
+    layer_a: usize,
+    layer_b: usize,
+    /// The filled layers beyond b's, where third spacepoints may lie.
+    outer: &'a [usize],
+    /// The slice of a, and slices from there to b.
+    s: i64,
+    step: i64,
+    z12: f64,
+    bin: usize,
+}
+
+/// What a pair enters with.
+#[derive(Default)]
+struct Entry {
+    weight: u64,
+    sectors: [u32; 2],
+}
+
+/// An RoI in histograms, before peaks are looked for; without any where nothing can be.
+pub(crate) struct Filled {
+    /// Without its vertices.
+    pub(crate) result: RoiResult,
+    pub(crate) bins: ZBins,
+    pub(crate) histograms: Vec<Histogram>,
 }
 
 impl ReferenceEngine {
@@ -66,30 +100,80 @@ impl ReferenceEngine {
     }
 
     pub(crate) fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+        let mut filled = self.fill(roi)?;
+        let peaks = self.find_peaks(&mut filled);
+        filled.result.vertices = peaks.into_iter().map(|peak| peak.vertex).collect();
+        Ok(filled.result)
+    }
+
+    /// Everything up to the histograms. The status is that of an RoI without a peak, where peaks can be looked for.
+    pub(crate) fn fill(&self, roi: RoiView<'_>) -> Result<Filled> {
         let bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
-        let mut result = RoiResult {
+        let result = RoiResult {
             id: roi.descriptor.id,
             vertices: Vec::new(),
             status: Status::BadSpacepoint,
             spacepoints: 0,
             outside_window: 0,
         };
-        let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(result) };
+        let mut filled = Filled { result, bins, histograms: Vec::new() };
+        let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(filled) };
+        let result = &mut filled.result;
         result.spacepoints = sliced.kept;
         result.outside_window = sliced.outside;
         if sliced.kept == 0 {
             result.status = Status::Empty;
-            return Ok(result);
+            return Ok(filled);
         }
         let all_bins = u64::from(self.config.histograms(sliced.slices as u32)) * u64::from(bins.bins);
         if all_bins > Config::MOST_BINS_OF_ALL {
             result.status = Status::CapacityExceeded;
-            return Ok(result);
+            return Ok(filled);
         }
-        let mut histograms = self.find_z(&sliced, &bins, roi.descriptor.eta);
-        result.vertices = self.find_peaks(&mut histograms, &bins);
-        result.status = if result.vertices.is_empty() { Status::NoPeak } else { Status::Ok };
-        Ok(result)
+        result.status = Status::NoPeak;
+        filled.histograms = self.find_z(&sliced, &bins, roi.descriptor.eta);
+        Ok(filled)
+    }
+
+    /// The pairs in the three bins of a peak, in the order of the search.
+    pub(crate) fn pairs(&self, roi: RoiView<'_>, peak: &Peak) -> Result<Vec<Pair>> {
+        let eta = roi.descriptor.eta;
+        let bins = self.config.z_bins(eta, roi.descriptor.z_range)?;
+        let mut pairs = Vec::new();
+        let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(pairs) };
+        let spacepoint = |point: &Point| self.about_beam(roi.spacepoint(point.index)).expect("it was sliced");
+        self.each_pair(&sliced, &bins, eta, |pair| {
+            if !(peak.first_bin..peak.first_bin + 3).contains(&pair.bin)
+                || !self.histograms_of(&sliced, &pair, eta).contains(&peak.histogram)
+            {
+                return;
+            }
+            let weight = self.entry(&sliced, &pair, eta).weight;
+            if weight > 0 {
+                let mut thirds = Vec::new();
+                self.each_third(&sliced, &pair, eta, |_, c| {
+                    thirds.push(spacepoint(&c));
+                    ControlFlow::Continue(())
+                });
+                let (inner, outer) = (spacepoint(pair.a), spacepoint(&pair.b));
+                pairs.push(Pair { inner, outer, thirds, z_mm: pair.z12, weight });
+            }
+        });
+        Ok(pairs)
+    }
+
+    /// A spacepoint about the beam; none where it cannot be.
+    pub(crate) fn about_beam(&self, s: Spacepoint) -> Option<Spacepoint> {
+        if !usable(s.rho, s.phi, s.z) {
+            return None;
+        }
+        let [x0, y0] = self.config.beam_at(s.z);
+        let about = if self.config.is_beam_at_origin() {
+            Spacepoint { phi: normalised(s.phi), ..s }
+        } else {
+            Spacepoint::from_xyz(s.rho * s.phi.cos() - x0, s.rho * s.phi.sin() - y0, s.z, s.layer)
+        };
+        usable(about.rho, about.phi, about.z).then_some(about)
     }
 
     /// None: a spacepoint that cannot be.
@@ -97,25 +181,13 @@ impl ReferenceEngine {
         let layers = self.detector.layers().len();
         let mut points = Vec::new();
         let mut left_out = 0;
-        for s in roi.spacepoints() {
-            if !usable(s.rho, s.phi, s.z) || s.layer as usize >= layers {
-                return None;
-            }
-            let [x0, y0] = self.config.beam_at(s.z);
-            let (rho, phi) = if self.config.is_beam_at_origin() {
-                (s.rho, normalised(s.phi))
-            } else {
-                let (x, y) = (s.rho * s.phi.cos() - x0, s.rho * s.phi.sin() - y0);
-                ((x * x + y * y).sqrt(), y.atan2(x))
-            };
-            if !usable(rho, phi, s.z) {
-                return None;
-            }
-            if self.layers >> s.layer & 1 == 0 {
+        for (index, s) in roi.spacepoints().enumerate() {
+            let Spacepoint { rho, phi, z, layer } = self.about_beam(s).filter(|s| (s.layer as usize) < layers)?;
+            if self.layers >> layer & 1 == 0 {
                 left_out += 1;
                 continue;
             }
-            points.push((s.layer as usize, Point { rho, phi, z: s.z }));
+            points.push((layer as usize, Point { rho, phi, z, index }));
         }
 
         let window = roi.descriptor.window.unwrap_or(match self.config.phi_window {
@@ -166,14 +238,24 @@ impl ReferenceEngine {
 
     /// Histograms of each charge, and of each slice.
     fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Vec<Histogram> {
-        let bin_count = bins.bins as usize;
-        let empty = Histogram {
-            n: vec![0; bin_count],
-            z: vec![0.0; bin_count],
-            pairs: vec![0; bin_count],
-            sectors: vec![[0; 2]; bin_count],
-        };
-        let mut histograms = vec![empty; self.config.histograms(sliced.slices as u32) as usize];
+        let mut histograms = vec![Histogram::empty(bins); self.config.histograms(sliced.slices as u32) as usize];
+        self.each_pair(sliced, bins, eta, |pair| {
+            let Entry { weight, sectors } = self.entry(sliced, &pair, eta);
+            for histogram in self.histograms_of(sliced, &pair, eta) {
+                let histogram = &mut histograms[histogram];
+                histogram.n[pair.bin] += weight;
+                histogram.z[pair.bin] += weight as f64 * pair.z12;
+                histogram.pairs[pair.bin] += u64::from(weight > 0);
+                for (all, new) in histogram.sectors[pair.bin].iter_mut().zip(sectors) {
+                    *all |= new;
+                }
+            }
+        });
+        histograms
+    }
+
+    /// Every pair whose z lies in the range.
+    fn each_pair(&self, sliced: &Sliced, bins: &ZBins, eta: f64, mut each: impl FnMut(Candidate<'_>)) {
         let filled = &sliced.filled;
         let inner = (self.config.first_layers as usize).min(filled.len().saturating_sub(1));
         for s in 0..sliced.slices {
@@ -186,37 +268,43 @@ impl ReferenceEngine {
                             if !(bins.z_min < z12 && z12 < bins.z_max) {
                                 continue;
                             }
-                            let mut sectors = [0; 2];
-                            let weight = match self.config.triplets {
-                                Triplets::Off => 1,
-                                _ if self.config.weighting == Weighting::Pt => {
-                                    let pt = self.pt_weight(sliced, &filled[j + 1..], layer_b, s, step, a, &b, eta);
-                                    let sector = 1 << (s * i64::from(PtWeight::SECTORS) / sliced.slices);
-                                    sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
-                                    pt.weight().into()
-                                }
-                                _ => self.confirmations(sliced, &filled[j + 1..], layer_b, s, step, a, &b, eta),
-                            };
                             let bin = (z12 / bins.width - bins.offset).round_ties_even() as usize;
-                            for histogram in self.histograms_of(sliced, layer_a, s, step, eta) {
-                                let histogram = &mut histograms[histogram];
-                                histogram.n[bin] += weight;
-                                histogram.z[bin] += weight as f64 * z12;
-                                histogram.pairs[bin] += u64::from(weight > 0);
-                                for (all, new) in histogram.sectors[bin].iter_mut().zip(sectors) {
-                                    *all |= new;
-                                }
-                            }
+                            each(Candidate { a, b, layer_a, layer_b, outer: &filled[j + 1..], s, step, z12, bin });
                         }
                     }
                 }
             }
         }
-        histograms
     }
 
-    /// Histograms that a pair goes into: its inner spacepoint on layer A in slice s, `step` slices before the outer one.
-    fn histograms_of(&self, sliced: &Sliced, layer_a: usize, s: i64, step: i64, eta: f64) -> Vec<usize> {
+    fn entry(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> Entry {
+        let weight = match (self.config.triplets, self.config.weighting) {
+            (Triplets::Off, _) => 1,
+            (_, Weighting::Pt) => {
+                let pt = self.pt_weight(sliced, pair, eta);
+                let sector = 1 << (pair.s * i64::from(PtWeight::SECTORS) / sliced.slices);
+                let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
+                return Entry { weight: pt.weight().into(), sectors };
+            }
+            _ => {
+                let mut confirmations = 0;
+                self.each_third(sliced, pair, eta, |_, _| {
+                    confirmations += 1;
+                    if self.config.triplets == Triplets::Any {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                });
+                confirmations
+            }
+        };
+        Entry { weight, ..Entry::default() }
+    }
+
+    /// Histograms that a pair goes into.
+    fn histograms_of(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> Vec<usize> {
+        let &Candidate { layer_a, s, step, .. } = pair;
         let mut histograms = Vec::new();
         let charges = if self.config.charge_aware { 2 } else { 1 };
         for charge in 0..charges {
@@ -257,89 +345,74 @@ impl ReferenceEngine {
         (b.z * rho_a - a.z * rho_b) / (rho_a - rho_b)
     }
 
-    /// How many third spacepoints confirm the pair (a, b); 1 at most when any will do. `step`: slices from a to b.
-    #[expect(clippy::too_many_arguments, reason = "the pair, where it lies, and where to look")]
-    fn confirmations(
+    /// Hands over the third spacepoints that confirm a pair, with their layers, from the inside out, until there is enough;
+    /// none where none are asked for.
+    fn each_third(
         &self,
         sliced: &Sliced,
-        outer: &[usize],
-        layer_b: usize,
-        s: i64,
-        step: i64,
-        a: &Point,
-        b: &Point,
+        pair: &Candidate<'_>,
         eta: f64,
-    ) -> u64 {
-        let (z12, (k12, p12)) = (self.extrapolate(a, b), bend(a, b));
-        let mut confirmations = 0;
-        for &layer_c in outer {
+        mut each: impl FnMut(usize, Point) -> ControlFlow<()>,
+    ) {
+        if self.config.triplets == Triplets::Off {
+            return;
+        }
+        let &Candidate { a, ref b, layer_b, s, step, z12, .. } = pair;
+        let (k12, p12) = bend(a, b);
+        let by_pt = self.config.weighting == Weighting::Pt;
+        for &layer_c in pair.outer {
             let n = self.reach(layer_b, layer_c, eta);
             // The bending keeps its sign.
             let below = if step >= 0 { 1 } else { n };
             let above = if step <= 0 { 1 } else { n };
+            let strips = self.detector.layers()[layer_c].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
+            let dz = self.config.triplet_dz_mm * if by_pt && strips { PtWeight::STRIP_DZ } else { 1.0 };
             for (_, c) in sliced.around(layer_c, s + step, below, above) {
                 // `around` gives phi near slice s + step of an unrolled circle, as b's is.
                 let (z23, (k23, p23)) = (self.extrapolate(b, &c), bend(b, &c));
-                let confirms = (z23 - z12).abs() <= self.config.triplet_dz_mm
+                let confirms = (z23 - z12).abs() <= dz
                     && (k23 - k12).abs() <= self.config.triplet_dk
-                    && (p23 - p12).abs() < self.config.triplet_dp;
-                if confirms {
-                    if self.config.triplets == Triplets::Any {
-                        return 1;
-                    }
-                    confirmations += 1;
+                    && (p23 - p12).abs() < self.config.triplet_dp
+                    && (!by_pt || a.rho < b.rho && b.rho < c.rho);
+                if confirms && each(layer_c, c).is_break() {
+                    return;
                 }
             }
         }
-        confirmations
     }
 
-    /// What third spacepoints make the pair (a, b) weigh, by the pT of the track.
-    #[expect(clippy::too_many_arguments, reason = "the pair, where it lies, and where to look")]
-    fn pt_weight(
-        &self,
-        sliced: &Sliced,
-        outer: &[usize],
-        layer_b: usize,
-        s: i64,
-        step: i64,
-        a: &Point,
-        b: &Point,
-        eta: f64,
-    ) -> PtWeight {
-        let (z12, (k12, p12)) = (self.extrapolate(a, b), bend(a, b));
+    /// What third spacepoints make a pair weigh, by the pT of the track.
+    fn pt_weight(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> PtWeight {
+        let a = pair.a;
         let mut weight = PtWeight::default();
-        for &layer_c in outer {
-            let n = self.reach(layer_b, layer_c, eta);
-            let below = if step >= 0 { 1 } else { n };
-            let above = if step <= 0 { 1 } else { n };
-            let strips = self.detector.layers()[layer_c].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
-            let dz = self.config.triplet_dz_mm * if strips { PtWeight::STRIP_DZ } else { 1.0 };
-            let mut best = 0.0f64;
-            for (_, c) in sliced.around(layer_c, s + step, below, above) {
-                let (z23, (k23, p23)) = (self.extrapolate(b, &c), bend(b, &c));
-                let confirms = (z23 - z12).abs() <= dz
-                    && (k23 - k12).abs() <= self.config.triplet_dk
-                    && (p23 - p12).abs() < self.config.triplet_dp;
-                if confirms && a.rho < b.rho && b.rho < c.rho {
-                    let (k13, _) = bend(a, &c);
-                    let blur = PtWeight::RESOLUTION_MM / (a.rho * (c.rho - a.rho));
-                    best = best.max(0.0003 * self.config.field_t / (k13.abs() + blur));
-                }
-            }
+        // The hardest of each layer.
+        let (mut layer, mut best) = (0, 0.0f64);
+        let mut end_layer = |best: f64| {
             for (layers, gev) in weight.layers.iter_mut().zip(PtWeight::GEV) {
                 *layers += u32::from(best >= gev);
             }
             weight.pt = weight.pt.max(best);
-        }
+        };
+        self.each_third(sliced, pair, eta, |layer_c, c| {
+            if layer_c != layer {
+                end_layer(best);
+                (layer, best) = (layer_c, 0.0);
+            }
+            let (k13, _) = bend(a, &c);
+            let blur = PtWeight::RESOLUTION_MM / (a.rho * (c.rho - a.rho));
+            best = best.max(0.0003 * self.config.field_t / (k13.abs() + blur));
+            ControlFlow::Continue(())
+        });
+        end_layer(best);
         weight
     }
 
     /// Adds a vertex, or mixes it into the nearest one if that is near. False for one that is not significant.
-    fn accept(&self, vertices: &mut Vec<Vertex>, new: Vertex, bins: &ZBins) -> bool {
+    fn accept(&self, peaks: &mut Vec<Peak>, peak: Peak, bins: &ZBins) -> bool {
+        let new = peak.vertex;
         let mut nearest = None;
-        for (i, old) in vertices.iter().enumerate() {
-            let distance = (old.z_mm - new.z_mm).abs();
+        for (i, old) in peaks.iter().enumerate() {
+            let distance = (old.vertex.z_mm - new.z_mm).abs();
             if nearest.is_none_or(|(_, least)| distance < least) {
                 nearest = Some((i, distance));
             }
@@ -348,8 +421,8 @@ impl ReferenceEngine {
             && (distance < self.config.vertex_separation_bins * bins.width
                 || distance < new.z_mm.abs() * self.config.vertex_distance_cut)
         {
-            let (mix, old) = (self.config.vertex_mixing, vertices[i]);
-            vertices[i] = Vertex {
+            let (mix, old) = (self.config.vertex_mixing, peaks[i].vertex);
+            peaks[i].vertex = Vertex {
                 z_mm: mix * new.z_mm + (1.0 - mix) * old.z_mm,
                 weight: mix * new.weight + (1.0 - mix) * old.weight,
                 ..old
@@ -359,17 +432,31 @@ impl ReferenceEngine {
         if new.significance.is_some_and(|significance| significance < self.config.min_significance) {
             return false;
         }
-        vertices.push(new);
+        peaks.push(peak);
         true
     }
 
-    fn find_peaks(&self, histograms: &mut [Histogram], bins: &ZBins) -> Vec<Vertex> {
+    /// Entries that three bins have without a vertex: the mean of the lowest windows.
+    pub(crate) fn background(&self, filled: &Filled) -> Option<f64> {
+        let Filled { bins, histograms, .. } = filled;
+        if histograms.is_empty() {
+            return None;
+        }
         let sums_of = |histogram: &Histogram| histogram.n.windows(3).map(|bins| bins.iter().sum()).collect();
         let mut sums: Vec<u64> = histograms.iter().flat_map(|histogram| -> Vec<u64> { sums_of(histogram) }).collect();
         let lowest = self.config.background_windows(bins, histograms.len() as u32) as usize;
         sums.sort_unstable();
-        let background = (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64);
-        let mut vertices = Vec::new();
+        (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64)
+    }
+
+    /// The peaks, which it empties; sets the status.
+    pub(crate) fn find_peaks(&self, filled: &mut Filled) -> Vec<Peak> {
+        let mut peaks = Vec::new();
+        if filled.histograms.is_empty() {
+            return peaks;
+        }
+        let background = self.background(filled);
+        let Filled { bins, histograms, result, .. } = filled;
         // The rank of three bins: their sum, or by their tracks' directions too.
         let rank_of = |histogram: &Histogram, left: usize| {
             let sum: u64 = histogram.n[left..left + 3].iter().sum();
@@ -395,7 +482,7 @@ impl ReferenceEngine {
             (highest, at, distance)
         };
         let mut each: Vec<_> = histograms.iter().map(highest_of).collect();
-        while vertices.len() < self.config.peaks as usize {
+        while peaks.len() < self.config.peaks as usize {
             let mut of = 0;
             for (i, &(highest, _, distance)) in each.iter().enumerate() {
                 let (best, _, nearest) = each[of];
@@ -431,7 +518,7 @@ impl ReferenceEngine {
                 significance: Vertex::significance_of(weight, background),
                 background,
             };
-            if !self.accept(&mut vertices, vertex, bins) {
+            if !self.accept(&mut peaks, Peak { vertex, histogram: of, first_bin: at }, bins) {
                 break;
             }
             histogram.n[at..at + 3].fill(0);
@@ -440,7 +527,15 @@ impl ReferenceEngine {
             histogram.sectors[at..at + 3].fill([0; 2]);
             each[of] = highest_of(histogram);
         }
-        vertices
+        result.status = if peaks.is_empty() { Status::NoPeak } else { Status::Ok };
+        peaks
+    }
+}
+
+impl Histogram {
+    pub(crate) fn empty(bins: &ZBins) -> Self {
+        let bins = bins.bins as usize;
+        Self { n: vec![0; bins], z: vec![0.0; bins], pairs: vec![0; bins], sectors: vec![[0; 2]; bins] }
     }
 }
 

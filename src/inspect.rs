@@ -1,0 +1,172 @@
+//! What a search sees of an RoI: its histograms of z, and the pairs of spacepoints that made a peak. For pictures, for
+//! other programs' histogram tools, and for finding out why a vertex was or was not found.
+//!
+//! All of it is computed by the reference engine, whatever engine the finder has: serially and in f64.
+//!
+//! ```
+//! use zfinder::{Engine, Roi, Spacepoint, ZFinder};
+//!
+//! let mut roi = Roi::default();
+//! for (phi, slope) in [(0.1, 0.5), (0.7, -0.3), (1.5, 0.2)] {
+//!     for (layer, rho) in [(0, 50.5), (1, 88.5), (2, 122.5)] {
+//!         roi.spacepoints.push(Spacepoint { rho, phi, z: 12.5 + slope * rho, layer });
+//!     }
+//! }
+//! let finder = ZFinder::builder().engine(Engine::Reference).build()?;
+//! let inspection = finder.inspect(&roi)?;
+//! let histogram = inspection.histogram();
+//! let (fullest, _) = histogram.weights.iter().enumerate().max_by_key(|(_, weight)| **weight).expect("bins");
+//! assert!((histogram.centre_mm(fullest) - 12.5).abs() < histogram.bin_mm);
+//!
+//! // Each of three tracks through three layers makes three pairs.
+//! let pairs = finder.pairs(&roi, &inspection.peaks[0])?;
+//! assert_eq!(pairs.len(), 9);
+//! # Ok::<(), zfinder::Error>(())
+//! ```
+
+use crate::engine::reference::{Filled, Histogram, ReferenceEngine};
+use crate::error::Result;
+use crate::finder::ZFinder;
+use crate::spacepoint::{RoiView, Spacepoint};
+use crate::vertex::{RoiResult, Vertex};
+
+/// A histogram of the z \[mm\] at which pairs of spacepoints meet the beam line, in bins of equal width.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ZHistogram {
+    /// Lower edge of the first bin \[mm\].
+    pub low_mm: f64,
+    /// Width of a bin \[mm\].
+    pub bin_mm: f64,
+    /// Weights of the entries in each bin: how many there are, unless third spacepoints are counted or weighted
+    /// ([`Triplets`](crate::Triplets), [`Weighting`](crate::Weighting)).
+    pub weights: Vec<u64>,
+    /// Sums of weight times z \[mm\].
+    pub z_sums_mm: Vec<f64>,
+    /// Pairs in each bin, whatever their weight.
+    pub pairs: Vec<u64>,
+}
+
+/// A vertex, and where it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// The vertex, as in [`RoiResult::vertices`].
+    pub vertex: Vertex,
+    /// The number of its histogram in [`Inspection::histograms`].
+    pub histogram: usize,
+    /// The first of its three bins. Bins that an earlier peak had as well were empty by then.
+    pub first_bin: usize,
+}
+
+/// An RoI as the search sees it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Inspection {
+    /// The answer of the reference engine.
+    pub result: RoiResult,
+    /// One; or, by [`Config::charge_aware`](crate::Config::charge_aware) and
+    /// [`Config::histogram_per_slice`](crate::Config::histogram_per_slice), one of each charge, or of each slice, those of
+    /// the first charge before those of the second. Of the two charges the first has no pairs that bend to larger phi by
+    /// more than a slice, the second none that bend to smaller. As they are before peaks are taken out. None of an RoI with
+    /// a spacepoint that cannot be, or beyond capacity; of one without spacepoints a single empty one.
+    pub histograms: Vec<ZHistogram>,
+    /// The vertices with their places, in the order found.
+    pub peaks: Vec<Peak>,
+    /// Entries that three bins of a histogram have without a vertex, as
+    /// [`Config::percentile`](crate::Config::percentile) says.
+    pub background: Option<f64>,
+    /// All spacepoints of usable coordinates about the beam, those that took no part included.
+    pub spacepoints: Vec<Spacepoint>,
+}
+
+/// A pair of spacepoints, about the beam, that a peak consists of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// On the inner layer.
+    pub inner: Spacepoint,
+    /// On the outer layer.
+    pub outer: Spacepoint,
+    /// Those further out that confirm it; none where none are asked for.
+    pub thirds: Vec<Spacepoint>,
+    /// Where the line through the two meets the beam \[mm\].
+    pub z_mm: f64,
+    /// What it counts.
+    pub weight: u64,
+}
+
+impl ZHistogram {
+    /// Lower and upper edge of a bin \[mm\].
+    pub fn edges_mm(&self, bin: usize) -> (f64, f64) {
+        let edge = |number: usize| self.low_mm + number as f64 * self.bin_mm;
+        (edge(bin), edge(bin + 1))
+    }
+
+    /// The middle of a bin \[mm\].
+    pub fn centre_mm(&self, bin: usize) -> f64 {
+        self.low_mm + (bin as f64 + 0.5) * self.bin_mm
+    }
+
+    /// Upper edge of the last bin \[mm\].
+    pub fn high_mm(&self) -> f64 {
+        self.edges_mm(self.weights.len()).0
+    }
+
+    fn add(&mut self, other: &Self) {
+        fn add<T: Copy + std::ops::AddAssign>(to: &mut [T], from: &[T]) {
+            to.iter_mut().zip(from).for_each(|(to, &from)| *to += from);
+        }
+        add(&mut self.weights, &other.weights);
+        add(&mut self.z_sums_mm, &other.z_sums_mm);
+        add(&mut self.pairs, &other.pairs);
+    }
+}
+
+impl Inspection {
+    /// The sum of [`Inspection::histograms`]: where there are several, a pair counts in each that it entered. Without a
+    /// bin where there is none.
+    pub fn histogram(&self) -> ZHistogram {
+        let Some((first, others)) = self.histograms.split_first() else { return ZHistogram::default() };
+        let mut sum = first.clone();
+        others.iter().for_each(|other| sum.add(other));
+        sum
+    }
+}
+
+impl ZFinder {
+    /// What the search sees of an RoI, computed by the reference engine whatever engine this finder has.
+    ///
+    /// # Errors
+    /// An RoI whose z range makes no histogram.
+    pub fn inspect<'a>(&self, roi: impl Into<RoiView<'a>>) -> Result<Inspection> {
+        let (roi, engine) = (roi.into(), ReferenceEngine::new(self.config(), self.detector())?);
+        let mut filled = engine.fill(roi)?;
+        let mut histograms: Vec<ZHistogram> = filled.histograms.iter().map(|one| z_histogram(&filled, one)).collect();
+        if histograms.is_empty() && filled.result.status == crate::Status::Empty {
+            histograms.push(z_histogram(&filled, &Histogram::empty(&filled.bins)));
+        }
+        let background = engine.background(&filled);
+        let peaks: Vec<Peak> = engine.find_peaks(&mut filled);
+        filled.result.vertices = peaks.iter().map(|peak| peak.vertex).collect();
+        let spacepoints = roi.spacepoints().filter_map(|s| engine.about_beam(s)).collect();
+        Ok(Inspection { result: filled.result, histograms, peaks, background, spacepoints })
+    }
+
+    /// The pairs in the three bins of a peak of the same RoI, in the order of the search. Of the first peak they are what
+    /// its weight and z are made of; of a later one, those in bins that an earlier peak had as well are here too.
+    ///
+    /// # Errors
+    /// As [`ZFinder::inspect`].
+    pub fn pairs<'a>(&self, roi: impl Into<RoiView<'a>>, peak: &Peak) -> Result<Vec<Pair>> {
+        let (roi, engine) = (roi.into(), ReferenceEngine::new(self.config(), self.detector())?);
+        engine.pairs(roi, peak)
+    }
+}
+
+fn z_histogram(filled: &Filled, histogram: &Histogram) -> ZHistogram {
+    let bins = &filled.bins;
+    ZHistogram {
+        low_mm: (bins.offset - 0.5) * bins.width,
+        bin_mm: bins.width,
+        weights: histogram.n.clone(),
+        z_sums_mm: histogram.z.clone(),
+        pairs: histogram.pairs.clone(),
+    }
+}
