@@ -1,4 +1,4 @@
-//! Files of spacepoints, RoIs and truth, and the answers written out.
+//! Files of spacepoints, RoIs and truth, and answers and histograms written out.
 //!
 //! [`inputs`] turns what a user names (files, folders) into a list of files, and [`SpacepointReader`] yields their
 //! RoIs one after another; it holds one file in memory at a time. Every file may be gzipped, columns are found by the
@@ -38,6 +38,7 @@ mod columns;
 mod csv;
 mod csv_writer;
 mod event;
+mod histogram;
 mod parquet;
 mod place;
 mod reader;
@@ -52,6 +53,7 @@ mod write;
 
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use event::{Addressing, addressing};
+pub use histogram::{HISTOGRAM_CSV_HEADER, HistogramFormat, HistogramWriter};
 pub use parquet::{ParquetSpacepoints, ParquetVertices};
 pub use reader::SpacepointReader;
 pub use rois::RoiTable;
