@@ -270,7 +270,7 @@ impl Detector {
     }
 
     /// |z| of the first disk whose edge is at least as far out as a barrel of this radius.
-    fn barrel_end(&self, radius: f64) -> f64 {
+    pub(crate) fn barrel_end(&self, radius: f64) -> f64 {
         let disks = self.layers.iter().filter_map(|layer| match layer.kind {
             LayerKind::Endcap { z_mm, r_max_mm } if r_max_mm >= radius => Some(z_mm),
             _ => None,

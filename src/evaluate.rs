@@ -42,7 +42,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::io::{TruthVertex, primary_of};
 use crate::vertex::{RoiResult, Status};
@@ -71,7 +71,7 @@ impl Default for Options {
 }
 
 /// What figures are shown against.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
     /// True vertices of the event, the primary among them.
@@ -99,7 +99,7 @@ impl By {
 }
 
 /// RoIs whose pile-up or spacepoints lie in a range, both ends included.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Least number.
     pub low: u64,
@@ -124,7 +124,7 @@ pub struct Binning {
 /// ```
 ///
 /// so that 0 and all of n have an error too. Vertices are counted as if those of an RoI did not depend on one another.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fraction {
     /// How often it was so.
     pub passed: u64,
@@ -158,7 +158,7 @@ impl Fraction {
 }
 
 /// How numbers are spread. None where there are none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
     /// How many.
     pub number: u64,
@@ -196,7 +196,7 @@ impl Spread {
 }
 
 /// The figures that tell isolated primaries from close ones.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Neighbourhood {
     /// First vertex within the window.
     pub first: Fraction,
@@ -217,7 +217,7 @@ impl Neighbourhood {
 }
 
 /// How good the answers for some RoIs are; [defined above](self#definitions).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// RoIs with a primary vertex in the truth.
     pub rois: u64,
@@ -315,7 +315,7 @@ impl Figures {
 }
 
 /// The figures of a bin.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct InBin {
     /// The bin.
     #[serde(flatten)]

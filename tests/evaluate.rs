@@ -156,7 +156,7 @@ fn outputs_go_to_files_and_a_plot_is_drawn() {
         let text = fs::read_to_string(output).expect("written");
         assert!(text.starts_with(begin), "{text}");
         let drawn = fs::read_to_string(plot).expect("written");
-        for word in ["<svg", "default", "true vertices", "residual, mm"] {
+        for word in ["<svg", "default", "true vertices", "68 % width", "first vertex less true z [mm]"] {
             assert!(drawn.contains(word), "no `{word}` in:\n{drawn}");
         }
     }
@@ -211,7 +211,7 @@ fn failures_say_what_to_do() {
     failed(&with_truth(&["--bins", "0"]), 2, &["--bins"]);
     failed(&with_truth(&["--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must lie in"]);
     failed(&with_truth(&["--config", "/none/such.toml"]), 1, &["/none/such.toml"]);
-    failed(&with_truth(&["--plot", "figures.png"]), 2, &["figures.png", "--plot FILE.svg"]);
+    failed(&with_truth(&["--plot", "figures.pdf"]), 2, &["figures.pdf", "end the name in .svg or .png"]);
     let twice = ["--plot", "figures.svg", "-o", "figures.svg", "--format", "csv"];
     failed(&with_truth(&twice), 2, &["would go to one file"]);
     failed(&with_truth(&["-o", "figures.dat"]), 2, &["figures.dat", "--format"]);

@@ -1,11 +1,11 @@
 //! `zfinder find`: files of spacepoints in, vertices out.
 
-use std::io;
 use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
 use zfinder::io::SpacepointReader;
+use zfinder::plot;
 
 use super::engine::EngineOptions;
 use super::failure::Failure;
@@ -39,6 +39,10 @@ pub(super) struct Find {
     /// Write to this file, which appears when all is done
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Below the table draw the z histograms of the first RoIs, 5 unless said: columns are as high as the highest three
+    /// bins in them; found vertices, the true hard scatter and true pile-up are marked. Computed by the reference engine
+    #[arg(long, value_name = "ROIS", num_args = 0..=1, default_missing_value = "5", require_equals = true, help_heading = "Output")]
+    show: Option<usize>,
     #[command(flatten)]
     progress: ProgressOptions,
 
@@ -51,7 +55,7 @@ pub(super) struct Find {
 
 const AFTER_LONG_HELP: &str = "Examples:
   zfinder find data/zee7_mu2
-  zfinder find --triplets any --peaks 5 data/tt14_mu46
+  zfinder find --triplets any --peaks 5 data/tt14_mu46 --show
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
   zfinder find --config my.toml --print-config
   zcat big.csv.gz | zfinder find - --format csv > vertices.csv
@@ -70,13 +74,16 @@ impl Find {
         let start = Instant::now();
         let config = self.config.config()?;
         if self.config.print_config {
-            use io::Write;
-            let mut out = io::stdout().lock();
-            let written = out.write_all(config.to_toml().as_bytes());
-            return written.map_err(|source| Failure::output("standard output", source));
+            return ConfigOptions::print(&config);
         }
         let builder = self.engine.builder()?;
         let format = output::format(self.format, self.output.as_deref())?;
+        if self.show.is_some() && format != Format::Table {
+            return Err(Failure::Usage {
+                message: "--show draws below the table, and there is no table in CSV or JSON".into(),
+                help: "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
+            });
+        }
         let inputs = input::inputs_apart(&self.paths, self.output.as_deref())?;
         let detector = self.input.detector(&inputs.files)?;
         let rois = self.input.rois([&config])?;
@@ -89,7 +96,13 @@ impl Find {
         let mut reader = SpacepointReader::new(inputs.files, detector, rois);
         let bar = self.progress.bar(reader.files());
         let mut score = Score::default();
-        let totals = search(&finder, &mut reader, &bar, |results| {
+        let mut shown = Vec::new();
+        let totals = search(&finder, &mut reader, &bar, |batch, results| {
+            for (number, result) in results.iter().enumerate().take(self.show.unwrap_or(0).saturating_sub(shown.len()))
+            {
+                let vertices = truth.as_ref().map_or(&[][..], |truth| truth.vertices(result.id));
+                shown.push(plot::terminal(&finder.inspect(batch.roi(number))?, result, vertices));
+            }
             if let Some(truth) = &truth {
                 results.iter().for_each(|result| score.add(truth, result));
             }
@@ -98,6 +111,7 @@ impl Find {
         let score = truth.as_ref().map(|_| score.summary(finder.config().peaks));
         // In a table the score is the last line of the output itself.
         let (closing, said) = if format == Format::Table { (score, None) } else { (None, score) };
+        shown.iter().try_for_each(|text| output.closing(text))?;
         if let Some(closing) = closing {
             output.closing(&closing)?;
         }

@@ -7,11 +7,14 @@ mod engine;
 mod evaluate;
 mod failure;
 mod find;
+mod histogram;
 mod input;
 mod interrupt;
 mod options;
 mod output;
+mod plot;
 mod search;
+mod select;
 mod simulate;
 mod table;
 
@@ -44,9 +47,11 @@ struct Cli {
 enum Command {
     Find(Box<find::Find>),
     Evaluate(Box<evaluate::Evaluate>),
+    Histogram(Box<histogram::Histogram>),
+    Plot(plot::Plot),
+    Simulate(Box<simulate::Simulate>),
     Adapters(adapters::Adapters),
     Bench(Box<bench::Bench>),
-    Simulate(Box<simulate::Simulate>),
     Completions(completions::Completions),
     Man(completions::Man),
 }
@@ -68,6 +73,8 @@ pub(crate) fn main() -> ExitCode {
     let done = match cli.command {
         Command::Find(find) => find.run(),
         Command::Evaluate(evaluate) => evaluate.run(),
+        Command::Histogram(histogram) => histogram.run(),
+        Command::Plot(plot) => plot.run(),
         Command::Adapters(adapters) => adapters.run(),
         Command::Bench(bench) => bench.run(),
         Command::Simulate(simulate) => simulate.run(),

@@ -1,6 +1,7 @@
 //! The options that are keys of the configuration, and what they are laid over; words that `bench` shares.
 
 use std::fs;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -287,6 +288,12 @@ impl From<PresetName> for Preset {
 impl ConfigOptions {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         self.keys.over(self.preset, self.config.as_deref())
+    }
+
+    /// The configuration goes to standard output, as TOML.
+    pub(super) fn print(config: &Config) -> Result<(), Failure> {
+        let written = io::stdout().lock().write_all(config.to_toml().as_bytes());
+        written.map_err(|source| Failure::output("standard output", source))
     }
 }
 

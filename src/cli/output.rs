@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
-use zfinder::RoiResult;
 use zfinder::io::{CSV_HEADER, TruthTable, write_csv, write_json_line};
+use zfinder::{RoiResult, plot};
 
 use super::failure::Failure;
 use super::interrupt::Unfinished;
@@ -107,10 +107,10 @@ impl<'a> Output<'a> {
         })
     }
 
-    /// A closing line, of a table.
-    pub(super) fn closing(&mut self, line: &str) -> Result<(), Failure> {
+    /// A line or more below a table.
+    pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
         self.begin()?;
-        self.target.write(|out| writeln!(out, "\n{line}"))
+        self.target.write(|out| writeln!(out, "\n{}", lines.trim_end()))
     }
 
     /// Everything is written: the file takes its name.
@@ -157,6 +157,29 @@ impl Target {
             .map_err(io::IntoInnerError::into_error)
             .and_then(|file| file.persist(target).map_err(|error| error.error));
         renamed.map(|_| ()).map_err(|source| Failure::output(&self.name, source))
+    }
+}
+
+/// A file that a picture goes to.
+pub(super) struct PictureTarget {
+    target: Target,
+    format: plot::Format,
+}
+
+impl PictureTarget {
+    /// In the format that the file's name asks for.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let format = plot::Format::of(path).ok_or_else(|| Failure::Usage {
+            message: format!("the ending of `{}` is not that of a picture", path.display()),
+            help: "pictures are written as SVG or PNG: end the name in .svg or .png",
+        })?;
+        Ok(Self { target: Target::open(Some(path))?, format })
+    }
+
+    pub(super) fn write(mut self, draw: impl FnOnce(plot::Format) -> zfinder::Result<Vec<u8>>) -> Result<(), Failure> {
+        let picture = draw(self.format)?;
+        self.target.write(|out| out.write_all(&picture))?;
+        self.target.finish()
     }
 }
 

@@ -66,12 +66,12 @@ impl Totals {
     }
 }
 
-/// Searches all that the reader has, and hands over answers batch by batch.
+/// Searches all that the reader has, and hands over batches with their answers.
 pub(super) fn search(
     finder: &ZFinder,
     reader: &mut SpacepointReader,
     bar: &ProgressBar,
-    mut answer: impl FnMut(&[RoiResult]) -> Result<(), Failure>,
+    mut answer: impl FnMut(&RoiBatch, &[RoiResult]) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
     let mut totals = Totals::default();
     let stream = finder.stream(StreamOptions { in_flight: IN_FLIGHT })?;
@@ -100,7 +100,7 @@ pub(super) fn search(
             counted(totals.spacepoints, "spacepoint")
         ));
         tracing::debug!(rois = batch.len(), spacepoints = batch.spacepoints(), "a batch is answered");
-        bar.suspend(|| answer(&results))?;
+        bar.suspend(|| answer(&batch, &results))?;
     }
     drop(answers);
     // What came before it is told first.

@@ -16,7 +16,7 @@ use super::engine::EngineOptions;
 use super::failure::Failure;
 use super::input::{self, InputOptions};
 use super::options::{KeyOptions, PresetName, word};
-use super::output::{self, Target, note};
+use super::output::{self, PictureTarget, Target, note};
 use super::search::{ProgressOptions, counted, search};
 use report::{Configuration, Format, Report};
 
@@ -64,8 +64,8 @@ pub(super) struct Evaluate {
     /// Write to this file, which appears when all is done
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Also draw efficiencies against pile-up or spacepoints, and the residuals
-    #[arg(long, value_name = "FILE.svg", help_heading = "Output")]
+    /// Also draw efficiency and resolution against pile-up or spacepoints, and the residuals
+    #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
     plot: Option<PathBuf>,
     #[command(flatten)]
     progress: ProgressOptions,
@@ -154,11 +154,9 @@ impl Evaluate {
                 residuals_mm: evaluation.residuals().collect(),
             });
         }
-        if let Some(mut plot) = plot {
+        if let Some(plot) = plot {
             let plotted: Vec<Plotted> = report.configurations.iter().map(Configuration::plotted).collect();
-            let svg = plot::svg(&plotted, binning.as_ref(), self.within_mm)?;
-            plot.write(|out| out.write_all(svg.as_bytes()))?;
-            plot.finish()?;
+            plot.write(|format| plot::evaluation(&plotted, by, self.within_mm, format))?;
         }
         out.write(|out| report.write(format, out))?;
         out.finish()
@@ -201,21 +199,15 @@ impl Evaluate {
         }
     }
 
-    fn plot(&self) -> Result<Option<Target>, Failure> {
+    fn plot(&self) -> Result<Option<PictureTarget>, Failure> {
         let Some(path) = self.plot.as_deref() else { return Ok(None) };
-        if path.extension().is_none_or(|ending| !ending.eq_ignore_ascii_case("svg")) {
-            return Err(Failure::Usage {
-                message: format!("`{}` is to be a plot, and does not end in .svg", path.display()),
-                help: "plots are written as SVG: --plot FILE.svg",
-            });
-        }
         if self.output.as_deref() == Some(path) {
             return Err(Failure::Usage {
                 message: "the figures and the plot would go to one file".into(),
                 help: "give -o and --plot different names",
             });
         }
-        Target::open(Some(path)).map(Some)
+        PictureTarget::open(path).map(Some)
     }
 
     /// One configuration: the engine in words, and what came of it. What holds for all is told with the first.
@@ -235,7 +227,7 @@ impl Evaluate {
         let mut reader = SpacepointReader::new(files.clone(), detector.clone(), rois.clone());
         let bar = self.progress.bar(reader.files());
         let mut evaluation = Evaluation::new(*options);
-        let totals = search(&finder, &mut reader, &bar, |results| {
+        let totals = search(&finder, &mut reader, &bar, |_, results| {
             results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id)));
             Ok(())
         })?;

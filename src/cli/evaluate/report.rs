@@ -60,7 +60,12 @@ pub(super) struct Configuration {
 
 impl Configuration {
     pub(super) fn plotted(&self) -> Plotted<'_> {
-        Plotted { name: &self.name, summary: &self.summary, residuals_mm: &self.residuals_mm }
+        Plotted {
+            name: &self.name,
+            figures: &self.summary.figures,
+            bins: &self.summary.bins,
+            residuals_mm: &self.residuals_mm,
+        }
     }
 }
 
