@@ -195,9 +195,10 @@ fn names_of_code_exist() {
 /// A subcommand's options, and whether each takes a value.
 type Options = BTreeMap<String, bool>;
 
-/// Reads `--help` of a subcommand; None if there is none.
+/// Reads `--help` of a subcommand, or of `plot histogram` and its like; None if there is none.
 fn options(subcommand: &str) -> Option<Options> {
-    let output = zfinder(&[subcommand, "--help"]);
+    let words: Vec<&str> = subcommand.split(' ').chain(["--help"]).collect();
+    let output = zfinder(&words);
     if output.status.code() != Some(0) {
         return None;
     }
@@ -253,7 +254,12 @@ fn quoted_command_lines_are_understood() {
             let place = format!("{}: `{line}`", page.display());
             let mut words = line.split_whitespace().skip(1);
             let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
-            let options = known.entry(subcommand.to_owned()).or_insert_with_key(|name| options(name));
+            let mut subcommand = subcommand.to_owned();
+            // The only one that has subcommands of its own.
+            if subcommand == "plot" {
+                subcommand = format!("plot {}", words.next().unwrap_or_else(|| panic!("{place}: plot what?")));
+            }
+            let options = known.entry(subcommand).or_insert_with_key(|name| options(name));
             let options = options.as_ref().unwrap_or_else(|| panic!("{place}: there is no such subcommand"));
             for word in words.filter(|word| word.starts_with('-') && *word != "-" && *word != "--") {
                 let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));

@@ -49,6 +49,14 @@ impl Failure {
         }
     }
 
+    /// Of a writer of the library, which reads nothing: what fails is an output.
+    pub(super) fn unwritten(error: Error) -> Self {
+        match error {
+            Error::Io { path, source } => Failure::output(&path.display().to_string(), source),
+            other => other.into(),
+        }
+    }
+
     /// Of writing to standard output or to a file.
     pub(super) fn output(name: &str, source: io::Error) -> Self {
         match source.kind() {

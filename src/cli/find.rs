@@ -17,7 +17,7 @@ use super::table::Score;
 
 /// Finds the vertices of every RoI in files of spacepoints
 ///
-/// Input is CSV, gzipped or not, with these columns in any order (mm, rad):
+/// Input is CSV, gzipped or not, with these columns in any order (mm, rad), or Parquet or ROOT with such columns:
 ///   own format    event_id,roi_id,x,y,z,layer  or  event_id,roi_id,rho,phi,z,layer
 ///   ACTS          measurement_id_1,...,geometry_id_1,...,x,y,z,...  (older: sp_x,sp_y,sp_z)
 ///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
@@ -33,7 +33,7 @@ pub(super) struct Find {
     #[command(flatten)]
     input: InputOptions,
 
-    /// How to write [default: by the ending of -o, .csv, .json, .jsonl or .txt; else table]
+    /// How to write [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
     /// Write to this file, which appears when all is done
@@ -80,7 +80,7 @@ impl Find {
         let format = output::format(self.format, self.output.as_deref())?;
         if self.show.is_some() && format != Format::Table {
             return Err(Failure::Usage {
-                message: "--show draws below the table, and there is no table in CSV or JSON".into(),
+                message: "--show draws below the table, and there is no table in CSV, JSON or Parquet".into(),
                 help: "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
             });
         }

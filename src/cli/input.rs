@@ -50,9 +50,13 @@ impl InputOptions {
         if let Some(path) = &self.truth {
             return Ok(Some(TruthTable::read(path)?));
         }
-        let mut folders = paths.iter().map(|path| {
-            if path.is_dir() { path.clone() } else { path.parent().map(Path::to_owned).unwrap_or_default() }
-        });
+        let named = paths.iter().filter(|path| *path != Path::new("-"));
+        let mut folders =
+            named.map(
+                |path| {
+                    if path.is_dir() { path.clone() } else { path.parent().map(Path::to_owned).unwrap_or_default() }
+                },
+            );
         if let Some(folder) = folders.next()
             && folders.all(|other| other == folder)
         {

@@ -1,12 +1,12 @@
 //! Where answers go: standard output, or a file that appears whole or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
 use tempfile::NamedTempFile;
-use zfinder::io::{CSV_HEADER, TruthTable, write_csv, write_json_line};
+use zfinder::io::{CSV_HEADER, ParquetVertices, TruthTable, write_csv, write_json_line};
 use zfinder::{RoiResult, plot};
 
 use super::failure::Failure;
@@ -21,6 +21,8 @@ pub(super) enum Format {
     Csv,
     /// JSON lines: an object for every RoI
     Json,
+    /// The columns and rows of csv as Parquet, null where a field is empty
+    Parquet,
 }
 
 impl Format {
@@ -30,21 +32,20 @@ impl Format {
             "csv" => Some(Format::Csv),
             "json" | "jsonl" | "ndjson" => Some(Format::Json),
             "txt" => Some(Format::Table),
+            "parquet" => Some(Format::Parquet),
             _ => None,
         }
     }
 }
 
-/// The format that was asked for, else the one that the file's name asks for; a table on standard output.
-pub(super) fn format<F: From<Format>>(asked: Option<F>, path: Option<&Path>) -> Result<F, Failure> {
-    match (asked, path) {
-        (Some(format), _) => Ok(format),
-        (None, None) => Ok(Format::Table.into()),
-        (None, Some(path)) => Format::of_name(path).map(F::from).ok_or_else(|| Failure::Usage {
-            message: format!("the ending of `{}` does not say how to write it", path.display()),
-            help: "end it in .csv, .json, .jsonl or .txt, or give --format",
-        }),
-    }
+/// The format that was asked for, else the one that the file's name asks for; a table on standard output. Not every
+/// command can write all.
+pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) -> Result<F, Failure> {
+    let by_name = || path.map_or(Some(Format::Table), Format::of_name).and_then(|format| F::try_from(format).ok());
+    asked.or_else(by_name).ok_or_else(|| Failure::Usage {
+        message: format!("the ending of `{}` does not say how to write it", path.unwrap_or(Path::new("")).display()),
+        help: "`--help` has the formats and endings under --format; end it in one of these, or give --format",
+    })
 }
 
 /// Writes a line for people to standard error; that it cannot be written harms nobody.
@@ -67,7 +68,13 @@ pub(super) struct Target {
 }
 
 /// Answers on their way out, in one format.
-pub(super) struct Output<'a> {
+pub(super) enum Output<'a> {
+    Text(Text<'a>),
+    Parquet(Box<ParquetVertices<Target>>),
+}
+
+/// Answers as text of some format.
+pub(super) struct Text<'a> {
     target: Target,
     format: Format,
     truth: Option<&'a TruthTable>,
@@ -76,9 +83,48 @@ pub(super) struct Output<'a> {
 
 impl<'a> Output<'a> {
     pub(super) fn open(path: Option<&Path>, format: Format, truth: Option<&'a TruthTable>) -> Result<Self, Failure> {
-        Ok(Self { target: Target::open(path)?, format, truth, begun: false })
+        if format == Format::Parquet && path.is_none() && io::stdout().is_terminal() {
+            return Err(Failure::Usage {
+                message: "Parquet is nothing to read on a terminal".into(),
+                help: "name a file with -o, or send standard output to one",
+            });
+        }
+        let target = Target::open(path)?;
+        if format != Format::Parquet {
+            return Ok(Self::Text(Text { target, format, truth, begun: false }));
+        }
+        let name = target.name().to_owned();
+        Ok(Self::Parquet(Box::new(ParquetVertices::new(target, name.as_ref()).map_err(Failure::unwritten)?)))
     }
 
+    pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+        match self {
+            Self::Text(text) => text.results(results),
+            Self::Parquet(file) => results.iter().try_for_each(|result| file.write(result)).map_err(Failure::unwritten),
+        }
+    }
+
+    /// A line or more below a table.
+    pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
+        match self {
+            Self::Text(text) => text.closing(lines),
+            Self::Parquet(_) => Ok(()),
+        }
+    }
+
+    /// Everything is written: the file takes its name.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Text(mut text) => {
+                text.begin()?;
+                text.target.finish()
+            }
+            Self::Parquet(file) => file.finish().map_err(Failure::unwritten)?.finish(),
+        }
+    }
+}
+
+impl Text<'_> {
     /// The header, before anything else: an error in the first batch then leaves standard output untouched.
     fn begin(&mut self) -> Result<(), Failure> {
         if std::mem::replace(&mut self.begun, true) {
@@ -88,11 +134,11 @@ impl<'a> Output<'a> {
         self.target.write(|out| match format {
             Format::Table => table::header(out, truth),
             Format::Csv => writeln!(out, "{CSV_HEADER}"),
-            Format::Json => Ok(()),
+            Format::Json | Format::Parquet => Ok(()),
         })
     }
 
-    pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+    fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
         self.begin()?;
         let (format, truth) = (self.format, self.truth);
         self.target.write(|mut out| {
@@ -100,23 +146,27 @@ impl<'a> Output<'a> {
                 match format {
                     Format::Table => table::rows(out, truth, result)?,
                     Format::Csv => write_csv(&mut out, result)?,
-                    Format::Json => write_json_line(&mut out, result)?,
+                    Format::Json | Format::Parquet => write_json_line(&mut out, result)?,
                 }
             }
             out.flush()
         })
     }
 
-    /// A line or more below a table.
-    pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
+    fn closing(&mut self, lines: &str) -> Result<(), Failure> {
         self.begin()?;
         self.target.write(|out| writeln!(out, "\n{}", lines.trim_end()))
     }
+}
 
-    /// Everything is written: the file takes its name.
-    pub(super) fn finish(mut self) -> Result<(), Failure> {
-        self.begin()?;
-        self.target.finish()
+/// For those who keep a target and report failures by its name.
+impl Write for Target {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.writer().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.writer().flush()
     }
 }
 
@@ -135,8 +185,16 @@ impl Target {
         &self.name
     }
 
+    /// The file that is written meanwhile, for who must open it by name; none on standard output, a device or a pipe.
+    pub(super) fn temporary(&self) -> Option<&Path> {
+        match &self.sink {
+            Sink::Temporary(file, ..) => Some(file.get_ref().path()),
+            Sink::Stdout(_) | Sink::Direct(_) => None,
+        }
+    }
+
     /// Where bytes go, for who reports failures by [`Target::name`].
-    pub(super) fn writer(&mut self) -> &mut dyn Write {
+    pub(super) fn writer(&mut self) -> &mut (dyn Write + Send) {
         match &mut self.sink {
             Sink::Stdout(out) => out,
             Sink::Temporary(out, ..) => out,

@@ -55,7 +55,7 @@ impl SelectOptions {
         let inputs = input::inputs_apart(&self.paths, output)?;
         let detector = self.input.detector(&inputs.files)?;
         let rois = self.input.rois([&config])?;
-        let truth = self.input.truth(&self.paths)?;
+        let truth = self.input.truth(&self.paths, &inputs.files)?;
         let finder = ZFinder::builder().config(config).detector(detector.clone()).engine(Engine::Reference).build()?;
         let reader = SpacepointReader::new(inputs.files, detector, rois);
         Ok(Selected { finder, truth, reader, event: self.event, roi: self.roi })

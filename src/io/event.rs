@@ -6,7 +6,7 @@ use super::csv::{self, CsvEvents};
 use super::source::{self, Container};
 use super::{parquet, root};
 use crate::detector::Detector;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::spacepoint::Spacepoint;
 
 /// One event of a file.
@@ -40,7 +40,7 @@ pub enum Addressing {
 /// # Errors
 /// A file that cannot be read, an empty one, and one that lacks columns.
 pub fn addressing(path: &Path) -> Result<Addressing> {
-    match source::container(path)? {
+    match container(path)? {
         Container::Csv => csv::addressing(path),
         Container::Parquet => parquet::addressing(path),
         Container::Root => root::addressing(path),
@@ -49,9 +49,18 @@ pub fn addressing(path: &Path) -> Result<Addressing> {
 
 /// Opens a file in whichever format its content is.
 pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventReader>> {
-    Ok(match source::container(path)? {
+    Ok(match container(path)? {
         Container::Csv => Box::new(CsvEvents::open(path, detector)?),
         Container::Parquet => Box::new(parquet::open(path, detector)?),
         Container::Root => root::open(path, detector)?,
     })
+}
+
+fn container(path: &Path) -> Result<Container> {
+    let container = source::container(path)?;
+    if container != Container::Csv && source::is_standard_input(path) {
+        let message = format!("{container:?} files are read from their end: save this in a file, and read that");
+        return Err(Error::Input { path: source::named(path), row: 0, column: None, message });
+    }
+    Ok(container)
 }

@@ -16,12 +16,12 @@ use crate::error::{Error, Result};
 pub struct Inputs {
     /// Files of spacepoints: those named, and those of the folders named, sorted by name.
     pub files: Vec<PathBuf>,
-    /// CSV files of the folders that do not hold spacepoints by their name or header, and are left out.
+    /// CSV, Parquet and ROOT files of the folders that do not hold spacepoints by their name or header: left out.
     pub skipped: Vec<PathBuf>,
 }
 
-/// Expands folders: of a folder come every `*spacepoint*.csv` and every other CSV file with the columns of a format
-/// that [`SpacepointReader`](super::SpacepointReader) reads, gzipped or not, sorted by name. Never
+/// Expands folders: of a folder come every file `*spacepoint*` and every other with the columns of a format that
+/// [`SpacepointReader`](super::SpacepointReader) reads, CSV (gzipped or not), Parquet or ROOT, sorted by name. Never
 /// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`), nor the other files of a TrackML event. `-` is
 /// standard input.
 ///
@@ -45,7 +45,7 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
         entries.sort();
         let before = inputs.files.len();
         for entry in entries {
-            let Some(stem) = csv_stem(&entry).filter(|_| entry.is_file()) else { continue };
+            let Some(stem) = data_stem(&entry).filter(|_| entry.is_file()) else { continue };
             if is_companion(&stem) {
                 continue;
             }
@@ -61,7 +61,9 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
                 path: path.clone(),
                 row: 0,
                 column: None,
-                message: "the folder holds no `*spacepoint*.csv[.gz]` and no other CSV file of spacepoints".into(),
+                message:
+                    "the folder holds no `*spacepoint*.csv[.gz]` and no other file of spacepoints (CSV, Parquet, ROOT)"
+                        .into(),
             });
         }
     }
@@ -71,14 +73,14 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
 /// Whether files by this name go with spacepoints and hold none: truth, RoIs, and the other files of a TrackML event.
 fn is_companion(stem: &str) -> bool {
     const NAMES: [&str; 3] = ["truth_vertices", "rois", "detectors"];
-    const ENDINGS: [&str; 4] = ["-rois", "-cells", "-particles", "-truth"];
+    const ENDINGS: [&str; 5] = ["-rois", "-cells", "-particles", "-truth", "_particles"];
     NAMES.contains(&stem) || ENDINGS.iter().any(|ending| stem.ends_with(ending))
 }
 
-/// The name without `.csv` or `.csv.gz`, in lower case.
-fn csv_stem(path: &Path) -> Option<String> {
+/// The name without `.csv`, `.csv.gz`, `.parquet` or `.root`, in lower case.
+fn data_stem(path: &Path) -> Option<String> {
     let name = path.file_name()?.to_str()?.to_lowercase();
-    let stem = name.strip_suffix(".gz").unwrap_or(&name).strip_suffix(".csv")?;
+    let stem = [".csv", ".csv.gz", ".parquet", ".root"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
     Some(stem.to_owned())
 }
 

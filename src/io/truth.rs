@@ -54,7 +54,15 @@ impl TruthTable {
         let mut table = match source::container(path)? {
             Container::Csv => Table::open(path)?,
             Container::Parquet => return truth.with_events(parquet::read_truth(path)?),
-            Container::Root => return truth.with_events(root::read_truth(path)?),
+            Container::Root => {
+                let none = "no tree has the branches `event_id` (or `event`) and `truth_pv_z`";
+                return truth.with_events(root::read_truth(path)?.ok_or_else(|| Error::Input {
+                    path: path.to_owned(),
+                    row: 0,
+                    column: None,
+                    message: none.into(),
+                })?);
+            }
         };
         if table.column("event_id").is_some() {
             truth.read_own(&mut table)?;
@@ -84,15 +92,23 @@ impl TruthTable {
         Ok(self)
     }
 
-    /// The truth that comes with files of spacepoints: of a TrackML `NAME-hits.csv` the `NAME-particles.csv` beside it.
-    /// None where no file has any.
+    /// The truth that comes with files of spacepoints: of TrackML's `NAME-hits.csv` the `NAME-particles.csv` beside it, of
+    /// ColliderML's `NAME_tracker_hits.parquet` the `NAME_particles.parquet`, and a ROOT file's own `truth_pv_z`. None
+    /// where no file has any.
     ///
     /// # Errors
     /// Those of [`TruthTable::read`].
     pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
-        for path in files.iter().filter_map(|file| particles_of(file)) {
-            let truth = Self::read(&path)?;
+        for file in files.iter().filter(|file| !source::is_standard_input(file)) {
+            let truth = match particles_of(file) {
+                Some(path) => Self::read(&path)?,
+                None if source::container(file)? == Container::Root => {
+                    let Some(events) = root::read_truth(file)? else { continue };
+                    Self { path: file.clone(), vertices: HashMap::new() }.with_events(events)?
+                }
+                None => continue,
+            };
             match &mut all {
                 Some(all) => all.vertices.extend(truth.vertices),
                 None => all = Some(truth),
@@ -179,14 +195,15 @@ impl TruthTable {
     }
 }
 
-/// The TrackML file of particles beside a file of hits, if both are such.
+/// The file of particles beside a file of hits, of TrackML's or ColliderML's, if both are such.
 fn particles_of(hits: &Path) -> Option<PathBuf> {
     let name = hits.file_name()?.to_str()?;
-    let (stem, ending) = name.rsplit_once("-hits.csv")?;
-    [ending, "", ".gz"]
-        .into_iter()
-        .map(|ending| hits.with_file_name(format!("{stem}-particles.csv{ending}")))
-        .find(|path| path.is_file())
+    let beside = |name: String| Some(hits.with_file_name(name)).filter(|path| path.is_file());
+    if let Some(stem) = name.strip_suffix("_tracker_hits.parquet") {
+        return beside(format!("{stem}_particles.parquet"));
+    }
+    let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix("-hits.csv")?;
+    ["", ".gz"].into_iter().find_map(|ending| beside(format!("{stem}-particles.csv{ending}")))
 }
 
 /// z of the collision of interest among the vertices of an event \[mm\].

@@ -25,13 +25,16 @@ pub(super) enum Format {
     Json,
 }
 
-impl From<output::Format> for Format {
-    fn from(format: output::Format) -> Self {
-        match format {
+impl TryFrom<output::Format> for Format {
+    type Error = ();
+
+    fn try_from(format: output::Format) -> Result<Self, ()> {
+        Ok(match format {
             output::Format::Table => Format::Table,
             output::Format::Csv => Format::Csv,
             output::Format::Json => Format::Json,
-        }
+            output::Format::Parquet => return Err(()),
+        })
     }
 }
 

@@ -39,6 +39,11 @@ enum DetectorName {
 enum Format {
     /// event_id,roi_id,rho,phi,z,layer: the project's own, in one stream
     Csv,
+    /// As Parquet: a row an RoI, with lists of rho, phi, z and layer
+    Parquet,
+    /// As a TTree of a ROOT file: an entry an RoI, with vectors of rho, phi, z and layer
+    #[cfg(feature = "root")]
+    Root,
     /// A folder with ACTS's event000000000-spacepoint.csv of each event, truth_vertices.csv and rois.csv
     Acts,
     /// A folder with TrackML's event000000000-hits.csv and -particles.csv of each event, truth_vertices.csv and rois.csv
@@ -73,7 +78,7 @@ pub(super) struct Simulate {
     /// Write to this file or folder, which appears when all is done; - is standard output
     #[arg(short, long, value_name = "FILE|FOLDER|-", default_value = "-", help_heading = "Output")]
     output: PathBuf,
-    /// How to write [default: by the ending of -o, .csv; csv on standard output]
+    /// How to write [default: by the ending of -o, .csv, .parquet or .root; csv on standard output]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
     /// Write all true collisions to this CSV file, as `find --truth` reads it: event,vertex,vx_mm,vy_mm,vz_mm, their
@@ -153,7 +158,6 @@ impl Simulate {
         simulation.rois = self.rois.map_or(simulation.rois, NonZeroUsize::get);
         simulation.geometry = match (self.detector, format) {
             (Some(DetectorName::Generic), _) | (None, Format::Acts | Format::Trackml) => Geometry::Generic,
-            (None, Format::Csv) | (Some(DetectorName::Atlas2010), Format::Csv) => Geometry::Atlas2010,
             (Some(DetectorName::Atlas2010), Format::Acts | Format::Trackml) => {
                 return Err(Failure::Usage {
                     message: "--format acts and trackml name layers by ids, which --detector atlas2010 does not have"
@@ -161,6 +165,7 @@ impl Simulate {
                     help: "take --detector generic, or --format csv",
                 });
             }
+            (None | Some(DetectorName::Atlas2010), _) => Geometry::Atlas2010,
         };
         self.knobs.turn(&mut simulation);
         simulation.validate().map_err(|error| match error {
@@ -199,11 +204,16 @@ impl Simulate {
         match (self.format, file) {
             (Some(format), _) => Ok(format),
             (None, None) => Ok(Format::Csv),
-            (None, Some(path)) if ending(path) == "csv" => Ok(Format::Csv),
-            (None, Some(path)) => Err(Failure::Usage {
-                message: format!("the ending of `{}` does not say how to write it", path.display()),
-                help: "end it in .csv, or give --format csv, or --format acts or trackml for a folder",
-            }),
+            (None, Some(path)) => match ending(path).as_str() {
+                "csv" => Ok(Format::Csv),
+                "parquet" => Ok(Format::Parquet),
+                #[cfg(feature = "root")]
+                "root" => Ok(Format::Root),
+                _ => Err(Failure::Usage {
+                    message: format!("the ending of `{}` does not say how to write it", path.display()),
+                    help: "end it in .csv, .parquet or .root, or give --format, as acts or trackml for a folder",
+                }),
+            },
         }
     }
 }

@@ -5,8 +5,9 @@ use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
-use zfinder::Error;
-use zfinder::io::{CsvWriter, EventFiles, ROI_HEADER, SpacepointWriter, write_roi};
+#[cfg(feature = "root")]
+use zfinder::io::RootSpacepoints;
+use zfinder::io::{CsvWriter, EventFiles, ParquetSpacepoints, ROI_HEADER, SpacepointWriter, write_roi};
 use zfinder::simulate::{SimulatedRoi, Simulation, TRACKML_PARTICLES_HEADER, TRUTH_HEADER};
 
 use super::super::failure::Failure;
@@ -17,6 +18,9 @@ use super::Format;
 /// Where spacepoints go.
 pub(super) enum Sink {
     Csv(Target),
+    Parquet(Target),
+    #[cfg(feature = "root")]
+    Root(Target),
     Acts(Folder),
     Trackml(Folder),
 }
@@ -33,6 +37,9 @@ impl Sink {
         };
         Ok(match format {
             Format::Csv => Sink::Csv(Target::open(path)?),
+            Format::Parquet => Sink::Parquet(Target::open(path)?),
+            #[cfg(feature = "root")]
+            Format::Root => Sink::Root(Target::open(path)?),
             Format::Acts => Sink::Acts(folder()?),
             Format::Trackml => Sink::Trackml(folder()?),
         })
@@ -40,14 +47,16 @@ impl Sink {
 
     fn folder(&self) -> Option<&Folder> {
         match self {
-            Sink::Csv(_) => None,
             Sink::Acts(folder) | Sink::Trackml(folder) => Some(folder),
+            _ => None,
         }
     }
 
     pub(super) fn finish(self) -> Result<(), Failure> {
         match self {
-            Sink::Csv(target) => target.finish(),
+            Sink::Csv(target) | Sink::Parquet(target) => target.finish(),
+            #[cfg(feature = "root")]
+            Sink::Root(target) => target.finish(),
             Sink::Acts(folder) | Sink::Trackml(folder) => folder.finish(),
         }
     }
@@ -141,6 +150,20 @@ impl<'a> Outputs<'a> {
                 let name = target.name().to_owned();
                 Box::new(CsvWriter::new(target.writer(), name))
             }
+            Sink::Parquet(target) => {
+                let name = target.name().to_owned();
+                Box::new(ParquetSpacepoints::new(target.writer(), name.as_ref()).map_err(Failure::unwritten)?)
+            }
+            #[cfg(feature = "root")]
+            Sink::Root(target) => match target.temporary() {
+                Some(path) => Box::new(RootSpacepoints::create(path).map_err(Failure::unwritten)?),
+                None => {
+                    return Err(Failure::Usage {
+                        message: "--format root writes a file, not standard output or a device".into(),
+                        help: "name the file with -o",
+                    });
+                }
+            },
             Sink::Acts(folder) => Box::new(EventFiles::acts(folder.path(), &detector, &simulation.variances())?),
             Sink::Trackml(folder) => Box::new(EventFiles::trackml(folder.path(), &detector)?),
         };
@@ -149,7 +172,7 @@ impl<'a> Outputs<'a> {
 
     pub(super) fn write(&mut self, made: &[SimulatedRoi]) -> Result<(), Failure> {
         for made in made {
-            self.spacepoints.write((&made.roi).into()).map_err(failed)?;
+            self.spacepoints.write((&made.roi).into()).map_err(Failure::unwritten)?;
             if let Some(folder) = &self.particles {
                 particles(folder, made)?;
             }
@@ -164,7 +187,7 @@ impl<'a> Outputs<'a> {
     }
 
     pub(super) fn finish(self) -> Result<(), Failure> {
-        self.spacepoints.finish().map_err(failed)?;
+        self.spacepoints.finish().map_err(Failure::unwritten)?;
         for table in [self.truth, self.rois].into_iter().flatten() {
             table.finish()?;
         }
@@ -181,12 +204,4 @@ fn particles(folder: &Path, made: &SimulatedRoi) -> Result<(), Failure> {
         out.flush()
     });
     written.map_err(|source| Failure::output(&path.display().to_string(), source))
-}
-
-/// Nothing is read here: what fails is an output.
-fn failed(error: Error) -> Failure {
-    match error {
-        Error::Io { path, source } => Failure::output(&path.display().to_string(), source),
-        other => other.into(),
-    }
 }

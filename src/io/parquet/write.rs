@@ -65,8 +65,12 @@ impl<W: Write + Send> Batches<W> {
         Ok(())
     }
 
-    fn close(self) -> Result<()> {
-        let ended = self.writer.into_inner().and_then(|mut out| Ok(out.flush()?));
+    /// What was written to, with everything in it.
+    fn close(self) -> Result<W> {
+        let ended = self.writer.into_inner().and_then(|mut out| {
+            out.flush()?;
+            Ok(out)
+        });
         ended.map_err(|error| failed(&self.path, error))
     }
 }
@@ -168,7 +172,7 @@ impl<W: Write + Send> SpacepointWriter for ParquetSpacepoints<W> {
 
     fn finish(mut self: Box<Self>) -> Result<()> {
         self.write_batch()?;
-        self.batches.close()
+        self.batches.close().map(|_| ())
     }
 }
 
@@ -252,11 +256,11 @@ impl<W: Write + Send> ParquetVertices<W> {
         Ok(())
     }
 
-    /// Ends the file, which cannot be read before.
+    /// Ends the file, which cannot be read before, and gives back what it was written to.
     ///
     /// # Errors
     /// Those of `out`.
-    pub fn finish(mut self) -> Result<()> {
+    pub fn finish(mut self) -> Result<W> {
         self.write_batch()?;
         self.batches.close()
     }

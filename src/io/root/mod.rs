@@ -38,12 +38,12 @@ pub(super) fn addressing(path: &Path) -> Result<Addressing> {
 }
 
 /// The primary vertex of each event, in the order of the file, from a tree with the branches `event_id` (or `event`) and
-/// `truth_pv_z` \[mm\].
+/// `truth_pv_z` \[mm\]; None where no tree has them.
 ///
 /// # Errors
 /// Those of [`open`], and a z that is not finite.
 #[cfg(feature = "root")]
-pub(super) fn read_truth(path: &Path) -> Result<Vec<(u64, Vec<TruthVertex>)>> {
+pub(super) fn read_truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>> {
     read::truth(path)
 }
 
@@ -70,7 +70,7 @@ mod absent {
         absent(path)
     }
 
-    pub(in crate::io) fn read_truth(path: &Path) -> Result<Vec<(u64, Vec<TruthVertex>)>> {
+    pub(in crate::io) fn read_truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>> {
         absent(path)
     }
 }

@@ -300,7 +300,7 @@ impl Chunks for RootTree {
 
 const TRUTH: &str = "truth_pv_z";
 
-pub(super) fn truth(path: &Path) -> Result<Vec<(u64, Vec<TruthVertex>)>> {
+pub(super) fn truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>> {
     std::fs::File::open(path).map_err(|source| failed(path, source))?;
     let read = quietly(|| read_truth(path)).unwrap_or_else(|panic| Err(Fault::from(damaged(&panic))));
     read.map_err(|Fault { entry, branch, message }| {
@@ -309,7 +309,7 @@ pub(super) fn truth(path: &Path) -> Result<Vec<(u64, Vec<TruthVertex>)>> {
     })
 }
 
-fn read_truth(path: &Path) -> Result<Vec<(u64, Vec<TruthVertex>)>, Fault> {
+fn read_truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>, Fault> {
     let trees = trees(&mut open(path)?)?;
     let scalar = |tree: &ReaderTree, name: &str, whole: bool| {
         let kind = tree.branch(name).and_then(kind);
@@ -336,8 +336,7 @@ fn read_truth(path: &Path) -> Result<Vec<(u64, Vec<TruthVertex>)>, Fault> {
             }
             entry += 1;
         }
-        return Ok(vertices);
+        return Ok(Some(vertices));
     }
-    let names = quoted(trees.iter().map(|(name, _)| name.as_str()));
-    Err(format!("no tree has the branches `event_id` (or `event`) and `{TRUTH}`; there are {names}").into())
+    Ok(None)
 }
