@@ -2,6 +2,7 @@
 //! here, seeded, in a temporary folder, and what is timed is checked: the spacepoints read are those written, bit by bit.
 
 use std::fs::File;
+use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -14,7 +15,7 @@ use parquet::file::properties::WriterProperties;
 use tempfile::TempDir;
 #[cfg(feature = "root")]
 use zfinder::io::RootSpacepoints;
-use zfinder::io::{ParquetSpacepoints, SpacepointReader, SpacepointWriter};
+use zfinder::io::{CsvWriter, ParquetSpacepoints, SpacepointReader, SpacepointWriter};
 use zfinder::{Detector, Roi, RoiDescriptor, RoiId, Spacepoint};
 
 fn main() {
@@ -136,4 +137,24 @@ fn root_vectors_rho_phi_z_f64(bencher: Bencher<'_, '_>) {
     bench(bencher, |path| write_all(Box::new(RootSpacepoints::create(path).expect("a writer"))));
 }
 
-// CSV goes here, by `bench` as well: its bytes a second are those of the file as it lies on disk.
+/// The own format, as this crate writes it: bytes a second are those of the text.
+#[divan::bench(sample_count = 10)]
+fn csv_rho_phi_z(bencher: Bencher<'_, '_>) {
+    bench(bencher, |path| {
+        let file = File::create(path).expect("a file");
+        write_all(Box::new(CsvWriter::new(file, "spacepoints.csv")));
+    });
+}
+
+#[divan::bench(sample_count = 10)]
+fn csv_x_y_z(bencher: Bencher<'_, '_>) {
+    bench(bencher, |path| {
+        let mut file = BufWriter::new(File::create(path).expect("a file"));
+        writeln!(file, "event_id,x,y,z,layer").expect("written");
+        for (number, point) in points().iter().enumerate() {
+            let [x, y, z] = point.xyz.map(f64::from);
+            writeln!(file, "{},{x},{y},{z},{}", number / SPACEPOINTS, point.layer).expect("written");
+        }
+        file.flush().expect("written");
+    });
+}

@@ -211,11 +211,16 @@ fn options(subcommand: &str) -> Option<Options> {
         }
         let takes_value = line.contains('<');
         for word in line.split_whitespace().take_while(|word| word.starts_with('-')) {
-            options.insert(word.trim_end_matches([',', '.']).to_owned(), takes_value);
+            options.insert(name(word), takes_value);
         }
-        options.insert(first.trim_end_matches([',', '.']).to_owned(), takes_value);
+        options.insert(name(first), takes_value);
     }
     Some(options)
+}
+
+/// Of `--output,`, `--verbose...` and `--show[=<N>]`.
+fn name(word: &str) -> String {
+    word.split('[').next().unwrap_or(word).trim_end_matches([',', '.']).to_owned()
 }
 
 /// Command lines of zfinder that a page quotes, without comments and with continued lines joined.

@@ -67,7 +67,8 @@ Exit codes:
   0  done; what became of each RoI is its status
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
-  3  no such adapter, or the GPU or another engine failed";
+  3  no such adapter, or the GPU or another engine failed
+  130  interrupted; no file is half-written";
 
 impl Find {
     pub(super) fn run(self) -> Result<(), Failure> {

@@ -1,7 +1,7 @@
 //! Files of spacepoints, RoIs and truth, and answers and histograms written out.
 //!
 //! [`inputs`] turns what a user names (files, folders) into a list of files, and [`SpacepointReader`] yields their
-//! RoIs one after another; it holds one file in memory at a time. Every file may be gzipped, columns are found by the
+//! RoIs one after another; it holds one event in memory at a time. CSV files may be gzipped, columns are found by the
 //! header in any order, and every error names file, row (the header being row 1) and column.
 //!
 //! | format | columns | layer | event, RoI |
@@ -9,6 +9,7 @@
 //! | own | `x,y,z,layer` or `rho,phi,z,layer` | index into [`Detector::layers`](crate::Detector::layers) | `event_id`, `roi_id`, both optional |
 //! | ACTS | `x,y,z,geometry_id_1` (or `geometry_id`) | volume and layer bits of the geometry id | `eventNNNNNNNNN` of the file name |
 //! | ACTS, older | `sp_x,sp_y,sp_z` | as above with a `geometry_id`, else the layer nearest to the point | as above |
+//! | TrackML | `x,y,z,volume_id,layer_id` | volume and layer | as above |
 //!
 //! Lengths are in mm, azimuths in rad. Without an `event_id` column the event is the number after `event` in the
 //! file's name, else 0; without `roi_id` the RoI is 0. Other columns are not looked at.
@@ -19,7 +20,7 @@
 //! or `std::vector`, and it is the first tree of the file that has such branches. There `event_id` (or `event`) is wanted.
 //! Rows of Parquet count from 1, and entries of ROOT from 0.
 //!
-//! [`CsvWriter`] and [`EventFiles`] write spacepoints in these formats and in TrackML's.
+//! [`CsvWriter`], [`EventFiles`], [`ParquetSpacepoints`] and, with that feature, `RootSpacepoints` write spacepoints.
 //!
 //! ```no_run
 //! use zfinder::{Detector, ZFinder, io};

@@ -21,6 +21,9 @@ pub struct TruthVertex {
     pub is_hard_scatter: bool,
 }
 
+/// The vertices of whole events, in the order of a file.
+pub(super) type EventVertices = Vec<(u64, Vec<TruthVertex>)>;
+
 /// Of which event, and of which RoI; None: of all RoIs of the event that have no vertices of their own.
 type Whose = (u64, Option<u64>);
 
@@ -79,7 +82,7 @@ impl TruthTable {
     }
 
     /// With the vertices of whole events, in the order of a file.
-    fn with_events(mut self, events: Vec<(u64, Vec<TruthVertex>)>) -> Result<Self> {
+    fn with_events(mut self, events: EventVertices) -> Result<Self> {
         let refuse = |message| Err(Error::Input { path: self.path.clone(), row: 0, column: None, message });
         for (event_id, vertices) in events {
             if self.vertices.insert((event_id, None), vertices).is_some() {

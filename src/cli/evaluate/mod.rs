@@ -96,7 +96,8 @@ Exit codes:
   0  measured, however good the answers are
   1  input that cannot be read or is wrong, truth for none of it, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file, no truth
-  3  no such adapter, or the GPU or another engine failed";
+  3  no such adapter, or the GPU or another engine failed
+  130  interrupted; no file is half-written";
 
 fn length(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|length: &f64| length.is_finite() && *length > 0.0);

@@ -3,6 +3,7 @@
 mod knobs;
 mod outputs;
 
+use std::io::{self, IsTerminal};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::sync_channel;
@@ -10,6 +11,7 @@ use std::thread;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
+use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::Error;
 use zfinder::simulate::{Geometry, SimulatedRoi, Simulation};
 
@@ -134,16 +136,29 @@ impl Simulate {
         let mut sink = Sink::open(file, format)?;
         let mut outputs = Outputs::open(&mut sink, &simulation, self.truth.as_deref(), self.rois_file.as_deref())?;
         let mut totals = Totals::default();
+        let bar = self.bar(file, simulation.rois);
         stream(&simulation, |made| {
             totals.add(&made);
-            outputs.write(&made)
+            outputs.write(&made)?;
+            bar.inc(made.len() as u64);
+            Ok(())
         })?;
         outputs.finish()?;
+        bar.finish_and_clear();
         sink.finish()?;
         if !self.quiet {
             note(&totals.told(&simulation, start));
         }
         Ok(())
+    }
+
+    /// None where standard output goes to the same terminal.
+    fn bar(&self, file: Option<&Path>, rois: usize) -> ProgressBar {
+        if self.quiet || !io::stderr().is_terminal() || (file.is_none() && io::stdout().is_terminal()) {
+            return ProgressBar::hidden();
+        }
+        let style = ProgressStyle::with_template("{bar:40} {pos}/{len} RoIs, {elapsed}").expect("a fixed template");
+        ProgressBar::new(rois as u64).with_style(style)
     }
 
     fn simulation(&self, format: Format) -> Result<Simulation, Failure> {

@@ -12,7 +12,7 @@ use super::arrays::{self, Refused};
 use super::read::{all_lists, builder};
 use crate::error::{Error, Result};
 use crate::io::columns::quoted;
-use crate::io::truth::TruthVertex;
+use crate::io::truth::{EventVertices, TruthVertex};
 
 const COLUMNS: [&str; 3] = ["event_id", "vertex_primary", "vz"];
 
@@ -26,7 +26,7 @@ const HARD_SCATTER: u64 = 1;
 ///
 /// # Errors
 /// What is no Parquet file, columns that are missing or of other types, nulls, and a vz that is not finite.
-pub(in crate::io) fn read(path: &Path) -> Result<Vec<(u64, Vec<TruthVertex>)>> {
+pub(in crate::io) fn read(path: &Path) -> Result<EventVertices> {
     let refuse = |row: u64, column: Option<&str>, message: String| Error::Input {
         path: path.to_owned(),
         row,
@@ -140,7 +140,7 @@ impl Particles {
         Ok(())
     }
 
-    fn into_vertices(mut self) -> Vec<(u64, Vec<TruthVertex>)> {
+    fn into_vertices(mut self) -> EventVertices {
         let vertex = |(number, positions): (u64, Positions)| {
             // The first of several that as many have.
             let most =

@@ -12,7 +12,7 @@ mod write;
 use std::path::Path;
 
 use super::event::{Addressing, EventReader};
-use super::truth::TruthVertex;
+use super::truth::EventVertices;
 use crate::detector::Detector;
 use crate::error::Result;
 
@@ -43,7 +43,7 @@ pub(super) fn addressing(path: &Path) -> Result<Addressing> {
 /// # Errors
 /// Those of [`open`], and a z that is not finite.
 #[cfg(feature = "root")]
-pub(super) fn read_truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>> {
+pub(super) fn read_truth(path: &Path) -> Result<Option<EventVertices>> {
     read::truth(path)
 }
 
@@ -70,7 +70,7 @@ mod absent {
         absent(path)
     }
 
-    pub(in crate::io) fn read_truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>> {
+    pub(in crate::io) fn read_truth(path: &Path) -> Result<Option<EventVertices>> {
         absent(path)
     }
 }

@@ -11,7 +11,7 @@ use super::tree::{Column, Layout, kind};
 use crate::error::{Error, Result};
 use crate::io::columns::{Chunk, Chunks, Run, Schema, WANTED, quoted};
 use crate::io::source::failed;
-use crate::io::truth::TruthVertex;
+use crate::io::truth::{EventVertices, TruthVertex};
 
 /// A chunk ends with the entry that brings it to so many spacepoints, and so many entries are in it at most.
 const CHUNK: usize = 1 << 14;
@@ -300,7 +300,7 @@ impl Chunks for RootTree {
 
 const TRUTH: &str = "truth_pv_z";
 
-pub(super) fn truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>> {
+pub(super) fn truth(path: &Path) -> Result<Option<EventVertices>> {
     std::fs::File::open(path).map_err(|source| failed(path, source))?;
     let read = quietly(|| read_truth(path)).unwrap_or_else(|panic| Err(Fault::from(damaged(&panic))));
     read.map_err(|Fault { entry, branch, message }| {
@@ -309,7 +309,7 @@ pub(super) fn truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>>
     })
 }
 
-fn read_truth(path: &Path) -> Result<Option<Vec<(u64, Vec<TruthVertex>)>>, Fault> {
+fn read_truth(path: &Path) -> Result<Option<EventVertices>, Fault> {
     let trees = trees(&mut open(path)?)?;
     let scalar = |tree: &ReaderTree, name: &str, whole: bool| {
         let kind = tree.branch(name).and_then(kind);
