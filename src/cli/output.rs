@@ -186,6 +186,7 @@ impl Target {
     }
 
     /// The file that is written meanwhile, for who must open it by name; none on standard output, a device or a pipe.
+    #[cfg(feature = "root")]
     pub(super) fn temporary(&self) -> Option<&Path> {
         match &self.sink {
             Sink::Temporary(file, ..) => Some(file.get_ref().path()),
