@@ -365,6 +365,7 @@ fn standard_input_is_a_file_like_others() {
     let arguments = ["find", "--engine", "reference", "-q", "--format", "csv", "-"];
     let expected = succeeded(find(&[&path, "--format", "csv"]));
     assert_eq!(succeeded(fed(&arguments, &text)), expected);
+    assert_eq!(succeeded(fed(&[&arguments[..], &["-o", "-"]].concat(), &text)), expected);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
     gzip.write_all(&text).expect("in memory");
     assert_eq!(succeeded(fed(&arguments, &gzip.finish().expect("in memory"))), expected);

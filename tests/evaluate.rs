@@ -207,6 +207,7 @@ fn failures_say_what_to_do() {
     );
     failed(&with_truth(&["--preset", "best"]), 2, &["'best'", "thesis"]);
     failed(&with_truth(&["--preset", "jet", "--preset", "jet"]), 2, &["two configurations are named `jet`"]);
+    failed(&evaluate(&["-", "--preset", "jet", "--preset", "thesis"]), 2, &["for one configuration only"]);
     failed(&with_truth(&["--within-mm", "0"]), 2, &["a number of mm above 0"]);
     failed(&with_truth(&["--bins", "0"]), 2, &["--bins"]);
     failed(&with_truth(&["--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must lie in"]);

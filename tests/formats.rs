@@ -49,6 +49,10 @@ fn the_specimens_are_the_same_events() {
         );
         let refused = zfinder(&["find", "-q", &path("formats/root/acts_zee7_mu2_20ev_rntuple.root")]);
         failed(&refused, 1, &["RNTuple", "TTree", "Parquet"]);
+        // Of a folder it is left out, and that is said.
+        let folder = zfinder(&["find", "--engine", "cpu", "-q", &path("formats/root")]);
+        assert!(common::command::stderr(&folder).contains("left out"), "{}", common::command::stderr(&folder));
+        assert_eq!(succeeded(folder), table);
     }
     // ColliderML's particles lie beside its hits.
     let hits = path("formats/colliderml/tt14_mu46_tracker_hits.parquet");

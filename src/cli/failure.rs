@@ -102,7 +102,7 @@ impl Diagnostic for Failure {
                 "no figure counts where an answer is wrong; if `--encoding lossless` is wrong as well, please report it"
             }
             Failure::Zfinder { error: Error::Input { column: Some(column), .. }, .. } => match column.as_str() {
-                "layer" | "geometry_id_1" | "geometry_id" | "sp_x" => {
+                "layer" | "layer_id" | "geometry_id_1" | "geometry_id" | "sp_vollayer" | "sp_x" => {
                     "name the detector that the file is of: --detector atlas2010, generic, odd or FILE.toml"
                 }
                 _ => return None,

@@ -41,11 +41,17 @@ impl Format {
 /// The format that was asked for, else the one that the file's name asks for; a table on standard output. Not every
 /// command can write all.
 pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) -> Result<F, Failure> {
+    let path = file(path);
     let by_name = || path.map_or(Some(Format::Table), Format::of_name).and_then(|format| F::try_from(format).ok());
     asked.or_else(by_name).ok_or_else(|| Failure::Usage {
         message: format!("the ending of `{}` does not say how to write it", path.unwrap_or(Path::new("")).display()),
         help: "`--help` has the formats and endings under --format; end it in one of these, or give --format",
     })
+}
+
+/// The file that is meant; None for standard output, which `-` means too.
+pub(super) fn file(path: Option<&Path>) -> Option<&Path> {
+    path.filter(|path| *path != Path::new("-"))
 }
 
 /// Writes a line for people to standard error; that it cannot be written harms nobody.
@@ -83,7 +89,7 @@ pub(super) struct Text<'a> {
 
 impl<'a> Output<'a> {
     pub(super) fn open(path: Option<&Path>, format: Format, truth: Option<&'a TruthTable>) -> Result<Self, Failure> {
-        if format == Format::Parquet && path.is_none() && io::stdout().is_terminal() {
+        if format == Format::Parquet && file(path).is_none() && io::stdout().is_terminal() {
             return Err(Failure::Usage {
                 message: "Parquet is nothing to read on a terminal".into(),
                 help: "name a file with -o, or send standard output to one",
@@ -172,6 +178,7 @@ impl Write for Target {
 
 impl Target {
     pub(super) fn open(path: Option<&Path>) -> Result<Self, Failure> {
+        let path = file(path);
         let name = path.map_or("standard output".into(), |path| path.display().to_string());
         let sink = match path {
             None => Sink::Stdout(BufWriter::new(io::stdout())),
@@ -255,16 +262,23 @@ impl Sink {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".zfinder-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // Less the umask, as for any new file.
-            builder.permissions(fs::Permissions::from_mode(0o666));
-        }
+        let builder = temporary(0o666);
         let file = builder.tempfile_in(folder)?;
         let unfinished = Unfinished::new(file.path());
         Ok(Sink::Temporary(BufWriter::new(file), target, unfinished))
     }
+}
+
+/// Makes files or folders under a name that says that they are not finished. With these rights less the umask, as any new
+/// one.
+#[cfg_attr(not(unix), allow(unused_variables))]
+pub(super) fn temporary(rights: u32) -> tempfile::Builder<'static, 'static> {
+    let mut builder = tempfile::Builder::new();
+    builder.prefix(".zfinder-").suffix(".tmp");
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        builder.permissions(fs::Permissions::from_mode(rights));
+    }
+    builder
 }

@@ -52,6 +52,11 @@ impl Table {
         self.names.iter().position(|n| n == name).map(Column)
     }
 
+    /// Whether the name of any column begins so.
+    pub(super) fn begins_with(&self, prefix: &str) -> bool {
+        self.names.iter().any(|name| name.starts_with(prefix))
+    }
+
     /// All of these columns, or None.
     pub(super) fn columns<const N: usize>(&self, names: [&str; N]) -> Option<[Column; N]> {
         let mut columns = [Column(0); N];

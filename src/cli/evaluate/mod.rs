@@ -38,7 +38,8 @@ enum ByName {
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Evaluate {
-    /// Files of spacepoints, or folders of them, as of `zfinder find`; read once for each configuration
+    /// Files of spacepoints, or folders of them, as of `zfinder find`; read once for each configuration, so that - does
+    /// for one
     #[arg(required = true, value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
 
@@ -121,6 +122,12 @@ impl Evaluate {
         let format = output::format(self.format, self.output.as_deref())?;
         let outputs = [&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref());
         let inputs = input::inputs_apart(&self.paths, outputs)?;
+        if configs.len() > 1 && inputs.files.iter().any(|file| file == Path::new("-")) {
+            return Err(Failure::Usage {
+                message: "standard input can be read for one configuration only".into(),
+                help: "save it in a file, or name one configuration",
+            });
+        }
         let detector = self.input.detector(&inputs.files)?;
         let rois = self.input.rois(configs.iter().map(|(_, config)| config))?;
         let truth = self.input.truth(&self.paths, &inputs.files)?.ok_or_else(|| Failure::Usage {

@@ -16,7 +16,7 @@ use zfinder::Error;
 use zfinder::simulate::{Geometry, SimulatedRoi, Simulation};
 
 use super::failure::Failure;
-use super::output::note;
+use super::output::{self, note};
 use super::search::counted;
 use knobs::Knobs;
 use outputs::{Outputs, Sink};
@@ -201,7 +201,7 @@ impl Simulate {
 
     /// The file or folder of spacepoints, None for standard output; no two outputs may be one.
     fn outputs_apart(&self) -> Result<Option<&Path>, Failure> {
-        let file = (self.output != Path::new("-")).then_some(self.output.as_path());
+        let file = output::file(Some(&self.output));
         let named = [file, self.truth.as_deref(), self.rois_file.as_deref()];
         for (at, path) in named.iter().enumerate() {
             if path.is_some() && named[..at].contains(path) {

@@ -12,7 +12,7 @@ use zfinder::simulate::{SimulatedRoi, Simulation, TRACKML_PARTICLES_HEADER, TRUT
 
 use super::super::failure::Failure;
 use super::super::interrupt::Unfinished;
-use super::super::output::Target;
+use super::super::output::{self, Target};
 use super::Format;
 
 /// Where spacepoints go.
@@ -88,15 +88,7 @@ impl Folder {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
             _ => Path::new("."),
         };
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".zfinder-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // Less the umask, as for any new folder.
-            builder.permissions(fs::Permissions::from_mode(0o777));
-        }
-        let temporary = builder.tempdir_in(parent).map_err(failed)?;
+        let temporary = output::temporary(0o777).tempdir_in(parent).map_err(failed)?;
         let _unfinished = Unfinished::new(temporary.path());
         Ok(Self { temporary, target: path.to_owned(), _unfinished })
     }
