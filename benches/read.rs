@@ -25,31 +25,30 @@ fn main() {
 const EVENTS: u64 = 100;
 const SPACEPOINTS: usize = 10_000;
 
-/// A point as a detector gives it, in f32.
 struct Point {
-    xyz: [f32; 3],
+    xyz: [f64; 3],
     layer: u8,
 }
 
+/// Points in single precision, as detectors give them.
 fn points() -> Vec<Point> {
     let mut random = fastrand::Rng::with_seed(6);
     let layers = Detector::generic().layers().len() as u8;
     let mut point = || {
         let (rho, phi) = (30.0 + 1000.0 * random.f64(), std::f64::consts::TAU * random.f64());
         let xyz = [rho * phi.cos(), rho * phi.sin(), 3000.0 * (random.f64() - 0.5)];
-        Point { xyz: xyz.map(|value| value as f32), layer: random.u8(..layers) }
+        Point { xyz: xyz.map(|value| f64::from(value as f32)), layer: random.u8(..layers) }
     };
     (0..EVENTS as usize * SPACEPOINTS).map(|_| point()).collect()
 }
 
 fn spacepoint(point: &Point) -> Spacepoint {
-    let [x, y, z] = point.xyz.map(f64::from);
+    let [x, y, z] = point.xyz;
     Spacepoint::from_xyz(x, y, z, point.layer.into())
 }
 
 /// RoI 0 of each event.
-fn rois() -> impl Iterator<Item = Roi> {
-    let points = points();
+fn rois(points: &[Point]) -> impl Iterator<Item = Roi> {
     (0..EVENTS).map(move |event_id| {
         let of_event = event_id as usize * SPACEPOINTS..(event_id as usize + 1) * SPACEPOINTS;
         let id = RoiId { event_id, roi_id: 0 };
@@ -65,11 +64,11 @@ fn read(path: &Path) -> impl Iterator<Item = Roi> {
 }
 
 /// Writes a file, checks what is read of it, and times that; the event file's bytes are counted too.
-fn bench(bencher: Bencher<'_, '_>, write: impl FnOnce(&Path)) {
+fn bench(bencher: Bencher<'_, '_>, points: Vec<Point>, write: impl FnOnce(&Path, &[Point])) {
     let folder = TempDir::new().expect("a temporary folder");
     let path: PathBuf = folder.path().join("spacepoints");
-    write(&path);
-    assert!(read(&path).eq(rois()), "other spacepoints were read than were written");
+    write(&path, &points);
+    assert!(read(&path).eq(rois(&points)), "other spacepoints were read than were written");
     let bytes = path.metadata().expect("a file").len();
     bencher
         .counter(ItemsCount::new(EVENTS * SPACEPOINTS as u64))
@@ -90,17 +89,16 @@ fn write_rows(path: &Path, columns: Vec<(&str, ArrayRef)>) {
     writer.close().expect("written");
 }
 
-fn write_all(mut writer: Box<dyn SpacepointWriter>) {
-    rois().for_each(|roi| writer.write((&roi).into()).expect("written"));
+fn write_all(points: &[Point], mut writer: Box<dyn SpacepointWriter>) {
+    rois(points).for_each(|roi| writer.write((&roi).into()).expect("written"));
     writer.finish().expect("written");
 }
 
 #[divan::bench(sample_count = 10)]
 fn parquet_rows_xyz_f32(bencher: Bencher<'_, '_>) {
-    bench(bencher, |path| {
-        let points = points();
+    bench(bencher, points(), |path, points| {
         let column = |axis: usize| -> ArrayRef {
-            Arc::new(Float32Array::from_iter_values(points.iter().map(|point| point.xyz[axis])))
+            Arc::new(Float32Array::from_iter_values(points.iter().map(|point| point.xyz[axis] as f32)))
         };
         let layer = UInt8Array::from_iter_values(points.iter().map(|point| point.layer));
         write_rows(path, vec![("x", column(0)), ("y", column(1)), ("z", column(2)), ("layer", Arc::new(layer))]);
@@ -109,8 +107,8 @@ fn parquet_rows_xyz_f32(bencher: Bencher<'_, '_>) {
 
 #[divan::bench(sample_count = 10)]
 fn parquet_rows_rho_phi_z_f64(bencher: Bencher<'_, '_>) {
-    bench(bencher, |path| {
-        let points: Vec<Spacepoint> = points().iter().map(spacepoint).collect();
+    bench(bencher, points(), |path, points| {
+        let points: Vec<Spacepoint> = points.iter().map(spacepoint).collect();
         let column = |of: fn(&Spacepoint) -> f64| -> ArrayRef {
             Arc::new(Float64Array::from_iter_values(points.iter().map(of)))
         };
@@ -124,9 +122,9 @@ fn parquet_rows_rho_phi_z_f64(bencher: Bencher<'_, '_>) {
 /// A row an RoI, with lists, as this crate writes it.
 #[divan::bench(sample_count = 10)]
 fn parquet_lists_rho_phi_z_f64(bencher: Bencher<'_, '_>) {
-    bench(bencher, |path| {
+    bench(bencher, points(), |path, points| {
         let file = File::create(path).expect("a file");
-        write_all(Box::new(ParquetSpacepoints::new(file, path).expect("a writer")));
+        write_all(points, Box::new(ParquetSpacepoints::new(file, path).expect("a writer")));
     });
 }
 
@@ -134,27 +132,41 @@ fn parquet_lists_rho_phi_z_f64(bencher: Bencher<'_, '_>) {
 #[cfg(feature = "root")]
 #[divan::bench(sample_count = 10)]
 fn root_vectors_rho_phi_z_f64(bencher: Bencher<'_, '_>) {
-    bench(bencher, |path| write_all(Box::new(RootSpacepoints::create(path).expect("a writer"))));
+    bench(bencher, points(), |path, points| {
+        write_all(points, Box::new(RootSpacepoints::create(path).expect("a writer")))
+    });
 }
 
 /// The own format, as this crate writes it: bytes a second are those of the text.
 #[divan::bench(sample_count = 10)]
 fn csv_rho_phi_z(bencher: Bencher<'_, '_>) {
-    bench(bencher, |path| {
+    bench(bencher, points(), |path, points| {
         let file = File::create(path).expect("a file");
-        write_all(Box::new(CsvWriter::new(file, "spacepoints.csv")));
+        write_all(points, Box::new(CsvWriter::new(file, "spacepoints.csv")));
     });
+}
+
+fn write_csv_x_y_z(path: &Path, points: &[Point]) {
+    let mut file = BufWriter::new(File::create(path).expect("a file"));
+    writeln!(file, "event_id,x,y,z,layer").expect("written");
+    for (number, point) in points.iter().enumerate() {
+        let [x, y, z] = point.xyz;
+        writeln!(file, "{},{x},{y},{z},{}", number / SPACEPOINTS, point.layer).expect("written");
+    }
+    file.flush().expect("written");
 }
 
 #[divan::bench(sample_count = 10)]
 fn csv_x_y_z(bencher: Bencher<'_, '_>) {
-    bench(bencher, |path| {
-        let mut file = BufWriter::new(File::create(path).expect("a file"));
-        writeln!(file, "event_id,x,y,z,layer").expect("written");
-        for (number, point) in points().iter().enumerate() {
-            let [x, y, z] = point.xyz.map(f64::from);
-            writeln!(file, "{},{x},{y},{z},{}", number / SPACEPOINTS, point.layer).expect("written");
-        }
-        file.flush().expect("written");
-    });
+    bench(bencher, points(), write_csv_x_y_z);
+}
+
+/// Of whole multiples of 0.1 um, as TrackML's hits: rows of 32 bytes.
+#[divan::bench(sample_count = 10)]
+fn csv_x_y_z_short(bencher: Bencher<'_, '_>) {
+    let mut points = points();
+    for value in points.iter_mut().flat_map(|point| &mut point.xyz) {
+        *value = (*value * 1e4).round() / 1e4;
+    }
+    bench(bencher, points, write_csv_x_y_z);
 }

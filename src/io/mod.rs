@@ -45,6 +45,7 @@ mod place;
 mod reader;
 mod rois;
 mod root;
+mod rows;
 mod seen;
 mod source;
 mod spacepoint_writer;

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
-use super::source::row_at;
 use super::table::{Column, Table};
 use crate::config::Config;
 use crate::error::{Error, Result};
@@ -19,8 +18,8 @@ const MAX_ETA: f64 = 20.0;
 pub struct RoiTable {
     path: PathBuf,
     descriptors: Vec<RoiDescriptor>,
-    /// Where the row of each begins.
-    bytes: Vec<u64>,
+    /// The row of each.
+    rows: Vec<u64>,
     by_id: HashMap<RoiId, usize>,
     by_event: HashMap<u64, Vec<usize>>,
 }
@@ -44,7 +43,7 @@ impl RoiTable {
         let mut rois = Self {
             path: path.to_owned(),
             descriptors: Vec::new(),
-            bytes: Vec::new(),
+            rows: Vec::new(),
             by_id: HashMap::new(),
             by_event: HashMap::new(),
         };
@@ -56,12 +55,12 @@ impl RoiTable {
             let z_range = z_columns.map_or(Ok(None), |columns| z_range_of(&table, columns))?;
             let at = rois.descriptors.len();
             if let Some(earlier) = rois.by_id.insert(id, at) {
-                let row = row_at(path, rois.bytes[earlier]).unwrap_or(0);
+                let row = rois.rows[earlier];
                 let message = format!("event {}, RoI {} is on row {row} already", id.event_id, id.roi_id);
                 return Err(table.error(roi, message));
             }
             rois.by_event.entry(id.event_id).or_default().push(at);
-            rois.bytes.push(table.byte());
+            rois.rows.push(table.row());
             rois.descriptors.push(RoiDescriptor { id, window: Some(window), eta, z_range });
         }
         if rois.descriptors.is_empty() {
@@ -75,10 +74,10 @@ impl RoiTable {
     /// # Errors
     /// The first that does not, with its row.
     pub fn validate(&self, config: &Config) -> Result<()> {
-        for (descriptor, &byte) in self.descriptors.iter().zip(&self.bytes) {
+        for (descriptor, &row) in self.descriptors.iter().zip(&self.rows) {
             config.z_bins(descriptor.eta, descriptor.z_range).map_err(|error| Error::Input {
                 path: self.path.clone(),
-                row: row_at(&self.path, byte).unwrap_or(0),
+                row,
                 column: None,
                 message: error.to_string(),
             })?;

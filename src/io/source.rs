@@ -206,33 +206,6 @@ pub fn line(path: &Path, row: u64) -> Option<String> {
     Some(line.trim_start_matches('\u{feff}').trim_end_matches('\r').to_owned())
 }
 
-/// The row of the record that begins at a byte, or after the line ends there: the csv crate does not count the
-/// carriage returns and empty lines before it. Reads the file again, and is only for errors; None where that is not
-/// possible.
-pub(super) fn row_at(path: &Path, byte: u64) -> Option<u64> {
-    if is_standard_input(path) {
-        return None;
-    }
-    let mut bytes = BufReader::new(open(path).ok()?);
-    let mut row = 1;
-    let mut before = byte;
-    loop {
-        let Ok(chunk) = bytes.fill_buf() else { return Some(row) };
-        if chunk.is_empty() {
-            return Some(row);
-        }
-        let length = chunk.len();
-        for &byte in chunk {
-            if before == 0 && byte != b'\n' && byte != b'\r' {
-                return Some(row);
-            }
-            before = before.saturating_sub(1);
-            row += u64::from(byte == b'\n');
-        }
-        bytes.consume(length);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,0 +1,324 @@
+//! Rows of comma-separated values out of a stream of bytes.
+
+use std::io::{self, Read};
+use std::ops::Range;
+
+/// What keeps a row from being read.
+pub(super) enum RowError {
+    Io(io::Error),
+    /// What is wrong with the row in hand.
+    Bad(String),
+}
+
+/// The rows of a stream, one at a time: fields apart by commas, rows by newlines, with a carriage return before them or
+/// none; quotes as in RFC 4180. Empty lines are no rows.
+///
+/// A row without quotes, as those of numbers are, is not copied.
+pub(super) struct Rows {
+    bytes: Box<dyn Read + Send>,
+    buffer: Vec<u8>,
+    /// What of the buffer has been filled and is not read.
+    unread: Range<usize>,
+    ended: bool,
+    /// Where the row in hand begins in the buffer, if it has no quotes.
+    start: usize,
+    /// The fields of a row that has, one after the other.
+    unquoted: Option<Vec<u8>>,
+    /// Where the fields end, from where the row begins.
+    ends: Vec<usize>,
+    /// The number of the line on which the row in hand begins, from 1.
+    line: u64,
+    /// That of the line after it.
+    next_line: u64,
+}
+
+const FIRST_BUFFER: usize = 1 << 17;
+/// Nothing that is meant to be a row is longer, and what is not a row shall not fill the memory.
+const LONGEST_ROW: usize = 1 << 24;
+
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
+impl Rows {
+    pub(super) fn new(bytes: Box<dyn Read + Send>) -> Self {
+        Self {
+            bytes,
+            buffer: vec![0; FIRST_BUFFER],
+            unread: 0..0,
+            ended: false,
+            start: 0,
+            unquoted: None,
+            ends: Vec::new(),
+            line: 0,
+            next_line: 1,
+        }
+    }
+
+    /// Goes to the next row; false at the end.
+    pub(super) fn next(&mut self) -> Result<bool, RowError> {
+        loop {
+            while let Some(&end @ (b'\n' | b'\r')) = self.unread().first() {
+                self.unread.start += 1;
+                self.next_line += u64::from(end == b'\n');
+            }
+            if self.next_line == 1 && self.unread().starts_with(BYTE_ORDER_MARK) {
+                self.unread.start += BYTE_ORDER_MARK.len();
+            }
+            self.line = self.next_line;
+            if self.split()? {
+                return Ok(true);
+            }
+            if self.ended {
+                return match self.unread.is_empty() {
+                    true => Ok(false),
+                    false => Err(RowError::Bad("a quote is opened and not closed".into())),
+                };
+            }
+            self.fill()?;
+        }
+    }
+
+    /// The number of the line on which the row in hand begins, from 1.
+    pub(super) fn line(&self) -> u64 {
+        self.line
+    }
+
+    /// How many fields it has.
+    pub(super) fn fields(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// One of them.
+    ///
+    /// # Panics
+    /// If there are not so many.
+    #[inline]
+    pub(super) fn field(&self, at: usize) -> &[u8] {
+        let (row, comma) = match &self.unquoted {
+            None => (&self.buffer[self.start..], 1),
+            Some(fields) => (&fields[..], 0),
+        };
+        let start = if at == 0 { 0 } else { self.ends[at - 1] + comma };
+        &row[start..self.ends[at]]
+    }
+
+    fn unread(&self) -> &[u8] {
+        &self.buffer[self.unread.clone()]
+    }
+
+    /// Splits the next row into its fields; false if its end is not yet in the buffer.
+    fn split(&mut self) -> Result<bool, RowError> {
+        self.ends.clear();
+        let row = &self.buffer[self.unread.clone()];
+        for (word, bytes) in row.chunks(8).enumerate() {
+            let mut low = low_bytes(bytes);
+            while low != 0 {
+                let at = 8 * word + low.trailing_zeros() as usize / 8;
+                low &= low - 1;
+                match row[at] {
+                    b',' => self.ends.push(at),
+                    b'\n' => {
+                        self.ends.push(if at > 0 && row[at - 1] == b'\r' { at - 1 } else { at });
+                        self.start = self.unread.start;
+                        self.unquoted = None;
+                        self.unread.start += at + 1;
+                        self.next_line += 1;
+                        return Ok(true);
+                    }
+                    b'"' => return self.split_quoted(),
+                    _ => {}
+                }
+            }
+        }
+        Ok(false)
+    }
+
+    /// As `split`, of a row with quotes.
+    #[cold]
+    fn split_quoted(&mut self) -> Result<bool, RowError> {
+        let row = &self.buffer[self.unread.clone()];
+        let mut reader = csv_core::ReaderBuilder::new().terminator(csv_core::Terminator::Any(b'\n')).build();
+        let mut fields = self.unquoted.take().unwrap_or_default();
+        self.ends.clear();
+        let (mut read, mut written, mut count) = (0, 0, 0);
+        // Line by line, for a row has seldom more than one.
+        let mut lines = row.split_inclusive(|&byte| byte == b'\n');
+        let mut line: &[u8] = &[];
+        loop {
+            if line.is_empty() {
+                match lines.next() {
+                    Some(next) => line = next,
+                    None => {
+                        self.ends.clear();
+                        return Ok(false);
+                    }
+                }
+            }
+            // Nothing grows by taking quotes off it, and no line has more fields than bytes.
+            fields.resize(written + line.len(), 0);
+            self.ends.resize(count + line.len(), 0);
+            let (result, input, output, ends) =
+                reader.read_record(line, &mut fields[written..], &mut self.ends[count..]);
+            (read, written, count) = (read + input, written + output, count + ends);
+            line = &line[input..];
+            if result == csv_core::ReadRecordResult::Record {
+                break;
+            }
+        }
+        // The carriage return of the line's end is the last field's last byte.
+        if row[..read].ends_with(b"\r\n") && fields[..written].ends_with(b"\r") {
+            written -= 1;
+            self.ends[count - 1] = written;
+        }
+        fields.truncate(written);
+        self.ends.truncate(count);
+        self.next_line += row[..read].iter().filter(|&&byte| byte == b'\n').count() as u64;
+        self.unread.start += read;
+        self.unquoted = Some(fields);
+        Ok(true)
+    }
+
+    /// Reads more into the buffer.
+    fn fill(&mut self) -> Result<(), RowError> {
+        if self.unread.len() > LONGEST_ROW {
+            let what = format!("the row is longer than {} MiB", LONGEST_ROW >> 20);
+            return Err(RowError::Bad(format!("{what}: a quote that is not closed, or no CSV")));
+        }
+        self.buffer.copy_within(self.unread.clone(), 0);
+        self.unread = 0..self.unread.len();
+        if self.unread.len() > self.buffer.len() / 2 {
+            self.buffer.resize(2 * self.buffer.len(), 0);
+        }
+        let read = loop {
+            match self.bytes.read(&mut self.buffer[self.unread.end..]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read.map_err(RowError::Io)?,
+            }
+        };
+        self.unread.end += read;
+        if read == 0 {
+            self.ended = true;
+            // The last row may do without.
+            if !matches!(self.unread().last(), None | Some(b'\n')) {
+                self.buffer[self.unread.end] = b'\n';
+                self.unread.end += 1;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The highest bit of each of up to eight bytes that is below that of a comma, or the comma: what ends fields and rows,
+/// quotes, and little else that numbers are written with.
+fn low_bytes(bytes: &[u8]) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGH: u64 = 128 * ONES;
+    let word = match bytes.try_into() {
+        Ok(bytes) => u64::from_le_bytes(bytes),
+        // Those that are not there are not low.
+        Err(_) => bytes.iter().rev().fold(u64::MAX, |word, &byte| word << 8 | u64::from(byte)),
+    };
+    // Adding to seven bits of each carries into no other.
+    !(((word & !HIGH) + (128 - (b',' as u64 + 1)) * ONES) | word) & HIGH
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Gives the bytes a few at a time.
+    struct Slowly(Vec<u8>, usize, usize);
+
+    impl Read for Slowly {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            let length = self.2.min(self.0.len() - self.1).min(buffer.len());
+            buffer[..length].copy_from_slice(&self.0[self.1..][..length]);
+            self.1 += length;
+            Ok(length)
+        }
+    }
+
+    type Read1 = (Vec<(u64, Vec<String>)>, Option<String>);
+
+    fn rows(text: &[u8], at_once: usize) -> Read1 {
+        let mut rows = Rows::new(Box::new(Slowly(text.to_vec(), 0, at_once)));
+        let mut all = Vec::new();
+        loop {
+            match rows.next() {
+                Ok(true) => {
+                    let field = |at| String::from_utf8(rows.field(at).to_vec()).unwrap();
+                    all.push((rows.line(), (0..rows.fields()).map(field).collect()));
+                }
+                Ok(false) => return (all, None),
+                Err(RowError::Bad(message)) => return (all, Some(message)),
+                Err(RowError::Io(error)) => panic!("{error}"),
+            }
+        }
+    }
+
+    fn expect(text: &str, wanted: &[(u64, &[&str])]) {
+        let wanted: Vec<(u64, Vec<String>)> =
+            wanted.iter().map(|(line, fields)| (*line, fields.iter().map(|field| (*field).into()).collect())).collect();
+        for at_once in [1, 2, 3, 7, 1000] {
+            assert_eq!(rows(text.as_bytes(), at_once), (wanted.clone(), None), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn lines_and_fields() {
+        expect("", &[]);
+        expect("\n\r\n\n", &[]);
+        expect("a", &[(1, &["a"])]);
+        expect("\u{feff}a,b\r\n\r\n1,\n\n,2", &[(1, &["a", "b"]), (3, &["1", ""]), (5, &["", "2"])]);
+        expect("a\rb,\r\n", &[(1, &["a\rb", ""])]);
+    }
+
+    #[test]
+    fn quotes() {
+        expect("\"a\",\"b\"\r\n1,2\n", &[(1, &["a", "b"]), (2, &["1", "2"])]);
+        expect("x\n\"1,\n\"\"2\",3\r\n\n4,\"\"\n", &[(1, &["x"]), (2, &["1,\n\"2", "3"]), (5, &["4", ""])]);
+        expect("\"1\r\",\n\"2\r\"\r\n\"\",\r\n", &[(1, &["1\r", ""]), (2, &["2\r"]), (3, &["", ""])]);
+        expect("1\"2,3\n4", &[(1, &["1\"2", "3"]), (2, &["4"])]);
+        let (all, error) = rows(b"1,2\n3,\"4\n5\n", 4);
+        assert_eq!(all.len(), 1);
+        assert_eq!(error.as_deref(), Some("a quote is opened and not closed"));
+    }
+
+    #[test]
+    fn low_bytes_are_those_up_to_a_comma() {
+        for length in 0..=8 {
+            for byte in 0..=255 {
+                let mut bytes = vec![b'7'; length];
+                for at in 0..length {
+                    bytes[at] = byte;
+                    let wanted = if byte <= b',' { 128 << (8 * at) } else { 0 };
+                    assert_eq!(low_bytes(&bytes), wanted, "{bytes:?}");
+                    bytes[at] = b',';
+                    assert_eq!(low_bytes(&bytes), 128 << (8 * at));
+                    bytes[at] = b'7';
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn as_the_csv_crate_splits() {
+        let mut random = fastrand::Rng::with_seed(61);
+        for _ in 0..2000 {
+            let length = random.usize(..60);
+            let text: Vec<u8> = (0..length).map(|_| *random.choice(b"ab1.,,,\n\n\"\" ").unwrap()).collect();
+            let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_slice());
+            let wanted: Vec<Vec<String>> =
+                reader.records().map(|record| record.unwrap().iter().map(Into::into).collect()).collect();
+            let (all, error) = rows(&text, 1 + random.usize(..20));
+            let fields: Vec<Vec<String>> = all.into_iter().map(|(_, fields)| fields).collect();
+            let same = if error.is_some() { wanted.starts_with(&fields) } else { wanted == fields };
+            assert!(same, "{:?}: {fields:?}, not {wanted:?}", String::from_utf8_lossy(&text));
+        }
+    }
+
+    #[test]
+    fn a_row_without_end_does_not_fill_the_memory() {
+        let mut rows = Rows::new(Box::new(io::repeat(b'7')));
+        assert!(matches!(rows.next(), Err(RowError::Bad(message)) if message.contains("longer than 16 MiB")));
+    }
+}
