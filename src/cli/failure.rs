@@ -17,6 +17,8 @@ pub(super) enum Failure {
     NoRoi { message: String },
     /// An engine that does not answer as the reference engine.
     WrongAnswer { message: String },
+    /// A process that needs more and more.
+    Leak { message: String },
     /// An output that cannot be written.
     Output { name: String, source: io::Error },
     /// The reader of standard output has gone.
@@ -39,7 +41,7 @@ impl Failure {
         match self {
             Failure::ClosedPipe => 0,
             Failure::Output { .. } | Failure::NoRoi { .. } => 1,
-            Failure::WrongAnswer { .. } => 4,
+            Failure::WrongAnswer { .. } | Failure::Leak { .. } => 4,
             Failure::Usage { .. } => 2,
             Failure::Zfinder { error, .. } => match error {
                 Error::Config { .. } | Error::Toml { .. } | Error::Detector { .. } => 2,
@@ -82,9 +84,10 @@ impl std::fmt::Display for Failure {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Failure::Zfinder { error, .. } => error.fmt(f),
-            Failure::Usage { message, .. } | Failure::NoRoi { message } | Failure::WrongAnswer { message } => {
-                f.write_str(message)
-            }
+            Failure::Usage { message, .. }
+            | Failure::NoRoi { message }
+            | Failure::WrongAnswer { message }
+            | Failure::Leak { message } => f.write_str(message),
             Failure::Output { name, source } => write!(f, "cannot write {name}: {source}"),
             Failure::ClosedPipe => f.write_str("standard output was closed"),
         }

@@ -8,14 +8,16 @@ use super::report::Checked;
 use super::sample::Sample;
 
 /// Peaks of the reference engine that are looked at where the first is not clear of the next.
-const PEAKS: u32 = 8;
+pub(super) const PEAKS: u32 = 8;
 
-/// Largest difference of two engines' weights: a pair on the edge of a bin falls on either side.
-const WEIGHT: f64 = 2.0;
+/// Pairs by which two engines' weights may differ: one on the edge of a bin or of a cut falls on either side.
+const PAIRS: f64 = 2.0;
+/// Where pairs weigh more than one, what such a one weighs at most, in means of a peak's pairs.
+const HEAVIEST: f64 = 2.0;
 
 /// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the
 /// edge of a bin or a cut.
-const COMPACT_TRIPLETS: f64 = 0.01;
+pub(super) const COMPACT_TRIPLETS: f64 = 0.01;
 
 /// Largest difference of their z \[mm\] where their weights are equal.
 const Z_MM: f64 = 0.01;
@@ -34,7 +36,7 @@ pub(super) struct Expected {
 
 /// How two answers that agree do so.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Agreement {
+pub(super) enum Agreement {
     Same,
     /// Of several peaks whose weights are equal within the tolerance, another.
     Tie,
@@ -100,7 +102,7 @@ impl Expected {
 }
 
 /// How the first vertices agree, and how far they differ in weight and z; none if they do not.
-fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
+pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
     if (found.id, found.status) != (expected.id, expected.status) {
         return None;
     }
@@ -108,7 +110,10 @@ fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Opt
         let neither = found.vertices.is_empty() && expected.vertices.is_empty();
         return neither.then_some((Agreement::Same, 0.0, 0.0));
     };
-    let most = WEIGHT + share * first.weight;
+    // One, but where pairs are weighted.
+    let mean = first.weight / first.pairs.max(1) as f64;
+    let heaviest = if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
+    let most = PAIRS * heaviest + share * first.weight;
     let equals = expected.vertices.iter().take_while(|other| first.weight - other.weight <= most);
     let mut shifted = None;
     for (rank, other) in equals.enumerate() {
@@ -129,7 +134,7 @@ fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Opt
 }
 
 /// An answer in words, with as many vertices.
-fn answer(result: &RoiResult, vertices: usize) -> String {
+pub(super) fn answer(result: &RoiResult, vertices: usize) -> String {
     let vertex = |vertex: &Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
     let vertices: Vec<String> = result.vertices.iter().take(vertices).map(vertex).collect();
     let vertices = if vertices.is_empty() { "no vertex".to_owned() } else { vertices.join(", then ") };
@@ -142,7 +147,10 @@ mod tests {
     use zfinder::{RoiId, Status};
 
     fn result(status: Status, vertices: &[(f64, f64)]) -> RoiResult {
-        let vertices = vertices.iter().map(|&(z_mm, weight)| Vertex { z_mm, weight, ..Vertex::default() }).collect();
+        let vertices = vertices
+            .iter()
+            .map(|&(z_mm, weight)| Vertex { z_mm, weight, pairs: weight as u64, ..Vertex::default() })
+            .collect();
         RoiResult { id: RoiId::default(), vertices, status, spacepoints: 9, outside_window: 0 }
     }
 
@@ -166,6 +174,15 @@ mod tests {
         assert_eq!(agree(&result(Status::NoPeak, &[])), None);
         let nothing = result(Status::NoPeak, &[]);
         assert_eq!(compare(&nothing, &nothing, BIN, 0.0), Some((Agreement::Same, 0.0, 0.0)));
+    }
+
+    #[test]
+    fn a_weighted_pair_moves_its_weight() {
+        let mut expected = one(1.0, 50.0);
+        assert_eq!(compare(&one(1.0, 45.0), &expected, BIN, 0.0), None);
+        expected.vertices[0].pairs = 25;
+        assert_eq!(compare(&one(1.0, 45.0), &expected, BIN, 0.0), Some((Agreement::Same, 5.0, 0.0)));
+        assert_eq!(compare(&one(1.0, 41.0), &expected, BIN, 0.0), None);
     }
 
     #[test]

@@ -8,6 +8,7 @@ mod memory;
 mod report;
 mod sample;
 mod self_check;
+mod soak;
 mod table;
 mod words;
 
@@ -105,6 +106,20 @@ pub(super) struct Bench {
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
     stream_rois: Vec<NonZeroUsize>,
 
+    /// Instead of measuring, search random batches for so long on each engine, hostile RoIs among them; check every answer,
+    /// and that neither memory nor handles grow: 90s, 10m, 2h. Cases and adapters are those of the options above;
+    /// --encoding is lossless if not given
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        conflicts_with_all = [
+            "sample", "input", "limit", "batch", "coordinates", "in_flight", "spin_us", "stream_rois", "quick", "rounds",
+            "seconds", "check"
+        ],
+        help_heading = "How"
+    )]
+    soak: Option<Duration>,
     /// Fewer RoIs and shorter rounds: about a minute without a GPU
     #[arg(long, help_heading = "How")]
     quick: bool,
@@ -128,13 +143,14 @@ pub(super) struct Bench {
     no_progress: bool,
 }
 
-const EXIT_CODES: &str = "Exit codes: as of `zfinder find`, and 4 when an engine's answer is wrong";
+const EXIT_CODES: &str = "Exit codes: as of `zfinder find`, and 4 when an engine's answer is wrong or memory grows";
 
 const AFTER_LONG_HELP: &str = "Examples:
   zfinder bench --quick
   zfinder bench --sample highlum --case pairs,triplets --engine gpu --json > bench.json
   zfinder bench --engine gpu --adapter llvmpipe --limit 8 --check 4
   zfinder bench --sample lowlum --case pairs --engine gpu --stream-rois 1000,10000,100000,1000000
+  zfinder bench --soak 10m --engine gpu --adapter llvmpipe
   zfinder bench --input data/rois/spacepoints.csv --rois data/rois/rois.csv --detector generic
 
 The keys of --json are explained in docs/bench.md. All its keys are always there; what could not be measured is null.
@@ -144,7 +160,7 @@ Exit codes:
   1  input that cannot be read, is wrong or holds no RoI; output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad detector file
   3  no such adapter, or the GPU failed
-  4  an engine's answer is not that of the reference engine";
+  4  an engine's answer is not that of the reference engine; with --soak, or memory grows";
 
 /// A second that a round shall last: a positive number, and no more than an hour.
 fn seconds(text: &str) -> Result<f64, String> {
@@ -154,6 +170,9 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl Bench {
     pub(super) fn run(self) -> Result<(), Failure> {
+        if let Some(duration) = self.soak {
+            return self.soak_for(duration);
+        }
         let mut report = self.report()?;
         let bar = self.bar();
         let gpus = self.gpus(&mut report.not_measured, &bar)?;

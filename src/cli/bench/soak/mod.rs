@@ -1,0 +1,360 @@
+//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process holds watched.
+
+mod random;
+mod table;
+mod usage;
+
+use std::collections::VecDeque;
+use std::io;
+use std::num::NonZeroUsize;
+use std::ops::RangeFrom;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use zfinder::{
+    Accumulate, AdapterChoice, Config, Engine, Roi, RoiResult, RoiView, StreamOptions, Triplets, ZFinder,
+    ZFinderBuilder,
+};
+
+use super::super::failure::Failure;
+use super::Bench;
+use super::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare};
+use super::words::{CaseName, EncodingName, EngineName, or_all, word};
+use super::{report::Adapter, written};
+use random::{Kind, Question, RandomBatches};
+use usage::{Quarters, Watch};
+
+/// All that is soaked, as `--json` writes it.
+#[derive(Debug, Serialize)]
+struct SoakReport {
+    version: &'static str,
+    debug_build: bool,
+    seed: u64,
+    cases: Vec<CaseName>,
+    encoding: EncodingName,
+    precision: String,
+    accumulate: String,
+    adapters: Vec<Adapter>,
+    soaked: Vec<Soaked>,
+}
+
+/// An engine that is soaked, and in what.
+struct Soak<'a> {
+    duration: Duration,
+    seed: u64,
+    cases: &'a [CaseName],
+    encoding: EncodingName,
+    /// The same RoIs must give the same bits.
+    exact: bool,
+    engine: EngineName,
+    /// Of the engine, its number type and its sums.
+    builder: ZFinderBuilder,
+    say: &'a (dyn Fn(&str) + Sync),
+}
+
+/// What became of it.
+#[derive(Debug, Default, Serialize)]
+struct Soaked {
+    engine: String,
+    /// Indices of GPUs.
+    adapters: Vec<usize>,
+    seconds: f64,
+    batches: u64,
+    rois: u64,
+    spacepoints: u64,
+    vertices: u64,
+    /// RoIs by their status.
+    statuses: Vec<(String, u64)>,
+    /// RoIs with the very bits of the CPU engine's answer, computed one by one on one thread.
+    identical: u64,
+    /// Of the others, RoIs whose answer is the reference engine's within rounding.
+    rounded: u64,
+    /// RoIs that were held against the reference engine.
+    against_reference: u64,
+    /// Of those, another of several equal peaks, and the peak's window a bin or two further.
+    ties: u64,
+    shifted: u64,
+    held: Quarters,
+}
+
+/// A case on an engine, and who checks it.
+struct Subject {
+    case: CaseName,
+    config: Config,
+    finder: ZFinder,
+    /// The CPU engine on one thread.
+    twin: ZFinder,
+    /// The reference engine, which looks for more peaks so that equal ones are known.
+    reference: ZFinder,
+}
+
+/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference engine, too; of the CPU
+/// engine's own all are, but where the reference engine takes some ten milliseconds for each.
+const REFERENCE_SHARE: u64 = 32;
+/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
+const REFERENCE_SPACEPOINTS: usize = 1500;
+
+impl Bench {
+    /// Soaks every engine for so long.
+    pub(super) fn soak_for(&self, duration: Duration) -> Result<(), Failure> {
+        if self.engine.contains(&EngineName::Reference) {
+            return Err(Failure::Usage {
+                message: "--soak checks engines against the reference engine, which cannot be checked so".into(),
+                help: "leave it out of --engine",
+            });
+        }
+        let mut report = self.report()?;
+        let bar = self.bar();
+        let gpus = self.gpus(&mut report.not_measured, &bar)?;
+        let encoding = self.encoding.unwrap_or(EncodingName::Lossless);
+        let cases = or_all(&self.case);
+        let mut soak = SoakReport {
+            version: report.version,
+            debug_build: report.debug_build,
+            seed: self.seed,
+            cases: cases.clone(),
+            encoding,
+            precision: report.settings.precision.clone(),
+            accumulate: report.settings.accumulate.clone(),
+            adapters: gpus.iter().flatten().cloned().collect(),
+            soaked: Vec::new(),
+        };
+        for (engine, adapters) in self.engines(&gpus).into_iter().filter(|(engine, _)| *engine != EngineName::Reference)
+        {
+            let indices: Vec<usize> = adapters.iter().map(|adapter| adapter.index).collect();
+            let choices = indices.iter().map(|&index| AdapterChoice::Index(index)).collect();
+            let builder = ZFinder::builder()
+                .engine(if engine == EngineName::Gpu { Engine::Gpus(choices) } else { Engine::Cpu })
+                .encoding(encoding.into())
+                .precision(self.precision.into())
+                .accumulate(self.accumulate.into());
+            let one = Soak {
+                duration,
+                seed: self.seed,
+                cases: &cases,
+                encoding,
+                exact: Accumulate::from(self.accumulate) == Accumulate::Fixed,
+                engine,
+                builder: self.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
+                say: &|step| bar.set_message(format!("{}: {step}", word(engine))),
+            };
+            let soaked = one.run(indices)?;
+            if !self.json {
+                bar.suspend(|| written(&table::of(&soaked)))?;
+            }
+            soak.soaked.push(soaked);
+        }
+        bar.finish_and_clear();
+        if self.json {
+            let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
+            written(&(json.map_err(|source| Failure::output("standard output", source))? + "\n"))?;
+        }
+        soak.soaked.iter().try_for_each(Soaked::verdict)
+    }
+}
+
+impl Soak<'_> {
+    fn run(&self, adapters: Vec<usize>) -> Result<Soaked, Failure> {
+        let random = RandomBatches::new(self.seed);
+        let subjects: Vec<Subject> = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
+        let description = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
+        let mut soaked = Soaked { engine: description, adapters, ..Soaked::default() };
+        let mut watch = Watch::default();
+        // First all that there is to be made is made.
+        let start = Instant::now();
+        let mut looked = start;
+        let mut spent = vec![Duration::ZERO; subjects.len()];
+        let mut numbers = 0..;
+        while start.elapsed() < self.duration {
+            // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
+            let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
+            let begun = Instant::now();
+            self.spell(&subjects[case], &random, &mut numbers, &mut soaked)?;
+            spent[case] += begun.elapsed();
+            if looked.elapsed() > self.duration / 400 {
+                watch.look();
+                looked = Instant::now();
+                (self.say)(&format!("{} RoIs", soaked.rois));
+            }
+        }
+        soaked.seconds = start.elapsed().as_secs_f64();
+        soaked.held = watch.quarters();
+        Ok(soaked)
+    }
+
+    fn subject(&self, case: CaseName) -> Result<Subject, Failure> {
+        (self.say)(&format!("building {}", word(case)));
+        let config = case.config();
+        let builder = self.builder.clone().config(config.clone());
+        let more = Config { peaks: config.peaks.max(PEAKS), ..config.clone() };
+        Ok(Subject {
+            case,
+            finder: builder.clone().build()?,
+            twin: builder.clone().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()?,
+            reference: builder.config(more).engine(Engine::Reference).build()?,
+            config,
+        })
+    }
+
+    /// A few batches, asked in one of the ways that there are.
+    fn spell(
+        &self,
+        subject: &Subject,
+        random: &RandomBatches,
+        numbers: &mut RangeFrom<u64>,
+        soaked: &mut Soaked,
+    ) -> Result<(), Failure> {
+        let finder = &subject.finder;
+        let mut next = || random.batch(numbers.next().unwrap_or_default());
+        let first = next();
+        // Any order of the ways will do.
+        match first.number % 8 {
+            0..4 => {
+                let in_flight = 1 + (first.number / 8 % 4) as usize;
+                let gives_up = first.number % 11 == 0;
+                let mut stream = finder.stream(StreamOptions { in_flight })?;
+                let mut asked = VecDeque::new();
+                for question in std::iter::once(first).chain((0..4 + 2 * in_flight).map(|_| next())) {
+                    let Question { number, batch, kinds } = question;
+                    asked.push_back((number, kinds));
+                    if let Some(answered) = stream.push(batch)? {
+                        let Some((number, kinds)) = asked.pop_front() else { break };
+                        let question = Question { number, batch: answered.batch, kinds };
+                        self.check(subject, &question, &answered.results, soaked)?;
+                    }
+                }
+                // Sometimes what is in flight is given up.
+                while let Some((number, kinds)) = asked.pop_front().filter(|_| !gives_up) {
+                    let Some(answered) = stream.next().transpose()? else { break };
+                    let question = Question { number, batch: answered.batch, kinds };
+                    self.check(subject, &question, &answered.results, soaked)?;
+                }
+            }
+            4..6 => {
+                let results = finder.find_batch(&first.batch)?;
+                self.check(subject, &first, &results, soaked)?;
+            }
+            6 => {
+                let results = pollster::block_on(finder.find_batch_async(&first.batch))?;
+                self.check(subject, &first, &results, soaked)?;
+            }
+            _ => {
+                let results = first.batch.iter().map(|view| finder.find(&roi_of(view)));
+                let results: Vec<RoiResult> = results.collect::<zfinder::Result<_>>()?;
+                self.check(subject, &first, &results, soaked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every answer of a batch.
+    fn check(
+        &self,
+        subject: &Subject,
+        question: &Question,
+        results: &[RoiResult],
+        soaked: &mut Soaked,
+    ) -> Result<(), Failure> {
+        let wrong = |message: String| Failure::WrongAnswer {
+            message: format!(
+                "{}, {}, seed {}, batch {}: {message}",
+                subject.finder.description(),
+                word(subject.case),
+                self.seed,
+                question.number
+            ),
+        };
+        if results.len() != question.batch.len() {
+            return Err(wrong(format!("{} answers to {} RoIs", results.len(), question.batch.len())));
+        }
+        let checked: Vec<Result<Verdict, Failure>> = (0..results.len())
+            .into_par_iter()
+            .map(|i| self.verdict(subject, question.batch.roi(i), question.kinds[i], &results[i], &wrong))
+            .collect();
+        for (verdict, result) in checked.into_iter().zip(results) {
+            soaked.count(verdict?, result);
+        }
+        soaked.batches += 1;
+        soaked.rois += results.len() as u64;
+        soaked.spacepoints += question.batch.spacepoints() as u64;
+        Ok(())
+    }
+
+    fn verdict(
+        &self,
+        subject: &Subject,
+        view: RoiView<'_>,
+        kind: Kind,
+        found: &RoiResult,
+        wrong: &(dyn Fn(String) -> Failure + Sync),
+    ) -> Result<Verdict, Failure> {
+        let roi = roi_of(view);
+        let twin = subject.twin.find(&roi)?;
+        let id = found.id;
+        let place = || format!("RoI {} of {} spacepoints ({kind:?})", id.roi_id, roi.spacepoints.len());
+        let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
+        let identical = *found == twin;
+        if counts(found) != counts(&twin) || (!identical && self.exact && self.engine == EngineName::Cpu) {
+            return Err(wrong(format!("{}: {found:?}; the CPU engine on one thread: {twin:?}", place())));
+        }
+        // Of what nobody should send, a rounding may move many pairs at once: there the two engines stand for each other.
+        let dear = subject.config.histogram_per_slice || self.engine == EngineName::Gpu;
+        let wanted = !dear || id.roi_id % REFERENCE_SHARE == 0;
+        let wanted = wanted && kind != Kind::Hostile && roi.spacepoints.len() <= REFERENCE_SPACEPOINTS;
+        if identical && !wanted {
+            return Ok(Verdict { identical, agreement: None });
+        }
+        let expected = subject.reference.find(&roi)?;
+        let coarse = self.encoding == EncodingName::Compact && subject.config.triplets != Triplets::Off;
+        let share = if coarse { COMPACT_TRIPLETS } else { 0.0 };
+        let bin = subject.config.z_bin_mm + subject.config.z_bin_eta_coeff * roi.descriptor.eta.abs();
+        match compare(found, &expected, bin, share) {
+            Some((agreement, ..)) => Ok(Verdict { identical, agreement: Some(agreement) }),
+            None => Err(wrong(format!(
+                "{}: {}; the CPU engine on one thread: {}; the reference engine: {}",
+                place(),
+                answer(found, 2),
+                answer(&twin, 2),
+                answer(&expected, 4)
+            ))),
+        }
+    }
+}
+
+/// How an answer was right.
+struct Verdict {
+    identical: bool,
+    /// With the reference engine, if that was asked.
+    agreement: Option<Agreement>,
+}
+
+impl Soaked {
+    fn count(&mut self, verdict: Verdict, result: &RoiResult) {
+        self.vertices += result.vertices.len() as u64;
+        let status = result.status.to_string();
+        match self.statuses.iter_mut().find(|(name, _)| *name == status) {
+            Some((_, count)) => *count += 1,
+            None => self.statuses.push((status, 1)),
+        }
+        self.identical += u64::from(verdict.identical);
+        self.rounded += u64::from(!verdict.identical);
+        self.against_reference += u64::from(verdict.agreement.is_some());
+        self.ties += u64::from(verdict.agreement == Some(Agreement::Tie));
+        self.shifted += u64::from(verdict.agreement == Some(Agreement::Shifted));
+    }
+
+    /// Whether anything that the process holds grew.
+    fn verdict(&self) -> Result<(), Failure> {
+        match self.held.grown() {
+            None => Ok(()),
+            Some(what) => Err(Failure::Leak {
+                message: format!("{}: {what}, in the second and the last quarter of the run", self.engine),
+            }),
+        }
+    }
+}
+
+fn roi_of(view: RoiView<'_>) -> Roi {
+    Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() }
+}

@@ -1,0 +1,34 @@
+//! What a soak found, for people.
+
+use super::super::super::table::plain;
+use super::Soaked;
+use super::usage::Usage;
+
+pub(super) fn of(soaked: &Soaked) -> String {
+    let share = 100.0 * soaked.identical as f64 / soaked.rois.max(1) as f64;
+    let statuses: Vec<String> = soaked.statuses.iter().map(|(status, rois)| format!("{rois} {status}")).collect();
+    let quarters = |of: fn(&Usage) -> Option<u64>| {
+        let known = |value: Option<u64>| value.map_or("unknown".into(), |value| value.to_string());
+        format!("{}, {}", known(of(&soaked.held.second)), known(of(&soaked.held.last)))
+    };
+    let rows = [
+        ("seconds", format!("{:.0}", soaked.seconds)),
+        ("batches", soaked.batches.to_string()),
+        ("RoIs", format!("{}, of {} spacepoints", soaked.rois, soaked.spacepoints)),
+        ("answers", statuses.join(", ")),
+        ("the CPU engine's bits", format!("{} ({share:.4} %)", soaked.identical)),
+        ("else equal within rounding", soaked.rounded.to_string()),
+        (
+            "against the reference engine",
+            format!("{}: {} ties, {} a bin or two beside", soaked.against_reference, soaked.ties, soaked.shifted),
+        ),
+        ("memory, quarters 2 and 4 [MB]", quarters(|usage| usage.memory_bytes.map(|bytes| bytes / 1_000_000))),
+        ("handles, quarters 2 and 4", quarters(|usage| usage.handles)),
+        ("threads, quarters 2 and 4", quarters(|usage| usage.threads)),
+    ];
+    let mut table = plain(["engine", &soaked.engine], 2);
+    for (name, value) in rows {
+        table.add_row([name.to_owned(), value]);
+    }
+    format!("{}\n\n", table.trim_fmt())
+}
