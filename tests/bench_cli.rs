@@ -145,6 +145,33 @@ fn gpus_are_measured_one_by_one() {
 }
 
 #[test]
+fn soaks_check_every_answer() {
+    let soak = |arguments: &[&str]| {
+        let arguments = [&["bench", "--soak", "500ms", "--case", "pairs", "--json"], arguments].concat();
+        let output = Command::new(env!("CARGO_BIN_EXE_zfinder")).args(arguments).output().expect("it starts");
+        let document: Value = serde_json::from_str(&succeeded(&output)).expect("JSON");
+        let soaked = &document["soaked"];
+        assert_eq!(soaked.as_array().map(Vec::len), Some(1), "{document:#}");
+        for path in ["/batches", "/rois", "/spacepoints", "/vertices", "/identical", "/seconds"] {
+            positive(&soaked[0], path);
+        }
+        assert_eq!(soaked[0]["rois"], soaked[0]["cases"][0][1]);
+        let documented = fs::read_to_string(root("docs/bench.md")).expect("the page");
+        let mut found = BTreeSet::new();
+        keys(&document, &mut found);
+        assert!(found.iter().all(|key| documented.contains(&format!("`{key}`"))), "{found:?}");
+        soaked[0].clone()
+    };
+    let cpu = soak(&["--engine", "cpu"]);
+    assert_eq!((&cpu["identical"], &cpu["rounded"]), (&cpu["rois"], &0.into()));
+    positive(&cpu, "/against_reference");
+    for adapter in on_adapters() {
+        let gpu = soak(&["--engine", "gpu", "--adapter", &adapter.index.to_string(), "--seed", "5"]);
+        assert_eq!(gpu["adapters"][0], adapter.index);
+    }
+}
+
+#[test]
 fn tables_are_for_people() {
     let input = root("data/zee7_mu2/event000000000-spacepoint.csv.gz");
     let output = bench(&["--input", &input, "--engine", "cpu,reference", "--case", "bending-pairs,triplets"]);
@@ -176,6 +203,7 @@ fn what_is_wrong_is_said() {
     failed(&["--engine", "cpu", "--adapter", "0"], 2, &["--adapter names a GPU"]);
     failed(&["--engine", "cpu", "--in-flight", "5000", "--limit", "2"], 2, &["in_flight", "5000"]);
     failed(&["--rois", "rois.csv"], 2, &["--input"]);
+    failed(&["--soak", "10m"], 2, &["--soak", "cannot be used with"]);
     failed(&["--sample", "lowlum", "--input", "x.csv"], 2, &["cannot be used with"]);
     failed(&["--adapter", "no such adapter"], 3, &["no such adapter", "zfinder adapters"]);
     failed(&["--engine", "cpu", "--input", "/none/such.csv"], 1, &["/none/such.csv"]);

@@ -107,8 +107,8 @@ pub(super) struct Bench {
     stream_rois: Vec<NonZeroUsize>,
 
     /// Instead of measuring, search random batches for so long on each engine, hostile RoIs among them; check every answer,
-    /// and that neither memory nor handles grow: 90s, 10m, 2h. Cases and adapters are those of the options above;
-    /// --encoding is lossless if not given
+    /// and that neither memory nor handles grow: 90s, 10m, 2h. Cases and adapters are those of the options above; if not given,
+    /// all cases but all-options, and --encoding lossless
     #[arg(
         long,
         value_name = "TIME",

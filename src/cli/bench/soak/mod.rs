@@ -66,6 +66,8 @@ struct Soaked {
     vertices: u64,
     /// RoIs by their status.
     statuses: Vec<(String, u64)>,
+    /// RoIs by case.
+    cases: Vec<(CaseName, u64)>,
     /// RoIs with the very bits of the CPU engine's answer, computed one by one on one thread.
     identical: u64,
     /// Of the others, RoIs whose answer is the reference engine's within rounding.
@@ -92,6 +94,8 @@ struct Subject {
 /// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference engine, too; of the CPU
 /// engine's own all are, but where the reference engine takes some ten milliseconds for each.
 const REFERENCE_SHARE: u64 = 32;
+/// A run of so many seconds tells whether memory grows.
+const LONG_SECONDS: f64 = 120.0;
 /// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
@@ -108,7 +112,10 @@ impl Bench {
         let bar = self.bar();
         let gpus = self.gpus(&mut report.not_measured, &bar)?;
         let encoding = self.encoding.unwrap_or(EncodingName::Lossless);
-        let cases = or_all(&self.case);
+        let mut cases = or_all(&self.case);
+        if self.case.is_empty() {
+            cases.retain(|&case| case != CaseName::AllOptions);
+        }
         let mut soak = SoakReport {
             version: report.version,
             debug_build: report.debug_build,
@@ -159,7 +166,8 @@ impl Soak<'_> {
         let random = RandomBatches::new(self.seed);
         let subjects: Vec<Subject> = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
         let description = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
-        let mut soaked = Soaked { engine: description, adapters, ..Soaked::default() };
+        let cases = self.cases.iter().map(|&case| (case, 0)).collect();
+        let mut soaked = Soaked { engine: description, adapters, cases, ..Soaked::default() };
         let mut watch = Watch::default();
         // First all that there is to be made is made.
         let start = Instant::now();
@@ -170,8 +178,10 @@ impl Soak<'_> {
             // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
             let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
             let begun = Instant::now();
+            let before = soaked.rois;
             self.spell(&subjects[case], &random, &mut numbers, &mut soaked)?;
             spent[case] += begun.elapsed();
+            soaked.cases[case].1 += soaked.rois - before;
             if looked.elapsed() > self.duration / 400 {
                 watch.look();
                 looked = Instant::now();
@@ -344,9 +354,9 @@ impl Soaked {
         self.shifted += u64::from(verdict.agreement == Some(Agreement::Shifted));
     }
 
-    /// Whether anything that the process holds grew.
+    /// Whether anything that the process holds grew. In a short run all is still being made.
     fn verdict(&self) -> Result<(), Failure> {
-        match self.held.grown() {
+        match self.held.grown().filter(|_| self.seconds > LONG_SECONDS) {
             None => Ok(()),
             Some(what) => Err(Failure::Leak {
                 message: format!("{}: {what}, in the second and the last quarter of the run", self.engine),
@@ -357,4 +367,55 @@ impl Soaked {
 
 fn roi_of(view: RoiView<'_>) -> Roi {
     Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zfinder::{Status, Vertex};
+
+    #[test]
+    fn wrong_answers_are_noticed() {
+        let soak = Soak {
+            duration: Duration::ZERO,
+            seed: 7,
+            cases: &[],
+            encoding: EncodingName::Lossless,
+            exact: true,
+            engine: EngineName::Cpu,
+            builder: ZFinder::builder().engine(Engine::Cpu),
+            say: &|_| (),
+        };
+        let subject = soak.subject(CaseName::Pairs).expect("a case");
+        let random = RandomBatches::new(soak.seed);
+        let found = |question: &Question| subject.finder.find_batch(&question.batch).expect("answers");
+        let mut batches = (0..).map(|number| random.batch(number)).map(|question| (found(&question), question));
+        let (results, question) =
+            batches.find(|(results, _)| results.iter().any(|result| result.status == Status::Ok)).expect("a vertex");
+        let check = |soak: &Soak<'_>, results: &[RoiResult]| {
+            let mut soaked = Soaked::default();
+            soak.check(&subject, &question, results, &mut soaked).map(|()| soaked)
+        };
+        let soaked = check(&soak, &results).expect("right answers");
+        assert_eq!((soaked.rois, soaked.identical), (results.len() as u64, results.len() as u64));
+        assert!(soaked.against_reference > 0);
+
+        let at = results.iter().position(|result| result.status == Status::Ok).expect("a vertex");
+        let gpu = Soak { engine: EngineName::Gpu, cases: &[], builder: soak.builder.clone(), ..soak };
+        let tampered = |change: fn(&mut Vertex)| {
+            let mut results = results.clone();
+            change(&mut results[at].vertices[0]);
+            results
+        };
+        // A bit is no rounding on the CPU engine, and one on a GPU; a millimetre is none anywhere.
+        let bit = tampered(|vertex| vertex.z_mm = vertex.z_mm.next_up());
+        assert!(matches!(check(&soak, &bit), Err(Failure::WrongAnswer { message }) if message.contains("seed 7")));
+        assert_eq!(check(&gpu, &bit).map(|soaked| soaked.rounded).ok(), Some(1));
+        let far = tampered(|vertex| vertex.z_mm += 1.0);
+        assert!(matches!(check(&gpu, &far), Err(Failure::WrongAnswer { .. })));
+        let mut fewer = results.clone();
+        fewer[at].spacepoints -= 1;
+        assert!(matches!(check(&gpu, &fewer), Err(Failure::WrongAnswer { .. })));
+        assert!(matches!(check(&gpu, &results[1..]), Err(Failure::WrongAnswer { .. })));
+    }
 }

@@ -30,7 +30,7 @@ pub(super) struct Question {
 const FEW: usize = 1000;
 const MANY: usize = 8;
 /// A batch is not continued beyond so many spacepoints.
-const MOST_SPACEPOINTS: usize = 200_000;
+const MOST_SPACEPOINTS: usize = 100_000;
 const MOST_ROIS: f64 = 1024.0;
 
 pub(super) struct RandomBatches {

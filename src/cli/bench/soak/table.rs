@@ -1,12 +1,14 @@
 //! What a soak found, for people.
 
 use super::super::super::table::plain;
+use super::super::words::word;
 use super::Soaked;
 use super::usage::Usage;
 
 pub(super) fn of(soaked: &Soaked) -> String {
     let share = 100.0 * soaked.identical as f64 / soaked.rois.max(1) as f64;
     let statuses: Vec<String> = soaked.statuses.iter().map(|(status, rois)| format!("{rois} {status}")).collect();
+    let cases: Vec<String> = soaked.cases.iter().map(|(case, rois)| format!("{} {rois}", word(*case))).collect();
     let quarters = |of: fn(&Usage) -> Option<u64>| {
         let known = |value: Option<u64>| value.map_or("unknown".into(), |value| value.to_string());
         format!("{}, {}", known(of(&soaked.held.second)), known(of(&soaked.held.last)))
@@ -16,6 +18,7 @@ pub(super) fn of(soaked: &Soaked) -> String {
         ("batches", soaked.batches.to_string()),
         ("RoIs", format!("{}, of {} spacepoints", soaked.rois, soaked.spacepoints)),
         ("answers", statuses.join(", ")),
+        ("cases", cases.join(", ")),
         ("the CPU engine's bits", format!("{} ({share:.4} %)", soaked.identical)),
         ("else equal within rounding", soaked.rounded.to_string()),
         (
