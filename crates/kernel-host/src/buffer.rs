@@ -6,6 +6,7 @@ use bytemuck::Pod;
 
 use crate::error::Error;
 use crate::gpu::Gpu;
+use crate::memory::Allocation;
 use crate::wait::{MapOutcome, Submission};
 
 /// A device buffer of `T`, allocated when room is reserved and reallocated when that is too small.
@@ -16,7 +17,7 @@ use crate::wait::{MapOutcome, Submission};
 pub struct Buffer<T: Pod> {
     label: String,
     usage: wgpu::BufferUsages,
-    raw: Option<wgpu::Buffer>,
+    raw: Option<Allocation>,
     capacity: usize,
     most_bytes: u64,
     element: PhantomData<T>,
@@ -61,10 +62,13 @@ impl<T: Pod> Buffer<T> {
         // The old one goes first, so that the two need not fit at once.
         self.raw = None;
         self.capacity = 0;
-        let raw = match self.allocate(gpu, generous) {
-            Err(Error::OutOfMemory { .. }) if generous > bytes => self.allocate(gpu, bytes)?,
-            outcome => outcome?,
+        let descriptor = wgpu::BufferDescriptor {
+            label: Some(&self.label),
+            size: whole_words(bytes),
+            usage: self.usage,
+            mapped_at_creation: false,
         };
+        let raw = gpu.allocate(&descriptor, whole_words(generous))?;
         // Padding at the end is no element.
         self.capacity = usize::try_from(generous.min(raw.size()) / Self::SIZE).unwrap_or(len);
         self.raw = Some(raw);
@@ -85,17 +89,6 @@ impl<T: Pod> Buffer<T> {
         limit - limit % wgpu::COPY_BUFFER_ALIGNMENT
     }
 
-    fn allocate(&self, gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer, Error> {
-        let descriptor = wgpu::BufferDescriptor {
-            label: Some(&self.label),
-            size: whole_words(bytes),
-            usage: self.usage,
-            mapped_at_creation: false,
-        };
-        gpu.catch(|| gpu.device().create_buffer(&descriptor))
-            .map_err(|caught| caught.into_error(&self.label, bytes, |message| Error::Validation { message }))
-    }
-
     /// Makes room for `data` and writes it to the beginning. True if the buffer is a new one.
     ///
     /// # Errors
@@ -103,7 +96,7 @@ impl<T: Pod> Buffer<T> {
     pub fn write(&mut self, gpu: &Gpu, data: &[T]) -> Result<bool, Error> {
         let grown = self.reserve(gpu, data.len())?;
         let bytes: &[u8] = bytemuck::cast_slice(data);
-        let Some(raw) = self.raw.as_ref().filter(|_| !bytes.is_empty()) else {
+        let Some(raw) = self.raw.as_deref().filter(|_| !bytes.is_empty()) else {
             return Ok(grown);
         };
         let (words, rest) = bytes.split_at(bytes.len() - bytes.len() % wgpu::COPY_BUFFER_ALIGNMENT as usize);
@@ -136,7 +129,7 @@ impl<T: Pod> Buffer<T> {
     /// # Errors
     /// [`Error::BufferTooSmall`] if no room was reserved.
     pub fn raw(&self) -> Result<&wgpu::Buffer, Error> {
-        self.raw.as_ref().ok_or_else(|| self.too_small(1))
+        self.raw.as_deref().ok_or_else(|| self.too_small(1))
     }
 
     /// Elements that it has room for.
@@ -154,7 +147,7 @@ impl<T: Pod> Buffer<T> {
     /// Bytes on the device.
     #[must_use]
     pub fn len_bytes(&self) -> u64 {
-        self.raw.as_ref().map_or(0, wgpu::Buffer::size)
+        self.raw.as_deref().map_or(0, wgpu::Buffer::size)
     }
 
     /// The label.
@@ -325,7 +318,7 @@ impl<T: Pod> Readback<T> {
         bytes: u64,
         len: usize,
     ) -> Result<Vec<T>, Error> {
-        let failed = |message: String| match gpu.lost() {
+        let failed = |message: String| match gpu.lost_after_failure() {
             Some(reason) => Error::DeviceLost { reason },
             None => Error::Map { what: self.staging.label.clone(), message },
         };

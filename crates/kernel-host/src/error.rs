@@ -123,13 +123,16 @@ pub enum Error {
         /// Elements that it has room for.
         held: usize,
     },
-    /// The device has no memory left.
-    #[error("the device has no memory left for `{what}` ({bytes} bytes)")]
+    /// The device has no memory left, or as much is used as is allowed.
+    #[error("the device has no memory left for `{what}` ({bytes} bytes{})", allowed_text(*allowed))]
     OutOfMemory {
         /// What the memory was for.
         what: String,
         /// Bytes asked for; 0 where it is not known.
         bytes: u64,
+        /// Bytes that all buffers may take together, where these do not leave enough:
+        /// [`Gpu::limit_memory`](crate::Gpu::limit_memory).
+        allowed: Option<u64>,
     },
     /// The device is gone; a new [`Gpu`](crate::Gpu) has to be made.
     #[error("the device is lost: {reason}")]
@@ -156,6 +159,11 @@ pub enum Error {
 /// `file:line:column: `, or nothing where the place is not known.
 fn place_text(piece: &str, line: usize, column: usize) -> String {
     if line == 0 { String::new() } else { format!("{piece}:{line}:{column}: ") }
+}
+
+/// What is allowed, in [`Error::OutOfMemory`].
+fn allowed_text(allowed: Option<u64>) -> String {
+    allowed.map_or_else(String::new, |bytes| format!(", where buffers may take {bytes} in all"))
 }
 
 /// The text of [`Error::NoAdapter`]: the candidates, one a line, and how to choose one.

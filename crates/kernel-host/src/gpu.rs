@@ -7,7 +7,8 @@ use naga::valid::Capabilities;
 
 use crate::adapter::{self, AdapterChoice, AdapterSummary};
 use crate::error::Error;
-use crate::wait::{Poller, Submission};
+use crate::memory::Memory;
+use crate::wait::{Poller, Submission, look_whether_lost};
 
 /// What to open.
 #[derive(Clone, Debug, Default)]
@@ -36,6 +37,7 @@ struct Inner {
     status: Arc<Status>,
     poller: Poller,
     submissions: AtomicU64,
+    memory: Arc<Memory>,
 }
 
 /// What the device's callbacks have reported.
@@ -83,7 +85,7 @@ impl Caught {
     /// The error for what was attempted; `refused` makes it from wgpu's message.
     pub(crate) fn into_error(self, what: &str, bytes: u64, refused: impl FnOnce(String) -> Error) -> Error {
         match self {
-            Self::OutOfMemory => Error::OutOfMemory { what: what.to_owned(), bytes },
+            Self::OutOfMemory => Error::OutOfMemory { what: what.to_owned(), bytes, allowed: None },
             Self::Lost(reason) => Error::DeviceLost { reason },
             Self::Refused(message) => refused(message),
         }
@@ -281,6 +283,7 @@ impl Gpu {
                 status,
                 poller,
                 submissions: AtomicU64::new(0),
+                memory: Arc::default(),
             }),
         }
     }
@@ -363,6 +366,16 @@ impl Gpu {
         &self.inner.status
     }
 
+    /// Why the device was lost, if that is why something failed.
+    pub(crate) fn lost_after_failure(&self) -> Option<String> {
+        look_whether_lost(&self.inner.device, &self.inner.status);
+        self.lost()
+    }
+
+    pub(crate) fn memory(&self) -> &Arc<Memory> {
+        &self.inner.memory
+    }
+
     pub(crate) fn poller(&self) -> &Poller {
         &self.inner.poller
     }
@@ -379,7 +392,8 @@ impl Gpu {
         let mut caught = caught.into_iter().filter_map(pollster::block_on);
         let error = caught.next();
         // On a lost device wgpu hands out dead objects in silence, or refuses what refers to them.
-        match (self.lost(), error) {
+        let lost = if error.is_some() { self.lost_after_failure() } else { self.lost() };
+        match (lost, error) {
             (Some(reason), _) => Err(Caught::Lost(reason)),
             (None, Some(error)) => Err(error.into()),
             (None, None) => Ok(result),

@@ -283,6 +283,7 @@ fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<
             let module = match descriptor.checks {
                 Checks::Checked => device.create_shader_module(shader),
                 // SAFETY: whoever asks for `Checks::Trusted` vouches for the kernel, as its documentation demands.
+                #[expect(unsafe_code, reason = "modules without wgpu's checks")]
                 Checks::Trusted => unsafe {
                     device.create_shader_module_trusted(shader, wgpu::ShaderRuntimeChecks::unchecked())
                 },

@@ -56,6 +56,7 @@ mod buffer;
 mod error;
 mod gpu;
 mod kernel;
+mod memory;
 mod reflect;
 mod source;
 mod timer;

@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::gpu::Gpu;
+use crate::memory::Allocation;
 use crate::wait::MapOutcome;
 
 /// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like, [`Upload::copy_to`] a buffer.
@@ -16,7 +17,7 @@ use crate::wait::MapOutcome;
 pub struct Upload<T: Pod> {
     label: String,
     usage: wgpu::BufferUsages,
-    raw: Option<wgpu::Buffer>,
+    raw: Option<Allocation>,
     mapped: bool,
     capacity: usize,
     element: PhantomData<T>,
@@ -38,6 +39,7 @@ pub struct UploadPart<'a, T: Pod> {
 
 // SAFETY: a `WriteOnly` is an exclusive reference that cannot be read through: like `&mut [u8]`, it may go to another
 // thread. wgpu 30 says so for sized contents only. The other field holds nothing.
+#[expect(unsafe_code, reason = "wgpu's view of mapped memory goes to other threads only as a sized one")]
 unsafe impl<T: Pod + Send> Send for UploadPart<'_, T> {}
 
 impl<T: Pod> Upload<T> {
@@ -72,11 +74,11 @@ impl<T: Pod> Upload<T> {
         if self.raw.is_none() || len > self.capacity {
             self.allocate(gpu, len)?;
         }
-        let failed = |message: String| match gpu.lost() {
+        let failed = |message: String| match gpu.lost_after_failure() {
             Some(reason) => Error::DeviceLost { reason },
             None => Error::Map { what: self.label.clone(), message },
         };
-        let Some(raw) = &self.raw else { return Err(failed("there is no memory".to_owned())) };
+        let Some(raw) = self.raw.as_deref() else { return Err(failed("there is no memory".to_owned())) };
         if !self.mapped {
             let outcome = MapOutcome::request(raw, wgpu::MapMode::Write, raw.size());
             outcome.wait(gpu)?;
@@ -102,14 +104,13 @@ impl<T: Pod> Upload<T> {
         (self.raw, self.mapped, self.capacity) = (None, false, 0);
         let descriptor = wgpu::BufferDescriptor {
             label: Some(&self.label),
-            size: generous,
+            size: bytes,
             usage: self.usage,
             mapped_at_creation: true,
         };
-        let raw = gpu
-            .catch(|| gpu.device().create_buffer(&descriptor))
-            .map_err(|caught| caught.into_error(&self.label, generous, |message| Error::Validation { message }))?;
-        (self.raw, self.mapped, self.capacity) = (Some(raw), true, (generous / Self::SIZE) as usize);
+        let raw = gpu.allocate(&descriptor, generous)?;
+        (self.mapped, self.capacity) = (true, (raw.size() / Self::SIZE) as usize);
+        self.raw = Some(raw);
         Ok(())
     }
 
@@ -120,7 +121,7 @@ impl<T: Pod> Upload<T> {
     /// [`Error::BufferTooSmall`] if either has not as many.
     pub fn copy_to(&mut self, encoder: &mut wgpu::CommandEncoder, buffer: &Buffer<T>, len: usize) -> Result<(), Error> {
         let held = self.capacity.min(buffer.capacity());
-        let Some(raw) = self.raw.as_ref().filter(|_| len <= held) else {
+        let Some(raw) = self.raw.as_deref().filter(|_| len <= held) else {
             return Err(Error::BufferTooSmall { what: self.label.clone(), wanted: len, held });
         };
         if len > 0 {
@@ -132,7 +133,7 @@ impl<T: Pod> Upload<T> {
 
     /// Ends the mapping. Every [`UploadView`] must be gone.
     pub fn unmap(&mut self) {
-        if let Some(raw) = self.raw.as_ref().filter(|_| self.mapped) {
+        if let Some(raw) = self.raw.as_deref().filter(|_| self.mapped) {
             raw.unmap();
             self.mapped = false;
         }
@@ -143,23 +144,27 @@ impl<T: Pod> Upload<T> {
     /// # Errors
     /// [`Error::BufferTooSmall`] if nothing was mapped yet.
     pub fn raw(&self) -> Result<&wgpu::Buffer, Error> {
-        self.raw.as_ref().ok_or_else(|| Error::BufferTooSmall { what: self.label.clone(), wanted: 1, held: 0 })
+        self.raw.as_deref().ok_or_else(|| Error::BufferTooSmall { what: self.label.clone(), wanted: 1, held: 0 })
     }
 }
 
 impl<T: Pod> UploadView<T> {
     /// Cuts the memory into parts of these lengths, one after the other; what is beyond the memory is cut off.
     pub fn parts(&mut self, lengths: impl IntoIterator<Item = usize>) -> Vec<UploadPart<'_, T>> {
-        let mut rest = self.view.slice(..);
-        lengths
-            .into_iter()
-            .map(|length| {
-                let (part, after) = std::mem::take(&mut rest).split_at_most(length.saturating_mul(size_of::<T>()));
-                rest = after;
-                UploadPart { rest: part, element: PhantomData }
-            })
-            .collect()
+        cut(self.view.slice(..), lengths)
     }
+}
+
+fn cut<T: Pod>(
+    mut rest: wgpu::WriteOnly<'_, [u8]>,
+    lengths: impl IntoIterator<Item = usize>,
+) -> Vec<UploadPart<'_, T>> {
+    let part = |length: usize| {
+        let (part, after) = std::mem::take(&mut rest).split_at_most(length.saturating_mul(size_of::<T>()));
+        rest = after;
+        UploadPart { rest: part, element: PhantomData }
+    };
+    lengths.into_iter().map(part).collect()
 }
 
 /// `split_at` that stops at the end.
@@ -186,5 +191,56 @@ impl<T: Pod> UploadPart<'_, T> {
         here.copy_from_slice(bytes);
         self.rest = after;
         true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    //! On plain memory, which Miri understands (`scripts/miri`).
+
+    use super::*;
+
+    /// What threads write to parts of so many words, each its number.
+    fn written(words: usize, lengths: &[usize]) -> (Vec<u32>, Vec<usize>) {
+        let mut memory = vec![0_u32; words];
+        let parts = cut::<u32>(wgpu::WriteOnly::from_mut(bytemuck::cast_slice_mut(&mut memory)), lengths.to_vec());
+        let fill = |(number, mut part): (usize, UploadPart<'_, u32>)| {
+            let mut count = 0;
+            while part.write(&[number as u32 + 1]) {
+                count += 1;
+            }
+            assert!(part.write(&[]), "nothing always fits");
+            count
+        };
+        let counts = std::thread::scope(|scope| {
+            let threads: Vec<_> = parts.into_iter().enumerate().map(|part| scope.spawn(move || fill(part))).collect();
+            threads.into_iter().map(|thread| thread.join().expect("no panic")).collect()
+        });
+        (memory, counts)
+    }
+
+    #[test]
+    fn threads_fill_their_parts_and_no_other() {
+        let (memory, counts) = written(10, &[3, 0, 4, 2]);
+        assert_eq!(memory, [1, 1, 1, 3, 3, 3, 3, 4, 4, 0]);
+        assert_eq!(counts, [3, 0, 4, 2]);
+        // What is beyond the memory is cut off, however long it is.
+        let (memory, counts) = written(4, &[1, usize::MAX, 7]);
+        assert_eq!((memory, counts), (vec![1, 2, 2, 2], vec![1, 3, 0]));
+        assert_eq!(written(0, &[]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn what_does_not_fit_is_not_written() {
+        let mut memory = [[0_u32; 2]; 3];
+        {
+            let view = wgpu::WriteOnly::from_mut(bytemuck::cast_slice_mut(&mut memory));
+            let mut part = cut::<[u32; 2]>(view, [3]).remove(0);
+            assert!(part.write(&[[1, 2]]));
+            assert!(!part.write(&[[9, 9]; 3]));
+            assert!(part.write(&[[3, 4], [5, 6]]));
+            assert!(!part.write(&[[9, 9]]));
+        }
+        assert_eq!(memory, [[1, 2], [3, 4], [5, 6]]);
     }
 }

@@ -145,6 +145,27 @@ fn poll(device: &wgpu::Device, status: &Status, how: wgpu::PollType) -> Result<w
     })
 }
 
+/// Notices the loss of a device that nobody was told of, since its callbacks are the caller's: on such a one nothing can
+/// be mapped. To be asked where a call has failed.
+pub(crate) fn look_whether_lost(device: &wgpu::Device, status: &Status) {
+    let _ = poll(device, status, wgpu::PollType::Poll);
+    if status.lost().is_some() {
+        return;
+    }
+    let (size, usage) = (wgpu::COPY_BUFFER_ALIGNMENT, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+    let descriptor = wgpu::BufferDescriptor { label: Some("probe"), size, usage, mapped_at_creation: false };
+    let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let probe = device.create_buffer(&descriptor);
+    if pollster::block_on(scope.pop()).is_some() {
+        return;
+    }
+    let outcome = MapOutcome::request(&probe, wgpu::MapMode::Read, size);
+    let _ = poll(device, status, wgpu::PollType::Poll);
+    if let Some(Err(_)) = outcome.take() {
+        status.lose("it does nothing any more".to_owned());
+    }
+}
+
 fn is_done(
     device: &wgpu::Device,
     status: &Status,
@@ -157,7 +178,7 @@ fn is_done(
         Err(wgpu::PollError::Timeout) => status.check().map(|()| false),
         Err(error @ wgpu::PollError::WrongSubmissionIndex(..)) => {
             // A submission that never reached the device: because the device is lost, or because it is another's.
-            let _ = poll(device, status, wgpu::PollType::Poll);
+            look_whether_lost(device, status);
             status.check()?;
             Err(Error::Validation { message: error.to_string() })
         }
