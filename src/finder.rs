@@ -27,7 +27,8 @@ pub enum Engine {
     /// A GPU through wgpu; all of them with [`AdapterChoice::All`], as in [`Engine::Gpus`].
     Gpu(AdapterChoice),
     /// Several GPUs, those that are named, whatever they are; one named twice is opened twice. A stream gives each
-    /// batch to the next that is free, a batch by itself is divided among them, and a single RoI is for the first.
+    /// batch to the next that is free, a batch by itself is divided among them, and a single RoI is for the first. What a
+    /// GPU has when it is lost is an error, and the others then do its work.
     Gpus(Vec<AdapterChoice>),
     /// All cores, in the same stages and fixed-point sums as the GPU.
     Cpu,
@@ -79,6 +80,7 @@ pub(crate) struct EngineOptions {
     pub(crate) slices_per_histogram: Option<u32>,
     pub(crate) checked: bool,
     pub(crate) most_buffer_bytes: Option<u64>,
+    pub(crate) most_gpu_bytes: Option<u64>,
     /// Of the CPU engine.
     pub(crate) threads: Option<NonZeroUsize>,
     /// How long to ask the device again and again before waiting for it.
@@ -171,6 +173,16 @@ impl ZFinderBuilder {
     /// GPU: bytes that no buffer may exceed, where less than the adapter offers is wanted. Batches are cut to fit.
     pub fn most_buffer_bytes(mut self, bytes: u64) -> Self {
         self.options.most_buffer_bytes = Some(bytes);
+        self
+    }
+
+    /// GPU: bytes that all buffers on a device may take together, for one that is shared with others; as many as there are
+    /// if not given. Answers are the same: where memory does not suffice for what is in flight, parts of a batch wait for
+    /// each other, and a part that does not fit by itself is cut into smaller ones. An RoI of more than a megabyte that
+    /// does not fit by itself is answered with [`Status::CapacityExceeded`](crate::Status::CapacityExceeded); where not
+    /// even a smaller one does, that is an error. The same happens where a device without this limit is full.
+    pub fn most_gpu_bytes(mut self, bytes: u64) -> Self {
+        self.options.most_gpu_bytes = Some(bytes);
         self
     }
 
@@ -273,6 +285,15 @@ impl ZFinder {
             Runs::Gpus(gpus) => gpus.description(),
             Runs::Cpu(engine) => engine.description(),
             Runs::Reference(_) => "reference engine, serial, f64".into(),
+        }
+    }
+
+    /// Bytes of the buffers that it holds on its GPUs now: those in flight, and those that are kept for the next batch.
+    /// None are on other engines.
+    pub fn gpu_bytes(&self) -> u64 {
+        match &self.core.runs {
+            Runs::Gpus(gpus) => gpus.bytes(),
+            Runs::Cpu(_) | Runs::Reference(_) => 0,
         }
     }
 

@@ -214,3 +214,95 @@ fn streams_and_their_futures_go_to_other_threads() {
     let next = thread::spawn(move || taken(pollster::block_on(is_send(stream.next_async()))));
     assert_eq!(next.join().expect("no panic"), Some(1));
 }
+
+/// Pushes, takes, gives up and drops at random, on several threads at once, with an engine that dawdles and panics: every
+/// answer comes, in order, and is its batch's.
+#[test]
+fn any_order_of_calls_keeps_the_order_of_answers() {
+    let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let find = |begun: Arc<AtomicUsize>, ended: Arc<AtomicUsize>| {
+        move |_: usize, batch: &RoiBatch| {
+            begun.fetch_add(1, Ordering::SeqCst);
+            let rng = &mut fastrand::Rng::with_seed(number(batch));
+            match rng.u8(0..20) {
+                0..4 => thread::sleep(Duration::from_micros(rng.u64(0..300))),
+                4..8 => thread::yield_now(),
+                _ => {}
+            }
+            ended.fetch_add(1, Ordering::SeqCst);
+            if number(batch) % 7 == 3 {
+                std::panic::resume_unwind(Box::new("on purpose"));
+            }
+            answer(batch)
+        }
+    };
+    let check = |wanted: u64, answered: Result<Answered>| match answered {
+        Err(Error::Panicked { message }) => assert_eq!((wanted % 7, message.as_str()), (3, "on purpose")),
+        other => assert_eq!(taken(Some(other)), Some(wanted)),
+    };
+    let one_stream = |rng: &mut fastrand::Rng| {
+        let (in_flight, devices) = (rng.usize(1..6), rng.usize(1..3));
+        let find = find(Arc::clone(&begun), Arc::clone(&ended));
+        let mut stream = Stream::start(StreamOptions { in_flight }, devices, find).expect("threads");
+        let most = stream.most_in_flight();
+        // Numbers of the next that is pushed, and of the next that is answered.
+        let (mut next, mut oldest) = (0, 0);
+        let mut context = Context::from_waker(Waker::noop());
+        for _ in 0..rng.usize(0..80) {
+            match rng.u8(0..10) {
+                0..6 => {
+                    let full = (next - oldest) as usize == most;
+                    let answered = stream.push(numbered(next)).transpose();
+                    next += 1;
+                    assert_eq!(answered.is_some(), full);
+                    if let Some(answered) = answered {
+                        check(oldest, answered);
+                        oldest += 1;
+                    }
+                }
+                6 => {
+                    // Dropped before it is done, it sends nothing.
+                    if let Poll::Ready(answered) = pin!(stream.push_async(numbered(next))).poll(&mut context) {
+                        next += 1;
+                        if let Some(answered) = answered.transpose() {
+                            check(oldest, answered);
+                            oldest += 1;
+                        }
+                    }
+                }
+                7 => {
+                    if let Poll::Ready(Some(answered)) = pin!(stream.next_async()).poll(&mut context) {
+                        check(oldest, answered);
+                        oldest += 1;
+                    }
+                }
+                8 => {
+                    if let Some(answered) = stream.next() {
+                        check(oldest, answered);
+                        oldest += 1;
+                    }
+                }
+                _ => assert_eq!(stream.len() as u64, next - oldest),
+            }
+        }
+        if rng.bool() {
+            for answered in stream {
+                check(oldest, answered);
+                oldest += 1;
+            }
+            assert_eq!(oldest, next);
+        }
+    };
+    thread::scope(|scope| {
+        for seed in 0..4 {
+            let one_stream = &one_stream;
+            scope.spawn(move || {
+                let rng = &mut fastrand::Rng::with_seed(seed);
+                (0..if cfg!(miri) { 1 } else { 25 }).for_each(|_| one_stream(rng));
+            });
+        }
+    });
+    let [begun, ended] = [begun, ended].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(begun, ended, "a dropped stream waits for what was begun");
+    assert!(begun > if cfg!(miri) { 10 } else { 1000 }, "{begun}");
+}

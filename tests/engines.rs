@@ -260,32 +260,6 @@ fn futures_answer_alike() {
 }
 
 #[test]
-fn threads_share_a_finder() {
-    let events = toys(7);
-    let all = rois(&events);
-    for (name, finder) in finders() {
-        let wanted = bits(&find(name, finder, &batch(&all)));
-        std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4)
-                .map(|thread| {
-                    let (all, wanted) = (&all, &wanted);
-                    scope.spawn(move || {
-                        let from = thread % 3;
-                        for _ in 0..2 {
-                            let found = find(name, finder, &batch(&all[from..]));
-                            assert_eq!(bits(&found), wanted[from..], "{name}, thread {thread}");
-                        }
-                    })
-                })
-                .collect();
-            for thread in threads {
-                thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-            }
-        });
-    }
-}
-
-#[test]
 fn the_callers_own_device_answers_alike() {
     let all = batch(&rois(&toys(8)));
     for adapter in on_adapters() {

@@ -1,4 +1,5 @@
-//! One GPU or several: a batch is divided among them, and threads of a stream are dealt out to them.
+//! One GPU or several: a batch is divided among them, and threads of a stream are dealt out to them. What one has when
+//! it is lost is an error; then the others do its work.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -36,8 +37,14 @@ impl Gpus {
         1 + self.others.len()
     }
 
-    fn iter(&self) -> impl Iterator<Item = &GpuEngine> {
+    fn iter(&self) -> impl Iterator<Item = &GpuEngine> + Clone {
         std::iter::once(&self.first).chain(&self.others)
+    }
+
+    /// Those that are not lost; where all are, all of them, to say so.
+    fn working(&self) -> Vec<&GpuEngine> {
+        let working: Vec<&GpuEngine> = self.iter().filter(|engine| !engine.is_lost()).collect();
+        if working.is_empty() { self.iter().collect() } else { working }
     }
 
     pub(crate) fn description(&self) -> String {
@@ -45,43 +52,54 @@ impl Gpus {
         self.first.description() + &others
     }
 
+    /// Bytes of the buffers on all of them.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.iter().map(GpuEngine::bytes).sum()
+    }
+
     /// One RoI, on the first.
     pub(crate) fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        Ok(self.first.find_batch(roi.into(), Helpers::Pool)?.remove(0))
+        Ok(self.dealt(0).find_batch(roi.into(), Helpers::Pool)?.remove(0))
     }
 
     /// [`Gpus::find`] as a future.
     pub(crate) async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        Ok(self.first.find_batch_async(roi.into()).await?.remove(0))
+        Ok(self.dealt(0).find_batch_async(roi.into()).await?.remove(0))
     }
 
     /// A share of the batch for each GPU, all at once.
     pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        let shares = Rois::from(batch).split(self.len());
+        let working = self.working();
+        let shares = Rois::from(batch).split(working.len());
         if shares.len() <= 1 {
-            return self.first.find_batch(batch.into(), Helpers::Pool);
+            return working[0].find_batch(batch.into(), Helpers::Pool);
         }
         let each = Helpers::Threads((rayon::current_num_threads() / shares.len()).max(2));
-        let work: Vec<_> = self.iter().zip(shares).collect();
+        let work: Vec<_> = working.into_iter().zip(shares).collect();
         let found = in_threads(work, self.len(), |(engine, share)| engine.find_batch(share, each));
         Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// [`Gpus::find_batch`] as a future.
     pub(crate) async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        let shares = Rois::from(batch).split(self.len());
+        let working = self.working();
+        let shares = Rois::from(batch).split(working.len());
         if shares.len() <= 1 {
-            return self.first.find_batch_async(batch.into()).await;
+            return working[0].find_batch_async(batch.into()).await;
         }
-        let found = all(self.iter().zip(shares).map(|(engine, share)| engine.find_batch_async(share))).await;
+        let found = all(working.into_iter().zip(shares).map(|(engine, share)| engine.find_batch_async(share))).await;
         Ok(found.into_iter().collect::<Result<Vec<_>>>()?.concat())
     }
 
     /// The answers to a batch from the thread of this number among many.
     pub(crate) fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        let engine = worker % self.len();
-        let engine = if engine == 0 { &self.first } else { &self.others[engine - 1] };
-        engine.find_batch(batch.into(), Helpers::NONE)
+        self.dealt(worker).find_batch(batch.into(), Helpers::NONE)
+    }
+
+    /// The engine for the thread of this number.
+    fn dealt(&self, worker: usize) -> &GpuEngine {
+        let mut engines = self.iter().cycle().skip(worker % self.len()).take(self.len());
+        engines.find(|engine| !engine.is_lost()).unwrap_or(&self.first)
     }
 
     /// Of the first.
@@ -110,3 +128,7 @@ async fn all<F: Future>(futures: impl Iterator<Item = F>) -> Vec<F::Output> {
     .await;
     outputs.into_iter().flatten().collect()
 }
+
+#[cfg(test)]
+#[path = "gpus_tests.rs"]
+mod tests;

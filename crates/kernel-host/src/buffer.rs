@@ -274,7 +274,7 @@ impl<T: Pod> Readback<T> {
     /// # Errors
     /// As [`Readback::read`].
     pub fn read_done(&self, gpu: &Gpu, len: usize) -> Result<Vec<T>, Error> {
-        let Some((mapping, outcome, bytes)) = self.map(len)? else {
+        let Some((mapping, outcome, bytes)) = self.map(gpu, len)? else {
             return Ok(Vec::new());
         };
         outcome.wait(gpu)?;
@@ -287,7 +287,7 @@ impl<T: Pod> Readback<T> {
     /// As [`Readback::read`].
     pub async fn read_async(&self, gpu: &Gpu, submission: &Submission, len: usize) -> Result<Vec<T>, Error> {
         gpu.wait_async(submission).await?;
-        let Some((mapping, outcome, bytes)) = self.map(len)? else {
+        let Some((mapping, outcome, bytes)) = self.map(gpu, len)? else {
             return Ok(Vec::new());
         };
         gpu.poll()?;
@@ -300,13 +300,16 @@ impl<T: Pod> Readback<T> {
     }
 
     /// Asks for the mapping of `len` elements; nothing to do for none.
-    fn map(&self, len: usize) -> Result<Option<(Mapping<'_>, MapOutcome, u64)>, Error> {
+    fn map(&self, gpu: &Gpu, len: usize) -> Result<Option<(Mapping<'_>, MapOutcome, u64)>, Error> {
         let bytes = self.staging.span(len)?;
         if bytes == 0 {
             return Ok(None);
         }
         let raw = self.staging.raw()?;
-        let outcome = MapOutcome::request(raw, wgpu::MapMode::Read, bytes);
+        let failed = |message| Error::Map { what: self.staging.label.clone(), message };
+        let outcome = gpu
+            .catch(|| MapOutcome::request(raw, wgpu::MapMode::Read, bytes))
+            .map_err(|caught| caught.into_error(&self.staging.label, bytes, failed))?;
         Ok(Some((Mapping(raw), outcome, bytes)))
     }
 

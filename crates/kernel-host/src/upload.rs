@@ -80,7 +80,9 @@ impl<T: Pod> Upload<T> {
         };
         let Some(raw) = self.raw.as_deref() else { return Err(failed("there is no memory".to_owned())) };
         if !self.mapped {
-            let outcome = MapOutcome::request(raw, wgpu::MapMode::Write, raw.size());
+            let outcome = gpu
+                .catch(|| MapOutcome::request(raw, wgpu::MapMode::Write, raw.size()))
+                .map_err(|caught| caught.into_error(&self.label, raw.size(), failed))?;
             outcome.wait(gpu)?;
             match outcome.take() {
                 Some(Ok(())) => {}

@@ -154,14 +154,14 @@ pub(crate) fn look_whether_lost(device: &wgpu::Device, status: &Status) {
     }
     let (size, usage) = (wgpu::COPY_BUFFER_ALIGNMENT, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
     let descriptor = wgpu::BufferDescriptor { label: Some("probe"), size, usage, mapped_at_creation: false };
-    let scope = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
     let probe = device.create_buffer(&descriptor);
-    if pollster::block_on(scope.pop()).is_some() {
-        return;
-    }
     let outcome = MapOutcome::request(&probe, wgpu::MapMode::Read, size);
+    let refused = pollster::block_on(validation.pop()).is_some();
+    let full = pollster::block_on(memory.pop()).is_some();
     let _ = poll(device, status, wgpu::PollType::Poll);
-    if let Some(Err(_)) = outcome.take() {
+    if !full && (refused || matches!(outcome.take(), Some(Err(_)))) {
         status.lose("it does nothing any more".to_owned());
     }
 }

@@ -165,9 +165,10 @@ impl Needs {
         }
     }
 
-    fn fit<R: Real>(&self, capacity: &Capacity, shape: &Shape) -> bool {
+    /// Of each buffer that may be large.
+    fn bytes<R: Real>(&self, shape: &Shape) -> [u64; 9] {
         let row_bytes = 4 * row_bins(self.bins);
-        let bytes = [
+        [
             aligned(self.rois * size_of::<R::Roi>() as u64)
                 + aligned(self.histogram_rows * 4)
                 + self.spacepoints * size_of::<R::Spacepoint>() as u64,
@@ -179,13 +180,21 @@ impl Needs {
             self.partial_rows * 2 * row_bytes,
             self.totals * u64::from(shape.variants[1].total_parts()) * row_bytes,
             self.rois * size_of::<Sums>() as u64,
-        ];
+        ]
+    }
+
+    fn fit<R: Real>(&self, capacity: &Capacity, shape: &Shape) -> bool {
         // Places in buffers are numbered in 32 bits.
-        bytes.iter().all(|&bytes| bytes <= capacity.buffer_bytes.min(u64::from(u32::MAX)))
+        self.bytes::<R>(shape).iter().all(|&bytes| bytes <= capacity.buffer_bytes.min(u64::from(u32::MAX)))
             && self.rois <= capacity.workgroups
             && self.most_cell_words.div_ceil(u64::from(shape.rooms[1].tile)) <= capacity.workgroups
             && self.histogram_rows <= capacity.workgroups * capacity.workgroups
     }
+}
+
+/// About the bytes that an RoI by itself takes on the device.
+pub(crate) fn bytes_of<R: Real>(plan: &RoiPlan, shape: &Shape) -> u64 {
+    Needs::of(plan, shape, shape.pairs).bytes::<R>(shape).iter().sum()
 }
 
 /// Groups of sum_histos's first stage: about the square root of the rows (thesis, sumHistos).

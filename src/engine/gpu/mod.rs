@@ -13,27 +13,29 @@ pub(in crate::engine) mod tests;
 mod timing;
 mod walk;
 mod workspace;
+mod workspaces;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kernel_host::{Checks, Gpu, Submission, Timer, UploadPart, wgpu};
+use kernel_host::{Checks, Gpu, Submission, Timer, UploadPart, UploadView, wgpu};
 use rayon::prelude::*;
 
 use crate::config::{Config, Triplets, Weighting};
 use crate::engine::encoding::{Compact, Lossless};
-use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Shape, Stage};
+use crate::engine::gpu::batch::{Capacity, Layout, Pairs, Regions, Shape, Stage};
 use crate::engine::gpu::find_z::Teams;
 use crate::engine::gpu::kernels::Kernels;
 use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Constants, Groups, Sums, Workspace};
+use crate::engine::gpu::workspaces::{InUse, Place, Workspaces};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::engine::vertices::Vertices;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::finder::{Accumulate, DeviceTimes, Encoding, EngineOptions, Precision};
 use crate::histogram::Peak;
 use crate::spacepoint::{RoiBatch, Rois};
@@ -59,8 +61,7 @@ pub(crate) struct Typed<R: Real> {
     direct_bytes: u64,
     /// How long to ask the device again and again before waiting for it.
     spin: Duration,
-    /// Workspaces that no batch uses now.
-    idle: Mutex<Vec<Workspace<R>>>,
+    workspaces: Workspaces<Workspace<R>>,
 }
 
 /// How to wait for the device.
@@ -83,12 +84,21 @@ const MOST_THREADS: usize = 16;
 const DIRECT_BYTES: u64 = 256 << 10;
 
 /// A part that the device works on.
-struct InFlight<R: Real> {
+struct InFlight<'a, R: Real> {
     rois: Vec<usize>,
     /// Of each of them.
     taken: Vec<Taken>,
-    workspace: Workspace<R>,
+    workspace: InUse<'a, Workspace<R>>,
     submission: Submission,
+}
+
+/// What became of a part that was to be submitted.
+enum Submitted<'a, R: Real> {
+    InFlight(InFlight<'a, R>),
+    /// There is no memory before another part of the caller gives its back.
+    Later,
+    /// There is no memory for it by itself.
+    TooLarge(Error),
 }
 
 /// A batch that is planned.
@@ -109,6 +119,28 @@ struct Planned<'a> {
 /// room for, have none yet.
 type Answers = Vec<(usize, Option<RoiResult>)>;
 
+/// What became of parts.
+#[derive(Default)]
+struct Found {
+    answers: Answers,
+    /// Parts for which there was no memory, by themselves.
+    too_large: Vec<(Vec<usize>, Error)>,
+    /// RoIs of parts that were not tried then.
+    left: Vec<usize>,
+}
+
+impl Found {
+    fn and(mut self, other: Self) -> Self {
+        self.answers.extend(other.answers);
+        self.too_large.extend(other.too_large);
+        self.left.extend(other.left);
+        self
+    }
+}
+
+/// An RoI that takes less than this on the device is no large one: where it has no room, nothing has.
+const LARGE_ROI_BYTES: u64 = 1 << 20;
+
 impl GpuEngine {
     /// The features that a number type needs.
     pub(crate) fn required_features(precision: Precision) -> wgpu::Features {
@@ -127,6 +159,9 @@ impl GpuEngine {
                 hint: "f64 arithmetic needs it: use f32, or the CPU engine".into(),
             }
             .into());
+        }
+        if let Some(bytes) = options.most_gpu_bytes {
+            gpu.limit_memory(bytes);
         }
         Ok(match options.precision {
             Precision::F32 => Self::F32(Typed::new(gpu, search, options)?),
@@ -153,6 +188,15 @@ impl GpuEngine {
     pub(crate) fn device(&self) -> String {
         let adapter = self.gpu().summary();
         format!("{} ({}, {})", adapter.name, adapter.kind, adapter.backend)
+    }
+
+    /// Bytes of the buffers on the device.
+    pub(crate) fn bytes(&self) -> u64 {
+        self.gpu().memory_bytes()
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        self.gpu().lost().is_some()
     }
 
     pub(crate) fn find_batch(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiResult>> {
@@ -246,7 +290,7 @@ impl<R: Real> Typed<R> {
             accumulate: options.accumulate,
             direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
             spin: options.spin,
-            idle: Mutex::new(Vec::new()),
+            workspaces: Workspaces::default(),
             constants: Constants::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
             search,
@@ -257,8 +301,8 @@ impl<R: Real> Typed<R> {
         })
     }
 
-    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<Workspace<R>>> {
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    fn new_workspace(&self) -> Workspace<R> {
+        Workspace::new(&self.gpu, self.capacity.buffer_bytes)
     }
 
     fn plan(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
@@ -295,17 +339,35 @@ impl<R: Real> Typed<R> {
         let shape = self.shape_for(self.first_peaks());
         let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
         let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
+        let mut capacity = self.capacity;
         while !wanted.is_empty() {
-            let bytes = self.packed_bytes(planned.encoding);
-            let cut = batch::cut::<R>(&plans, &wanted, bytes, &self.capacity, &planned.shape);
-            for &roi in &cut.too_large {
-                results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
-            }
-            wanted.clear();
-            for (roi, answer) in self.find_parts(planned, cut.parts).await? {
-                match answer {
-                    Some(result) => results[roi] = result,
-                    None => wanted.push(roi),
+            let mut left = std::mem::take(&mut wanted);
+            while !left.is_empty() {
+                let bytes = self.packed_bytes(planned.encoding);
+                let cut = batch::cut::<R>(&plans, &left, bytes, &capacity, &planned.shape);
+                for &roi in &cut.too_large {
+                    results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
+                }
+                let found = self.find_parts(planned, cut.parts).await?;
+                for (roi, answer) in found.answers {
+                    match answer {
+                        Some(result) => results[roi] = result,
+                        None => wanted.push(roi),
+                    }
+                }
+                left = found.left;
+                for (part, error) in found.too_large {
+                    let spacepoints: usize = part.iter().map(|&roi| plans[roi].spacepoints).sum();
+                    match part[..] {
+                        [roi] if batch::bytes_of::<R>(&plans[roi], &planned.shape) < LARGE_ROI_BYTES => {
+                            return Err(error);
+                        }
+                        [roi] => results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true),
+                        _ => {
+                            capacity.upload_bytes = capacity.upload_bytes.min((spacepoints * bytes) as u64 / 2);
+                            left.extend(part);
+                        }
+                    }
                 }
             }
             // What the compact encoding cannot hold, the lossless one does; and more peaks may have to be looked at.
@@ -325,79 +387,119 @@ impl<R: Real> Typed<R> {
         Shape { peaks, ..self.shape }
     }
 
-    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Answers> {
-        let mut answers = Vec::new();
+    /// Parts, until there is no memory for one of them.
+    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Found> {
+        let mut found = Found::default();
         if planned.waiting == Waiting::Blocking && planned.helpers != Helpers::NONE && parts.len() > 1 {
             return self.find_in_threads(planned, parts);
         }
         let mut in_flight = VecDeque::new();
-        for rois in parts {
-            if in_flight.len() == IN_FLIGHT {
-                answers.extend(self.collect(planned, in_flight.pop_front()).await?);
+        let mut parts = parts.into_iter();
+        while let Some(rois) = parts.next() {
+            loop {
+                if in_flight.len() < IN_FLIGHT {
+                    match self.submit(planned, &rois, !in_flight.is_empty()).await? {
+                        Submitted::InFlight(part) => {
+                            in_flight.push_back(part);
+                            break;
+                        }
+                        Submitted::Later => {}
+                        // Nothing else is in flight here.
+                        Submitted::TooLarge(error) => {
+                            found.too_large.push((rois, error));
+                            found.left.extend(parts.flatten());
+                            return Ok(found);
+                        }
+                    }
+                }
+                found.answers.extend(self.collect(planned, in_flight.pop_front()).await?);
             }
-            in_flight.push_back(self.submit(planned, rois, None)?);
         }
         while !in_flight.is_empty() {
-            answers.extend(self.collect(planned, in_flight.pop_front()).await?);
+            found.answers.extend(self.collect(planned, in_flight.pop_front()).await?);
         }
-        Ok(answers)
+        Ok(found)
     }
 
     /// Every thread prepares a part, lets the device have it, waits, decodes, and takes the next.
-    fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Answers> {
+    fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Found> {
         let all = planned.helpers.threads();
         let threads = all.clamp(IN_FLIGHT, MOST_THREADS).min(parts.len());
         let planned = Planned { helpers: Helpers::Threads((all / threads).max(1)), spin: Duration::ZERO, ..planned };
         let parts = Mutex::new(parts.into_iter());
-        let next = || parts.lock().unwrap_or_else(PoisonError::into_inner).next();
+        let parts = || parts.lock().unwrap_or_else(PoisonError::into_inner);
         let work = |_| {
-            let mut answers = Vec::new();
-            while let Some(rois) = next() {
-                let submitted = self.submit(planned, rois, None)?;
-                // The future never yields: it blocks where it waits.
-                answers.extend(pollster::block_on(self.collect(planned, Some(submitted)))?);
+            let mut found = Found::default();
+            loop {
+                let Some(rois) = parts().next() else { return Ok(found) };
+                // The futures never yield: they block where they wait.
+                match pollster::block_on(self.submit(planned, &rois, false))? {
+                    Submitted::InFlight(part) => {
+                        found.answers.extend(pollster::block_on(self.collect(planned, Some(part)))?);
+                    }
+                    Submitted::Later => found.left.extend(rois),
+                    Submitted::TooLarge(error) => {
+                        found.too_large.push((rois, error));
+                        found.left.extend(parts().by_ref().flatten());
+                    }
+                }
             }
-            Ok(answers)
         };
         let all = in_threads(vec![(); threads], threads, work);
-        Ok(all.into_iter().collect::<Result<Vec<Answers>>>()?.concat())
+        Ok(all.into_iter().collect::<Result<Vec<Found>>>()?.into_iter().fold(Found::default(), Found::and))
     }
 
     /// Packs a part straight into memory that the device reads, and lets the device begin.
-    fn submit(&self, planned: Planned<'_>, rois: Vec<usize>, mut timer: Option<&mut Timer>) -> Result<InFlight<R>> {
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
-        let (layout, taken) = self.upload(planned, &mut workspace, &rois)?;
+    async fn submit(&self, planned: Planned<'_>, rois: &[usize], has_another: bool) -> Result<Submitted<'_, R>> {
+        let (mut layout, regions) = self.layout(planned, rois);
+        let make_room = |w: &mut Workspace<R>| w.make_room(&self.gpu, &layout, regions, self.direct_bytes);
+        let new = || self.new_workspace();
+        let room = self.workspaces.with_room(planned.waiting, has_another, new, make_room).await?;
+        let (mut workspace, view) = match room {
+            Place::In(workspace, view) => (workspace, view),
+            Place::Later => return Ok(Submitted::Later),
+            Place::Nowhere(error) => return Ok(Submitted::TooLarge(error)),
+        };
+        let taken = self.pack(planned, view, &mut layout, regions, rois);
         let mut encoder = self.gpu.encoder("zfinder");
         self.begin(&mut encoder, &mut workspace)?;
-        self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, timer.as_deref_mut())?;
+        self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
         if !workspace.direct {
             workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
         }
-        if let Some(timer) = timer {
-            timer.resolve(&mut encoder)?;
-        }
         let submission = self.gpu.submit(encoder)?;
-        Ok(InFlight { rois, taken, workspace, submission })
+        Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), taken, workspace, submission }))
     }
 
     /// Fills a workspace with a part. What is staged still has to be copied on the device: [`Typed::begin`].
-    fn upload(
+    fn upload(&self, planned: Planned<'_>, workspace: &mut Workspace<R>, rois: &[usize]) -> Result<Layout<R>> {
+        let (mut layout, regions) = self.layout(planned, rois);
+        let view = workspace.make_room(&self.gpu, &layout, regions, self.direct_bytes)?;
+        self.pack(planned, view, &mut layout, regions, rois);
+        Ok(layout)
+    }
+
+    fn layout(&self, planned: Planned<'_>, rois: &[usize]) -> (Layout<R>, Regions) {
+        let plans = rois.iter().map(|&roi| &planned.plans[roi]);
+        let sharing = batch::sharing::<R>(plans.clone(), &self.capacity, &planned.shape);
+        let layout = Layout::new(&self.search, &planned.shape, sharing, plans);
+        let regions = layout.regions(self.packed_bytes(planned.encoding));
+        (layout, regions)
+    }
+
+    /// Writes a part to where it is staged.
+    fn pack(
         &self,
         planned: Planned<'_>,
-        workspace: &mut Workspace<R>,
+        mut view: UploadView<u32>,
+        layout: &mut Layout<R>,
+        regions: Regions,
         rois: &[usize],
-    ) -> Result<(Layout<R>, Vec<Taken>)> {
-        let plans = || rois.iter().map(|&roi| &planned.plans[roi]);
-        let sharing = batch::sharing::<R>(plans(), &self.capacity, &planned.shape);
-        let mut layout = Layout::new(&self.search, &planned.shape, sharing, plans());
+    ) -> Vec<Taken> {
         let bytes = self.packed_bytes(planned.encoding);
-        let regions = layout.regions(bytes);
-        workspace.direct = regions.end <= self.direct_bytes;
-        workspace.reserve(&self.gpu, &layout, regions)?;
-        let mut view = workspace.staging.map(&self.gpu, regions.end as usize / 4)?;
         let header_words = regions.spacepoints as usize / 4;
-        let lengths = std::iter::once(header_words).chain(plans().map(|plan| plan.spacepoints * bytes / 4));
-        let mut parts = view.parts(lengths).into_iter();
+        let words = rois.iter().map(|&roi| planned.plans[roi].spacepoints * bytes / 4);
+        let mut parts = view.parts(std::iter::once(header_words).chain(words)).into_iter();
         let mut header = parts.next().expect("the first length is the header's");
         let pack = |(mut part, &roi): (UploadPart<'_, u32>, &usize)| {
             let (plan, view) = (&planned.plans[roi], planned.batch.roi(roi));
@@ -427,7 +529,7 @@ impl<R: Real> Typed<R> {
         }
         let fits = header.write(&layout.header(&regions));
         debug_assert!(fits, "the header has the room that it asked for");
-        Ok((layout, taken))
+        taken
     }
 
     /// Encodes what the stages rely on: the input on the device.
@@ -516,7 +618,7 @@ impl<R: Real> Typed<R> {
     }
 
     /// Waits for a part and decodes its answers.
-    async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<R>>) -> Result<Answers> {
+    async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<'_, R>>) -> Result<Answers> {
         let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(Vec::new()) };
         let each = planned.shape.peaks as usize;
         let count = rois.len() * each;
@@ -527,7 +629,7 @@ impl<R: Real> Typed<R> {
             }
             Waiting::Async => workspace.results.read_async(&self.gpu, &submission, count).await?,
         };
-        self.idle().push(workspace);
+        workspace.give_back();
         let decode = |(i, roi): (usize, usize)| {
             if taken[i].too_far {
                 return (roi, None);

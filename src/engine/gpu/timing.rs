@@ -32,8 +32,8 @@ impl<R: Real> Typed<R> {
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };
         let cut = batch::cut::<R>(&plans, &wanted, bytes, &capacity, &shape);
         let Some(rois) = cut.parts.into_iter().next() else { return Ok(None) };
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
-        let (layout, _) = self.upload(planned, &mut workspace, &rois)?;
+        let mut workspace = self.workspaces.take(|| self.new_workspace());
+        let layout = self.upload(planned, &mut workspace, &rois)?;
         let mut encoder = self.gpu.encoder("upload");
         self.begin(&mut encoder, &mut workspace)?;
         let submission = self.gpu.submit(encoder)?;
@@ -58,7 +58,7 @@ impl<R: Real> Typed<R> {
             self.search_resident(planned.encoding, &mut workspace, &layout)?;
             times.resident.push(start.elapsed().as_secs_f64() / (IN_A_ROW * rois.len()) as f64);
         }
-        self.idle().push(workspace);
+        workspace.give_back();
         Ok(Some(times))
     }
 

@@ -2,7 +2,7 @@
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BufferUsages};
-use kernel_host::{BindGroupSlot, Buffer, Gpu, Readback, Upload};
+use kernel_host::{BindGroupSlot, Buffer, Gpu, Readback, Upload, UploadView};
 
 use crate::engine::gpu::batch::{Layout, Regions, STAGES};
 use crate::engine::real::Real;
@@ -132,8 +132,15 @@ impl<R: Real> Workspace<R> {
         }
     }
 
-    /// Makes room for a part.
-    pub(crate) fn reserve(&mut self, gpu: &Gpu, layout: &Layout<R>, regions: Regions) -> Result<()> {
+    /// Makes room for a part; where it is to be staged. Of up to `direct_bytes`, shaders read it there.
+    pub(crate) fn make_room(
+        &mut self,
+        gpu: &Gpu,
+        layout: &Layout<R>,
+        regions: Regions,
+        direct_bytes: u64,
+    ) -> Result<UploadView<u32>> {
+        self.direct = regions.end <= direct_bytes;
         let rows = layout.params.row_bins as usize;
         let rois = layout.rois.len();
         let sorted = if layout.walked { 1 } else { layout.spacepoints };
@@ -165,7 +172,7 @@ impl<R: Real> Workspace<R> {
         }
         self.groups = groups;
         self.results.reserve(gpu, layout.peaks())?;
-        Ok(())
+        Ok(self.staging.map(gpu, regions.end as usize / 4)?)
     }
 
     /// A part of the input, for a bind group.

@@ -144,7 +144,9 @@ fn buffers_stay_within_what_is_allowed() {
             let results = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
             results.unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         }
-        for workspace in engine.idle().iter() {
+        let idle = engine.workspaces.idle();
+        assert_eq!(idle.len(), 1, "{}", adapter.name);
+        for workspace in idle {
             let sizes = [
                 workspace.input.len_bytes(),
                 workspace.cells.len_bytes(),

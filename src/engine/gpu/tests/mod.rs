@@ -5,9 +5,9 @@
 pub(in crate::engine) mod cases;
 mod limits;
 #[path = "../../../../tests/common/on_adapters.rs"]
-mod on_adapters;
+pub(in crate::engine) mod on_adapters;
 #[path = "../../../../tests/common/toy.rs"]
-mod toy;
+pub(in crate::engine) mod toy;
 
 use std::f64::consts::PI;
 
@@ -99,6 +99,16 @@ struct Stages<R: Real> {
     status: Vec<RoiStatus>,
 }
 
+impl GpuEngine {
+    /// Frees what is kept for the next batch.
+    pub(in crate::engine) fn free_idle(&self) {
+        match self {
+            Self::F32(engine) => drop(engine.workspaces.idle()),
+            Self::F64(engine) => drop(engine.workspaces.idle()),
+        }
+    }
+}
+
 impl<R: Real> Typed<R> {
     /// Another configuration in the same kernels.
     fn take_case(&mut self, case: &Case) {
@@ -149,8 +159,8 @@ impl<R: Real> Typed<R> {
         });
         let decoded: Vec<_> = decoded.collect();
         // Used ones hold the leavings of other cases, which must not matter.
-        let mut workspace = self.idle().pop().unwrap_or_else(|| Workspace::new(&self.gpu, self.capacity.buffer_bytes));
-        let (layout, _) = self.upload(planned, &mut workspace, rois)?;
+        let mut workspace = self.workspaces.take(|| self.new_workspace());
+        let layout = self.upload(planned, &mut workspace, rois)?;
         let mut encoder = self.gpu.encoder("stages");
         self.begin(&mut encoder, &mut workspace)?;
         self.clear(&mut encoder, &workspace, &layout)?;
@@ -194,7 +204,7 @@ impl<R: Real> Typed<R> {
             layout,
             planned: decoded,
         };
-        self.idle().push(workspace);
+        workspace.give_back();
         Ok(stages)
     }
 }
@@ -760,7 +770,7 @@ fn stages_in_f64() {
         let given = GpuEngine::new(gpu, search, &options).map(|_| ());
         for refused in [chosen, given] {
             match refused {
-                Err(crate::Error::Gpu(kernel_host::Error::MissingFeature { adapter: name, feature, hint })) => {
+                Err(Error::Gpu(kernel_host::Error::MissingFeature { adapter: name, feature, hint })) => {
                     assert_eq!(name, adapter.name);
                     assert!(feature.contains("SHADER_F64"), "{}: {feature}", adapter.name);
                     assert!(hint.contains("f32") || hint.contains("without"), "{}: {hint}", adapter.name);

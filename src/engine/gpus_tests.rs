@@ -1,0 +1,307 @@
+//! Faults of devices, on every adapter: little memory, loss, calls that are given up. What is answered has the same
+//! bits, the rest is an error, and nothing is kept.
+#![allow(clippy::print_stderr)] // what is skipped is said aloud
+
+use std::future::Future;
+use std::sync::Arc;
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+
+use kernel_host::{AdapterChoice, AdapterSummary, Gpu, GpuOptions, wgpu};
+
+use super::*;
+use crate::config::Config;
+use crate::detector::Detector;
+use crate::engine::gpu::tests::on_adapters::on_adapters;
+use crate::engine::gpu::tests::toy::Toy;
+use crate::stream::{Answered, Stream, StreamOptions};
+use crate::vertex::Status;
+
+fn open(adapter: &AdapterSummary) -> Gpu {
+    let optional_features = wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
+    let adapter = AdapterChoice::Index(adapter.index);
+    Gpu::new(&GpuOptions { adapter, optional_features, ..GpuOptions::default() }).expect("the adapter again")
+}
+
+fn build_with(gpus: &[&Gpu], options: &EngineOptions) -> Arc<Gpus> {
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    Arc::new(Gpus::new(gpus.iter().map(|&gpu| gpu.clone()).collect(), &search, options).expect("an engine"))
+}
+
+/// With small buffers: a batch is many parts.
+fn build(gpus: &[&Gpu]) -> Arc<Gpus> {
+    build_with(gpus, &EngineOptions { most_buffer_bytes: Some(100_000), ..EngineOptions::default() })
+}
+
+fn stream(gpus: &Arc<Gpus>, in_flight: usize) -> Stream {
+    let own = Arc::clone(gpus);
+    let find = move |worker: usize, batch: &RoiBatch| own.find_batch_here(worker, batch);
+    Stream::start(StreamOptions { in_flight }, gpus.len(), find).expect("threads")
+}
+
+fn toy(rng: &mut fastrand::Rng, id: u64, tracks: usize, noise: usize) -> Roi {
+    let toy = Toy { tracks, noise, vertices: 2, window: Some((0.7, 0.9)), ..Toy::default() };
+    toy.event(rng, id).roi
+}
+
+/// Small RoIs that are walked, and a few that go through all stages.
+fn batch(seed: u64, rois: u64) -> RoiBatch {
+    let rng = &mut fastrand::Rng::with_seed(seed);
+    (0..rois).map(|i| if i % 5 == 3 { toy(rng, i, 40, 2000) } else { toy(rng, i, 8, 20) }).collect()
+}
+
+fn is_out_of_memory<T>(found: &Result<T>) -> bool {
+    matches!(found, Err(Error::Gpu(kernel_host::Error::OutOfMemory { .. })))
+}
+
+fn is_lost<T>(found: &Result<T>) -> bool {
+    matches!(found, Err(Error::Gpu(kernel_host::Error::DeviceLost { .. })))
+}
+
+/// The answers to a batch, asked for in each way, each beginning without any workspace.
+fn in_every_way(gpus: &Arc<Gpus>, batch: &RoiBatch) -> Vec<(&'static str, Result<Vec<RoiResult>>)> {
+    let one = Roi { descriptor: *batch.roi(0).descriptor, spacepoints: batch.roi(0).spacepoints().collect() };
+    let anew = |way| {
+        gpus.iter().for_each(GpuEngine::free_idle);
+        way
+    };
+    let one_of_all = |one: Result<RoiResult>| {
+        let mut all = gpus.find_batch(batch)?;
+        all[0] = one?;
+        Ok(all)
+    };
+    let mut found = vec![
+        (anew("batch"), gpus.find_batch(batch)),
+        (anew("future"), pollster::block_on(gpus.find_batch_async(batch))),
+        (anew("one"), one_of_all(gpus.find(&one))),
+        (anew("one's future"), one_of_all(pollster::block_on(gpus.find_async(&one)))),
+    ];
+    let answers = stream(gpus, 3).run(vec![batch.clone(); 4]);
+    found.extend(answers.map(|answered| (anew("stream"), answered.map(|answered| answered.results))));
+    found
+}
+
+/// The less memory there is, the smaller the parts, down to where there is none for an RoI; and no bit changes.
+#[test]
+fn little_memory_changes_no_bit() {
+    let batch = batch(1, 15);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        // Parts that wait for each other, and one that is cut into smaller ones.
+        for (gpus, shares) in [
+            (build(&[&gpu]), [100, 50, 0].as_slice()),
+            (build_with(&[&gpu], &EngineOptions::default()), [99, 40, 12, 0].as_slice()),
+        ] {
+            let fixed = gpu.memory_bytes();
+            let wanted = gpus.find_batch(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+            assert!(wanted.iter().all(|result| result.status == Status::Ok), "{}", adapter.name);
+            let enough = gpu.memory_bytes() - fixed;
+            for share in shares {
+                let allowed = fixed + enough * share / 100;
+                gpus.first.free_idle();
+                gpu.limit_memory(allowed);
+                for (way, found) in in_every_way(&gpus, &batch) {
+                    let place = format!("{}, {way}, {share}% of {enough} bytes", adapter.name);
+                    match found {
+                        Ok(found) => {
+                            assert!(*share > 0, "{place}: no room for anything");
+                            assert_eq!(found, wanted, "{place}");
+                        }
+                        // One of the RoIs takes about a quarter of it all.
+                        Err(error) => {
+                            let said = error.to_string();
+                            assert!(*share < 40 && is_out_of_memory(&Err::<(), _>(error)), "{place}: {said}");
+                        }
+                    }
+                }
+                assert!(gpu.memory_bytes() <= allowed, "{}", adapter.name);
+            }
+            gpu.limit_memory(u64::MAX);
+            assert_eq!(gpus.find_batch(&batch).expect("memory again"), wanted, "{}", adapter.name);
+        }
+        assert_eq!(gpu.memory_bytes(), 0, "{}", adapter.name);
+    }
+}
+
+/// An RoI of a megabyte and more that does not fit is told as beyond capacity, and its neighbours are answered.
+#[test]
+fn an_roi_without_room_is_told_and_neighbours_are_answered() {
+    let rng = &mut fastrand::Rng::with_seed(2);
+    let rois: Vec<Roi> = (0..7).map(|i| if i == 4 { toy(rng, i, 20, 40_000) } else { toy(rng, i, 8, 20) }).collect();
+    let batch: RoiBatch = rois.into_iter().collect();
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        let gpus = build_with(&[&gpu], &EngineOptions::default());
+        let mut wanted = gpus.find_batch(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+        assert_eq!(wanted[4].status, Status::Ok, "{}", adapter.name);
+        gpus.first.free_idle();
+        gpu.limit_memory(600_000);
+        let found = gpus.find_batch(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+        assert_eq!((found[4].status, found[4].vertices.len()), (Status::CapacityExceeded, 0), "{}", adapter.name);
+        wanted[4] = found[4].clone();
+        assert_eq!(found, wanted, "{}", adapter.name);
+    }
+}
+
+#[test]
+fn no_memory_at_all_is_an_error_from_the_beginning() {
+    let Some(adapter) = on_adapters().into_iter().next() else { return };
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let options = EngineOptions { most_gpu_bytes: Some(100), ..EngineOptions::default() };
+    let built = Gpus::new(vec![open(&adapter)], &search, &options);
+    let error = built.err().expect("not even room for constants");
+    let said = error.to_string();
+    assert!(said.contains("no memory left") && said.contains("100 in all"), "{said}");
+}
+
+/// Calls that are given up, at whichever point, keep nothing; the next is answered rightly.
+#[test]
+fn what_is_given_up_leaks_nothing() {
+    let batch = batch(3, 16);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        let gpus = build(&[&gpu]);
+        let wanted = pollster::block_on(gpus.find_batch_async(&batch)).expect("answers");
+        let one = Roi { descriptor: *batch.roi(0).descriptor, spacepoints: batch.roi(0).spacepoints().collect() };
+        let most = gpu.memory_bytes();
+        let context = &mut Context::from_waker(Waker::noop());
+        for polls in 0..8 {
+            let mut all = Box::pin(gpus.find_batch_async(&batch));
+            let mut single = Box::pin(gpus.find_async(&one));
+            for _ in 0..polls {
+                if all.as_mut().poll(context).is_ready() {
+                    break;
+                }
+                std::thread::sleep(Duration::from_millis(2));
+            }
+            if polls > 0 {
+                drop(single.as_mut().poll(context));
+            }
+        }
+        for (pushed, taken) in [(1, 0), (3, 0), (5, 2)] {
+            let mut stream = stream(&gpus, 3);
+            for _ in 0..pushed {
+                stream.push(batch.clone()).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+            }
+            assert_eq!(stream.by_ref().take(taken).filter(Result::is_ok).count(), taken);
+        }
+        assert_eq!(gpus.find_batch(&batch).expect("answers"), wanted, "{}", adapter.name);
+        // At the worst as many workspaces are kept as were in use at once: two each for three of a stream.
+        assert!(gpu.memory_bytes() <= 4 * most, "{}: {} bytes, {most} before", adapter.name, gpu.memory_bytes());
+        let kept = gpu.memory_bytes();
+        for _ in 0..3 {
+            assert_eq!(stream(&gpus, 3).run(vec![batch.clone(); 4]).filter(Result::is_ok).count(), 4);
+        }
+        assert!(gpu.memory_bytes() <= kept.max(4 * most), "{}", adapter.name);
+        drop(gpus);
+        assert_eq!(gpu.memory_bytes(), 0, "{}", adapter.name);
+    }
+}
+
+/// Memory for one workspace and a bit: futures on one thread and a stream's threads take turns.
+#[test]
+fn many_share_little_memory() {
+    let batch = batch(4, 10);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        let gpus = build(&[&gpu]);
+        let wanted = gpus.find_batch_here(0, &batch).expect("answers");
+        let (few, fixed) = (gpu.memory_bytes(), build(&[&open(&adapter)]).bytes());
+        gpus.first.free_idle();
+        gpu.limit_memory(fixed + (few - fixed) * 2 / 3);
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for answered in stream(&gpus, 3).run(vec![batch.clone(); 6]) {
+                        let answered = answered.unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+                        assert_eq!(answered.results, wanted, "{}", adapter.name);
+                    }
+                });
+            }
+            for found in pollster::block_on(all((0..5).map(|_| gpus.find_batch_async(&batch)))) {
+                assert_eq!(
+                    found.unwrap_or_else(|error| panic!("{}: {error}", adapter.name)),
+                    wanted,
+                    "{}",
+                    adapter.name
+                );
+            }
+        });
+    }
+}
+
+/// Before a call, between submission and answer, and in a stream.
+#[test]
+fn a_lost_device_is_an_error_and_a_new_one_answers() {
+    let batch = batch(5, 12);
+    for adapter in on_adapters() {
+        let start = Instant::now();
+        let name = &adapter.name;
+        let gpu = open(&adapter);
+        let gpus = build(&[&gpu]);
+        let wanted = gpus.find_batch(&batch).expect("answers");
+        let mut future = Box::pin(gpus.find_batch_async(&batch));
+        let begun = future.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        assert!(begun.is_pending(), "{name}: several parts take a while");
+        let mut stream = stream(&gpus, 3);
+        for _ in 0..3 {
+            stream.push(batch.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        }
+        gpu.device().destroy();
+        // What was done by then may be answered.
+        let found = pollster::block_on(future);
+        assert!(is_lost(&found), "{name}: {found:?}");
+        for answered in stream.by_ref() {
+            match answered {
+                Ok(answered) => assert_eq!(answered.results, wanted, "{name}"),
+                other => assert!(is_lost(&other), "{name}: {other:?}"),
+            }
+        }
+        for (way, found) in in_every_way(&gpus, &batch) {
+            assert!(is_lost(&found), "{name}, {way}: {found:?}");
+        }
+        assert!(gpus.time_on_device(&batch, 1).is_err(), "{name}");
+        drop((stream, gpus));
+        assert_eq!(gpu.memory_bytes(), 0, "{name}");
+        assert_eq!(build(&[&open(&adapter)]).find_batch(&batch).expect("answers"), wanted, "{name}");
+        assert!(start.elapsed() < Duration::from_secs(60), "{name}: {:?}", start.elapsed());
+    }
+}
+
+/// What the lost one has is an error; what comes then is for the others.
+#[test]
+fn the_other_gpu_goes_on() {
+    let adapters = on_adapters();
+    let (Some(first), Some(last)) = (adapters.first(), adapters.last()) else { return };
+    let batch = batch(6, 6);
+    let gpus = [open(first), open(last)];
+    let wanted: Vec<_> = gpus.iter().map(|gpu| build(&[gpu]).find_batch(&batch).expect("answers")).collect();
+    let both = build(&[&gpus[0], &gpus[1]]);
+    let mut stream = stream(&both, 4);
+    for _ in 0..4 {
+        stream.push(batch.clone()).expect("room");
+    }
+    gpus[0].device().destroy();
+    let mut lost = 0;
+    for answered in stream.by_ref() {
+        match answered {
+            Ok(Answered { results, .. }) => assert!(wanted.contains(&results)),
+            other => {
+                assert!(is_lost(&other), "{other:?}");
+                lost += 1;
+            }
+        }
+    }
+    assert!(lost <= 2, "two threads had the one that is lost, and {lost} batches are");
+    // Its loss is known by now, or is by the next batch that it gets.
+    let found = both.find_batch(&batch);
+    assert!(found.as_ref().is_ok_and(|found| *found == wanted[1]) || is_lost(&found), "{found:?}");
+    for (way, found) in in_every_way(&both, &batch) {
+        assert_eq!(found.unwrap_or_else(|error| panic!("{way}: {error}")), wanted[1], "{way}");
+    }
+    gpus[1].device().destroy();
+    drop(both.find_batch(&batch));
+    for (way, found) in in_every_way(&both, &batch) {
+        assert!(is_lost(&found), "{way}: {found:?}");
+    }
+}
