@@ -7,6 +7,9 @@ mod common;
 use std::f64::consts::{PI, TAU};
 use std::sync::OnceLock;
 
+use common::engines::{
+    agree, batch, bits, build, build_with, close, engines, find, find_one, fixed_engines, gpus, rotated,
+};
 use common::on_adapters::on_adapters;
 use common::toy::{Event, Toy, between, turned};
 use rayon::prelude::*;
@@ -15,39 +18,6 @@ use zfinder::{
     Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Spacepoint, Status, Triplets, Vertex,
     Weighting, ZFinder, ZFinderBuilder,
 };
-
-/// The GPU on every adapter.
-fn gpus() -> Vec<(String, Engine)> {
-    let gpu = |adapter: zfinder::AdapterSummary| (adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)));
-    on_adapters().into_iter().map(gpu).collect()
-}
-
-/// The engines whose sums are integers.
-fn fixed_engines() -> Vec<(String, Engine)> {
-    let mut engines = gpus();
-    engines.push(("CPU".into(), Engine::Cpu));
-    engines
-}
-
-fn engines() -> Vec<(String, Engine)> {
-    let mut engines = fixed_engines();
-    engines.push(("reference".into(), Engine::Reference));
-    engines
-}
-
-fn build(name: &str, engine: &Engine, config: &Config) -> ZFinder {
-    build_with(name, engine, config, |builder| builder)
-}
-
-fn build_with(
-    name: &str,
-    engine: &Engine,
-    config: &Config,
-    options: impl FnOnce(ZFinderBuilder) -> ZFinderBuilder,
-) -> ZFinder {
-    let builder = ZFinder::builder().config(config.clone()).engine(engine.clone());
-    options(builder).build().unwrap_or_else(|error| panic!("{name}: {error}"))
-}
 
 /// Every engine with the default configuration, built once: compiling shaders is what takes long here.
 fn finders() -> &'static [(String, ZFinder)] {
@@ -66,18 +36,6 @@ fn fixed_finders() -> impl Iterator<Item = &'static (String, ZFinder)> {
     finders().iter().filter(|(name, _)| name != "reference")
 }
 
-fn find(name: &str, finder: &ZFinder, batch: &RoiBatch) -> Vec<RoiResult> {
-    finder.find_batch(batch).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-fn find_one(name: &str, finder: &ZFinder, roi: &Roi) -> RoiResult {
-    finder.find(roi).unwrap_or_else(|error| panic!("{name}: {error}"))
-}
-
-fn batch(rois: &[Roi]) -> RoiBatch {
-    rois.iter().cloned().collect()
-}
-
 /// Windows of several widths and places, the full circle, other etas and z ranges; one empty.
 fn toys(seed: u64) -> Vec<Event> {
     let rng = &mut fastrand::Rng::with_seed(seed);
@@ -93,45 +51,6 @@ fn toys(seed: u64) -> Vec<Event> {
 
 fn rois(events: &[Event]) -> Vec<Roi> {
     events.iter().map(|event| event.roi.clone()).collect()
-}
-
-/// An answer with the bits of z and weight of its vertices.
-type Bits = (RoiId, Status, usize, usize, Vec<(u64, u64)>);
-
-fn bits(results: &[RoiResult]) -> Vec<Bits> {
-    let vertex = |vertex: &Vertex| (vertex.z_mm.to_bits(), vertex.weight.to_bits());
-    let result = |r: &RoiResult| {
-        (r.id, r.status, r.spacepoints, r.outside_window, r.vertices.iter().map(vertex).collect::<Vec<_>>())
-    };
-    results.iter().map(result).collect()
-}
-
-/// `found` answers as `reference`, whose search went one vertex further so that it is known which peaks stand clear of
-/// the next: between others, rounding decides which comes first. How many vertices were compared.
-fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: usize) -> usize {
-    assert_eq!(found.len(), reference.len(), "{place}");
-    let mut compared = 0;
-    for (found, reference) in found.iter().zip(reference) {
-        let place = format!("{place}, {:?}", found.id);
-        assert_eq!(
-            (found.id, found.status, found.spacepoints, found.outside_window),
-            (reference.id, reference.status, reference.spacepoints, reference.outside_window),
-            "{place}"
-        );
-        assert!(found.vertices.len() <= peaks, "{place}: {found:?}");
-        let weight = |i: usize| reference.vertices.get(i).map_or(0.0, |vertex: &Vertex| vertex.weight);
-        let clear = (0..peaks.min(reference.vertices.len())).take_while(|&i| weight(i) - weight(i + 1) > 4.0);
-        for i in clear {
-            let wanted = reference.vertices[i];
-            let vertex = found.vertices.get(i).unwrap_or_else(|| panic!("{place}: vertex {i} is missing"));
-            assert!(
-                (vertex.z_mm - wanted.z_mm).abs() <= 0.01 && (vertex.weight - wanted.weight).abs() <= 2.0,
-                "{place}, vertex {i}: {vertex:?}, reference {wanted:?}"
-            );
-            compared += 1;
-        }
-    }
-    compared
 }
 
 #[test]
@@ -377,20 +296,6 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
         assert_eq!(found[1].vertices.is_empty(), name != "reference", "{name}");
         assert_eq!((found[0].status, found[2].status), (Status::Ok, Status::Ok), "{name}");
         assert_eq!(found[2].vertices[0].weight, 16.0 * 900.0, "{name}");
-    }
-}
-
-/// Turns an RoI's spacepoints about the beam.
-fn rotated(roi: &Roi, angle: f64) -> Vec<Spacepoint> {
-    roi.spacepoints.iter().map(|&s| Spacepoint { phi: turned(s.phi + angle), ..s }).collect()
-}
-
-/// Vertices that lie within the tolerances of engines.
-fn close(place: &str, found: &RoiResult, wanted: &RoiResult) {
-    assert_eq!(found.status, wanted.status, "{place}");
-    assert_eq!(found.vertices.len(), wanted.vertices.len(), "{place}");
-    for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
-        assert!((a.z_mm - b.z_mm).abs() <= 0.01 && (a.weight - b.weight).abs() <= 2.0, "{place}: {a:?}, wanted {b:?}");
     }
 }
 
