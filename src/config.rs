@@ -94,11 +94,17 @@ impl PtWeight {
     /// directions of hard (h) and of soft tracks (s). A pile-up vertex with one hard track has h = 1, Z -> ee has 2, and a
     /// vertex of jets has many.
     pub fn rank(weight: u32, soft: u32, hard: u32) -> f32 {
+        Self::rank_of(weight.into(), soft, hard)
+    }
+
+    /// [`PtWeight::rank`] of a weight that words of 32 bits cannot hold.
+    pub(crate) fn rank_of(weight: u64, soft: u32, hard: u32) -> f32 {
         if weight == 0 {
             return 0.0;
         }
-        let directions = (hard + 1).pow(2) * (soft + 1).pow(2);
-        (weight + Self::SCALE as u32) as f32 * directions as f32
+        // Whole numbers, which f64 holds: they are rounded once.
+        let square = |sectors: u32| (f64::from(sectors) + 1.0).powi(2);
+        (weight as f64 + Self::SCALE) as f32 * (square(hard) * square(soft)) as f32
     }
 }
 
@@ -612,6 +618,15 @@ mod tests {
             let error = Config::from_toml(text).expect_err(text).to_string();
             assert!(error.contains(key), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn ranks_of_any_weight_are_in_order() {
+        assert_eq!(PtWeight::rank(667, 2, 1), 682.0 * 9.0 * 4.0);
+        assert_eq!(PtWeight::rank(0, 24, 24), 0.0);
+        let most = PtWeight::rank(u32::MAX, 24, 24);
+        assert!(most > PtWeight::rank(u32::MAX / 2, 24, 24) && PtWeight::rank(u32::MAX, u32::MAX, u32::MAX) > most);
+        assert!(PtWeight::rank_of(1 << 33, 0, 0) > PtWeight::rank_of(1 << 32, 0, 0));
     }
 
     #[test]

@@ -467,7 +467,7 @@ impl ReferenceEngine {
                 let sectors = histogram.sectors[left..left + 3].iter().fold(0, |all, sectors| all | sectors[which]);
                 sectors.count_ones()
             };
-            PtWeight::rank(sum as u32, all(0), all(1)).into()
+            PtWeight::rank_of(sum, all(0), all(1)).into()
         };
         // The highest window of each histogram: its rank, distance from the centre and first bin.
         let highest_of = |histogram: &Histogram| {
