@@ -141,10 +141,6 @@ impl CpuEngine {
         let plan = self.search.plan(roi)?;
         let mut vertices = std::mem::take(&mut result.vertices);
         vertices.clear();
-        if plan.is_too_much() {
-            *result = plan.result(plan.nothing_taken(), vertices, true);
-            return Ok(());
-        }
         let spacepoints = &mut workspace.spacepoints;
         spacepoints.clear();
         let mut taken = Taken { too_far: true, ..Taken::default() };
@@ -160,8 +156,8 @@ impl CpuEngine {
                 .search
                 .pack::<R, _>(&Lossless, &plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
         }
-        if taken.kept == 0 {
-            *result = plan.result(taken, vertices, false);
+        if taken.kept == 0 || plan.is_too_much() {
+            *result = plan.result(taken, vertices, taken.kept > 0);
             return Ok(());
         }
         let mut vertices = Vertices::new(&self.search, &plan, self.accumulate, vertices);

@@ -340,13 +340,18 @@ impl<R: Real> Typed<R> {
         let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
         let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let mut capacity = self.capacity;
+        // Its spacepoints are told as ever.
+        let too_large = |roi: usize| {
+            let taken = self.search.pack::<R, _>(&Lossless, &plans[roi], batch.roi(roi), |_| {});
+            plans[roi].result(taken, Vec::new(), taken.kept > 0)
+        };
         while !wanted.is_empty() {
             let mut left = std::mem::take(&mut wanted);
             while !left.is_empty() {
                 let bytes = self.packed_bytes(planned.encoding);
                 let cut = batch::cut::<R>(&plans, &left, bytes, &capacity, &planned.shape);
                 for &roi in &cut.too_large {
-                    results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true);
+                    results[roi] = too_large(roi);
                 }
                 let found = self.find_parts(planned, cut.parts).await?;
                 for (roi, answer) in found.answers {
@@ -362,7 +367,7 @@ impl<R: Real> Typed<R> {
                         [roi] if batch::bytes_of::<R>(&plans[roi], &planned.shape) < LARGE_ROI_BYTES => {
                             return Err(error);
                         }
-                        [roi] => results[roi] = plans[roi].result(plans[roi].nothing_taken(), Vec::new(), true),
+                        [roi] => results[roi] = too_large(roi),
                         _ => {
                             capacity.upload_bytes = capacity.upload_bytes.min((spacepoints * bytes) as u64 / 2);
                             left.extend(part);
