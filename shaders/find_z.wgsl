@@ -94,7 +94,7 @@ fn find_z(
             histograms[row_first + bin] = row_word(bin, part);
         }
     }
-    if unfinished {
+    if unfinished || loops_are_cut(params.layers) {
         give_up(STATUS_UNFINISHED);
     }
 }

@@ -93,6 +93,9 @@ fn count_sums(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
             atomicAdd(&sums[roi_index].digits[64u * params.stage + digit], count);
         }
     }
+    if loops_are_cut(params.layers) {
+        atomicOr(&status[roi_index].flags, STATUS_UNFINISHED);
+    }
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -160,5 +163,8 @@ fn highest_windows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoc
         if group.y == 0u {
             sums[roi_index].threshold = threshold;
         }
+    }
+    if loops_are_cut(params.layers) {
+        atomicOr(&status[roi_index].flags, STATUS_UNFINISHED);
     }
 }

@@ -172,7 +172,7 @@ fn slice_spacepoints(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_inv
         }
         unfinished = unfinished || next < total_points;
     }
-    if unfinished {
+    if unfinished || loops_are_cut(params.layers) {
         atomicOr(&status[group.x].flags, STATUS_UNFINISHED);
     }
 }

@@ -94,4 +94,7 @@ fn sum_histos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         sums[out] = sum.n;
         sums[out + row_blocks] = sum.z;
     }
+    if loops_are_cut(params.layers) {
+        atomicOr(&status[group.z].flags, STATUS_UNFINISHED);
+    }
 }

@@ -118,3 +118,12 @@ struct RoiStatus {
 const STATUS_PAIRS: u32 = 1u;
 const STATUS_COUNTS: u32 = 2u;
 const STATUS_UNFINISHED: u32 = 4u;
+
+// Whether the driver ends this invocation's loops early by now, asked at a kernel's end: it ends any loop then, those whose
+// rounds are not looked at and this one too. `layers` is 2 at least, which compilers do not know, or they would unroll it.
+fn loops_are_cut(layers: u32) -> bool {
+    let rounds = min(layers, 2u);
+    var round = 0u;
+    for (; round < rounds; round++) {}
+    return round < rounds;
+}

@@ -24,6 +24,8 @@ var<workgroup> wg_slices: u32;
 
 const PAIR_BITS: u32 = 24u;
 const PAIR_MASK: u32 = 0xffffffu;
+// Of a row: what a float quotient is wrong by at most, and a stride of all threads, do not lead beyond 32 bits.
+const MOST_PAIRS: u32 = 0xffff0000u;
 
 // Lists the cells of inner layers in slices from `first` to `end` that hold a spacepoint: a thread a cell, so there
 // must not be more of them than threads. Returns cells times filled layers. Begins and ends with a barrier.
@@ -73,7 +75,7 @@ fn number_pairs(base: u32, entries: u32, thread: u32) {
             let n = reach(layer_a, layer_b);
             let around = slices_around(layer_b, s, n, n);
             let count_b = around.end - around.first;
-            if count_b > (0xffffffffu - 2u * WORKGROUP_SIZE) / count_a {
+            if count_b > MOST_PAIRS / count_a {
                 give_up(STATUS_PAIRS);
             } else if count_b != 0u {
                 let pairs = count_a * count_b;

@@ -120,7 +120,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         // Only the first peak has one.
         threshold = 0u;
     }
-    if k < params.peaks && !none_left {
+    if (k < params.peaks && !none_left) || loops_are_cut(params.layers) {
         give_up(STATUS_UNFINISHED);
     }
     storageBarrier();

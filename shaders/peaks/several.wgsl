@@ -84,7 +84,7 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         storageBarrier();
         workgroupBarrier();
     }
-    if k < params.peaks && !none_left {
+    if (k < params.peaks && !none_left) || loops_are_cut(params.layers) {
         give_up(STATUS_UNFINISHED);
     }
     storageBarrier();
