@@ -376,6 +376,16 @@ fn damaged_files_are_errors() {
     }
 }
 
+/// A page that says that its values are in a dictionary, and none is there: of the fuzzers' corpus.
+#[test]
+fn where_the_crate_panics_there_is_an_error() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus/parquet/no-dictionary.parquet");
+    let error = read(&path).expect_err("damaged").to_string();
+    for word in ["no-dictionary.parquet", "cannot be read beyond row 0", "it is damaged (parquet:"] {
+        assert!(error.contains(word), "no `{word}` in: {error}");
+    }
+}
+
 #[test]
 fn vertices_are_written_as_in_csv() {
     let vertex = |z_mm, background| Vertex {

@@ -39,6 +39,7 @@ mod columns;
 mod csv;
 mod csv_writer;
 mod event;
+mod guard;
 mod histogram;
 mod parquet;
 mod place;

@@ -15,6 +15,7 @@ use crate::detector::Detector;
 use crate::error::{Error, Result};
 use crate::io::columns::{Chunk, Chunks, ColumnReader, Run, Schema, missing};
 use crate::io::event::Addressing;
+use crate::io::guard::quietly;
 use crate::io::source::{event_of_name, failed};
 
 /// About so many spacepoints at a time: their columns fit into a core's second-level cache or little more.
@@ -54,12 +55,17 @@ pub(super) fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<Fil
     let file = File::open(path).map_err(|source| failed(path, source))?;
     // The schema as Parquet has it: an Arrow schema beside it (large lists, dictionaries) tells of memory, not of data.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    ParquetRecordBatchReaderBuilder::try_new_with_options(file, options).map_err(|error| Error::Input {
+    carefully(|| ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)).map_err(|error| Error::Input {
         path: path.to_owned(),
         row: 0,
         column: None,
         message: format!("this is no Parquet file, or a damaged one: {error}"),
     })
+}
+
+/// Why not, in words: of some damage the crate does not tell, it panics.
+pub(super) fn carefully<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    quietly(work).map_err(|panic| format!("it is damaged (parquet: {panic})"))?.map_err(|error| error.to_string())
 }
 
 /// Whether all of these columns are lists, or none is.
@@ -126,11 +132,8 @@ impl ParquetFile {
         let needed = schema.position.iter().chain(schema.layer_columns()).chain(&schema.event).chain(&schema.roi);
         let mask = ProjectionMask::columns(builder.parquet_schema(), needed.copied());
         let rows = if lists { rows_a_chunk(&builder, schema.position[0]) } else { CHUNK };
-        let batches = builder
-            .with_projection(mask)
-            .with_batch_size(rows)
-            .build()
-            .map_err(|error| whole(None, error.to_string()))?;
+        let builder = builder.with_projection(mask).with_batch_size(rows);
+        let batches = carefully(|| builder.build()).map_err(|message| whole(None, message))?;
         Ok(Self {
             path: path.to_owned(),
             schema,
@@ -257,13 +260,13 @@ impl Chunks for ParquetFile {
     }
 
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
-        let Some(batch) = self.batches.next() else { return Ok(false) };
-        let batch = batch.map_err(|error| Error::Input {
+        let batch = carefully(|| self.batches.next().transpose()).map_err(|error| Error::Input {
             path: self.path.clone(),
             row: 0,
             column: None,
             message: format!("cannot be read beyond row {}: {error}", self.rows),
         })?;
+        let Some(batch) = batch else { return Ok(false) };
         let (mut events, mut rois) = (std::mem::take(&mut self.events), std::mem::take(&mut self.rois));
         self.ids(&batch, self.schema.event, self.event_of_file, &mut events)?;
         self.ids(&batch, self.schema.roi, 0, &mut rois)?;

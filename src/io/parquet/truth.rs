@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use parquet::arrow::ProjectionMask;
 
 use super::arrays::{self, Refused};
-use super::read::{all_lists, builder};
+use super::read::{all_lists, builder, carefully};
 use crate::error::{Error, Result};
 use crate::io::columns::quoted;
 use crate::io::truth::{EventVertices, TruthVertex};
@@ -46,12 +46,13 @@ pub(in crate::io) fn read(path: &Path) -> Result<EventVertices> {
     let kinds = [(COLUMNS[1], whole, "whole numbers"), (COLUMNS[2], number, "numbers (float or double)")];
     let lists = all_lists(path, builder.schema(), kinds.into_iter())?;
     let mask = ProjectionMask::columns(builder.parquet_schema(), COLUMNS);
-    let batches = builder.with_projection(mask).build().map_err(|error| refuse(0, None, error.to_string()))?;
+    let builder = builder.with_projection(mask);
+    let mut batches = carefully(|| builder.build()).map_err(|message| refuse(0, None, message))?;
 
     let mut particles = Particles::default();
     let mut rows = 0;
-    for batch in batches {
-        let batch = batch.map_err(|error| refuse(0, None, format!("cannot be read beyond row {rows}: {error}")))?;
+    let beyond = |rows: u64, message| refuse(0, None, format!("cannot be read beyond row {rows}: {message}"));
+    while let Some(batch) = carefully(|| batches.next().transpose()).map_err(|message: String| beyond(rows, message))? {
         let columns = COLUMNS.map(|name| batch.column_by_name(name).expect("it is there").clone());
         particles
             .add(&columns, lists)

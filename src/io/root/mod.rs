@@ -1,8 +1,6 @@
 //! ROOT files: spacepoints and truth out of a TTree, and spacepoints into one. With the cargo feature `root`.
 
 #[cfg(feature = "root")]
-mod guard;
-#[cfg(feature = "root")]
 mod read;
 #[cfg(feature = "root")]
 mod tree;

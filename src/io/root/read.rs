@@ -6,10 +6,10 @@ use std::thread;
 
 use oxyroot::{Named, ReaderTree, RootFile};
 
-use super::guard::quietly;
 use super::tree::{Column, Layout, kind};
 use crate::error::{Error, Result};
 use crate::io::columns::{Chunk, Chunks, Run, Schema, WANTED, quoted};
+use crate::io::guard::quietly;
 use crate::io::source::failed;
 use crate::io::truth::{EventVertices, TruthVertex};
 
@@ -68,7 +68,8 @@ impl RootTree {
     }
 }
 
-fn damaged(panic: &str) -> String {
+/// What a user is told of a panic of oxyroot.
+pub(super) fn damaged(panic: &str) -> String {
     format!(
         "this ROOT file is damaged, or holds what cannot be read here (oxyroot: {panic}): write its spacepoints as \
          Parquet, or as a TTree compressed with zlib"

@@ -10,9 +10,9 @@ use std::thread::{self, JoinHandle};
 
 use oxyroot::{RootFile, WriterTree};
 
-use super::guard::quietly;
 use crate::error::{Error, Result};
 use crate::io::SpacepointWriter;
+use crate::io::guard::quietly;
 use crate::spacepoint::RoiView;
 
 /// RoIs that wait to be written.

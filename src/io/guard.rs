@@ -1,4 +1,5 @@
-//! A wall around the crate `oxyroot`, which panics at what it cannot read: damaged files and what it does not know.
+//! A wall around the crates `parquet` and `oxyroot`, which panic at some damaged files; `oxyroot` also at what it does not
+//! know.
 
 use std::any::Any;
 use std::cell::Cell;
