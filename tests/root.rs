@@ -188,6 +188,37 @@ fn damaged(bytes: &[u8], flips: usize) {
     assert!(errors > 0, "none of {flips} was noticed");
 }
 
+/// A basket says how many entries it has: none are made, and no room for them, that it does not have.
+#[test]
+fn a_basket_of_billions_of_entries_is_an_error() {
+    let dir = folder();
+    let path = dir.path().join("written.root");
+    let mut writer: Box<dyn SpacepointWriter> = Box::new(RootSpacepoints::create(&path).expect("a writer"));
+    rois().iter().filter(|roi| roi.spacepoints.len() < 10).for_each(|roi| writer.write(roi.into()).expect("written"));
+    writer.finish().expect("written");
+    let good = fs::read(&path).expect("a file");
+    let of_branch = |branch: &str| {
+        // The key of its basket ends with the names of class, branch and tree, each behind its length.
+        let names =
+            ["TBasket", branch, "spacepoints"].map(|name| format!("{}{name}", name.len() as u8 as char)).concat();
+        let at = good.windows(names.len()).position(|window| window == names.as_bytes()).expect("a basket");
+        // Then come a version of 2 bytes, and two numbers of 4.
+        let at = at + names.len() + 10;
+        let mut bytes = good.clone();
+        assert_eq!(bytes[at..at + 4], 12i32.to_be_bytes());
+        bytes[at..at + 4].copy_from_slice(&i32::MAX.to_be_bytes());
+        read_bytes(&path, &bytes)
+    };
+    for branch in ["event_id", "roi_id"] {
+        let error = of_branch(branch).expect_err("damaged").to_string();
+        for word in [branch, "entry 11", "0 bytes where 8 are wanted"] {
+            assert!(error.contains(word), "no `{word}` in: {error}");
+        }
+    }
+    // Of others each entry has its place told, so that the number is not looked at.
+    assert_eq!(of_branch("rho").expect("read").len(), 12);
+}
+
 fn read_bytes(path: &Path, bytes: &[u8]) -> Result<Vec<Roi>> {
     fs::write(path, bytes).expect("written");
     read(path)

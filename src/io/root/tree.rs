@@ -1,8 +1,14 @@
 //! Branches of a TTree as columns: what they hold, and their bytes entry by entry.
 
-use std::iter::Peekable;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::rc::Rc;
 
 use oxyroot::{Branch, RBuffer, ReaderTree};
+
+use super::read::damaged;
+use crate::io::guard::quietly;
 
 /// The type of one value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,13 +126,16 @@ pub(super) fn kind(branch: &Branch) -> Option<(Layout, Element)> {
     }
 }
 
-type Entries<'a> = Peekable<Box<dyn Iterator<Item = Result<Vec<u8>, String>> + 'a>>;
+/// Entries that were read and not yet taken, or what is wrong with the last.
+type Values = VecDeque<Result<Vec<u8>, String>>;
 
 /// A branch, entry by entry. It holds the values of one basket.
 pub(super) struct Column<'a> {
     pub(super) name: &'static str,
     pub(super) element: Element,
-    entries: Entries<'a>,
+    /// Adds values below before it yields; None: it has ended.
+    entries: Option<Box<dyn Iterator<Item = ()> + 'a>>,
+    values: Rc<RefCell<Values>>,
 }
 
 impl<'a> Column<'a> {
@@ -134,22 +143,50 @@ impl<'a> Column<'a> {
     pub(super) fn of(tree: &'a ReaderTree, name: &'static str) -> Option<Self> {
         let branch = tree.branch(name)?;
         let (layout, element) = kind(branch)?;
-        let entries: Box<dyn Iterator<Item = _> + 'a> = match layout {
-            Layout::Scalar => Box::new(branch.get_basket(move |entry| bytes(entry, element.size()))),
-            Layout::Array => Box::new(branch.get_basket(move |entry| array(entry, element.size()))),
-            Layout::Vector => Box::new(branch.get_basket(move |entry| vector(entry, element.size()))),
+        let read: fn(&mut RBuffer<'_>, usize) -> Result<Vec<u8>, String> = match layout {
+            Layout::Scalar => bytes,
+            Layout::Array => array,
+            Layout::Vector => vector,
         };
-        Some(Self { name, element, entries: entries.peekable() })
+        let values: Rc<RefCell<Values>> = Rc::default();
+        let to = Rc::clone(&values);
+        // oxyroot makes room for as many values as a basket says that it has entries, and asks for each: in a damaged
+        // file for billions. Of nothing they take no room, and the first that is not there ends it.
+        let take = move |entry: &mut RBuffer<'_>| {
+            let value = read(entry, element.size());
+            let ends = value.is_err();
+            to.borrow_mut().push_back(value);
+            if ends {
+                resume_unwind(Box::new(()));
+            }
+        };
+        Some(Self { name, element, entries: Some(Box::new(branch.get_basket(take))), values })
     }
 
     /// The values of the next entry. None at the end.
     ///
     /// An array is given only when the next one has been seen as well: see [`array`].
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
-        let entry = self.entries.next().transpose()?;
-        match self.entries.peek() {
+        while self.values.borrow().len() < 2 {
+            let Some(entries) = &mut self.entries else { break };
+            let more = quietly(|| entries.next());
+            if matches!(more, Ok(Some(()))) {
+                continue;
+            }
+            self.entries = None;
+            let mut values = self.values.borrow_mut();
+            let told = matches!(values.back(), Some(Err(_)));
+            if let Err(panic) = more
+                && !told
+            {
+                values.push_back(Err(damaged(&panic)));
+            }
+        }
+        let mut values = self.values.borrow_mut();
+        let value = values.pop_front().transpose()?;
+        match values.front() {
             Some(Err(message)) => Err(message.clone()),
-            _ => Ok(entry),
+            _ => Ok(value),
         }
     }
 }
@@ -163,10 +200,11 @@ fn bytes(entry: &mut RBuffer<'_>, length: usize) -> Result<Vec<u8>, String> {
 
 /// The rest of the buffer, which is the entry's own. But where a basket holds as many values as the tree has entries,
 /// oxyroot takes the basket for one value an entry, and hands out all of them at once: the next entry then begins where
-/// that one ended, and not at 0.
+/// that one ended, and not at 0. Of such a basket without any value every entry would be empty, and there may be billions.
 fn array(entry: &mut RBuffer<'_>, size: usize) -> Result<Vec<u8>, String> {
     let length = entry.len().max(0) as usize;
-    if entry.pos() != 0 || !length.is_multiple_of(size) {
+    let own = entry.skip_header().is_some();
+    if entry.pos() != 0 || !length.is_multiple_of(size) || (length == 0 && !own) {
         return Err("cannot be told apart into entries: a basket holds as many values as the tree has entries; write \
                     the file with baskets of another size, or std::vector branches, or Parquet"
             .into());
