@@ -183,7 +183,7 @@ impl Soak<'_> {
             spent[case] += begun.elapsed();
             soaked.cases[case].1 += soaked.rois - before;
             if looked.elapsed() > self.duration / 400 {
-                watch.look();
+                watch.look(subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum());
                 looked = Instant::now();
                 (self.say)(&format!("{} RoIs", soaked.rois));
             }

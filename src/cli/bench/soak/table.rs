@@ -26,6 +26,7 @@ pub(super) fn of(soaked: &Soaked) -> String {
             format!("{}: {} ties, {} a bin or two beside", soaked.against_reference, soaked.ties, soaked.shifted),
         ),
         ("memory, quarters 2 and 4 [MB]", quarters(|usage| usage.memory_bytes.map(|bytes| bytes / 1_000_000))),
+        ("on GPUs, quarters 2 and 4 [MB]", quarters(|usage| usage.gpu_bytes.map(|bytes| bytes / 1_000_000))),
         ("handles, quarters 2 and 4", quarters(|usage| usage.handles)),
         ("threads, quarters 2 and 4", quarters(|usage| usage.threads)),
     ];

@@ -10,16 +10,23 @@ use super::super::memory::resident;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Usage {
     pub(super) memory_bytes: Option<u64>,
+    /// Of the finders' buffers on GPUs.
+    pub(super) gpu_bytes: Option<u64>,
     /// Open files, devices and the like.
     pub(super) handles: Option<u64>,
     pub(super) threads: Option<u64>,
 }
 
 impl Usage {
-    /// Linux tells; elsewhere nothing is known.
-    pub(super) fn now() -> Self {
+    /// Linux tells; elsewhere nothing is known but what finders hold.
+    pub(super) fn now(gpu_bytes: u64) -> Self {
         let count = |folder| fs::read_dir(folder).ok().map(|entries| entries.count() as u64);
-        Self { memory_bytes: resident().now, handles: count("/proc/self/fd"), threads: count("/proc/self/task") }
+        Self {
+            memory_bytes: resident().now,
+            gpu_bytes: Some(gpu_bytes),
+            handles: count("/proc/self/fd"),
+            threads: count("/proc/self/task"),
+        }
     }
 }
 
@@ -43,8 +50,8 @@ pub(super) struct Quarters {
 }
 
 impl Watch {
-    pub(super) fn look(&mut self) {
-        self.seen.push(Usage::now());
+    pub(super) fn look(&mut self, gpu_bytes: u64) {
+        self.seen.push(Usage::now(gpu_bytes));
     }
 
     pub(super) fn quarters(&self) -> Quarters {
@@ -52,10 +59,14 @@ impl Watch {
             let quarter = self.seen.len() / 4;
             let end = if first == 3 { self.seen.len() } else { (first + 1) * quarter };
             let part = &self.seen[first * quarter..end];
-            let mut memory: Vec<Option<u64>> = part.iter().map(|usage| usage.memory_bytes).collect();
-            memory.sort_unstable();
+            let median = |of: fn(&Usage) -> Option<u64>| {
+                let mut all: Vec<Option<u64>> = part.iter().map(of).collect();
+                all.sort_unstable();
+                all.get(all.len() / 2).copied().flatten()
+            };
             Usage {
-                memory_bytes: memory.get(memory.len() / 2).copied().flatten(),
+                memory_bytes: median(|usage| usage.memory_bytes),
+                gpu_bytes: median(|usage| usage.gpu_bytes),
                 handles: part.iter().filter_map(|usage| usage.handles).max(),
                 threads: part.iter().filter_map(|usage| usage.threads).max(),
             }
@@ -68,12 +79,13 @@ impl Quarters {
     /// What the last quarter needed more of; nothing where too little was seen.
     pub(super) fn grown(&self) -> Option<String> {
         let both = |of: fn(&Usage) -> Option<u64>| of(&self.second).zip(of(&self.last));
-        let memory = both(|usage| usage.memory_bytes)
-            .filter(|&(before, after)| after as f64 > before as f64 * (1.0 + MEMORY_SHARE) + MEMORY_BYTES);
+        let much = |&(before, after): &(u64, u64)| after as f64 > before as f64 * (1.0 + MEMORY_SHARE) + MEMORY_BYTES;
+        let memory = both(|usage| usage.memory_bytes).filter(much);
+        let gpu = both(|usage| usage.gpu_bytes).filter(much);
         let more = |(before, after): &(u64, u64)| after > before;
         let handles = both(|usage| usage.handles).filter(more);
         let threads = both(|usage| usage.threads).filter(more);
-        let named = [("bytes of memory", memory), ("handles", handles), ("threads", threads)];
+        let named = [("bytes of memory", memory), ("bytes on GPUs", gpu), ("handles", handles), ("threads", threads)];
         let grown: Vec<String> = named
             .into_iter()
             .filter_map(|(what, quarters)| quarters.map(|(before, after)| format!("{before} and then {after} {what}")))
@@ -87,7 +99,7 @@ mod tests {
     use super::*;
 
     fn usage(memory: u64, handles: u64) -> Usage {
-        Usage { memory_bytes: Some(memory), handles: Some(handles), threads: None }
+        Usage { memory_bytes: Some(memory), gpu_bytes: Some(0), handles: Some(handles), threads: None }
     }
 
     #[test]
@@ -111,7 +123,7 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn the_system_tells() {
-        let now = Usage::now();
+        let now = Usage::now(0);
         assert!(now.memory_bytes > Some(0) && now.handles > Some(0) && now.threads > Some(0), "{now:?}");
     }
 }
