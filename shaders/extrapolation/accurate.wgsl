@@ -2,25 +2,15 @@
 // extrapolation/linear.wgsl.
 // Needs: tracks, beside/phi.
 
-// sin x for |x| <= pi / 2, to the last digits of either number type: what a device's own sine does not promise.
-fn sine(x: real) -> real {
-    let y = x * x;
-    var sum = real(1.0);
-    for (var k = 11; k > 0; k--) {
-        sum = real(1.0) - sum * y / real(2 * k * (2 * k + 1));
-    }
-    return x * sum;
-}
-
 fn extrapolate(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>) -> real {
-    var between = stored_real(beside[b]) - stored_real(beside[a]);
-    between -= select(real(0.0), TURN, between > real(0.5) * TURN);
-    between += select(real(0.0), TURN, between < real(-0.5) * TURN);
-    let s = sine(real(0.5) * between);
+    let half = real(0.5) * abs(stored_real(beside[b]) - stored_real(beside[a]));
+    // From pi / 2 on the sine comes back.
+    let s = sine(min(half, real(0.5) * TURN - half));
     let u = point_a.x;
     let v = point_b.x;
+    let four_ss = real(4.0) * s * s;
     // The square of the line's distance from the beam, d0.
-    let square = real(4.0) * s * s * (real(1.0) - s * s) / ((u - v) * (u - v) + real(4.0) * u * v * s * s);
+    let square = four_ss * (real(1.0) - s * s) / ((u - v) * (u - v) + four_ss * (u * v));
     // sqrt(rho^2 - d0^2) = rho w
     let wa = sqrt(real(1.0) - square * u * u);
     let wb = sqrt(real(1.0) - square * v * v);

@@ -23,3 +23,17 @@ fn stored_word(stored: Stored) -> u32 {
 fn whole_steps(x: real, scale: real, offset: real) -> u32 {
     return bitcast<u32>((x * scale - 0.5) + (offset + 8388608.0)) - 0x4b000000u;
 }
+
+// sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in
+// src/engine/cpu/lanes.rs has it, so that both round alike.
+fn sine(x: real) -> real {
+    let y = x * x;
+    var sum = real(1.0 / 6227020800.0);
+    sum = sum * y + real(-1.0 / 39916800.0);
+    sum = sum * y + real(1.0 / 362880.0);
+    sum = sum * y + real(-1.0 / 5040.0);
+    sum = sum * y + real(1.0 / 120.0);
+    sum = sum * y + real(-1.0 / 6.0);
+    sum = sum * y + real(1.0);
+    return x * sum;
+}

@@ -29,3 +29,22 @@ fn whole_steps(x: real, scale: real, offset: real) -> u32 {
     }
     return 4194304u;
 }
+
+// sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in
+// src/engine/cpu/lanes.rs has it, so that both round alike.
+fn sine(x: real) -> real {
+    let y = x * x;
+    var sum = real(-1.0lf / 25852016738884976640000.0lf);
+    sum = sum * y + real(1.0lf / 51090942171709440000.0lf);
+    sum = sum * y + real(-1.0lf / 121645100408832000.0lf);
+    sum = sum * y + real(1.0lf / 355687428096000.0lf);
+    sum = sum * y + real(-1.0lf / 1307674368000.0lf);
+    sum = sum * y + real(1.0lf / 6227020800.0lf);
+    sum = sum * y + real(-1.0lf / 39916800.0lf);
+    sum = sum * y + real(1.0lf / 362880.0lf);
+    sum = sum * y + real(-1.0lf / 5040.0lf);
+    sum = sum * y + real(1.0lf / 120.0lf);
+    sum = sum * y + real(-1.0lf / 6.0lf);
+    sum = sum * y + real(1.0);
+    return x * sum;
+}
