@@ -1,0 +1,357 @@
+//! What every fuzz target does with its bytes: it reads them as a user's file, and holds what comes of it against what
+//! the documentation promises. A panic is a find.
+//!
+//! `tests/fuzz_corpus.rs` includes this file, so that the committed corpus goes through it with every `cargo test`.
+
+use std::collections::HashSet;
+use std::f64::consts::PI;
+use std::fs;
+use std::io::{Read, Write};
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
+use tempfile::TempDir;
+use zfinder::io::{Addressing, RoiTable, SpacepointReader, TruthTable, addressing, line};
+use zfinder::{
+    Config, Detector, Engine, Error, LayerKind, PhiWindow, Preset, Result, Roi, RoiBatch, RoiDescriptor, RoiId,
+    RoiResult, Spacepoint, Status, ZFinder,
+};
+
+/// A target's name, which its folder in `fuzz/corpus` has as well, and what it does.
+pub type Target = (&'static str, fn(&[u8]));
+
+/// Every target.
+pub const TARGETS: [Target; 7] = [
+    ("config", config),
+    ("csv", csv),
+    ("detector", detector),
+    ("parquet", parquet),
+    ("rois", rois),
+    ("root", root),
+    ("truth", truth),
+];
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+
+/// Larger inputs are read and not searched: that takes time, and finds nothing new.
+const MOST_SPACEPOINTS: usize = 2000;
+const MOST_ROIS: usize = 4;
+/// So are configurations with more z bins in all slices than these.
+const MOST_BINS: f64 = 4e6;
+
+/// RoIs for spacepoints that say nothing of theirs, with every kind of optional field.
+const ROIS: &str = "event_id,roi_id,phi_min,phi_max,eta,z_min,z_max\n0,0,-0.5,0.5,,,\n0,1,3,-3,1.5,-100,100\n\
+                    1,0,0,3.1,-0.2,,\n7,3,1,2,0,-1,250\n";
+
+/// Spacepoints of events that say nothing of their RoIs.
+const SPACEPOINTS: &str = "event_id,x,y,z,layer\n0,50.5,1,2,0\n0,88.5,2,3,1\n0,122.5,3,4,2\n1,-50,2,9,0\n2,1,50,9,0\n";
+
+/// A file of these bytes in place of the last of that name; each thread has its own.
+fn written(name: &str, bytes: &[u8]) -> PathBuf {
+    thread_local! {
+        static FOLDER: TempDir = tempfile::tempdir().expect("a temporary folder");
+    }
+    let path = FOLDER.with(|folder| folder.path().join(name));
+    fs::write(&path, bytes).expect("written");
+    path
+}
+
+/// The detector that a user would name, and a finder for it; with few slices and bins, for it is not to find much.
+fn finder(addressing: Addressing) -> &'static ZFinder {
+    static FINDERS: LazyLock<[ZFinder; 2]> = LazyLock::new(|| {
+        let config = Config { phi_slice_deg: 3.0, z_bin_mm: 2.0, ..Config::default() };
+        [Detector::atlas2010(), Detector::generic()]
+            .map(|detector| built(config.clone(), detector).expect("a good configuration"))
+    });
+    &FINDERS[usize::from(addressing == Addressing::Geometry)]
+}
+
+/// On the CPU and in this thread, so that an input does the same each time.
+fn built(config: Config, detector: Detector) -> Result<ZFinder> {
+    ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()
+}
+
+/// CSV files of spacepoints, in any column set; the same bytes gzipped give the same.
+pub fn csv(bytes: &[u8]) {
+    let path = written("event000000007-spacepoint.csv", bytes);
+    let (rois, error) = spacepoints(&path);
+    let mut zipped = GzEncoder::new(Vec::new(), Compression::fast());
+    zipped.write_all(bytes).expect("into memory");
+    // What is gzip already would have to be unzipped twice.
+    if !bytes.starts_with(GZIP) && !is_binary(bytes) {
+        written("event000000007-spacepoint.csv", &zipped.finish().expect("into memory"));
+        let detector = finder(addressing(&path).unwrap_or(Addressing::Index)).detector();
+        assert_eq!(read(&path, detector, None), (rois, error), "gzipped");
+    }
+    with_rois(&written("event000000007-spacepoint.csv", bytes), &written("rois.csv", ROIS.as_bytes()));
+}
+
+/// Whether the first bytes say that it is of another format.
+fn is_binary(bytes: &[u8]) -> bool {
+    bytes.starts_with(b"PAR1") || bytes.starts_with(b"root")
+}
+
+/// How much comes out of those depends on how much is asked for at a time.
+fn is_damaged_gzip(bytes: &[u8]) -> bool {
+    bytes.starts_with(GZIP) && MultiGzDecoder::new(bytes).read_to_end(&mut Vec::new()).is_err()
+}
+
+/// Parquet files of spacepoints.
+pub fn parquet(bytes: &[u8]) {
+    spacepoints(&written("event000000007-hits.parquet", bytes));
+}
+
+/// ROOT files of spacepoints.
+pub fn root(bytes: &[u8]) {
+    spacepoints(&written("event000000007-hits.root", bytes));
+}
+
+/// A file of RoIs.
+pub fn rois(bytes: &[u8]) {
+    let path = written("rois.csv", bytes);
+    let table = match (RoiTable::read(&path), RoiTable::read(&path)) {
+        (Ok(table), Ok(again)) => {
+            assert_eq!(table.descriptors(), again.descriptors());
+            table
+        }
+        (Err(error), Err(again)) => {
+            assert_eq!(error.to_string(), again.to_string());
+            return check_error(&error, &path);
+        }
+        (first, second) => panic!("{first:?} and then {second:?}"),
+    };
+    assert!(!table.descriptors().is_empty());
+    let mut ids = HashSet::new();
+    for descriptor in table.descriptors() {
+        let id = descriptor.id;
+        assert!(ids.insert(id), "{id:?} twice");
+        assert_eq!(table.get(id), Some(descriptor));
+        assert!(table.of_event(id.event_id).any(|other| other == descriptor));
+        let Some(PhiWindow::Range { phi_min, phi_max }) = descriptor.window else { panic!("{descriptor:?}") };
+        assert_eq!(descriptor.window, PhiWindow::new(phi_min, phi_max).ok());
+        assert!(descriptor.eta.abs() <= 20.0, "{descriptor:?}");
+        assert!(descriptor.z_range.is_none_or(|(low, high)| low < high && low.is_finite() && high.is_finite()));
+    }
+    let finder = finder(Addressing::Index);
+    let valid = table.validate(finder.config());
+    if let Err(error) = &valid {
+        check_error(error, &path);
+    }
+    // What passes the check can be searched, and what does not is no panic.
+    for &descriptor in table.descriptors().iter().take(MOST_ROIS) {
+        let roi = Roi { descriptor, spacepoints: tracks(finder.detector()) };
+        match finder.find(&roi) {
+            Ok(result) => check_result(&result, &roi, finder.config()),
+            Err(error) => assert!(valid.is_err() && !error.to_string().is_empty(), "{error}"),
+        }
+    }
+    with_rois(&written("points.csv", SPACEPOINTS.as_bytes()), &path);
+}
+
+/// A file of true vertices, of any format.
+pub fn truth(bytes: &[u8]) {
+    let path = written("event000000003-truth", bytes);
+    let ids = || (0..9).flat_map(|event_id| (0..3).map(move |roi_id| RoiId { event_id, roi_id }));
+    let known = || {
+        let table = TruthTable::read(&path).map_err(|error| {
+            check_error(&error, &path);
+            error.to_string()
+        })?;
+        assert_eq!(table.path(), path);
+        let mut all = Vec::new();
+        for id in ids() {
+            let vertices = table.vertices(id).to_vec();
+            assert!(vertices.iter().all(|vertex| vertex.z_mm.is_finite()), "{vertices:?}");
+            let hard = vertices.iter().find(|vertex| vertex.is_hard_scatter).map(|vertex| vertex.z_mm);
+            assert_eq!(table.hard_scatter_z(id), hard);
+            assert!(table.has_pile_up() || vertices.iter().all(|vertex| vertex.is_hard_scatter));
+            all.push(vertices);
+        }
+        Ok::<_, String>((all, table.has_pile_up()))
+    };
+    assert_eq!(known(), known());
+    // A file of spacepoints need not bring any.
+    if let Err(error) = TruthTable::beside(std::slice::from_ref(&path)) {
+        check_error(&error, &path);
+    }
+}
+
+/// The TOML configuration.
+pub fn config(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let config = match Config::from_toml(text) {
+        Ok(config) => config,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    config.validate().expect("it was validated");
+    assert_eq!(Config::from_toml(&config.to_toml()).expect("own output"), config);
+    for detector in [Detector::atlas2010(), Detector::odd()] {
+        search_tracks(config.clone(), detector);
+    }
+}
+
+/// The detector's TOML.
+pub fn detector(bytes: &[u8]) {
+    let Ok(text) = std::str::from_utf8(bytes) else { return };
+    let detector = match Detector::from_toml("a detector", text) {
+        Ok(detector) => detector,
+        Err(error) => return assert!(!error.to_string().is_empty()),
+    };
+    assert_eq!(Detector::from_toml("a detector", text).expect("as before"), detector);
+    let layers = detector.layers();
+    assert!((2..=zfinder::MAX_LAYERS).contains(&layers.len()));
+    for (index, layer) in layers.iter().enumerate() {
+        for &(volume, id) in &layer.ids {
+            assert_eq!(detector.layer_by_id(volume, id), Some(index as u32));
+            assert!(detector.volumes().contains(&volume));
+        }
+    }
+    for point in tracks(&detector) {
+        assert!(detector.layer_at(point.rho, point.z, 10.0).is_none_or(|layer| (layer as usize) < layers.len()));
+    }
+    for config in [Config::default(), Config::preset(Preset::HardScatter)] {
+        for (inner, row) in detector.neighbours(&config).iter().enumerate() {
+            assert_eq!(row.len(), layers.len());
+            assert!(row.iter().enumerate().all(|(outer, &slices)| (slices > 0) == (outer > inner)));
+        }
+        search_tracks(config, detector.clone());
+    }
+}
+
+/// Reads a file of spacepoints, twice, and searches what is in it.
+fn spacepoints(path: &Path) -> (Vec<Roi>, Option<String>) {
+    let told = addressing(path);
+    let finder = finder(*told.as_ref().unwrap_or(&Addressing::Index));
+    let (rois, error) = read(path, finder.detector(), None);
+    assert_eq!(read(path, finder.detector(), None), (rois.clone(), error.clone()), "the second time");
+    assert!(told.is_ok() || error.is_some(), "{told:?}, and yet it was read");
+    let mut ids = HashSet::new();
+    for Roi { descriptor, spacepoints } in &rois {
+        assert!(ids.insert(descriptor.id), "{:?} twice", descriptor.id);
+        for point in spacepoints {
+            let Spacepoint { rho, phi, z, layer } = *point;
+            assert!(rho > 0.0 && rho.is_finite() && phi.is_finite() && z.is_finite(), "{point:?}");
+            assert!((layer as usize) < finder.detector().layers().len(), "{point:?}");
+        }
+    }
+    let some = &rois[..rois.len().min(MOST_ROIS)];
+    if some.iter().map(|roi| roi.spacepoints.len()).sum::<usize>() <= MOST_SPACEPOINTS {
+        search(some, finder);
+    }
+    (rois, error)
+}
+
+/// Every RoI of a file, and the words of the error that ended it.
+fn read(path: &Path, detector: &Detector, table: Option<RoiTable>) -> (Vec<Roi>, Option<String>) {
+    let mut reader = SpacepointReader::new(vec![path.to_owned()], detector.clone(), table);
+    let mut rois = Vec::new();
+    let mut ended = None;
+    for roi in reader.by_ref() {
+        assert!(ended.is_none(), "it goes on after {ended:?}");
+        match roi {
+            Ok(roi) => rois.push(roi),
+            Err(error) => {
+                check_error(&error, path);
+                ended = Some(error.to_string());
+            }
+        }
+    }
+    assert!(reader.next().is_none());
+    assert!(reader.warnings().iter().all(|warning| !warning.is_empty()));
+    (rois, ended)
+}
+
+/// Reads spacepoints with a table of RoIs: each comes out once.
+fn with_rois(path: &Path, table: &Path) {
+    let table = RoiTable::read(table).expect("a good table");
+    let finder = finder(addressing(path).unwrap_or(Addressing::Index));
+    let (rois, error) = read(path, finder.detector(), Some(table.clone()));
+    let ids: HashSet<RoiId> = rois.iter().map(|roi| roi.descriptor.id).collect();
+    assert_eq!(ids.len(), rois.len(), "an RoI came twice");
+    if error.is_none() {
+        assert!(table.descriptors().iter().all(|descriptor| ids.contains(&descriptor.id)), "an RoI was lost");
+    }
+}
+
+/// An error is for people: it names the file, and a row that they will find in it.
+fn check_error(error: &Error, path: &Path) {
+    let said = error.to_string();
+    let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
+    assert!(said.contains(name), "no file in: {said}");
+    let Error::Input { row, message, .. } = error else { return };
+    assert!(!message.is_empty(), "{said}");
+    let bytes = fs::read(path).expect("it was written");
+    if *row == 0 || is_binary(&bytes) || is_damaged_gzip(&bytes) {
+        return;
+    }
+    let Some(text) = line(path, *row) else { panic!("no row {row} for: {said}") };
+    // A field that cannot be is quoted.
+    let field = message.strip_prefix('`').and_then(|rest| rest.split_once("` is not ")).map(|(field, _)| field);
+    if let Some(field) = field.filter(|_| !text.contains('"')) {
+        assert!(text.contains(field), "row {row} is `{text}`: {said}");
+    }
+}
+
+/// Spacepoints of four straight tracks from one vertex through all layers.
+fn tracks(detector: &Detector) -> Vec<Spacepoint> {
+    let mut points = Vec::new();
+    for (track, slope) in [0.5, -0.3, 0.2, -1.0].into_iter().enumerate() {
+        for (layer, about) in (0..).zip(detector.layers()) {
+            let (rho, z) = match about.kind {
+                LayerKind::Barrel { radius_mm } => (radius_mm, 12.5 + slope * radius_mm),
+                LayerKind::Endcap { z_mm, r_max_mm } => (0.9 * r_max_mm, z_mm * f64::signum(slope)),
+            };
+            points.push(Spacepoint { rho, phi: 0.9 * track as f64 - PI, z, layer });
+        }
+    }
+    points
+}
+
+/// Builds an engine, if these go together, and searches a few tracks.
+fn search_tracks(config: Config, detector: Detector) {
+    let bins = (config.z_max_mm - config.z_min_mm) / config.z_bin_mm * 360.0 / config.phi_slice_deg;
+    let finder = match built(config, detector) {
+        Ok(finder) => finder,
+        Err(error @ Error::Config { .. }) => return assert!(!error.to_string().is_empty()),
+        Err(error) => panic!("{error}"),
+    };
+    if bins <= MOST_BINS || !finder.config().histogram_per_slice {
+        let window = PhiWindow::new(-3.0, 2.0).ok();
+        let descriptor = RoiDescriptor { window, ..RoiDescriptor::default() };
+        search(&[Roi { descriptor, spacepoints: tracks(finder.detector()) }], &finder);
+    }
+}
+
+/// Searches RoIs together and one by one, which is the same.
+fn search(rois: &[Roi], finder: &ZFinder) {
+    let batch: RoiBatch = rois.iter().cloned().collect();
+    let results = finder.find_batch(&batch).expect("nothing is wrong with the RoIs");
+    assert_eq!(results.len(), rois.len());
+    for (result, roi) in results.iter().zip(rois) {
+        check_result(result, roi, finder.config());
+        assert_eq!(finder.find(roi).expect("as in the batch"), *result);
+    }
+}
+
+/// What holds for every answer.
+fn check_result(result: &RoiResult, roi: &Roi, config: &Config) {
+    assert_eq!(result.id, roi.descriptor.id);
+    assert_eq!(result.status == Status::Ok, !result.vertices.is_empty(), "{result:?}");
+    assert!(result.vertices.len() <= config.peaks as usize, "{result:?}");
+    if !matches!(result.status, Status::BadSpacepoint | Status::CapacityExceeded) {
+        assert_eq!(result.spacepoints + result.outside_window, roi.spacepoints.len(), "{result:?}");
+        assert_eq!(result.status == Status::Empty, result.spacepoints == 0, "{result:?}");
+    }
+    let (low, high) = roi.descriptor.z_range.unwrap_or((config.z_min_mm, config.z_max_mm));
+    // Sums are of steps within a bin.
+    let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
+    for vertex in &result.vertices {
+        assert!(vertex.z_mm >= low - bin && vertex.z_mm <= high + bin, "{vertex:?} outside of {low} to {high}");
+        assert!(vertex.z_error_mm >= 0.0 && vertex.z_error_mm.is_finite(), "{vertex:?}");
+        assert!(vertex.weight > 0.0 && vertex.weight.is_finite() && vertex.pairs > 0, "{vertex:?}");
+        assert!(vertex.significance.is_none_or(f64::is_finite), "{vertex:?}");
+        assert!(vertex.background.is_none_or(|background| background >= 0.0 && background.is_finite()), "{vertex:?}");
+    }
+}
