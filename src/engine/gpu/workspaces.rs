@@ -176,15 +176,18 @@ impl<W> Workspaces<W> {
             Some(room.map(|room| (workspace, room)))
         };
         match attempt()? {
-            Err(error) if is_out_of_memory(&error) && self.free_idle() => attempt(),
+            Err(error) if is_out_of_memory(&error) => {
+                self.free_idle();
+                attempt()
+            }
             outcome => Some(outcome),
         }
     }
 
-    /// Frees the memory of those that are idle. False: there are none.
-    fn free_idle(&self) -> bool {
-        let idle = std::mem::take(&mut self.state().idle);
-        !idle.is_empty()
+    /// Frees the memory of those that are idle.
+    pub(crate) fn free_idle(&self) {
+        // With the state locked: nobody sees them gone before their memory is.
+        self.state().idle.clear();
     }
 
     /// What a future brings. None on a thread that has waited for [`PATIENCE`] without any workspace coming back.

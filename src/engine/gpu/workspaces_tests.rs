@@ -49,6 +49,8 @@ impl Held {
 
 impl Drop for Held {
     fn drop(&mut self) {
+        // Freeing takes a while, during which others look.
+        thread::sleep(Duration::from_micros(50));
         self.of.used.fetch_sub(self.bytes, Ordering::SeqCst);
     }
 }

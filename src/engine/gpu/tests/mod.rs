@@ -103,8 +103,8 @@ impl GpuEngine {
     /// Frees what is kept for the next batch.
     pub(in crate::engine) fn free_idle(&self) {
         match self {
-            Self::F32(engine) => drop(engine.workspaces.idle()),
-            Self::F64(engine) => drop(engine.workspaces.idle()),
+            Self::F32(engine) => engine.workspaces.free_idle(),
+            Self::F64(engine) => engine.workspaces.free_idle(),
         }
     }
 }
