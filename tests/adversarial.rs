@@ -343,7 +343,7 @@ fn batches_of_few_rois_are_answered() {
     check_sizes(&small_rois(600, 1), &[0, 1, 2, 255, 256, 257, 600]);
 }
 
-/// Beyond what a dispatch may have of workgroups, most of them empty: software takes half a millisecond for a workgroup.
+/// Beyond what a dispatch may have of workgroups, most of them empty: software takes half a millisecond for each.
 #[test]
 fn batches_of_many_rois_are_answered() {
     check_sizes(&small_rois(70_000, 100), &[65_535, 65_536, 70_000]);
@@ -375,7 +375,7 @@ fn column(counts: &[usize]) -> Roi {
     roi(window(0.0, 0.02), (0..).zip(counts).flat_map(on).collect())
 }
 
-/// The fullest bin that words can hold, and one entry more: that is told, and RoIs beside it are answered. The reference
+/// The fullest bin that words can hold, and one entry more: that is told, and others are answered. The reference
 /// engine counts in 64 bits.
 #[test]
 fn counts_beyond_words_are_told() {
@@ -465,7 +465,7 @@ fn what_never_fits_is_told_alike() {
     }
 }
 
-/// llvmpipe ends all loops of an invocation after 65,535 rounds together, without a word. Wherever that happens, it is told:
+/// llvmpipe ends all loops of an invocation after 65,535 rounds together, without a word. Wherever it does, that is told:
 /// here it does about the end of the third spacepoints on one layer, which leaves few rounds on others to be missed.
 #[test]
 fn what_a_driver_cuts_short_is_told() {
