@@ -245,7 +245,7 @@ mod tests {
         loop {
             match rows.next() {
                 Ok(true) => {
-                    let field = |at| String::from_utf8(rows.field(at).to_vec()).unwrap();
+                    let field = |at| String::from_utf8_lossy(rows.field(at)).into_owned();
                     all.push((rows.line(), (0..rows.fields()).map(field).collect()));
                 }
                 Ok(false) => return (all, None),
@@ -302,13 +302,14 @@ mod tests {
 
     #[test]
     fn as_the_csv_crate_splits() {
+        const ALPHABET: &[u8] = b"ab1.,,,\n\n\"\" ";
         let mut random = fastrand::Rng::with_seed(61);
         for _ in 0..2000 {
             let length = random.usize(..60);
-            let text: Vec<u8> = (0..length).map(|_| *random.choice(b"ab1.,,,\n\n\"\" ").unwrap()).collect();
+            let text: Vec<u8> = (0..length).map(|_| ALPHABET[random.usize(..ALPHABET.len())]).collect();
             let mut reader = csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(text.as_slice());
             let wanted: Vec<Vec<String>> =
-                reader.records().map(|record| record.unwrap().iter().map(Into::into).collect()).collect();
+                reader.records().map(|record| record.expect("bytes").iter().map(Into::into).collect()).collect();
             let (all, error) = rows(&text, 1 + random.usize(..20));
             let fields: Vec<Vec<String>> = all.into_iter().map(|(_, fields)| fields).collect();
             let same = if error.is_some() { wanted.starts_with(&fields) } else { wanted == fields };

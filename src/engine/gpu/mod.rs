@@ -93,6 +93,7 @@ struct InFlight<'a, R: Real> {
 }
 
 /// What became of a part that was to be submitted.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once; a box would cost each part an allocation")]
 enum Submitted<'a, R: Real> {
     InFlight(InFlight<'a, R>),
     /// There is no memory before another part of the caller gives its back.

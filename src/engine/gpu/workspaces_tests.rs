@@ -201,8 +201,7 @@ fn a_thread_wakes_when_memory_comes_back() {
 #[test]
 fn patience_has_an_end() {
     let device = Device::new(100);
-    let mut workspaces = Workspaces::default();
-    workspaces.patience = Duration::from_millis(50);
+    let workspaces = Workspaces { patience: Duration::from_millis(50), ..Workspaces::default() };
     let kept = inside(now(&workspaces, &device, false, 60));
     assert!(matches!(now(&workspaces, &device, false, 60), Ok(Place::Nowhere(_))));
     // Nor does it wait for ever for the turn of another that waits.
