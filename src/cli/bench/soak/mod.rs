@@ -222,7 +222,7 @@ impl Soak<'_> {
         match first.number % 8 {
             0..4 => {
                 let in_flight = 1 + (first.number / 8 % 4) as usize;
-                let gives_up = first.number % 11 == 0;
+                let gives_up = first.number.is_multiple_of(11);
                 let mut stream = finder.stream(StreamOptions { in_flight })?;
                 let mut asked = VecDeque::new();
                 for question in std::iter::once(first).chain((0..4 + 2 * in_flight).map(|_| next())) {
@@ -310,7 +310,7 @@ impl Soak<'_> {
         }
         // Of what nobody should send, a rounding may move many pairs at once: there the two engines stand for each other.
         let dear = subject.config.histogram_per_slice || self.engine == EngineName::Gpu;
-        let wanted = !dear || id.roi_id % REFERENCE_SHARE == 0;
+        let wanted = !dear || id.roi_id.is_multiple_of(REFERENCE_SHARE);
         let wanted = wanted && kind != Kind::Hostile && roi.spacepoints.len() <= REFERENCE_SPACEPOINTS;
         if identical && !wanted {
             return Ok(Verdict { identical, agreement: None });
