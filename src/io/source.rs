@@ -203,7 +203,9 @@ pub fn line(path: &Path, row: u64) -> Option<String> {
     let bytes = BufReader::new(open(path).ok()?);
     let line = bytes.split(b'\n').nth(usize::try_from(row.checked_sub(1)?).ok()?)?.ok()?;
     let line = String::from_utf8_lossy(&line);
-    Some(line.trim_start_matches('\u{feff}').trim_end_matches('\r').to_owned())
+    // A mark of UTF-8 is one where the file begins. In a field of another row it may be what is wrong.
+    let text = if row == 1 { line.trim_start_matches('\u{feff}') } else { &line };
+    Some(text.trim_end_matches('\r').to_owned())
 }
 
 #[cfg(test)]
