@@ -20,6 +20,7 @@ pub(super) fn of(soaked: &Soaked) -> String {
         ("answers", statuses.join(", ")),
         ("cases", cases.join(", ")),
         ("the CPU engine's bits", format!("{} ({share:.4} %)", soaked.identical)),
+        ("capacity exceeded, of the GPU alone", soaked.told.to_string()),
         ("else equal within rounding", soaked.rounded.to_string()),
         (
             "against the reference engine",
