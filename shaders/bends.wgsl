@@ -1,5 +1,5 @@
 // How tracks bend.
-// Needs: tracks.
+// Needs: rounding, tracks.
 
 // Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho differ.
 struct Bend {
@@ -9,8 +9,8 @@ struct Bend {
 
 // With 1 / rho_a - 1 / rho_b = (rho_b - rho_a) / (rho_a rho_b), one quotient serves both.
 fn track_bend(a: vec2<real>, phi_a: real, b: vec2<real>, phi_b: real) -> Bend {
-    let turned = (phi_b - phi_a) * b.x / (b.x - a.x);
-    return Bend(real(2.0) * turned * a.x, phi_a + turned);
+    let turned = quotient((phi_b - phi_a) * b.x, b.x - a.x);
+    return Bend(product(real(2.0) * turned, a.x), phi_a + turned);
 }
 
 // Of the track through two sorted spacepoints, p as seen from the second one.

@@ -1,7 +1,7 @@
 // What slice_spacepoints and walk share of the counting sort: a tile of cells in workgroup memory, counted and scanned, and
 // spacepoints that are loaded four at once.
 // workgroup memory: 4 TILE_WORDS + 4 WORKGROUP_SIZE bytes
-// Needs: types, encoding; of the kernel `packed`, WORKGROUP_SIZE.
+// Needs: rounding, types, encoding; of the kernel `packed`, WORKGROUP_SIZE.
 
 // Two cells a word, or one where an RoI has spacepoints beyond what half a word counts.
 override TILE_WORDS: u32 = 1024;
@@ -32,7 +32,7 @@ fn four(first: u32, last: u32) -> Four {
 
 // (1 / rho, z / rho): types.
 fn sorted_point(spacepoint: Packed) -> vec2<real> {
-    let inverse_rho = real(1.0) / packed_rho(spacepoint);
+    let inverse_rho = quotient(real(1.0), packed_rho(spacepoint));
     return vec2<real>(inverse_rho, packed_z(spacepoint) * inverse_rho);
 }
 

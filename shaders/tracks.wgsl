@@ -1,5 +1,5 @@
 // What all ways through an RoI's pairs share: cells, ranges of spacepoints, steps between slices, tracks, entries.
-// Needs: real, types, cells, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours, points, beside,
+// Needs: real, rounding, types, cells, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours, points, beside,
 // cell_begin, count_pair, mark_sector,
 // give_up, TRIPLETS.
 
@@ -108,7 +108,7 @@ fn turn_of_step(origin: u32, other: u32) -> real {
 // z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where
 // their rho do not differ.
 fn track_z(a: vec2<real>, b: vec2<real>) -> real {
-    return (b.y - a.y) / (b.x - a.x);
+    return quotient(b.y - a.y, b.x - a.x);
 }
 
 fn is_searched(z12: real) -> bool {

@@ -1,6 +1,6 @@
 // What third spacepoints make a pair weigh, by the transverse momentum of the track (PtWeight in src/config.rs, whose numbers
 // are the overrides). Swapped with confirmations/count.wgsl.
-// Needs: tracks, bends, extrapolation, order/by_layer. CPU twin: pt_weight in src/engine/cpu/find_z.rs
+// Needs: rounding, tracks, bends, extrapolation, order/by_layer. CPU twin: pt_weight in src/engine/cpu/find_z.rs
 
 override RESOLUTION_MM: f32 = 0;
 override STRIP_DZ: f32 = 0;
@@ -41,8 +41,8 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
             let near = abs(extrapolate(b, points[b], c, points[c]) - z12) <= dz;
             if near && u > v && v > w && bend_alike(inner, bend_from_first(b, c)) {
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
-                let blur = real(RESOLUTION_MM) * u * u * w / (u - w);
-                best = max(best, cuts.gev_mm / (abs(bend_from_first(a, c).k) + blur));
+                let blur = quotient(real(RESOLUTION_MM) * u * u * w, u - w);
+                best = max(best, quotient(cuts.gev_mm, abs(bend_from_first(a, c).k) + blur));
             }
         }
         unfinished = unfinished || i < among.end;
@@ -53,8 +53,8 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     }
     let flags = select(0u, SOFT_TRACK, soft >= SOFT_LAYERS) | select(0u, HARD_TRACK, hard >= HARD_LAYERS);
     if weighed >= WEIGHED_LAYERS {
-        let pt = min(hardest, real(CAP_GEV)) / real(WEIGHED_GEV);
-        return flags | u32(real(SCALE) * pt * pt + real(0.5));
+        let pt = quotient(min(hardest, real(CAP_GEV)), real(WEIGHED_GEV));
+        return flags | u32(product(real(SCALE) * pt, pt) + real(0.5));
     }
     return flags | select(0u, 1u, soft >= SOFT_LAYERS);
 }

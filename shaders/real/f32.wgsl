@@ -18,22 +18,29 @@ fn stored_word(stored: Stored) -> u32 {
     return stored.y;
 }
 
+// A product that is rounded by itself: a compiler may fuse a plain one with a sum that follows, but not what is selected.
+fn product(a: real, b: real) -> real {
+    let exact = a * b;
+    return select(exact, real(-3.4e38), exact < -3.4e38);
+}
+
 // The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
-// `offset` is whole. Adding 2^23 rounds and leaves the number in the low bits, which spares the slow conversions.
+// `offset` is whole. Adding 2^23 rounds and leaves the number in the low bits, which spares the slow conversions. The
+// maximum keeps compilers from adding the constants first, which NVIDIA's does: one entry in sixty was a step beside.
 fn whole_steps(x: real, scale: real, offset: real) -> u32 {
-    return bitcast<u32>((x * scale - 0.5) + (offset + 8388608.0)) - 0x4b000000u;
+    return bitcast<u32>(max(x * scale - 0.5, -8388608.0) + (offset + 8388608.0)) - 0x4b000000u;
 }
 
 // sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in
 // src/engine/cpu/lanes.rs has it, so that both round alike.
 fn sine(x: real) -> real {
-    let y = x * x;
+    let y = product(x, x);
     var sum = real(1.0 / 6227020800.0);
-    sum = sum * y + real(-1.0 / 39916800.0);
-    sum = sum * y + real(1.0 / 362880.0);
-    sum = sum * y + real(-1.0 / 5040.0);
-    sum = sum * y + real(1.0 / 120.0);
-    sum = sum * y + real(-1.0 / 6.0);
-    sum = sum * y + real(1.0);
-    return x * sum;
+    sum = product(sum, y) + real(-1.0 / 39916800.0);
+    sum = product(sum, y) + real(1.0 / 362880.0);
+    sum = product(sum, y) + real(-1.0 / 5040.0);
+    sum = product(sum, y) + real(1.0 / 120.0);
+    sum = product(sum, y) + real(-1.0 / 6.0);
+    sum = product(sum, y) + real(1.0);
+    return product(x, sum);
 }

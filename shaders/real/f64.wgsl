@@ -21,9 +21,15 @@ fn stored_word(stored: Stored) -> u32 {
     return stored.word;
 }
 
+// A product that is rounded by itself: a compiler may fuse a plain one with a sum that follows, but not what is selected.
+fn product(a: real, b: real) -> real {
+    let exact = a * b;
+    return select(exact, real(-1.7e308lf), exact < -1.7e308lf);
+}
+
 // The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
 fn whole_steps(x: real, scale: real, offset: real) -> u32 {
-    let steps = floor(x * scale + offset);
+    let steps = floor(product(x, scale) + offset);
     if steps >= 0.0lf && steps < 4194304.0lf {
         return u32(steps);
     }
@@ -33,18 +39,18 @@ fn whole_steps(x: real, scale: real, offset: real) -> u32 {
 // sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in
 // src/engine/cpu/lanes.rs has it, so that both round alike.
 fn sine(x: real) -> real {
-    let y = x * x;
+    let y = product(x, x);
     var sum = real(-1.0lf / 25852016738884976640000.0lf);
-    sum = sum * y + real(1.0lf / 51090942171709440000.0lf);
-    sum = sum * y + real(-1.0lf / 121645100408832000.0lf);
-    sum = sum * y + real(1.0lf / 355687428096000.0lf);
-    sum = sum * y + real(-1.0lf / 1307674368000.0lf);
-    sum = sum * y + real(1.0lf / 6227020800.0lf);
-    sum = sum * y + real(-1.0lf / 39916800.0lf);
-    sum = sum * y + real(1.0lf / 362880.0lf);
-    sum = sum * y + real(-1.0lf / 5040.0lf);
-    sum = sum * y + real(1.0lf / 120.0lf);
-    sum = sum * y + real(-1.0lf / 6.0lf);
-    sum = sum * y + real(1.0);
-    return x * sum;
+    sum = product(sum, y) + real(1.0lf / 51090942171709440000.0lf);
+    sum = product(sum, y) + real(-1.0lf / 121645100408832000.0lf);
+    sum = product(sum, y) + real(1.0lf / 355687428096000.0lf);
+    sum = product(sum, y) + real(-1.0lf / 1307674368000.0lf);
+    sum = product(sum, y) + real(1.0lf / 6227020800.0lf);
+    sum = product(sum, y) + real(-1.0lf / 39916800.0lf);
+    sum = product(sum, y) + real(1.0lf / 362880.0lf);
+    sum = product(sum, y) + real(-1.0lf / 5040.0lf);
+    sum = product(sum, y) + real(1.0lf / 120.0lf);
+    sum = product(sum, y) + real(-1.0lf / 6.0lf);
+    sum = product(sum, y) + real(1.0);
+    return product(x, sum);
 }

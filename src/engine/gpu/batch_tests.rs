@@ -1,7 +1,7 @@
 use super::*;
 use crate::config::{Config, Extrapolation, Triplets, Weighting};
 use crate::detector::Detector;
-use crate::engine::gpu::shaders::Pairing;
+use crate::engine::gpu::shaders::{Pairing, Rounding};
 use crate::finder::{Accumulate, Precision};
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 
@@ -22,6 +22,7 @@ const SHAPE: Shape = Shape {
         weighting: Weighting::Count,
         extrapolation: Extrapolation::Linear,
         several: false,
+        rounding: Rounding::Native,
     }; 2],
     charge_aware: false,
     per_slice: false,

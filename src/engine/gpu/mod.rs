@@ -5,6 +5,7 @@ mod find_peaks;
 mod find_z;
 mod highest_windows;
 mod kernels;
+mod rounding;
 mod shaders;
 mod slice_spacepoints;
 mod sum_histos;
@@ -257,6 +258,7 @@ impl<R: Real> Typed<R> {
             weighting,
             extrapolation: search.config.extrapolation,
             several,
+            rounding: rounding::of::<R>(&gpu, options.precision)?,
         };
         let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
         let teams = Teams::new(&gpu, pairing, triplets);

@@ -20,6 +20,16 @@ pub(crate) struct Variant {
     pub(crate) extrapolation: Extrapolation,
     /// RoIs have histograms of each charge, or of each slice; only by layer or numbered.
     pub(crate) several: bool,
+    pub(crate) rounding: Rounding,
+}
+
+/// How quotients and square roots come to be rounded as on the CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rounding {
+    /// The device does so, or nothing helps.
+    Native,
+    /// By fused multiply-add.
+    Corrected,
 }
 
 /// How spacepoints lie, and how their pairs are gone through.
@@ -59,8 +69,17 @@ impl Variant {
                     [Triplets::Off, Triplets::Any, Triplets::Count].into_iter().flat_map(move |triplets| {
                         let (extrapolation, several) = (Extrapolation::Linear, false);
                         let weighting = Weighting::Count;
-                        let many =
-                            Variant { precision, accumulate, pairing, triplets, weighting, extrapolation, several };
+                        let rounding = Rounding::Native;
+                        let many = Variant {
+                            precision,
+                            accumulate,
+                            pairing,
+                            triplets,
+                            weighting,
+                            extrapolation,
+                            several,
+                            rounding,
+                        };
                         let few = many.of_few();
                         let accurate = Variant { extrapolation: Extrapolation::Accurate, ..many };
                         let several = Variant { several: pairing != Pairing::TwoSlices, ..many };
@@ -68,8 +87,10 @@ impl Variant {
                         let by_pt = triplets == Triplets::Count && pairing != Pairing::TwoSlices;
                         let weighting = if by_pt { Weighting::Pt } else { weighting };
                         let weighted = [Variant { weighting, ..many }, Variant { weighting, ..accurate }];
+                        let corrected = weighted.map(|variant| Variant { rounding: Rounding::Corrected, ..variant });
                         let mut all = vec![many, few, accurate, accurate.of_few(), several, both];
                         all.extend(weighted);
+                        all.extend(corrected);
                         all.dedup();
                         all
                     })
@@ -79,10 +100,11 @@ impl Variant {
     }
 
     fn real(self) -> (&'static str, &'static str) {
-        match self.precision {
-            Precision::F32 => shader!("real/f32.wgsl"),
-            Precision::F64 => shader!("real/f64.wgsl"),
-        }
+        real(self.precision)
+    }
+
+    fn rounding(self) -> (&'static str, &'static str) {
+        round(self.rounding)
     }
 
     fn histogram(self) -> (&'static str, &'static str) {
@@ -193,6 +215,7 @@ impl Variant {
     pub(crate) fn slice_spacepoints(self, encoding: Encoding) -> Source {
         let pieces = [
             self.real(),
+            self.rounding(),
             TYPES,
             TOTALS,
             self.beside(),
@@ -205,7 +228,7 @@ impl Variant {
     }
 
     pub(crate) fn find_z(self) -> Source {
-        let mut pieces = vec![self.real(), TYPES, TOTALS, self.beside(), self.histogram()];
+        let mut pieces = vec![self.real(), self.rounding(), TYPES, TOTALS, self.beside(), self.histogram()];
         pieces.extend(self.accumulate());
         pieces.extend([self.cells(), TRACKS, self.extrapolation(), self.order()]);
         pieces.extend(self.pairs());
@@ -237,6 +260,7 @@ impl Variant {
         };
         let mut pieces = vec![
             self.real(),
+            self.rounding(),
             TYPES,
             self.beside(),
             Self::encoding(encoding),
@@ -273,6 +297,25 @@ impl Variant {
         let pieces = [self.real(), TYPES, TOTALS, WINDOWS, shader!("highest_windows.wgsl")];
         assemble("highest_windows", &pieces)
     }
+}
+
+fn real(precision: Precision) -> (&'static str, &'static str) {
+    match precision {
+        Precision::F32 => shader!("real/f32.wgsl"),
+        Precision::F64 => shader!("real/f64.wgsl"),
+    }
+}
+
+fn round(rounding: Rounding) -> (&'static str, &'static str) {
+    match rounding {
+        Rounding::Native => shader!("rounding/native.wgsl"),
+        Rounding::Corrected => shader!("rounding/corrected.wgsl"),
+    }
+}
+
+/// What learns how a device rounds.
+pub(crate) fn probe_rounding(precision: Precision, rounding: Rounding) -> Source {
+    assemble("probe_rounding", &[real(precision), round(rounding), shader!("probe_rounding.wgsl")])
 }
 
 fn assemble(kernel: &str, pieces: &[(&str, &str)]) -> Source {
@@ -320,6 +363,7 @@ mod tests {
                 write(variant.sum_histos(), &["sum_histos"], &[]);
             }
             write(variant.find_peaks(), &["find_peaks"], &[]);
+            write(probe_rounding(variant.precision, variant.rounding), &["probe_rounding"], &[]);
         }
     }
 

@@ -1,0 +1,217 @@
+//! Learns how a device rounds, with `shaders/probe_rounding.wgsl`. WGSL asks for quotients and square roots only to a few
+//! units in the last place; the CPU engine, and so its twin, has all of them.
+
+use std::sync::{Mutex, PoisonError};
+
+use bytemuck::Pod;
+use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Source, wgpu};
+
+use crate::engine::gpu::shaders::{Rounding, probe_rounding};
+use crate::engine::real::Real;
+use crate::error::Result;
+use crate::finder::Precision;
+
+const ENTRY_POINT: &str = "probe_rounding";
+
+/// A device that takes short cuts has one quotient in ten wrong.
+const OPERANDS: u64 = 2048;
+
+/// Vendor, device, driver, backend: what makes a device round as it does.
+type Make = (u32, u32, String, String);
+
+/// What was learnt in this process.
+static LEARNT: Mutex<Vec<(Make, Precision, Rounding)>> = Mutex::new(Vec::new());
+
+/// What a device needs so that it rounds as the CPU engine.
+pub(crate) fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
+    let adapter = gpu.summary();
+    let make: Make = (adapter.vendor, adapter.device, adapter.driver.clone(), adapter.backend.clone());
+    let learnt = || LEARNT.lock().unwrap_or_else(PoisonError::into_inner);
+    let known = learnt().iter().find(|(m, p, _)| *m == make && *p == precision).map(|&(_, _, rounding)| rounding);
+    if let Some(rounding) = known {
+        return Ok(rounding);
+    }
+    let operands = operands::<R>(0, OPERANDS);
+    let mut found = Rounding::Native;
+    for rounding in [Rounding::Native, Rounding::Corrected] {
+        if wrong(&operands, &asked(gpu, &probe_rounding(precision, rounding), &operands)?) == 0 {
+            found = rounding;
+            break;
+        }
+    }
+    tracing::debug!(adapter = %adapter.name, ?precision, rounding = ?found, "how the device rounds");
+    learnt().push((make, precision, found));
+    Ok(found)
+}
+
+/// Numerators of either sign and divisors as tracks have them, any digits.
+fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
+    let number = |i: u64, powers: i32, top: i32| {
+        // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
+        let mut word = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^= word >> 31;
+        let digits = 1.0 + (word >> 11) as f64 / (1_u64 << 53) as f64;
+        let sign = if word & 1 == 0 { 1.0 } else { -1.0 };
+        R::of(sign * digits * f64::from(top - (word >> 1) as i32 % powers).exp2())
+    };
+    (first..first + count).map(|i| [number(2 * i + 1, 16, 4), number(2 * i + 2, 24, 0)]).collect()
+}
+
+/// What the probe makes of operands: quotients and square roots as the device rounds them.
+fn asked<R: Real, T: Pod>(gpu: &Gpu, source: &Source, operands: &[[R; 2]]) -> Result<Vec<[T; 2]>> {
+    let (entry_points, checks) = (&[ENTRY_POINT][..], Checks::Trusted);
+    let kernel = Kernel::build(gpu, &KernelDescriptor { source, entry_points, constants: &[], checks })?;
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+    let mut given = Buffer::<[R; 2]>::new("operands", usage);
+    given.write(gpu, operands)?;
+    let mut made = Buffer::<[T; 2]>::new("rounded", usage);
+    made.reserve(gpu, operands.len())?;
+    let mut back = Readback::<[T; 2]>::new("rounded back");
+    back.reserve(gpu, operands.len())?;
+    let group = kernel.bind_group(gpu, &[("operands", given.binding()?), ("rounded", made.binding()?)])?;
+    let mut encoder = gpu.encoder(ENTRY_POINT);
+    {
+        let mut pass = encoder.begin_compute_pass(&Default::default());
+        let groups = operands.len().div_ceil(kernel.workgroup_size(ENTRY_POINT)[0] as usize);
+        kernel.dispatch(&mut pass, ENTRY_POINT, &group, [groups as u32, 1, 1])?;
+    }
+    back.copy_from(&mut encoder, &made, operands.len())?;
+    let submission = gpu.submit(encoder)?;
+    Ok(back.read(gpu, &submission, operands.len())?)
+}
+
+/// How many operands have a quotient or a root other than the CPU's.
+fn wrong<R: Real>(operands: &[[R; 2]], rounded: &[[R; 2]]) -> usize {
+    // A root in f64 that is rounded to f32 is the root in f32.
+    let root_of = |x: R| R::of(x.abs().to_f64().sqrt());
+    operands.iter().zip(rounded).filter(|&(&[a, b], &[quotient, root])| quotient != a / b || root != root_of(b)).count()
+}
+
+#[cfg(test)]
+#[allow(clippy::print_stderr)] // rates of hardware are said aloud
+mod tests {
+    use std::time::Duration;
+
+    use kernel_host::{AdapterChoice, GpuOptions};
+
+    use super::*;
+    use crate::engine::gpu::tests::on_adapters::on_adapters;
+
+    fn gpu(index: usize, precision: Precision) -> Gpu {
+        let required_features = super::super::GpuEngine::required_features(precision);
+        Gpu::new(&GpuOptions { adapter: AdapterChoice::Index(index), required_features, ..GpuOptions::default() })
+            .expect("a device")
+    }
+
+    fn check<R: Real>(gpu: &Gpu, precision: Precision, count: u64) {
+        let first = OPERANDS;
+        let mut left = count;
+        let mut all = [0; 2];
+        while left > 0 {
+            let next = left.min(1 << 20);
+            let operands = operands::<R>(first + (count - left), next);
+            for (rounding, all) in [Rounding::Native, Rounding::Corrected].into_iter().zip(&mut all) {
+                let source = probe_rounding(precision, rounding);
+                *all += wrong(&operands, &asked(gpu, &source, &operands).expect("an answer"));
+            }
+            left -= next;
+        }
+        let learnt = of::<R>(gpu, precision).expect("an answer");
+        eprintln!("{} {precision:?}: {learnt:?}; of {count}, wrong natively and corrected: {all:?}", gpu.name());
+        match learnt {
+            Rounding::Native if all[1] == 0 => assert_eq!(all[0], 0),
+            // Nothing helps there.
+            Rounding::Native => assert!(all[0] == 0 || all[1] > 0),
+            Rounding::Corrected => assert!(all[0] > 0 && all[1] <= (count >> 20) as usize, "{all:?}"),
+        }
+    }
+
+    fn check_all(count: u64) {
+        for adapter in on_adapters() {
+            check::<f32>(&gpu(adapter.index, Precision::F32), Precision::F32, count);
+            if adapter.shader_f64 {
+                check::<f64>(&gpu(adapter.index, Precision::F64), Precision::F64, count);
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_learnt_of_a_few_numbers_holds_for_others() {
+        check_all(1 << 14);
+    }
+
+    #[test]
+    #[ignore = "for hardware, some 2^26 numbers"]
+    fn hardware_rounds_as_it_was_learnt() {
+        check_all(1 << 26);
+    }
+
+    /// Steps are whole numbers below on every device, however it orders sums and fuses products with them.
+    #[test]
+    fn steps_are_those_of_the_cpu() {
+        const STEPS: &str = "
+            @group(0) @binding(0) var<storage, read> operands: array<vec2<real>>;
+            @group(0) @binding(1) var<storage, read_write> rounded: array<vec2<u32>>;
+            @compute @workgroup_size(64) fn probe_rounding(@builtin(global_invocation_id) id: vec3<u32>) {
+                if id.x < arrayLength(&rounded) {
+                    let offset = operands[0].y - real(u32(operands[1].y) * 1024u);
+                    rounded[id.x] = vec2<u32>(whole_steps(operands[id.x].x, operands[2].y, offset), 0u);
+                }
+            }";
+        fn check<R: Real>(gpu: &Gpu, precision: Precision) {
+            let source = probe_rounding(precision, Rounding::Native);
+            let real = source.text();
+            let real = real.split("fn quotient").next().expect("a piece");
+            let source = Source::new(ENTRY_POINT).piece("real", real).piece("steps", STEPS);
+            for (scale, offset, tile) in
+                [(5120.0, 512_000.0, 0.0), (1024.0 / 0.34, 921_600.0, 512.0), (204.8, 2048.0, 0.0)]
+            {
+                let half = offset / scale;
+                let mut given: Vec<[R; 2]> =
+                    (0..60_000).map(|i| [R::of(half * (f64::from(i) / 3e4 - 1.0)), R::of(0.0)]).collect();
+                (given[0][1], given[1][1], given[2][1]) = (R::of(offset), R::of(tile), R::of(scale));
+                let offset = offset - tile * 1024.0;
+                let made: Vec<[u32; 2]> = asked(gpu, &source, &given).expect("an answer");
+                for (&[x, _], [steps, _]) in given.iter().zip(made) {
+                    if x.to_f64() * scale + offset > 1.0 {
+                        assert_eq!(
+                            steps,
+                            x.whole_steps(R::of(scale), R::of(offset)),
+                            "{}, {precision:?}: {}",
+                            gpu.name(),
+                            x.to_f64()
+                        );
+                    }
+                }
+            }
+        }
+        for adapter in on_adapters() {
+            check::<f32>(&gpu(adapter.index, Precision::F32), Precision::F32);
+            if adapter.shader_f64 {
+                check::<f64>(&gpu(adapter.index, Precision::F64), Precision::F64);
+            }
+        }
+    }
+
+    #[test]
+    fn a_wrong_last_digit_is_noticed() {
+        let operands = operands::<f32>(0, 100);
+        let right: Vec<[f32; 2]> = operands.iter().map(|&[a, b]| [a / b, b.abs().sqrt()]).collect();
+        assert_eq!(wrong(&operands, &right), 0);
+        let mut other = right.clone();
+        other[17][0] = other[17][0].next_up();
+        other[18][1] = other[18][1].next_down();
+        assert_eq!(wrong(&operands, &other), 2);
+        assert!(operands.iter().flatten().all(|x| x.is_finite() && x.abs() > 1e-8 && x.abs() < 64.0));
+    }
+
+    /// A device of the noop backend computes nothing: nothing helps, and that is no error.
+    #[test]
+    fn a_device_that_computes_nothing_is_left_alone() {
+        let gpu = Gpu::noop().expect("wgpu's noop backend");
+        assert_eq!(of::<f32>(&gpu, Precision::F32).ok(), Some(Rounding::Native));
+        gpu.wait_spinning(&gpu.submit(gpu.encoder("nothing")).expect("nothing"), Duration::ZERO).expect("no wait");
+    }
+}
