@@ -2,7 +2,7 @@
 // order spacepoints lie, is said by the swapped files pairs/*.wgsl and order/*.wgsl.
 // in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and cell), cells
 // out:  histograms (a row a workgroup), totals (what a row's words cannot hold; all, where an RoI has several), status
-// grid: x, y = rows, y * width + x; z = tiles of bins
+// grid: x, y = rows of this dispatch, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
 // Needs: real, types, totals, beside, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs.
 // CPU twin: src/engine/cpu/find_z.rs
@@ -69,7 +69,7 @@ fn find_z(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let row = group.y * groups.x + group.x;
+    let row = params.row_first + group.y * groups.x + group.x;
     if row >= params.rows {
         return;
     }

@@ -35,7 +35,8 @@ struct Params {
     slices_per_histogram: u32, // of pairs/numbered
     share: u32,       // spacepoints whose pairs share a histogram, of pairs/streamed
     lanes_shift: u32, // log2 of the threads that share a spacepoint's partners
-    rows: u32,        // rows of histograms
+    row_first: u32,   // of find_z's dispatch: its first row of histograms
+    rows: u32,        // rows of histograms, those of find_z's earlier dispatches included
     row_bins: u32,    // bins of a row of histograms, with padding
     peaks: u32,
     least_weight: u32,

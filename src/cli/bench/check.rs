@@ -1,7 +1,8 @@
 //! Whether an engine answers as the reference engine does.
 
 use rayon::prelude::*;
-use zfinder::{Config, Encoding, Engine, RoiResult, Triplets, Vertex, ZFinder};
+use zfinder::inspect::ZHistogram;
+use zfinder::{Config, Encoding, Engine, RoiResult, Status, Triplets, Vertex, ZFinder};
 
 use super::super::failure::Failure;
 use super::report::Checked;
@@ -133,6 +134,28 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
     shifted
 }
 
+/// Whether three bins of the reference engine's histograms about the first vertex hold as much as it weighs, and none hold
+/// more; of an answer without a vertex, none hold as much as one needs. In all, as far as pairs that changed bins allow: of an
+/// RoI with a few pairs, one that does so may be what makes a peak of others.
+pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
+    let windows =
+        |histogram: &ZHistogram| -> Vec<u64> { histogram.weights.windows(3).map(|bins| bins.iter().sum()).collect() };
+    let all: u64 = histograms.iter().flat_map(|histogram| &histogram.weights).sum();
+    let pairs: u64 = histograms.iter().flat_map(|histogram| &histogram.pairs).sum();
+    let mean = all as f64 / pairs.max(1) as f64;
+    let most = PAIRS * if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
+    let highest = histograms.iter().flat_map(windows).max().unwrap_or(0) as f64;
+    let Some(vertex) = found.vertices.first() else {
+        return found.status == Status::NoPeak && highest <= most;
+    };
+    histograms.iter().any(|histogram| {
+        let bin = (vertex.z_mm - histogram.low_mm) / histogram.bin_mm;
+        let about =
+            windows(histogram).into_iter().enumerate().filter(|&(first, _)| (bin - 1.5 - first as f64).abs() < 2.5);
+        about.map(|(_, sum)| sum as f64).any(|sum| (vertex.weight - sum).abs() <= most && highest - sum <= most)
+    })
+}
+
 /// An answer in words, with as many vertices.
 pub(super) fn answer(result: &RoiResult, vertices: usize) -> String {
     let vertex = |vertex: &Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
@@ -144,7 +167,7 @@ pub(super) fn answer(result: &RoiResult, vertices: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use zfinder::{RoiId, Status};
+    use zfinder::RoiId;
 
     fn result(status: Status, vertices: &[(f64, f64)]) -> RoiResult {
         let vertices = vertices
@@ -190,6 +213,35 @@ mod tests {
         let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 49.0), (-7.0, 47.0)]);
         assert_eq!(compare(&one(80.0, 50.0), &expected, BIN, 0.0), Some((Agreement::Tie, 1.0, 0.0)));
         assert_eq!(compare(&one(-7.0, 47.0), &expected, BIN, 0.0), None);
+    }
+
+    #[test]
+    fn a_pair_that_changed_its_bin_may_make_a_peak() {
+        let mut weights = vec![0; 100];
+        let histogram = |weights: &[u64]| {
+            [ZHistogram {
+                low_mm: -10.0,
+                bin_mm: 0.2,
+                weights: weights.to_vec(),
+                z_sums_mm: vec![],
+                pairs: weights.to_vec(),
+            }]
+        };
+        (weights[10], weights[13], weights[60], weights[61]) = (1, 1, 1, 1);
+        let few = histogram(&weights);
+        // Two pairs three bins apart, each as good as in one window with the other.
+        assert!(is_as_high(&one(-7.6, 2.0), &few));
+        assert!(is_as_high(&one(2.2, 2.0), &few));
+        assert!(!is_as_high(&one(5.0, 3.0), &few), "nothing is there");
+        assert!(is_as_high(&result(Status::NoPeak, &[]), &few));
+        assert!(!is_as_high(&result(Status::Empty, &[]), &few));
+        weights[60] = 30;
+        let many = histogram(&weights);
+        assert!(is_as_high(&one(2.1, 31.0), &many) && is_as_high(&one(2.1, 29.0), &many));
+        assert!(!is_as_high(&one(2.1, 27.0), &many), "too light");
+        assert!(!is_as_high(&one(-7.6, 2.0), &many), "another is higher");
+        assert!(!is_as_high(&one(3.1, 31.0), &many), "elsewhere");
+        assert!(!is_as_high(&result(Status::NoPeak, &[]), &many));
     }
 
     #[test]

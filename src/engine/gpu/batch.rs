@@ -264,6 +264,7 @@ pub(crate) struct Sharing {
     pub(crate) pairs: Pairs,
     /// log2 of the threads that share a spacepoint's partners.
     pub(crate) lanes_shift: u32,
+    pub(crate) dispatches: u32,
 }
 
 /// As asked, else enough workgroups to fill the device, and no more, as far as the buffers hold their histograms.
@@ -273,7 +274,7 @@ pub(crate) fn sharing<'a, R: Real>(
     shape: &Shape,
 ) -> Sharing {
     let Pairs::Streamed { share: asked } = shape.pairs else {
-        return Sharing { pairs: shape.pairs, lanes_shift: 0 };
+        return Sharing { pairs: shape.pairs, lanes_shift: 0, dispatches: dispatches(plans, capacity) };
     };
     let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
     let by_work = all.div_ceil(capacity.filling).clamp(u64::from(LEAST_SHARE), u64::from(MOST_SHARE)) as u32;
@@ -289,14 +290,23 @@ pub(crate) fn sharing<'a, R: Real>(
     // Threads that a small share leaves idle help with its spacepoints' partners.
     let idle = (shape.workgroup_size / share).clamp(1, MOST_LANES);
     // So do more of them where partners are many.
-    let partners = (plans.map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
+    let partners = (plans.clone().map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
     let wanted = (partners / shape.teams.partners_a_lane).clamp(1, MOST_LANES / 2);
     let mut lanes_shift = idle.max(wanted).ilog2();
     while lanes_shift > 0 && shape.workgroup_size >> lanes_shift > shape.teams.most {
         lanes_shift += 1;
     }
-    Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift }
+    Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift, dispatches: dispatches(plans, capacity) }
 }
+
+/// Dispatches of find_z: a part has little work or is one RoI, whose spacepoints may all lie in one slice.
+fn dispatches<'a>(plans: impl Iterator<Item = &'a RoiPlan>, capacity: &Capacity) -> u32 {
+    let most = plans.map(|plan| 0.5 * (plan.spacepoints as f64).powi(2)).fold(0.0, f64::max);
+    ((most / capacity.work).ceil() as u32).clamp(1, MOST_DISPATCHES)
+}
+
+/// Each has its own params and bind group.
+const MOST_DISPATCHES: u32 = 64;
 
 const MOST_LANES: u32 = 8;
 
@@ -355,6 +365,8 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) counts_sums: bool,
     pub(crate) most_groups: u32,
     pub(crate) tiles: u32,
+    /// Of find_z.
+    pub(crate) dispatches: u32,
     /// Whether sum_histos needs its first stage.
     pub(crate) two_stages: bool,
     /// Where each RoI's spacepoints and cells lie: for tests.
@@ -362,7 +374,7 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) words: Vec<RoiWords>,
 }
 
-/// Bytes of a part's upload: params of each stage, RoIs, the RoI of each row, spacepoints.
+/// Bytes of a part's upload: params of each stage and dispatch, RoIs, the RoI of each row, spacepoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Regions {
     pub(crate) rois: u64,
@@ -423,6 +435,7 @@ impl<R: Real> Layout<R> {
             counts_sums: false,
             most_groups: 0,
             tiles: 0,
+            dispatches: 1,
             two_stages: false,
             #[cfg(test)]
             words: Vec::new(),
@@ -472,12 +485,13 @@ impl<R: Real> Layout<R> {
         layout.params.rows = layout.row_rois.len() as u32;
         layout.params.row_bins = row_bins(u64::from(bins)) as u32;
         layout.tiles = bins.div_ceil(shape.tile_bins);
+        layout.dispatches = sharing.dispatches.clamp(1, layout.params.rows.max(1));
         layout
     }
 
     /// Where a part's data lie in its upload; a spacepoint is `bytes` long.
     pub(crate) fn regions(&self, bytes: usize) -> Regions {
-        let rois = STAGES as u64 * ALIGNMENT;
+        let rois = (STAGES + self.more_params()) as u64 * ALIGNMENT;
         let row_rois = rois + aligned(size_of_val(self.rois.as_slice()) as u64);
         let spacepoints = row_rois + aligned(size_of_val(self.row_rois.as_slice()) as u64);
         Regions { rois, row_rois, spacepoints, end: spacepoints + (self.spacepoints * bytes) as u64 }
@@ -490,6 +504,11 @@ impl<R: Real> Layout<R> {
         for stage in 0..STAGES as u64 {
             let params = Params { stage: stage as u32, ..self.params };
             put(stage * ALIGNMENT, bytemuck::cast_slice(&[params]));
+        }
+        for dispatch in 0..self.more_params() as u32 {
+            let [row_first, rows] = self.rows_of(dispatch);
+            let params = Params { row_first, rows, ..self.params };
+            put((STAGES as u64 + u64::from(dispatch)) * ALIGNMENT, bytemuck::cast_slice(&[params]));
         }
         put(regions.rois, bytemuck::cast_slice(&self.rois));
         put(regions.row_rois, &self.row_rois);
@@ -517,10 +536,21 @@ impl<R: Real> Layout<R> {
         self.rois.len() * self.params.peaks as usize
     }
 
-    /// Workgroups of find_z: rows in two dimensions, tiles of bins in the third.
-    pub(crate) fn row_grid(&self, most: u32) -> [u32; 3] {
-        let width = self.params.rows.min(most);
-        [width, self.params.rows.div_ceil(width.max(1)), self.tiles]
+    /// Of find_z's dispatches, where one is not enough.
+    fn more_params(&self) -> usize {
+        if self.dispatches > 1 { self.dispatches as usize } else { 0 }
+    }
+
+    /// First row and end of one of find_z's dispatches.
+    pub(crate) fn rows_of(&self, dispatch: u32) -> [u32; 2] {
+        let rows = u64::from(self.params.rows);
+        [dispatch, dispatch + 1].map(|n| (rows * u64::from(n) / u64::from(self.dispatches)) as u32)
+    }
+
+    /// Workgroups of so many rows: in two dimensions, tiles of bins in the third.
+    pub(crate) fn row_grid(&self, rows: u32, most: u32) -> [u32; 3] {
+        let width = rows.min(most);
+        [width, rows.div_ceil(width.max(1)), self.tiles]
     }
 }
 

@@ -100,6 +100,41 @@ fn small_shares_when_there_is_little_work() {
     assert_eq!((much.pairs, much.lanes_shift), (Pairs::Streamed { share: Some(512) }, 0));
 }
 
+/// Spacepoints that may all lie in one slice are no more work than a dispatch may have; each row is in one of them.
+#[test]
+fn a_large_roi_takes_several_dispatches() {
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let capacity = Capacity { work: 1e6, ..WEBGPU };
+    for (count, wanted) in [(1000, 1), (1500, 2), (4000, 8), (10_000, 50), (60_000, 64)] {
+        let plans = plans([count]);
+        let sharing = sharing::<f32>(plans.iter(), &capacity, &SHAPE);
+        let layout = Layout::<f32>::new(&search, &SHAPE, sharing, plans.iter());
+        let rows = layout.params.rows;
+        assert_eq!(layout.dispatches, wanted.min(rows), "{count} spacepoints, {rows} rows");
+        let mut next = 0;
+        for dispatch in 0..layout.dispatches {
+            let [first, end] = layout.rows_of(dispatch);
+            assert!(first == next && end > first, "{first} to {end}");
+            next = end;
+        }
+        assert_eq!(next, rows);
+        let regions = layout.regions(8);
+        let header = layout.header(&regions);
+        assert_eq!(header.len() as u64 * 4, regions.spacepoints);
+        let params = |at: usize| -> Params {
+            let first = at * ALIGNMENT as usize / 4;
+            bytemuck::pod_read_unaligned(bytemuck::cast_slice(&header[first..first + size_of::<Params>() / 4]))
+        };
+        assert_eq!((params(0).row_first, params(0).rows), (0, rows));
+        for dispatch in (0..layout.dispatches).filter(|_| layout.dispatches > 1) {
+            let own = params(STAGES + dispatch as usize);
+            assert_eq!([own.row_first, own.rows], layout.rows_of(dispatch));
+        }
+    }
+    let many = plans([700; 40]);
+    assert_eq!(sharing::<f32>(many.iter(), &WEBGPU, &SHAPE).dispatches, 1);
+}
+
 /// Regions are aligned, apart, and hold what they are for.
 #[test]
 fn an_upload_has_room_for_everything() {

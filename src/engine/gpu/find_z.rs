@@ -3,7 +3,7 @@
 use kernel_host::{BindGroupSlot, Error as GpuError, Gpu, Kernel, wgpu};
 
 use crate::config::{PtWeight, Triplets, Weighting};
-use crate::engine::gpu::batch::{Layout, Pairs, Shape};
+use crate::engine::gpu::batch::{Layout, Pairs, STAGES, Shape};
 use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::real::Real;
@@ -138,11 +138,9 @@ pub(crate) fn encode<R: Real>(
     workspace: &Workspace<R>,
     layout: &Layout<R>,
 ) -> Result<()> {
-    let group = kernel.bind_group_in(
-        gpu,
-        slot,
-        &[
-            ("params", workspace.params(0)?),
+    let bindings = |params| -> Result<_> {
+        Ok([
+            ("params", workspace.params(params)?),
             ("cuts", constants.cuts.binding()?),
             ("neighbours", constants.neighbours.binding()?),
             ("rois", workspace.rois()?),
@@ -153,9 +151,18 @@ pub(crate) fn encode<R: Real>(
             ("histograms", workspace.histograms.binding()?),
             ("totals", workspace.totals.binding()?),
             ("status", workspace.status.binding()?),
-        ],
-    )?;
+        ])
+    };
     let most = gpu.limits().max_compute_workgroups_per_dimension;
-    kernel.dispatch(pass, "find_z", group, layout.row_grid(most))?;
+    if layout.dispatches == 1 {
+        let group = kernel.bind_group_in(gpu, slot, &bindings(0)?)?;
+        kernel.dispatch(pass, "find_z", group, layout.row_grid(layout.params.rows, most))?;
+        return Ok(());
+    }
+    for dispatch in 0..layout.dispatches {
+        let group = kernel.bind_group(gpu, &bindings(STAGES + dispatch as usize)?)?;
+        let [first, end] = layout.rows_of(dispatch);
+        kernel.dispatch(pass, "find_z", &group, layout.row_grid(end - first, most))?;
+    }
     Ok(())
 }

@@ -46,7 +46,7 @@ pub(crate) fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
 
 /// Numerators of either sign and divisors as tracks have them, any digits.
 fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
-    let number = |i: u64, powers: i32, top: i32| {
+    let number = |i: u64, powers: u64, top: i32| {
         // SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
         let mut word = i.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         word = (word ^ (word >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -54,7 +54,7 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
         word ^= word >> 31;
         let digits = 1.0 + (word >> 11) as f64 / (1_u64 << 53) as f64;
         let sign = if word & 1 == 0 { 1.0 } else { -1.0 };
-        R::of(sign * digits * f64::from(top - (word >> 1) as i32 % powers).exp2())
+        R::of(sign * digits * f64::from(top - ((word >> 1) % powers) as i32).exp2())
     };
     (first..first + count).map(|i| [number(2 * i + 1, 16, 4), number(2 * i + 2, 24, 0)]).collect()
 }

@@ -18,6 +18,7 @@ pub(crate) struct Params {
     pub(crate) slices_per_histogram: u32,
     pub(crate) share: u32,
     pub(crate) lanes_shift: u32,
+    pub(crate) row_first: u32,
     pub(crate) rows: u32,
     pub(crate) row_bins: u32,
     pub(crate) peaks: u32,
@@ -189,6 +190,7 @@ impl<R: Real> Workspace<R> {
         Ok(if self.direct { self.results.binding()? } else { self.peaks.binding()? })
     }
 
+    /// Of a stage; of find_z's n-th dispatch where it has several, [`STAGES`] + n.
     pub(crate) fn params(&self, stage: usize) -> Result<wgpu::BindingResource<'_>> {
         let from = stage as u64 * super::batch::ALIGNMENT;
         self.region(from, from + size_of::<Params>() as u64)

@@ -127,6 +127,41 @@ fn what_takes_long_is_counted_or_reported() {
     }
 }
 
+/// In one dispatch or in many, an RoI's answer is the same.
+#[test]
+fn work_beyond_a_dispatch_is_split() {
+    let rng = &mut fastrand::Rng::with_seed(5);
+    let toy = Toy { window: Some((0.0, 0.6)), tracks: 150, noise: 300, ..Toy::default() };
+    let batch = RoiBatch::from_iter([toy.event(rng, 0).roi, crossings(&[[700, 600], [0, 0], [90, 50]], 1, 5.0)]);
+    let numbered = Some(2);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
+        for (triplets, slices_per_histogram) in
+            [(Triplets::Off, None), (Triplets::Any, None), (Triplets::Off, numbered)]
+        {
+            let options = EngineOptions { slices_per_histogram, ..EngineOptions::default() };
+            let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::default() }, &options);
+            let mut answers = [f64::INFINITY, 2e5, 1.0].map(|work| {
+                engine.capacity.work = work;
+                let sharing = |i| {
+                    let plan = engine.search.plan(batch.roi(i)).expect("a plan");
+                    batch::sharing::<f32>([plan].iter(), &engine.capacity, &engine.shape).dispatches
+                };
+                let dispatches = [sharing(0), sharing(1)];
+                let answer = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
+                (dispatches, answer.unwrap_or_else(|error| panic!("{}: {error}", adapter.name)))
+            });
+            let place = format!("{}, {triplets:?}, {slices_per_histogram:?}", adapter.name);
+            assert_eq!(answers[0].0, [1, 1], "{place}");
+            assert!(answers[1].0.iter().all(|&count| (2..64).contains(&count)), "{place}: {:?}", answers[1].0);
+            assert_eq!(answers[2].0, [64, 64], "{place}");
+            let [once, others @ ..] = answers.each_mut();
+            assert!(!once.1[0].vertices.is_empty(), "{place}");
+            assert!(others.iter().all(|(_, results)| *results == once.1), "{place}");
+        }
+    }
+}
+
 /// The smallest buffers that a user allows are never exceeded, not by growth either.
 #[test]
 fn buffers_stay_within_what_is_allowed() {
