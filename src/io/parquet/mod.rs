@@ -1,6 +1,7 @@
 //! Parquet files: spacepoints and truth read, spacepoints and vertices written.
 
 mod arrays;
+mod headers;
 mod read;
 mod truth;
 mod write;

@@ -11,6 +11,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::{ArrowReaderOptions, ParquetRecordBatchReader, ParquetRecordBatchReaderBuilder};
 
 use super::arrays::{self, Refused};
+use super::headers::Parquet;
 use crate::detector::Detector;
 use crate::error::{Error, Result};
 use crate::io::columns::{Chunk, Chunks, ColumnReader, Run, Schema, missing};
@@ -51,11 +52,12 @@ pub(in crate::io) struct ParquetFile {
 }
 
 /// Builds a reader, or says why there is none.
-pub(super) fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<File>> {
+pub(super) fn builder(path: &Path) -> Result<ParquetRecordBatchReaderBuilder<Parquet>> {
     let file = File::open(path).map_err(|source| failed(path, source))?;
     // The schema as Parquet has it: an Arrow schema beside it (large lists, dictionaries) tells of memory, not of data.
     let options = ArrowReaderOptions::new().with_skip_arrow_metadata(true);
-    carefully(|| ParquetRecordBatchReaderBuilder::try_new_with_options(file, options)).map_err(|error| Error::Input {
+    let open = || ParquetRecordBatchReaderBuilder::try_new_with_options(Parquet::new(file)?, options);
+    carefully(open).map_err(|error| Error::Input {
         path: path.to_owned(),
         row: 0,
         column: None,
@@ -238,7 +240,7 @@ impl ParquetFile {
 }
 
 /// So many rows of lists that they hold about [`CHUNK`] spacepoints.
-fn rows_a_chunk(builder: &ParquetRecordBatchReaderBuilder<File>, column: &str) -> usize {
+fn rows_a_chunk(builder: &ParquetRecordBatchReaderBuilder<Parquet>, column: &str) -> usize {
     let mut spacepoints = 0;
     for group in builder.metadata().row_groups() {
         let chunk =

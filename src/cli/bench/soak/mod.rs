@@ -23,7 +23,7 @@ use super::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_as_hi
 use super::words::{CaseName, EncodingName, EngineName, or_all, word};
 use super::{report::Adapter, written};
 use random::{Kind, Question, RandomBatches};
-use usage::{Quarters, Watch};
+use usage::{QUARTERS, Quarters, Watch};
 
 /// All that is soaked, as `--json` writes it.
 #[derive(Debug, Serialize)]
@@ -96,10 +96,8 @@ struct Subject {
 /// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference engine, too; of the CPU
 /// engine's own all are, but where the reference engine takes some ten milliseconds for each.
 const REFERENCE_SHARE: u64 = 32;
-/// A run of this length tells whether memory grows. It begins with the largest of so many batches, unchecked, so that buffers
-/// grow before anybody looks.
-const LONG: Duration = Duration::from_secs(120);
-const LARGEST_OF: u64 = 1000;
+/// A run of so many seconds tells whether memory grows.
+const LONG_SECONDS: f64 = 120.0;
 const MOST_IN_FLIGHT: usize = 4;
 /// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
@@ -169,37 +167,31 @@ impl Bench {
 impl Soak<'_> {
     fn run(&self, adapters: Vec<usize>) -> Result<Soaked, Failure> {
         let random = RandomBatches::new(self.seed);
-        let subjects: Vec<Subject> = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
-        let description = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
         let cases = self.cases.iter().map(|&case| (case, 0)).collect();
-        let mut soaked = Soaked { engine: description, adapters, cases, ..Soaked::default() };
+        let mut soaked = Soaked { adapters, cases, ..Soaked::default() };
         let mut watch = Watch::default();
         let start = Instant::now();
-        let mut looked = start;
-        let mut spent = vec![Duration::ZERO; subjects.len()];
+        let mut spent = vec![Duration::ZERO; self.cases.len()];
         let mut numbers = 0..;
-        if self.duration > LONG {
-            (self.say)("the largest batches");
-            let largest = random.largest(LARGEST_OF);
-            for subject in &subjects {
-                let mut stream = subject.finder.stream(StreamOptions { in_flight: MOST_IN_FLIGHT })?;
-                for number in largest.into_iter().flat_map(|number| std::iter::repeat_n(number, MOST_IN_FLIGHT)) {
-                    stream.push(random.batch(number).batch)?;
+        for quarter in 0..QUARTERS {
+            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew: what is more in a later
+            // quarter was left behind.
+            let subjects: Vec<Subject> = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
+            soaked.engine = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
+            let mut looked = Instant::now();
+            while start.elapsed() < self.duration * (quarter as u32 + 1) / QUARTERS as u32 {
+                // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
+                let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
+                let begun = Instant::now();
+                let before = soaked.rois;
+                self.spell(&subjects[case], &random, &mut numbers, &mut soaked)?;
+                spent[case] += begun.elapsed();
+                soaked.cases[case].1 += soaked.rois - before;
+                if looked.elapsed() > self.duration / 400 {
+                    watch.look(quarter, subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum());
+                    looked = Instant::now();
+                    (self.say)(&format!("{} RoIs", soaked.rois));
                 }
-            }
-        }
-        while start.elapsed() < self.duration {
-            // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
-            let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
-            let begun = Instant::now();
-            let before = soaked.rois;
-            self.spell(&subjects[case], &random, &mut numbers, &mut soaked)?;
-            spent[case] += begun.elapsed();
-            soaked.cases[case].1 += soaked.rois - before;
-            if looked.elapsed() > self.duration / 400 {
-                watch.look(subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum());
-                looked = Instant::now();
-                (self.say)(&format!("{} RoIs", soaked.rois));
             }
         }
         soaked.seconds = start.elapsed().as_secs_f64();
@@ -388,7 +380,7 @@ impl Soaked {
 
     /// Whether anything that the process holds grew. In a short run all is still being made.
     fn verdict(&self) -> Result<(), Failure> {
-        match self.held.grown().filter(|_| self.seconds > LONG.as_secs_f64()) {
+        match self.held.grown().filter(|_| self.seconds > LONG_SECONDS) {
             None => Ok(()),
             Some(what) => Err(Failure::Leak {
                 message: format!("{}: {what}, in the second and the last quarter of the run", self.engine),

@@ -5,7 +5,6 @@ use std::f64::consts::{PI, TAU};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
-use rayon::prelude::*;
 use zfinder::simulate::Simulation;
 use zfinder::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
@@ -57,16 +56,6 @@ impl RandomBatches {
                 .collect()
         };
         Self { seed, few: rois(Simulation::lowlum(), FEW), many: rois(Simulation::highlum(), MANY) }
-    }
-
-    /// Of the first batches, the one with most RoIs, the one with most spacepoints, and the one with the largest RoI.
-    pub(super) fn largest(&self, batches: u64) -> [u64; 3] {
-        let size = |number| {
-            let batch = self.batch(number).batch;
-            [batch.len(), batch.spacepoints(), batch.iter().map(|view| view.len()).max().unwrap_or(0)]
-        };
-        let sizes: Vec<[usize; 3]> = (0..batches).into_par_iter().map(size).collect();
-        [0, 1, 2].map(|of| (0..batches).max_by_key(|&number| sizes[number as usize][of]).unwrap_or(0))
     }
 
     /// The batch of a number, whatever came before: one RoI to a thousand, and short batches are as likely as long ones.
@@ -221,11 +210,5 @@ mod tests {
             assert!(kinds.contains(&kind), "{kind:?}");
         }
         assert!(empty > 0);
-        let [most_rois, most_spacepoints, largest] = one.largest(20).map(|number| one.batch(number).batch);
-        for number in 0..20 {
-            let batch = one.batch(number).batch;
-            assert!(batch.len() <= most_rois.len() && batch.spacepoints() <= most_spacepoints.spacepoints());
-            assert!(batch.iter().all(|view| largest.iter().any(|other| other.len() >= view.len())));
-        }
     }
 }

@@ -30,10 +30,12 @@ impl Usage {
     }
 }
 
-/// Moments of a run, from its beginning to its end.
+pub(super) const QUARTERS: usize = 4;
+
+/// Moments of each quarter of a run.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    seen: Vec<Usage>,
+    seen: [Vec<Usage>; QUARTERS],
 }
 
 /// What may come to the memory while nothing grows: buffers are as large as the largest batch so far, and the system's
@@ -50,15 +52,13 @@ pub(super) struct Quarters {
 }
 
 impl Watch {
-    pub(super) fn look(&mut self, gpu_bytes: u64) {
-        self.seen.push(Usage::now(gpu_bytes));
+    pub(super) fn look(&mut self, quarter: usize, gpu_bytes: u64) {
+        self.seen[quarter].push(Usage::now(gpu_bytes));
     }
 
     pub(super) fn quarters(&self) -> Quarters {
-        let quarter = |first: usize| {
-            let quarter = self.seen.len() / 4;
-            let end = if first == 3 { self.seen.len() } else { (first + 1) * quarter };
-            let part = &self.seen[first * quarter..end];
+        let quarter = |quarter: usize| {
+            let part = &self.seen[quarter];
             let median = |of: fn(&Usage) -> Option<u64>| {
                 let mut all: Vec<Option<u64>> = part.iter().map(of).collect();
                 all.sort_unstable();
@@ -105,7 +105,11 @@ mod tests {
     #[test]
     fn what_grows_is_told() {
         let quarters = |seen: [(u64, u64); 8]| {
-            Watch { seen: seen.map(|(memory, handles)| usage(memory << 20, handles)).to_vec() }.quarters()
+            let mut watch = Watch::default();
+            for (i, (memory, handles)) in seen.into_iter().enumerate() {
+                watch.seen[i / 2].push(usage(memory << 20, handles));
+            }
+            watch.quarters()
         };
         let flat = quarters([(100, 9), (300, 20), (900, 11), (900, 12), (100, 30), (100, 9), (910, 12), (5000, 10)]);
         let handles = (flat.second.handles, flat.last.handles);

@@ -1,0 +1,200 @@
+//! A wall before the crate `parquet`: a list of values that take no bytes may say that it has thousands of millions of them,
+//! and the crate goes through them all. Page headers and the footer are walked here first, and are damaged beyond so many.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+
+use bytes::Bytes;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::reader::{ChunkReader, Length};
+
+/// A Parquet file whose headers are looked at before the crate reads them.
+pub(super) struct Parquet(File);
+
+/// Values of a page header, which has a few dozen. (Thrift's compact protocol.)
+const MOST_VALUES: u64 = 100_000;
+/// Deeper, the crate reads nothing.
+const MOST_DEPTH: u32 = 64;
+/// Bytes at a file's end: the footer's length, and a magic.
+const TAIL: u64 = 8;
+
+impl Parquet {
+    pub(super) fn new(mut file: File) -> Result<Self> {
+        let length = file.len();
+        let mut tail = [0; TAIL as usize];
+        if length > TAIL {
+            file.seek(SeekFrom::Start(length - TAIL))?;
+            file.read_exact(&mut tail)?;
+            let footer = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+            // A value of the footer takes a byte or more; what is no length is the crate's to say.
+            if footer + TAIL <= length {
+                file.seek(SeekFrom::Start(length - TAIL - footer))?;
+                look(BufReader::new(&file), footer + MOST_VALUES)?;
+            }
+        }
+        Ok(Self(file))
+    }
+}
+
+impl Length for Parquet {
+    fn len(&self) -> u64 {
+        self.0.len()
+    }
+}
+
+impl ChunkReader for Parquet {
+    type T = BufReader<File>;
+
+    /// Of a page's header: of its data the crate asks for bytes.
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        if start + TAIL != self.len() {
+            look(self.0.get_read(start)?, MOST_VALUES)?;
+        }
+        self.0.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        if start.checked_add(length as u64).is_none_or(|end| end > self.len()) {
+            let message = format!("{length} bytes are wanted from byte {start} on, and the file has {}", self.len());
+            return Err(ParquetError::EOF(message));
+        }
+        self.0.get_bytes(start, length)
+    }
+}
+
+/// An error where a header has more values; other damage is found by who reads it.
+fn look<R: BufRead + Seek>(reader: R, most: u64) -> Result<()> {
+    let mut walk = Walk { reader, left: most };
+    match walk.structure(0) {
+        Err(End::TooMany) => Err(ParquetError::General(format!("a header that has more than {most} values"))),
+        _ => Ok(()),
+    }
+}
+
+/// Why a walk ends early.
+enum End {
+    TooMany,
+    /// The file ends, or it is no header.
+    Other,
+}
+
+impl From<io::Error> for End {
+    fn from(_: io::Error) -> Self {
+        Self::Other
+    }
+}
+
+struct Walk<R> {
+    reader: R,
+    left: u64,
+}
+
+impl<R: BufRead + Seek> Walk<R> {
+    fn byte(&mut self) -> std::result::Result<u8, End> {
+        let mut byte = [0];
+        self.reader.read_exact(&mut byte)?;
+        Ok(byte[0])
+    }
+
+    fn number(&mut self) -> std::result::Result<u64, End> {
+        let mut number = 0;
+        for shift in (0..64).step_by(7) {
+            let byte = self.byte()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            if byte & 0x80 == 0 {
+                return Ok(number);
+            }
+        }
+        Err(End::Other)
+    }
+
+    fn skip(&mut self, bytes: u64) -> std::result::Result<(), End> {
+        Ok(self.reader.seek_relative(i64::try_from(bytes).map_err(|_| End::Other)?)?)
+    }
+
+    fn structure(&mut self, depth: u32) -> std::result::Result<(), End> {
+        loop {
+            let field = self.byte()?;
+            if field & 0xf == 0 {
+                return Ok(());
+            }
+            if field >> 4 == 0 {
+                self.number()?;
+            }
+            self.value(field & 0xf, depth + 1)?;
+        }
+    }
+
+    fn value(&mut self, kind: u8, depth: u32) -> std::result::Result<(), End> {
+        self.left = self.left.checked_sub(1).ok_or(End::TooMany)?;
+        if depth > MOST_DEPTH {
+            return Err(End::Other);
+        }
+        match kind {
+            // A field's truth stands in its kind.
+            1 | 2 => Ok(()),
+            3 => self.byte().map(|_| ()),
+            4..=6 => self.number().map(|_| ()),
+            7 => self.skip(8),
+            8 => {
+                let length = self.number()?;
+                self.skip(length)
+            }
+            9 | 10 => {
+                let head = self.byte()?;
+                let count = if head >> 4 == 15 { self.number()? } else { u64::from(head >> 4) };
+                (0..count).try_for_each(|_| self.value(head & 0xf, depth + 1))
+            }
+            11 => {
+                let count = self.number()?;
+                let kinds = if count > 0 { self.byte()? } else { 0 };
+                (0..count).try_for_each(|_| {
+                    self.value(kinds >> 4, depth + 1)?;
+                    self.value(kinds & 0xf, depth + 1)
+                })
+            }
+            12 => self.structure(depth),
+            13 => self.skip(16),
+            _ => Err(End::Other),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write};
+
+    use super::*;
+
+    fn looked(bytes: &[u8]) -> bool {
+        look(Cursor::new(bytes), 1000).is_ok()
+    }
+
+    #[test]
+    fn what_has_too_many_values_is_refused() {
+        // Of a struct: i32 7; binary "abc"; a list of two bytes; a struct with a truth; the end.
+        let small = [0x15, 0x0e, 0x18, 3, b'a', b'b', b'c', 0x19, 0x23, 1, 2, 0x1c, 0x11, 0, 0];
+        assert!(looked(&small));
+        // 1000 truths and the list itself, one more than may be; as many as a number says; in a list of lists; in a map.
+        assert!(looked(&[0x19, 0xf1, 0xe7, 0x07, 0]));
+        assert!(!looked(&[0x19, 0xf1, 0xe8, 0x07, 0]));
+        assert!(!looked(&[0x19, 0xf2, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
+        assert!(!looked(&[0x19, 0x29, 0xf1, 0xe7, 0x07, 0xf1, 0xe7, 0x07, 0]));
+        assert!(!looked(&[0x1b, 0xff, 0xff, 0xff, 0xff, 0x07, 0x11, 0]));
+        // The file's end and what is no header are others' to tell.
+        for cut in 0..small.len() {
+            assert!(looked(&small[..cut]));
+        }
+        assert!(looked(&[0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]));
+        assert!(looked(&[0x1c; 1000]) && looked(&[0x19; 1000]) && looked(&[0x1f, 0xff]));
+    }
+
+    #[test]
+    fn more_bytes_than_a_file_has_are_not_asked_for() {
+        let mut file = tempfile::tempfile().expect("a file");
+        file.write_all(b"PAR1 twenty bytes at all").expect("written");
+        let parquet = Parquet::new(file).expect("no header that is too long");
+        assert_eq!(parquet.get_bytes(5, 6).ok().as_deref(), Some(&b"twenty"[..]));
+        assert!(parquet.get_bytes(5, 1 << 40).is_err() && parquet.get_bytes(u64::MAX, 2).is_err());
+    }
+}
