@@ -134,25 +134,33 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
     shifted
 }
 
-/// Whether three bins of the reference engine's histograms about the first vertex hold as much as it weighs, and none hold
-/// more; of an answer without a vertex, none hold as much as one needs. In all, as far as pairs that changed bins allow: of an
-/// RoI with a few pairs, one that does so may be what makes a peak of others.
+/// Whether three bins of the reference engine's histograms hold as much as the first vertex weighs and have their mean there,
+/// and none hold more; of an answer without a vertex, none hold as much as one needs. In all, as far as pairs that changed
+/// bins allow: of an RoI with a few pairs, one that does so may be what makes a peak of others.
 pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
-    let windows =
-        |histogram: &ZHistogram| -> Vec<u64> { histogram.weights.windows(3).map(|bins| bins.iter().sum()).collect() };
+    // Weight and mean of each three bins.
+    let windows = |histogram: &ZHistogram| -> Vec<(f64, f64)> {
+        let bins = histogram.weights.windows(3).zip(histogram.z_sums_mm.windows(3));
+        bins.map(|(weights, sums)| (weights.iter().sum::<u64>() as f64, sums.iter().sum::<f64>()))
+            .filter(|&(weight, _)| weight > 0.0)
+            .map(|(weight, sum)| (weight, sum / weight))
+            .collect()
+    };
     let all: u64 = histograms.iter().flat_map(|histogram| &histogram.weights).sum();
     let pairs: u64 = histograms.iter().flat_map(|histogram| &histogram.pairs).sum();
     let mean = all as f64 / pairs.max(1) as f64;
     let most = PAIRS * if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
-    let highest = histograms.iter().flat_map(windows).max().unwrap_or(0) as f64;
+    let highest = histograms.iter().flat_map(windows).map(|(weight, _)| weight).fold(0.0, f64::max);
     let Some(vertex) = found.vertices.first() else {
         return found.status == Status::NoPeak && highest <= most;
     };
     histograms.iter().any(|histogram| {
-        let bin = (vertex.z_mm - histogram.low_mm) / histogram.bin_mm;
-        let about =
-            windows(histogram).into_iter().enumerate().filter(|&(first, _)| (bin - 1.5 - first as f64).abs() < 2.5);
-        about.map(|(_, sum)| sum as f64).any(|sum| (vertex.weight - sum).abs() <= most && highest - sum <= most)
+        windows(histogram).into_iter().any(|(weight, mean)| {
+            let changed = (vertex.weight - weight).abs();
+            // An entry more moves the mean by its distance, a window at most.
+            let moved = changed * 3.0 * histogram.bin_mm / vertex.weight.max(1.0);
+            changed <= most && highest - weight <= most && (vertex.z_mm - mean).abs() <= Z_MM + moved
+        })
     })
 }
 
@@ -219,13 +227,15 @@ mod tests {
     fn a_pair_that_changed_its_bin_may_make_a_peak() {
         let mut weights = vec![0; 100];
         let histogram = |weights: &[u64]| {
-            [ZHistogram {
+            let mut histogram = ZHistogram {
                 low_mm: -10.0,
                 bin_mm: 0.2,
                 weights: weights.to_vec(),
-                z_sums_mm: vec![],
+                z_sums_mm: Vec::new(),
                 pairs: weights.to_vec(),
-            }]
+            };
+            histogram.z_sums_mm = (0..100).map(|bin| weights[bin] as f64 * histogram.centre_mm(bin)).collect();
+            [histogram]
         };
         (weights[10], weights[13], weights[60], weights[61]) = (1, 1, 1, 1);
         let few = histogram(&weights);
