@@ -1,8 +1,8 @@
-//! A wall before the crate `parquet`: a list of values that take no bytes may say that it has thousands of millions of them,
-//! and the crate goes through them all. Page headers and the footer are walked here first, and are damaged beyond so many.
+//! A wall before the crate `parquet`: a list of values that take no bytes (truths; at a file's end, doubles) may say that it
+//! has thousands of millions of them, and the crate goes through them all. Page headers and the footer are walked here first.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
@@ -13,7 +13,6 @@ pub(super) struct Parquet(File);
 
 /// Values of a page header, which has a few dozen. (Thrift's compact protocol.)
 const MOST_VALUES: u64 = 100_000;
-/// Deeper, the crate reads nothing.
 const MOST_DEPTH: u32 = 64;
 /// Bytes at a file's end: the footer's length, and a magic.
 const TAIL: u64 = 8;
@@ -62,41 +61,25 @@ impl ChunkReader for Parquet {
     }
 }
 
-/// An error where a header has more values; other damage is found by who reads it.
+/// An error where a header is none, or has more values.
 fn look<R: BufRead + Seek>(reader: R, most: u64) -> Result<()> {
-    let mut walk = Walk { reader, left: most };
-    match walk.structure(0) {
-        Err(End::TooMany) => Err(ParquetError::General(format!("a header that has more than {most} values"))),
-        _ => Ok(()),
-    }
-}
-
-/// Why a walk ends early.
-enum End {
-    TooMany,
-    /// The file ends, or it is no header.
-    Other,
-}
-
-impl From<io::Error> for End {
-    fn from(_: io::Error) -> Self {
-        Self::Other
-    }
+    Walk { reader, most, left: most }.structure(0)
 }
 
 struct Walk<R> {
     reader: R,
+    most: u64,
     left: u64,
 }
 
 impl<R: BufRead + Seek> Walk<R> {
-    fn byte(&mut self) -> std::result::Result<u8, End> {
+    fn byte(&mut self) -> Result<u8> {
         let mut byte = [0];
         self.reader.read_exact(&mut byte)?;
         Ok(byte[0])
     }
 
-    fn number(&mut self) -> std::result::Result<u64, End> {
+    fn number(&mut self) -> Result<u64> {
         let mut number = 0;
         for shift in (0..64).step_by(7) {
             let byte = self.byte()?;
@@ -105,14 +88,16 @@ impl<R: BufRead + Seek> Walk<R> {
                 return Ok(number);
             }
         }
-        Err(End::Other)
+        Err(ParquetError::General("a header with a number that does not end".into()))
     }
 
-    fn skip(&mut self, bytes: u64) -> std::result::Result<(), End> {
-        Ok(self.reader.seek_relative(i64::try_from(bytes).map_err(|_| End::Other)?)?)
+    fn skip(&mut self, bytes: u64) -> Result<()> {
+        let bytes =
+            i64::try_from(bytes).map_err(|_| ParquetError::EOF(format!("a header with {bytes} bytes of text")))?;
+        Ok(self.reader.seek_relative(bytes)?)
     }
 
-    fn structure(&mut self, depth: u32) -> std::result::Result<(), End> {
+    fn structure(&mut self, depth: u32) -> Result<()> {
         loop {
             let field = self.byte()?;
             if field & 0xf == 0 {
@@ -125,11 +110,10 @@ impl<R: BufRead + Seek> Walk<R> {
         }
     }
 
-    fn value(&mut self, kind: u8, depth: u32) -> std::result::Result<(), End> {
-        self.left = self.left.checked_sub(1).ok_or(End::TooMany)?;
-        if depth > MOST_DEPTH {
-            return Err(End::Other);
-        }
+    fn value(&mut self, kind: u8, depth: u32) -> Result<()> {
+        let left = self.left.checked_sub(1).filter(|_| depth <= MOST_DEPTH);
+        self.left =
+            left.ok_or_else(|| ParquetError::General(format!("a header with more than {} values", self.most)))?;
         match kind {
             // A field's truth stands in its kind.
             1 | 2 => Ok(()),
@@ -155,7 +139,7 @@ impl<R: BufRead + Seek> Walk<R> {
             }
             12 => self.structure(depth),
             13 => self.skip(16),
-            _ => Err(End::Other),
+            _ => Err(ParquetError::General(format!("a header with a value of kind {kind}"))),
         }
     }
 }
@@ -181,19 +165,22 @@ mod tests {
         assert!(!looked(&[0x19, 0xf2, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
         assert!(!looked(&[0x19, 0x29, 0xf1, 0xe7, 0x07, 0xf1, 0xe7, 0x07, 0]));
         assert!(!looked(&[0x1b, 0xff, 0xff, 0xff, 0xff, 0x07, 0x11, 0]));
-        // The file's end and what is no header are others' to tell.
+        // What ends early, nests too deep, has numbers without end or kinds that are none.
         for cut in 0..small.len() {
-            assert!(looked(&small[..cut]));
+            assert!(!looked(&small[..cut]));
         }
-        assert!(looked(&[0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01]));
-        assert!(looked(&[0x1c; 1000]) && looked(&[0x19; 1000]) && looked(&[0x1f, 0xff]));
+        for none in [&[0x15; 1000][..], &[0x1c; 1000], &[0x19; 1000], &[0x1f, 0xff, 0], &[0x15, 0xff]] {
+            assert!(!looked(none), "{none:?}");
+        }
+        assert!(!looked(&[0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0]));
+        assert!(!looked(&[0x19, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), "doubles beyond the end");
     }
 
     #[test]
     fn more_bytes_than_a_file_has_are_not_asked_for() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(b"PAR1 twenty bytes at all").expect("written");
-        let parquet = Parquet::new(file).expect("no header that is too long");
+        let parquet = Parquet(file);
         assert_eq!(parquet.get_bytes(5, 6).ok().as_deref(), Some(&b"twenty"[..]));
         assert!(parquet.get_bytes(5, 1 << 40).is_err() && parquet.get_bytes(u64::MAX, 2).is_err());
     }

@@ -96,8 +96,8 @@ struct Subject {
 /// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference engine, too; of the CPU
 /// engine's own all are, but where the reference engine takes some ten milliseconds for each.
 const REFERENCE_SHARE: u64 = 32;
-/// A run of so many seconds tells whether memory grows.
-const LONG_SECONDS: f64 = 120.0;
+/// A run of this length tells whether memory grows.
+const LONG: Duration = Duration::from_secs(119);
 const MOST_IN_FLIGHT: usize = 4;
 /// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
@@ -173,13 +173,18 @@ impl Soak<'_> {
         let start = Instant::now();
         let mut spent = vec![Duration::ZERO; self.cases.len()];
         let mut numbers = 0..;
+        let mut subjects: Vec<Subject> = Vec::new();
         for quarter in 0..QUARTERS {
             // What a finder keeps grows to the largest parts that it has seen. New ones begin anew: what is more in a later
             // quarter was left behind.
-            let subjects: Vec<Subject> = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
+            if subjects.is_empty() || self.duration > LONG {
+                subjects.clear();
+                subjects = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
+            }
             soaked.engine = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
-            let mut looked = Instant::now();
-            while start.elapsed() < self.duration * (quarter as u32 + 1) / QUARTERS as u32 {
+            let begun = Instant::now();
+            let mut looked = begun;
+            while begun.elapsed() < self.duration / QUARTERS as u32 {
                 // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
                 let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
                 let begun = Instant::now();
@@ -380,7 +385,7 @@ impl Soaked {
 
     /// Whether anything that the process holds grew. In a short run all is still being made.
     fn verdict(&self) -> Result<(), Failure> {
-        match self.held.grown().filter(|_| self.seconds > LONG_SECONDS) {
+        match self.held.grown().filter(|_| self.seconds > LONG.as_secs_f64()) {
             None => Ok(()),
             Some(what) => Err(Failure::Leak {
                 message: format!("{}: {what}, in the second and the last quarter of the run", self.engine),
