@@ -1,5 +1,6 @@
 //! A wall before the crate `parquet`: a list of values that take no bytes (truths; at a file's end, doubles) may say that it
-//! has thousands of millions of them, and the crate goes through them all. Page headers and the footer are walked here first.
+//! has thousands of millions of them, and the crate goes through them all. Page headers must have the fields that the format
+//! gives them (parquet.thrift), for the crate reads those whatever kind they say that they are; the footer is walked.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -11,11 +12,29 @@ use parquet::file::reader::{ChunkReader, Length};
 /// A Parquet file whose headers are looked at before the crate reads them.
 pub(super) struct Parquet(File);
 
-/// Values of a page header, which has a few dozen. (Thrift's compact protocol.)
-const MOST_VALUES: u64 = 100_000;
+/// Values of a footer beyond one a byte. (Thrift's compact protocol.)
+const MOST_VALUES: u64 = 1000;
 const MOST_DEPTH: u32 = 64;
 /// Bytes at a file's end: the footer's length, and a magic.
 const TAIL: u64 = 8;
+
+/// What a field is.
+enum Field {
+    Number,
+    Truth,
+    Text,
+    /// Fields from number 1 on.
+    Struct(&'static [Field]),
+}
+
+const PAGE_HEADER: &[Field] = {
+    use Field::{Number, Struct, Text, Truth};
+    const STATISTICS: &[Field] = &[Text, Text, Number, Number, Text, Text, Truth, Truth, Number];
+    const DATA_PAGE: &[Field] = &[Number, Number, Number, Number, Struct(STATISTICS)];
+    const DICTIONARY_PAGE: &[Field] = &[Number, Number, Truth];
+    const DATA_PAGE_V2: &[Field] = &[Number, Number, Number, Number, Number, Number, Truth, Struct(STATISTICS)];
+    &[Number, Number, Number, Number, Struct(DATA_PAGE), Struct(&[]), Struct(DICTIONARY_PAGE), Struct(DATA_PAGE_V2)]
+};
 
 impl Parquet {
     pub(super) fn new(mut file: File) -> Result<Self> {
@@ -47,7 +66,7 @@ impl ChunkReader for Parquet {
     /// Of a page's header: of its data the crate asks for bytes.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         if start + TAIL != self.len() {
-            look(self.0.get_read(start)?, MOST_VALUES)?;
+            Walk { reader: self.0.get_read(start)?, most: 0, left: 0 }.fields(PAGE_HEADER)?;
         }
         self.0.get_read(start)
     }
@@ -95,6 +114,32 @@ impl<R: BufRead + Seek> Walk<R> {
         let bytes =
             i64::try_from(bytes).map_err(|_| ParquetError::EOF(format!("a header with {bytes} bytes of text")))?;
         Ok(self.reader.seek_relative(bytes)?)
+    }
+
+    /// A struct of these fields, and of others that are no lists.
+    fn fields(&mut self, fields: &[Field]) -> Result<()> {
+        let mut id = 0;
+        loop {
+            let head = self.byte()?;
+            let kind = head & 0xf;
+            if kind == 0 {
+                return Ok(());
+            }
+            // The number itself is zigzag.
+            id = if head >> 4 == 0 { self.number()? >> 1 } else { id + u64::from(head >> 4) };
+            let field = usize::try_from(id).ok().and_then(|id| fields.get(id.checked_sub(1)?));
+            match (field, kind) {
+                (Some(Field::Truth) | None, 1 | 2) => {}
+                (None, 3) => self.byte().map(|_| ())?,
+                (Some(Field::Number) | None, 4..=6) => self.number().map(|_| ())?,
+                (Some(Field::Text) | None, 8) => {
+                    let length = self.number()?;
+                    self.skip(length)?;
+                }
+                (Some(Field::Struct(fields)), 12) => self.fields(fields)?,
+                _ => return Err(ParquetError::General(format!("a page header with field {id} of kind {kind}"))),
+            }
+        }
     }
 
     fn structure(&mut self, depth: u32) -> Result<()> {
@@ -174,6 +219,24 @@ mod tests {
         }
         assert!(!looked(&[0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0]));
         assert!(!looked(&[0x19, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), "doubles beyond the end");
+    }
+
+    #[test]
+    fn page_headers_have_the_fields_of_the_format() {
+        let is_header =
+            |bytes: &[u8]| Walk { reader: Cursor::new(bytes), most: 0, left: 0 }.fields(PAGE_HEADER).is_ok();
+        // Kind and sizes; a dictionary page of so many values, encoded so, sorted; a field by its number; one to come.
+        let header = [0x15, 4, 0x15, 20, 0x15, 20, 0x4c, 0x15, 14, 0x15, 0, 0x11, 0, 0x05, 0x06, 2, 0xf8, 1, b'x', 0];
+        assert!(is_header(&header));
+        for cut in 0..header.len() {
+            assert!(!is_header(&header[..cut]));
+        }
+        // A list, as a field to come and within a page; a number where a struct should be, and the other way round.
+        for none in
+            [&[0xf9, 0xf1, 9, 0][..], &[0x5c, 0x69, 0xf7, 9, 0, 0], &[0x55, 4, 0], &[0x1c, 0, 0], &[0xf8, 0xff, 9, 0]]
+        {
+            assert!(!is_header(none), "{none:?}");
+        }
     }
 
     #[test]
