@@ -251,6 +251,12 @@ impl Finders {
                 let exact = adapter.kind == AdapterKind::Software && !told;
                 let place = format!("{place}, {i}, {name}, {}", adapter.name);
                 assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
+                // Of thousands of millions of pairs some fall beside a bin's edge on another device.
+                let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
+                let (weights, expected) = (weights(&found[i]), weights(&single[i]));
+                let alike = weights.len() == expected.len()
+                    && weights.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1.0 + 1e-4 * b);
+                assert!(*known != Known::Crowded || told || alike, "{place}: {weights:?}, the CPU's {expected:?}");
             }
         }
     }
@@ -420,29 +426,31 @@ fn crowded(each: usize) -> Hostile {
     Hostile { name: "crowded", roi, known: Known::Crowded }
 }
 
-/// In shares of spacepoints, and with the pairs numbered.
-fn check_crowded(each: usize) {
-    for slices in [None, Some(1)] {
-        let options = |builder: ZFinderBuilder| match slices {
-            Some(slices) => builder.slices_per_histogram(slices),
-            None => builder,
-        };
-        let finders = Finders::new(&Config::preset(Preset::Thesis), options);
-        finders.compare(&format!("{each} on each layer, {slices:?}"), &[crowded(each)]);
-    }
+/// In shares of spacepoints, or with the pairs numbered.
+fn check_crowded(each: usize, numbered: bool) {
+    let options = |builder: ZFinderBuilder| if numbered { builder.slices_per_histogram(1) } else { builder };
+    let finders = Finders::new(&Config::preset(Preset::Thesis), options);
+    finders.compare(&format!("{each} on each layer, numbered: {numbered}"), &[crowded(each)]);
 }
 
 /// 171 pairs of layers: four million pairs of spacepoints.
 #[test]
 fn a_crowded_slice_is_answered() {
-    check_crowded(150);
+    check_crowded(150, false);
+    check_crowded(150, true);
 }
 
 /// 100,016 spacepoints in one slice: 4.7 thousand million pairs, more than 32 bits number.
 #[test]
-#[ignore = "minutes, and longer on software adapters"]
+#[ignore = "ten minutes of the serial engines, and longer on software adapters"]
 fn a_slice_of_a_hundred_thousand_is_answered() {
-    check_crowded(5264);
+    check_crowded(5264, false);
+}
+
+#[test]
+#[ignore = "ten minutes of the serial engines, and longer on software adapters"]
+fn numbered_pairs_of_a_hundred_thousand_are_answered() {
+    check_crowded(5264, true);
 }
 
 /// More histograms than memory should hold: told with what there was, but for RoIs that are empty or bad.

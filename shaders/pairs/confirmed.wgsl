@@ -2,15 +2,16 @@
 // mark where along z it makes tracks with spacepoints further out, a bit a place, and then hold its pairs with those further
 // in against the marks: most pairs are decided so, one way or the other. Those that are not are queued, and then the
 // third spacepoints of each are gone through. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
-// workgroup memory: 4 SHARED + 16 bytes
+// workgroup memory: 4 SHARED + 20 bytes
 // Needs: tracks, order, confirmations.
 
 // Words for pairs that wait to be decided, and before for marks of the threads of a team together; what finds no room in the
 // queue is decided at once.
 override SHARED: u32 = 512;
 
-// First and last of the spacepoints walked.
-var<workgroup> wg_walked: vec2<u32>;
+// First and last of the spacepoints walked, and lanes of a team. Not a uniform where it is compared: for the values of those
+// llvmpipe compiles a kernel at each dispatch, and keeps all that it compiled.
+var<workgroup> wg_walked: vec3<u32>;
 var<workgroup> wg_queued: atomic<u32>;
 var<workgroup> wg_queue_end: u32;
 var<workgroup> wg_shared: array<atomic<u32>, SHARED>;
@@ -61,7 +62,7 @@ fn is_straight(bend: Bend, phi: real) -> bool {
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     begin_order(thread);
     if thread == 0u {
-        let all = vec2<u32>(cell(0u, 0u), order_end());
+        let all = vec3<u32>(cell(0u, 0u), order_end(), 1u << params.lanes_shift);
         wg_walked = all;
         if group == 0u && tile == 0u {
             set_rows((all.y - all.x + params.share - 1u) / params.share);
@@ -75,7 +76,7 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     let end = min(first + params.share, all.y);
     let teams = WORKGROUP_SIZE >> params.lanes_shift;
     let team = thread >> params.lanes_shift;
-    let lanes = 1u << params.lanes_shift;
+    let lanes = all.z;
     let lane = thread & (lanes - 1u);
     let at = places();
     for (var base = first; base < end; base += teams) {
