@@ -221,11 +221,7 @@ impl ZFinderBuilder {
             }
             (None, Engine::Auto) => match open(AdapterChoice::Hardware) {
                 Ok(gpus) => on_gpus(gpus)?,
-                // Whoever names an adapter wants that one or none.
-                Err(error) if std::env::var_os("WGPU_ADAPTER_NAME").is_some_and(|name| !name.is_empty()) => {
-                    return Err(error.into());
-                }
-                Err(error @ kernel_host::Error::BadEnvironment { .. }) => return Err(error.into()),
+                Err(error) if !error.leaves_the_cpu() => return Err(error.into()),
                 Err(error) => {
                     tracing::info!("no GPU, so the CPU engine: {error}");
                     on_cpu()?

@@ -4,12 +4,12 @@
 
 use std::sync::Once;
 
-use zfinder::AdapterSummary;
+use kernel_host::AdapterSummary;
 
 /// Every adapter, software included. None at all is a failure, unless `ZFINDER_ALLOW_NO_ADAPTER=1` says that this is
 /// known; so is the absence of one that `ZFINDER_REQUIRE_ADAPTERS` (parts of names, comma-separated) asks for.
 pub(crate) fn on_adapters() -> Vec<AdapterSummary> {
-    let found = zfinder::adapters().expect("the list of adapters");
+    let found = kernel_host::adapters().expect("the list of adapters");
     let wanted = std::env::var("ZFINDER_REQUIRE_ADAPTERS").unwrap_or_default();
     for part in wanted.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         assert!(

@@ -156,7 +156,7 @@ impl<T: Pod> Buffer<T> {
         &self.label
     }
 
-    fn too_small(&self, wanted: usize) -> Error {
+    pub(crate) fn too_small(&self, wanted: usize) -> Error {
         Error::BufferTooSmall { what: self.label.clone(), wanted, held: self.capacity }
     }
 

@@ -156,6 +156,16 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// Whether whoever would rather have a GPU may go on without one: there is none that can be used, and nobody asked for
+    /// a certain one (`WGPU_ADAPTER_NAME`).
+    #[must_use]
+    pub fn leaves_the_cpu(&self) -> bool {
+        let named = std::env::var_os("WGPU_ADAPTER_NAME").is_some_and(|name| !name.is_empty());
+        !named && !matches!(self, Self::BadEnvironment { .. })
+    }
+}
+
 /// `file:line:column: `, or nothing where the place is not known.
 fn place_text(piece: &str, line: usize, column: usize) -> String {
     if line == 0 { String::new() } else { format!("{piece}:{line}:{column}: ") }

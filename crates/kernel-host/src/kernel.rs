@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
+use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::gpu::{Gpu, lock};
 use crate::reflect::{self, Binding, EntryPoint};
@@ -209,15 +210,7 @@ impl Kernel {
         group: &wgpu::BindGroup,
         workgroups: [u32; 3],
     ) -> Result<(), Error> {
-        let Some((_, pipeline)) = self.entry(entry_point) else {
-            return Err(Error::Pipeline {
-                kernel: self.name.clone(),
-                message: format!(
-                    "the entry point `{entry_point}` was not built; there are: {}",
-                    self.entry_points().collect::<Vec<_>>().join(", ")
-                ),
-            });
-        };
+        let pipeline = self.pipeline(entry_point)?;
         if let Some(&wanted) = workgroups.iter().find(|&&count| count > self.max_workgroups) {
             return Err(Error::Limit {
                 adapter: self.adapter.clone(),
@@ -230,6 +223,39 @@ impl Kernel {
         pass.set_bind_group(0, group, &[]);
         pass.dispatch_workgroups(workgroups[0], workgroups[1], workgroups[2]);
         Ok(())
+    }
+
+    /// Encodes one dispatch of as many workgroups as three words of `workgroups` say, from the `first` on: a kernel before
+    /// it wrote them. More than the device allows in a dimension are none at all.
+    ///
+    /// # Errors
+    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::BufferTooSmall`] if there are no such words.
+    pub fn dispatch_indirect(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        entry_point: &str,
+        group: &wgpu::BindGroup,
+        workgroups: &Buffer<u32>,
+        first: usize,
+    ) -> Result<(), Error> {
+        let pipeline = self.pipeline(entry_point)?;
+        if workgroups.capacity() < first + 3 {
+            return Err(workgroups.too_small(first + 3));
+        }
+        pass.set_pipeline(pipeline);
+        pass.set_bind_group(0, group, &[]);
+        pass.dispatch_workgroups_indirect(workgroups.raw()?, 4 * first as u64);
+        Ok(())
+    }
+
+    fn pipeline(&self, entry_point: &str) -> Result<&wgpu::ComputePipeline, Error> {
+        self.entry(entry_point).map(|(_, pipeline)| pipeline).ok_or_else(|| Error::Pipeline {
+            kernel: self.name.clone(),
+            message: format!(
+                "the entry point `{entry_point}` was not built; there are: {}",
+                self.entry_points().collect::<Vec<_>>().join(", ")
+            ),
+        })
     }
 
     /// Bytes of workgroup memory of an entry point; 0 for one that was not built.
