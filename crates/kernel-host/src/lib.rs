@@ -8,6 +8,7 @@
 //! - kernels put together from WGSL pieces, with faults placed in the piece; bindings by name; workgroup memory held
 //!   against the adapter before the driver sees it; pipelines built in parallel; checked and trusted modules;
 //! - buffers that grow, results that come back, passes that are timed;
+//! - the bandwidth of the device's memory, to hold kernels against;
 //! - waiting that blocks, spins or awaits, on any executor;
 //! - errors as values: no panic and no hang on bad input, a full device or a lost one.
 //!
@@ -52,6 +53,7 @@
 //! ```
 
 mod adapter;
+mod bandwidth;
 mod buffer;
 mod error;
 mod gpu;
@@ -64,6 +66,7 @@ mod upload;
 mod wait;
 
 pub use adapter::{AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters_async};
+pub use bandwidth::read_bandwidth;
 pub use buffer::{Buffer, Readback};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};

@@ -6,6 +6,7 @@ mod engine;
 mod error;
 mod event;
 mod fixed;
+pub mod io;
 mod schema;
 mod shaders;
 mod simulate;

@@ -1,1 +1,7 @@
-fn main() {}
+//! The command `lumi`.
+
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

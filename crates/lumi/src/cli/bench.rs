@@ -1,0 +1,214 @@
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use kernel_host::read_bandwidth;
+use lumi::{Engine, EventBatch, LumiCounter, Scheme};
+use serde::Serialize;
+
+use super::Failure;
+use super::engine::EngineOptions;
+
+/// Times each kernel in each scheme, with the events on the device, and checks the answers
+///
+/// `float` is the old way (a thread an event, 2 workgroups for the calorimeter and 4 for the others), `fixed` and `exact` are
+/// the new ones. Times are medians on the device's clock; the fraction is that of the bandwidth that a kernel reaches which
+/// does nothing but read, of the bytes of lumi events.
+#[derive(Args)]
+pub(super) struct Bench {
+    /// Numbers of events
+    #[arg(long, value_delimiter = ',', default_value = "1000,10000", value_name = "N,N,...")]
+    events: Vec<usize>,
+    /// Fractions of lumi events
+    #[arg(long, value_delimiter = ',', default_value = "0.1,1", value_name = "F,F,...")]
+    lumi_fraction: Vec<f64>,
+    /// Rounds of each
+    #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    rounds: u32,
+    /// Seed of the simulation
+    #[arg(long, default_value_t = 1, value_name = "N")]
+    seed: u64,
+    /// JSON instead of a table
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    engine: EngineOptions,
+}
+
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    debug_build: bool,
+    engine: String,
+    /// Of a kernel that only reads.
+    read_gb_per_s: Option<f64>,
+    samples: Vec<Sample>,
+}
+
+#[derive(Serialize)]
+struct Sample {
+    events: usize,
+    lumi_events: usize,
+    schemes: Vec<Timed>,
+    /// Of one call, from host memory to counters, in events a second.
+    cpu_events_per_s: f64,
+}
+
+#[derive(Serialize)]
+struct Timed {
+    scheme: &'static str,
+    /// From host memory to counters, in events a second.
+    events_per_s: f64,
+    kernels: Vec<KernelReport>,
+}
+
+#[derive(Serialize)]
+struct KernelReport {
+    kernel: &'static str,
+    median_us: f64,
+    fastest_us: f64,
+    slowest_us: f64,
+    gb_per_s: f64,
+}
+
+const SCHEMES: [(Scheme, &str); 3] = [(Scheme::Float, "float"), (Scheme::Fixed, "fixed"), (Scheme::Exact, "exact")];
+
+impl Bench {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        let build = |scheme| self.engine.builder().scheme(scheme).build();
+        let counters: Vec<LumiCounter> = SCHEMES.iter().map(|&(scheme, _)| build(scheme)).collect::<Result<_, _>>()?;
+        let first = &counters[0];
+        let read = match first.gpu() {
+            // More than caches hold, as far as a software adapter bears it.
+            Some(gpu) => {
+                let wanted = if gpu.summary().kind == kernel_host::AdapterKind::Software { 1 << 26 } else { 1 << 30 };
+                let bytes = wanted.min(gpu.limits().max_storage_buffer_binding_size);
+                read_bandwidth(gpu, bytes).map_err(lumi::Error::from)?
+            }
+            None => None,
+        };
+        let mut report = Report {
+            version: env!("CARGO_PKG_VERSION"),
+            debug_build: cfg!(debug_assertions),
+            engine: first.description(),
+            read_gb_per_s: read.map(|read| read / 1e9),
+            samples: Vec::new(),
+        };
+        for &events in &self.events {
+            for &lumi_fraction in &self.lumi_fraction {
+                let simulation =
+                    lumi::Simulation { events, lumi_fraction, seed: self.seed, ..lumi::Simulation::default() };
+                let batch = simulation.simulate(first.calorimeter())?;
+                report.samples.push(self.sample(&counters, &batch)?);
+            }
+        }
+        let mut out = io::stdout().lock();
+        if self.json {
+            writeln!(out, "{}", serde_json::to_string_pretty(&report).map_err(io::Error::from)?)?;
+        } else {
+            print(&mut out, &report)?;
+        }
+        Ok(())
+    }
+
+    fn sample(&self, counters: &[LumiCounter], batch: &EventBatch) -> Result<Sample, Failure> {
+        let mut schemes = Vec::new();
+        let mut cpu_rate = 0.0;
+        let mut lumi_events = 0;
+        for (counter, (scheme, name)) in counters.iter().zip(SCHEMES) {
+            let cpu = LumiCounter::builder().engine(Engine::Cpu).scheme(scheme).build()?;
+            let wanted = cpu.count(batch)?;
+            if counter.count(batch)? != wanted && scheme != Scheme::Float {
+                let what = format!("{name}: {} does not count as the CPU does", counter.description());
+                return Err(Failure::WrongAnswer(what));
+            }
+            lumi_events = wanted.len();
+            if scheme == Scheme::Exact {
+                cpu_rate = self.rate(&cpu, batch)?;
+            }
+            let kernels = counter.time(batch, self.rounds as usize)?.unwrap_or_default();
+            let kernel = |time: lumi::KernelTime| {
+                let mut rounds: Vec<f64> = time.rounds.iter().map(|round| 1e6 * round.as_secs_f64()).collect();
+                rounds.sort_by(f64::total_cmp);
+                let at = |place: usize| rounds.get(place).copied().unwrap_or(f64::NAN);
+                let median_us = at(rounds.len() / 2);
+                KernelReport {
+                    kernel: time.kernel,
+                    median_us,
+                    fastest_us: at(0),
+                    slowest_us: at(rounds.len().saturating_sub(1)),
+                    gb_per_s: time.bytes as f64 / median_us / 1e3,
+                }
+            };
+            schemes.push(Timed {
+                scheme: name,
+                events_per_s: self.rate(counter, batch)?,
+                kernels: kernels.into_iter().map(kernel).collect(),
+            });
+        }
+        Ok(Sample { events: batch.len(), lumi_events, schemes, cpu_events_per_s: cpu_rate })
+    }
+
+    /// Events a second from host memory to counters: the median call.
+    fn rate(&self, counter: &LumiCounter, batch: &EventBatch) -> Result<f64, Failure> {
+        let mut calls = Vec::new();
+        for _ in 0..self.rounds.clamp(1, 5) {
+            let start = Instant::now();
+            let _ = counter.count(batch)?;
+            calls.push(start.elapsed());
+        }
+        calls.sort_unstable();
+        Ok(batch.len() as f64 / calls[calls.len() / 2].max(Duration::from_nanos(1)).as_secs_f64())
+    }
+}
+
+fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    writeln!(out, "{}", report.engine)?;
+    if report.debug_build {
+        writeln!(out, "built without --release: these times say nothing")?;
+    }
+    if let Some(read) = report.read_gb_per_s {
+        writeln!(out, "reading alone: {read:.0} GB/s")?;
+    }
+    for sample in &report.samples {
+        writeln!(out, "\n{} events, {} of them lumi events", sample.events, sample.lumi_events)?;
+        let mut table = Table::new();
+        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
+        table.set_header([
+            "kernel",
+            "float [us]",
+            "fixed [us]",
+            "exact [us]",
+            "float/fixed",
+            "float/exact",
+            "exact [GB/s]",
+            "of reading",
+        ]);
+        for column in 1..8 {
+            if let Some(column) = table.column_mut(column) {
+                column.set_cell_alignment(CellAlignment::Right);
+            }
+        }
+        let [float, fixed, exact] = &sample.schemes[..] else { continue };
+        for ((old, new), newest) in float.kernels.iter().zip(&fixed.kernels).zip(&exact.kernels) {
+            table.add_row([
+                old.kernel.to_owned(),
+                format!("{:.1}", old.median_us),
+                format!("{:.1}", new.median_us),
+                format!("{:.1}", newest.median_us),
+                format!("{:.2}", old.median_us / new.median_us),
+                format!("{:.2}", old.median_us / newest.median_us),
+                format!("{:.0}", newest.gb_per_s),
+                report
+                    .read_gb_per_s
+                    .map_or_else(String::new, |read| format!("{:.0} %", 100.0 * newest.gb_per_s / read)),
+            ]);
+        }
+        writeln!(out, "{table}")?;
+        let rates: Vec<String> =
+            sample.schemes.iter().map(|timed| format!("{} {:.0}", timed.scheme, timed.events_per_s)).collect();
+        writeln!(out, "events/s from host memory: {}; CPU, exact {:.0}", rates.join(", "), sample.cpu_events_per_s)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,23 @@
+use std::path::PathBuf;
+
+use clap::Args;
+use lumi::Schemata;
+
+use super::Failure;
+use super::printout::Printout;
+
+/// Prints summary banks
+#[derive(Args)]
+pub(super) struct Decode {
+    /// Banks, as `lumi count --output` writes them
+    #[arg(value_name = "BANKS.npz")]
+    input: PathBuf,
+    #[command(flatten)]
+    printout: Printout,
+}
+
+impl Decode {
+    pub(super) fn run(&self) -> Result<(), Failure> {
+        self.printout.print(&Schemata::new(), &lumi::io::read_banks(&self.input)?)
+    }
+}
