@@ -3,7 +3,7 @@
 // out:  counters
 // grid: a workgroup an event
 // workgroup memory: 4 COUNTERS bytes
-// Needs: types, events, limbs, decisions, tallies. CPU twin: velo_track_counters in src/engine/cpu.rs.
+// Needs: types, events, limbs, decisions. CPU twin: velo_track_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 64;
 
@@ -24,6 +24,8 @@ struct Track {
 @group(0) @binding(4) var<storage, read> tracks: array<Track>;
 @group(0) @binding(5) var<storage, read_write> counters: array<u32>;
 
+var<workgroup> wg_counters: array<atomic<u32>, COUNTERS>;
+
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn count(
     @builtin(workgroup_id) group: vec3<u32>,
@@ -38,7 +40,6 @@ fn count(
         atomicStore(&wg_counters[counter], 0u);
     }
     workgroupBarrier();
-    var bins = Run();
     var fiducial = 0u;
     let first = element_offsets[event.x];
     let end = element_offsets[event.x + 1u];
@@ -47,9 +48,9 @@ fn count(
         if abs(track.z) < 300.0 && is_close(track.x, track.y, track.tx, track.ty) {
             fiducial += 1u;
         }
-        bins = tally(bins, 2u + min(eta_bin(track.tx, track.ty, track.backward != 0u), COUNTERS - 3u));
+        let bin = min(eta_bin(track.tx, track.ty, track.backward != 0u), COUNTERS - 3u);
+        atomicAdd(&wg_counters[2u + bin], 1u);
     }
-    end_run(bins);
     if fiducial != 0u {
         atomicAdd(&wg_counters[1], fiducial);
     }

@@ -16,38 +16,33 @@ pub(crate) fn select() -> Source {
     piece!(Source::new("select"), "types.wgsl", "select.wgsl")
 }
 
-/// Counts a subject in a scheme.
-pub(crate) fn counter(subject: Subject, scheme: Scheme) -> Source {
+/// Counts a subject in a scheme; where `subgroups` are there, they sum.
+pub(crate) fn counter(subject: Subject, scheme: Scheme, subgroups: bool) -> Source {
     let source = piece!(Source::new(subject.name()), "types.wgsl");
     let source = match scheme {
         Scheme::Exact => piece!(source, "events/listed.wgsl"),
         Scheme::Float | Scheme::Fixed => piece!(source, "events/all.wgsl"),
     };
-    let tallies = |source: Source| match scheme {
-        Scheme::Exact => piece!(source, "tallies/joined.wgsl"),
-        Scheme::Float | Scheme::Fixed => piece!(source, "tallies/each.wgsl"),
-    };
     match (subject, scheme) {
         (Subject::Calo, Scheme::Float) => piece!(source, "calo_by_thread.wgsl"),
         (Subject::Calo, Scheme::Fixed) => piece!(source, "limbs.wgsl", "calo_fixed.wgsl"),
-        (Subject::Calo, Scheme::Exact) => piece!(source, "limbs.wgsl", "calo_exact.wgsl"),
+        (Subject::Calo, Scheme::Exact) if subgroups => {
+            piece!(source, "limbs.wgsl", "reductions/subgroups.wgsl", "calo_exact.wgsl")
+        }
+        (Subject::Calo, Scheme::Exact) => piece!(source, "limbs.wgsl", "reductions/shared.wgsl", "calo_exact.wgsl"),
         (Subject::SciFi | Subject::VeloClusters, _) => {
             let source = if subject == Subject::SciFi {
                 piece!(source, "subjects/scifi.wgsl")
             } else {
                 piece!(source, "subjects/velo_clusters.wgsl")
             };
-            if scheme == Scheme::Float {
-                piece!(source, "tally_by_thread.wgsl")
-            } else {
-                piece!(tallies(source), "tally.wgsl")
-            }
+            if scheme == Scheme::Float { piece!(source, "tally_by_thread.wgsl") } else { piece!(source, "tally.wgsl") }
         }
         (Subject::VeloTracks, Scheme::Float) => {
             piece!(source, "decisions/float.wgsl", "velo_tracks_by_thread.wgsl")
         }
         (Subject::VeloTracks, _) => {
-            piece!(tallies(piece!(source, "limbs.wgsl", "decisions/exact.wgsl")), "velo_tracks.wgsl")
+            piece!(source, "limbs.wgsl", "decisions/exact.wgsl", "velo_tracks.wgsl")
         }
         (Subject::Vertices, _) => piece!(source, "limbs.wgsl", "decisions/exact.wgsl", "vertices.wgsl"),
     }
@@ -69,9 +64,10 @@ mod tests {
     /// Every variant of every kernel parses, validates and is written out as SPIR-V, MSL and HLSL.
     #[test]
     fn every_variant_is_written_out() {
-        let counters = SCHEMES.into_iter().flat_map(|scheme| Subject::ALL.map(|subject| counter(subject, scheme)));
-        for source in counters.chain([select()]) {
-            let written = translations(&source, &[], &[], Capabilities::empty(), true)
+        let of =
+            |scheme| Subject::ALL.into_iter().flat_map(move |s| [false, true].map(|groups| counter(s, scheme, groups)));
+        for source in SCHEMES.into_iter().flat_map(of).chain([select()]) {
+            let written = translations(&source, &[], &[], Capabilities::SUBGROUP, true)
                 .unwrap_or_else(|error| panic!("{}: {error}", source.kernel()));
             assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
         }
@@ -101,8 +97,8 @@ mod tests {
             offset_of!(Vertex, tracks),
         ];
         for scheme in SCHEMES {
-            check(&counter(Subject::VeloTracks, scheme), "Track", size_of::<VeloTrack>(), &track);
-            check(&counter(Subject::Vertices, scheme), "Vertex", size_of::<Vertex>(), &vertex);
+            check(&counter(Subject::VeloTracks, scheme, false), "Track", size_of::<VeloTrack>(), &track);
+            check(&counter(Subject::Vertices, scheme, false), "Vertex", size_of::<Vertex>(), &vertex);
         }
     }
 }

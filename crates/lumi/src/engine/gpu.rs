@@ -30,7 +30,7 @@ const VERTICES_AT: usize = 140;
 const SKIPPED_AT: usize = 155;
 const ROW: u32 = 32_768;
 /// As in shaders/calo_exact.wgsl.
-const CALO_EVENTS: u32 = 4;
+const CALO_EVENTS: u32 = 8;
 /// Threads that select events.
 const SELECTED_AT_ONCE: u32 = 256;
 /// Workgroups of the scheme of a thread an event, as the original had them: of the calorimeter, of the others.
@@ -72,6 +72,8 @@ pub(crate) struct GpuSettings {
     /// Threads of a workgroup; the kernels' own if not given.
     pub(crate) workgroup_size: Option<u32>,
     pub(crate) checks: Checks,
+    /// Whether subgroups sum, where there are any.
+    pub(crate) subgroups: bool,
     /// The most bytes of a column that go to the GPU at once.
     pub(crate) most_column_bytes: u64,
 }
@@ -177,7 +179,7 @@ impl Workspace {
 impl GpuEngine {
     /// None if there is no hardware and none was asked for.
     pub(crate) fn open(adapter: AdapterChoice) -> Result<Gpu> {
-        let optional_features = Features::TIMESTAMP_QUERY;
+        let optional_features = Features::TIMESTAMP_QUERY | Features::SUBGROUP;
         Ok(Gpu::new(&GpuOptions { adapter, optional_features, ..GpuOptions::default() })?)
     }
 
@@ -191,8 +193,9 @@ impl GpuEngine {
         let constants: Vec<(&str, f64)> =
             options.workgroup_size.map(|size| ("WORKGROUP_SIZE", size.into())).into_iter().collect();
         let select = [("CALO_EVENTS", f64::from(CALO_EVENTS))];
+        let subgroups = options.subgroups && gpu.has(Features::SUBGROUP);
         let sources: Vec<Source> =
-            Subject::ALL.iter().map(|&subject| shaders::counter(subject, settings.scheme)).collect();
+            Subject::ALL.iter().map(|&subject| shaders::counter(subject, settings.scheme, subgroups)).collect();
         let selecting = shaders::select();
         let mut orders = vec![KernelDescriptor {
             source: &selecting,
@@ -536,11 +539,18 @@ fn gains(tables: &Tables) -> Vec<u32> {
 
 /// Of each cell, two words as shaders/calo_exact.wgsl reads them; whole quads.
 fn weights(tables: &Tables) -> Vec<u32> {
-    let cell = |i: usize| {
+    const MIXED: u32 = 8;
+    let cells = tables.gain.len();
+    let cell = |i: usize, mixed: u32| {
         let pedestal = u32::from(tables.pedestal[i] as u16);
         let et = tables.et_weight[i] as u32 | pedestal << 20;
-        [et, tables.energy_weight[i] as u32 | pedestal >> 12 << 20 | u32::from(tables.area[i]) << 24]
+        [et, tables.energy_weight[i] as u32 | pedestal >> 12 << 20 | (u32::from(tables.area[i]) | mixed) << 24]
     };
-    let cells = tables.gain.len();
-    (0..cells.div_ceil(QUAD) * QUAD).flat_map(|i| if i < cells { cell(i) } else { [0; 2] }).collect()
+    let quads = (0..cells.div_ceil(QUAD)).flat_map(|quad| {
+        let own = QUAD * quad..cells.min(QUAD * (quad + 1));
+        let areas = &tables.area[own.clone()];
+        let mixed = if areas.iter().all(|&area| area == areas[0]) { 0 } else { MIXED };
+        own.map(move |i| cell(i, mixed)).chain(std::iter::repeat([0; 2])).take(QUAD)
+    });
+    quads.flatten().collect()
 }
