@@ -1,50 +1,61 @@
 // Sums the calorimeter of lumi events in whole numbers: a digit above its pedestal times its cell's weights. Each thread has
-// the same cells of several events, so that what is known of a cell is read once for them all, and sums the two halves of
-// weights apart, which fit a word each; then the workgroup sums the threads.
-// in:   params, listed, cells (two words each), digits
+// the same cells of several events, so that what is known of a cell is read once for them all. It sums in words, and now
+// and then moves those into sums of two words; then the workgroup sums the threads, area by area.
+// in:   params, listed, chunks (first quad of digits, quads, area), cells, digits
 // out:  counters
 // grid: a workgroup for EVENTS events
 // workgroup memory: 60 EVENTS bytes
 // Needs: types, events/listed, limbs, reductions. CPU twin: calo_counters in src/engine/cpu.rs.
 
-override WORKGROUP_SIZE: u32 = 256;
-const EVENTS: u32 = 8u;
+override WORKGROUP_SIZE: u32 = 64;
+const EVENTS: u32 = 4u;
+// Threads that take a chunk together, a quad each.
+const TOGETHER: u32 = 32u;
 // Quads of digits that a thread sums before words could overflow: 8 digits each, and 31 products of 26 bits fit.
 const MOST_QUADS: u32 = 3u;
 // Energy, and transverse energy of six areas.
 const SUMS: u32 = 7u;
 const HALF: u32 = 10u; // bits of half a weight
-const HALF_MASK: u32 = 0x3ffu;
 const INVALID: i32 = -32768;
-// In place of an area: cells of a quad are in several.
+// In place of an area: that of each cell.
 const MIXED: u32 = 8u;
 
+struct Chunk {
+    first: u32,
+    quads: u32,
+    area: u32,
+    unused: u32,
+}
+
+struct Cell {
+    et: i32, // weights of 20 bits
+    energy: i32,
+    pedestal: i32,
+    area: u32,
+}
+
 @group(0) @binding(0) var<uniform> params: Params;
-// Of a cell: weight for transverse energy (20 bits) and low 12 bits of the pedestal; weight for energy, high 4 bits of the
-// pedestal, area (and MIXED where those of a quad differ). Two cells an element.
-@group(0) @binding(2) var<storage, read> cells: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read> digits: array<vec4<u32>>;
-@group(0) @binding(4) var<storage, read_write> counters: array<u32>;
+@group(0) @binding(2) var<storage, read> chunks: array<Chunk>;
+@group(0) @binding(3) var<storage, read> cells: array<Cell>;
+@group(0) @binding(4) var<storage, read> digits: array<vec4<u32>>;
+@group(0) @binding(5) var<storage, read_write> counters: array<u32>;
 
 var<workgroup> wg_low: array<atomic<u32>, EVENTS * SUMS>;
 var<workgroup> wg_high: array<atomic<u32>, EVENTS * SUMS>;
 var<workgroup> wg_skipped: array<atomic<u32>, EVENTS>;
-
 var<private> own_thread: u32;
 
-// Of four events: low and high halves of energy and of transverse energy, and digits that are not to be used.
-struct Four {
-    energy_low: vec4<i32>,
-    energy_high: vec4<i32>,
-    et_low: vec4<i32>,
-    et_high: vec4<i32>,
-    skipped: vec4<u32>,
+// Sums of products with weights, of four events: those with whole weights as far as a word goes, and those with their upper
+// halves, which fit one. The two say what the sum is.
+struct Halves {
+    all: vec4<i32>,
+    upper: vec4<i32>,
 }
 
-struct Cell {
-    energy: vec2<i32>, // low and high half
-    et: vec2<i32>,
-    pedestal: i32,
+// Sums of four events, low and high words.
+struct Sums {
+    low: vec4<u32>,
+    high: vec4<u32>,
 }
 
 fn add(slot: u32, value: vec2<u32>) {
@@ -54,21 +65,25 @@ fn add(slot: u32, value: vec2<u32>) {
     }
 }
 
-// Of low and high halves.
-fn whole(low: i32, high: i32) -> vec2<u32> {
-    return add64(signed64(low), shift64(signed64(high), HALF));
+fn add_sums(a: Sums, low: vec4<u32>, high: vec4<u32>) -> Sums {
+    let sum = a.low + low;
+    return Sums(sum, a.high + high + select(vec4<u32>(), vec4<u32>(1u), sum < low));
 }
 
-fn area_of(cell: vec2<u32>) -> u32 {
-    return cell.y >> 24u;
-}
-
-fn unpacked(cell: vec2<u32>) -> Cell {
-    return Cell(
-        vec2<i32>(vec2<u32>(cell.y & HALF_MASK, (cell.y >> HALF) & HALF_MASK)),
-        vec2<i32>(vec2<u32>(cell.x & HALF_MASK, (cell.x >> HALF) & HALF_MASK)),
-        bitcast<i32>(((cell.y << 8u) & 0xf0000000u) | ((cell.x >> 4u) & 0x0fff0000u)) >> 16u,
+// Sums with what the words say.
+fn moved(sums: Sums, halves: Halves) -> Sums {
+    // What the lower halves of weights make fits a word.
+    let lower = halves.all - (halves.upper << vec4<u32>(HALF));
+    let upper = add_sums(
+        sums,
+        bitcast<vec4<u32>>(halves.upper << vec4<u32>(HALF)),
+        bitcast<vec4<u32>>(halves.upper >> vec4<u32>(32u - HALF)),
     );
+    return add_sums(upper, bitcast<vec4<u32>>(lower), bitcast<vec4<u32>>(lower >> vec4<u32>(31u)));
+}
+
+fn with_count(halves: Halves, count: vec4<i32>, weight: i32) -> Halves {
+    return Halves(halves.all + count * weight, halves.upper + count * (weight >> HALF));
 }
 
 fn low_digits(words: vec4<u32>) -> vec4<i32> {
@@ -79,93 +94,61 @@ fn high_digits(words: vec4<u32>) -> vec4<i32> {
     return bitcast<vec4<i32>>(words) >> vec4<u32>(16u);
 }
 
-fn add_cell(sums: ptr<function, Four>, cell: Cell, adc: vec4<i32>) {
-    let bad = adc == vec4<i32>(INVALID);
-    let count = select(adc - cell.pedestal, vec4<i32>(), bad);
-    (*sums).skipped += select(vec4<u32>(), vec4<u32>(1u), bad);
-    (*sums).energy_low += count * cell.energy.x;
-    (*sums).energy_high += count * cell.energy.y;
-    (*sums).et_low += count * cell.et.x;
-    (*sums).et_high += count * cell.et.y;
+// Above the pedestal; 0 for digits that are not to be used.
+fn counts(cell: Cell, adc: vec4<i32>) -> vec4<i32> {
+    return select(adc - cell.pedestal, vec4<i32>(), adc == vec4<i32>(INVALID));
 }
 
-// Where each event's digits begin.
-struct Places {
-    a: vec4<u32>,
-    b: vec4<u32>,
+fn skipped(adc: vec4<i32>) -> vec4<u32> {
+    return select(vec4<u32>(), vec4<u32>(1u), adc == vec4<i32>(INVALID));
 }
 
-// A word of each of four events.
-struct Words {
-    x: vec4<u32>,
-    y: vec4<u32>,
-    z: vec4<u32>,
-    w: vec4<u32>,
-}
-
-fn words_of(places: vec4<u32>, quad: u32, there: bool) -> Words {
-    let a = select(vec4<u32>(), digits[places.x + quad], there);
-    let b = select(vec4<u32>(), digits[places.y + quad], there);
-    let c = select(vec4<u32>(), digits[places.z + quad], there);
-    let d = select(vec4<u32>(), digits[places.w + quad], there);
-    return Words(
-        vec4<u32>(a.x, b.x, c.x, d.x),
-        vec4<u32>(a.y, b.y, c.y, d.y),
-        vec4<u32>(a.z, b.z, c.z, d.z),
-        vec4<u32>(a.w, b.w, c.w, d.w),
-    );
-}
-
-fn add_two(a: ptr<function, Four>, b: ptr<function, Four>, two: vec4<u32>, of_a: vec4<u32>, of_b: vec4<u32>) {
-    let first = unpacked(two.xy);
-    add_cell(a, first, low_digits(of_a));
-    add_cell(b, first, low_digits(of_b));
-    let second = unpacked(two.zw);
-    add_cell(a, second, high_digits(of_a));
-    add_cell(b, second, high_digits(of_b));
-}
-
-// Transverse energies of what is summed so far, of those threads that give it.
-fn give_et(sums: ptr<function, Four>, event: u32, area: u32, gives: bool) {
-    let low = select(vec4<i32>(), (*sums).et_low, gives);
-    let high = select(vec4<i32>(), (*sums).et_high, gives);
-    add_of_area(event * SUMS + 1u, area, whole(low.x, high.x));
-    add_of_area((event + 1u) * SUMS + 1u, area, whole(low.y, high.y));
-    add_of_area((event + 2u) * SUMS + 1u, area, whole(low.z, high.z));
-    add_of_area((event + 3u) * SUMS + 1u, area, whole(low.w, high.w));
-    (*sums).et_low -= low;
-    (*sums).et_high -= high;
-}
-
-fn give_energy(sums: ptr<function, Four>, event: u32) {
-    add_all(event * SUMS, whole((*sums).energy_low.x, (*sums).energy_high.x));
-    add_all((event + 1u) * SUMS, whole((*sums).energy_low.y, (*sums).energy_high.y));
-    add_all((event + 2u) * SUMS, whole((*sums).energy_low.z, (*sums).energy_high.z));
-    add_all((event + 3u) * SUMS, whole((*sums).energy_low.w, (*sums).energy_high.w));
-    (*sums).energy_low = vec4<i32>();
-    (*sums).energy_high = vec4<i32>();
-}
-
-// Transverse energies of two cells by themselves, each in its area.
-fn give_two(event: u32, two: vec4<u32>, words: vec4<u32>) {
-    for (var half = 0u; half < 2u; half++) {
-        let packed = select(two.xy, two.zw, half == 1u);
-        var one = Four();
-        let cell = unpacked(packed);
-        add_cell(&one, cell, select(low_digits(words), high_digits(words), half == 1u));
-        let area = area_of(packed) % MIXED;
-        for (var e = 0u; e < 4u; e++) {
-            add((event + e) * SUMS + 1u + area, whole(one.et_low[e], one.et_high[e]));
-        }
+// Transverse energy of a cell by itself, in its area.
+fn give_cell(cell: Cell, adc: vec4<i32>) {
+    let sums = moved(Sums(), with_count(Halves(), counts(cell, adc), cell.et));
+    for (var e = 0u; e < EVENTS; e++) {
+        add(e * SUMS + 1u + cell.area, vec2<u32>(sums.low[e], sums.high[e]));
     }
 }
 
-fn give_skipped(sums: Four, event: u32) {
-    for (var e = 0u; e < 4u; e++) {
-        if sums.skipped[e] != 0u {
-            atomicAdd(&wg_skipped[event + e], sums.skipped[e]);
-        }
+// What a thread has summed of four events, and digits that are not to be used.
+struct Taken {
+    energy: Halves,
+    et: Halves,
+    skipped: vec4<u32>,
+}
+
+// With two cells.
+fn with_two(taken: Taken, words: vec4<u32>, place: u32, mixed: bool) -> Taken {
+    let first = cells[place];
+    let second = cells[place + 1u];
+    let low = low_digits(words);
+    let high = high_digits(words);
+    let low_counts = counts(first, low);
+    let high_counts = counts(second, high);
+    var et = taken.et;
+    if mixed {
+        give_cell(first, low);
+        give_cell(second, high);
+    } else {
+        et = with_count(with_count(et, low_counts, first.et), high_counts, second.et);
     }
+    let energy = with_count(with_count(taken.energy, low_counts, first.energy), high_counts, second.energy);
+    return Taken(energy, et, taken.skipped + skipped(low) + skipped(high));
+}
+
+fn give_et(sums: Sums, area: u32) {
+    add_of_area(1u, area, vec2<u32>(sums.low.x, sums.high.x));
+    add_of_area(SUMS + 1u, area, vec2<u32>(sums.low.y, sums.high.y));
+    add_of_area(2u * SUMS + 1u, area, vec2<u32>(sums.low.z, sums.high.z));
+    add_of_area(3u * SUMS + 1u, area, vec2<u32>(sums.low.w, sums.high.w));
+}
+
+fn give_energy(sums: Sums) {
+    add_all(0u, vec2<u32>(sums.low.x, sums.high.x));
+    add_all(SUMS, vec2<u32>(sums.low.y, sums.high.y));
+    add_all(2u * SUMS, vec2<u32>(sums.low.z, sums.high.z));
+    add_all(3u * SUMS, vec2<u32>(sums.low.w, sums.high.w));
 }
 
 // Digits of an event; the first one's in place of one that is not there.
@@ -195,76 +178,60 @@ fn count(
     }
     workgroupBarrier();
 
-    let of_a = vec4<u32>(
+    let firsts = vec4<u32>(
         first_digits(place, 0u),
         first_digits(place, 1u),
         first_digits(place, 2u),
         first_digits(place, 3u),
     );
-    let of_b = vec4<u32>(
-        first_digits(place, 4u),
-        first_digits(place, 5u),
-        first_digits(place, 6u),
-        first_digits(place, 7u),
-    );
-    var a = Four();
-    var b = Four();
-    // Threads that lie side by side read quads that do, and thirty-two of them stay in a part of the cells, where areas are
-    // few.
-    let each = (params.quads + WORKGROUP_SIZE - 1u) / WORKGROUP_SIZE;
-    var quad = (thread >> 5u) * 32u * each + (thread & 31u);
+    var taken = Taken();
+    var energy_sums = Sums();
+    var et_sums = Sums();
     var area = 0u;
     var since = 0u;
+    // As many rounds for all, some of which have nothing to do in the last ones.
+    let teams = WORKGROUP_SIZE / TOGETHER;
+    let each = (params.chunks + teams - 1u) / teams;
+    let first_chunk = (thread / TOGETHER) * each;
     for (var i = 0u; i < each; i++) {
-        let there = quad < params.quads;
-        let at = select(0u, quad, there);
-        // Without weights, and digits of 0.
-        let one = select(vec4<u32>(), cells[4u * at], there);
-        let two = select(vec4<u32>(), cells[4u * at + 1u], there);
-        let three = select(vec4<u32>(), cells[4u * at + 2u], there);
-        let four = select(vec4<u32>(), cells[4u * at + 3u], there);
-        let words_a = words_of(of_a, at, there);
-        let words_b = words_of(of_b, at, there);
-        let own_area = select(area, area_of(one.xy), there);
-        if any_of(own_area != area) {
-            give_et(&a, 0u, area % MIXED, own_area != area);
-            give_et(&b, 4u, area % MIXED, own_area != area);
-            area = own_area;
-        }
-        if since == MOST_QUADS {
-            give_et(&a, 0u, area % MIXED, true);
-            give_et(&b, 4u, area % MIXED, true);
-            give_energy(&a, 0u);
-            give_energy(&b, 4u);
+        let at = first_chunk + i;
+        let chunk = chunks[min(at, params.chunks - 1u)];
+        if since == MOST_QUADS || any_of(chunk.area != area) {
+            energy_sums = moved(energy_sums, taken.energy);
+            et_sums = moved(et_sums, taken.et);
+            taken = Taken(Halves(), Halves(), taken.skipped);
             since = 0u;
         }
         since += 1u;
-        add_two(&a, &b, one, words_a.x, words_b.x);
-        add_two(&a, &b, two, words_a.y, words_b.y);
-        add_two(&a, &b, three, words_a.z, words_b.z);
-        add_two(&a, &b, four, words_a.w, words_b.w);
-        if own_area >= MIXED && there {
-            a.et_low = vec4<i32>();
-            a.et_high = vec4<i32>();
-            b.et_low = vec4<i32>();
-            b.et_high = vec4<i32>();
-            give_two(0u, one, words_a.x);
-            give_two(0u, two, words_a.y);
-            give_two(0u, three, words_a.z);
-            give_two(0u, four, words_a.w);
-            give_two(4u, one, words_b.x);
-            give_two(4u, two, words_b.y);
-            give_two(4u, three, words_b.z);
-            give_two(4u, four, words_b.w);
+        if any_of(chunk.area != area) {
+            let gives = chunk.area != area;
+            let given = select(vec4<u32>(), vec4<u32>(NONE), gives);
+            give_et(Sums(et_sums.low & given, et_sums.high & given), area % MIXED);
+            et_sums = Sums(et_sums.low & ~given, et_sums.high & ~given);
+            area = chunk.area;
         }
-        quad += 32u;
+        let own = thread % TOGETHER;
+        if at < params.chunks && own < chunk.quads {
+            let quad = chunk.first + own;
+            let a = digits[firsts.x + quad];
+            let b = digits[firsts.y + quad];
+            let c = digits[firsts.z + quad];
+            let d = digits[firsts.w + quad];
+            let mixed = chunk.area == MIXED;
+            // In full: what is chosen by a number may not stay in registers.
+            taken = with_two(taken, vec4<u32>(a.x, b.x, c.x, d.x), 8u * quad, mixed);
+            taken = with_two(taken, vec4<u32>(a.y, b.y, c.y, d.y), 8u * quad + 2u, mixed);
+            taken = with_two(taken, vec4<u32>(a.z, b.z, c.z, d.z), 8u * quad + 4u, mixed);
+            taken = with_two(taken, vec4<u32>(a.w, b.w, c.w, d.w), 8u * quad + 6u, mixed);
+        }
     }
-    give_et(&a, 0u, area % MIXED, true);
-    give_et(&b, 4u, area % MIXED, true);
-    give_energy(&a, 0u);
-    give_energy(&b, 4u);
-    give_skipped(a, 0u);
-    give_skipped(b, 4u);
+    give_et(moved(et_sums, taken.et), area % MIXED);
+    give_energy(moved(energy_sums, taken.energy));
+    for (var e = 0u; e < EVENTS; e++) {
+        if taken.skipped[e] != 0u {
+            atomicAdd(&wg_skipped[e], taken.skipped[e]);
+        }
+    }
     workgroupBarrier();
 
     if thread < EVENTS {

@@ -7,7 +7,8 @@ struct Params {
     full_words: u32, // of a summary
     basic_words: u32,
     least_chi2: f32, // of two vertices that are not one
-    unused: vec2<u32>,
+    chunks: u32, // of quads, as calo_exact takes them
+    unused: u32,
     // Squared slopes at pseudorapidities 2, 3, 4 and 5: low and high words.
     below: array<vec4<u32>, 2>,
     above: array<vec4<u32>, 2>,

@@ -15,8 +15,12 @@ fn add_all(slot: u32, value: vec2<u32>) {
     }
 }
 
-// One area after the other: most subgroups are in one, or in two.
+// Most subgroups are in one area; else one after the other.
 fn add_of_area(slot: u32, area: u32, value: vec2<u32>) {
+    if subgroupAll(area == subgroupBroadcastFirst(area)) {
+        add_all(slot + area, value);
+        return;
+    }
     var area_left = select(NONE, area, any(value != vec2<u32>()));
     var next = subgroupMin(area_left);
     while next != NONE {

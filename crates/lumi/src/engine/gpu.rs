@@ -30,7 +30,10 @@ const VERTICES_AT: usize = 140;
 const SKIPPED_AT: usize = 155;
 const ROW: u32 = 32_768;
 /// As in shaders/calo_exact.wgsl.
-const CALO_EVENTS: u32 = 8;
+const CALO_EVENTS: u32 = 4;
+/// Quads that threads take together, a quad each, and what stands for an area where cells of a quad are in several.
+const TOGETHER: usize = 32;
+const MIXED: u32 = 8;
 /// Threads that select events.
 const SELECTED_AT_ONCE: u32 = 256;
 /// Workgroups of the scheme of a thread an event, as the original had them: of the calorimeter, of the others.
@@ -46,20 +49,22 @@ pub(crate) struct Params {
     full_words: u32,
     basic_words: u32,
     least_chi2: u32,
-    unused: [u32; 2],
+    chunks: u32,
+    unused: u32,
     below: [[u32; 2]; 4],
     above: [[u32; 2]; 4],
 }
 
 #[cfg(test)]
 impl Params {
-    pub(crate) const OFFSETS: [usize; 9] = [
+    pub(crate) const OFFSETS: [usize; 10] = [
         std::mem::offset_of!(Self, events),
         std::mem::offset_of!(Self, cells),
         std::mem::offset_of!(Self, quads),
         std::mem::offset_of!(Self, full_words),
         std::mem::offset_of!(Self, basic_words),
         std::mem::offset_of!(Self, least_chi2),
+        std::mem::offset_of!(Self, chunks),
         std::mem::offset_of!(Self, unused),
         std::mem::offset_of!(Self, below),
         std::mem::offset_of!(Self, above),
@@ -87,6 +92,8 @@ pub(crate) struct GpuEngine {
     select: Kernel,
     counters: Vec<Counter>,
     cells: Buffer<u32>,
+    chunks: Buffer<[u32; 4]>,
+    chunk_count: u32,
     workspace: Mutex<Workspace>,
 }
 
@@ -216,7 +223,12 @@ impl GpuEngine {
         let mut cells = Buffer::new("cells", BufferUsages::STORAGE | BufferUsages::COPY_DST);
         let tables = calorimeter.tables();
         cells.write(&gpu, &if settings.scheme == Scheme::Exact { weights(tables) } else { gains(tables) })?;
+        let chunks_there = chunks(tables);
+        let mut chunks = Buffer::new("chunks of cells", BufferUsages::STORAGE | BufferUsages::COPY_DST);
+        chunks.write(&gpu, &chunks_there)?;
         Ok(Self {
+            chunk_count: chunks_there.len() as u32,
+            chunks,
             most_column_bytes: options.most_column_bytes.min(gpu.limits().max_storage_buffer_binding_size),
             gpu,
             settings,
@@ -361,7 +373,8 @@ impl GpuEngine {
             full_words: self.words[0],
             basic_words: self.words[1],
             least_chi2: self.settings.least_chi2.to_bits(),
-            unused: [0; 2],
+            chunks: self.chunk_count,
+            unused: 0,
             below: bounds(ETA_BOUNDS.below),
             above: bounds(ETA_BOUNDS.above),
         };
@@ -435,7 +448,11 @@ impl GpuEngine {
         for Counter { subject, kernel } in &self.counters {
             let own = match subject {
                 Subject::Calo => {
-                    vec![("cells", self.cells.binding()?), ("digits", workspace.digits.binding()?)]
+                    let mut own = vec![("cells", self.cells.binding()?), ("digits", workspace.digits.binding()?)];
+                    if self.settings.scheme == Scheme::Exact {
+                        own.push(("chunks", self.chunks.binding()?));
+                    }
+                    own
                 }
                 Subject::SciFi | Subject::VeloClusters => {
                     let (offsets, elements) = &workspace.elements[usize::from(*subject == Subject::VeloClusters)];
@@ -537,20 +554,28 @@ fn gains(tables: &Tables) -> Vec<u32> {
     (0..tables.gain.len()).flat_map(cell).collect()
 }
 
-/// Of each cell, two words as shaders/calo_exact.wgsl reads them; whole quads.
+/// Of each cell: weights, pedestal, area; whole quads.
 fn weights(tables: &Tables) -> Vec<u32> {
-    const MIXED: u32 = 8;
     let cells = tables.gain.len();
-    let cell = |i: usize, mixed: u32| {
-        let pedestal = u32::from(tables.pedestal[i] as u16);
-        let et = tables.et_weight[i] as u32 | pedestal << 20;
-        [et, tables.energy_weight[i] as u32 | pedestal >> 12 << 20 | (u32::from(tables.area[i]) | mixed) << 24]
+    let cell = |i: usize| {
+        if i >= cells {
+            return [0; 4];
+        }
+        let pedestal = i32::from(tables.pedestal[i]) as u32;
+        [tables.et_weight[i] as u32, tables.energy_weight[i] as u32, pedestal, tables.area[i].into()]
     };
-    let quads = (0..cells.div_ceil(QUAD)).flat_map(|quad| {
-        let own = QUAD * quad..cells.min(QUAD * (quad + 1));
-        let areas = &tables.area[own.clone()];
-        let mixed = if areas.iter().all(|&area| area == areas[0]) { 0 } else { MIXED };
-        own.map(move |i| cell(i, mixed)).chain(std::iter::repeat([0; 2])).take(QUAD)
-    });
-    quads.flatten().collect()
+    (0..cells.div_ceil(QUAD) * QUAD).flat_map(cell).collect()
+}
+
+/// Quads of an area that lie side by side, as many as threads take together: the first, how many, their area.
+fn chunks(tables: &Tables) -> Vec<[u32; 4]> {
+    let mut chunks: Vec<[u32; 4]> = Vec::new();
+    for (quad, areas) in tables.area.chunks(QUAD).enumerate() {
+        let area = if areas.iter().all(|&area| area == areas[0]) { areas[0].into() } else { MIXED };
+        match chunks.last_mut() {
+            Some([_, quads, last, _]) if *last == area && (*quads as usize) < TOGETHER => *quads += 1,
+            _ => chunks.push([quad as u32, 1, area, 0]),
+        }
+    }
+    chunks
 }
