@@ -27,16 +27,11 @@ struct Chunk {
     unused: u32,
 }
 
-struct Cell {
-    et: i32, // weights of 20 bits
-    energy: i32,
-    pedestal: i32,
-    area: u32,
-}
-
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> chunks: array<Chunk>;
-@group(0) @binding(3) var<storage, read> cells: array<Cell>;
+// Of a cell: weights of 20 bits for transverse energy and for energy, pedestal, area. Those that threads read together lie
+// side by side: the first of each quad of a chunk, then the second ones.
+@group(0) @binding(3) var<storage, read> cells: array<vec4<i32>>;
 @group(0) @binding(4) var<storage, read> digits: array<vec4<u32>>;
 @group(0) @binding(5) var<storage, read_write> counters: array<u32>;
 
@@ -95,8 +90,8 @@ fn high_digits(words: vec4<u32>) -> vec4<i32> {
 }
 
 // Above the pedestal; 0 for digits that are not to be used.
-fn counts(cell: Cell, adc: vec4<i32>) -> vec4<i32> {
-    return select(adc - cell.pedestal, vec4<i32>(), adc == vec4<i32>(INVALID));
+fn counts(cell: vec4<i32>, adc: vec4<i32>) -> vec4<i32> {
+    return select(adc - cell.z, vec4<i32>(), adc == vec4<i32>(INVALID));
 }
 
 fn skipped(adc: vec4<i32>) -> vec4<u32> {
@@ -104,10 +99,10 @@ fn skipped(adc: vec4<i32>) -> vec4<u32> {
 }
 
 // Transverse energy of a cell by itself, in its area.
-fn give_cell(cell: Cell, adc: vec4<i32>) {
-    let sums = moved(Sums(), with_count(Halves(), counts(cell, adc), cell.et));
+fn give_cell(cell: vec4<i32>, adc: vec4<i32>) {
+    let sums = moved(Sums(), with_count(Halves(), counts(cell, adc), cell.x));
     for (var e = 0u; e < EVENTS; e++) {
-        add(e * SUMS + 1u + cell.area, vec2<u32>(sums.low[e], sums.high[e]));
+        add(e * SUMS + 1u + u32(cell.w), vec2<u32>(sums.low[e], sums.high[e]));
     }
 }
 
@@ -121,7 +116,7 @@ struct Taken {
 // With two cells.
 fn with_two(taken: Taken, words: vec4<u32>, place: u32, mixed: bool) -> Taken {
     let first = cells[place];
-    let second = cells[place + 1u];
+    let second = cells[place + TOGETHER];
     let low = low_digits(words);
     let high = high_digits(words);
     let low_counts = counts(first, low);
@@ -131,9 +126,9 @@ fn with_two(taken: Taken, words: vec4<u32>, place: u32, mixed: bool) -> Taken {
         give_cell(first, low);
         give_cell(second, high);
     } else {
-        et = with_count(with_count(et, low_counts, first.et), high_counts, second.et);
+        et = with_count(with_count(et, low_counts, first.x), high_counts, second.x);
     }
-    let energy = with_count(with_count(taken.energy, low_counts, first.energy), high_counts, second.energy);
+    let energy = with_count(with_count(taken.energy, low_counts, first.y), high_counts, second.y);
     return Taken(energy, et, taken.skipped + skipped(low) + skipped(high));
 }
 
@@ -218,11 +213,12 @@ fn count(
             let c = digits[firsts.z + quad];
             let d = digits[firsts.w + quad];
             let mixed = chunk.area == MIXED;
+            let place_of_cells = 8u * TOGETHER * at + own;
             // In full: what is chosen by a number may not stay in registers.
-            taken = with_two(taken, vec4<u32>(a.x, b.x, c.x, d.x), 8u * quad, mixed);
-            taken = with_two(taken, vec4<u32>(a.y, b.y, c.y, d.y), 8u * quad + 2u, mixed);
-            taken = with_two(taken, vec4<u32>(a.z, b.z, c.z, d.z), 8u * quad + 4u, mixed);
-            taken = with_two(taken, vec4<u32>(a.w, b.w, c.w, d.w), 8u * quad + 6u, mixed);
+            taken = with_two(taken, vec4<u32>(a.x, b.x, c.x, d.x), place_of_cells, mixed);
+            taken = with_two(taken, vec4<u32>(a.y, b.y, c.y, d.y), place_of_cells + 2u * TOGETHER, mixed);
+            taken = with_two(taken, vec4<u32>(a.z, b.z, c.z, d.z), place_of_cells + 4u * TOGETHER, mixed);
+            taken = with_two(taken, vec4<u32>(a.w, b.w, c.w, d.w), place_of_cells + 6u * TOGETHER, mixed);
         }
     }
     give_et(moved(et_sums, taken.et), area % MIXED);

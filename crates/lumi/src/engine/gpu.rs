@@ -222,8 +222,9 @@ impl GpuEngine {
             Subject::ALL.into_iter().zip(kernels).map(|(subject, kernel)| Counter { subject, kernel }).collect();
         let mut cells = Buffer::new("cells", BufferUsages::STORAGE | BufferUsages::COPY_DST);
         let tables = calorimeter.tables();
-        cells.write(&gpu, &if settings.scheme == Scheme::Exact { weights(tables) } else { gains(tables) })?;
         let chunks_there = chunks(tables);
+        let exact = settings.scheme == Scheme::Exact;
+        cells.write(&gpu, &if exact { weights(tables, &chunks_there) } else { gains(tables) })?;
         let mut chunks = Buffer::new("chunks of cells", BufferUsages::STORAGE | BufferUsages::COPY_DST);
         chunks.write(&gpu, &chunks_there)?;
         Ok(Self {
@@ -554,17 +555,24 @@ fn gains(tables: &Tables) -> Vec<u32> {
     (0..tables.gain.len()).flat_map(cell).collect()
 }
 
-/// Of each cell: weights, pedestal, area; whole quads.
-fn weights(tables: &Tables) -> Vec<u32> {
+/// Of each cell of chunks: weights, pedestal, area; the first cells of all quads of a chunk, then the second ones.
+fn weights(tables: &Tables, chunks: &[[u32; 4]]) -> Vec<u32> {
     let cells = tables.gain.len();
     let cell = |i: usize| {
-        if i >= cells {
-            return [0; 4];
-        }
         let pedestal = i32::from(tables.pedestal[i]) as u32;
         [tables.et_weight[i] as u32, tables.energy_weight[i] as u32, pedestal, tables.area[i].into()]
     };
-    (0..cells.div_ceil(QUAD) * QUAD).flat_map(cell).collect()
+    let mut words = vec![0; chunks.len() * QUAD * TOGETHER * 4];
+    for (chunk, own) in chunks.iter().zip(words.chunks_exact_mut(QUAD * TOGETHER * 4)) {
+        for (place, words) in own.chunks_exact_mut(4).enumerate() {
+            let (number, quad) = (place / TOGETHER, place % TOGETHER);
+            let i = (chunk[0] as usize + quad) * QUAD + number;
+            if quad < chunk[1] as usize && i < cells {
+                words.copy_from_slice(&cell(i));
+            }
+        }
+    }
+    words
 }
 
 /// Quads of an area that lie side by side, as many as threads take together: the first, how many, their area.
