@@ -1,12 +1,14 @@
 // Sums the calorimeter of lumi events in whole numbers: a digit above its pedestal times its cell's weights. Each thread has
 // the same cells of several events, so that what is known of a cell is read once for them all. It sums in words, and now
-// and then moves those into sums of two words; then the workgroup sums the threads, area by area.
+// and then moves those into sums of two words, in words of its own of the workgroup's memory area by area; last the workgroup
+// sums the threads. No word is shared before, so nothing is atomic, and nothing waits.
 // in:   params, listed, chunks (first quad of digits, quads, area), cells, digits
 // out:  counters
 // grid: a workgroup for EVENTS events
-// workgroup memory: 60 EVENTS bytes
-// Needs: types, events/listed, limbs, reductions. CPU twin: calo_counters in src/engine/cpu.rs.
+// workgroup memory: 8 SUMS EVENTS WORKGROUP_SIZE + 60 EVENTS bytes
+// Needs: types, events/listed, limbs. CPU twin: calo_counters in src/engine/cpu.rs.
 
+// 32 or 64.
 override WORKGROUP_SIZE: u32 = 64;
 const EVENTS: u32 = 4u;
 // Threads that take a chunk together, a quad each.
@@ -38,6 +40,8 @@ struct Chunk {
 var<workgroup> wg_low: array<atomic<u32>, EVENTS * SUMS>;
 var<workgroup> wg_high: array<atomic<u32>, EVENTS * SUMS>;
 var<workgroup> wg_skipped: array<atomic<u32>, EVENTS>;
+// Of each thread: low and high words of its sums, by event and then by sum.
+var<workgroup> wg_own: array<vec2<u32>, SUMS * EVENTS * WORKGROUP_SIZE>;
 var<private> own_thread: u32;
 
 // Sums of products with weights, of four events: those with whole weights as far as a word goes, and those with their upper
@@ -53,11 +57,9 @@ struct Sums {
     high: vec4<u32>,
 }
 
-fn add(slot: u32, value: vec2<u32>) {
-    if any(value != vec2<u32>()) {
-        let before = atomicAdd(&wg_low[slot], value.x);
-        atomicAdd(&wg_high[slot], value.y + select(0u, 1u, before + value.x < before));
-    }
+fn add_own(slot: u32, value: vec2<u32>) {
+    let at = slot * WORKGROUP_SIZE + own_thread;
+    wg_own[at] = add64(wg_own[at], value);
 }
 
 fn add_sums(a: Sums, low: vec4<u32>, high: vec4<u32>) -> Sums {
@@ -102,7 +104,7 @@ fn skipped(adc: vec4<i32>) -> vec4<u32> {
 fn give_cell(cell: vec4<i32>, adc: vec4<i32>) {
     let sums = moved(Sums(), with_count(Halves(), counts(cell, adc), cell.x));
     for (var e = 0u; e < EVENTS; e++) {
-        add(e * SUMS + 1u + u32(cell.w), vec2<u32>(sums.low[e], sums.high[e]));
+        add_own(e * SUMS + 1u + u32(cell.w), vec2<u32>(sums.low[e], sums.high[e]));
     }
 }
 
@@ -132,18 +134,12 @@ fn with_two(taken: Taken, words: vec4<u32>, place: u32, mixed: bool) -> Taken {
     return Taken(energy, et, taken.skipped + skipped(low) + skipped(high));
 }
 
-fn give_et(sums: Sums, area: u32) {
-    add_of_area(1u, area, vec2<u32>(sums.low.x, sums.high.x));
-    add_of_area(SUMS + 1u, area, vec2<u32>(sums.low.y, sums.high.y));
-    add_of_area(2u * SUMS + 1u, area, vec2<u32>(sums.low.z, sums.high.z));
-    add_of_area(3u * SUMS + 1u, area, vec2<u32>(sums.low.w, sums.high.w));
-}
-
-fn give_energy(sums: Sums) {
-    add_all(0u, vec2<u32>(sums.low.x, sums.high.x));
-    add_all(SUMS, vec2<u32>(sums.low.y, sums.high.y));
-    add_all(2u * SUMS, vec2<u32>(sums.low.z, sums.high.z));
-    add_all(3u * SUMS, vec2<u32>(sums.low.w, sums.high.w));
+// A sum of each event.
+fn give(which: u32, sums: Sums) {
+    add_own(which, vec2<u32>(sums.low.x, sums.high.x));
+    add_own(SUMS + which, vec2<u32>(sums.low.y, sums.high.y));
+    add_own(2u * SUMS + which, vec2<u32>(sums.low.z, sums.high.z));
+    add_own(3u * SUMS + which, vec2<u32>(sums.low.w, sums.high.w));
 }
 
 // Digits of an event; the first one's in place of one that is not there.
@@ -168,6 +164,9 @@ fn count(
         atomicStore(&wg_low[slot], 0u);
         atomicStore(&wg_high[slot], 0u);
     }
+    for (var slot = 0u; slot < EVENTS * SUMS; slot++) {
+        wg_own[slot * WORKGROUP_SIZE + thread] = vec2<u32>();
+    }
     if thread < EVENTS {
         atomicStore(&wg_skipped[thread], 0u);
     }
@@ -191,18 +190,16 @@ fn count(
     for (var i = 0u; i < each; i++) {
         let at = first_chunk + i;
         let chunk = chunks[min(at, params.chunks - 1u)];
-        if since == MOST_QUADS || any_of(chunk.area != area) {
+        if since == MOST_QUADS || chunk.area != area {
             energy_sums = moved(energy_sums, taken.energy);
             et_sums = moved(et_sums, taken.et);
             taken = Taken(Halves(), Halves(), taken.skipped);
             since = 0u;
         }
         since += 1u;
-        if any_of(chunk.area != area) {
-            let gives = chunk.area != area;
-            let given = select(vec4<u32>(), vec4<u32>(NONE), gives);
-            give_et(Sums(et_sums.low & given, et_sums.high & given), area % MIXED);
-            et_sums = Sums(et_sums.low & ~given, et_sums.high & ~given);
+        if chunk.area != area {
+            give(1u + area % MIXED, et_sums);
+            et_sums = Sums();
             area = chunk.area;
         }
         let own = thread % TOGETHER;
@@ -221,12 +218,25 @@ fn count(
             taken = with_two(taken, vec4<u32>(a.w, b.w, c.w, d.w), place_of_cells + 6u * TOGETHER, mixed);
         }
     }
-    give_et(moved(et_sums, taken.et), area % MIXED);
-    give_energy(moved(energy_sums, taken.energy));
+    give(1u + area % MIXED, moved(et_sums, taken.et));
+    give(0u, moved(energy_sums, taken.energy));
     for (var e = 0u; e < EVENTS; e++) {
         if taken.skipped[e] != 0u {
             atomicAdd(&wg_skipped[e], taken.skipped[e]);
         }
+    }
+    workgroupBarrier();
+
+    // Parts of WORKGROUP_SIZE / 2 threads; each starts elsewhere, so that all banks of the memory are asked.
+    let half = WORKGROUP_SIZE / 2u;
+    for (var part = thread; part < 2u * EVENTS * SUMS; part += WORKGROUP_SIZE) {
+        var sum = vec2<u32>();
+        for (var i = 0u; i < half; i++) {
+            sum = add64(sum, wg_own[part * half + (i + thread) % half]);
+        }
+        let slot = part / 2u;
+        let before = atomicAdd(&wg_low[slot], sum.x);
+        atomicAdd(&wg_high[slot], sum.y + select(0u, 1u, before + sum.x < before));
     }
     workgroupBarrier();
 

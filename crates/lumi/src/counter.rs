@@ -89,13 +89,6 @@ impl LumiCounterBuilder {
         self
     }
 
-    /// Whether subgroups of a GPU sum where it has any, as they do if nothing is said. Sums are the same.
-    #[must_use]
-    pub fn subgroups(mut self, subgroups: bool) -> Self {
-        self.gpu.subgroups = subgroups;
-        self
-    }
-
     /// The most bytes of one kind (digits, hits, ...) that go to a GPU at once, if it allows for more; larger batches are
     /// counted in parts.
     #[must_use]
@@ -135,12 +128,7 @@ impl LumiCounter {
             calorimeter: Calorimeter::lhcb(),
             engine: Engine::Auto,
             settings: Settings { scheme: Scheme::default(), least_chi2: 25.0 },
-            gpu: GpuSettings {
-                workgroup_size: None,
-                checks: Checks::Trusted,
-                subgroups: true,
-                most_column_bytes: u64::MAX,
-            },
+            gpu: GpuSettings { workgroup_size: None, checks: Checks::Trusted, most_column_bytes: u64::MAX },
         }
     }
 

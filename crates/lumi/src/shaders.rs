@@ -16,8 +16,8 @@ pub(crate) fn select() -> Source {
     piece!(Source::new("select"), "types.wgsl", "select.wgsl")
 }
 
-/// Counts a subject in a scheme; where `subgroups` are there, they sum.
-pub(crate) fn counter(subject: Subject, scheme: Scheme, subgroups: bool) -> Source {
+/// Counts a subject in a scheme.
+pub(crate) fn counter(subject: Subject, scheme: Scheme) -> Source {
     let source = piece!(Source::new(subject.name()), "types.wgsl");
     let source = match scheme {
         Scheme::Exact => piece!(source, "events/listed.wgsl"),
@@ -26,10 +26,7 @@ pub(crate) fn counter(subject: Subject, scheme: Scheme, subgroups: bool) -> Sour
     match (subject, scheme) {
         (Subject::Calo, Scheme::Float) => piece!(source, "calo_by_thread.wgsl"),
         (Subject::Calo, Scheme::Fixed) => piece!(source, "limbs.wgsl", "calo_fixed.wgsl"),
-        (Subject::Calo, Scheme::Exact) if subgroups => {
-            piece!(source, "limbs.wgsl", "reductions/subgroups.wgsl", "calo_exact.wgsl")
-        }
-        (Subject::Calo, Scheme::Exact) => piece!(source, "limbs.wgsl", "reductions/shared.wgsl", "calo_exact.wgsl"),
+        (Subject::Calo, Scheme::Exact) => piece!(source, "limbs.wgsl", "calo_exact.wgsl"),
         (Subject::SciFi | Subject::VeloClusters, _) => {
             let source = if subject == Subject::SciFi {
                 piece!(source, "subjects/scifi.wgsl")
@@ -64,10 +61,9 @@ mod tests {
     /// Every variant of every kernel parses, validates and is written out as SPIR-V, MSL and HLSL.
     #[test]
     fn every_variant_is_written_out() {
-        let of =
-            |scheme| Subject::ALL.into_iter().flat_map(move |s| [false, true].map(|groups| counter(s, scheme, groups)));
-        for source in SCHEMES.into_iter().flat_map(of).chain([select()]) {
-            let written = translations(&source, &[], &[], Capabilities::SUBGROUP, true)
+        let counters = SCHEMES.into_iter().flat_map(|scheme| Subject::ALL.map(|subject| counter(subject, scheme)));
+        for source in counters.chain([select()]) {
+            let written = translations(&source, &[], &[], Capabilities::empty(), true)
                 .unwrap_or_else(|error| panic!("{}: {error}", source.kernel()));
             assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
         }
@@ -97,8 +93,8 @@ mod tests {
             offset_of!(Vertex, tracks),
         ];
         for scheme in SCHEMES {
-            check(&counter(Subject::VeloTracks, scheme, false), "Track", size_of::<VeloTrack>(), &track);
-            check(&counter(Subject::Vertices, scheme, false), "Vertex", size_of::<Vertex>(), &vertex);
+            check(&counter(Subject::VeloTracks, scheme), "Track", size_of::<VeloTrack>(), &track);
+            check(&counter(Subject::Vertices, scheme), "Vertex", size_of::<Vertex>(), &vertex);
         }
     }
 }

@@ -152,8 +152,7 @@ fn counters_are_the_same_bits() {
                 let wanted = cpu(calorimeter, scheme, batch);
                 assert_eq!(wanted.len(), batch.iter().filter(|event| event.header.is_lumi()).count());
                 for checked in [false, true] {
-                    // Of the two independent choices, two settings cover each.
-                    let builder = gpu(adapter.index, calorimeter, scheme).checked(checked).subgroups(!checked);
+                    let builder = gpu(adapter.index, calorimeter, scheme).checked(checked);
                     let counter = builder.build().expect("a GPU");
                     let found = counter.count(batch).expect("counters");
                     for (found, wanted) in found.iter().zip(&wanted) {

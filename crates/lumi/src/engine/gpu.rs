@@ -77,8 +77,6 @@ pub(crate) struct GpuSettings {
     /// Threads of a workgroup; the kernels' own if not given.
     pub(crate) workgroup_size: Option<u32>,
     pub(crate) checks: Checks,
-    /// Whether subgroups sum, where there are any.
-    pub(crate) subgroups: bool,
     /// The most bytes of a column that go to the GPU at once.
     pub(crate) most_column_bytes: u64,
 }
@@ -186,7 +184,7 @@ impl Workspace {
 impl GpuEngine {
     /// None if there is no hardware and none was asked for.
     pub(crate) fn open(adapter: AdapterChoice) -> Result<Gpu> {
-        let optional_features = Features::TIMESTAMP_QUERY | Features::SUBGROUP;
+        let optional_features = Features::TIMESTAMP_QUERY;
         Ok(Gpu::new(&GpuOptions { adapter, optional_features, ..GpuOptions::default() })?)
     }
 
@@ -197,12 +195,15 @@ impl GpuEngine {
         settings: Settings,
         options: GpuSettings,
     ) -> Result<Self> {
-        let constants: Vec<(&str, f64)> =
-            options.workgroup_size.map(|size| ("WORKGROUP_SIZE", size.into())).into_iter().collect();
+        // calo_exact has memory of the workgroup for each thread.
+        let most = |subject| if (subject, settings.scheme) == (Subject::Calo, Scheme::Exact) { 64 } else { 256 };
+        let constants = Subject::ALL.map(|subject| {
+            let size = options.workgroup_size.map(|size| ("WORKGROUP_SIZE", size.min(most(subject)).into()));
+            size.into_iter().collect::<Vec<(&str, f64)>>()
+        });
         let select = [("CALO_EVENTS", f64::from(CALO_EVENTS))];
-        let subgroups = options.subgroups && gpu.has(Features::SUBGROUP);
         let sources: Vec<Source> =
-            Subject::ALL.iter().map(|&subject| shaders::counter(subject, settings.scheme, subgroups)).collect();
+            Subject::ALL.iter().map(|&subject| shaders::counter(subject, settings.scheme)).collect();
         let selecting = shaders::select();
         let mut orders = vec![KernelDescriptor {
             source: &selecting,
@@ -210,10 +211,10 @@ impl GpuEngine {
             constants: &select,
             checks: options.checks,
         }];
-        orders.extend(sources.iter().map(|source| KernelDescriptor {
+        orders.extend(sources.iter().zip(&constants).map(|(source, constants)| KernelDescriptor {
             source,
             entry_points: &["count"],
-            constants: &constants,
+            constants,
             checks: options.checks,
         }));
         let mut kernels = Kernel::build_all(&gpu, &orders)?.into_iter();
