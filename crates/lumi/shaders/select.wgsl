@@ -1,13 +1,16 @@
 // Selects lumi events: where each one's summary and counters go, a list of them, and the workgroups that it needs.
 // in:   params, headers (flags, event number)
 // out:  offsets and indices (exclusive sums of words and of lumi events, one more than events), listed (their number, then
-//       events), dispatches (workgroups of a dispatch with one event each, and with CALO_EVENTS each)
+//       events), dispatches (workgroups with an event each, those of calo_exact's sum_cells, and of its sum_chunks)
 // grid: sum_blocks and place_events: x = blocks of WORKGROUP_SIZE events, in rows; scan_blocks: one workgroup
 // workgroup memory: 16 WORKGROUP_SIZE bytes
 // Needs: types. CPU twin: Header::is_lumi, Schemata::words.
 
 override WORKGROUP_SIZE: u32 = 256;
-override CALO_EVENTS: u32 = 1;
+// Of calo_exact: events of a block, chunks of a workgroup, events of a workgroup that sums chunks.
+override CALO_EVENTS: u32 = 32;
+override CALO_CHUNKS: u32 = 2;
+override CALO_SUMMED: u32 = 4;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> headers: array<vec4<u32>>;
@@ -84,10 +87,10 @@ fn scan_blocks(@builtin(local_invocation_index) thread: u32) {
     }
 }
 
-fn write_dispatch(at: u32, workgroups: u32) {
+fn write_dispatch(at: u32, workgroups: u32, z: u32) {
     dispatches[at] = min(workgroups, ROW);
     dispatches[at + 1u] = (workgroups + ROW - 1u) / ROW;
-    dispatches[at + 2u] = 1u;
+    dispatches[at + 2u] = z;
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -111,7 +114,9 @@ fn place_events(
     }
     if event == params.events {
         listed[0] = at.y;
-        write_dispatch(0u, at.y);
-        write_dispatch(3u, (at.y + CALO_EVENTS - 1u) / CALO_EVENTS);
+        write_dispatch(0u, at.y, 1u);
+        let blocks = (at.y + CALO_EVENTS - 1u) / CALO_EVENTS;
+        write_dispatch(3u, blocks, (params.chunks + CALO_CHUNKS - 1u) / CALO_CHUNKS);
+        write_dispatch(6u, (at.y + CALO_SUMMED - 1u) / CALO_SUMMED, 1u);
     }
 }

@@ -30,10 +30,12 @@ const VERTICES_AT: usize = 140;
 const SKIPPED_AT: usize = 155;
 const ROW: u32 = 32_768;
 /// As in shaders/calo_exact.wgsl.
-const CALO_EVENTS: u32 = 4;
-/// Quads that threads take together, a quad each, and what stands for an area where cells of a quad are in several.
+const CALO_EVENTS: u32 = 32;
+/// Quads that threads take together, a quad each.
 const TOGETHER: usize = 32;
-const MIXED: u32 = 8;
+/// Threads of a workgroup there, and events whose chunks a workgroup sums.
+const CALO_THREADS: u32 = 64;
+const CALO_SUMMED: u32 = 4;
 /// Threads that select events.
 const SELECTED_AT_ONCE: u32 = 256;
 /// Workgroups of the scheme of a thread an event, as the original had them: of the calorimeter, of the others.
@@ -134,6 +136,7 @@ struct Workspace {
     listed: Buffer<u32>,
     dispatches: Buffer<u32>,
     digits: Buffer<i16>,
+    partials: Buffer<[u32; 2]>,
     elements: [(Buffer<u32>, Buffer<u32>); 2],
     velo_tracks: (Buffer<u32>, Buffer<VeloTrack>),
     vertices: (Buffer<u32>, Buffer<Vertex>),
@@ -172,6 +175,7 @@ impl Workspace {
             listed: words("lumi events"),
             dispatches: Buffer::new("dispatches", device | BufferUsages::INDIRECT),
             digits: Buffer::new("digits", device),
+            partials: Buffer::new("sums of chunks", device),
             elements: ["hits", "clusters"].map(|label| (words("offsets"), words(label))),
             velo_tracks: (words("offsets"), Buffer::new("tracks", device)),
             vertices: (words("offsets"), Buffer::new("vertices", device)),
@@ -196,12 +200,18 @@ impl GpuEngine {
         options: GpuSettings,
     ) -> Result<Self> {
         // calo_exact has memory of the workgroup for each thread.
-        let most = |subject| if (subject, settings.scheme) == (Subject::Calo, Scheme::Exact) { 64 } else { 256 };
+        let most =
+            |subject| if (subject, settings.scheme) == (Subject::Calo, Scheme::Exact) { CALO_THREADS } else { 256 };
         let constants = Subject::ALL.map(|subject| {
             let size = options.workgroup_size.map(|size| ("WORKGROUP_SIZE", size.min(most(subject)).into()));
             size.into_iter().collect::<Vec<(&str, f64)>>()
         });
-        let select = [("CALO_EVENTS", f64::from(CALO_EVENTS))];
+        let calo_threads = options.workgroup_size.map_or(CALO_THREADS, |size| size.min(CALO_THREADS));
+        let select = [
+            ("CALO_EVENTS", f64::from(CALO_EVENTS)),
+            ("CALO_CHUNKS", f64::from(calo_threads) / TOGETHER as f64),
+            ("CALO_SUMMED", f64::from(CALO_SUMMED)),
+        ];
         let sources: Vec<Source> =
             Subject::ALL.iter().map(|&subject| shaders::counter(subject, settings.scheme)).collect();
         let selecting = shaders::select();
@@ -213,7 +223,7 @@ impl GpuEngine {
         }];
         orders.extend(sources.iter().zip(&constants).map(|(source, constants)| KernelDescriptor {
             source,
-            entry_points: &["count"],
+            entry_points: &[],
             constants,
             checks: options.checks,
         }));
@@ -225,9 +235,12 @@ impl GpuEngine {
         let tables = calorimeter.tables();
         let chunks_there = chunks(tables);
         let exact = settings.scheme == Scheme::Exact;
-        cells.write(&gpu, &if exact { weights(tables, &chunks_there) } else { gains(tables) })?;
+        cells.write(
+            &gpu,
+            &if exact { chunks_there.iter().flat_map(|chunk| chunk.cells(tables)).collect() } else { gains(tables) },
+        )?;
         let mut chunks = Buffer::new("chunks of cells", BufferUsages::STORAGE | BufferUsages::COPY_DST);
-        chunks.write(&gpu, &chunks_there)?;
+        chunks.write(&gpu, &chunks_there.iter().map(Chunk::words).collect::<Vec<_>>())?;
         Ok(Self {
             chunk_count: chunks_there.len() as u32,
             chunks,
@@ -317,6 +330,7 @@ impl GpuEngine {
             [
                 digits as u64,
                 (end - first) as u64 * 4 * WORDS as u64,
+                (end - first) as u64 * 24 * u64::from(self.chunk_count),
                 of(&batch.scifi_hits.offsets, 4),
                 of(&batch.velo_clusters.offsets, 4),
                 of(&batch.velo_tracks.offsets, size_of::<VeloTrack>()),
@@ -390,7 +404,10 @@ impl GpuEngine {
         workspace.offsets.reserve(gpu, events.len() + 1)?;
         workspace.indices.reserve(gpu, events.len() + 1)?;
         workspace.listed.reserve(gpu, events.len() + 1)?;
-        workspace.dispatches.reserve(gpu, 6)?;
+        workspace.dispatches.reserve(gpu, 9)?;
+        if self.settings.scheme == Scheme::Exact {
+            workspace.partials.reserve(gpu, part.lumi.len() * self.chunk_count as usize * 3)?;
+        }
         workspace.counters.reserve(gpu, part.lumi.len() * WORDS)?;
         let cells = batch.cells();
         let digits = &batch.adc[events.start * cells..events.end * cells];
@@ -453,6 +470,7 @@ impl GpuEngine {
                     let mut own = vec![("cells", self.cells.binding()?), ("digits", workspace.digits.binding()?)];
                     if self.settings.scheme == Scheme::Exact {
                         own.push(("chunks", self.chunks.binding()?));
+                        own.push(("partials", workspace.partials.binding()?));
                     }
                     own
                 }
@@ -504,10 +522,11 @@ impl GpuEngine {
                     kernel.dispatch(&mut pass, "count", group, [FEW[usize::from(!calo)], 1, 1])?;
                 }
                 Scheme::Float | Scheme::Fixed => kernel.dispatch(&mut pass, "count", group, rows(events))?,
-                Scheme::Exact => {
-                    let first = if calo { 3 } else { 0 };
-                    kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, first)?;
+                Scheme::Exact if calo => {
+                    kernel.dispatch_indirect(&mut pass, "sum_cells", group, &workspace.dispatches, 3)?;
+                    kernel.dispatch_indirect(&mut pass, "sum_chunks", group, &workspace.dispatches, 6)?;
                 }
+                Scheme::Exact => kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, 0)?,
             }
         }
         Ok(())
@@ -556,34 +575,51 @@ fn gains(tables: &Tables) -> Vec<u32> {
     (0..tables.gain.len()).flat_map(cell).collect()
 }
 
-/// Of each cell of chunks: weights, pedestal, area; the first cells of all quads of a chunk, then the second ones.
-fn weights(tables: &Tables, chunks: &[[u32; 4]]) -> Vec<u32> {
-    let cells = tables.gain.len();
-    let cell = |i: usize| {
-        let pedestal = i32::from(tables.pedestal[i]) as u32;
-        [tables.et_weight[i] as u32, tables.energy_weight[i] as u32, pedestal, tables.area[i].into()]
-    };
-    let mut words = vec![0; chunks.len() * QUAD * TOGETHER * 4];
-    for (chunk, own) in chunks.iter().zip(words.chunks_exact_mut(QUAD * TOGETHER * 4)) {
-        for (place, words) in own.chunks_exact_mut(4).enumerate() {
-            let (number, quad) = (place / TOGETHER, place % TOGETHER);
-            let i = (chunk[0] as usize + quad) * QUAD + number;
-            if quad < chunk[1] as usize && i < cells {
-                words.copy_from_slice(&cell(i));
-            }
-        }
-    }
-    words
+/// Quads that lie side by side and their cells of an area: as many as threads take together. A quad with cells of several areas
+/// is in a chunk of each.
+struct Chunk {
+    first: usize,
+    quads: usize,
+    area: u8,
 }
 
-/// Quads of an area that lie side by side, as many as threads take together: the first, how many, their area.
-fn chunks(tables: &Tables) -> Vec<[u32; 4]> {
-    let mut chunks: Vec<[u32; 4]> = Vec::new();
-    for (quad, areas) in tables.area.chunks(QUAD).enumerate() {
-        let area = if areas.iter().all(|&area| area == areas[0]) { areas[0].into() } else { MIXED };
-        match chunks.last_mut() {
-            Some([_, quads, last, _]) if *last == area && (*quads as usize) < TOGETHER => *quads += 1,
-            _ => chunks.push([quad as u32, 1, area, 0]),
+impl Chunk {
+    fn words(&self) -> [u32; 4] {
+        [self.first as u32, self.quads as u32, self.area.into(), 0]
+    }
+
+    /// Of each cell: weights, pedestal, and that there is one; the first cells of all quads, then the second ones.
+    fn cells(&self, tables: &Tables) -> Vec<u32> {
+        let cell = |place: usize| {
+            let (number, quad) = (place / TOGETHER, place % TOGETHER);
+            let i = (self.first + quad) * QUAD + number;
+            if quad >= self.quads || tables.area.get(i) != Some(&self.area) {
+                return [0; 4];
+            }
+            let pedestal = i32::from(tables.pedestal[i]) as u32;
+            [tables.et_weight[i] as u32, tables.energy_weight[i] as u32, pedestal, 1]
+        };
+        (0..QUAD * TOGETHER).flat_map(cell).collect()
+    }
+}
+
+fn chunks(tables: &Tables) -> Vec<Chunk> {
+    let mut chunks: Vec<Chunk> = Vec::new();
+    for area in 0..6 {
+        // Of this area the last one stays open.
+        let mut open = None;
+        for (quad, areas) in tables.area.chunks(QUAD).enumerate() {
+            if !areas.contains(&area) {
+                open = None;
+                continue;
+            }
+            match open.and_then(|at: usize| chunks.get_mut(at)).filter(|chunk| chunk.quads < TOGETHER) {
+                Some(chunk) => chunk.quads += 1,
+                None => {
+                    open = Some(chunks.len());
+                    chunks.push(Chunk { first: quad, quads: 1, area });
+                }
+            }
         }
     }
     chunks
