@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use kernel_host::{
     AdapterChoice, AdapterKind, BindGroupSlot, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor,
-    Readback, Source, Timer, Upload, adapters, wgpu,
+    Readback, Source, Timer, Upload, adapters, read_bandwidth, wgpu,
 };
 
 const SUM: &str = "
@@ -365,4 +365,63 @@ fn adapters_can_be_asked_for_many_times() {
     for _ in 0..100 {
         assert_eq!(adapters().expect("a list"), all);
     }
+}
+
+#[test]
+fn a_kernel_says_how_many_workgroups_the_next_has() {
+    const WRITE: &str = "
+        @group(0) @binding(0) var<storage, read_write> workgroups: array<u32>;
+        @compute @workgroup_size(1) fn write() {
+            workgroups[1] = 5u;
+            workgroups[2] = 2u;
+            workgroups[3] = 1u;
+        }";
+    const COUNT: &str = "
+        @group(0) @binding(0) var<storage, read_write> counted: atomic<u32>;
+        @compute @workgroup_size(1) fn count() { atomicAdd(&counted, 1u); }";
+    each(&GpuOptions::default(), |gpu| {
+        let build = |name: &str, text: &str| {
+            let source = Source::new(name).piece(name, text);
+            let descriptor =
+                KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
+            Kernel::build(gpu, &descriptor).expect("built")
+        };
+        let (write, count) = (build("write", WRITE), build("count", COUNT));
+        let mut workgroups = Buffer::<u32>::new("workgroups", storage() | wgpu::BufferUsages::INDIRECT);
+        let mut counted = Buffer::<u32>::new("counted", storage());
+        let mut results = Readback::<u32>::new("results");
+        workgroups.reserve(gpu, 4).expect("room");
+        counted.reserve(gpu, 1).expect("room");
+        results.reserve(gpu, 1).expect("room");
+        let group = |kernel: &Kernel, name: &str, buffer: &Buffer<u32>| {
+            kernel.bind_group(gpu, &[(name, buffer.binding().expect("a buffer"))]).expect("bound")
+        };
+        let (writes, counts) = (group(&write, "workgroups", &workgroups), group(&count, "counted", &counted));
+        let mut encoder = gpu.encoder("indirect");
+        for kernel in ["write", "count"] {
+            let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+            if kernel == "write" {
+                write.dispatch(&mut pass, "write", &writes, [1, 1, 1]).expect("encoded");
+                continue;
+            }
+            let beyond = count.dispatch_indirect(&mut pass, "count", &counts, &workgroups, 2);
+            assert!(matches!(beyond, Err(Error::BufferTooSmall { wanted: 5, .. })), "{beyond:?}");
+            let unknown = count.dispatch_indirect(&mut pass, "other", &counts, &workgroups, 1);
+            assert!(matches!(unknown, Err(Error::Pipeline { .. })), "{unknown:?}");
+            count.dispatch_indirect(&mut pass, "count", &counts, &workgroups, 1).expect("encoded");
+        }
+        results.copy_from(&mut encoder, &counted, 1).expect("encoded");
+        let submission = gpu.submit(encoder).expect("submitted");
+        assert_eq!(results.read(gpu, &submission, 1).expect("read"), [10], "{}", gpu.name());
+    });
+}
+
+#[test]
+fn reading_has_a_speed() {
+    let options = GpuOptions { optional_features: wgpu::Features::TIMESTAMP_QUERY, ..GpuOptions::default() };
+    each(&options, |gpu| {
+        let speed = read_bandwidth(gpu, 1 << 22).expect("a kernel that reads");
+        assert_eq!(speed.is_some(), gpu.has(wgpu::Features::TIMESTAMP_QUERY), "{}", gpu.name());
+        assert!(speed.is_none_or(|speed| speed > 1e6), "{}: {speed:?}", gpu.name());
+    });
 }

@@ -1,4 +1,43 @@
-//! Luminosity counters.
+//! Luminosity counters of events: energies, hits, clusters, tracks and vertices, on any vendor's GPU (WGSL compute shaders
+//! through wgpu) or on the CPU, with sums that are the same bits in any order.
+//!
+//! # Theory
+//!
+//! How many collisions a crossing of beams makes, its luminosity, is seen in counts that grow with it: hits of a detector,
+//! tracks, vertices, energy in the calorimeter. A trigger counts them in some events (*lumi events*, taken at random), packs
+//! the counters into a bank of some words, and averages later. What is counted and how it is packed are those of LHCb's
+//! lumi summaries, as its public trigger program Allen makes them:
+//!
+//! - calorimeter ([`CALO`]): E = gain (digit - pedestal) and E_T = E sin theta, summed over all cells and by area;
+//! - fibre tracker ([`SCIFI`]): hits by station, module and quarters;
+//! - vertex locator: clusters by station and side ([`VELO_CLUSTERS`]), tracks by pseudorapidity ([`VELO_TRACKS`]);
+//! - vertices: how many, where, after of close ones the smaller are dropped, in the order of z ([`VertexCounters`]).
+//!
+//! Sums of floats depend on the order, and on a GPU the order is anyone's. So energies are summed as whole numbers
+//! ([`Scheme::Fixed`], [`Scheme::Exact`]), in two words of 32 bits where WGSL has no 64; and whether a track is close to the
+//! beam line, or in which bin its pseudorapidity is, is decided exactly: places are multiples of 2^-16 mm, slopes of 2^-30,
+//! and squares are compared instead of roots.
+//!
+//! # Practice
+//!
+//! ```
+//! use lumi::{Calorimeter, Engine, LumiCounter, Simulation};
+//!
+//! let batch = Simulation { events: 50, lumi_fraction: 0.3, ..Simulation::default() }.simulate(&Calorimeter::lhcb())?;
+//! let counter = LumiCounter::builder().engine(Engine::Cpu).build()?;
+//! let counted = counter.count(&batch)?; // of lumi events, in their order
+//! let banks = counter.summaries(&batch, &counted);
+//! let summary = counter.schemata().decode(&banks[0])?;
+//! assert_eq!(summary.counters["SciFiT1M123"], Some(f64::from(counted[0].scifi[0])));
+//! # Ok::<(), lumi::Error>(())
+//! ```
+//!
+//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU; the answers are the same. The command `lumi` does it
+//! with files ([`io`]). Each shader has a CPU twin in `src/engine/cpu.rs`.
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
+
 mod calorimeter;
 mod counter;
 mod counters;

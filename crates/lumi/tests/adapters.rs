@@ -50,7 +50,7 @@ fn hostile(calorimeter: &Calorimeter) -> EventBatch {
     let rng = &mut fastrand::Rng::with_seed(3);
     let header = Header { basic: true, reconstructed: true, ..Header::default() };
     let event = |adc: Vec<i16>| Event { header, adc, ..Event::default() };
-    let mut events = vec![
+    let mut events = [
         event(vec![INVALID_ADC; cells]),
         event(vec![i16::MAX; cells]),
         event(vec![i16::MIN + 1; cells]),
