@@ -3,16 +3,9 @@
 // out:  counters
 // grid: a few workgroups, whose threads step through the events
 // workgroup memory: none
-// Needs: types, events/all. CPU twin: calo_counters in src/engine/cpu.rs.
+// Needs: types, events/all, subjects/calo. CPU twin: calo_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 256;
-
-struct Cell {
-    gain: f32,
-    sin_theta: f32,
-    pedestal: i32,
-    area: u32,
-}
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> cells: array<Cell>;
@@ -29,9 +22,8 @@ fn count(@builtin(global_invocation_id) id: vec3<u32>, @builtin(num_workgroups) 
         var sums = array<f32, 8>();
         var skipped = 0u;
         for (var i = 0u; i < params.cells; i++) {
-            let word = digits[event.x * 4u * params.quads + (i >> 1u)];
-            let adc = bitcast<i32>(select(word << 16u, word, (i & 1u) != 0u)) >> 16u;
-            if adc == -32768 {
+            let adc = digit(digits[event.x * 4u * params.quads + (i >> 1u)], i);
+            if adc == INVALID {
                 skipped += 1u;
                 continue;
             }

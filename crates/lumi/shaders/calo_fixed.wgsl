@@ -4,16 +4,9 @@
 // out:  counters
 // grid: a workgroup an event
 // workgroup memory: 132 bytes
-// Needs: types, events, limbs. CPU twin: calo_counters in src/engine/cpu.rs.
+// Needs: types, events, limbs, subjects/calo. CPU twin: calo_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 256;
-
-struct Cell {
-    gain: f32,
-    sin_theta: f32,
-    pedestal: i32,
-    area: u32,
-}
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> cells: array<Cell>;
@@ -47,9 +40,8 @@ fn count(
     }
     workgroupBarrier();
     for (var i = thread; i < params.cells; i += WORKGROUP_SIZE) {
-        let word = digits[event.x * 4u * params.quads + (i >> 1u)];
-        let adc = bitcast<i32>(select(word << 16u, word, (i & 1u) != 0u)) >> 16u;
-        if adc == -32768 {
+        let adc = digit(digits[event.x * 4u * params.quads + (i >> 1u)], i);
+        if adc == INVALID {
             atomicAdd(&wg_skipped, 1u);
             continue;
         }

@@ -3,20 +3,11 @@
 // out:  counters
 // grid: a workgroup an event
 // workgroup memory: 4 COUNTERS bytes
-// Needs: types, events, limbs, decisions. CPU twin: velo_track_counters in src/engine/cpu.rs.
+// Needs: types, events, limbs, decisions, subjects/velo_tracks. CPU twin: velo_track_counters in src/engine/cpu.rs.
 
 override WORKGROUP_SIZE: u32 = 64;
 
 const COUNTERS: u32 = 11u; // the last one of tracks in no bin
-
-struct Track {
-    x: f32,
-    y: f32,
-    z: f32,
-    tx: f32,
-    ty: f32,
-    backward: u32,
-}
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> headers: array<vec4<u32>>;

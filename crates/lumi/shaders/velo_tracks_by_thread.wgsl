@@ -3,18 +3,9 @@
 // out:  counters
 // grid: a few workgroups, whose threads step through the events
 // workgroup memory: none
-// Needs: types, events/all, decisions/float.
+// Needs: types, events/all, decisions/float, subjects/velo_tracks.
 
 override WORKGROUP_SIZE: u32 = 256;
-
-struct Track {
-    x: f32,
-    y: f32,
-    z: f32,
-    tx: f32,
-    ty: f32,
-    backward: u32,
-}
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> headers: array<vec4<u32>>;

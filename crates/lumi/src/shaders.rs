@@ -24,8 +24,8 @@ pub(crate) fn counter(subject: Subject, scheme: Scheme) -> Source {
         Scheme::Float | Scheme::Fixed => piece!(source, "events/all.wgsl"),
     };
     match (subject, scheme) {
-        (Subject::Calo, Scheme::Float) => piece!(source, "calo_by_thread.wgsl"),
-        (Subject::Calo, Scheme::Fixed) => piece!(source, "limbs.wgsl", "calo_fixed.wgsl"),
+        (Subject::Calo, Scheme::Float) => piece!(source, "subjects/calo.wgsl", "calo_by_thread.wgsl"),
+        (Subject::Calo, Scheme::Fixed) => piece!(source, "limbs.wgsl", "subjects/calo.wgsl", "calo_fixed.wgsl"),
         (Subject::Calo, Scheme::Exact) => piece!(source, "limbs.wgsl", "calo_exact.wgsl"),
         (Subject::SciFi | Subject::VeloClusters, _) => {
             let source = if subject == Subject::SciFi {
@@ -36,10 +36,10 @@ pub(crate) fn counter(subject: Subject, scheme: Scheme) -> Source {
             if scheme == Scheme::Float { piece!(source, "tally_by_thread.wgsl") } else { piece!(source, "tally.wgsl") }
         }
         (Subject::VeloTracks, Scheme::Float) => {
-            piece!(source, "decisions/float.wgsl", "velo_tracks_by_thread.wgsl")
+            piece!(source, "decisions/float.wgsl", "subjects/velo_tracks.wgsl", "velo_tracks_by_thread.wgsl")
         }
         (Subject::VeloTracks, _) => {
-            piece!(source, "limbs.wgsl", "decisions/exact.wgsl", "velo_tracks.wgsl")
+            piece!(source, "limbs.wgsl", "decisions/exact.wgsl", "subjects/velo_tracks.wgsl", "velo_tracks.wgsl")
         }
         (Subject::Vertices, _) => piece!(source, "limbs.wgsl", "decisions/exact.wgsl", "vertices.wgsl"),
     }
