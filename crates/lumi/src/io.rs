@@ -260,7 +260,15 @@ struct ArraysOut<'a> {
 fn write(path: &Path, columns: impl FnOnce(&mut ArraysOut<'_>) -> std::io::Result<()>) -> Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let all = || -> std::io::Result<()> {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".lumi-").suffix(".tmp");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            // As any file that is made; the umask takes away what it takes.
+            builder.permissions(std::fs::Permissions::from_mode(0o666));
+        }
+        let mut file = builder.tempfile_in(folder)?;
         {
             let mut out = ArraysOut { zip: ZipWriter::new(BufWriter::new(file.as_file_mut())) };
             columns(&mut out)?;
