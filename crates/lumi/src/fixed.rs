@@ -34,7 +34,7 @@ fn signed(value: f32, bits: i32) -> i64 {
     if value < 0.0 { -magnitude } else { magnitude }
 }
 
-/// Whether a track or a vertex is less than `3` mm from the beam line: x, y where the track is closest to it and its slopes.
+/// Whether a track is less than 3 mm from the beam line: x, y where it is closest to it, and its slopes.
 /// |ty x - tx y| < 3 sqrt(tx^2 + ty^2), squared.
 pub(crate) fn is_close(x: f32, y: f32, tx: f32, ty: f32) -> bool {
     let [x, y] = [x, y].map(|value| signed(value, PLACE_BITS));
