@@ -91,9 +91,8 @@ pub(crate) struct GpuEngine {
     words: [u32; 2],
     select: Kernel,
     counters: Vec<Counter>,
-    cells: Buffer<u32>,
-    chunks: Buffer<[u32; 4]>,
-    chunk_count: u32,
+    /// Of the calorimeter: what does not depend on events.
+    cells: Cells,
     workspace: Mutex<Workspace>,
 }
 
@@ -231,19 +230,8 @@ impl GpuEngine {
         let select = kernels.next().expect("build_all gives a kernel for each descriptor");
         let counters =
             Subject::ALL.into_iter().zip(kernels).map(|(subject, kernel)| Counter { subject, kernel }).collect();
-        let mut cells = Buffer::new("cells", BufferUsages::STORAGE | BufferUsages::COPY_DST);
-        let tables = calorimeter.tables();
-        let chunks_there = chunks(tables);
-        let exact = settings.scheme == Scheme::Exact;
-        cells.write(
-            &gpu,
-            &if exact { chunks_there.iter().flat_map(|chunk| chunk.cells(tables)).collect() } else { gains(tables) },
-        )?;
-        let mut chunks = Buffer::new("chunks of cells", BufferUsages::STORAGE | BufferUsages::COPY_DST);
-        chunks.write(&gpu, &chunks_there.iter().map(Chunk::words).collect::<Vec<_>>())?;
+        let cells = Cells::new(&gpu, calorimeter.tables(), settings.scheme)?;
         Ok(Self {
-            chunk_count: chunks_there.len() as u32,
-            chunks,
             most_column_bytes: options.most_column_bytes.min(gpu.limits().max_storage_buffer_binding_size),
             gpu,
             settings,
@@ -330,7 +318,7 @@ impl GpuEngine {
             [
                 digits as u64,
                 (end - first) as u64 * 4 * WORDS as u64,
-                (end - first) as u64 * 24 * u64::from(self.chunk_count),
+                (end - first) as u64 * 16 * u64::from(self.cells.chunks()),
                 of(&batch.scifi_hits.offsets, 4),
                 of(&batch.velo_clusters.offsets, 4),
                 of(&batch.velo_tracks.offsets, size_of::<VeloTrack>()),
@@ -389,7 +377,7 @@ impl GpuEngine {
             full_words: self.words[0],
             basic_words: self.words[1],
             least_chi2: self.settings.least_chi2.to_bits(),
-            chunks: self.chunk_count,
+            chunks: self.cells.chunks(),
             unused: 0,
             below: bounds(ETA_BOUNDS.below),
             above: bounds(ETA_BOUNDS.above),
@@ -405,9 +393,7 @@ impl GpuEngine {
         workspace.indices.reserve(gpu, events.len() + 1)?;
         workspace.listed.reserve(gpu, events.len() + 1)?;
         workspace.dispatches.reserve(gpu, 9)?;
-        if self.settings.scheme == Scheme::Exact {
-            workspace.partials.reserve(gpu, part.lumi.len() * self.chunk_count as usize * 3)?;
-        }
+        workspace.partials.reserve(gpu, part.lumi.len() * self.cells.chunks() as usize * 2)?;
         workspace.counters.reserve(gpu, part.lumi.len() * WORDS)?;
         let cells = batch.cells();
         let digits = &batch.adc[events.start * cells..events.end * cells];
@@ -467,12 +453,17 @@ impl GpuEngine {
         for Counter { subject, kernel } in &self.counters {
             let own = match subject {
                 Subject::Calo => {
-                    let mut own = vec![("cells", self.cells.binding()?), ("digits", workspace.digits.binding()?)];
-                    if self.settings.scheme == Scheme::Exact {
-                        own.push(("chunks", self.chunks.binding()?));
-                        own.push(("partials", workspace.partials.binding()?));
+                    let digits = ("digits", workspace.digits.binding()?);
+                    match &self.cells {
+                        Cells::Rows(cells) => vec![digits, ("cells", cells.binding()?)],
+                        Cells::Chunks { chunks, weights, pedestals, .. } => vec![
+                            digits,
+                            ("chunks", chunks.binding()?),
+                            ("weights", weights.binding()?),
+                            ("pedestals", pedestals.binding()?),
+                            ("partials", workspace.partials.binding()?),
+                        ],
                     }
-                    own
                 }
                 Subject::SciFi | Subject::VeloClusters => {
                     let (offsets, elements) = &workspace.elements[usize::from(*subject == Subject::VeloClusters)];
@@ -583,23 +574,88 @@ struct Chunk {
     area: u8,
 }
 
-impl Chunk {
-    fn words(&self) -> [u32; 4] {
-        [self.first as u32, self.quads as u32, self.area.into(), 0]
-    }
+/// As in shaders/calo_exact.wgsl.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct ChunkWords {
+    first: u32,
+    quads: u32,
+    area: u32,
+    unused: u32,
+    energy: [u32; 2],
+    et: [u32; 2],
+}
 
-    /// Of each cell: weights, pedestal, and that there is one; the first cells of all quads, then the second ones.
-    fn cells(&self, tables: &Tables) -> Vec<u32> {
-        let cell = |place: usize| {
+#[cfg(test)]
+impl ChunkWords {
+    pub(crate) const OFFSETS: [usize; 6] = [
+        std::mem::offset_of!(Self, first),
+        std::mem::offset_of!(Self, quads),
+        std::mem::offset_of!(Self, area),
+        std::mem::offset_of!(Self, unused),
+        std::mem::offset_of!(Self, energy),
+        std::mem::offset_of!(Self, et),
+    ];
+}
+
+impl Chunk {
+    /// Of what threads take together, the cells' numbers: the first cells of all quads, then the second ones.
+    fn cells(&self, tables: &Tables) -> impl Iterator<Item = Option<usize>> {
+        (0..QUAD * TOGETHER).map(|place| {
             let (number, quad) = (place / TOGETHER, place % TOGETHER);
             let i = (self.first + quad) * QUAD + number;
-            if quad >= self.quads || tables.area.get(i) != Some(&self.area) {
-                return [0; 4];
-            }
-            let pedestal = i32::from(tables.pedestal[i]) as u32;
-            [tables.et_weight[i] as u32, tables.energy_weight[i] as u32, pedestal, 1]
+            (quad < self.quads && tables.area.get(i) == Some(&self.area)).then_some(i)
+        })
+    }
+
+    fn words(&self, tables: &Tables) -> ChunkWords {
+        let sum = |weights: &[i32]| {
+            let product = |i: usize| i64::from(weights[i]) * i64::from(tables.pedestal[i]);
+            let sum: i64 = self.cells(tables).flatten().map(product).sum();
+            [sum as u32, (sum >> 32) as u32]
         };
-        (0..QUAD * TOGETHER).flat_map(cell).collect()
+        ChunkWords {
+            first: self.first as u32,
+            quads: self.quads as u32,
+            area: self.area.into(),
+            unused: 0,
+            energy: sum(&tables.energy_weight),
+            et: sum(&tables.et_weight),
+        }
+    }
+}
+
+/// What the calorimeter's kernel reads of cells.
+enum Cells {
+    /// One after another: [`gains`].
+    Rows(Buffer<u32>),
+    /// As threads of the exact scheme take them.
+    Chunks { count: u32, chunks: Buffer<ChunkWords>, weights: Buffer<[i32; 2]>, pedestals: Buffer<[i32; 2]> },
+}
+
+impl Cells {
+    fn new(gpu: &Gpu, tables: &Tables, scheme: Scheme) -> Result<Self> {
+        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
+        if scheme != Scheme::Exact {
+            let mut cells = Buffer::new("cells", usage);
+            cells.write(gpu, &gains(tables))?;
+            return Ok(Self::Rows(cells));
+        }
+        let there = chunks(tables);
+        let of = |value: &dyn Fn(usize) -> [i32; 2]| -> Vec<[i32; 2]> {
+            there.iter().flat_map(|chunk| chunk.cells(tables)).map(|cell| cell.map_or([0; 2], value)).collect()
+        };
+        let mut chunks = Buffer::new("chunks of cells", usage);
+        chunks.write(gpu, &there.iter().map(|chunk| chunk.words(tables)).collect::<Vec<_>>())?;
+        let mut weights = Buffer::new("weights", usage);
+        weights.write(gpu, &of(&|i| [tables.et_weight[i], tables.energy_weight[i]]))?;
+        let mut pedestals = Buffer::new("pedestals", usage);
+        pedestals.write(gpu, &of(&|i| [tables.pedestal[i].into(), 1]))?;
+        Ok(Self::Chunks { count: there.len() as u32, chunks, weights, pedestals })
+    }
+
+    fn chunks(&self) -> u32 {
+        if let Self::Chunks { count, .. } = self { *count } else { 0 }
     }
 }
 

@@ -99,6 +99,7 @@ const REFERENCE_SHARE: u64 = 32;
 /// A run of this length tells whether memory grows.
 const LONG: Duration = Duration::from_secs(119);
 const MOST_IN_FLIGHT: usize = 4;
+const FIRST_BATCHES: u64 = 4;
 /// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
@@ -175,13 +176,17 @@ impl Soak<'_> {
         let mut numbers = 0..;
         let mut subjects: Vec<Subject> = Vec::new();
         for quarter in 0..QUARTERS {
-            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew: what is more in a later
-            // quarter was left behind.
+            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew, with the same batches:
+            // what the process holds more then, in a later quarter, was left behind.
             if subjects.is_empty() || self.duration > LONG {
                 subjects.clear();
                 subjects = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
             }
             soaked.engine = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
+            for subject in &subjects {
+                self.first_batches(subject, &random)?;
+            }
+            watch.look(quarter, gpu_bytes(&subjects));
             let begun = Instant::now();
             let mut looked = begun;
             while begun.elapsed() < self.duration / QUARTERS as u32 {
@@ -193,7 +198,7 @@ impl Soak<'_> {
                 spent[case] += begun.elapsed();
                 soaked.cases[case].1 += soaked.rois - before;
                 if looked.elapsed() > self.duration / 400 {
-                    watch.look(quarter, subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum());
+                    watch.look(quarter, gpu_bytes(&subjects));
                     looked = Instant::now();
                     (self.say)(&format!("{} RoIs", soaked.rois));
                 }
@@ -216,6 +221,15 @@ impl Soak<'_> {
             twin: builder.clone().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()?,
             reference,
             config,
+        })
+    }
+
+    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come again.
+    fn first_batches(&self, subject: &Subject, random: &RandomBatches) -> Result<(), Failure> {
+        (0..FIRST_BATCHES).try_for_each(|back| {
+            let question = random.batch(u64::MAX - back);
+            let results = subject.finder.find_batch(&question.batch)?;
+            self.check(subject, &question, &results, &mut Soaked::default())
         })
     }
 
@@ -392,6 +406,10 @@ impl Soaked {
             }),
         }
     }
+}
+
+fn gpu_bytes(subjects: &[Subject]) -> u64 {
+    subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum()
 }
 
 fn roi_of(view: RoiView<'_>) -> Roi {

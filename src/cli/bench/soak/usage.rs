@@ -38,13 +38,12 @@ pub(super) struct Watch {
     seen: [Vec<Usage>; QUARTERS],
 }
 
-/// What may come to the memory while nothing grows: buffers are as large as the largest batch so far, and the system's
-/// allocator keeps some of what it is given back.
+/// What may come to the memory while nothing grows: the system's allocator keeps some of what it is given back.
 const MEMORY_SHARE: f64 = 0.1;
 const MEMORY_BYTES: f64 = 32e6;
 
-/// The second quarter of a run, when everything has been made, and the last: medians of the memory, for some batches take
-/// much for a moment, and the most handles and threads.
+/// The second quarter of a run, when everything has been made once, and the last: the memory when new finders have
+/// answered the same batches, for buffers are as large as the largest so far, and the most handles and threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Quarters {
     pub(super) second: Usage,
@@ -59,16 +58,11 @@ impl Watch {
     pub(super) fn quarters(&self) -> Quarters {
         let quarter = |quarter: usize| {
             let part = &self.seen[quarter];
-            let median = |of: fn(&Usage) -> Option<u64>| {
-                let mut all: Vec<Option<u64>> = part.iter().map(of).collect();
-                all.sort_unstable();
-                all.get(all.len() / 2).copied().flatten()
-            };
+            let first = part.first().copied().unwrap_or_default();
             Usage {
-                memory_bytes: median(|usage| usage.memory_bytes),
-                gpu_bytes: median(|usage| usage.gpu_bytes),
                 handles: part.iter().filter_map(|usage| usage.handles).max(),
                 threads: part.iter().filter_map(|usage| usage.threads).max(),
+                ..first
             }
         };
         Quarters { second: quarter(1), last: quarter(3) }
@@ -111,13 +105,13 @@ mod tests {
             }
             watch.quarters()
         };
-        let flat = quarters([(100, 9), (300, 20), (900, 11), (900, 12), (100, 30), (100, 9), (910, 12), (5000, 10)]);
-        let handles = (flat.second.handles, flat.last.handles);
+        let grows = quarters([(100, 9), (300, 20), (900, 11), (100, 12), (100, 30), (100, 9), (5000, 12), (910, 10)]);
+        let handles = (grows.second.handles, grows.last.handles);
         assert_eq!(
-            (handles, flat.grown().as_deref()),
+            (handles, grows.grown().as_deref()),
             ((Some(12), Some(12)), Some("943718400 and then 5242880000 bytes of memory"))
         );
-        let flat = quarters([(100, 9), (300, 20), (900, 11), (900, 12), (100, 30), (100, 9), (5, 12), (910, 10)]);
+        let flat = quarters([(100, 9), (300, 20), (900, 11), (900, 12), (100, 30), (100, 9), (910, 12), (5000, 10)]);
         assert_eq!(flat.grown(), None);
         let leak = quarters([(9, 1), (9, 1), (9, 1), (9, 1), (9, 1), (9, 1), (9, 2), (9, 1)]);
         assert_eq!(leak.grown().as_deref(), Some("1 and then 2 handles"));
