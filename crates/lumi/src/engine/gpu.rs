@@ -1,7 +1,7 @@
 //! The counters on a GPU: lumi events are selected there, and then each detector's kernel counts.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BindGroup, BufferUsages, Features};
@@ -31,11 +31,15 @@ const SKIPPED_AT: usize = 155;
 const ROW: u32 = 32_768;
 /// As in shaders/calo_exact.wgsl.
 const CALO_EVENTS: u32 = 32;
-/// Quads that threads take together, a quad each.
-const TOGETHER: usize = 32;
+/// Threads that take a chunk together, quads of each and fours of cells of each.
+const TOGETHER: usize = 16;
+const QUADS: usize = 2;
+const FOURS: usize = 4;
 /// Threads of a workgroup there, and events whose chunks a workgroup sums.
 const CALO_THREADS: u32 = 64;
-const CALO_SUMMED: u32 = 4;
+const CALO_SUMMED: u32 = 2;
+/// Until a device runs at its full clock.
+const WARM_UP: Duration = Duration::from_millis(300);
 /// Threads that select events.
 const SELECTED_AT_ONCE: u32 = 256;
 /// Workgroups of the scheme of a thread an event, as the original had them: of the calorimeter, of the others.
@@ -135,7 +139,7 @@ struct Workspace {
     listed: Buffer<u32>,
     dispatches: Buffer<u32>,
     digits: Buffer<i16>,
-    partials: Buffer<[u32; 2]>,
+    partials: Buffer<[u32; 4]>,
     elements: [(Buffer<u32>, Buffer<u32>); 2],
     velo_tracks: (Buffer<u32>, Buffer<VeloTrack>),
     vertices: (Buffer<u32>, Buffer<Vertex>),
@@ -271,7 +275,12 @@ impl GpuEngine {
             self.upload(&mut workspace, batch, part)?;
             let groups = self.bind(&workspace)?;
             let mut seen = Vec::new();
-            for _ in 0..rounds {
+            // A device that idled is slow: it first works for a while.
+            let begun = Instant::now();
+            while begun.elapsed() < WARM_UP || seen.len() < rounds {
+                if begun.elapsed() < WARM_UP {
+                    seen.clear();
+                }
                 let mut encoder = self.gpu.encoder("timed");
                 self.encode(&workspace, &groups, part, &mut encoder, Some(&mut timer))?;
                 timer.resolve(&mut encoder)?;
@@ -393,7 +402,7 @@ impl GpuEngine {
         workspace.indices.reserve(gpu, events.len() + 1)?;
         workspace.listed.reserve(gpu, events.len() + 1)?;
         workspace.dispatches.reserve(gpu, 9)?;
-        workspace.partials.reserve(gpu, part.lumi.len() * self.cells.chunks() as usize * 2)?;
+        workspace.partials.reserve(gpu, part.lumi.len() * self.cells.chunks() as usize)?;
         workspace.counters.reserve(gpu, part.lumi.len() * WORDS)?;
         let cells = batch.cells();
         let digits = &batch.adc[events.start * cells..events.end * cells];
@@ -456,11 +465,11 @@ impl GpuEngine {
                     let digits = ("digits", workspace.digits.binding()?);
                     match &self.cells {
                         Cells::Rows(cells) => vec![digits, ("cells", cells.binding()?)],
-                        Cells::Chunks { chunks, weights, pedestals, .. } => vec![
+                        Cells::Chunks { chunks, weights, products, .. } => vec![
                             digits,
                             ("chunks", chunks.binding()?),
                             ("weights", weights.binding()?),
-                            ("pedestals", pedestals.binding()?),
+                            ("products", products.binding()?),
                             ("partials", workspace.partials.binding()?),
                         ],
                     }
@@ -598,30 +607,64 @@ impl ChunkWords {
     ];
 }
 
+/// Pedestals as digits are taken.
+fn biased(pedestal: i16) -> u64 {
+    (i64::from(pedestal) - i64::from(INVALID_ADC)) as u64
+}
+
 impl Chunk {
-    /// Of what threads take together, the cells' numbers: the first cells of all quads, then the second ones.
-    fn cells(&self, tables: &Tables) -> impl Iterator<Item = Option<usize>> {
-        (0..QUAD * TOGETHER).map(|place| {
-            let (number, quad) = (place / TOGETHER, place % TOGETHER);
-            let i = (self.first + quad) * QUAD + number;
-            (quad < self.quads && tables.area.get(i) == Some(&self.area)).then_some(i)
-        })
+    /// The cell of a thread's byte of a four.
+    fn cell(&self, tables: &Tables, thread: usize, four: usize, byte: usize) -> Option<usize> {
+        let quad = thread + four / 2 * TOGETHER;
+        // As bytes of two words side by side come to lie.
+        let i = (self.first + quad) * QUAD + four % 2 * 4 + [0, 2, 1, 3][byte];
+        (quad < self.quads && tables.area.get(i) == Some(&self.area)).then_some(i)
     }
 
     fn words(&self, tables: &Tables) -> ChunkWords {
-        let sum = |weights: &[i32]| {
-            let product = |i: usize| i64::from(weights[i]) * i64::from(tables.pedestal[i]);
-            let sum: i64 = self.cells(tables).flatten().map(product).sum();
-            [sum as u32, (sum >> 32) as u32]
-        };
-        ChunkWords {
-            first: self.first as u32,
-            quads: self.quads as u32,
-            area: self.area.into(),
-            unused: 0,
-            energy: sum(&tables.energy_weight),
-            et: sum(&tables.et_weight),
+        let mut sums = [0; 2];
+        for place in 0..TOGETHER * FOURS * 4 {
+            if let Some(i) = self.cell(tables, place / 16, place / 4 % 4, place % 4) {
+                for (sum, weights) in sums.iter_mut().zip([&tables.energy_weight, &tables.et_weight]) {
+                    *sum += weights[i] as u64 * biased(tables.pedestal[i]);
+                }
+            }
         }
+        let [energy, et] = sums.map(|sum| [sum as u32, (sum >> 32) as u32]);
+        ChunkWords { first: self.first as u32, quads: self.quads as u32, area: self.area.into(), unused: 0, energy, et }
+    }
+
+    /// Bytes of weights: of each thread, its fours, their cells.
+    fn weights(&self, tables: &Tables) -> Vec<[u32; FOURS]> {
+        let mut words = Vec::new();
+        for weights in [&tables.energy_weight, &tables.et_weight] {
+            for shift in [0, 8, 16] {
+                words.extend((0..TOGETHER).map(|thread| {
+                    std::array::from_fn(|four| {
+                        u32::from_le_bytes(std::array::from_fn(|byte| {
+                            self.cell(tables, thread, four, byte).map_or(0, |i| (weights[i] >> shift) as u8)
+                        }))
+                    })
+                }));
+            }
+        }
+        words
+    }
+
+    /// What a cell's biased pedestal comes to; of each four and byte, the threads.
+    fn products(&self, tables: &Tables) -> Vec<[u32; 4]> {
+        let product = |place: usize| {
+            let Some(i) = self.cell(tables, place % TOGETHER, place / TOGETHER / 4, place / TOGETHER % 4) else {
+                return [0; 4];
+            };
+            let of = |weights: &[i32]| {
+                let product = weights[i] as u64 * biased(tables.pedestal[i]);
+                [product as u32 & 0xffff, (product >> 16) as u32]
+            };
+            let ([a, b], [c, d]) = (of(&tables.energy_weight), of(&tables.et_weight));
+            [a, b, c | 1 << 31, d]
+        };
+        (0..TOGETHER * FOURS * 4).map(product).collect()
     }
 }
 
@@ -630,7 +673,7 @@ enum Cells {
     /// One after another: [`gains`].
     Rows(Buffer<u32>),
     /// As threads of the exact scheme take them.
-    Chunks { count: u32, chunks: Buffer<ChunkWords>, weights: Buffer<[i32; 2]>, pedestals: Buffer<[i32; 2]> },
+    Chunks { count: u32, chunks: Buffer<ChunkWords>, weights: Buffer<[u32; 4]>, products: Buffer<[u32; 4]> },
 }
 
 impl Cells {
@@ -642,16 +685,13 @@ impl Cells {
             return Ok(Self::Rows(cells));
         }
         let there = chunks(tables);
-        let of = |value: &dyn Fn(usize) -> [i32; 2]| -> Vec<[i32; 2]> {
-            there.iter().flat_map(|chunk| chunk.cells(tables)).map(|cell| cell.map_or([0; 2], value)).collect()
-        };
         let mut chunks = Buffer::new("chunks of cells", usage);
         chunks.write(gpu, &there.iter().map(|chunk| chunk.words(tables)).collect::<Vec<_>>())?;
         let mut weights = Buffer::new("weights", usage);
-        weights.write(gpu, &of(&|i| [tables.et_weight[i], tables.energy_weight[i]]))?;
-        let mut pedestals = Buffer::new("pedestals", usage);
-        pedestals.write(gpu, &of(&|i| [tables.pedestal[i].into(), 1]))?;
-        Ok(Self::Chunks { count: there.len() as u32, chunks, weights, pedestals })
+        weights.write(gpu, &there.iter().flat_map(|chunk| chunk.weights(tables)).collect::<Vec<_>>())?;
+        let mut products = Buffer::new("products", usage);
+        products.write(gpu, &there.iter().flat_map(|chunk| chunk.products(tables)).collect::<Vec<_>>())?;
+        Ok(Self::Chunks { count: there.len() as u32, chunks, weights, products })
     }
 
     fn chunks(&self) -> u32 {
@@ -669,7 +709,7 @@ fn chunks(tables: &Tables) -> Vec<Chunk> {
                 open = None;
                 continue;
             }
-            match open.and_then(|at: usize| chunks.get_mut(at)).filter(|chunk| chunk.quads < TOGETHER) {
+            match open.and_then(|at: usize| chunks.get_mut(at)).filter(|chunk| chunk.quads < TOGETHER * QUADS) {
                 Some(chunk) => chunk.quads += 1,
                 None => {
                     open = Some(chunks.len());
