@@ -1,24 +1,25 @@
-// Sums the calorimeter of lumi events in whole numbers: a digit above its pedestal times its cell's weights. Sixteen threads
-// take a chunk of the cells, two quads of an area each, keep their weights, and go through the events of a block; then
-// sum_chunks sums the chunks of an event, and takes away what their pedestals come to. Digits and weights are taken as bytes,
-// four of which a packed product multiplies and adds at once.
-// in:   params, listed, chunks (first quad of digits, quads, area, products of pedestals), weights, products, digits
+// Sums the calorimeter of lumi events in whole numbers: a digit above its pedestal times its cell's weights. Eight threads take
+// a chunk of the cells, three quads of an area each, keep their weights, and go through events; then sum_chunks sums the chunks
+// of an event, and takes away what their pedestals come to. Digits and weights are taken as bytes, four of which a packed
+// product multiplies and adds at once.
+// in:   params, listed, chunks (first quad of digits, quads, area, products of pedestals), quads, there, digits
 // out:  partials (of an event and a chunk: energy, transverse energy), and with them counters
-// grid: sum_cells: x, y = blocks of BLOCK events, in rows; z = chunks, TEAMS of them; sum_chunks: two events each
-// workgroup memory: 16 AT_ONCE WORKGROUP_SIZE bytes and 4 AT_ONCE TEAMS; sum_chunks: 1280 bytes
+// grid: sum_cells: x, y = any number of workgroups, in rows; z = chunks, TEAMS of them; sum_chunks: two events each
+// workgroup memory: 16 AT_ONCE WORKGROUP_SIZE bytes; sum_chunks: 1280 bytes
 // Needs: types, events/listed, limbs. CPU twin: calo_counters in src/engine/cpu.rs.
 
-// 16, 32 or 64.
-override WORKGROUP_SIZE: u32 = 64;
-const TOGETHER: u32 = 16u;
+// A multiple of 8.
+override WORKGROUP_SIZE: u32 = 256;
+const TOGETHER: u32 = 8u;
 override TEAMS: u32 = WORKGROUP_SIZE / TOGETHER;
-const BLOCK: u32 = 32u;
-const AT_ONCE: u32 = 8u;
 const SUMS: u32 = 2u;
-// Digits are taken as so much more, which makes them whole numbers from 0 on, and INVALID 0.
+const AT_ONCE: u32 = TOGETHER / SUMS; // events
+// Digits are taken as so much more, which makes them whole numbers from 0 on, and those that are not to be used 0.
 const BIAS: u32 = 0x80808080u;
 const BYTES: u32 = 0x00ff00ffu; // of a word, every other
-// Sums of a chunk are below 2^45; digits that are not to be used are counted above, as so much of the upper word.
+const HIGHEST: u32 = 0x80808080u; // bits of bytes
+// Where digits that are not to be used are counted: in a thread's sum, and in the upper word of a partial.
+const SKIPPED_BIT: u32 = 20u;
 const ONE_SKIPPED: u32 = 65536u;
 
 struct Chunk {
@@ -31,32 +32,45 @@ struct Chunk {
     et: vec2<u32>,
 }
 
+// Of the two fours of cells of a quad, a word with a byte of each cell: low, middle and high bytes of the weights for energy and
+// of those for transverse energy, low and high bytes of biased pedestals. Zeros where there is no cell.
+struct Quad {
+    first: vec3<u32>,
+    second: vec3<u32>,
+    first_et: vec3<u32>,
+    second_et: vec3<u32>,
+    pedestals: vec4<u32>,
+}
+
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> chunks: array<Chunk>;
-// Of a thread's fours of cells, a word of bytes of each: the low, the middle and the high bytes of the weights for energy, and
-// those for transverse energy. Those that threads read together lie side by side.
-@group(0) @binding(3) var<storage, read> weights: array<vec4<u32>>;
-// Of each cell, biased pedestal times weight for energy, in units and in 2^16 of them, and for transverse energy; the highest
-// bit of the third word says that there is a cell.
-@group(0) @binding(4) var<storage, read> products: array<vec4<u32>>;
+// A Quad's words, four at a time; those that threads read together lie side by side.
+@group(0) @binding(3) var<storage, read> quads: array<vec4<u32>>;
+// Of each thread's quads and their fours, in turn, a bit of each byte: whether there is a cell.
+@group(0) @binding(4) var<storage, read> there: array<u32>;
 @group(0) @binding(5) var<storage, read> digits: array<vec4<u32>>;
 @group(0) @binding(6) var<storage, read_write> partials: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
 // Of each thread, by event and then by sum: units, and 2^16 of them.
 var<workgroup> wg_sums: array<vec2<u32>, SUMS * AT_ONCE * WORKGROUP_SIZE>;
-var<workgroup> wg_skipped: array<atomic<u32>, AT_ONCE * TEAMS>;
 
-// Bytes of weights of four fours of cells.
-struct Weights {
-    low: vec4<u32>,
-    middle: vec4<u32>,
-    high: vec4<u32>,
+// By powers of 2^8, and digits that are not to be used.
+struct Sums {
+    energy: vec4<u32>,
+    et: vec4<u32>,
+    skipped: u32,
 }
 
-// What a four of cells adds to, by powers of 2^8.
-fn with_four(sums: vec4<u32>, low: u32, high: u32, weights: vec3<u32>) -> vec4<u32> {
-    return sums + vec4<u32>(
+fn quad_of(at: u32) -> Quad {
+    let a = quads[at];
+    let b = quads[at + TOGETHER];
+    let c = quads[at + 2u * TOGETHER];
+    return Quad(a.xyz, vec3<u32>(a.w, b.xy), vec3<u32>(b.zw, c.x), c.yzw, quads[at + 3u * TOGETHER]);
+}
+
+fn products(low: u32, high: u32, weights: vec3<u32>) -> vec4<u32> {
+    return vec4<u32>(
         dot4U8Packed(low, weights.x),
         dot4U8Packed(low, weights.y) + dot4U8Packed(high, weights.x),
         dot4U8Packed(low, weights.z) + dot4U8Packed(high, weights.y),
@@ -64,53 +78,36 @@ fn with_four(sums: vec4<u32>, low: u32, high: u32, weights: vec3<u32>) -> vec4<u
     );
 }
 
-fn with_all(low: vec4<u32>, high: vec4<u32>, bytes: Weights) -> vec2<u32> {
-    var sums = with_four(vec4<u32>(), low.x, high.x, vec3<u32>(bytes.low.x, bytes.middle.x, bytes.high.x));
-    sums = with_four(sums, low.y, high.y, vec3<u32>(bytes.low.y, bytes.middle.y, bytes.high.y));
-    sums = with_four(sums, low.z, high.z, vec3<u32>(bytes.low.z, bytes.middle.z, bytes.high.z));
-    sums = with_four(sums, low.w, high.w, vec3<u32>(bytes.low.w, bytes.middle.w, bytes.high.w));
-    // Neither overflows when sixteen threads are summed.
-    return vec2<u32>(sums.x + ((sums.y & 0xffu) << 8u), (sums.y >> 8u) + sums.z + (sums.w << 8u));
-}
-
-// Some byte of which is 0, and perhaps bits more.
+// The highest bit of each byte that is 0.
 fn zeros(bytes: u32) -> u32 {
-    return (bytes - 0x01010101u) & ~bytes & 0x80808080u;
+    return ~(((bytes & ~HIGHEST) + ~HIGHEST) | bytes | ~HIGHEST);
 }
 
-// What digits that are not to be used lack of their pedestals, of a four of cells.
-fn skip(found: u32, low: u32, high: u32, at: u32, skipped: u32) -> vec4<u32> {
-    var sums = vec4<u32>();
-    for (var left = found; left != 0u; left &= left - 1u) {
-        let byte = firstTrailingBit(left) / 8u;
-        if (((low | high) >> (8u * byte)) & 0xffu) == 0u {
-            let product = products[at + byte * TOGETHER];
-            sums += product & vec4<u32>(NONE, NONE, 0x7fffffffu, NONE);
-            atomicAdd(&wg_skipped[skipped], product.z >> 31u);
-        }
-    }
-    return sums;
-}
-
-// Sums of sixteen digits of an event.
-fn keep(e: u32, thread: u32, at: u32, energy: Weights, et: Weights, first: vec4<u32>, second: vec4<u32>) {
+fn with_quad(sums: Sums, quad: Quad, cells: u32, four: vec4<u32>) -> Sums {
     // Of cells 0, 2, 1 and 3 of each four, the low bytes and the high ones.
-    let even = vec4<u32>(first.xz, second.xz);
-    let odd = vec4<u32>(first.yw, second.yw);
-    let low = (even & vec4<u32>(BYTES)) | ((odd << vec4<u32>(8u)) & vec4<u32>(~BYTES));
-    let high = (((even >> vec4<u32>(8u)) & vec4<u32>(BYTES)) | (odd & vec4<u32>(~BYTES))) ^ vec4<u32>(BIAS);
-    var all = vec4<u32>(with_all(low, high, energy), with_all(low, high, et));
-    let found = vec4<u32>(zeros(high.x), zeros(high.y), zeros(high.z), zeros(high.w));
-    if (found.x | found.y | found.z | found.w) != 0u {
-        let skipped = e * TEAMS + thread / TOGETHER;
-        all += skip(found.x, low.x, high.x, at, skipped);
-        all += skip(found.y, low.y, high.y, at + 4u * TOGETHER, skipped);
-        all += skip(found.z, low.z, high.z, at + 8u * TOGETHER, skipped);
-        all += skip(found.w, low.w, high.w, at + 12u * TOGETHER, skipped);
+    var low = (four.xz & vec2<u32>(BYTES)) | ((four.yw << vec2<u32>(8u)) & vec2<u32>(~BYTES));
+    var high = (((four.xz >> vec2<u32>(8u)) & vec2<u32>(BYTES)) | (four.yw & vec2<u32>(~BYTES))) ^ vec2<u32>(BIAS);
+    var skipped = sums.skipped;
+    let zero = vec2<u32>(zeros(low.x | high.x), zeros(low.y | high.y));
+    if (zero.x | zero.y) != 0u {
+        // As much as the pedestals.
+        let found = zero & vec2<u32>(cells << 7u, cells << 6u);
+        let mask = (found << vec2<u32>(1u)) - (found >> vec2<u32>(7u));
+        low |= mask & quad.pedestals.xy;
+        high |= mask & quad.pedestals.zw;
+        skipped += countOneBits(found.x) + countOneBits(found.y);
     }
-    let slot = e * SUMS * WORKGROUP_SIZE + thread;
-    wg_sums[slot] = all.xy;
-    wg_sums[slot + WORKGROUP_SIZE] = all.zw;
+    return Sums(
+        sums.energy + products(low.x, high.x, quad.first) + products(low.y, high.y, quad.second),
+        sums.et + products(low.x, high.x, quad.first_et) + products(low.y, high.y, quad.second_et),
+        skipped,
+    );
+}
+
+// Units and 2^16 of them: neither overflows when eight threads are summed, and of the first twelve bits are free.
+fn halves(sums: vec4<u32>) -> vec2<u32> {
+    let low = sums.x + ((sums.y & 0xffu) << 8u);
+    return vec2<u32>(low & 0xffffu, (low >> 16u) + (sums.y >> 8u) + sums.z + (sums.w << 8u));
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -119,56 +116,51 @@ fn sum_cells(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let place = place_of(group, groups) * BLOCK;
-    if place >= listed[0] {
-        return;
-    }
     let team = thread / TOGETHER;
     let own = thread % TOGETHER;
     let chunk = group.z * TEAMS + team;
     let known = min(chunk, params.chunks - 1u);
-    let last_quad = chunks[known].first + chunks[known].quads - 1u;
-    let quad = min(chunks[known].first + own, last_quad);
-    let other = min(chunks[known].first + own + TOGETHER, last_quad);
-    let at = 6u * TOGETHER * known + own;
-    let energy = Weights(weights[at], weights[at + TOGETHER], weights[at + 2u * TOGETHER]);
-    let et = Weights(weights[at + 3u * TOGETHER], weights[at + 4u * TOGETHER], weights[at + 5u * TOGETHER]);
-    let products_at = 16u * TOGETHER * known + own;
-    let last = listed[0] - 1u;
-    if thread < AT_ONCE * TEAMS {
-        atomicStore(&wg_skipped[thread], 0u);
-    }
-    workgroupBarrier();
-    for (var some = 0u; some < BLOCK; some += AT_ONCE) {
-        for (var e = 0u; e < AT_ONCE; e += 2u) {
-            // Two events are asked for before the first is waited for.
-            let event = place + some + e;
-            let row = listed[1u + min(event, last)] * params.quads;
-            let next_row = listed[1u + min(event + 1u, last)] * params.quads;
-            let a = digits[row + quad];
-            let b = digits[row + other];
-            let c = digits[next_row + quad];
-            let d = digits[next_row + other];
-            keep(e, thread, products_at, energy, et, a, b);
-            keep(e + 1u, thread, products_at, energy, et, c, d);
+    let first = chunks[known].first + own;
+    let last_quad = params.quads - 1u;
+    let at = 12u * TOGETHER * known + own;
+    let quad_0 = quad_of(at);
+    let quad_1 = quad_of(at + 4u * TOGETHER);
+    let quad_2 = quad_of(at + 8u * TOGETHER);
+    let cells = there[known * TOGETHER + own];
+    let events = listed[0];
+    // Of all workgroups, the events of a round lie side by side.
+    for (var some = place_of(group, groups) * AT_ONCE; some < events; some += groups.x * groups.y * AT_ONCE) {
+        for (var e = 0u; e < AT_ONCE; e++) {
+            let row = listed[1u + min(some + e, events - 1u)] * params.quads;
+            let four_0 = digits[row + min(first, last_quad)];
+            let four_1 = digits[row + min(first + TOGETHER, last_quad)];
+            let four_2 = digits[row + min(first + 2u * TOGETHER, last_quad)];
+            var sums = with_quad(Sums(), quad_0, cells, four_0);
+            sums = with_quad(sums, quad_1, cells >> 2u, four_1);
+            sums = with_quad(sums, quad_2, cells >> 4u, four_2);
+            let slot = e * SUMS * WORKGROUP_SIZE + thread;
+            wg_sums[slot] = halves(sums.energy);
+            wg_sums[slot + WORKGROUP_SIZE] = halves(sums.et) + vec2<u32>(sums.skipped << SKIPPED_BIT, 0u);
         }
         workgroupBarrier();
         // Each thread of a team sums one of its sums; each begins elsewhere, so that all banks of memory are asked.
-        let event = place + some + own / SUMS;
-        if chunk < params.chunks && event <= last {
+        let event = some + own / SUMS;
+        if chunk < params.chunks && event < events {
             var sum = vec2<u32>();
             for (var i = 0u; i < TOGETHER; i++) {
                 sum += wg_sums[own * WORKGROUP_SIZE + team * TOGETHER + (i + own) % TOGETHER];
             }
-            var both = add64(vec2<u32>(sum.x, 0u), vec2<u32>(sum.y << 16u, sum.y >> 16u));
+            let skipped = sum.x >> SKIPPED_BIT;
+            let low = vec2<u32>(sum.x & ((1u << SKIPPED_BIT) - 1u), 0u);
+            var both = add64(low, vec2<u32>(sum.y << 16u, sum.y >> 16u));
+            both.y += skipped * ONE_SKIPPED;
             let at = event * params.chunks + chunk;
             if own % SUMS == 0u {
                 partials[at].x = both.x;
                 partials[at].y = both.y;
             } else {
                 partials[at].z = both.x;
-                partials[at].w = both.y + atomicLoad(&wg_skipped[own / SUMS * TEAMS + team]) * ONE_SKIPPED;
-                atomicStore(&wg_skipped[own / SUMS * TEAMS + team], 0u);
+                partials[at].w = both.y;
             }
         }
         workgroupBarrier();

@@ -7,10 +7,11 @@
 // Needs: types. CPU twin: Header::is_lumi, Schemata::words.
 
 override WORKGROUP_SIZE: u32 = 256;
-// Of calo_exact: events of a block, chunks of a workgroup, events of a workgroup that sums chunks.
-override CALO_EVENTS: u32 = 32;
-override CALO_CHUNKS: u32 = 2;
-override CALO_SUMMED: u32 = 4;
+// Of calo_exact: events that a workgroup takes at once, the most workgroups, chunks of one, events of one that sums chunks.
+override CALO_EVENTS: u32 = 4;
+override CALO_GROUPS: u32 = 528;
+override CALO_CHUNKS: u32 = 32;
+override CALO_SUMMED: u32 = 2;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> headers: array<vec4<u32>>;
@@ -115,7 +116,7 @@ fn place_events(
     if event == params.events {
         listed[0] = at.y;
         write_dispatch(0u, at.y, 1u);
-        let blocks = (at.y + CALO_EVENTS - 1u) / CALO_EVENTS;
+        let blocks = min((at.y + CALO_EVENTS - 1u) / CALO_EVENTS, CALO_GROUPS);
         write_dispatch(3u, blocks, (params.chunks + CALO_CHUNKS - 1u) / CALO_CHUNKS);
         write_dispatch(6u, (at.y + CALO_SUMMED - 1u) / CALO_SUMMED, 1u);
     }

@@ -29,14 +29,14 @@ const VELO_CLUSTERS_AT: usize = 80;
 const VERTICES_AT: usize = 140;
 const SKIPPED_AT: usize = 155;
 const ROW: u32 = 32_768;
-/// As in shaders/calo_exact.wgsl.
-const CALO_EVENTS: u32 = 32;
-/// Threads that take a chunk together, quads of each and fours of cells of each.
-const TOGETHER: usize = 16;
-const QUADS: usize = 2;
-const FOURS: usize = 4;
-/// Threads of a workgroup there, and events whose chunks a workgroup sums.
-const CALO_THREADS: u32 = 64;
+/// Threads that take a chunk together, and quads of each; as in shaders/calo_exact.wgsl.
+const TOGETHER: usize = 8;
+const QUADS: usize = 3;
+/// Events that a workgroup takes at once there, the most workgroups, each of which takes events again and again, their threads,
+/// and events whose chunks a workgroup sums.
+const CALO_EVENTS: u32 = 4;
+const CALO_GROUPS: u32 = 528;
+const CALO_THREADS: u32 = 256;
 const CALO_SUMMED: u32 = 2;
 /// Until a device runs at its full clock.
 const WARM_UP: Duration = Duration::from_millis(300);
@@ -202,16 +202,11 @@ impl GpuEngine {
         settings: Settings,
         options: GpuSettings,
     ) -> Result<Self> {
-        // calo_exact has memory of the workgroup for each thread.
-        let most =
-            |subject| if (subject, settings.scheme) == (Subject::Calo, Scheme::Exact) { CALO_THREADS } else { 256 };
-        let constants = Subject::ALL.map(|subject| {
-            let size = options.workgroup_size.map(|size| ("WORKGROUP_SIZE", size.min(most(subject)).into()));
-            size.into_iter().collect::<Vec<(&str, f64)>>()
-        });
-        let calo_threads = options.workgroup_size.map_or(CALO_THREADS, |size| size.min(CALO_THREADS));
+        let size = options.workgroup_size.map(|size| ("WORKGROUP_SIZE", f64::from(size)));
+        let calo_threads = options.workgroup_size.unwrap_or(CALO_THREADS);
         let select = [
             ("CALO_EVENTS", f64::from(CALO_EVENTS)),
+            ("CALO_GROUPS", f64::from(CALO_GROUPS)),
             ("CALO_CHUNKS", f64::from(calo_threads) / TOGETHER as f64),
             ("CALO_SUMMED", f64::from(CALO_SUMMED)),
         ];
@@ -224,10 +219,10 @@ impl GpuEngine {
             constants: &select,
             checks: options.checks,
         }];
-        orders.extend(sources.iter().zip(&constants).map(|(source, constants)| KernelDescriptor {
+        orders.extend(sources.iter().map(|source| KernelDescriptor {
             source,
             entry_points: &[],
-            constants,
+            constants: size.as_slice(),
             checks: options.checks,
         }));
         let mut kernels = Kernel::build_all(&gpu, &orders)?.into_iter();
@@ -465,11 +460,11 @@ impl GpuEngine {
                     let digits = ("digits", workspace.digits.binding()?);
                     match &self.cells {
                         Cells::Rows(cells) => vec![digits, ("cells", cells.binding()?)],
-                        Cells::Chunks { chunks, weights, products, .. } => vec![
+                        Cells::Chunks { chunks, quads, there, .. } => vec![
                             digits,
                             ("chunks", chunks.binding()?),
-                            ("weights", weights.binding()?),
-                            ("products", products.binding()?),
+                            ("quads", quads.binding()?),
+                            ("there", there.binding()?),
                             ("partials", workspace.partials.binding()?),
                         ],
                     }
@@ -608,63 +603,72 @@ impl ChunkWords {
 }
 
 /// Pedestals as digits are taken.
-fn biased(pedestal: i16) -> u64 {
-    (i64::from(pedestal) - i64::from(INVALID_ADC)) as u64
+fn biased(pedestal: i16) -> u16 {
+    pedestal.wrapping_sub(INVALID_ADC) as u16
 }
 
 impl Chunk {
-    /// The cell of a thread's byte of a four.
-    fn cell(&self, tables: &Tables, thread: usize, four: usize, byte: usize) -> Option<usize> {
-        let quad = thread + four / 2 * TOGETHER;
+    /// The cell of a byte of a four of a thread's quad.
+    fn cell(&self, tables: &Tables, thread: usize, quad: usize, four: usize, byte: usize) -> Option<usize> {
+        let quad = thread + quad * TOGETHER;
         // As bytes of two words side by side come to lie.
-        let i = (self.first + quad) * QUAD + four % 2 * 4 + [0, 2, 1, 3][byte];
+        let i = (self.first + quad) * QUAD + four * 4 + [0, 2, 1, 3][byte];
         (quad < self.quads && tables.area.get(i) == Some(&self.area)).then_some(i)
     }
 
     fn words(&self, tables: &Tables) -> ChunkWords {
-        let mut sums = [0; 2];
-        for place in 0..TOGETHER * FOURS * 4 {
-            if let Some(i) = self.cell(tables, place / 16, place / 4 % 4, place % 4) {
-                for (sum, weights) in sums.iter_mut().zip([&tables.energy_weight, &tables.et_weight]) {
-                    *sum += weights[i] as u64 * biased(tables.pedestal[i]);
+        let cells = self.first * QUAD..((self.first + self.quads) * QUAD).min(tables.area.len());
+        let sum = |weights: &[i32]| -> [u32; 2] {
+            let own = cells.clone().filter(|&i| tables.area[i] == self.area);
+            let sum: u64 = own.map(|i| weights[i] as u64 * u64::from(biased(tables.pedestal[i]))).sum();
+            [sum as u32, (sum >> 32) as u32]
+        };
+        ChunkWords {
+            first: self.first as u32,
+            quads: self.quads as u32,
+            area: self.area.into(),
+            unused: 0,
+            energy: sum(&tables.energy_weight),
+            et: sum(&tables.et_weight),
+        }
+    }
+
+    /// Quads in words of four cells; of each four words, the threads.
+    fn quads(&self, tables: &Tables) -> Vec<[u32; 4]> {
+        let word = |thread: usize, quad: usize, four: usize, byte: &dyn Fn(usize) -> u8| {
+            u32::from_le_bytes(std::array::from_fn(|place| {
+                self.cell(tables, thread, quad, four, place).map_or(0, byte)
+            }))
+        };
+        let words = |thread: usize, quad: usize| -> Vec<u32> {
+            let mut words = Vec::new();
+            for weights in [&tables.energy_weight, &tables.et_weight] {
+                for (four, shift) in [(0, 0), (0, 8), (0, 16), (1, 0), (1, 8), (1, 16)] {
+                    words.push(word(thread, quad, four, &|i| (weights[i] >> shift) as u8));
                 }
             }
-        }
-        let [energy, et] = sums.map(|sum| [sum as u32, (sum >> 32) as u32]);
-        ChunkWords { first: self.first as u32, quads: self.quads as u32, area: self.area.into(), unused: 0, energy, et }
-    }
-
-    /// Bytes of weights: of each thread, its fours, their cells.
-    fn weights(&self, tables: &Tables) -> Vec<[u32; FOURS]> {
-        let mut words = Vec::new();
-        for weights in [&tables.energy_weight, &tables.et_weight] {
-            for shift in [0, 8, 16] {
-                words.extend((0..TOGETHER).map(|thread| {
-                    std::array::from_fn(|four| {
-                        u32::from_le_bytes(std::array::from_fn(|byte| {
-                            self.cell(tables, thread, four, byte).map_or(0, |i| (weights[i] >> shift) as u8)
-                        }))
-                    })
-                }));
+            for (shift, four) in [(0, 0), (0, 1), (8, 0), (8, 1)] {
+                words.push(word(thread, quad, four, &|i| (biased(tables.pedestal[i]) >> shift) as u8));
+            }
+            words
+        };
+        let mut all = vec![[0; 4]; QUADS * 4 * TOGETHER];
+        for (thread, quad) in (0..TOGETHER).flat_map(|thread| (0..QUADS).map(move |quad| (thread, quad))) {
+            for (vector, four) in words(thread, quad).chunks_exact(4).enumerate() {
+                all[(quad * 4 + vector) * TOGETHER + thread].copy_from_slice(four);
             }
         }
-        words
+        all
     }
 
-    /// What a cell's biased pedestal comes to; of each four and byte, the threads.
-    fn products(&self, tables: &Tables) -> Vec<[u32; 4]> {
-        let product = |place: usize| {
-            let Some(i) = self.cell(tables, place % TOGETHER, place / TOGETHER / 4, place / TOGETHER % 4) else {
-                return [0; 4];
-            };
-            let of = |weights: &[i32]| {
-                let product = weights[i] as u64 * biased(tables.pedestal[i]);
-                [product as u32 & 0xffff, (product >> 16) as u32]
-            };
-            let ([a, b], [c, d]) = (of(&tables.energy_weight), of(&tables.et_weight));
-            [a, b, c | 1 << 31, d]
+    /// Of each thread: whether there are cells, fours in turn as bits of bytes.
+    fn there(&self, tables: &Tables) -> Vec<u32> {
+        let of = |thread: usize| {
+            let places = (0..QUADS * 2).flat_map(|four| (0..4).map(move |byte| (four, byte)));
+            let bits = places.filter(|&(four, byte)| self.cell(tables, thread, four / 2, four % 2, byte).is_some());
+            bits.fold(0, |all, (four, byte)| all | 1 << (8 * byte + four))
         };
-        (0..TOGETHER * FOURS * 4).map(product).collect()
+        (0..TOGETHER).map(of).collect()
     }
 }
 
@@ -673,7 +677,7 @@ enum Cells {
     /// One after another: [`gains`].
     Rows(Buffer<u32>),
     /// As threads of the exact scheme take them.
-    Chunks { count: u32, chunks: Buffer<ChunkWords>, weights: Buffer<[u32; 4]>, products: Buffer<[u32; 4]> },
+    Chunks { count: u32, chunks: Buffer<ChunkWords>, quads: Buffer<[u32; 4]>, there: Buffer<u32> },
 }
 
 impl Cells {
@@ -684,14 +688,14 @@ impl Cells {
             cells.write(gpu, &gains(tables))?;
             return Ok(Self::Rows(cells));
         }
-        let there = chunks(tables);
+        let all = chunks(tables);
         let mut chunks = Buffer::new("chunks of cells", usage);
-        chunks.write(gpu, &there.iter().map(|chunk| chunk.words(tables)).collect::<Vec<_>>())?;
-        let mut weights = Buffer::new("weights", usage);
-        weights.write(gpu, &there.iter().flat_map(|chunk| chunk.weights(tables)).collect::<Vec<_>>())?;
-        let mut products = Buffer::new("products", usage);
-        products.write(gpu, &there.iter().flat_map(|chunk| chunk.products(tables)).collect::<Vec<_>>())?;
-        Ok(Self::Chunks { count: there.len() as u32, chunks, weights, products })
+        chunks.write(gpu, &all.iter().map(|chunk| chunk.words(tables)).collect::<Vec<_>>())?;
+        let mut quads = Buffer::new("quads of cells", usage);
+        quads.write(gpu, &all.iter().flat_map(|chunk| chunk.quads(tables)).collect::<Vec<_>>())?;
+        let mut there = Buffer::new("cells that there are", usage);
+        there.write(gpu, &all.iter().flat_map(|chunk| chunk.there(tables)).collect::<Vec<_>>())?;
+        Ok(Self::Chunks { count: all.len() as u32, chunks, quads, there })
     }
 
     fn chunks(&self) -> u32 {
