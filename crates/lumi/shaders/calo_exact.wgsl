@@ -1,14 +1,14 @@
 // Sums the calorimeter of lumi events in whole numbers: a digit above its pedestal times its cell's weights. Eight threads take
-// a chunk of the cells, three quads of an area each, keep their weights, and go through events; then sum_chunks sums the chunks
-// of an event, and takes away what their pedestals come to. Digits and weights are taken as bytes, four of which a packed
-// product multiplies and adds at once.
-// in:   params, listed, chunks (first quad of digits, quads, area, products of pedestals), quads, there, digits
-// out:  partials (of an event and a chunk: energy, transverse energy), and with them counters
-// grid: sum_cells: x, y = any number of workgroups, in rows; z = chunks, TEAMS of them; sum_chunks: two events each
-// workgroup memory: 16 AT_ONCE WORKGROUP_SIZE bytes; sum_chunks: 1280 bytes
+// a chunk of the cells, three quads of an area each, keep their weights, and go through events; their sums are summed, and what
+// pedestals come to is taken away. Digits and weights are taken as bytes, four of which a packed product multiplies and adds at
+// once.
+// in:   params, listed, chunks (first quad of digits, area), quads, there, pedestals, digits
+// out:  counters
+// grid: any number of workgroups, in rows
+// workgroup memory: 16 AT_ONCE WORKGROUP_SIZE bytes
 // Needs: types, events/listed, limbs. CPU twin: calo_counters in src/engine/cpu.rs.
 
-// A multiple of 8.
+// A multiple of 32.
 override WORKGROUP_SIZE: u32 = 256;
 const TOGETHER: u32 = 8u;
 override TEAMS: u32 = WORKGROUP_SIZE / TOGETHER;
@@ -18,18 +18,20 @@ const AT_ONCE: u32 = TOGETHER / SUMS; // events
 const BIAS: u32 = 0x80808080u;
 const BYTES: u32 = 0x00ff00ffu; // of a word, every other
 const HIGHEST: u32 = 0x80808080u; // bits of bytes
-// Where digits that are not to be used are counted: in a thread's sum, and in the upper word of a partial.
+// Where digits that are not to be used are counted: in a thread's sum, and in the upper word of a chunk's, which are below
+// 2^45; and there, a chunk's area.
 const SKIPPED_BIT: u32 = 20u;
-const ONE_SKIPPED: u32 = 65536u;
+const CHUNK_SKIPPED_BIT: u32 = 16u;
+const AREA_BIT: u32 = 28u;
+// What is summed of an event: areas, and these. A part of the chunks is summed by each of PARTS threads.
+const ENERGY: u32 = 6u;
+const SKIPPED: u32 = 7u;
+const OF_EVENT: u32 = 8u;
+override PARTS: u32 = WORKGROUP_SIZE / (OF_EVENT * AT_ONCE);
 
 struct Chunk {
     first: u32,
-    quads: u32,
     area: u32,
-    unused: u32,
-    // Of biased pedestals and weights.
-    energy: vec2<u32>,
-    et: vec2<u32>,
 }
 
 // Of the two fours of cells of a quad, a word with a byte of each cell: low, middle and high bytes of the weights for energy and
@@ -48,11 +50,12 @@ struct Quad {
 @group(0) @binding(3) var<storage, read> quads: array<vec4<u32>>;
 // Of each thread's quads and their fours, in turn, a bit of each byte: whether there is a cell.
 @group(0) @binding(4) var<storage, read> there: array<u32>;
-@group(0) @binding(5) var<storage, read> digits: array<vec4<u32>>;
-@group(0) @binding(6) var<storage, read_write> partials: array<vec4<u32>>;
+// Biased pedestals times weights: of areas, and for energy.
+@group(0) @binding(5) var<storage, read> pedestals: array<vec2<u32>, 7>;
+@group(0) @binding(6) var<storage, read> digits: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
-// Of each thread, by event and then by sum: units, and 2^16 of them.
+// Of each thread, by event and then by sum: units, and 2^16 of them. Then of each chunk, and behind these of each part.
 var<workgroup> wg_sums: array<vec2<u32>, SUMS * AT_ONCE * WORKGROUP_SIZE>;
 
 // By powers of 2^8, and digits that are not to be used.
@@ -60,6 +63,23 @@ struct Sums {
     energy: vec4<u32>,
     et: vec4<u32>,
     skipped: u32,
+}
+
+// Digits of a thread's quads.
+struct Fours {
+    a: vec4<u32>,
+    b: vec4<u32>,
+    c: vec4<u32>,
+}
+
+fn fours_of(event: u32, first: u32) -> Fours {
+    let row = listed[1u + min(event, listed[0] - 1u)] * params.quads;
+    let last = params.quads - 1u;
+    return Fours(
+        digits[row + min(first, last)],
+        digits[row + min(first + TOGETHER, last)],
+        digits[row + min(first + 2u * TOGETHER, last)],
+    );
 }
 
 fn quad_of(at: u32) -> Quad {
@@ -110,116 +130,119 @@ fn halves(sums: vec4<u32>) -> vec2<u32> {
     return vec2<u32>(low & 0xffffu, (low >> 16u) + (sums.y >> 8u) + sums.z + (sums.w << 8u));
 }
 
+// What threads of a team have of an event, as a chunk's: each begins elsewhere, so that all banks of memory are asked.
+fn sum_of_chunk(own: u32, team: u32) -> vec2<u32> {
+    var sum = vec2<u32>();
+    for (var i = 0u; i < TOGETHER; i++) {
+        sum += wg_sums[own * WORKGROUP_SIZE + team * TOGETHER + (i + own) % TOGETHER];
+    }
+    let low = vec2<u32>(sum.x & ((1u << SKIPPED_BIT) - 1u), 0u);
+    let both = add64(low, vec2<u32>(sum.y << 16u, sum.y >> 16u));
+    return vec2<u32>(both.x, both.y | (sum.x >> SKIPPED_BIT) << CHUNK_SKIPPED_BIT);
+}
+
+// What is wanted of an event's chunks, of those of a part.
+fn sum_of_part(wanted: u32, event: u32, part: u32) -> vec2<u32> {
+    var sum = vec2<u32>();
+    for (var team = part; team < TEAMS; team += PARTS) {
+        let chunk = wg_sums[(event * SUMS + select(1u, 0u, wanted == ENERGY)) * TEAMS + team];
+        if wanted == SKIPPED {
+            sum.x += (chunk.y >> CHUNK_SKIPPED_BIT) & 0xffu;
+        } else if wanted == ENERGY || chunk.y >> AREA_BIT == wanted {
+            sum = add64(sum, vec2<u32>(chunk.x, chunk.y & 0xffffu));
+        }
+    }
+    return sum;
+}
+
 @compute @workgroup_size(WORKGROUP_SIZE)
-fn sum_cells(
+fn count(
     @builtin(workgroup_id) group: vec3<u32>,
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
     let team = thread / TOGETHER;
     let own = thread % TOGETHER;
-    let chunk = group.z * TEAMS + team;
-    let known = min(chunk, params.chunks - 1u);
-    let first = chunks[known].first + own;
-    let last_quad = params.quads - 1u;
-    let at = 12u * TOGETHER * known + own;
-    let quad_0 = quad_of(at);
-    let quad_1 = quad_of(at + 4u * TOGETHER);
-    let quad_2 = quad_of(at + 8u * TOGETHER);
-    let cells = there[known * TOGETHER + own];
-    let events = listed[0];
+    // Who sums chunks, and then parts.
+    let wanted = thread % OF_EVENT;
+    let of_event = thread / OF_EVENT % AT_ONCE;
+    let part = thread / (OF_EVENT * AT_ONCE);
+    let parts_at = SUMS * AT_ONCE * TEAMS;
+    var quad_0 = Quad();
+    var quad_1 = Quad();
+    var quad_2 = Quad();
+    var cells = 0u;
+    var first = 0u;
+    var area = 0u;
+    var known = NONE;
+    var next = Fours();
+    let stride = groups.x * groups.y * AT_ONCE;
     // Of all workgroups, the events of a round lie side by side.
-    for (var some = place_of(group, groups) * AT_ONCE; some < events; some += groups.x * groups.y * AT_ONCE) {
-        for (var e = 0u; e < AT_ONCE; e++) {
-            let row = listed[1u + min(some + e, events - 1u)] * params.quads;
-            let four_0 = digits[row + min(first, last_quad)];
-            let four_1 = digits[row + min(first + TOGETHER, last_quad)];
-            let four_2 = digits[row + min(first + 2u * TOGETHER, last_quad)];
-            var sums = with_quad(Sums(), quad_0, cells, four_0);
-            sums = with_quad(sums, quad_1, cells >> 2u, four_1);
-            sums = with_quad(sums, quad_2, cells >> 4u, four_2);
-            let slot = e * SUMS * WORKGROUP_SIZE + thread;
-            wg_sums[slot] = halves(sums.energy);
-            wg_sums[slot + WORKGROUP_SIZE] = halves(sums.et) + vec2<u32>(sums.skipped << SKIPPED_BIT, 0u);
-        }
-        workgroupBarrier();
-        // Each thread of a team sums one of its sums; each begins elsewhere, so that all banks of memory are asked.
-        let event = some + own / SUMS;
-        if chunk < params.chunks && event < events {
-            var sum = vec2<u32>();
-            for (var i = 0u; i < TOGETHER; i++) {
-                sum += wg_sums[own * WORKGROUP_SIZE + team * TOGETHER + (i + own) % TOGETHER];
+    for (var some = place_of(group, groups) * AT_ONCE; some < listed[0]; some += stride) {
+        var total = vec2<u32>();
+        for (var strip = 0u; strip < params.chunks; strip += TEAMS) {
+            if strip != known {
+                // Once only, if there are as many teams as chunks.
+                known = strip;
+                let chunk = min(strip + team, params.chunks - 1u);
+                let at = 12u * TOGETHER * chunk + own;
+                quad_0 = quad_of(at);
+                quad_1 = quad_of(at + 4u * TOGETHER);
+                quad_2 = quad_of(at + 8u * TOGETHER);
+                cells = there[chunk * TOGETHER + own];
+                first = chunks[chunk].first + own;
+                area = select(NONE, chunks[chunk].area, strip + team < params.chunks);
+                next = fours_of(some, first);
             }
-            let skipped = sum.x >> SKIPPED_BIT;
-            let low = vec2<u32>(sum.x & ((1u << SKIPPED_BIT) - 1u), 0u);
-            var both = add64(low, vec2<u32>(sum.y << 16u, sum.y >> 16u));
-            both.y += skipped * ONE_SKIPPED;
-            let at = event * params.chunks + chunk;
-            if own % SUMS == 0u {
-                partials[at].x = both.x;
-                partials[at].y = both.y;
-            } else {
-                partials[at].z = both.x;
-                partials[at].w = both.y;
+            for (var e = 0u; e < AT_ONCE; e++) {
+                // The next event is asked for before this one is summed.
+                let fours = next;
+                next = fours_of(some + select(stride, e + 1u, e + 1u < AT_ONCE), first);
+                var sums = with_quad(Sums(), quad_0, cells, fours.a);
+                sums = with_quad(sums, quad_1, cells >> 2u, fours.b);
+                sums = with_quad(sums, quad_2, cells >> 4u, fours.c);
+                let slot = e * SUMS * WORKGROUP_SIZE + thread;
+                wg_sums[slot] = halves(sums.energy);
+                wg_sums[slot + WORKGROUP_SIZE] = halves(sums.et) + vec2<u32>(sums.skipped << SKIPPED_BIT, 0u);
             }
-        }
-        workgroupBarrier();
-    }
-}
-
-// Threads of an event, a chunk each and then a counter each: energies, and digits that are not to be used.
-const EACH: u32 = 32u;
-const SKIPPED: u32 = 8u;
-
-var<workgroup> wg_partials: array<vec4<u32>, 2u * EACH>;
-var<workgroup> wg_areas: array<u32, 2u * EACH>;
-
-@compute @workgroup_size(64)
-fn sum_chunks(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-) {
-    let event = place_of(group, groups) * 2u + thread / EACH;
-    let own = thread % EACH;
-    let there = event < listed[0];
-    var sum = vec2<u32>();
-    for (var strip = 0u; strip < params.chunks; strip += EACH) {
-        let chunk = strip + own;
-        var areas = NONE;
-        if there && chunk < params.chunks {
-            let pedestals = chunks[chunk];
-            let partial = partials[event * params.chunks + chunk];
-            let et = vec2<u32>(partial.z, partial.w % ONE_SKIPPED);
-            wg_partials[thread] = vec4<u32>(sub64(partial.xy, pedestals.energy), sub64(et, pedestals.et));
-            // Which both fit.
-            areas = pedestals.area | (partial.w / ONE_SKIPPED) << 4u;
-        }
-        wg_areas[thread] = areas;
-        workgroupBarrier();
-        if own <= SKIPPED {
-            for (var i = 0u; i < min(EACH, params.chunks - strip); i++) {
-                let at = thread - own + i;
-                let area = wg_areas[at];
-                let partial = wg_partials[at];
-                if own == SKIPPED {
-                    sum.x += area >> 4u;
-                } else if own == 1u {
-                    sum = add64(sum, partial.xy);
-                } else if own == 0u || own == (area & 15u) + 2u {
-                    sum = add64(sum, partial.zw);
+            workgroupBarrier();
+            var sum = sum_of_chunk(own, team);
+            sum.y |= area << AREA_BIT;
+            sum = select(sum, vec2<u32>(0u, area << AREA_BIT), area == NONE);
+            workgroupBarrier();
+            wg_sums[own * TEAMS + team] = sum;
+            workgroupBarrier();
+            wg_sums[parts_at + thread] = sum_of_part(wanted, of_event, part);
+            workgroupBarrier();
+            if part == 0u {
+                for (var i = 0u; i < PARTS; i++) {
+                    total = add64(total, wg_sums[parts_at + thread + i * OF_EVENT * AT_ONCE]);
                 }
             }
+            workgroupBarrier();
+        }
+        if part == 0u && wanted != SKIPPED {
+            total = sub64(total, pedestals[wanted]);
+            wg_sums[thread] = total;
         }
         workgroupBarrier();
-    }
-    if there && own <= SKIPPED {
-        let at = event * WORDS;
-        if own == SKIPPED {
-            counters[at + SKIPPED_AT] = sum.x;
-        } else {
-            counters[at + CALO_AT + 2u * own] = sum.x;
-            counters[at + CALO_AT + 2u * own + 1u] = sum.y;
+        let event = some + of_event;
+        if part == 0u && event < listed[0] {
+            var counter = wanted + 2u;
+            if wanted == SKIPPED {
+                counters[event * WORDS + SKIPPED_AT] = total.x;
+                // Of all areas.
+                counter = 0u;
+                total = vec2<u32>();
+                for (var i = 0u; i < ENERGY; i++) {
+                    total = add64(total, wg_sums[of_event * OF_EVENT + i]);
+                }
+            } else if wanted == ENERGY {
+                counter = 1u;
+            }
+            counters[event * WORDS + CALO_AT + 2u * counter] = total.x;
+            counters[event * WORDS + CALO_AT + 2u * counter + 1u] = total.y;
         }
+        workgroupBarrier();
     }
 }

@@ -1,17 +1,15 @@
 // Selects lumi events: where each one's summary and counters go, a list of them, and the workgroups that it needs.
 // in:   params, headers (flags, event number)
 // out:  offsets and indices (exclusive sums of words and of lumi events, one more than events), listed (their number, then
-//       events), dispatches (workgroups with an event each, those of calo_exact's sum_cells, and of its sum_chunks)
+//       events), dispatches (workgroups with an event each, and those of calo_exact)
 // grid: sum_blocks and place_events: x = blocks of WORKGROUP_SIZE events, in rows; scan_blocks: one workgroup
 // workgroup memory: 16 WORKGROUP_SIZE bytes
 // Needs: types. CPU twin: Header::is_lumi, Schemata::words.
 
 override WORKGROUP_SIZE: u32 = 256;
-// Of calo_exact: events that a workgroup takes at once, the most workgroups, chunks of one, events of one that sums chunks.
+// Of calo_exact: events that a workgroup takes at once, the most workgroups.
 override CALO_EVENTS: u32 = 4;
-override CALO_GROUPS: u32 = 528;
-override CALO_CHUNKS: u32 = 32;
-override CALO_SUMMED: u32 = 2;
+override CALO_GROUPS: u32 = 1056;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> headers: array<vec4<u32>>;
@@ -88,10 +86,10 @@ fn scan_blocks(@builtin(local_invocation_index) thread: u32) {
     }
 }
 
-fn write_dispatch(at: u32, workgroups: u32, z: u32) {
+fn write_dispatch(at: u32, workgroups: u32) {
     dispatches[at] = min(workgroups, ROW);
     dispatches[at + 1u] = (workgroups + ROW - 1u) / ROW;
-    dispatches[at + 2u] = z;
+    dispatches[at + 2u] = 1u;
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)
@@ -115,9 +113,7 @@ fn place_events(
     }
     if event == params.events {
         listed[0] = at.y;
-        write_dispatch(0u, at.y, 1u);
-        let blocks = min((at.y + CALO_EVENTS - 1u) / CALO_EVENTS, CALO_GROUPS);
-        write_dispatch(3u, blocks, (params.chunks + CALO_CHUNKS - 1u) / CALO_CHUNKS);
-        write_dispatch(6u, (at.y + CALO_SUMMED - 1u) / CALO_SUMMED, 1u);
+        write_dispatch(0u, at.y);
+        write_dispatch(3u, min((at.y + CALO_EVENTS - 1u) / CALO_EVENTS, CALO_GROUPS));
     }
 }

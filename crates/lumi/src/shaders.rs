@@ -53,7 +53,7 @@ mod tests {
     use kernel_host::{struct_layout, translations};
 
     use super::*;
-    use crate::engine::gpu::{ChunkWords, Params};
+    use crate::engine::gpu::Params;
     use crate::event::{VeloTrack, Vertex};
 
     const SCHEMES: [Scheme; 3] = [Scheme::Float, Scheme::Fixed, Scheme::Exact];
@@ -92,8 +92,6 @@ mod tests {
             offset_of!(Vertex, z_variance),
             offset_of!(Vertex, tracks),
         ];
-        let calo = counter(Subject::Calo, Scheme::Exact);
-        check(&calo, "Chunk", size_of::<ChunkWords>(), &ChunkWords::OFFSETS);
         for scheme in SCHEMES {
             check(&counter(Subject::VeloTracks, scheme), "Track", size_of::<VeloTrack>(), &track);
             check(&counter(Subject::Vertices, scheme), "Vertex", size_of::<Vertex>(), &vertex);

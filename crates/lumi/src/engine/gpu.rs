@@ -32,12 +32,9 @@ const ROW: u32 = 32_768;
 /// Threads that take a chunk together, and quads of each; as in shaders/calo_exact.wgsl.
 const TOGETHER: usize = 8;
 const QUADS: usize = 3;
-/// Events that a workgroup takes at once there, the most workgroups, each of which takes events again and again, their threads,
-/// and events whose chunks a workgroup sums.
+/// Events that a workgroup takes at once there, and the most workgroups, which take events again and again.
 const CALO_EVENTS: u32 = 4;
-const CALO_GROUPS: u32 = 528;
-const CALO_THREADS: u32 = 256;
-const CALO_SUMMED: u32 = 2;
+const CALO_GROUPS: u32 = 1056;
 /// Until a device runs at its full clock.
 const WARM_UP: Duration = Duration::from_millis(300);
 /// Threads that select events.
@@ -139,7 +136,6 @@ struct Workspace {
     listed: Buffer<u32>,
     dispatches: Buffer<u32>,
     digits: Buffer<i16>,
-    partials: Buffer<[u32; 4]>,
     elements: [(Buffer<u32>, Buffer<u32>); 2],
     velo_tracks: (Buffer<u32>, Buffer<VeloTrack>),
     vertices: (Buffer<u32>, Buffer<Vertex>),
@@ -178,7 +174,6 @@ impl Workspace {
             listed: words("lumi events"),
             dispatches: Buffer::new("dispatches", device | BufferUsages::INDIRECT),
             digits: Buffer::new("digits", device),
-            partials: Buffer::new("sums of chunks", device),
             elements: ["hits", "clusters"].map(|label| (words("offsets"), words(label))),
             velo_tracks: (words("offsets"), Buffer::new("tracks", device)),
             vertices: (words("offsets"), Buffer::new("vertices", device)),
@@ -203,13 +198,7 @@ impl GpuEngine {
         options: GpuSettings,
     ) -> Result<Self> {
         let size = options.workgroup_size.map(|size| ("WORKGROUP_SIZE", f64::from(size)));
-        let calo_threads = options.workgroup_size.unwrap_or(CALO_THREADS);
-        let select = [
-            ("CALO_EVENTS", f64::from(CALO_EVENTS)),
-            ("CALO_GROUPS", f64::from(CALO_GROUPS)),
-            ("CALO_CHUNKS", f64::from(calo_threads) / TOGETHER as f64),
-            ("CALO_SUMMED", f64::from(CALO_SUMMED)),
-        ];
+        let select = [("CALO_EVENTS", f64::from(CALO_EVENTS)), ("CALO_GROUPS", f64::from(CALO_GROUPS))];
         let sources: Vec<Source> =
             Subject::ALL.iter().map(|&subject| shaders::counter(subject, settings.scheme)).collect();
         let selecting = shaders::select();
@@ -322,7 +311,6 @@ impl GpuEngine {
             [
                 digits as u64,
                 (end - first) as u64 * 4 * WORDS as u64,
-                (end - first) as u64 * 16 * u64::from(self.cells.chunks()),
                 of(&batch.scifi_hits.offsets, 4),
                 of(&batch.velo_clusters.offsets, 4),
                 of(&batch.velo_tracks.offsets, size_of::<VeloTrack>()),
@@ -381,7 +369,7 @@ impl GpuEngine {
             full_words: self.words[0],
             basic_words: self.words[1],
             least_chi2: self.settings.least_chi2.to_bits(),
-            chunks: self.cells.chunks(),
+            chunks: self.cells.chunks,
             unused: 0,
             below: bounds(ETA_BOUNDS.below),
             above: bounds(ETA_BOUNDS.above),
@@ -396,8 +384,7 @@ impl GpuEngine {
         workspace.offsets.reserve(gpu, events.len() + 1)?;
         workspace.indices.reserve(gpu, events.len() + 1)?;
         workspace.listed.reserve(gpu, events.len() + 1)?;
-        workspace.dispatches.reserve(gpu, 9)?;
-        workspace.partials.reserve(gpu, part.lumi.len() * self.cells.chunks() as usize)?;
+        workspace.dispatches.reserve(gpu, 6)?;
         workspace.counters.reserve(gpu, part.lumi.len() * WORDS)?;
         let cells = batch.cells();
         let digits = &batch.adc[events.start * cells..events.end * cells];
@@ -457,17 +444,11 @@ impl GpuEngine {
         for Counter { subject, kernel } in &self.counters {
             let own = match subject {
                 Subject::Calo => {
-                    let digits = ("digits", workspace.digits.binding()?);
-                    match &self.cells {
-                        Cells::Rows(cells) => vec![digits, ("cells", cells.binding()?)],
-                        Cells::Chunks { chunks, quads, there, .. } => vec![
-                            digits,
-                            ("chunks", chunks.binding()?),
-                            ("quads", quads.binding()?),
-                            ("there", there.binding()?),
-                            ("partials", workspace.partials.binding()?),
-                        ],
+                    let mut own = vec![("digits", workspace.digits.binding()?)];
+                    for (name, buffer) in &self.cells.buffers {
+                        own.push((name, buffer.binding()?));
                     }
+                    own
                 }
                 Subject::SciFi | Subject::VeloClusters => {
                     let (offsets, elements) = &workspace.elements[usize::from(*subject == Subject::VeloClusters)];
@@ -517,11 +498,10 @@ impl GpuEngine {
                     kernel.dispatch(&mut pass, "count", group, [FEW[usize::from(!calo)], 1, 1])?;
                 }
                 Scheme::Float | Scheme::Fixed => kernel.dispatch(&mut pass, "count", group, rows(events))?,
-                Scheme::Exact if calo => {
-                    kernel.dispatch_indirect(&mut pass, "sum_cells", group, &workspace.dispatches, 3)?;
-                    kernel.dispatch_indirect(&mut pass, "sum_chunks", group, &workspace.dispatches, 6)?;
+                Scheme::Exact => {
+                    let dispatch = if calo { 3 } else { 0 };
+                    kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, dispatch)?;
                 }
-                Scheme::Exact => kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, 0)?,
             }
         }
         Ok(())
@@ -578,30 +558,6 @@ struct Chunk {
     area: u8,
 }
 
-/// As in shaders/calo_exact.wgsl.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct ChunkWords {
-    first: u32,
-    quads: u32,
-    area: u32,
-    unused: u32,
-    energy: [u32; 2],
-    et: [u32; 2],
-}
-
-#[cfg(test)]
-impl ChunkWords {
-    pub(crate) const OFFSETS: [usize; 6] = [
-        std::mem::offset_of!(Self, first),
-        std::mem::offset_of!(Self, quads),
-        std::mem::offset_of!(Self, area),
-        std::mem::offset_of!(Self, unused),
-        std::mem::offset_of!(Self, energy),
-        std::mem::offset_of!(Self, et),
-    ];
-}
-
 /// Pedestals as digits are taken.
 fn biased(pedestal: i16) -> u16 {
     pedestal.wrapping_sub(INVALID_ADC) as u16
@@ -616,21 +572,8 @@ impl Chunk {
         (quad < self.quads && tables.area.get(i) == Some(&self.area)).then_some(i)
     }
 
-    fn words(&self, tables: &Tables) -> ChunkWords {
-        let cells = self.first * QUAD..((self.first + self.quads) * QUAD).min(tables.area.len());
-        let sum = |weights: &[i32]| -> [u32; 2] {
-            let own = cells.clone().filter(|&i| tables.area[i] == self.area);
-            let sum: u64 = own.map(|i| weights[i] as u64 * u64::from(biased(tables.pedestal[i]))).sum();
-            [sum as u32, (sum >> 32) as u32]
-        };
-        ChunkWords {
-            first: self.first as u32,
-            quads: self.quads as u32,
-            area: self.area.into(),
-            unused: 0,
-            energy: sum(&tables.energy_weight),
-            et: sum(&tables.et_weight),
-        }
+    fn words(&self) -> [u32; 2] {
+        [self.first as u32, self.area.into()]
     }
 
     /// Quads in words of four cells; of each four words, the threads.
@@ -672,35 +615,47 @@ impl Chunk {
     }
 }
 
-/// What the calorimeter's kernel reads of cells.
-enum Cells {
-    /// One after another: [`gains`].
-    Rows(Buffer<u32>),
-    /// As threads of the exact scheme take them.
-    Chunks { count: u32, chunks: Buffer<ChunkWords>, quads: Buffer<[u32; 4]>, there: Buffer<u32> },
+/// What the calorimeter's kernel reads of cells, by its names there.
+struct Cells {
+    /// Of the exact scheme.
+    chunks: u32,
+    buffers: Vec<(&'static str, Buffer<u32>)>,
 }
 
 impl Cells {
     fn new(gpu: &Gpu, tables: &Tables, scheme: Scheme) -> Result<Self> {
-        let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST;
-        if scheme != Scheme::Exact {
-            let mut cells = Buffer::new("cells", usage);
-            cells.write(gpu, &gains(tables))?;
-            return Ok(Self::Rows(cells));
+        let (chunks, columns) = if scheme == Scheme::Exact {
+            let chunks = chunks(tables);
+            let columns = vec![
+                ("chunks", chunks.iter().flat_map(Chunk::words).collect()),
+                ("quads", chunks.iter().flat_map(|chunk| chunk.quads(tables)).flatten().collect()),
+                ("there", chunks.iter().flat_map(|chunk| chunk.there(tables)).collect()),
+                ("pedestals", pedestals(tables)),
+            ];
+            (chunks.len() as u32, columns)
+        } else {
+            (0, vec![("cells", gains(tables))])
+        };
+        let mut buffers = Vec::new();
+        for (name, words) in columns {
+            let words: Vec<u32> = words;
+            let mut buffer = Buffer::new(name, BufferUsages::STORAGE | BufferUsages::COPY_DST);
+            buffer.write(gpu, &words)?;
+            buffers.push((name, buffer));
         }
-        let all = chunks(tables);
-        let mut chunks = Buffer::new("chunks of cells", usage);
-        chunks.write(gpu, &all.iter().map(|chunk| chunk.words(tables)).collect::<Vec<_>>())?;
-        let mut quads = Buffer::new("quads of cells", usage);
-        quads.write(gpu, &all.iter().flat_map(|chunk| chunk.quads(tables)).collect::<Vec<_>>())?;
-        let mut there = Buffer::new("cells that there are", usage);
-        there.write(gpu, &all.iter().flat_map(|chunk| chunk.there(tables)).collect::<Vec<_>>())?;
-        Ok(Self::Chunks { count: all.len() as u32, chunks, quads, there })
+        Ok(Self { chunks, buffers })
     }
+}
 
-    fn chunks(&self) -> u32 {
-        if let Self::Chunks { count, .. } = self { *count } else { 0 }
+/// Biased pedestals times weights: of areas, and for energy.
+fn pedestals(tables: &Tables) -> Vec<u32> {
+    let mut sums = [0; 7];
+    for (i, &area) in tables.area.iter().enumerate() {
+        let pedestal = u64::from(biased(tables.pedestal[i]));
+        sums[usize::from(area)] += tables.et_weight[i] as u64 * pedestal;
+        sums[6] += tables.energy_weight[i] as u64 * pedestal;
     }
+    sums.iter().flat_map(|sum: &u64| [*sum as u32, (sum >> 32) as u32]).collect()
 }
 
 fn chunks(tables: &Tables) -> Vec<Chunk> {
