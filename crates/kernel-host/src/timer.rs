@@ -1,11 +1,14 @@
 //! How long passes take on the device's own clock.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::buffer::{Buffer, Readback};
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::wait::Submission;
+
+/// Until a device runs at its full clock.
+const WARM_UP: Duration = Duration::from_millis(300);
 
 /// Times compute passes: mark each with [`Timer::pass`], [`Timer::resolve`] at the end of the encoder, and
 /// [`Timer::read`] after the submission.
@@ -59,6 +62,32 @@ impl Timer {
             beginning_of_pass_write_index: Some(first),
             end_of_pass_write_index: Some(first + 1),
         })
+    }
+
+    /// The times of the passes that `encode` encodes, so many times over, each submitted by itself. Before that they are
+    /// submitted for 0.3 s, for a device that idled is slow.
+    ///
+    /// # Errors
+    /// Those of `encode`, [`Gpu::submit`] and [`Timer::read`].
+    pub fn rounds<E: From<Error>>(
+        &mut self,
+        gpu: &Gpu,
+        rounds: usize,
+        mut encode: impl FnMut(&mut wgpu::CommandEncoder, &mut Self) -> Result<(), E>,
+    ) -> Result<Vec<Vec<(String, Duration)>>, E> {
+        let mut seen = Vec::new();
+        let begun = Instant::now();
+        while begun.elapsed() < WARM_UP || seen.len() < rounds {
+            if begun.elapsed() < WARM_UP {
+                seen.clear();
+            }
+            let mut encoder = gpu.encoder("timed");
+            encode(&mut encoder, self)?;
+            self.resolve(&mut encoder)?;
+            let submission = gpu.submit(encoder)?;
+            seen.push(self.read(gpu, &submission)?);
+        }
+        Ok(seen)
     }
 
     /// Encodes the way of the time stamps to the host, after all passes.

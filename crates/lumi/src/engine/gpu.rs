@@ -1,7 +1,7 @@
 //! The counters on a GPU: lumi events are selected there, and then each detector's kernel counts.
 
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BindGroup, BufferUsages, Features};
@@ -35,8 +35,6 @@ const QUADS: usize = 3;
 /// Events that a workgroup takes at once there, and the most workgroups, which take events again and again.
 const CALO_EVENTS: u32 = 4;
 const CALO_GROUPS: u32 = 1056;
-/// Until a device runs at its full clock.
-const WARM_UP: Duration = Duration::from_millis(300);
 /// Threads that select events.
 const SELECTED_AT_ONCE: u32 = 256;
 /// Workgroups of the scheme of a thread an event, as the original had them: of the calorimeter, of the others.
@@ -258,19 +256,9 @@ impl GpuEngine {
         for part in &parts {
             self.upload(&mut workspace, batch, part)?;
             let groups = self.bind(&workspace)?;
-            let mut seen = Vec::new();
-            // A device that idled is slow: it first works for a while.
-            let begun = Instant::now();
-            while begun.elapsed() < WARM_UP || seen.len() < rounds {
-                if begun.elapsed() < WARM_UP {
-                    seen.clear();
-                }
-                let mut encoder = self.gpu.encoder("timed");
-                self.encode(&workspace, &groups, part, &mut encoder, Some(&mut timer))?;
-                timer.resolve(&mut encoder)?;
-                let submission = self.gpu.submit(encoder)?;
-                seen.push(timer.read(&self.gpu, &submission)?);
-            }
+            let seen: Vec<_> = timer.rounds(&self.gpu, rounds, |encoder, timer| {
+                self.encode(&workspace, &groups, part, encoder, Some(timer))
+            })?;
             let names = std::iter::once("select").chain(self.counters.iter().map(|counter| counter.subject.name()));
             let bytes = self.bytes(batch, part);
             for (place, (kernel, bytes)) in names.zip(bytes).enumerate() {

@@ -1,0 +1,64 @@
+// What all pieces know. CPU twin: src/engine/cpu/state.rs.
+
+struct Params {
+    tracks: u32, // of an event
+    groups: u32, // of BSIZE tracks, of an event
+    events: u32,
+    layers: u32,
+}
+
+// Parameters [cm, GeV], and the lower triangle of their covariance.
+struct State {
+    x: real,
+    y: real,
+    z: real,
+    ipt: real,
+    phi: real,
+    theta: real,
+    c00: real,
+    c10: real,
+    c11: real,
+    c20: real,
+    c21: real,
+    c22: real,
+    c30: real,
+    c31: real,
+    c32: real,
+    c33: real,
+    c40: real,
+    c41: real,
+    c42: real,
+    c43: real,
+    c44: real,
+    c50: real,
+    c51: real,
+    c52: real,
+    c53: real,
+    c54: real,
+    c55: real,
+}
+
+struct Hit {
+    x: real,
+    y: real,
+    z: real,
+    v00: real,
+    v10: real,
+    v11: real,
+    v20: real,
+    v21: real,
+    v22: real,
+}
+
+// Numbers of a state, a track and a hit, as they lie in memory.
+const STATE: u32 = 27u;
+const TRACK: u32 = 28u;
+const HIT: u32 = 9u;
+
+// What was wrong with a track: src/status.rs.
+const BAD_TRACK: u32 = 1u;
+const BAD_HIT: u32 = 2u;
+const UNREACHABLE: u32 = 4u;
+const SINGULAR: u32 = 8u;
+const NOT_FINITE: u32 = 16u;
+const NO_HITS: u32 = 32u;

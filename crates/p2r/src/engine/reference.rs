@@ -1,0 +1,223 @@
+//! Serial, in f64, straight from the formulas: what everything else is checked against.
+//!
+//! Propagation of a helix to a radius with its Jacobian, and a Kalman update with a hit, as the public mini-app p2r has them
+//! (Front. Big Data 7:1485344), which took them from mkFit. Shaders: propagate.wgsl, update.wgsl.
+
+use crate::batch::{Batch, Hit, Number, PARAMETERS, STATE, Track};
+use crate::engine::{Fitted, Mode};
+use crate::status::Status;
+
+/// Of a charge and a transverse momentum, the helix's radius \[cm/GeV\]: 100 cm/m over 0.299792458 and a field of 3.8112 T.
+pub(crate) const CURVATURE: f64 = -100.0 / (0.299_792_458 * 3.8112);
+/// Steps to a radius.
+pub(crate) const STEPS: usize = 5;
+/// \[cm\]: a step below which it corrects the derivatives of the path.
+pub(crate) const SMALL_STEP: f64 = 1e-4;
+/// A hit's radius is between these \[cm\].
+pub(crate) const RADII: [f64; 2] = [1e-6, 1e9];
+/// A radius is reached if the last step is no more than this part of it.
+pub(crate) const REACHED: f64 = 1e-3;
+
+type Matrix = [[f64; PARAMETERS]; PARAMETERS];
+
+pub(crate) fn fit<T: Number>(batch: &Batch<T>, mode: Mode) -> Fitted<T> {
+    let layout = batch.layout();
+    let mut fitted = Fitted::new(layout, mode);
+    for event in 0..layout.events {
+        for i in 0..layout.tracks {
+            let hits: Vec<Hit> = (0..layout.layers).map(|layer| batch.hit(event, i, layer)).collect();
+            let done = fit_track(&batch.track(event, i), &hits, mode);
+            let slot = layout.slot(event, i);
+            for (n, &number) in done.state.iter().enumerate() {
+                fitted.states[layout.at(slot, n, STATE)] = T::from_f64(number);
+            }
+            fitted.statuses[slot] = done.status.bits();
+            if let Some(sum) = fitted.layer_sums.get_mut(slot) {
+                *sum = T::from_f64(done.layer_sum);
+            }
+        }
+    }
+    fitted
+}
+
+/// What becomes of a track.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Done {
+    pub(crate) state: [f64; STATE],
+    pub(crate) status: Status,
+    pub(crate) layer_sum: f64,
+}
+
+/// Parameters and their covariance.
+#[derive(Clone, Copy, Debug)]
+struct State {
+    par: [f64; PARAMETERS],
+    cov: Matrix,
+}
+
+impl State {
+    fn of(track: &Track) -> Self {
+        let entry = |i: usize, j: usize| track.cov[i.max(j) * (i.max(j) + 1) / 2 + i.min(j)];
+        Self { par: track.par, cov: std::array::from_fn(|i| std::array::from_fn(|j| entry(i, j))) }
+    }
+
+    fn words(&self) -> [f64; STATE] {
+        let mut words = [0.0; STATE];
+        words[..PARAMETERS].copy_from_slice(&self.par);
+        let entries = (0..PARAMETERS).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        for (word, (i, j)) in words[PARAMETERS..].iter_mut().zip(entries) {
+            *word = self.cov[i][j];
+        }
+        words
+    }
+}
+
+pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
+    let seed = State::of(track);
+    let came = seed.words();
+    let mut done = Done { state: came, status: Status::default(), layer_sum: 0.0 };
+    if hits.is_empty() {
+        done.status.add(Status::NO_HITS);
+    }
+    let finite = came.iter().chain([&track.charge]).all(|number| number.is_finite());
+    if !finite || track.par[3] == 0.0 || !(1.0 / track.par[3]).is_finite() {
+        done.status.add(Status::BAD_TRACK);
+        return done;
+    }
+    let mut state = seed;
+    for hit in hits {
+        let from = if mode == Mode::SeedState { &seed } else { &state };
+        let radius = hit.pos[0].hypot(hit.pos[1]);
+        let sound = hit.pos.iter().chain(&hit.cov).all(|number| number.is_finite());
+        if !(sound && radius > RADII[0] && radius < RADII[1]) {
+            done.status.add(Status::BAD_HIT);
+            continue;
+        }
+        let Some(mut at) = propagate(from, track.charge, radius) else {
+            done.status.add(Status::UNREACHABLE);
+            continue;
+        };
+        if !update(&mut at, hit, radius) {
+            done.status.add(Status::SINGULAR);
+        }
+        state = at;
+        done.layer_sum += state.words().iter().sum::<f64>();
+    }
+    done.state = state.words();
+    if !done.state.iter().all(|number| number.is_finite()) {
+        done.status.add(Status::NOT_FINITE);
+        done.state = came;
+        done.layer_sum = 0.0;
+    }
+    done
+}
+
+/// Sine and cosine of small angles.
+fn small(a: f64) -> (f64, f64) {
+    let square = a * a;
+    (a - 0.166_666_67 * a * square, 1.0 - 0.5 * square + 0.041_666_67 * square * square)
+}
+
+/// To a radius \[cm\]; None if it is not reached.
+fn propagate(from: &State, charge: f64, radius: f64) -> Option<State> {
+    let [x, y, z, ipt, phi, theta] = from.par;
+    let k = charge * CURVATURE;
+    let pt = 1.0 / ipt;
+    let (cos_phi, sin_phi) = (phi.cos(), phi.sin());
+    let (mut px, mut py) = (pt * cos_phi, pt * sin_phi);
+    let (mut xx, mut yy) = (x, y);
+    // The path, and its derivatives with respect to x, y, 1/pt and phi.
+    let mut path = 0.0;
+    let start = x.hypot(y);
+    let (mut dx, mut dy) = if start == 0.0 { (0.0, 0.0) } else { (-x / start, -y / start) };
+    let (mut di, mut dphi) = (0.0, 0.0);
+    for step in 0..STEPS {
+        let r0 = xx.hypot(yy);
+        let d = radius - r0;
+        path += d;
+        let a = d * ipt / k;
+        let (s, c) = small(a);
+        if step + 1 < STEPS {
+            let o = if d.abs() < SMALL_STEP { 1.0 / r0 } else { 0.0 };
+            let (ax, ay) = (-xx * ipt * o / k, -yy * ipt * o / k);
+            let (u, v) = (px * c - py * s, py * c + px * s);
+            let t = (d / k) * ipt;
+            dx -= (xx * (1.0 + k * ax * u) + yy * k * ax * v) * o;
+            dy -= (xx * k * ay * u + yy * (1.0 + k * ay * v)) * o;
+            di -= k * pt * o * (xx * (t * u - py * c - px * s + py) + yy * (t * v - py * s + px * c - px));
+            dphi += k * o * (xx * (py * s - px + px * c) - yy * (px * s - py + py * c));
+        }
+        xx += k * (px * s - py * (1.0 - c));
+        yy += k * (py * s + px * (1.0 - c));
+        (px, py) = (px * c - py * s, py * c + px * s);
+    }
+    if !((radius - xx.hypot(yy)).abs() <= REACHED * radius) {
+        return None;
+    }
+    let a = path * ipt / k;
+    let (ax, ay, ai, aphi) = (dx * ipt / k, dy * ipt / k, (ipt * di + path) / k, dphi * ipt / k);
+    let (s, c) = small(a);
+    let (cc, ss) = (cos_phi, sin_phi);
+    let cot = theta.cos() / theta.sin();
+    let mut j: Matrix = std::array::from_fn(|i| std::array::from_fn(|n| f64::from(u8::from(i == n))));
+    j[0][0] = 1.0 + k * ax * pt * (cc * c - ss * s);
+    j[0][1] = k * ay * pt * (cc * c - ss * s);
+    j[0][3] = k * pt * pt * (cc * (ipt * ai * c - s) + ss * ((1.0 - c) - ipt * ai * s));
+    j[0][4] = k * pt * (cc * aphi * c - ss * aphi * s - ss * s + cc * c - cc);
+    j[1][0] = k * ax * pt * (ss * c + cc * s);
+    j[1][1] = 1.0 + k * ay * pt * (ss * c + cc * s);
+    j[1][3] = k * pt * pt * (ss * (ipt * ai * c - s) + cc * (ipt * ai * s - (1.0 - c)));
+    j[1][4] = k * pt * (ss * aphi * c + cc * aphi * s + ss * c + cc * s - ss);
+    j[2][0] = k * ax * pt * cot;
+    j[2][1] = k * ay * pt * cot;
+    j[2][3] = k * pt * pt * cot * (ipt * ai - a);
+    j[2][4] = k * aphi * pt * cot;
+    j[2][5] = -k * a * pt / (theta.sin() * theta.sin());
+    j[4][0] = ax;
+    j[4][1] = ay;
+    j[4][3] = ai;
+    j[4][4] = 1.0 + aphi;
+    let turned = product(&product(&j, &from.cov), &transposed(&j));
+    Some(State { par: [xx, yy, z + k * a * pt * cot, ipt, phi + a, theta], cov: turned })
+}
+
+/// With a hit; whether the residual's covariance had an inverse.
+fn update(state: &mut State, hit: &Hit, radius: f64) -> bool {
+    let [x, y, z, ..] = state.par;
+    let [hx, hy, hz] = hit.pos;
+    // Across the mean direction to the hit and to the track.
+    let r = [-(hy + y) / (2.0 * radius), (hx + x) / (2.0 * radius)];
+    let h = [[r[0], r[1], 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]];
+    let v = &hit.cov;
+    let noise = [
+        [r[0] * r[0] * v[0] + 2.0 * r[0] * r[1] * v[1] + r[1] * r[1] * v[2], r[0] * v[3] + r[1] * v[4]],
+        [r[0] * v[3] + r[1] * v[4], v[5]],
+    ];
+    let p = &state.cov;
+    let sum = |of: &dyn Fn(usize) -> f64| (0..PARAMETERS).map(of).sum::<f64>();
+    let hp: [[f64; PARAMETERS]; 2] = std::array::from_fn(|i| std::array::from_fn(|j| sum(&|n| h[i][n] * p[n][j])));
+    let s: [[f64; 2]; 2] = std::array::from_fn(|i| std::array::from_fn(|j| sum(&|n| hp[i][n] * h[j][n]) + noise[i][j]));
+    let det = s[0][0] * s[1][1] - s[0][1] * s[1][0];
+    if !(det > 0.0 && det.is_finite()) {
+        return false;
+    }
+    let inverse = [[s[1][1] / det, -s[0][1] / det], [-s[1][0] / det, s[0][0] / det]];
+    let gain: [[f64; 2]; PARAMETERS] =
+        std::array::from_fn(|i| std::array::from_fn(|j| hp[0][i] * inverse[0][j] + hp[1][i] * inverse[1][j]));
+    let residual = [r[0] * (hx - x) + r[1] * (hy - y), hz - z];
+    for i in 0..PARAMETERS {
+        state.par[i] += gain[i][0] * residual[0] + gain[i][1] * residual[1];
+    }
+    let old = state.cov;
+    state.cov =
+        std::array::from_fn(|i| std::array::from_fn(|j| old[i][j] - gain[i][0] * hp[0][j] - gain[i][1] * hp[1][j]));
+    true
+}
+
+fn product(a: &Matrix, b: &Matrix) -> Matrix {
+    std::array::from_fn(|i| std::array::from_fn(|j| (0..PARAMETERS).map(|n| a[i][n] * b[n][j]).sum()))
+}
+
+fn transposed(a: &Matrix) -> Matrix {
+    std::array::from_fn(|i| std::array::from_fn(|j| a[j][i]))
+}

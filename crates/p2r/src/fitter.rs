@@ -1,0 +1,177 @@
+//! The fitter: builds an engine once, then fits.
+
+use std::time::Duration;
+
+use kernel_host::{AdapterChoice, Checks, Gpu};
+
+use crate::batch::{Batch, Number};
+use crate::engine::gpu::{GpuEngine, GpuSettings, IndexMap};
+use crate::engine::{Fitted, Mode, reference};
+use crate::error::{Error, Result};
+
+/// What fits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
+    #[default]
+    Auto,
+    /// A GPU through wgpu.
+    Gpu(AdapterChoice),
+    /// All cores, in f32.
+    Cpu,
+    /// Serial, in f64 whatever the numbers' type.
+    Reference,
+}
+
+/// What a [`Fitter`] is built from.
+#[derive(Clone, Debug)]
+pub struct FitterBuilder {
+    engine: Engine,
+    mode: Mode,
+    gpu: GpuSettings,
+}
+
+/// Fits the tracks of batches.
+pub struct Fitter<T: Number> {
+    mode: Mode,
+    runs: Runs<T>,
+}
+
+enum Runs<T: Number> {
+    Gpu(Box<GpuEngine<T>>),
+    Cpu,
+    Reference,
+}
+
+impl FitterBuilder {
+    /// What fits; [`Engine::Auto`] if not given.
+    #[must_use]
+    pub fn engine(mut self, engine: Engine) -> Self {
+        self.engine = engine;
+        self
+    }
+
+    /// Where each layer begins; [`Mode::Sequential`] if not given.
+    #[must_use]
+    pub fn mode(mut self, mode: Mode) -> Self {
+        self.mode = mode;
+        self
+    }
+
+    /// How tracks are mapped onto the threads of a GPU; [`IndexMap::ByTrack`] if not given.
+    #[must_use]
+    pub fn map(mut self, map: IndexMap) -> Self {
+        self.gpu.map = map;
+        self
+    }
+
+    /// Threads of a workgroup on a GPU; 128 if not given.
+    #[must_use]
+    pub fn workgroup_size(mut self, threads: u32) -> Self {
+        self.gpu.workgroup_size = threads;
+        self
+    }
+
+    /// Kernels that guard themselves against their own faults; a little slower.
+    #[must_use]
+    pub fn checked(mut self, checked: bool) -> Self {
+        self.gpu.checks = if checked { Checks::Checked } else { Checks::Trusted };
+        self
+    }
+
+    /// About how many bytes of hits go to a GPU at once; 64 MiB if not given. An event goes there as a whole.
+    #[must_use]
+    pub fn part_bytes(mut self, bytes: u64) -> Self {
+        self.gpu.part_bytes = bytes;
+        self
+    }
+
+    /// Builds it, for numbers of f32 or f64.
+    ///
+    /// # Errors
+    /// [`Error::Gpu`]; [`Error::NoF64`] and [`Error::NoF64OnCpu`]; [`Error::WorkgroupSize`].
+    pub fn build<T: Number>(self) -> Result<Fitter<T>> {
+        let Self { engine, mode, gpu } = self;
+        let on = |opened: Gpu| -> Result<Runs<T>> { Ok(Runs::Gpu(Box::new(GpuEngine::new(opened, mode, gpu)?))) };
+        let runs = match engine {
+            Engine::Reference => Runs::Reference,
+            Engine::Cpu => on_cpu::<T>()?,
+            Engine::Gpu(adapter) => on(GpuEngine::<T>::open(adapter)?)?,
+            Engine::Auto => match GpuEngine::<T>::open(AdapterChoice::Hardware) {
+                Ok(opened) => on(opened)?,
+                Err(Error::Gpu(error)) if error.leaves_the_cpu() => on_cpu::<T>()?,
+                Err(error) => return Err(error),
+            },
+        };
+        Ok(Fitter { mode, runs })
+    }
+}
+
+fn on_cpu<T: Number>() -> Result<Runs<T>> {
+    if T::NAME == "f32" { Ok(Runs::Cpu) } else { Err(Error::NoF64OnCpu) }
+}
+
+impl<T: Number> Fitter<T> {
+    /// The fitted tracks of a batch, laid out as they are.
+    ///
+    /// # Errors
+    /// [`Error::EventTooLarge`]; [`Error::Gpu`].
+    pub fn fit(&self, batch: &Batch<T>) -> Result<Fitted<T>> {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.fit(batch),
+            Runs::Cpu => T::fit_on_cpu(batch, self.mode).ok_or(Error::NoF64OnCpu),
+            Runs::Reference => Ok(reference::fit(batch, self.mode)),
+        }
+    }
+
+    /// How long the kernel takes on the GPU's clock, `rounds` times over, with the batch there already. None on the CPU, and on
+    /// a GPU without such a clock.
+    ///
+    /// # Errors
+    /// As [`Fitter::fit`].
+    pub fn time(&self, batch: &Batch<T>, rounds: usize) -> Result<Option<Vec<Duration>>> {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.time(batch, rounds),
+            Runs::Cpu | Runs::Reference => Ok(None),
+        }
+    }
+
+    /// Where each layer begins.
+    #[must_use]
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// What fits, for people.
+    #[must_use]
+    pub fn description(&self) -> String {
+        match &self.runs {
+            Runs::Gpu(engine) => engine.description(),
+            Runs::Cpu => format!("CPU, f32, {} threads", rayon::current_num_threads()),
+            Runs::Reference => "reference, f64".to_owned(),
+        }
+    }
+
+    /// The device, if it is a GPU that fits.
+    #[must_use]
+    pub fn gpu(&self) -> Option<&Gpu> {
+        match &self.runs {
+            Runs::Gpu(engine) => Some(engine.gpu()),
+            Runs::Cpu | Runs::Reference => None,
+        }
+    }
+}
+
+impl Fitter<f32> {
+    /// What is to be said before it is built.
+    #[must_use]
+    pub fn builder() -> FitterBuilder {
+        let gpu = GpuSettings {
+            map: IndexMap::default(),
+            workgroup_size: 128,
+            checks: Checks::Trusted,
+            part_bytes: 64 << 20,
+        };
+        FitterBuilder { engine: Engine::Auto, mode: Mode::default(), gpu }
+    }
+}

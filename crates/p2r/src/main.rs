@@ -1,0 +1,3 @@
+//! The command `p2r`.
+
+fn main() {}
