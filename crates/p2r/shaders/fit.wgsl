@@ -84,16 +84,13 @@ fn store_state(at: u32, p: State) {
     store(at, 26u, p.c55);
 }
 
-fn parameters_are_finite(p: State) -> bool {
-    return is_finite(p.x) && is_finite(p.y) && is_finite(p.z) && is_finite(p.ipt) && is_finite(p.phi) && is_finite(p.theta);
-}
-
+// One condition, not one after the other: each of those is a branch.
 fn all_are_finite(p: State) -> bool {
-    return parameters_are_finite(p)
-        && is_finite(p.c00) && is_finite(p.c10) && is_finite(p.c11) && is_finite(p.c20) && is_finite(p.c21) && is_finite(p.c22)
-        && is_finite(p.c30) && is_finite(p.c31) && is_finite(p.c32) && is_finite(p.c33) && is_finite(p.c40) && is_finite(p.c41)
-        && is_finite(p.c42) && is_finite(p.c43) && is_finite(p.c44) && is_finite(p.c50) && is_finite(p.c51) && is_finite(p.c52)
-        && is_finite(p.c53) && is_finite(p.c54) && is_finite(p.c55);
+    return is_finite(p.x) & is_finite(p.y) & is_finite(p.z) & is_finite(p.ipt) & is_finite(p.phi) & is_finite(p.theta)
+        & is_finite(p.c00) & is_finite(p.c10) & is_finite(p.c11) & is_finite(p.c20) & is_finite(p.c21) & is_finite(p.c22)
+        & is_finite(p.c30) & is_finite(p.c31) & is_finite(p.c32) & is_finite(p.c33) & is_finite(p.c40) & is_finite(p.c41)
+        & is_finite(p.c42) & is_finite(p.c43) & is_finite(p.c44) & is_finite(p.c50) & is_finite(p.c51) & is_finite(p.c52)
+        & is_finite(p.c53) & is_finite(p.c54) & is_finite(p.c55);
 }
 
 fn sum_of(p: State) -> real {
@@ -120,29 +117,33 @@ fn fit(slot: u32) {
     var status = select(0u, NO_HITS, params.layers == 0u);
     var sum = real(0.0);
     let magnitude = abs(seed.ipt);
-    if all_are_finite(seed) && is_finite(charge) && is_between(magnitude, LEAST, MOST) {
+    if all_are_finite(seed) & is_finite(charge) & is_between(magnitude, LEAST, MOST) {
         for (var layer = 0u; layer < params.layers; layer++) {
             let hit = hit_at((group * params.layers + layer) * HIT * BSIZE + lane);
             let square = hit.x * hit.x + hit.y * hit.y;
-            if !is_between(square, LEAST_SQUARE, MOST_SQUARE) {
+            if is_between(square, LEAST_SQUARE, MOST_SQUARE) {
+                let radius = sqrt(square);
+                var at = state;
+                if SEED_STATE {
+                    at = seed;
+                }
+                let propagated = propagate(at, charge, radius);
+                if propagated.reached {
+                    state = propagated.state;
+                    let updated = update(state, hit, radius);
+                    if updated.regular {
+                        state = updated.state;
+                    } else {
+                        status |= SINGULAR;
+                    }
+                    if SEED_STATE {
+                        sum += sum_of(state);
+                    }
+                } else {
+                    status |= UNREACHABLE;
+                }
+            } else {
                 status |= BAD_HIT;
-                continue;
-            }
-            let radius = sqrt(square);
-            var at = state;
-            if SEED_STATE {
-                at = seed;
-            }
-            if !propagate(&at, charge, radius) {
-                status |= UNREACHABLE;
-                continue;
-            }
-            if !update(&at, hit, radius) {
-                status |= SINGULAR;
-            }
-            state = at;
-            if SEED_STATE {
-                sum += sum_of(at);
             }
         }
         if !all_are_finite(state) {

@@ -18,9 +18,12 @@ fn small_cosine(a: real) -> real {
     return 1.0 + q * (0.04166667 * q - 0.5);
 }
 
-// Whether the radius is reached; if not, nothing is changed.
-fn propagate(state: ptr<function, State>, charge: real, radius: real) -> bool {
-    let p = *state;
+struct Propagated {
+    state: State,
+    reached: bool, // if not, the state is none
+}
+
+fn propagate(p: State, charge: real, radius: real) -> Propagated {
     let k = charge * CURVATURE;
     let ipt = p.ipt;
     let turn = ipt / k; // of a path
@@ -55,7 +58,7 @@ fn propagate(state: ptr<function, State>, charge: real, radius: real) -> bool {
             dx = -x * inverse;
             dy = -y * inverse;
         }
-        if step + 1u < STEPS && abs(d) < SMALL_STEP {
+        if (step + 1u < STEPS) & (abs(d) < SMALL_STEP) {
             let g = x * u + y * v;
             let f = inverse * (1.0 - ipt * inverse * g);
             let o = k * inverse;
@@ -69,10 +72,7 @@ fn propagate(state: ptr<function, State>, charge: real, radius: real) -> bool {
         px = u;
         py = v;
     }
-    let reached = sqrt(x * x + y * y);
-    if !(abs(radius - reached) <= REACHED * radius) {
-        return false;
-    }
+    let reached = abs(radius - sqrt(x * x + y * y)) <= REACHED * radius;
     let polar = sine_cosine(p.theta);
     let cot = polar.y / polar.x;
     let a = path * turn;
@@ -126,7 +126,7 @@ fn propagate(state: ptr<function, State>, charge: real, radius: real) -> bool {
     let m45 = j40 * p.c50 + j41 * p.c51 + j43 * p.c53 + j44 * p.c54;
 
     // That times the transposed Jacobian; what it does not change is a number of the product above.
-    *state = State(
+    let state = State(
         x,
         y,
         p.z + path * cot,
@@ -155,5 +155,5 @@ fn propagate(state: ptr<function, State>, charge: real, radius: real) -> bool {
         m45,
         p.c55,
     );
-    return true;
+    return Propagated(state, reached);
 }

@@ -1,9 +1,12 @@
 // Updates a state at a hit's radius with the hit: Kalman.
 // Needs: types, real. CPU twin: src/engine/cpu/update.rs, whose lines these are.
 
-// Whether the residual's covariance has an inverse; if not, nothing is changed.
-fn update(state: ptr<function, State>, hit: Hit, radius: real) -> bool {
-    let p = *state;
+struct Updated {
+    state: State,
+    regular: bool, // the residual's covariance has an inverse; if not, the state is none
+}
+
+fn update(p: State, hit: Hit, radius: real) -> Updated {
     // Across the mean direction to the hit and to the track.
     let half = 0.5 / radius;
     let r0 = -(hit.y + p.y) * half;
@@ -19,9 +22,6 @@ fn update(state: ptr<function, State>, hit: Hit, radius: real) -> bool {
     let s01 = h2 + r0 * hit.v20 + r1 * hit.v21;
     let s11 = p.c22 + hit.v22;
     let det = s00 * s11 - s01 * s01;
-    if !is_between(det, LEAST, MOST) {
-        return false;
-    }
     let inverse = 1.0 / det;
     let i00 = s11 * inverse;
     let i01 = -s01 * inverse;
@@ -40,7 +40,7 @@ fn update(state: ptr<function, State>, hit: Hit, radius: real) -> bool {
     let k41 = h4 * i01 + p.c42 * i11;
     let k50 = h5 * i00 + p.c52 * i01;
     let k51 = h5 * i01 + p.c52 * i11;
-    *state = State(
+    let state = State(
         p.x + k00 * residual0 + k01 * residual1,
         p.y + k10 * residual0 + k11 * residual1,
         p.z + k20 * residual0 + k21 * residual1,
@@ -69,5 +69,5 @@ fn update(state: ptr<function, State>, hit: Hit, radius: real) -> bool {
         p.c54 - k50 * h4 - k51 * p.c42,
         p.c55 - k50 * h5 - k51 * p.c52,
     );
-    return true;
+    return Updated(state, is_between(det, LEAST, MOST));
 }

@@ -11,7 +11,7 @@ fn is_finite(x: real) -> bool {
 // Whether low < x < high, both above 0.
 fn is_between(x: real, low: real, high: real) -> bool {
     let bits = bitcast<u32>(x);
-    return bits > bitcast<u32>(low) && bits < bitcast<u32>(high);
+    return (bits > bitcast<u32>(low)) & (bits < bitcast<u32>(high));
 }
 
 const LEAST: real = 1e-37;
@@ -30,5 +30,5 @@ fn sine_cosine(x: real) -> vec2<real> {
     let cosine = 1.0 + q * (-0.5 + q * (0.0416666667 + q * (-0.00138888889 + q * 2.48015873e-5)));
     let quarter = i32(turns) & 3;
     let both = select(vec2<real>(sine, cosine), vec2<real>(cosine, sine), (quarter & 1) == 1);
-    return vec2<real>(select(both.x, -both.x, quarter > 1), select(both.y, -both.y, quarter == 1 || quarter == 2));
+    return vec2<real>(select(both.x, -both.x, quarter > 1), select(both.y, -both.y, (quarter == 1) | (quarter == 2)));
 }

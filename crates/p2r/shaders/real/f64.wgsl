@@ -8,7 +8,7 @@ fn is_finite(x: real) -> bool {
 
 // Whether low < x < high, both above 0.
 fn is_between(x: real, low: real, high: real) -> bool {
-    return x > low && x < high;
+    return (x > low) & (x < high);
 }
 
 const LEAST: real = 1e-300lf;
@@ -42,5 +42,5 @@ fn sine_cosine(x: real) -> vec2<real> {
     cosine = 1.0lf - q / 2.0lf * cosine;
     let quarter = i32(turns) & 3;
     let both = select(vec2<real>(sine, cosine), vec2<real>(cosine, sine), (quarter & 1) == 1);
-    return vec2<real>(select(both.x, -both.x, quarter > 1), select(both.y, -both.y, quarter == 1 || quarter == 2));
+    return vec2<real>(select(both.x, -both.x, quarter > 1), select(both.y, -both.y, (quarter == 1) | (quarter == 2)));
 }
