@@ -8,7 +8,7 @@ use crate::gpu::Gpu;
 use crate::wait::Submission;
 
 /// Until a device runs at its full clock.
-const WARM_UP: Duration = Duration::from_millis(300);
+const WARM_UP: Duration = Duration::from_millis(600);
 
 /// Times compute passes: mark each with [`Timer::pass`], [`Timer::resolve`] at the end of the encoder, and
 /// [`Timer::read`] after the submission.
@@ -65,7 +65,7 @@ impl Timer {
     }
 
     /// The times of the passes that `encode` encodes, so many times over, each submitted by itself. Before that they are
-    /// submitted for 0.3 s, for a device that idled is slow.
+    /// submitted for 0.6 s, for a device that idled is slow.
     ///
     /// # Errors
     /// Those of `encode`, [`Gpu::submit`] and [`Timer::read`].

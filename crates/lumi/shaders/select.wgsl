@@ -9,7 +9,7 @@
 override WORKGROUP_SIZE: u32 = 256;
 // Of calo_exact: events that a workgroup takes at once, the most workgroups.
 override CALO_EVENTS: u32 = 4;
-override CALO_GROUPS: u32 = 1056;
+override CALO_GROUPS: u32 = 528;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> headers: array<vec4<u32>>;

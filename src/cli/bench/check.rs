@@ -154,14 +154,17 @@ pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
     let Some(vertex) = found.vertices.first() else {
         return found.status == Status::NoPeak && highest <= most;
     };
-    histograms.iter().any(|histogram| {
-        windows(histogram).into_iter().any(|(weight, mean)| {
-            let changed = (vertex.weight - weight).abs();
-            // An entry more moves the mean by its distance, a window at most.
-            let moved = changed * 3.0 * histogram.bin_mm / vertex.weight.max(1.0);
-            changed <= most && highest - weight <= most && (vertex.z_mm - mean).abs() <= Z_MM + moved
+    // All its pairs changed.
+    let alone = highest == 0.0 && vertex.weight <= most;
+    alone
+        || histograms.iter().any(|histogram| {
+            windows(histogram).into_iter().any(|(weight, mean)| {
+                let changed = (vertex.weight - weight).abs();
+                // An entry more moves the mean by its distance, a window at most.
+                let moved = changed * 3.0 * histogram.bin_mm / vertex.weight.max(1.0);
+                changed <= most && highest - weight <= most && (vertex.z_mm - mean).abs() <= Z_MM + moved
+            })
         })
-    })
 }
 
 /// An answer in words, with as many vertices.

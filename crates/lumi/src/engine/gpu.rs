@@ -34,7 +34,7 @@ const TOGETHER: usize = 8;
 const QUADS: usize = 3;
 /// Events that a workgroup takes at once there, and the most workgroups, which take events again and again.
 const CALO_EVENTS: u32 = 4;
-const CALO_GROUPS: u32 = 1056;
+const CALO_GROUPS: u32 = 528;
 /// Threads that select events.
 const SELECTED_AT_ONCE: u32 = 256;
 /// Workgroups of the scheme of a thread an event, as the original had them: of the calorimeter, of the others.

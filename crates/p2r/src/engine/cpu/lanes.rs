@@ -180,6 +180,13 @@ impl<S: Simd> Mask<S> {
         self.0.reduce_max_f32s(self.choose(zero, zero.all(1.0)).1) == 0.0
     }
 
+    /// In some lane.
+    #[inline(always)]
+    pub(super) fn anywhere(self) -> bool {
+        let zero = Lanes::splat(self.0, 0.0);
+        self.0.reduce_max_f32s(self.choose(zero.all(1.0), zero).1) != 0.0
+    }
+
     /// Sets a bit of the lanes where this does not hold.
     #[inline(always)]
     pub(super) fn tell_others(self, bit: u32, to: &mut [u32]) {

@@ -62,41 +62,74 @@ impl WithSimd for Part<'_> {
     }
 }
 
-/// Where the numbers of a vector of tracks are.
-#[derive(Clone, Copy)]
+/// Where the numbers of a vector of tracks are: runs of them side by side.
 struct Block {
-    layout: Layout,
-    slot: usize,
+    bsize: usize,
     /// Less than a vector's at the end.
     lanes: usize,
-    /// They lie side by side.
-    is_whole: bool,
+    /// Of a run.
+    length: usize,
+    /// Of each run, its group and its place there.
+    runs: [(usize, usize); MOST_LANES],
 }
 
 impl Block {
+    fn new(layout: Layout, slot: usize, lanes: usize, count: usize) -> Self {
+        let bsize = layout.bsize;
+        let length = if bsize.is_multiple_of(count) {
+            count
+        } else if count.is_multiple_of(bsize) {
+            bsize
+        } else {
+            1
+        };
+        let mut runs = [(0, 0); MOST_LANES];
+        for (run, place) in runs.iter_mut().zip((slot..slot + lanes).step_by(length)) {
+            *run = (place / bsize, place % bsize);
+        }
+        Self { bsize, lanes, length, runs }
+    }
+
+    /// Where number `n` of `of` of a run begins.
+    #[inline(always)]
+    fn at(&self, run: usize, n: usize, of: usize) -> usize {
+        let (group, place) = self.runs[run];
+        (group * of + n) * self.bsize + place
+    }
+
     #[inline(always)]
     fn load<S: Simd>(&self, simd: S, words: &[f32], n: usize, of: usize) -> Lanes<S> {
-        if self.is_whole {
-            return Lanes::load(simd, &words[self.layout.at(self.slot, n, of)..]);
+        if self.length == Lanes::<S>::COUNT {
+            return Lanes::load(simd, &words[self.at(0, n, of)..]);
         }
         let mut all = [0.0; MOST_LANES];
-        for (lane, word) in all.iter_mut().enumerate().take(self.lanes) {
-            *word = words[self.layout.at(self.slot + lane, n, of)];
+        for (run, to) in all[..self.lanes].chunks_mut(self.length).enumerate() {
+            let at = self.at(run, n, of);
+            to.copy_from_slice(&words[at..at + to.len()]);
         }
         Lanes::load(simd, &all)
     }
 
-    /// To words of which the first is of the place `first`.
+    #[inline(always)]
+    fn hit<S: Simd>(&self, simd: S, hits: &[f32], layer: usize, layers: usize) -> Hit<S> {
+        let mut numbers = [Lanes::splat(simd, 0.0); HIT];
+        for (n, number) in numbers.iter_mut().enumerate() {
+            *number = self.load(simd, hits, layer * HIT + n, layers * HIT);
+        }
+        Hit::of(numbers)
+    }
+
+    /// To words of which the first is of the place `first`, where a group begins.
     #[inline(always)]
     fn store<S: Simd>(&self, numbers: Lanes<S>, words: &mut [f32], first: usize, n: usize, of: usize) {
-        let at = |lane: usize| self.layout.at(self.slot + lane, n, of) - first * of;
-        if self.is_whole {
-            return numbers.store(&mut words[at(0)..]);
+        if self.length == Lanes::<S>::COUNT {
+            return numbers.store(&mut words[self.at(0, n, of) - first * of..]);
         }
         let mut all = [0.0; MOST_LANES];
         numbers.store(&mut all);
-        for (lane, &number) in all.iter().enumerate().take(self.lanes) {
-            words[at(lane)] = number;
+        for (run, numbers) in all[..self.lanes].chunks(self.length).enumerate() {
+            let at = self.at(run, n, of) - first * of;
+            words[at..at + numbers.len()].copy_from_slice(numbers);
         }
     }
 }
@@ -107,10 +140,15 @@ impl Part<'_> {
         let layout = self.batch.layout();
         let count = Lanes::<S>::COUNT;
         let lanes = count.min(self.statuses.len() - start);
-        let block = Block { layout, slot: self.first + start, lanes, is_whole: layout.bsize.is_multiple_of(count) };
+        let slot = self.first + start;
+        let block = Block::new(layout, slot, lanes, count);
         let mut statuses = [0; MOST_LANES];
         let tracks = self.batch.track_words();
-        let seed: [Lanes<S>; STATE] = std::array::from_fn(|n| block.load(simd, tracks, n, TRACK));
+        // Loops, not closures: those would be compiled for any machine.
+        let mut seed = [Lanes::splat(simd, 0.0); STATE];
+        for (n, number) in seed.iter_mut().enumerate() {
+            *number = block.load(simd, tracks, n, TRACK);
+        }
         let charge = block.load(simd, tracks, STATE, TRACK);
         let n = |value: f32| Lanes::splat(simd, value);
         let sound = are_finite(&seed).and(charge.absolute().at_most(n(f32::MAX)));
@@ -120,20 +158,33 @@ impl Part<'_> {
             statuses.iter_mut().for_each(|status| *status |= Status::NO_HITS.bits());
         }
         // What cannot be computed with is replaced, and given back as it came.
-        let track = State::of(seed.map(|number| sound.choose(number, n(1.0))));
+        let mut usable = seed;
+        for number in &mut usable {
+            *number = sound.choose(*number, n(1.0));
+        }
+        let track = State::of(usable);
         let charge = sound.choose(charge, n(1.0));
         let mut state = track;
         let mut sum = n(0.0);
+        let mut next = if layout.layers == 0 {
+            Hit::of([n(0.0); HIT])
+        } else {
+            block.hit(simd, self.batch.hit_words(), 0, layout.layers)
+        };
         for layer in 0..layout.layers {
-            let hits = self.batch.hit_words();
-            let hit = Hit::of(std::array::from_fn(|n| block.load(simd, hits, layer * HIT + n, layout.layers * HIT)));
+            let hit = next;
+            // On its way while this one is fitted.
+            if layer + 1 < layout.layers {
+                next = block.hit(simd, self.batch.hit_words(), layer + 1, layout.layers);
+            }
             let square = hit.x * hit.x + hit.y * hit.y;
-            let limits = RADII.map(|radius| n((radius * radius) as f32));
+            let limits = [n((RADII[0] * RADII[0]) as f32), n((RADII[1] * RADII[1]) as f32)];
             let is_hit = limits[0].below(square).and(square.below(limits[1]));
             let radius = is_hit.choose(square, n(1.0)).root();
             let from = if self.mode == Mode::SeedState { &track } else { &state };
-            let (at, is_reached) = propagate::propagate(from, charge, radius);
-            let (updated, is_regular) = update::update(&at, &hit, radius);
+            let inverse = n(1.0).over(radius);
+            let (at, is_reached) = propagate::propagate(from, charge, [radius, inverse]);
+            let (updated, is_regular) = update::update(&at, &hit, inverse);
             let mut updated = updated;
             // Seldom.
             if !is_hit.and(is_reached).and(is_regular).everywhere() {
@@ -165,7 +216,7 @@ impl Part<'_> {
             if status & Status::BAD_TRACK.bits() == 0 {
                 status |= unsound[lane];
             }
-            let used = layout.is_used(block.slot + lane);
+            let used = layout.is_used(slot + lane);
             self.statuses[start + lane] = if used { status } else { 0 };
             self.sums[start + lane] = all[lane];
         }
@@ -199,8 +250,11 @@ fn tell<S: Simd>(
 
 #[inline(always)]
 fn chosen<S: Simd>(mask: Mask<S>, if_true: &State<S>, if_false: &State<S>) -> State<S> {
-    let (a, b) = (if_true.numbers(), if_false.numbers());
-    State::of(std::array::from_fn(|n| mask.choose(a[n], b[n])))
+    let (a, mut numbers) = (if_true.numbers(), if_false.numbers());
+    for (n, number) in numbers.iter_mut().enumerate() {
+        *number = mask.choose(a[n], *number);
+    }
+    State::of(numbers)
 }
 
 #[inline(always)]

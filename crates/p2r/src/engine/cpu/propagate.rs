@@ -17,7 +17,11 @@ fn small<S: Simd>(a: Lanes<S>) -> (Lanes<S>, Lanes<S>) {
 
 /// At the radius, and where it is reached.
 #[inline(always)]
-pub(super) fn propagate<S: Simd>(p: &State<S>, charge: Lanes<S>, radius: Lanes<S>) -> (State<S>, Mask<S>) {
+pub(super) fn propagate<S: Simd>(
+    p: &State<S>,
+    charge: Lanes<S>,
+    [radius, inverse_radius]: [Lanes<S>; 2],
+) -> (State<S>, Mask<S>) {
     let n = |value: f64| charge.all(value as f32);
     let (zero, one) = (n(0.0), n(1.0));
     let k = charge * n(CURVATURE);
@@ -32,9 +36,8 @@ pub(super) fn propagate<S: Simd>(p: &State<S>, charge: Lanes<S>, radius: Lanes<S
     let mut path = zero;
     let (mut dx, mut dy, mut di, mut dphi) = (zero, zero, zero, zero);
     for step in 0..STEPS {
-        let square = dot([x, y], [x, y]);
-        let inverse = one.over(zero.below(square).choose(square, one).root());
-        let d = square.times_from(inverse, radius);
+        let r0 = dot([x, y], [x, y]).root();
+        let d = radius - r0;
         path = path + d;
         let a = d * turn;
         let (s, c) = small(a);
@@ -42,10 +45,14 @@ pub(super) fn propagate<S: Simd>(p: &State<S>, charge: Lanes<S>, radius: Lanes<S
         let v = dot([py, px], [c, s]);
         let (du, dv) = (px - u, v - py);
         if step == 0 {
+            let inverse = one.over(zero.below(r0).choose(r0, one));
             (dx, dy) = (-(x * inverse), -(y * inverse));
         }
-        if step + 1 < STEPS {
-            let near = d.absolute().below(n(SMALL_STEP));
+        let near = d.absolute().below(n(SMALL_STEP));
+        if step + 1 < STEPS && near.anywhere() {
+            // 1 / r0, which is as near to the radius.
+            let part = d * inverse_radius;
+            let inverse = part.times_plus(part.times_plus(inverse_radius, inverse_radius), inverse_radius);
             let inverse = near.choose(inverse, zero);
             let g = dot([x, y], [u, v]);
             let f = inverse * (ipt * inverse).times_from(g, one);

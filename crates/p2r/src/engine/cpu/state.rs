@@ -160,6 +160,15 @@ pub(super) struct Hit<S: Simd> {
     pub(super) v22: Lanes<S>,
 }
 
+impl<S: Simd> Clone for Hit<S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<S: Simd> Copy for Hit<S> {}
+
 impl<S: Simd> Hit<S> {
     #[inline(always)]
     pub(super) fn of([x, y, z, v00, v10, v11, v20, v21, v22]: [Lanes<S>; HIT]) -> Self {

@@ -7,9 +7,9 @@ use super::state::{Hit, State};
 
 /// Updated where the residuals' covariances have inverses, and as it was elsewhere.
 #[inline(always)]
-pub(super) fn update<S: Simd>(p: &State<S>, hit: &Hit<S>, radius: Lanes<S>) -> (State<S>, Mask<S>) {
-    let n = |value: f32| radius.all(value);
-    let half = n(0.5).over(radius);
+pub(super) fn update<S: Simd>(p: &State<S>, hit: &Hit<S>, inverse_radius: Lanes<S>) -> (State<S>, Mask<S>) {
+    let n = |value: f32| inverse_radius.all(value);
+    let half = n(0.5) * inverse_radius;
     let r0 = -(hit.y + p.y) * half;
     let r1 = (hit.x + p.x) * half;
     let h0 = dot([r0, r1], [p.c00, p.c10]);
