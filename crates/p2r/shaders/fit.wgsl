@@ -116,8 +116,7 @@ fn fit(slot: u32) {
     var state = seed;
     var status = select(0u, NO_HITS, params.layers == 0u);
     var sum = real(0.0);
-    let magnitude = abs(seed.ipt);
-    if all_are_finite(seed) & is_finite(charge) & is_between(magnitude, LEAST, MOST) {
+    if all_are_finite(seed) & is_between(abs(charge), LEAST, MOST) & is_between(abs(seed.ipt), LEAST, MOST) {
         for (var layer = 0u; layer < params.layers; layer++) {
             let hit = hit_at((group * params.layers + layer) * HIT * BSIZE + lane);
             let square = hit.x * hit.x + hit.y * hit.y;

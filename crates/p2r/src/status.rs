@@ -7,7 +7,7 @@ use std::fmt;
 pub struct Status(u32);
 
 impl Status {
-    /// The track cannot be propagated: a number that is not finite, or 1/pt = 0. It is given back as it came.
+    /// The track cannot be propagated: a number that is not finite, or 1/pt or the charge is 0. It is given back as it came.
     pub const BAD_TRACK: Self = Self(1);
     /// A hit is at the beam (its radius is 0, or no number of this world): its layer was left out.
     pub const BAD_HIT: Self = Self(2);

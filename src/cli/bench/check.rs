@@ -248,6 +248,9 @@ mod tests {
         assert!(!is_as_high(&one(5.0, 3.0), &few), "nothing is there");
         assert!(is_as_high(&result(Status::NoPeak, &[]), &few));
         assert!(!is_as_high(&result(Status::Empty, &[]), &few));
+        // Where there is none, two that changed sides of a cut; of three one would know.
+        let none = histogram(&[0; 100]);
+        assert!(is_as_high(&one(5.0, 2.0), &none) && !is_as_high(&one(5.0, 3.0), &none));
         weights[60] = 30;
         let many = histogram(&weights);
         assert!(is_as_high(&one(2.1, 31.0), &many) && is_as_high(&one(2.1, 29.0), &many));

@@ -80,7 +80,7 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
         done.status.add(Status::NO_HITS);
     }
     let finite = came.iter().chain([&track.charge]).all(|number| number.is_finite());
-    if !finite || track.par[3] == 0.0 || !(1.0 / track.par[3]).is_finite() {
+    if !finite || [track.par[3], track.charge].iter().any(|&number| number == 0.0 || !(1.0 / number).is_finite()) {
         done.status.add(Status::BAD_TRACK);
         return done;
     }
@@ -88,8 +88,7 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
     for hit in hits {
         let from = if mode == Mode::SeedState { &seed } else { &state };
         let radius = hit.pos[0].hypot(hit.pos[1]);
-        let sound = hit.pos.iter().chain(&hit.cov).all(|number| number.is_finite());
-        if !(sound && radius > RADII[0] && radius < RADII[1]) {
+        if !(radius > RADII[0] && radius < RADII[1]) {
             done.status.add(Status::BAD_HIT);
             continue;
         }

@@ -151,8 +151,10 @@ impl Part<'_> {
         }
         let charge = block.load(simd, tracks, STATE, TRACK);
         let n = |value: f32| Lanes::splat(simd, value);
-        let sound = are_finite(&seed).and(charge.absolute().at_most(n(f32::MAX)));
-        let sound = sound.and(n(1e-37).below(seed[3].absolute())).and(seed[3].absolute().below(n(3e38)));
+        let mut sound = are_finite(&seed);
+        for number in [seed[3].absolute(), charge.absolute()] {
+            sound = sound.and(n(1e-37).below(number)).and(number.below(n(3e38)));
+        }
         sound.tell_others(Status::BAD_TRACK.bits(), &mut statuses);
         if layout.layers == 0 {
             statuses.iter_mut().for_each(|status| *status |= Status::NO_HITS.bits());
