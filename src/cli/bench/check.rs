@@ -16,6 +16,9 @@ const PAIRS: f64 = 2.0;
 /// Where pairs weigh more than one, what such a one weighs at most, in means of a peak's pairs.
 const HEAVIEST: f64 = 2.0;
 
+/// And the most that one weighs ([`zfinder::PtWeight::weight`]): a cut decides whether it weighs that or next to nothing.
+const HEAVIEST_OF_ALL: f64 = 667.0;
+
 /// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the
 /// edge of a bin or a cut.
 pub(super) const COMPACT_TRIPLETS: f64 = 0.01;
@@ -119,7 +122,9 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
     let mut shifted = None;
     for (rank, other) in equals.enumerate() {
         let (weight, z) = ((vertex.weight - other.weight).abs(), (vertex.z_mm - other.z_mm).abs());
-        if weight > most {
+        // Of the highest peak, one pair may be a heavy one and a light one.
+        let one = rank == 0 && mean > 1.0 && vertex.pairs.abs_diff(other.pairs) <= 1 && weight <= HEAVIEST_OF_ALL;
+        if weight > most && !one {
             continue;
         }
         // An entry that is in one window and not in the other moves the mean by its distance, half a window at most.
