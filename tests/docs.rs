@@ -236,8 +236,10 @@ fn quoted(text: &str) -> Vec<String> {
             for part in line.split('|').map(str::trim) {
                 let part = part.strip_prefix("$ ").unwrap_or(part);
                 let part = match part.strip_prefix("cargo run") {
-                    // `lumi` is looked at by its own tests.
-                    Some(rest) if !rest.contains("--example") && !rest.contains("-p lumi") => {
+                    // `lumi` and `p2r` are looked at by their own tests.
+                    Some(rest)
+                        if !rest.contains("--example") && !rest.contains("-p lumi") && !rest.contains("-p p2r") =>
+                    {
                         rest.split_once(" -- ").map(|(_, rest)| rest)
                     }
                     _ => part.strip_prefix("zfinder "),
