@@ -80,7 +80,7 @@ impl Statistics {
             let [hx, hy, hz] = batch.hit(event, i, layer).pos;
             let hit = [hx, hy, hz, hx.hypot(hy)];
             let relative: [f64; 4] = std::array::from_fn(|n| (place[n] - hit[n]) / hit[n]);
-            if relative.iter().any(|value| !(value.abs() <= 1.0)) {
+            if !relative.iter().all(|value| value.abs() <= 1.0) {
                 statistics.failed += 1;
                 continue;
             }

@@ -150,7 +150,8 @@ fn propagate(from: &State, charge: f64, radius: f64) -> Option<State> {
         yy += k * (py * s + px * (1.0 - c));
         (px, py) = (px * c - py * s, py * c + px * s);
     }
-    if !((radius - xx.hypot(yy)).abs() <= REACHED * radius) {
+    let is_reached = (radius - xx.hypot(yy)).abs() <= REACHED * radius;
+    if !is_reached {
         return None;
     }
     let a = path * ipt / k;
