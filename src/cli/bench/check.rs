@@ -122,14 +122,10 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
     let mut shifted = None;
     for (rank, other) in equals.enumerate() {
         let (weight, z) = ((vertex.weight - other.weight).abs(), (vertex.z_mm - other.z_mm).abs());
-        // Of the highest peak, one pair may be a heavy one and a light one.
-        let one = rank == 0 && mean > 1.0 && vertex.pairs.abs_diff(other.pairs) <= 1 && weight <= HEAVIEST_OF_ALL;
-        if weight > most && !one {
+        if weight > most {
             continue;
         }
-        // An entry that is in one window and not in the other moves the mean by its distance, half a window at most.
-        let moved = weight * 1.5 * bin / vertex.weight.max(1.0);
-        if z <= Z_MM + moved {
+        if z <= Z_MM + moved(weight, vertex, bin) {
             return Some((if rank == 0 { Agreement::Same } else { Agreement::Tie }, weight, z));
         }
         if z <= 2.0 * bin {
@@ -137,6 +133,28 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
         }
     }
     shifted
+}
+
+/// How far entries of so much weight that are in one window of three bins and not in another move the mean: by their distance,
+/// half a window at most.
+fn moved(weight: f64, vertex: &Vertex, bin: f64) -> f64 {
+    weight * 1.5 * bin / vertex.weight.max(1.0)
+}
+
+/// Whether one pair on the other side of a cut makes the one answer of the other: the highest peak with a pair more or less,
+/// as heavy as pairs are, or a vertex of one pair where there is none. What else decides it must be known: this says
+/// nothing of why the pair changed sides.
+pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bool {
+    match (found.vertices.first(), expected.vertices.first()) {
+        (Some(vertex), Some(other)) => {
+            let weight = (vertex.weight - other.weight).abs();
+            vertex.pairs.abs_diff(other.pairs) <= 1
+                && weight <= HEAVIEST_OF_ALL
+                && (vertex.z_mm - other.z_mm).abs() <= Z_MM + moved(weight, vertex, bin)
+        }
+        (Some(vertex), None) | (None, Some(vertex)) => vertex.pairs == 1 && vertex.weight <= HEAVIEST_OF_ALL,
+        (None, None) => false,
+    }
 }
 
 /// Whether three bins of the reference engine's histograms hold as much as the first vertex weighs and have their mean there,
@@ -159,17 +177,14 @@ pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
     let Some(vertex) = found.vertices.first() else {
         return found.status == Status::NoPeak && highest <= most;
     };
-    // All its pairs changed.
-    let alone = highest == 0.0 && vertex.weight <= most;
-    alone
-        || histograms.iter().any(|histogram| {
-            windows(histogram).into_iter().any(|(weight, mean)| {
-                let changed = (vertex.weight - weight).abs();
-                // An entry more moves the mean by its distance, a window at most.
-                let moved = changed * 3.0 * histogram.bin_mm / vertex.weight.max(1.0);
-                changed <= most && highest - weight <= most && (vertex.z_mm - mean).abs() <= Z_MM + moved
-            })
+    histograms.iter().any(|histogram| {
+        windows(histogram).into_iter().any(|(weight, mean)| {
+            let changed = (vertex.weight - weight).abs();
+            // An entry more moves the mean by its distance, a window at most.
+            let moved = changed * 3.0 * histogram.bin_mm / vertex.weight.max(1.0);
+            changed <= most && highest - weight <= most && (vertex.z_mm - mean).abs() <= Z_MM + moved
         })
+    })
 }
 
 /// An answer in words, with as many vertices.
@@ -225,6 +240,28 @@ mod tests {
     }
 
     #[test]
+    fn one_pair_is_one() {
+        let nothing = result(Status::NoPeak, &[]);
+        let pairs = |z, weight, pairs| {
+            let mut found = one(z, weight);
+            found.vertices[0].pairs = pairs;
+            found
+        };
+        let expected = pairs(1.0, 466.0, 5);
+        let beside = |found: &RoiResult| is_a_pair_beside(found, &expected, BIN);
+        assert!(beside(&pairs(1.05, 700.0, 6)) && beside(&pairs(1.05, 700.0, 5)));
+        assert!(!beside(&pairs(1.05, 700.0, 7)), "two pairs");
+        assert!(!beside(&pairs(1.0, 1200.0, 6)), "no pair is so heavy");
+        assert!(!beside(&pairs(1.5, 700.0, 6)), "elsewhere");
+        assert!(!beside(&nothing));
+        assert!(
+            is_a_pair_beside(&pairs(5.0, 1.0, 1), &nothing, BIN)
+                && is_a_pair_beside(&nothing, &pairs(5.0, 1.0, 1), BIN)
+        );
+        assert!(!is_a_pair_beside(&pairs(5.0, 2.0, 2), &nothing, BIN));
+    }
+
+    #[test]
     fn of_equal_peaks_either_will_do() {
         let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 49.0), (-7.0, 47.0)]);
         assert_eq!(compare(&one(80.0, 50.0), &expected, BIN, 0.0), Some((Agreement::Tie, 1.0, 0.0)));
@@ -253,9 +290,6 @@ mod tests {
         assert!(!is_as_high(&one(5.0, 3.0), &few), "nothing is there");
         assert!(is_as_high(&result(Status::NoPeak, &[]), &few));
         assert!(!is_as_high(&result(Status::Empty, &[]), &few));
-        // Where there is none, two that changed sides of a cut; of three one would know.
-        let none = histogram(&[0; 100]);
-        assert!(is_as_high(&one(5.0, 2.0), &none) && !is_as_high(&one(5.0, 3.0), &none));
         weights[60] = 30;
         let many = histogram(&weights);
         assert!(is_as_high(&one(2.1, 31.0), &many) && is_as_high(&one(2.1, 29.0), &many));
