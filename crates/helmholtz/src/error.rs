@@ -73,7 +73,7 @@ pub enum Error {
         /// Where it is said to be.
         at: [f64; 2],
     },
-    /// Less levels than a layer has.
+    /// Fewer levels than a layer has.
     #[error("{levels} levels: a layer of prisms lies between two, so 2 or more are needed")]
     Levels {
         /// That were asked for.

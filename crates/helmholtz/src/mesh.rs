@@ -222,7 +222,13 @@ impl Mesh {
     /// Of all triangles together, in the unit of the coordinates, squared.
     #[must_use]
     pub fn area(&self) -> f64 {
-        (0..self.triangles().len()).map(|triangle| self.plane(triangle).area).sum()
+        // Sums of sums: what rounding does grows with their length.
+        const TOGETHER: usize = 1024;
+        let count = self.triangles().len();
+        let part = |first: usize| -> f64 {
+            (first..(first + TOGETHER).min(count)).map(|triangle| self.plane(triangle).area).sum()
+        };
+        (0..count).step_by(TOGETHER).map(part).sum()
     }
 
     /// Of all prisms together, in the unit of the coordinates, to the third.

@@ -1,0 +1,20 @@
+//! What assembles.
+
+pub(crate) mod cpu;
+pub(crate) mod reference;
+
+/// What is made of a field: the product with a matrix of the problem, which is never stored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// M u: integrals of u times each node's function. The report's `rhs_1`.
+    Mass,
+    /// S u: integrals of the gradient of u times that of each node's function. The report's `rhs`.
+    Stiffness,
+    /// (M + S) u: the left-hand side of the Helmholtz problem.
+    Helmholtz,
+}
+
+impl Action {
+    /// All.
+    pub const ALL: [Self; 3] = [Self::Mass, Self::Stiffness, Self::Helmholtz];
+}
