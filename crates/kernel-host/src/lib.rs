@@ -4,6 +4,7 @@
 //! open:
 //!
 //! - an adapter chosen by index, name or PCI id, never software unless asked for, and an error that lists what there is;
+//! - the choice of an engine, which falls back on the CPU where there is no GPU to be had;
 //! - a device with WebGPU's default limits raised where compute gains by it;
 //! - kernels put together from WGSL pieces, with faults placed in the piece; bindings by name; workgroup memory held
 //!   against the adapter before the driver sees it; pipelines built in parallel; checked and trusted modules;
@@ -55,6 +56,7 @@
 mod adapter;
 mod bandwidth;
 mod buffer;
+mod engine;
 mod error;
 mod gpu;
 mod kernel;
@@ -68,6 +70,7 @@ mod wait;
 pub use adapter::{AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters_async};
 pub use bandwidth::read_bandwidth;
 pub use buffer::{Buffer, Readback};
+pub use engine::{Engine, Opened};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};
 pub use kernel::{BindGroupSlot, Checks, Kernel, KernelDescriptor};

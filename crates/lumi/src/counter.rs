@@ -1,6 +1,6 @@
 //! The counter: builds an engine once, then counts.
 
-use kernel_host::{AdapterChoice, Checks, Gpu};
+use kernel_host::{Checks, Engine, Gpu, Opened};
 
 use crate::calorimeter::Calorimeter;
 use crate::counters::{EventCounters, Scheme};
@@ -9,18 +9,6 @@ use crate::engine::gpu::{GpuEngine, GpuSettings, KernelTime};
 use crate::error::{Error, Result};
 use crate::event::EventBatch;
 use crate::schema::Schemata;
-
-/// What counts.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
-    #[default]
-    Auto,
-    /// A GPU through wgpu.
-    Gpu(AdapterChoice),
-    /// All cores.
-    Cpu,
-}
 
 /// What a [`LumiCounter`] is built from.
 #[derive(Clone, Debug)]
@@ -100,21 +88,14 @@ impl LumiCounterBuilder {
     /// Builds it: opens the GPU and compiles the kernels.
     ///
     /// # Errors
-    /// [`Error::Gpu`].
+    /// [`Error::Gpu`]; [`Error::NoReference`].
     pub fn build(self) -> Result<LumiCounter> {
         let Self { calorimeter, engine, settings, gpu } = self;
         let schemata = Schemata::new();
-        let on = |opened: Gpu| -> Result<Runs> {
-            Ok(Runs::Gpu(Box::new(GpuEngine::new(opened, &calorimeter, &schemata, settings, gpu)?)))
-        };
-        let runs = match engine {
-            Engine::Cpu => Runs::Cpu,
-            Engine::Gpu(adapter) => on(GpuEngine::open(adapter)?)?,
-            Engine::Auto => match GpuEngine::open(AdapterChoice::Hardware) {
-                Ok(opened) => on(opened)?,
-                Err(Error::Gpu(error)) if error.leaves_the_cpu() => Runs::Cpu,
-                Err(error) => return Err(error),
-            },
+        let runs = match engine.open(GpuEngine::device())? {
+            Opened::Gpu(opened) => Runs::Gpu(Box::new(GpuEngine::new(opened, &calorimeter, &schemata, settings, gpu)?)),
+            Opened::Cpu => Runs::Cpu,
+            Opened::Reference => return Err(Error::NoReference),
         };
         Ok(LumiCounter { calorimeter, schemata, settings, runs })
     }
@@ -205,5 +186,16 @@ impl LumiCounter {
             Runs::Gpu(engine) => Some(engine.gpu()),
             Runs::Cpu => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_is_no_reference_engine() {
+        let refused = LumiCounter::builder().engine(Engine::Reference).build();
+        assert!(matches!(refused, Err(Error::NoReference)));
     }
 }

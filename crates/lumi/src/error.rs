@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use command_host::{Code, Failure};
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -60,7 +62,18 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// [`Engine::Reference`](crate::Engine::Reference).
+    #[error("the counters have no reference engine: count on the CPU")]
+    NoReference,
     /// The GPU.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),
+}
+
+/// The command's exit codes.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = if matches!(error, Error::Gpu(_)) { Code::Gpu } else { Code::Data };
+        Self::new(code, error)
+    }
 }

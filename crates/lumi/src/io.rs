@@ -18,9 +18,10 @@
 //! | `words` | u32 | summary banks, one after the other |
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Read, Write};
+use std::io::{BufReader, BufWriter, Read};
 use std::path::Path;
 
+use command_host::write_file;
 use npyz::{Deserialize, NpyFile, WriterBuilder};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipArchive, ZipWriter};
@@ -253,34 +254,21 @@ impl<'a> Arrays<'a> {
     }
 }
 
-struct ArraysOut<'a> {
-    zip: ZipWriter<BufWriter<&'a mut File>>,
+struct ArraysOut<'a, 'b> {
+    zip: ZipWriter<&'a mut BufWriter<&'b mut File>>,
 }
 
-fn write(path: &Path, columns: impl FnOnce(&mut ArraysOut<'_>) -> std::io::Result<()>) -> Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let all = || -> std::io::Result<()> {
-        let mut builder = tempfile::Builder::new();
-        builder.prefix(".lumi-").suffix(".tmp");
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            // As any file that is made; the umask takes away what it takes.
-            builder.permissions(std::fs::Permissions::from_mode(0o666));
-        }
-        let mut file = builder.tempfile_in(folder)?;
-        {
-            let mut out = ArraysOut { zip: ZipWriter::new(BufWriter::new(file.as_file_mut())) };
-            columns(&mut out)?;
-            out.zip.finish()?.flush()?;
-        }
-        file.persist(path)?;
+fn write(path: &Path, columns: impl FnOnce(&mut ArraysOut<'_, '_>) -> std::io::Result<()>) -> Result<()> {
+    let all = |file: &mut BufWriter<&mut File>| {
+        let mut out = ArraysOut { zip: ZipWriter::new(file) };
+        columns(&mut out)?;
+        out.zip.finish()?;
         Ok(())
     };
-    all().map_err(|source| error(path, source))
+    write_file(path, "lumi", all).map_err(|source| error(path, source))
 }
 
-impl ArraysOut<'_> {
+impl ArraysOut<'_, '_> {
     fn array<T: npyz::AutoSerialize>(
         &mut self,
         name: &str,

@@ -32,7 +32,8 @@
 //! # Ok::<(), lumi::Error>(())
 //! ```
 //!
-//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU; the answers are the same. The command `lumi` does it
+//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU; the answers are the same. There is no
+//! [`Engine::Reference`]. The command `lumi` does it
 //! with files ([`io`]). Each shader has a CPU twin in `src/engine/cpu.rs`.
 
 #![forbid(unsafe_code)]
@@ -51,7 +52,7 @@ mod shaders;
 mod simulate;
 
 pub use calorimeter::{Calorimeter, Cell};
-pub use counter::{Engine, LumiCounter, LumiCounterBuilder};
+pub use counter::{LumiCounter, LumiCounterBuilder};
 pub use counters::{
     CALO, CaloSums, EventCounters, SCIFI, Scheme, VELO_CLUSTERS, VELO_TRACKS, VERTEX_Z, VertexCounters,
 };
@@ -60,6 +61,6 @@ pub use error::{Error, Result};
 pub use event::{
     Event, EventBatch, EventView, Header, INVALID_ADC, MAX_VERTICES, SciFiHit, VeloCluster, VeloTrack, Vertex,
 };
-pub use kernel_host::AdapterChoice;
+pub use kernel_host::{AdapterChoice, Engine};
 pub use schema::{BUNCHES, Field, FieldSpec, Schema, Schemata, Summary};
 pub use simulate::Simulation;

@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use command_host::{Code, Failure};
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -51,4 +53,16 @@ pub enum Error {
     /// The GPU.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),
+}
+
+/// The command's exit codes.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match error {
+            Error::WorkgroupSize { .. } => Code::Usage,
+            Error::Gpu(_) | Error::NoF64 { .. } => Code::Gpu,
+            _ => Code::Data,
+        };
+        Self::new(code, error)
+    }
 }

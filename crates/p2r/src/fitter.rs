@@ -2,26 +2,12 @@
 
 use std::time::Duration;
 
-use kernel_host::{AdapterChoice, Checks, Gpu};
+use kernel_host::{Checks, Engine, Gpu, Opened};
 
 use crate::batch::{Batch, Number};
 use crate::engine::gpu::{GpuEngine, GpuSettings, IndexMap};
 use crate::engine::{Fitted, Mode, reference};
 use crate::error::{Error, Result};
-
-/// What fits.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
-    #[default]
-    Auto,
-    /// A GPU through wgpu.
-    Gpu(AdapterChoice),
-    /// All cores, in f32.
-    Cpu,
-    /// Serial, in f64 whatever the numbers' type.
-    Reference,
-}
 
 /// What a [`Fitter`] is built from.
 #[derive(Clone, Debug)]
@@ -44,7 +30,7 @@ enum Runs<T: Number> {
 }
 
 impl FitterBuilder {
-    /// What fits; [`Engine::Auto`] if not given.
+    /// What fits; [`Engine::Auto`] if not given. The CPU computes in f32 alone, the reference in f64 whatever the numbers' type.
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
@@ -92,23 +78,14 @@ impl FitterBuilder {
     /// [`Error::Gpu`]; [`Error::NoF64`] and [`Error::NoF64OnCpu`]; [`Error::WorkgroupSize`].
     pub fn build<T: Number>(self) -> Result<Fitter<T>> {
         let Self { engine, mode, gpu } = self;
-        let on = |opened: Gpu| -> Result<Runs<T>> { Ok(Runs::Gpu(Box::new(GpuEngine::new(opened, mode, gpu)?))) };
-        let runs = match engine {
-            Engine::Reference => Runs::Reference,
-            Engine::Cpu => on_cpu::<T>()?,
-            Engine::Gpu(adapter) => on(GpuEngine::<T>::open(adapter)?)?,
-            Engine::Auto => match GpuEngine::<T>::open(AdapterChoice::Hardware) {
-                Ok(opened) => on(opened)?,
-                Err(Error::Gpu(error)) if error.leaves_the_cpu() => on_cpu::<T>()?,
-                Err(error) => return Err(error),
-            },
+        let runs = match engine.open(GpuEngine::<T>::device())? {
+            Opened::Gpu(opened) => Runs::Gpu(Box::new(GpuEngine::new(opened, mode, gpu)?)),
+            Opened::Cpu if T::NAME == "f32" => Runs::Cpu,
+            Opened::Cpu => return Err(Error::NoF64OnCpu),
+            Opened::Reference => Runs::Reference,
         };
         Ok(Fitter { mode, runs })
     }
-}
-
-fn on_cpu<T: Number>() -> Result<Runs<T>> {
-    if T::NAME == "f32" { Ok(Runs::Cpu) } else { Err(Error::NoF64OnCpu) }
 }
 
 impl<T: Number> Fitter<T> {

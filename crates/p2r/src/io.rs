@@ -1,9 +1,10 @@
 //! Fitted tracks as a file of NumPy's.
 
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::Path;
 
+use command_host::write_file;
 use npyz::WriterBuilder;
 
 use crate::batch::{Number, STATE};
@@ -20,25 +21,16 @@ pub const COLUMNS: usize = STATE + 1;
 /// # Errors
 /// [`Error::File`].
 pub fn write<T: Number>(path: &Path, fitted: &Fitted<T>) -> Result<()> {
+    let all = |out: &mut BufWriter<&mut File>| {
+        let layout = fitted.layout();
+        let shape = [layout.events as u64, layout.tracks as u64, COLUMNS as u64];
+        let mut array = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(out).begin_nd()?;
+        for (event, track) in (0..layout.events).flat_map(|event| (0..layout.tracks).map(move |track| (event, track))) {
+            array.extend(fitted.state(event, track))?;
+            array.push(&f64::from(fitted.status(event, track).bits()))?;
+        }
+        array.finish()
+    };
     let wrong = |error: std::io::Error| Error::File { path: path.display().to_string(), what: error.to_string() };
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut new = tempfile::Builder::new();
-    #[cfg(unix)]
-    new.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut temporary = new.tempfile_in(folder).map_err(wrong)?;
-    write_to(BufWriter::new(temporary.as_file_mut()), fitted).map_err(wrong)?;
-    temporary.persist(path).map_err(|error| wrong(error.error))?;
-    Ok(())
-}
-
-fn write_to<T: Number>(mut to: BufWriter<&mut File>, fitted: &Fitted<T>) -> std::io::Result<()> {
-    let layout = fitted.layout();
-    let shape = [layout.events as u64, layout.tracks as u64, COLUMNS as u64];
-    let mut array = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut to).begin_nd()?;
-    for (event, track) in (0..layout.events).flat_map(|event| (0..layout.tracks).map(move |track| (event, track))) {
-        array.extend(fitted.state(event, track))?;
-        array.push(&f64::from(fitted.status(event, track).bits()))?;
-    }
-    array.finish()?;
-    to.flush()
+    write_file(path, "p2r", all).map_err(wrong)
 }

@@ -45,8 +45,8 @@ pub use batch::{Batch, COVARIANCES, HIT, Hit, Layout, MAX_LAYERS, Number, PARAME
 pub use engine::gpu::IndexMap;
 pub use engine::{Fitted, Mode};
 pub use error::{Error, Result};
-pub use fitter::{Engine, Fitter, FitterBuilder};
-pub use kernel_host::{AdapterChoice, Gpu};
+pub use fitter::{Fitter, FitterBuilder};
+pub use kernel_host::{AdapterChoice, Engine, Gpu};
 pub use simulate::{Simulation, Spread, seed_track};
 pub use statistics::{Deviation, Statistics};
 pub use status::Status;

@@ -1,13 +1,12 @@
 use std::io::{self, Write};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use clap::Args;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use command_host::{Failure, bench_heading, median, rate, table, timed, write_json};
 use kernel_host::read_bandwidth;
 use lumi::{Engine, EventBatch, EventCounters, LumiCounter, Scheme};
 use serde::Serialize;
 
-use super::Failure;
 use super::engine::EngineOptions;
 
 /// Times each kernel in each scheme, with the events on the device, and checks the answers
@@ -105,7 +104,7 @@ impl Bench {
         }
         let mut out = io::stdout().lock();
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report).map_err(io::Error::from)?)?;
+            write_json(&mut out, &report)?;
         } else {
             print(&mut out, &report)?;
         }
@@ -123,7 +122,7 @@ impl Bench {
             let right = if scheme == Scheme::Float { alike(counter, &found, &wanted) } else { found == wanted };
             if !right {
                 let what = format!("{name}: {} does not count as the CPU does", counter.description());
-                return Err(Failure::WrongAnswer(what));
+                return Err(Failure::wrong_answer(what));
             }
             lumi_events = wanted.len();
             if scheme == Scheme::Exact {
@@ -131,15 +130,13 @@ impl Bench {
             }
             let kernels = counter.time(batch, self.rounds as usize)?.unwrap_or_default();
             let kernel = |time: lumi::KernelTime| {
-                let mut rounds: Vec<f64> = time.rounds.iter().map(|round| 1e6 * round.as_secs_f64()).collect();
-                rounds.sort_by(f64::total_cmp);
-                let at = |place: usize| rounds.get(place).copied().unwrap_or(f64::NAN);
-                let median_us = at(rounds.len() / 2);
+                let us = |round: Duration| 1e6 * round.as_secs_f64();
+                let median_us = us(median(time.rounds.clone()));
                 KernelReport {
                     kernel: time.kernel,
                     median_us,
-                    fastest_us: at(0),
-                    slowest_us: at(rounds.len().saturating_sub(1)),
+                    fastest_us: time.rounds.iter().min().copied().map_or(f64::NAN, us),
+                    slowest_us: time.rounds.iter().max().copied().map_or(f64::NAN, us),
                     gb_per_s: time.bytes as f64 / median_us / 1e3,
                 }
             };
@@ -154,14 +151,8 @@ impl Bench {
 
     /// Events a second from host memory to counters: the median call.
     fn rate(&self, counter: &LumiCounter, batch: &EventBatch) -> Result<f64, Failure> {
-        let mut calls = Vec::new();
-        for _ in 0..self.rounds.clamp(1, 5) {
-            let start = Instant::now();
-            let _ = counter.count(batch)?;
-            calls.push(start.elapsed());
-        }
-        calls.sort_unstable();
-        Ok(batch.len() as f64 / calls[calls.len() / 2].max(Duration::from_nanos(1)).as_secs_f64())
+        let calls = timed(self.rounds.clamp(1, 5) as usize, || counter.count(batch))?;
+        Ok(rate(batch.len(), median(calls)))
     }
 }
 
@@ -179,18 +170,13 @@ fn alike(counter: &LumiCounter, found: &[EventCounters], wanted: &[EventCounters
 }
 
 fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    writeln!(out, "{}", report.engine)?;
-    if report.debug_build {
-        writeln!(out, "built without --release: these times say nothing")?;
-    }
+    bench_heading(out, &report.engine)?;
     if let Some(read) = report.read_gb_per_s {
         writeln!(out, "reading alone: {read:.0} GB/s")?;
     }
     for sample in &report.samples {
         writeln!(out, "\n{} events, {} of them lumi events", sample.events, sample.lumi_events)?;
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
-        table.set_header([
+        let header = [
             "kernel",
             "float [us]",
             "fixed [us]",
@@ -199,12 +185,8 @@ fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
             "float/exact",
             "exact [GB/s]",
             "of reading",
-        ]);
-        for column in 1..8 {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
-        }
+        ];
+        let mut table = table(header, 1);
         let [float, fixed, exact] = &sample.schemes[..] else { continue };
         for ((old, new), newest) in float.kernels.iter().zip(&fixed.kernels).zip(&exact.kernels) {
             table.add_row([

@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use command_host::Failure;
 use lumi::io::Banks;
 
-use super::Failure;
 use super::engine::{EngineOptions, SchemeName};
 use super::printout::Printout;
 

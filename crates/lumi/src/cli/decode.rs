@@ -1,9 +1,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use command_host::Failure;
 use lumi::Schemata;
 
-use super::Failure;
 use super::printout::Printout;
 
 /// Prints summary banks

@@ -1,17 +1,8 @@
 //! Options that say what counts, and how.
 
 use clap::{Args, ValueEnum};
-use lumi::{AdapterChoice, Engine, LumiCounter, LumiCounterBuilder, Scheme};
-
-#[derive(Clone, Copy, ValueEnum)]
-enum EngineName {
-    /// A hardware GPU if there is one, else the CPU
-    Auto,
-    /// A hardware GPU, or the one of --adapter
-    Gpu,
-    /// All cores
-    Cpu,
-}
+use command_host::Engines;
+use lumi::{LumiCounter, LumiCounterBuilder, Scheme};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SchemeName {
@@ -35,22 +26,16 @@ impl From<SchemeName> for Scheme {
 
 #[derive(Args)]
 pub(super) struct EngineOptions {
-    /// What counts
-    #[arg(long, value_enum, default_value = "auto", value_name = "ENGINE", help_heading = "Engine")]
-    engine: EngineName,
-    /// GPU by index, part of its name, or PCI id
-    #[arg(long, value_name = "INDEX|NAME|PCI", help_heading = "Engine")]
-    adapter: Option<AdapterChoice>,
+    #[command(flatten)]
+    asked: command_host::EngineOptions<Self>,
+}
+
+impl Engines for EngineOptions {
+    const WHAT: &str = "What counts";
 }
 
 impl EngineOptions {
     pub(super) fn builder(&self) -> LumiCounterBuilder {
-        let engine = match (&self.adapter, self.engine) {
-            (_, EngineName::Cpu) => Engine::Cpu,
-            (Some(adapter), _) => Engine::Gpu(adapter.clone()),
-            (None, EngineName::Gpu) => Engine::Gpu(AdapterChoice::Hardware),
-            (None, EngineName::Auto) => Engine::Auto,
-        };
-        LumiCounter::builder().engine(engine)
+        LumiCounter::builder().engine(self.asked.engine())
     }
 }

@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use clap::Args;
+use command_host::Failure;
 use lumi::io::Banks;
 use lumi::{Schemata, Summary};
-
-use super::Failure;
 
 #[derive(Args)]
 pub(super) struct Printout {

@@ -1,9 +1,8 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use command_host::Failure;
 use lumi::{Calorimeter, Simulation};
-
-use super::Failure;
 
 /// Writes simulated events, as .npz
 ///

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BindGroup, BufferUsages, Features};
-use kernel_host::{AdapterChoice, Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer};
+use kernel_host::{Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer};
 
 use crate::calorimeter::{Calorimeter, Tables};
 use crate::counters::{
@@ -182,10 +182,9 @@ impl Workspace {
 }
 
 impl GpuEngine {
-    /// None if there is no hardware and none was asked for.
-    pub(crate) fn open(adapter: AdapterChoice) -> Result<Gpu> {
-        let optional_features = Features::TIMESTAMP_QUERY;
-        Ok(Gpu::new(&GpuOptions { adapter, optional_features, ..GpuOptions::default() })?)
+    /// What is asked of a device.
+    pub(crate) fn device() -> GpuOptions {
+        GpuOptions { optional_features: Features::TIMESTAMP_QUERY, ..GpuOptions::default() }
     }
 
     pub(crate) fn new(

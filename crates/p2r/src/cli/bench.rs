@@ -3,12 +3,11 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
+use command_host::{Failure, bench_heading, median, rate, scientific, table, write_json};
 use p2r::{Batch, Engine, Fitted, Fitter};
 use serde::Serialize;
 
-use super::Failure;
-use super::options::{EngineOptions, InputOptions, MapName, ModeName, from_host, median, rate};
+use super::options::{EngineOptions, InputOptions, MapName, ModeName, from_host};
 
 /// Times fits: both modes, one layer and all, and the ways to lay tracks out and to map them onto threads
 ///
@@ -141,7 +140,7 @@ impl Bench {
             }
         }
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&report).map_err(io::Error::from)?)?;
+            write_json(&mut out, &report)?;
         } else {
             print(&mut out, &report)?;
         }
@@ -165,7 +164,7 @@ impl Bench {
         if alike * 10 < few.layout().tracks * 9 {
             let tracks = few.layout().tracks;
             let what = format!("{}: {alike} of {tracks} tracks are the reference engine's", fitter.description());
-            return Err(Failure::WrongAnswer(what));
+            return Err(Failure::wrong_answer(what));
         }
         Ok(())
     }
@@ -182,20 +181,10 @@ fn alike(found: &Fitted<f32>, (event, track): (usize, usize), wanted: &Fitted<f6
 }
 
 fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    writeln!(out, "{}", report.engine)?;
-    if report.debug_build {
-        writeln!(out, "built without --release: these times say nothing")?;
-    }
+    bench_heading(out, &report.engine)?;
     writeln!(out, "{} events of {} tracks\n", report.events, report.tracks)?;
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["mode", "layers", "bsize", "map", "workgroup", "kernel [tracks/s]", "host to host [tracks/s]"]);
-    for column in 1..7 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let number = |rate: Option<f64>| rate.map_or_else(String::new, |rate| format!("{rate:.3e}"));
+    let header = ["mode", "layers", "bsize", "map", "workgroup", "kernel [tracks/s]", "host to host [tracks/s]"];
+    let mut table = table(header, 1);
     for row in &report.measured {
         table.add_row([
             row.mode.clone(),
@@ -203,8 +192,8 @@ fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
             row.bsize.to_string(),
             row.map.clone().unwrap_or_default(),
             row.workgroup_size.map_or_else(String::new, |size| size.to_string()),
-            number(row.kernel_tracks_per_s),
-            number(row.tracks_per_s),
+            scientific(row.kernel_tracks_per_s),
+            scientific(row.tracks_per_s),
         ]);
     }
     writeln!(out, "{table}")

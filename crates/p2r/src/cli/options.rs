@@ -4,21 +4,8 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use p2r::{
-    AdapterChoice, Batch, Engine, Fitter, FitterBuilder, IndexMap, Layout, Mode, Number, Result, Simulation, Spread,
-};
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum EngineName {
-    /// A hardware GPU if there is one, else the CPU
-    Auto,
-    /// A hardware GPU, or the one of --adapter
-    Gpu,
-    /// All cores, f32
-    Cpu,
-    /// One core, f64
-    Reference,
-}
+use command_host::{Engines, median};
+use p2r::{Batch, Fitter, FitterBuilder, IndexMap, Layout, Mode, Number, Result, Simulation, Spread};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeName {
@@ -67,24 +54,19 @@ enum SpreadName {
 
 #[derive(Args)]
 pub(super) struct EngineOptions {
-    /// What fits
-    #[arg(long, value_enum, default_value = "auto", value_name = "ENGINE", help_heading = "Engine")]
-    engine: EngineName,
-    /// GPU by index, part of its name, or PCI id
-    #[arg(long, value_name = "INDEX|NAME|PCI", help_heading = "Engine")]
-    adapter: Option<AdapterChoice>,
+    #[command(flatten)]
+    asked: command_host::EngineOptions<Self>,
+}
+
+impl Engines for EngineOptions {
+    const WHAT: &str = "What fits";
+    const CPU: &str = "All cores, f32";
+    const REFERENCE: Option<&str> = Some("One core, f64");
 }
 
 impl EngineOptions {
     pub(super) fn builder(&self) -> FitterBuilder {
-        let engine = match (&self.adapter, self.engine) {
-            (_, EngineName::Cpu) => Engine::Cpu,
-            (_, EngineName::Reference) => Engine::Reference,
-            (Some(adapter), _) => Engine::Gpu(adapter.clone()),
-            (None, EngineName::Gpu) => Engine::Gpu(AdapterChoice::Hardware),
-            (None, EngineName::Auto) => Engine::Auto,
-        };
-        Fitter::builder().engine(engine)
+        Fitter::builder().engine(self.asked.engine())
     }
 }
 
@@ -119,12 +101,6 @@ impl InputOptions {
     }
 }
 
-/// The median of some durations.
-pub(super) fn median(mut all: Vec<Duration>) -> Duration {
-    all.sort_unstable();
-    all.get(all.len() / 2).copied().unwrap_or_default()
-}
-
 /// How long a fit takes from host memory to host memory: the median.
 pub(super) fn from_host<T: Number>(fitter: &Fitter<T>, batch: &Batch<T>, rounds: usize) -> Result<Duration> {
     // The first makes what is kept.
@@ -136,9 +112,4 @@ pub(super) fn from_host<T: Number>(fitter: &Fitter<T>, batch: &Batch<T>, rounds:
         all.push(start.elapsed());
     }
     Ok(median(all))
-}
-
-/// Tracks a second.
-pub(super) fn rate(tracks: usize, time: Duration) -> f64 {
-    tracks as f64 / time.max(Duration::from_nanos(1)).as_secs_f64()
 }

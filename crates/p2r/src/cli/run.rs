@@ -5,11 +5,10 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::{Args, ValueEnum};
-use comfy_table::{CellAlignment, Table, presets};
+use command_host::{Failure, rate, scientific, table, write_json};
 use p2r::{Deviation, Number, Statistics};
 
-use super::Failure;
-use super::options::{EngineOptions, InputOptions, MapName, ModeName, rate};
+use super::options::{EngineOptions, InputOptions, MapName, ModeName};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Precision {
@@ -76,8 +75,7 @@ impl Run {
         let statistics = Statistics::of(&batch, &fitted);
         let mut out = io::stdout().lock();
         if self.json {
-            writeln!(out, "{}", serde_json::to_string_pretty(&statistics).map_err(io::Error::from)?)?;
-            return Ok(());
+            return Ok(write_json(&mut out, &statistics)?);
         }
         writeln!(out, "{}", fitter.description())?;
         let tracks = self.events * self.tracks;
@@ -96,15 +94,7 @@ impl Run {
 }
 
 fn print(out: &mut impl Write, statistics: &Statistics) -> io::Result<()> {
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING);
-    table.set_header(["", "mean", "std/mean", "(fit - hit)/hit, mean", "std"]);
-    for column in 1..5 {
-        if let Some(column) = table.column_mut(column) {
-            column.set_cell_alignment(CellAlignment::Right);
-        }
-    }
-    let cell = |value: f64| format!("{value:.3e}");
+    let mut table = table(["", "mean", "std/mean", "(fit - hit)/hit, mean", "std"], 1);
     for ((name, place), residual) in
         ["x [cm]", "y [cm]", "z [cm]", "r [cm]"].iter().zip(statistics.position).zip(statistics.residual)
     {
@@ -112,9 +102,9 @@ fn print(out: &mut impl Write, statistics: &Statistics) -> io::Result<()> {
         table.add_row([
             (*name).to_owned(),
             format!("{mean:.6}"),
-            cell(spread),
-            cell(residual.mean),
-            cell(residual.spread),
+            scientific(spread),
+            scientific(residual.mean),
+            scientific(residual.spread),
         ]);
     }
     for (name, mean) in [("pt [GeV]", statistics.pt), ("phi", statistics.phi), ("theta", statistics.theta)] {

@@ -1,14 +1,12 @@
 //! `p2r scan`.
 
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use clap::Args;
-use comfy_table::{CellAlignment, Table, presets};
-use plotters::prelude::*;
+use command_host::{Chart, Failure, line_chart, median, rate, scientific, table};
 
-use super::Failure;
-use super::options::{EngineOptions, InputOptions, MapName, from_host, median, rate};
+use super::options::{EngineOptions, InputOptions, MapName, from_host};
 
 /// Throughput of one event of ever more tracks, until the device is full: a table and a picture
 #[derive(Args)]
@@ -73,72 +71,18 @@ impl Scan {
             self.input.layers(),
             self.bsize
         )?;
-        let mut table = Table::new();
-        table.load_style(presets::NOTHING);
-        table.set_header(std::iter::once("tracks").chain(lines.iter().map(|(name, _)| name.as_str())));
+        let mut table = table(std::iter::once("tracks").chain(lines.iter().map(|(name, _)| name.as_str())), 0);
         for (row, tracks) in self.tracks.iter().enumerate() {
-            let rates = lines.iter().map(|(_, line)| format!("{:.3e}", line[row].1));
+            let rates = lines.iter().map(|(_, line)| scientific(line[row].1));
             table.add_row(std::iter::once(tracks.to_string()).chain(rates));
-        }
-        for column in 0..=lines.len() {
-            if let Some(column) = table.column_mut(column) {
-                column.set_cell_alignment(CellAlignment::Right);
-            }
         }
         writeln!(out, "{table}")?;
         match &self.plot {
             Some(path) => {
-                draw(path, &description, &lines).map_err(|what| Failure::Plot(format!("{}: {what}", path.display())))
+                let chart = Chart { caption: &description, x: "tracks of one event", y: "tracks/s" };
+                line_chart(path, chart, &lines)
             }
             None => Ok(()),
         }
     }
-}
-
-const COLOURS: [RGBColor; 3] = [RGBColor(0, 90, 160), RGBColor(210, 110, 0), RGBColor(20, 130, 60)];
-
-fn draw(path: &Path, description: &str, lines: &[(String, Vec<(f64, f64)>)]) -> Result<(), String> {
-    let told = |error: &dyn std::fmt::Display| error.to_string();
-    // A face of our own: no system needs to have one.
-    plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
-        .map_err(|_| "the crate's own font cannot be read".to_owned())?;
-    let points = || lines.iter().flat_map(|(_, line)| line.iter().copied());
-    let range = |of: fn((f64, f64)) -> f64| {
-        let (low, high) = points().map(of).fold((f64::MAX, f64::MIN_POSITIVE), |(a, b), v| (a.min(v), b.max(v)));
-        low / 1.5..high * 1.5
-    };
-    let area = SVGBackend::new(path, (900, 600)).into_drawing_area();
-    area.fill(&WHITE).map_err(|error| told(&error))?;
-    let mut chart = ChartBuilder::on(&area)
-        .caption(description, ("sans-serif", 20))
-        .margin(15)
-        .x_label_area_size(45)
-        .y_label_area_size(80)
-        .build_cartesian_2d(range(|point| point.0).log_scale(), range(|point| point.1).log_scale())
-        .map_err(|error| told(&error))?;
-    chart
-        .configure_mesh()
-        .x_desc("tracks of one event")
-        .y_desc("tracks/s")
-        .x_label_formatter(&|value| format!("{value:.0}"))
-        .y_label_formatter(&|value| format!("{value:.0e}"))
-        .label_style(("sans-serif", 15))
-        .draw()
-        .map_err(|error| told(&error))?;
-    for ((name, line), colour) in lines.iter().zip(COLOURS.iter().cycle()) {
-        chart
-            .draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)).point_size(4))
-            .map_err(|error| told(&error))?
-            .label(name)
-            .legend(move |(x, y)| PathElement::new([(x, y), (x + 25, y)], colour.stroke_width(2)));
-    }
-    chart
-        .configure_series_labels()
-        .position(SeriesLabelPosition::LowerRight)
-        .background_style(WHITE)
-        .border_style(BLACK)
-        .label_font(("sans-serif", 16))
-        .draw()
-        .map_err(|error| told(&error))?;
-    area.present().map_err(|error| told(&error))
 }

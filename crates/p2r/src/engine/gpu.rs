@@ -7,9 +7,7 @@ use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BindGroup, BufferUsages, Features};
-use kernel_host::{
-    AdapterChoice, Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Submission, Timer, Upload,
-};
+use kernel_host::{Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Submission, Timer, Upload};
 use rayon::prelude::*;
 
 use crate::batch::{Batch, HIT, Layout, Number, STATE, TRACK};
@@ -115,16 +113,16 @@ fn upload<T: Number>(gpu: &Gpu, to: &mut Upload<T>, words: &[T]) -> Result<()> {
 }
 
 impl<T: Number> GpuEngine<T> {
-    pub(crate) fn open(adapter: AdapterChoice) -> Result<Gpu> {
+    /// What is asked of a device.
+    pub(crate) fn device() -> GpuOptions {
         let optional_features = Features::TIMESTAMP_QUERY | Features::SHADER_F64;
-        let gpu = Gpu::new(&GpuOptions { adapter, optional_features, ..GpuOptions::default() })?;
-        if T::NAME == "f64" && !gpu.has(Features::SHADER_F64) {
-            return Err(Error::NoF64 { adapter: gpu.name().to_owned() });
-        }
-        Ok(gpu)
+        GpuOptions { optional_features, ..GpuOptions::default() }
     }
 
     pub(crate) fn new(gpu: Gpu, mode: Mode, settings: GpuSettings) -> Result<Self> {
+        if T::NAME == "f64" && !gpu.has(Features::SHADER_F64) {
+            return Err(Error::NoF64 { adapter: gpu.name().to_owned() });
+        }
         let size = settings.workgroup_size;
         let limits = gpu.limits();
         let most = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);

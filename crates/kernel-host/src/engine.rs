@@ -1,0 +1,66 @@
+//! Which engine of a system computes: a GPU, the CPU, or the reference.
+
+use crate::adapter::AdapterChoice;
+use crate::error::Error;
+use crate::gpu::{Gpu, GpuOptions};
+
+/// What computes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Engine {
+    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
+    #[default]
+    Auto,
+    /// A GPU through wgpu.
+    Gpu(AdapterChoice),
+    /// All cores.
+    Cpu,
+    /// Serial and plain: what the others are checked against. A system that has none refuses it.
+    Reference,
+}
+
+/// What an [`Engine`] came to on this machine.
+#[derive(Clone, Debug)]
+pub enum Opened {
+    /// A GPU, open.
+    Gpu(Gpu),
+    /// All cores.
+    Cpu,
+    /// The reference.
+    Reference,
+}
+
+impl Engine {
+    /// Opens the GPU, if it is one that computes. `options` say what is asked of it; which it is, the engine says.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`]; with [`Engine::Auto`] only those that do not [leave the CPU](Error::leaves_the_cpu).
+    pub fn open(self, options: GpuOptions) -> Result<Opened, Error> {
+        let on = |adapter| Gpu::new(&GpuOptions { adapter, ..options }).map(Opened::Gpu);
+        match self {
+            Self::Cpu => Ok(Opened::Cpu),
+            Self::Reference => Ok(Opened::Reference),
+            Self::Gpu(adapter) => on(adapter),
+            Self::Auto => on(AdapterChoice::Hardware).or_else(|error| {
+                if !error.leaves_the_cpu() {
+                    return Err(error);
+                }
+                tracing::info!("no GPU, so the CPU engine: {error}");
+                Ok(Opened::Cpu)
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_opened_or_an_error() {
+        let open = |engine: Engine| engine.open(GpuOptions::default());
+        assert!(matches!(open(Engine::Cpu), Ok(Opened::Cpu)));
+        assert!(matches!(open(Engine::Reference), Ok(Opened::Reference)));
+        let none = AdapterChoice::Name("no such adapter".to_owned());
+        assert!(matches!(open(Engine::Gpu(none)), Err(Error::NoAdapter { .. })));
+    }
+}
