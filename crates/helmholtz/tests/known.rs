@@ -128,7 +128,7 @@ impl Known {
             assert!(off <= absolute.max(digits[2] * wanted.abs()), "n = {n}, level {level}: {found:e}, not {wanted:e}");
         }
         close(most(&stages.lumped), self.most_lumped, self.relative[1], &format!("n = {n}: largest volume"));
-        let tolerance = if precise { 1e-11 } else { 1e-6 };
+        let tolerance = if precise { 1e-10 } else { 1e-6 };
         close(sum(&stages.lumped), 10.0, tolerance, &format!("n = {n}: volume"));
         let sum = sum(&stages.rhs) / stages.rhs.iter().map(|number| number.abs()).sum::<f64>();
         assert!(sum.abs() <= tolerance, "n = {n}: the right-hand side sums to {sum:e} of its size");
