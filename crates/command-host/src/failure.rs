@@ -51,6 +51,15 @@ impl Failure {
         Self(Reason::Told(code, what.to_string()))
     }
 
+    /// The exit code. None if it is only that the reader of standard output has gone: the command is done then.
+    #[must_use]
+    pub fn code(&self) -> Option<Code> {
+        match self.0 {
+            Reason::ClosedPipe => None,
+            Reason::Told(code, _) => Some(code),
+        }
+    }
+
     /// Of a bench whose answers are wrong.
     #[must_use]
     pub fn wrong_answer(what: impl fmt::Display) -> Self {

@@ -55,14 +55,18 @@
 //!
 //! fn run(cli: Cli) -> Result<(), Failure> {
 //!     let Command::Sum { engine } = cli.command;
-//!     // Of the library: engine.engine().open(GpuOptions::default()), and so on.
+//!     // The library goes on with engine.engine().open(GpuOptions::default()).
 //!     writeln!(io::stdout(), "{:?}", engine.engine())?;
 //!     Err(Error::NoEvent.into())
 //! }
 //!
-//! fn main() -> ExitCode {
+//! /// `main` of the command.
+//! fn command() -> ExitCode {
 //!     command_host::main(run)
 //! }
+//!
+//! let cli = Cli::parse_from(["adds", "sum", "--engine", "cpu"]);
+//! assert_eq!(run(cli).map_err(|failure| failure.code()), Err(Some(Code::Data)));
 //! ```
 
 #![forbid(unsafe_code)]
