@@ -1,11 +1,14 @@
 //! What memory gives: the limit that kernels are held against.
 
-use crate::buffer::Buffer;
+use std::time::Instant;
+
+use crate::buffer::{Buffer, Readback};
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::kernel::{Checks, Kernel, KernelDescriptor};
 use crate::source::Source;
 use crate::timer::Timer;
+use crate::upload::Upload;
 
 const READ_ALL: &str = "
     @group(0) @binding(0) var<storage, read> words: array<vec4<u32>>;
@@ -67,4 +70,65 @@ pub fn read_bandwidth(gpu: &Gpu, bytes: u64) -> Result<Option<f64>, Error> {
     let rounds = timer.read(gpu, &submission)?;
     let fastest = rounds.iter().map(|(_, duration)| duration.as_secs_f64()).fold(f64::INFINITY, f64::min);
     Ok((fastest > 0.0 && fastest.is_finite()).then(|| words.len_bytes() as f64 / fastest))
+}
+
+/// What the bus gives to copies that the device makes by itself, in bytes a second.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BusBandwidth {
+    /// From the host's memory.
+    pub to_device: f64,
+    /// And back.
+    pub to_host: f64,
+}
+
+/// Bytes of a copy, and copies of a round.
+const COPIED: usize = 32 << 20;
+const COPIES: usize = 8;
+
+/// What the bus gives: the fastest of twelve rounds of copies on the host's clock, of memory that is staged already
+/// ([`Upload::cached`]), nothing else being done.
+///
+/// # Errors
+/// As [`Upload::map`] and [`Buffer::reserve`].
+pub fn bus_bandwidth(gpu: &Gpu) -> Result<BusBandwidth, Error> {
+    let usage = wgpu::BufferUsages::COPY_SRC | wgpu::BufferUsages::COPY_DST;
+    let mut there = Buffer::<u32>::new("bus", usage);
+    let mut staged = Upload::<u32>::new("bus, staged").cached(gpu);
+    let mut back = Readback::<u32>::new("bus, read back");
+    let words = COPIED / 4;
+    there.reserve(gpu, words)?;
+    back.reserve(gpu, words)?;
+    // What was never written is not copied over the bus.
+    let written = staged.map(gpu, words)?.parts([words]).iter_mut().all(|part| part.write(&vec![0x2010_2010; words]));
+    debug_assert!(written, "there is room");
+    staged.unmap();
+    let mut fastest = [f64::INFINITY; 2];
+    for round in 0..ROUNDS * 2 {
+        let way = round % 2;
+        let mut encoder = gpu.encoder("bus");
+        for _ in 0..COPIES {
+            if way == 0 {
+                staged.copy_to(&mut encoder, &there, words)?;
+            } else {
+                back.copy_from(&mut encoder, &there, words)?;
+            }
+        }
+        let start = Instant::now();
+        gpu.wait(&gpu.submit(encoder)?)?;
+        fastest[way] = fastest[way].min(start.elapsed().as_secs_f64().max(1e-9));
+    }
+    let rate = |seconds: f64| (COPIED * COPIES) as f64 / seconds;
+    Ok(BusBandwidth { to_device: rate(fastest[0]), to_host: rate(fastest[1]) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bus_has_a_rate() {
+        let gpu = Gpu::noop().expect("wgpu's noop device");
+        let bus = bus_bandwidth(&gpu).expect("it copies");
+        assert!(bus.to_device.is_finite() && bus.to_device > 0.0 && bus.to_host > 0.0, "{bus:?}");
+    }
 }

@@ -274,11 +274,20 @@ impl<T: Pod> Readback<T> {
     /// # Errors
     /// As [`Readback::read`].
     pub fn read_done(&self, gpu: &Gpu, len: usize) -> Result<Vec<T>, Error> {
+        self.look(gpu, len, <[T]>::to_vec)
+    }
+
+    /// What `then` makes of the first `len` elements where they lie, a submission having been waited for already: for what
+    /// is to be copied elsewhere, and by several threads.
+    ///
+    /// # Errors
+    /// As [`Readback::read`].
+    pub fn look<R>(&self, gpu: &Gpu, len: usize, then: impl FnOnce(&[T]) -> R) -> Result<R, Error> {
         let Some((mapping, outcome, bytes)) = self.map(gpu, len)? else {
-            return Ok(Vec::new());
+            return Ok(then(&[]));
         };
         outcome.wait(gpu)?;
-        self.finish(gpu, mapping, &outcome, bytes, len)
+        self.finish(gpu, mapping, &outcome, bytes, len, then)
     }
 
     /// [`Readback::read`] as a future, on any executor. It may be dropped at any time.
@@ -296,7 +305,7 @@ impl<T: Pod> Readback<T> {
             // Known by now, or being reported by another thread at this moment.
             outcome.wait(gpu)?;
         }
-        self.finish(gpu, mapping, &outcome, bytes, len)
+        self.finish(gpu, mapping, &outcome, bytes, len, <[T]>::to_vec)
     }
 
     /// Asks for the mapping of `len` elements; nothing to do for none.
@@ -313,14 +322,15 @@ impl<T: Pod> Readback<T> {
         Ok(Some((Mapping(raw), outcome, bytes)))
     }
 
-    fn finish(
+    fn finish<R>(
         &self,
         gpu: &Gpu,
         mapping: Mapping<'_>,
         outcome: &MapOutcome,
         bytes: u64,
         len: usize,
-    ) -> Result<Vec<T>, Error> {
+        then: impl FnOnce(&[T]) -> R,
+    ) -> Result<R, Error> {
         let failed = |message: String| match gpu.lost_after_failure() {
             Some(reason) => Error::DeviceLost { reason },
             None => Error::Map { what: self.staging.label.clone(), message },
@@ -337,12 +347,12 @@ impl<T: Pod> Readback<T> {
         let view = mapping.0.get_mapped_range(0..bytes).map_err(|error| failed(error.to_string()))?;
         let bytes = &view[..len * size_of::<T>()];
         Ok(match bytemuck::try_cast_slice(bytes) {
-            Ok(elements) => elements.to_vec(),
+            Ok(elements) => then(elements),
             // Mapped memory is aligned further than any T here needs; if it were not, copy bytewise.
             Err(_) => {
                 let mut elements = vec![T::zeroed(); len];
                 bytemuck::cast_slice_mut(&mut elements).copy_from_slice(bytes);
-                elements
+                then(&elements)
             }
         })
     }

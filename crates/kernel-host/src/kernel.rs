@@ -226,7 +226,7 @@ impl Kernel {
     }
 
     /// Encodes one dispatch of as many workgroups as three words of `workgroups` say, from the `first` on: a kernel before
-    /// it wrote them. More than the device allows in a dimension are none at all.
+    /// it wrote them, and no more than the device allows in a dimension: nothing here looks at them.
     ///
     /// # Errors
     /// [`Error::Pipeline`] for an entry point that was not built, [`Error::BufferTooSmall`] if there are no such words.

@@ -68,7 +68,7 @@ mod upload;
 mod wait;
 
 pub use adapter::{AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters_async};
-pub use bandwidth::read_bandwidth;
+pub use bandwidth::{BusBandwidth, bus_bandwidth, read_bandwidth};
 pub use buffer::{Buffer, Readback};
 pub use engine::{Engine, Opened};
 pub use error::Error;

@@ -1,6 +1,7 @@
 //! Memory on the device: counted, and refused beyond what is allowed.
 
 use std::ops::Deref;
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -73,6 +74,45 @@ impl Gpu {
     /// more. For a device that is shared with others. What is there already stays.
     pub fn limit_memory(&self, bytes: u64) {
         self.memory().most.store(bytes, Ordering::Relaxed);
+    }
+
+    /// Whether the backend is Vulkan.
+    pub(crate) fn is_vulkan(&self) -> bool {
+        #[cfg(any(target_os = "linux", target_os = "android", windows))]
+        {
+            // SAFETY: the device is asked for and not touched.
+            #[expect(unsafe_code, reason = "what lies under wgpu is its own")]
+            unsafe { self.device().as_hal::<wgpu::hal::api::Vulkan>() }.is_some()
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+        false
+    }
+
+    /// The first bytes of a buffer that is mapped. None if the backend is not Vulkan, or writes would have to be flushed, which
+    /// they need not be in memory that it maps for reading.
+    pub(crate) fn mapped_memory(&self, buffer: &wgpu::Buffer, bytes: u64) -> Option<NonNull<[u8]>> {
+        #[cfg(any(target_os = "linux", target_os = "android", windows))]
+        {
+            use wgpu::hal::Device as _;
+            use wgpu::hal::api::Vulkan;
+            if bytes > buffer.size() {
+                return None;
+            }
+            // SAFETY: wgpu has mapped the buffer and keeps it so until it is unmapped; its memory is asked for where it already is,
+            // and neither device nor buffer are changed. The range is the buffer's.
+            #[expect(unsafe_code, reason = "wgpu's views of memory that is mapped for reading cannot be written")]
+            let mapping = unsafe {
+                let (device, buffer) = (self.device().as_hal::<Vulkan>()?, buffer.as_hal::<Vulkan>()?);
+                device.map_buffer(&buffer, 0..bytes).ok()?
+            };
+            let len = usize::try_from(bytes).ok()?;
+            Some(NonNull::slice_from_raw_parts(mapping.ptr, len)).filter(|_| mapping.is_coherent)
+        }
+        #[cfg(not(any(target_os = "linux", target_os = "android", windows)))]
+        {
+            let _ = (buffer, bytes);
+            None
+        }
     }
 
     /// A buffer of `generous` bytes or, where there is no memory for these, of the size in the descriptor.

@@ -1,6 +1,9 @@
 //! The way of large data to the device: memory that the host writes once and the device reads over the bus.
 
 use std::marker::PhantomData;
+use std::ptr::NonNull;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
 
@@ -19,6 +22,8 @@ pub struct Upload<T: Pod> {
     usage: wgpu::BufferUsages,
     raw: Option<Allocation>,
     mapped: bool,
+    /// Whether a view of cached memory is out.
+    seen: Arc<AtomicBool>,
     capacity: usize,
     element: PhantomData<T>,
 }
@@ -26,9 +31,35 @@ pub struct Upload<T: Pod> {
 /// Mapped staging memory.
 #[derive(Debug)]
 pub struct UploadView<T: Pod> {
-    view: wgpu::BufferViewMut,
+    view: View,
     element: PhantomData<T>,
 }
+
+#[derive(Debug)]
+enum View {
+    Wgpu(wgpu::BufferViewMut),
+    Cached(CachedView),
+}
+
+/// Memory of a buffer that is mapped for reading.
+#[derive(Debug)]
+struct CachedView {
+    memory: NonNull<[u8]>,
+    /// Whose memory it is.
+    _buffer: wgpu::Buffer,
+    seen: Arc<AtomicBool>,
+}
+
+impl Drop for CachedView {
+    fn drop(&mut self) {
+        self.seen.store(false, Ordering::Release);
+    }
+}
+
+// SAFETY: it is the only way to its memory, as a `Box` would be: `Upload` makes no second view before this one is gone,
+// and does not give the memory to the device.
+#[expect(unsafe_code, reason = "mapped memory has no owner that could be sent")]
+unsafe impl Send for CachedView {}
 
 /// A part of mapped staging memory, for one thread to fill from its beginning.
 #[derive(Debug)]
@@ -52,7 +83,15 @@ impl<T: Pod> Upload<T> {
     #[must_use]
     pub fn new(label: &str) -> Self {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
-        Self { label: label.to_owned(), usage, raw: None, mapped: false, capacity: 0, element: PhantomData }
+        Self {
+            label: label.to_owned(),
+            usage,
+            raw: None,
+            mapped: false,
+            seen: Arc::default(),
+            capacity: 0,
+            element: PhantomData,
+        }
     }
 
     /// The same, which shaders may read where it lies, if the device has `MAPPABLE_PRIMARY_BUFFERS`: a copy less for what
@@ -65,12 +104,32 @@ impl<T: Pod> Upload<T> {
         self
     }
 
+    /// The same in memory that the host caches and the device copies by itself, where the backend is Vulkan and the device has
+    /// `MAPPABLE_PRIMARY_BUFFERS`; elsewhere it is as it was. What the host writes otherwise lies in a discrete GPU's own
+    /// memory: no copy more in the host's, but slower than the bus where several threads write a lot.
+    #[must_use]
+    pub fn cached(mut self, gpu: &Gpu) -> Self {
+        if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && gpu.is_vulkan() {
+            // What the host reads is cached, what it writes as well is not: wgpu's views of such memory cannot be written.
+            self.usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_SRC;
+        }
+        self
+    }
+
+    fn is_cached(&self) -> bool {
+        self.usage.contains(wgpu::BufferUsages::MAP_READ)
+    }
+
     /// Room for `len` elements, mapped. Waits for the device if it still reads what was staged here before.
     ///
     /// # Errors
-    /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Map`].
+    /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Map`], this one also if an earlier view
+    /// is still there.
     pub fn map(&mut self, gpu: &Gpu, len: usize) -> Result<UploadView<T>, Error> {
         let len = len.max(1);
+        if self.seen.load(Ordering::Acquire) {
+            return Err(self.still_seen());
+        }
         if self.raw.is_none() || len > self.capacity {
             self.allocate(gpu, len)?;
         }
@@ -80,8 +139,9 @@ impl<T: Pod> Upload<T> {
         };
         let Some(raw) = self.raw.as_deref() else { return Err(failed("there is no memory".to_owned())) };
         if !self.mapped {
+            let mode = if self.is_cached() { wgpu::MapMode::Read } else { wgpu::MapMode::Write };
             let outcome = gpu
-                .catch(|| MapOutcome::request(raw, wgpu::MapMode::Write, raw.size()))
+                .catch(|| MapOutcome::request(raw, mode, raw.size()))
                 .map_err(|caught| caught.into_error(&self.label, raw.size(), failed))?;
             outcome.wait(gpu)?;
             match outcome.take() {
@@ -91,8 +151,19 @@ impl<T: Pod> Upload<T> {
             }
             self.mapped = true;
         }
-        let view = raw.get_mapped_range_mut(0..len as u64 * Self::SIZE).map_err(|error| failed(error.to_string()))?;
+        let bytes = len as u64 * Self::SIZE;
+        let view = if self.is_cached() {
+            let memory = gpu.mapped_memory(raw, bytes).ok_or_else(|| failed("its memory cannot be seen".to_owned()))?;
+            self.seen.store(true, Ordering::Release);
+            View::Cached(CachedView { memory, _buffer: raw.clone(), seen: Arc::clone(&self.seen) })
+        } else {
+            View::Wgpu(raw.get_mapped_range_mut(0..bytes).map_err(|error| failed(error.to_string()))?)
+        };
         Ok(UploadView { view, element: PhantomData })
+    }
+
+    fn still_seen(&self) -> Error {
+        Error::Map { what: self.label.clone(), message: "a view of it is still there".to_owned() }
     }
 
     fn allocate(&mut self, gpu: &Gpu, len: usize) -> Result<(), Error> {
@@ -108,10 +179,11 @@ impl<T: Pod> Upload<T> {
             label: Some(&self.label),
             size: bytes,
             usage: self.usage,
-            mapped_at_creation: true,
+            // What is mapped so is written to other memory and copied, if it cannot be written where it lies.
+            mapped_at_creation: !self.is_cached(),
         };
         let raw = gpu.allocate(&descriptor, generous)?;
-        (self.mapped, self.capacity) = (true, (raw.size() / Self::SIZE) as usize);
+        (self.mapped, self.capacity) = (descriptor.mapped_at_creation, (raw.size() / Self::SIZE) as usize);
         self.raw = Some(raw);
         Ok(())
     }
@@ -120,8 +192,11 @@ impl<T: Pod> Upload<T> {
     /// [`UploadView`] must be gone.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] if either has not as many.
+    /// [`Error::BufferTooSmall`] if either has not as many; [`Error::Map`] if a view is still there.
     pub fn copy_to(&mut self, encoder: &mut wgpu::CommandEncoder, buffer: &Buffer<T>, len: usize) -> Result<(), Error> {
+        if self.seen.load(Ordering::Acquire) {
+            return Err(self.still_seen());
+        }
         let held = self.capacity.min(buffer.capacity());
         let Some(raw) = self.raw.as_deref().filter(|_| len <= held) else {
             return Err(Error::BufferTooSmall { what: self.label.clone(), wanted: len, held });
@@ -135,7 +210,8 @@ impl<T: Pod> Upload<T> {
 
     /// Ends the mapping. Every [`UploadView`] must be gone.
     pub fn unmap(&mut self) {
-        if let Some(raw) = self.raw.as_deref().filter(|_| self.mapped) {
+        let mapped = self.mapped && !self.seen.load(Ordering::Acquire);
+        if let Some(raw) = self.raw.as_deref().filter(|_| mapped) {
             raw.unmap();
             self.mapped = false;
         }
@@ -153,7 +229,14 @@ impl<T: Pod> Upload<T> {
 impl<T: Pod> UploadView<T> {
     /// Cuts the memory into parts of these lengths, one after the other; what is beyond the memory is cut off.
     pub fn parts(&mut self, lengths: impl IntoIterator<Item = usize>) -> Vec<UploadPart<'_, T>> {
-        cut(self.view.slice(..), lengths)
+        let whole = match &mut self.view {
+            View::Wgpu(view) => view.slice(..),
+            // SAFETY: the memory is the buffer's, which lives as long as the view, is mapped for as long, and nobody else's:
+            // there is one view at a time, it is borrowed here, and the device is not given what is seen.
+            #[expect(unsafe_code, reason = "mapped memory is known by its address only")]
+            View::Cached(view) => unsafe { wgpu::WriteOnly::new(view.memory) },
+        };
+        cut(whole, lengths)
     }
 }
 

@@ -273,45 +273,54 @@ fn futures_may_be_dropped_midway_and_awaited_in_any_order() {
 
 #[test]
 fn what_many_threads_stage_arrives() {
-    each(&GpuOptions::default(), |gpu| {
-        let mut upload = Upload::<u32>::new("staged");
-        let mut numbers = Buffer::<u32>::new("numbers", storage());
-        let mut readback = Readback::<u32>::new("numbers readback");
-        // Again and larger: mapped anew, then allocated anew.
-        for lengths in [vec![5, 0, 3], vec![2, 6], vec![1000, 24, 1]] {
-            let total = lengths.iter().sum();
-            let mut view = upload.map(gpu, total).expect("room");
-            let parts = view.parts(lengths.iter().copied());
-            assert_eq!(parts.len(), lengths.len());
-            std::thread::scope(|scope| {
-                for ((i, mut part), &length) in parts.into_iter().enumerate().zip(&lengths) {
-                    scope.spawn(move || {
-                        let first = i as u32 * 10_000;
-                        let elements: Vec<u32> = (0..length as u32).map(|k| first + k).collect();
-                        let (head, tail) = elements.split_at(length / 2);
-                        assert!(part.write(head) && part.write(tail));
-                        assert!(!part.write(&[0]), "a full part takes no more");
-                        assert!(part.write(&[]));
-                    });
-                }
-            });
-            drop(view);
-            numbers.reserve(gpu, total).expect("room");
-            readback.reserve(gpu, total).expect("room");
-            let mut encoder = gpu.encoder("staged");
-            upload.copy_to(&mut encoder, &numbers, total).expect("as many");
-            assert!(matches!(
-                upload.copy_to(&mut encoder, &numbers, 1 << 20),
-                Err(Error::BufferTooSmall { wanted: 1_048_576, .. })
-            ));
-            readback.copy_from(&mut encoder, &numbers, total).expect("as many");
-            let submission = gpu.submit(encoder).expect("submitted");
-            let found = readback.read(gpu, &submission, total).expect("read");
-            let wanted =
-                lengths.iter().enumerate().flat_map(|(i, &n)| (0..n as u32).map(move |k| i as u32 * 10_000 + k));
-            assert_eq!(found, wanted.collect::<Vec<_>>(), "{}", gpu.name());
-        }
+    let options = GpuOptions { optional_features: wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, ..GpuOptions::default() };
+    each(&options, |gpu| {
+        stages(gpu, Upload::new("staged"));
+        stages(gpu, Upload::new("staged, cached").cached(gpu));
     });
+}
+
+fn stages(gpu: &Gpu, mut upload: Upload<u32>) {
+    let mut numbers = Buffer::<u32>::new("numbers", storage());
+    let mut readback = Readback::<u32>::new("numbers readback");
+    // Again and larger: mapped anew, then allocated anew.
+    for lengths in [vec![5, 0, 3], vec![2, 6], vec![1000, 24, 1]] {
+        let total = lengths.iter().sum();
+        let mut view = upload.map(gpu, total).expect("room");
+        let parts = view.parts(lengths.iter().copied());
+        assert_eq!(parts.len(), lengths.len());
+        std::thread::scope(|scope| {
+            for ((i, mut part), &length) in parts.into_iter().enumerate().zip(&lengths) {
+                scope.spawn(move || {
+                    let first = i as u32 * 10_000;
+                    let elements: Vec<u32> = (0..length as u32).map(|k| first + k).collect();
+                    let (head, tail) = elements.split_at(length / 2);
+                    assert!(part.write(head) && part.write(tail));
+                    assert!(!part.write(&[0]), "a full part takes no more");
+                    assert!(part.write(&[]));
+                });
+            }
+        });
+        drop(view);
+        numbers.reserve(gpu, total).expect("room");
+        readback.reserve(gpu, total).expect("room");
+        let mut encoder = gpu.encoder("staged");
+        upload.copy_to(&mut encoder, &numbers, total).expect("as many");
+        assert!(matches!(
+            upload.copy_to(&mut encoder, &numbers, 1 << 20),
+            Err(Error::BufferTooSmall { wanted: 1_048_576, .. })
+        ));
+        readback.copy_from(&mut encoder, &numbers, total).expect("as many");
+        let submission = gpu.submit(encoder).expect("submitted");
+        let found = readback.read(gpu, &submission, total).expect("read");
+        let wanted = lengths.iter().enumerate().flat_map(|(i, &n)| (0..n as u32).map(move |k| i as u32 * 10_000 + k));
+        assert_eq!(found, wanted.collect::<Vec<_>>(), "{}", gpu.name());
+    }
+    // While somebody may write it, it is not for the device, and for nobody else.
+    let view = upload.map(gpu, 3).expect("room");
+    assert!(matches!(upload.map(gpu, 3), Err(Error::Map { .. })), "{}", gpu.name());
+    drop(view);
+    assert!(upload.map(gpu, 3).is_ok(), "{}", gpu.name());
 }
 
 /// What the host writes is read where it lies, and what the device writes too; one bind group serves as long as nothing

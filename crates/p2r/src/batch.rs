@@ -12,19 +12,20 @@ mod sealed {
 
     pub trait Sealed: Sized {
         /// By the CPU engine, which is of f32.
-        fn fit_on_cpu(batch: &Batch<Self>, mode: Mode) -> Option<Fitted<Self>>
+        fn fit_on_cpu(batch: &Batch<Self>, mode: Mode, fitted: &mut Fitted<Self>) -> Option<()>
         where
             Self: Number;
     }
 
     impl Sealed for f32 {
-        fn fit_on_cpu(batch: &Batch<Self>, mode: Mode) -> Option<Fitted<Self>> {
-            Some(cpu::fit(batch, mode))
+        fn fit_on_cpu(batch: &Batch<Self>, mode: Mode, fitted: &mut Fitted<Self>) -> Option<()> {
+            cpu::fit(batch, mode, fitted);
+            Some(())
         }
     }
 
     impl Sealed for f64 {
-        fn fit_on_cpu(_: &Batch<Self>, _: Mode) -> Option<Fitted<Self>> {
+        fn fit_on_cpu(_: &Batch<Self>, _: Mode, _: &mut Fitted<Self>) -> Option<()> {
             None
         }
     }

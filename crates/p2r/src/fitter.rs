@@ -65,7 +65,7 @@ impl FitterBuilder {
         self
     }
 
-    /// About how many bytes of hits go to a GPU at once; 64 MiB if not given. An event goes there as a whole.
+    /// About how many bytes of hits go to a GPU at once; 32 MiB if not given. An event goes there as a whole.
     #[must_use]
     pub fn part_bytes(mut self, bytes: u64) -> Self {
         self.gpu.part_bytes = bytes;
@@ -94,10 +94,24 @@ impl<T: Number> Fitter<T> {
     /// # Errors
     /// [`Error::EventTooLarge`]; [`Error::Gpu`].
     pub fn fit(&self, batch: &Batch<T>) -> Result<Fitted<T>> {
+        let mut fitted = Fitted::new(batch.layout(), self.mode);
+        self.fit_into(batch, &mut fitted)?;
+        Ok(fitted)
+    }
+
+    /// The same into what an earlier fit gave, whose memory is used again if the batch is as large.
+    ///
+    /// # Errors
+    /// As [`Fitter::fit`]; what `fitted` holds then is of no use.
+    pub fn fit_into(&self, batch: &Batch<T>, fitted: &mut Fitted<T>) -> Result<()> {
+        fitted.prepare(batch.layout(), self.mode);
         match &self.runs {
-            Runs::Gpu(engine) => engine.fit(batch),
-            Runs::Cpu => T::fit_on_cpu(batch, self.mode).ok_or(Error::NoF64OnCpu),
-            Runs::Reference => Ok(reference::fit(batch, self.mode)),
+            Runs::Gpu(engine) => engine.fit(batch, fitted),
+            Runs::Cpu => T::fit_on_cpu(batch, self.mode, fitted).ok_or(Error::NoF64OnCpu),
+            Runs::Reference => {
+                reference::fit(batch, self.mode, fitted);
+                Ok(())
+            }
         }
     }
 
@@ -147,7 +161,7 @@ impl Fitter<f32> {
             map: IndexMap::default(),
             workgroup_size: 128,
             checks: Checks::Trusted,
-            part_bytes: 64 << 20,
+            part_bytes: 32 << 20,
         };
         FitterBuilder { engine: Engine::Auto, mode: Mode::default(), gpu }
     }

@@ -153,7 +153,7 @@ struct Part {
 pub struct KernelTime {
     /// `select`, or what is counted.
     pub kernel: &'static str,
-    /// Of each round.
+    /// Of each round: a dispatch, of sixteen in a pass but for `select` and [`Scheme::Float`], which are alone in theirs.
     pub rounds: Vec<Duration>,
     /// Bytes of its input, each once.
     pub bytes: u64,
@@ -261,7 +261,9 @@ impl GpuEngine {
             let names = std::iter::once("select").chain(self.counters.iter().map(|counter| counter.subject.name()));
             let bytes = self.bytes(batch, part);
             for (place, (kernel, bytes)) in names.zip(bytes).enumerate() {
-                let rounds: Vec<Duration> = seen.iter().filter_map(|round| Some(round.get(place)?.1)).collect();
+                let dispatches = if place == 0 { 1 } else { self.timed_dispatches() };
+                let rounds = seen.iter().filter_map(|round| Some(round.get(place)?.1 / dispatches));
+                let rounds: Vec<Duration> = rounds.collect();
                 match times.get_mut(place) {
                     None => times.push(KernelTime { kernel, rounds, bytes }),
                     Some(time) => {
@@ -272,6 +274,12 @@ impl GpuEngine {
             }
         }
         Ok(Some(times))
+    }
+
+    /// Dispatches of a counter in a pass that is timed, one after the other: what begins and ends a pass is as long as a short
+    /// kernel. The old way takes milliseconds.
+    fn timed_dispatches(&self) -> u32 {
+        if self.settings.scheme == Scheme::Float { 1 } else { 16 }
     }
 
     /// What each kernel has to read of a part: of lumi events, and of headers.
@@ -475,19 +483,22 @@ impl GpuEngine {
             self.select.dispatch(&mut pass, "scan_blocks", &groups[0], [1, 1, 1])?;
             self.select.dispatch(&mut pass, "place_events", &groups[0], blocks)?;
         }
+        let dispatches = if timer.is_some() { self.timed_dispatches() } else { 1 };
         for (Counter { subject, kernel }, group) in self.counters.iter().zip(&groups[1..]) {
             let timestamp_writes = timer.as_mut().and_then(|timer| timer.pass(subject.name()));
             let descriptor = wgpu::ComputePassDescriptor { label: Some(subject.name()), timestamp_writes };
             let mut pass = encoder.begin_compute_pass(&descriptor);
             let calo = *subject == Subject::Calo;
-            match self.settings.scheme {
-                Scheme::Float if *subject != Subject::Vertices => {
-                    kernel.dispatch(&mut pass, "count", group, [FEW[usize::from(!calo)], 1, 1])?;
-                }
-                Scheme::Float | Scheme::Fixed => kernel.dispatch(&mut pass, "count", group, rows(events))?,
-                Scheme::Exact => {
-                    let dispatch = if calo { 3 } else { 0 };
-                    kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, dispatch)?;
+            for _ in 0..dispatches {
+                match self.settings.scheme {
+                    Scheme::Float if *subject != Subject::Vertices => {
+                        kernel.dispatch(&mut pass, "count", group, [FEW[usize::from(!calo)], 1, 1])?;
+                    }
+                    Scheme::Float | Scheme::Fixed => kernel.dispatch(&mut pass, "count", group, rows(events))?,
+                    Scheme::Exact => {
+                        let dispatch = if calo { 3 } else { 0 };
+                        kernel.dispatch_indirect(&mut pass, "count", group, &workspace.dispatches, dispatch)?;
+                    }
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! The command line: what a user types, and how failures are told. One file a subcommand.
 
 mod bench;
+mod check;
 mod options;
 mod run;
 mod scan;

@@ -6,9 +6,12 @@ use std::path::PathBuf;
 use clap::Args;
 use command_host::{Chart, Failure, line_chart, median, rate, scientific, table};
 
+use super::check::check;
 use super::options::{EngineOptions, InputOptions, MapName, from_host};
 
 /// Throughput of one event of ever more tracks, until the device is full: a table and a picture
+///
+/// The first tracks of each answer are held against the reference engine.
 #[derive(Args)]
 pub(super) struct Scan {
     /// Numbers of tracks
@@ -51,6 +54,7 @@ impl Scan {
             let mut line = Vec::new();
             for &tracks in &self.tracks {
                 let batch = self.input.simulate::<f32>(1, tracks, self.bsize)?;
+                check(&fitter, &batch)?;
                 let rounds = self.rounds as usize;
                 let time = match fitter.time(&batch, rounds)? {
                     Some(times) => median(times),

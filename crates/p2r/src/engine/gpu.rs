@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BindGroup, BufferUsages, Features};
-use kernel_host::{Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Submission, Timer, Upload};
+use kernel_host::{
+    Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Submission, Timer, Upload, UploadPart,
+};
 use rayon::prelude::*;
 
 use crate::batch::{Batch, HIT, Layout, Number, STATE, TRACK};
@@ -63,8 +65,8 @@ pub(crate) struct GpuSettings {
 
 /// Dispatches are rows of so many workgroups.
 const ROW: u32 = 32_768;
-/// Parts on their way at once.
-const IN_FLIGHT: usize = 3;
+/// Parts on their way while another is written: with more, what is written does not stay in the host's caches until it is copied.
+const IN_FLIGHT: usize = 2;
 
 pub(crate) struct GpuEngine<T: Number> {
     gpu: Gpu,
@@ -85,13 +87,13 @@ struct Workspace<T: Number> {
 }
 
 impl<T: Number> Workspace<T> {
-    fn new() -> Self {
+    fn new(gpu: &Gpu) -> Self {
         let input = BufferUsages::STORAGE | BufferUsages::COPY_DST;
         let output = BufferUsages::STORAGE | BufferUsages::COPY_SRC;
         Self {
             params: Buffer::new("params", BufferUsages::UNIFORM | BufferUsages::COPY_DST),
-            tracks: (Upload::new("tracks on their way"), Buffer::new("tracks", input)),
-            hits: (Upload::new("hits on their way"), Buffer::new("hits", input)),
+            tracks: (Upload::new("tracks on their way").cached(gpu), Buffer::new("tracks", input)),
+            hits: (Upload::new("hits on their way").cached(gpu), Buffer::new("hits", input)),
             states: (Buffer::new("states", output), Readback::new("states read back")),
             statuses: (Buffer::new("statuses", output), Readback::new("statuses read back")),
             layer_sums: (Buffer::new("sums of layers", output), Readback::new("sums of layers read back")),
@@ -99,23 +101,45 @@ impl<T: Number> Workspace<T> {
     }
 }
 
-/// Words that a thread copies at a time.
-const COPIED: usize = 1 << 20;
+/// A part that is on its way.
+type OnItsWay<T> = (Workspace<T>, Range<usize>, Submission);
 
-/// To memory that the device reads, by all threads.
-fn upload<T: Number>(gpu: &Gpu, to: &mut Upload<T>, words: &[T]) -> Result<()> {
-    let mut view = to.map(gpu, words.len())?;
-    let lengths = words.chunks(COPIED).map(<[T]>::len);
-    let parts = view.parts(lengths);
-    let all_fit = parts.into_par_iter().zip(words.par_chunks(COPIED)).all(|(mut part, words)| part.write(words));
-    debug_assert!(all_fit, "there is room for all words");
-    Ok(())
+impl<T: Number> Workspace<T> {
+    fn encode_upload(&mut self, layout: Layout, events: usize, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
+        let places = events * layout.groups() * layout.bsize;
+        self.tracks.0.copy_to(encoder, &self.tracks.1, places * TRACK)?;
+        self.hits.0.copy_to(encoder, &self.hits.1, places * layout.layers * HIT)?;
+        Ok(())
+    }
+}
+
+/// Words that a thread copies at a time.
+const COPIED: usize = 1 << 16;
+
+/// What a thread copies: to memory that the device reads, or from memory that it wrote.
+enum Copy<'a, T: Number> {
+    There(UploadPart<'a, T>, &'a [T]),
+    Back(&'a mut [T], &'a [T]),
+    Statuses(&'a mut [u32], &'a [u32]),
+}
+
+impl<T: Number> Copy<'_, T> {
+    fn make(self) {
+        match self {
+            Self::There(mut to, from) => {
+                let fits = to.write(from);
+                debug_assert!(fits, "there is room for all words");
+            }
+            Self::Back(to, from) => to.copy_from_slice(from),
+            Self::Statuses(to, from) => to.copy_from_slice(from),
+        }
+    }
 }
 
 impl<T: Number> GpuEngine<T> {
     /// What is asked of a device.
     pub(crate) fn device() -> GpuOptions {
-        let optional_features = Features::TIMESTAMP_QUERY | Features::SHADER_F64;
+        let optional_features = Features::TIMESTAMP_QUERY | Features::SHADER_F64 | Features::MAPPABLE_PRIMARY_BUFFERS;
         GpuOptions { optional_features, ..GpuOptions::default() }
     }
 
@@ -178,35 +202,38 @@ impl<T: Number> GpuEngine<T> {
         Ok((0..layout.events).step_by(together).map(|first| first..(first + together).min(layout.events)).collect())
     }
 
-    pub(crate) fn fit(&self, batch: &Batch<T>) -> Result<Fitted<T>> {
+    pub(crate) fn fit(&self, batch: &Batch<T>, fitted: &mut Fitted<T>) -> Result<()> {
         let layout = batch.layout();
-        let mut fitted = Fitted::new(layout, self.mode);
         if layout.slots() == 0 {
-            return Ok(fitted);
+            return Ok(());
         }
         let kernel = self.kernel(layout.bsize)?;
-        let mut in_flight: VecDeque<(Workspace<T>, Range<usize>, Submission)> = VecDeque::new();
-        let mut finish = |(workspace, part, submission): (Workspace<T>, Range<usize>, Submission)| -> Result<()> {
-            self.read(&workspace, &part, &submission, &mut fitted)?;
-            locked(&self.workspaces).push(workspace);
-            Ok(())
-        };
-        for part in self.parts(layout, self.settings.part_bytes)? {
-            if in_flight.len() >= IN_FLIGHT
-                && let Some(oldest) = in_flight.pop_front()
-            {
-                finish(oldest)?;
+        let mut parts = self.parts(layout, self.settings.part_bytes)?.into_iter();
+        let mut in_flight: VecDeque<OnItsWay<T>> = VecDeque::new();
+        loop {
+            let part = parts.next();
+            let is_full = in_flight.len() >= IN_FLIGHT;
+            let oldest = if is_full || part.is_none() { in_flight.pop_front() } else { None };
+            if part.is_none() && oldest.is_none() {
+                return Ok(());
             }
-            let mut workspace = locked(&self.workspaces).pop().unwrap_or_else(Workspace::new);
-            let mut encoder = self.gpu.encoder("fit");
-            self.upload(&mut workspace, batch, &part, &mut encoder)?;
-            let group = self.bind(&kernel, &workspace)?;
-            self.encode(&kernel, &group, layout, part.len(), &mut encoder, None)?;
-            self.encode_readback(&mut workspace, layout, part.len(), &mut encoder)?;
-            in_flight.push_back((workspace, part, self.gpu.submit(encoder)?));
+            let mut next = match part {
+                Some(part) => Some((self.workspace(layout, part.len())?, part)),
+                None => None,
+            };
+            self.copy(batch, next.as_mut(), oldest.as_ref(), fitted)?;
+            if let Some((workspace, ..)) = oldest {
+                locked(&self.workspaces).push(workspace);
+            }
+            if let Some((mut workspace, part)) = next {
+                let mut encoder = self.gpu.encoder("fit");
+                workspace.encode_upload(layout, part.len(), &mut encoder)?;
+                let group = self.bind(&kernel, &workspace)?;
+                self.encode(&kernel, &group, layout, part.len(), &mut encoder, None)?;
+                self.encode_readback(&mut workspace, layout, part.len(), &mut encoder)?;
+                in_flight.push_back((workspace, part, self.gpu.submit(encoder)?));
+            }
         }
-        in_flight.into_iter().try_for_each(finish)?;
-        Ok(fitted)
     }
 
     /// The kernel's time, `rounds` times over, with the batch on the device already. None if the device has no clock.
@@ -215,10 +242,12 @@ impl<T: Number> GpuEngine<T> {
         let kernel = self.kernel(layout.bsize)?;
         let Some(mut timer) = Timer::new(&self.gpu, 1) else { return Ok(None) };
         let mut times = vec![Duration::ZERO; rounds];
-        let mut workspace = locked(&self.workspaces).pop().unwrap_or_else(Workspace::new);
         for part in self.parts(layout, u64::MAX)? {
+            let mut next = (self.workspace(layout, part.len())?, part);
+            self.copy(batch, Some(&mut next), None, &mut Fitted::new(Layout { events: 0, ..layout }, self.mode))?;
+            let (mut workspace, part) = next;
             let mut encoder = self.gpu.encoder("upload");
-            self.upload(&mut workspace, batch, &part, &mut encoder)?;
+            workspace.encode_upload(layout, part.len(), &mut encoder)?;
             self.gpu.wait(&self.gpu.submit(encoder)?)?;
             let group = self.bind(&kernel, &workspace)?;
             let seen: Vec<_> = timer.rounds(&self.gpu, rounds, |encoder, timer| {
@@ -227,47 +256,77 @@ impl<T: Number> GpuEngine<T> {
             for (time, round) in times.iter_mut().zip(seen) {
                 *time += round.iter().map(|(_, duration)| *duration).sum::<Duration>();
             }
+            locked(&self.workspaces).push(workspace);
         }
-        locked(&self.workspaces).push(workspace);
         Ok(Some(times))
     }
 
-    fn upload(
+    /// Buffers with room for a part of so many events.
+    fn workspace(&self, layout: Layout, events: usize) -> Result<Workspace<T>> {
+        let gpu = &self.gpu;
+        let mut workspace = locked(&self.workspaces).pop().unwrap_or_else(|| Workspace::new(gpu));
+        let params = Params {
+            tracks: layout.tracks as u32,
+            groups: layout.groups() as u32,
+            events: events as u32,
+            layers: layout.layers as u32,
+        };
+        workspace.params.write(gpu, &[params])?;
+        let places = events * layout.groups() * layout.bsize;
+        workspace.tracks.1.reserve(gpu, places * TRACK)?;
+        workspace.hits.1.reserve(gpu, (places * layout.layers * HIT).max(1))?;
+        workspace.states.0.reserve(gpu, places * STATE)?;
+        workspace.statuses.0.reserve(gpu, places)?;
+        workspace.layer_sums.0.reserve(gpu, if self.mode == Mode::SeedState { places } else { 1 })?;
+        Ok(workspace)
+    }
+
+    /// Copies a part of the batch to where the device will read it, and what is done to the host: all threads at once, for to
+    /// wake them takes as long as to copy a megabyte.
+    fn copy(
         &self,
-        workspace: &mut Workspace<T>,
         batch: &Batch<T>,
-        part: &Range<usize>,
-        encoder: &mut wgpu::CommandEncoder,
+        next: Option<&mut (Workspace<T>, Range<usize>)>,
+        done: Option<&OnItsWay<T>>,
+        fitted: &mut Fitted<T>,
     ) -> Result<()> {
         let gpu = &self.gpu;
         let layout = batch.layout();
         let slots = layout.groups() * layout.bsize;
-        let params = Params {
-            tracks: layout.tracks as u32,
-            groups: layout.groups() as u32,
-            events: part.len() as u32,
-            layers: layout.layers as u32,
-        };
-        workspace.params.write(gpu, &[params])?;
-        let of = |words: &'_ [T], each: usize| -> Range<usize> {
-            debug_assert_eq!(words.len(), layout.slots() * each);
-            part.start * slots * each..part.end * slots * each
-        };
-        let hits = layout.layers * HIT;
-        for ((to, buffer), words, each) in
-            [(&mut workspace.tracks, batch.track_words(), TRACK), (&mut workspace.hits, batch.hit_words(), hits)]
-        {
-            let words = &words[of(words, each)];
-            buffer.reserve(gpu, words.len().max(1))?;
-            if !words.is_empty() {
-                upload(gpu, to, words)?;
-                to.copy_to(encoder, buffer, words.len())?;
+        let mut views = Vec::new();
+        if let Some((workspace, part)) = next {
+            let hits = layout.layers * HIT;
+            let tracks = (&mut workspace.tracks.0, batch.track_words(), TRACK);
+            for (to, words, each) in [tracks, (&mut workspace.hits.0, batch.hit_words(), hits)] {
+                let words = &words[part.start * slots * each..part.end * slots * each];
+                views.push((to.map(gpu, words.len())?, words));
             }
         }
-        let places = part.len() * slots;
-        workspace.states.0.reserve(gpu, places * STATE)?;
-        workspace.statuses.0.reserve(gpu, places)?;
-        workspace.layer_sums.0.reserve(gpu, if self.mode == Mode::SeedState { places } else { 1 })?;
+        let there = views.iter_mut().flat_map(|(view, words)| {
+            let parts = view.parts(words.chunks(COPIED).map(<[T]>::len));
+            parts.into_iter().zip(words.chunks(COPIED)).map(|(to, from)| Copy::There(to, from))
+        });
+        let copies: Vec<Copy<'_, T>> = there.collect();
+        let Some((workspace, part, submission)) = done else {
+            copies.into_par_iter().for_each(Copy::make);
+            return Ok(());
+        };
+        gpu.wait(submission)?;
+        let places = part.start * slots..part.end * slots;
+        let states = &mut fitted.states[places.start * STATE..places.end * STATE];
+        let statuses = &mut fitted.statuses[places.clone()];
+        let sums = fitted.layer_sums.get_mut(places).unwrap_or_default();
+        workspace.states.1.look(gpu, states.len(), |found_states| {
+            workspace.statuses.1.look(gpu, statuses.len(), |found_statuses| {
+                workspace.layer_sums.1.look(gpu, sums.len(), |found_sums| {
+                    let back = pairs(states, found_states).chain(pairs(sums, found_sums));
+                    let back = back.map(|(to, from)| Copy::Back(to, from));
+                    let statuses = pairs(statuses, found_statuses).map(|(to, from)| Copy::Statuses(to, from));
+                    let all: Vec<Copy<'_, T>> = copies.into_iter().chain(back).chain(statuses).collect();
+                    all.into_par_iter().for_each(Copy::make);
+                })
+            })
+        })???;
         Ok(())
     }
 
@@ -329,28 +388,11 @@ impl<T: Number> GpuEngine<T> {
         }
         Ok(())
     }
+}
 
-    fn read(
-        &self,
-        workspace: &Workspace<T>,
-        part: &Range<usize>,
-        submission: &Submission,
-        fitted: &mut Fitted<T>,
-    ) -> Result<()> {
-        let gpu = &self.gpu;
-        let slots = fitted.layout.groups() * fitted.layout.bsize;
-        let places = part.start * slots..part.end * slots;
-        let states = workspace.states.1.read(gpu, submission, places.len() * STATE)?;
-        fitted.states[places.start * STATE..places.end * STATE].copy_from_slice(&states);
-        let statuses = workspace.statuses.1.read(gpu, submission, places.len())?;
-        fitted.statuses[places.clone()].copy_from_slice(&statuses);
-        if self.mode == Mode::SeedState {
-            let sums = workspace.layer_sums.1.read(gpu, submission, places.len())?;
-            fitted.layer_sums[places].copy_from_slice(&sums);
-        }
-        // Places that are not used are not written there.
-        Ok(())
-    }
+/// Chunks for threads to copy. Places that are not used are not written there: what is in them is copied, too.
+fn pairs<'a, U>(to: &'a mut [U], from: &'a [U]) -> impl Iterator<Item = (&'a mut [U], &'a [U])> {
+    to.chunks_mut(COPIED).zip(from.chunks(COPIED))
 }
 
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

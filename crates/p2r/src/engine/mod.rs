@@ -19,12 +19,27 @@ pub enum Mode {
 }
 
 /// Fitted tracks, laid out as the batch was.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Fitted<T: Number> {
     layout: Layout,
     pub(crate) states: Vec<T>,
     pub(crate) statuses: Vec<u32>,
     pub(crate) layer_sums: Vec<T>,
+}
+
+/// Of all tracks; what lies in places that are not used is nobody's.
+impl<T: Number> PartialEq for Fitted<T> {
+    fn eq(&self, other: &Self) -> bool {
+        let same = |slot: usize| {
+            let word = |fitted: &Self, n: usize| fitted.states[self.layout.at(slot, n, STATE)];
+            (0..STATE).all(|n| word(self, n) == word(other, n))
+                && self.statuses[slot] == other.statuses[slot]
+                && self.layer_sums.get(slot) == other.layer_sums.get(slot)
+        };
+        self.layout == other.layout
+            && self.layer_sums.len() == other.layer_sums.len()
+            && (0..self.layout.slots()).filter(|&slot| self.layout.is_used(slot)).all(same)
+    }
 }
 
 impl<T: Number> Fitted<T> {
@@ -36,6 +51,14 @@ impl<T: Number> Fitted<T> {
             states: vec![T::default(); slots * STATE],
             statuses: vec![0; slots],
             layer_sums: vec![T::default(); sums],
+        }
+    }
+
+    /// Room for a batch of this layout; what is there already is to be written over.
+    pub(crate) fn prepare(&mut self, layout: Layout, mode: Mode) {
+        let sums = if mode == Mode::SeedState { layout.slots() } else { 0 };
+        if (self.layout, self.layer_sums.len()) != (layout, sums) {
+            *self = Self::new(layout, mode);
         }
     }
 

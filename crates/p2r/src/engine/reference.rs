@@ -20,9 +20,8 @@ pub(crate) const REACHED: f64 = 1e-3;
 
 type Matrix = [[f64; PARAMETERS]; PARAMETERS];
 
-pub(crate) fn fit<T: Number>(batch: &Batch<T>, mode: Mode) -> Fitted<T> {
+pub(crate) fn fit<T: Number>(batch: &Batch<T>, mode: Mode, fitted: &mut Fitted<T>) {
     let layout = batch.layout();
-    let mut fitted = Fitted::new(layout, mode);
     for event in 0..layout.events {
         for i in 0..layout.tracks {
             let hits: Vec<Hit> = (0..layout.layers).map(|layer| batch.hit(event, i, layer)).collect();
@@ -37,7 +36,6 @@ pub(crate) fn fit<T: Number>(batch: &Batch<T>, mode: Mode) -> Fitted<T> {
             }
         }
     }
-    fitted
 }
 
 /// What becomes of a track.

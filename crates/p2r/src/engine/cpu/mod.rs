@@ -20,9 +20,8 @@ const TOGETHER: usize = 256;
 /// The most lanes of a vector.
 const MOST_LANES: usize = 16;
 
-pub(crate) fn fit(batch: &Batch<f32>, mode: Mode) -> Fitted<f32> {
+pub(crate) fn fit(batch: &Batch<f32>, mode: Mode, fitted: &mut Fitted<f32>) {
     let layout = batch.layout();
-    let mut fitted = Fitted::new(layout, mode);
     let arch = Arch::new();
     let slots = TOGETHER.next_multiple_of(layout.bsize);
     fitted.layer_sums.resize(layout.slots(), 0.0);
@@ -38,7 +37,6 @@ pub(crate) fn fit(batch: &Batch<f32>, mode: Mode) -> Fitted<f32> {
     if mode == Mode::Sequential {
         fitted.layer_sums.clear();
     }
-    fitted
 }
 
 /// Places that lie one after the other, whole groups of them.
