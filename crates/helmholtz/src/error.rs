@@ -111,6 +111,30 @@ pub enum Error {
         /// The first such.
         node: usize,
     },
+    /// A GPU without 64-bit numbers.
+    #[error("{adapter} has no 64-bit numbers (SHADER_F64): use f32, or the CPU engine")]
+    NoF64 {
+        /// Its name.
+        adapter: String,
+    },
+    /// Scatter needs atomics that are not there.
+    #[error(
+        "{adapter} cannot add numbers of {bits} bits atomically: gather, or scatter by colours or by compare and retry in f32"
+    )]
+    NoAtomics {
+        /// Its name, or who cannot.
+        adapter: String,
+        /// Of the numbers.
+        bits: u32,
+    },
+    /// A number of threads that a workgroup cannot have.
+    #[error("{size} threads a workgroup: a power of two from 4 to {most} is needed")]
+    WorkgroupSize {
+        /// That was asked for.
+        size: u32,
+        /// That the device can have.
+        most: u32,
+    },
     /// The GPU.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),

@@ -37,6 +37,7 @@
 //! # }
 //! ```
 
+mod assembler;
 mod engine;
 mod error;
 pub mod forcing;
@@ -44,12 +45,17 @@ pub mod generate;
 pub mod io;
 mod mesh;
 mod pairs;
+mod shaders;
 mod solve;
 
+pub use assembler::{Assembled, Assembler, AssemblerBuilder};
 pub use engine::Action;
 pub use engine::cpu::CpuEngine;
+pub use engine::gpu::{Accumulators, Atomics, Order, StageTime, Strategy};
 pub use engine::reference::Reference;
 pub use error::{Error, Result};
+pub use kernel_host::{AdapterChoice, Engine, Gpu};
 pub use mesh::{Extrusion, Mesh, Number, Triangles};
 pub use pairs::Pairs;
+pub use shaders::TablesIn;
 pub use solve::{Operator, Solution, SolveOptions, solve};

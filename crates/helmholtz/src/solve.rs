@@ -70,12 +70,7 @@ const BLOCK: usize = 1 << 13;
 /// [`Error::FieldLength`]; [`Error::FieldNotFinite`] for a right-hand side that is not finite; what the operator meets.
 pub fn solve<T: Number>(operator: &impl Operator<T>, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
     let count = operator.len();
-    if rhs.len() != count {
-        return Err(Error::FieldLength { found: rhs.len(), wanted: count });
-    }
-    if let Some(node) = rhs.par_iter().position_first(|&number| !number.into().is_finite()) {
-        return Err(Error::FieldNotFinite { node });
-    }
+    check_rhs(count, rhs)?;
     let zero = || vec![T::default(); count];
     let (mut u, mut r, mut q) = (zero(), rhs.to_vec(), zero());
     // 1 over the diagonal.
@@ -133,6 +128,17 @@ pub fn solve<T: Number>(operator: &impl Operator<T>, rhs: &[T], options: SolveOp
     solution.true_residual = dot(&q, &q).sqrt() / norm;
     solution.field = u;
     Ok(solution)
+}
+
+/// That a right-hand side has a finite number for each node.
+pub(crate) fn check_rhs<T: Number>(wanted: usize, rhs: &[T]) -> Result<()> {
+    if rhs.len() != wanted {
+        return Err(Error::FieldLength { found: rhs.len(), wanted });
+    }
+    match rhs.par_iter().position_first(|&number| !number.into().is_finite()) {
+        Some(node) => Err(Error::FieldNotFinite { node }),
+        None => Ok(()),
+    }
 }
 
 /// In f64.

@@ -1,6 +1,7 @@
 //! What assembles.
 
 pub(crate) mod cpu;
+pub(crate) mod gpu;
 pub(crate) mod reference;
 
 /// What is made of a field: the product with a matrix of the problem, which is never stored.

@@ -1,0 +1,18 @@
+// What kernels are told. As in src/engine/gpu.rs.
+
+struct Params {
+    levels: u32,
+    nodes: u32, // of all columns
+    // Of the prisms of a dispatch: triangles, from the first of `order`; layers, from the first in steps.
+    first: u32,
+    triangles: u32,
+    layers: u32,
+    layer: u32,
+    step: u32,
+    columns: u32, // whether neighbouring threads take layers of a triangle, and not triangles of a layer
+}
+
+// Workgroups come in rows.
+fn place_of(group: vec3<u32>, groups: vec3<u32>) -> u32 {
+    return group.y * groups.x + group.x;
+}

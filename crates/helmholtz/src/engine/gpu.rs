@@ -1,0 +1,777 @@
+//! Assembles on a GPU: by gather, by colours, or by scatter as the report does.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use bytemuck::{Pod, Zeroable};
+use kernel_host::wgpu::{self, BindGroup, BindingResource, BufferUsages, ComputePass, Features};
+use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Timer};
+use rayon::prelude::*;
+
+use crate::engine::Action;
+use crate::error::{Error, Result};
+use crate::forcing::{AMPLITUDE, level_factors};
+use crate::mesh::{Mesh, Number};
+use crate::pairs::Pairs;
+use crate::shaders::{self, Accumulate, TablesIn};
+use crate::solve::{Solution, SolveOptions};
+
+/// As in shaders/types.wgsl.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Params {
+    levels: u32,
+    nodes: u32,
+    first: u32,
+    triangles: u32,
+    layers: u32,
+    layer: u32,
+    step: u32,
+    columns: u32,
+}
+
+/// How nodes get what prisms have for them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// A thread a node, which gathers it: no two threads write the same, and the bits are the same each time.
+    #[default]
+    Gather,
+    /// A thread a prism, of prisms that share no node: one colour of triangles after the other, and every other layer.
+    Coloured,
+    /// A thread a prism, which adds to its six nodes by atomics, in whatever order: the report's way.
+    Scatter,
+}
+
+impl Strategy {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Gather, Self::Coloured, Self::Scatter];
+}
+
+/// How [`Strategy::Scatter`] adds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomics {
+    /// The device's own if it has them, else by compare and retry.
+    #[default]
+    Auto,
+    /// The device's own: SHADER_FLOAT32_ATOMIC.
+    Native,
+    /// By compare and retry.
+    CompareExchange,
+}
+
+/// Sums that a thread keeps of a prism's matrix for lumped volumes, except with [`Strategy::Gather`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accumulators {
+    /// Those of its rows.
+    #[default]
+    Six,
+    /// Those of even and of odd columns of its rows.
+    Twelve,
+    /// The whole matrix.
+    ThirtySix,
+}
+
+/// Which prisms neighbouring threads take, except with [`Strategy::Gather`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// Layers of a triangle: nodes of a column lie side by side.
+    #[default]
+    Columns,
+    /// Triangles of a layer.
+    Layers,
+}
+
+/// What of the GPU is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GpuSettings {
+    pub(crate) strategy: Strategy,
+    pub(crate) atomics: Atomics,
+    pub(crate) tables: TablesIn,
+    pub(crate) accumulators: Accumulators,
+    pub(crate) order: Order,
+    pub(crate) workgroup_size: Option<u32>,
+    pub(crate) checks: Checks,
+    pub(crate) most_field_bytes: u64,
+}
+
+/// What is made, in the order in which a whole assembly makes it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Stage {
+    Forcing,
+    Act(Action),
+    Lumped,
+}
+
+impl Stage {
+    pub(crate) const ASSEMBLY: [Self; 4] =
+        [Self::Forcing, Self::Act(Action::Mass), Self::Act(Action::Stiffness), Self::Lumped];
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Forcing => "forcing",
+            Self::Act(Action::Mass) => "mass",
+            Self::Act(Action::Stiffness) => "stiffness",
+            Self::Act(Action::Helmholtz) => "helmholtz",
+            Self::Lumped => "lumped",
+        }
+    }
+}
+
+/// How long a stage took on the device's clock, and the bytes of fields that it has to move, each once.
+#[derive(Clone, Debug, PartialEq)]
+pub struct StageTime {
+    /// `forcing`, `mass`, `stiffness` or `lumped`.
+    pub stage: &'static str,
+    /// Of each round.
+    pub rounds: Vec<Duration>,
+    /// Of the field that it reads, if it reads one, and of the one that it writes.
+    pub bytes: u64,
+}
+
+/// Dispatches are rows of so many workgroups.
+const ROW: u32 = 32_768;
+/// Levels below and above those that are wanted, where not all fit at once: M f at a level needs f beside it, and S M f that.
+const HALO: usize = 2;
+/// Iterations that are handed over at once.
+const ITERATIONS: usize = 16;
+/// Workgroups of a step along fields; a sum is of as many parts.
+const WORKGROUPS: u32 = 512;
+/// Where the squares of residuals begin in the solver's state, and what is before them: as in shaders/conjugate_gradients.wgsl.
+const HISTORY: usize = 8;
+const LIMIT: usize = 3;
+const DONE: usize = 4;
+const ITERATED: usize = 5;
+const DEFECT: usize = 6;
+const MOST: usize = 7;
+
+/// Levels that are computed at once, and those of them whose numbers count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Window {
+    all: Range<usize>,
+    inner: Range<usize>,
+}
+
+pub(crate) struct GpuEngine<T: Number> {
+    gpu: Gpu,
+    mesh: Arc<Mesh>,
+    pairs: Arc<Pairs>,
+    settings: GpuSettings,
+    windows: Vec<Window>,
+    forcing: Kernel,
+    gather: Kernel,
+    scatter: Option<Kernel>,
+    /// Of each colour, where its triangles begin in `order`; one more at the end. Of scatter, all are one.
+    colours: Vec<u32>,
+    fixed: Fixed<T>,
+    workspace: Mutex<Workspace<T>>,
+}
+
+/// What is uploaded once.
+struct Fixed<T: Number> {
+    offsets: Buffer<u32>,
+    neighbours: Buffer<u32>,
+    weights: Buffer<[T; 2]>,
+    thirds: Buffer<T>,
+    heights: Buffer<T>,
+    turns: Buffer<[T; 2]>,
+    scatter: Option<ScatterBuffers<T>>,
+}
+
+struct ScatterBuffers<T: Number> {
+    triangles: Buffer<u32>,
+    edges: Buffer<[T; 4]>,
+    order: Buffer<u32>,
+    tables: Buffer<T>,
+}
+
+struct Workspace<T: Number> {
+    params: Buffer<Params>,
+    /// Of each dispatch of a stage by prisms.
+    dispatches: Vec<(Buffer<Params>, u32)>,
+    level_factors: Buffer<T>,
+    fields: [Buffer<T>; 4],
+    readback: Readback<T>,
+}
+
+fn storage() -> BufferUsages {
+    BufferUsages::STORAGE | BufferUsages::COPY_SRC | BufferUsages::COPY_DST
+}
+
+fn uniform() -> Buffer<Params> {
+    Buffer::new("params", BufferUsages::UNIFORM | BufferUsages::COPY_DST)
+}
+
+fn written<U: Pod>(gpu: &Gpu, label: &str, data: &[U]) -> Result<Buffer<U>> {
+    let mut buffer = Buffer::new(label, storage());
+    buffer.write(gpu, data)?;
+    Ok(buffer)
+}
+
+impl<T: Number> GpuEngine<T> {
+    /// Features that are used where they are there.
+    pub(crate) const FEATURES: Features =
+        Features::TIMESTAMP_QUERY.union(Features::SHADER_F64).union(Features::SHADER_FLOAT32_ATOMIC);
+
+    pub(crate) fn new(gpu: Gpu, mesh: Arc<Mesh>, settings: GpuSettings) -> Result<Self> {
+        if T::NAME == "f64" && !gpu.has(Features::SHADER_F64) {
+            return Err(Error::NoF64 { adapter: gpu.name().to_owned() });
+        }
+        let limits = gpu.limits();
+        let most = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
+        if let Some(size) = settings.workgroup_size
+            && !(size.is_power_of_two() && (4..=most).contains(&size))
+        {
+            return Err(Error::WorkgroupSize { size, most });
+        }
+        let accumulate = accumulate::<T>(&gpu, &settings)?;
+        let windows = windows::<T>(&gpu, &mesh, settings.most_field_bytes)?;
+        let pairs = Arc::new(Pairs::new(&mesh));
+        let size = f64::from(settings.workgroup_size.unwrap_or(256));
+        let (forcing, gather) = (shaders::forcing::<T>(), shaders::gather::<T>());
+        let scatter = accumulate.map(|accumulate| shaders::scatter::<T>(accumulate, settings.tables));
+        let sums = match settings.accumulators {
+            Accumulators::Six => 6.0,
+            Accumulators::Twelve => 12.0,
+            Accumulators::ThirtySix => 36.0,
+        };
+        let of_size = [("WORKGROUP_SIZE", size)];
+        let of_prisms = [("WORKGROUP_SIZE", f64::from(settings.workgroup_size.unwrap_or(128))), ("ACCUMULATORS", sums)];
+        let describe =
+            |source, constants| KernelDescriptor { source, entry_points: &[], constants, checks: settings.checks };
+        let mut descriptors = vec![describe(&forcing, &of_size[..]), describe(&gather, &of_size[..])];
+        descriptors.extend(scatter.as_ref().map(|scatter| describe(scatter, &of_prisms[..])));
+        let mut kernels = Kernel::build_all(&gpu, &descriptors)?.into_iter();
+        let (Some(forcing), Some(gather)) = (kernels.next(), kernels.next()) else {
+            return Err(Error::TooLarge { what: "no kernels".to_owned() });
+        };
+        let (order, colours) = match settings.strategy {
+            Strategy::Coloured => colours(&mesh),
+            _ => ((0..mesh.triangles().len() as u32).collect(), vec![0, mesh.triangles().len() as u32]),
+        };
+        let fixed = Fixed::new(&gpu, &mesh, &pairs, accumulate.is_some().then_some(order))?;
+        let workspace = Mutex::new(Workspace {
+            params: uniform(),
+            dispatches: Vec::new(),
+            level_factors: Buffer::new("level factors", storage()),
+            fields: ["field a", "field b", "field c", "field d"].map(|label| Buffer::new(label, storage())),
+            readback: Readback::new("field read back"),
+        });
+        Ok(Self {
+            gpu,
+            mesh,
+            pairs,
+            settings,
+            windows,
+            forcing,
+            gather,
+            scatter: kernels.next(),
+            colours,
+            fixed,
+            workspace,
+        })
+    }
+
+    pub(crate) fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    pub(crate) fn description(&self) -> String {
+        let adapter = self.gpu.summary();
+        format!("GPU, {}, {} ({}, {})", T::NAME, adapter.name, adapter.kind, adapter.backend)
+    }
+
+    /// The first stages of an assembly, or one action on a field.
+    pub(crate) fn run(&self, stages: &[Stage], field: Option<&[T]>) -> Result<Vec<Vec<T>>> {
+        let mut workspace = self.workspace();
+        let mut results: Vec<Vec<T>> = stages.iter().map(|_| vec![T::default(); self.mesh.nodes()]).collect();
+        for window in &self.windows {
+            self.prepare(&mut workspace, window, field)?;
+            let mut encoder = self.gpu.encoder("assemble");
+            self.encode(&workspace, window, stages, field.is_some(), &mut encoder, &mut None)?;
+            let mut submission = self.gpu.submit(encoder)?;
+            let count = self.mesh.vertices().len() * window.all.len();
+            for (stage, result) in results.iter_mut().enumerate() {
+                let mut encoder = self.gpu.encoder("read back");
+                let Workspace { readback, fields, .. } = &mut *workspace;
+                readback.reserve(&self.gpu, count)?;
+                readback.copy_from(&mut encoder, &fields[stage + usize::from(field.is_some())], count)?;
+                submission = self.gpu.submit(encoder)?;
+                self.gpu.wait(&submission)?;
+                readback.look(&self.gpu, count, |found| put(result, self.mesh.levels(), found, window))?;
+            }
+            self.gpu.wait(&submission)?;
+        }
+        Ok(results)
+    }
+
+    /// The times of the stages of an assembly, with everything there. None if the device has no clock.
+    pub(crate) fn time(&self, rounds: usize) -> Result<Option<Vec<StageTime>>> {
+        let mut workspace = self.workspace();
+        let Some(mut timer) = Timer::new(&self.gpu, Stage::ASSEMBLY.len()) else { return Ok(None) };
+        let field = (self.mesh.nodes() * size_of::<T>()) as u64;
+        let time = |stage: Stage| {
+            let bytes = if matches!(stage, Stage::Act(_)) { 2 * field } else { field };
+            StageTime { stage: stage.name(), rounds: vec![Duration::ZERO; rounds], bytes }
+        };
+        let mut times = Stage::ASSEMBLY.map(time);
+        for window in &self.windows {
+            self.prepare(&mut workspace, window, None)?;
+            let seen: Vec<_> = timer.rounds(&self.gpu, rounds, |encoder, timer| {
+                self.encode(&workspace, window, &Stage::ASSEMBLY, false, encoder, &mut Some(timer))
+            })?;
+            // The last ones, should there be more.
+            for (round, passes) in seen[seen.len() - rounds..].iter().enumerate() {
+                for (time, (_, duration)) in times.iter_mut().zip(passes) {
+                    time.rounds[round] += *duration;
+                }
+            }
+        }
+        Ok(Some(times.into()))
+    }
+
+    fn workspace(&self) -> MutexGuard<'_, Workspace<T>> {
+        self.workspace.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Room and parameters for a window, and the levels of a field that it has.
+    fn prepare(&self, workspace: &mut Workspace<T>, window: &Window, field: Option<&[T]>) -> Result<()> {
+        let gpu = &self.gpu;
+        let levels = window.all.len();
+        let count = self.mesh.vertices().len() * levels;
+        for buffer in &mut workspace.fields {
+            buffer.reserve(gpu, count)?;
+        }
+        let params = Params { levels: levels as u32, nodes: count as u32, ..Params::default() };
+        workspace.params.write(gpu, &[params])?;
+        let factors: Vec<T> = level_factors(&self.mesh, AMPLITUDE);
+        workspace.level_factors.write(gpu, &factors[window.all.clone()])?;
+        if self.scatter.is_some() {
+            let step = if self.settings.strategy == Strategy::Coloured { 2 } else { 1 };
+            let columns = u32::from(self.settings.order == Order::Columns);
+            let mut place = 0;
+            for bounds in self.colours.windows(2) {
+                for layer in 0..step {
+                    let layers = (levels as u32 - 1).saturating_sub(layer).div_ceil(step);
+                    let triangles = bounds[1] - bounds[0];
+                    let params = Params { first: bounds[0], triangles, layers, layer, step, columns, ..params };
+                    if workspace.dispatches.len() <= place {
+                        workspace.dispatches.push((uniform(), 0));
+                    }
+                    let (buffer, prisms) = &mut workspace.dispatches[place];
+                    buffer.write(gpu, &[params])?;
+                    *prisms = triangles * layers;
+                    place += 1;
+                }
+            }
+            workspace.dispatches.truncate(place);
+        }
+        if let Some(field) = field {
+            if levels == self.mesh.levels() {
+                workspace.fields[0].write(gpu, field)?;
+            } else {
+                let mut part = vec![T::default(); count];
+                let columns = part.par_chunks_mut(levels).zip(field.par_chunks(self.mesh.levels()));
+                columns.for_each(|(to, from)| to.copy_from_slice(&from[window.all.clone()]));
+                workspace.fields[0].write(gpu, &part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stages one after the other, each of what the one before wrote; the first writes field 0, or reads it if it is given.
+    fn encode(
+        &self,
+        workspace: &Workspace<T>,
+        window: &Window,
+        stages: &[Stage],
+        is_given: bool,
+        encoder: &mut wgpu::CommandEncoder,
+        timer: &mut Option<&mut Timer>,
+    ) -> Result<()> {
+        for (place, &stage) in stages.iter().enumerate() {
+            let to = &workspace.fields[place + usize::from(is_given)];
+            // Those that read none are given one that they do not write.
+            let from = &workspace.fields[if is_given { place } else { (place + 3) % 4 }];
+            let timestamp_writes = timer.as_mut().and_then(|timer| timer.pass(stage.name()));
+            let descriptor = wgpu::ComputePassDescriptor { label: Some(stage.name()), timestamp_writes };
+            let mut pass = encoder.begin_compute_pass(&descriptor);
+            self.stage(workspace, window, stage, from, to, &mut pass)?;
+        }
+        Ok(())
+    }
+
+    fn stage(
+        &self,
+        workspace: &Workspace<T>,
+        window: &Window,
+        stage: Stage,
+        from: &Buffer<T>,
+        to: &Buffer<T>,
+        pass: &mut ComputePass<'_>,
+    ) -> Result<()> {
+        let nodes = (self.mesh.vertices().len() * window.all.len()) as u32;
+        let size = self.settings.workgroup_size.unwrap_or(256);
+        if stage == Stage::Forcing {
+            let group = self.forcing.bind_group(
+                &self.gpu,
+                &[
+                    ("params", workspace.params.binding()?),
+                    ("turns", self.fixed.turns.binding()?),
+                    ("level_factors", workspace.level_factors.binding()?),
+                    ("out", to.binding()?),
+                ],
+            )?;
+            self.forcing.dispatch(pass, "forcing", &group, rows(nodes.div_ceil(size)))?;
+            return Ok(());
+        }
+        let (Some(scatter), Some(buffers)) = (&self.scatter, &self.fixed.scatter) else {
+            let group = self.bind_gather(workspace.params.binding()?, from, to)?;
+            // What is gathered with neighbours upwards leaves a thread at either end out.
+            let each = if stage == Stage::Lumped { size } else { size - 2 };
+            self.gather.dispatch(pass, stage.name(), &group, rows(nodes.div_ceil(each)))?;
+            return Ok(());
+        };
+        let size = self.settings.workgroup_size.unwrap_or(128);
+        let bind = |params: BindingResource<'_>| -> Result<BindGroup> {
+            // One of a kind for all stages.
+            let group = [
+                ("params", params),
+                ("triangles", buffers.triangles.binding()?),
+                ("edges", buffers.edges.binding()?),
+                ("order", buffers.order.binding()?),
+                ("heights", self.fixed.heights.binding()?),
+                ("field", from.binding()?),
+                ("out", to.binding()?),
+                ("tables", buffers.tables.binding()?),
+            ];
+            let used = if self.settings.tables == TablesIn::Storage { 8 } else { 7 };
+            Ok(scatter.bind_group(&self.gpu, &group[..used])?)
+        };
+        scatter.dispatch(pass, "zero", &bind(workspace.params.binding()?)?, rows(nodes.div_ceil(size)))?;
+        for (params, prisms) in &workspace.dispatches {
+            if *prisms > 0 {
+                scatter.dispatch(pass, stage.name(), &bind(params.binding()?)?, rows(prisms.div_ceil(size)))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn bind_gather(&self, params: BindingResource<'_>, from: &Buffer<T>, to: &Buffer<T>) -> Result<BindGroup> {
+        Ok(self.gather.bind_group(
+            &self.gpu,
+            &[
+                ("params", params),
+                ("heights", self.fixed.heights.binding()?),
+                ("offsets", self.fixed.offsets.binding()?),
+                ("neighbours", self.fixed.neighbours.binding()?),
+                ("weights", self.fixed.weights.binding()?),
+                ("thirds", self.fixed.thirds.binding()?),
+                ("field", from.binding()?),
+                ("out", to.binding()?),
+            ],
+        )?)
+    }
+
+    /// Conjugate gradients on the device; products by gather, whatever the strategy.
+    pub(crate) fn solve(&self, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
+        let [window] = &self.windows[..] else {
+            let what =
+                "the fields of a solve have to fit on the GPU at once: fewer levels or vertices, or the CPU engine";
+            return Err(Error::TooLarge { what: what.to_owned() });
+        };
+        let gpu = &self.gpu;
+        let mut workspace = self.workspace();
+        self.prepare(&mut workspace, window, Some(rhs))?;
+        let kernel = Kernel::build(
+            gpu,
+            &KernelDescriptor {
+                source: &shaders::conjugate_gradients::<T>(),
+                entry_points: &[],
+                constants: &[
+                    ("WORKGROUP_SIZE", self.settings.workgroup_size.unwrap_or(256).into()),
+                    ("WORKGROUPS", WORKGROUPS.into()),
+                ],
+                checks: self.settings.checks,
+            },
+        )?;
+        let count = self.mesh.nodes();
+        let mut q = Buffer::<T>::new("q", storage());
+        q.reserve(gpu, count)?;
+        let scales = written(gpu, "scales", &self.scales())?;
+        let partials = written(gpu, "partials", &vec![[T::default(); 2]; WORKGROUPS as usize])?;
+        let most = options.iterations.min(1 << 22);
+        let mut state = vec![T::default(); HISTORY + most + 1];
+        state[LIMIT] = T::from_f64(options.tolerance * options.tolerance);
+        state[MOST] = T::from_f64(most as f64);
+        let state = written(gpu, "state", &state)?;
+        let [b, u, r, p] = &workspace.fields;
+        let group = kernel.bind_group(
+            gpu,
+            &[
+                ("params", workspace.params.binding()?),
+                ("rhs", b.binding()?),
+                ("scales", scales.binding()?),
+                ("u", u.binding()?),
+                ("r", r.binding()?),
+                ("p", p.binding()?),
+                ("q", q.binding()?),
+                ("partials", partials.binding()?),
+                ("state", state.binding()?),
+            ],
+        )?;
+        let size = self.settings.workgroup_size.unwrap_or(256);
+        let product = |pass: &mut ComputePass<'_>, from: &Buffer<T>| -> Result<()> {
+            let group = self.bind_gather(workspace.params.binding()?, from, &q)?;
+            Ok(self.gather.dispatch(pass, "helmholtz", &group, rows((count as u32).div_ceil(size - 2)))?)
+        };
+        let all = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [WORKGROUPS, 1, 1]);
+        let one = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [1, 1, 1]);
+        let mut read = Readback::<T>::new("state read back");
+        read.reserve(gpu, state.capacity())?;
+        let mut handed_over = 0;
+        let mut head = Vec::new();
+        loop {
+            let mut encoder = gpu.encoder("solve");
+            {
+                let descriptor = wgpu::ComputePassDescriptor { label: Some("solve"), timestamp_writes: None };
+                let mut pass = encoder.begin_compute_pass(&descriptor);
+                if head.is_empty() {
+                    all(&mut pass, "begin")?;
+                    one(&mut pass, "sum_begin")?;
+                }
+                // One more than the most, which finds that it is.
+                for _ in 0..ITERATIONS.min(most + 1 - handed_over) {
+                    all(&mut pass, "turn")?;
+                    product(&mut pass, p)?;
+                    all(&mut pass, "curvature")?;
+                    one(&mut pass, "sum_curvature")?;
+                    all(&mut pass, "advance")?;
+                    one(&mut pass, "sum_advance")?;
+                    handed_over += 1;
+                }
+            }
+            read.copy_from(&mut encoder, &state, HISTORY)?;
+            head = read.read(gpu, &gpu.submit(encoder)?, HISTORY)?;
+            if head[DONE] != T::default() || handed_over > most {
+                break;
+            }
+        }
+        let mut encoder = gpu.encoder("what is left");
+        {
+            let descriptor = wgpu::ComputePassDescriptor { label: Some("what is left"), timestamp_writes: None };
+            let mut pass = encoder.begin_compute_pass(&descriptor);
+            product(&mut pass, u)?;
+            all(&mut pass, "defect")?;
+            one(&mut pass, "sum_defect")?;
+        }
+        let iterations = Into::<f64>::into(head[ITERATED]) as usize;
+        let seen = HISTORY + iterations + 1;
+        read.copy_from(&mut encoder, &state, seen)?;
+        let state = read.read(gpu, &gpu.submit(encoder)?, seen)?;
+        let mut encoder = gpu.encoder("solution");
+        let mut readback = Readback::<T>::new("solution");
+        readback.reserve(gpu, count)?;
+        readback.copy_from(&mut encoder, u, count)?;
+        let field = readback.read(gpu, &gpu.submit(encoder)?, count)?;
+        let number = |at: usize| -> f64 { state[at].into() };
+        let norm = number(HISTORY).sqrt();
+        if norm == 0.0 {
+            return Ok(Solution { field, iterations: 0, residuals: vec![0.0], converged: true, true_residual: 0.0 });
+        }
+        let residuals: Vec<f64> = (HISTORY..seen).map(|at| number(at).sqrt() / norm).collect();
+        let converged = residuals.last().is_some_and(|&residual| iterations > 0 && residual <= options.tolerance);
+        Ok(Solution { field, iterations, residuals, converged, true_residual: number(DEFECT).sqrt() / norm })
+    }
+
+    /// 1 over the diagonal of M + S, at inner levels; 0 where there is none.
+    fn scales(&self) -> Vec<T> {
+        let height = self.mesh.height();
+        let scale = |vertex: usize| {
+            let own = self.pairs.range(vertex).find(|&pair| self.pairs.neighbours()[pair] as usize == vertex);
+            let [m, k] = own.map_or([0.0; 2], |own| [self.pairs.mass()[own], self.pairs.stiffness()[own]]);
+            let inner = 2.0 * ((m + k) * height / 3.0 + m / height);
+            T::from_f64(if inner > 0.0 { 1.0 / inner } else { 0.0 })
+        };
+        (0..self.mesh.vertices().len()).into_par_iter().map(scale).collect()
+    }
+}
+
+impl<T: Number> Fixed<T> {
+    fn new(gpu: &Gpu, mesh: &Mesh, pairs: &Pairs, order: Option<Vec<u32>>) -> Result<Self> {
+        let real = T::from_f64;
+        let weights = pairs.mass().iter().zip(pairs.stiffness()).map(|(&m, &k)| [real(m), real(k)]);
+        let thirds = pairs.thirds().iter().map(|&third| real(third));
+        // In f32 a coordinate has as many digits as its turns leave: whole ones are taken off first.
+        let turns = mesh.vertices().iter().map(|at| at.map(|x| real(x - x.round_ties_even())));
+        let scatter = match order {
+            None => None,
+            Some(order) => Some(ScatterBuffers::new(gpu, mesh, &order)?),
+        };
+        Ok(Self {
+            offsets: written(gpu, "offsets", pairs.offsets())?,
+            neighbours: written(gpu, "neighbours", pairs.neighbours())?,
+            weights: written(gpu, "weights", &weights.collect::<Vec<_>>())?,
+            thirds: written(gpu, "thirds", &thirds.collect::<Vec<_>>())?,
+            heights: written(gpu, "heights", &[real(mesh.height() / 6.0), real(1.0 / mesh.height())])?,
+            turns: written(gpu, "turns", &turns.collect::<Vec<_>>())?,
+            scatter,
+        })
+    }
+}
+
+impl<T: Number> ScatterBuffers<T> {
+    fn new(gpu: &Gpu, mesh: &Mesh, order: &[u32]) -> Result<Self> {
+        // Differences are made in f64: of coordinates in f32 they would have few digits on fine meshes.
+        let edge = |corners: &[u32; 3]| {
+            let [a, b, c] = corners.map(|vertex| mesh.vertices()[vertex as usize]);
+            [b[0] - a[0], b[1] - a[1], c[0] - a[0], c[1] - a[1]].map(T::from_f64)
+        };
+        let edges: Vec<[T; 4]> = mesh.triangles().par_iter().map(edge).collect();
+        Ok(Self {
+            triangles: written(gpu, "triangles", bytemuck::cast_slice(mesh.triangles()))?,
+            edges: written(gpu, "edges", &edges)?,
+            order: written(gpu, "order", order)?,
+            tables: written(gpu, "tables", &shaders::tables::<T>())?,
+        })
+    }
+}
+
+fn rows(workgroups: u32) -> [u32; 3] {
+    [workgroups.min(ROW), workgroups.div_ceil(ROW), 1]
+}
+
+/// How prisms add to nodes; none if nodes gather.
+fn accumulate<T: Number>(gpu: &Gpu, settings: &GpuSettings) -> Result<Option<Accumulate>> {
+    let has_native = gpu.has(Features::SHADER_FLOAT32_ATOMIC);
+    Ok(match (settings.strategy, settings.atomics) {
+        (Strategy::Gather, _) => None,
+        (Strategy::Coloured, _) => Some(Accumulate::Plain),
+        (Strategy::Scatter, _) if T::NAME == "f64" => {
+            return Err(Error::NoAtomics { adapter: "WGSL".to_owned(), bits: 64 });
+        }
+        (Strategy::Scatter, Atomics::Native) if !has_native => {
+            return Err(Error::NoAtomics { adapter: gpu.name().to_owned(), bits: 32 });
+        }
+        (Strategy::Scatter, Atomics::CompareExchange) => Some(Accumulate::CompareExchange),
+        (Strategy::Scatter, _) if has_native => Some(Accumulate::Native),
+        (Strategy::Scatter, _) => Some(Accumulate::CompareExchange),
+    })
+}
+
+/// Windows of as many levels as a buffer holds.
+fn windows<T: Number>(gpu: &Gpu, mesh: &Mesh, most: u64) -> Result<Vec<Window>> {
+    let limits = gpu.limits();
+    let most = most.min(limits.max_storage_buffer_binding_size).min(limits.max_buffer_size);
+    let level = (mesh.vertices().len() * size_of::<T>()) as u64;
+    // Nodes and prisms are numbered in 32 bits there, and workgroups' ends go a little beyond.
+    let numbered = (u64::from(u32::MAX) - (1 << 16)) / mesh.vertices().len().max(mesh.triangles().len()) as u64;
+    let levels = (most / level.max(1)).min(numbered);
+    let all = mesh.levels();
+    if levels >= all as u64 {
+        return Ok(vec![Window { all: 0..all, inner: 0..all }]);
+    }
+    let step = (levels as usize).saturating_sub(2 * HALO);
+    if step == 0 {
+        let what = format!(
+            "{} vertices are {level} bytes a level, and a field of {} levels is the least that is computed at once; {} holds {most} bytes \
+             a field: use f32, a coarser mesh or the CPU engine",
+            mesh.vertices().len(),
+            2 * HALO + 1,
+            gpu.name()
+        );
+        return Err(Error::TooLarge { what });
+    }
+    let window = |first: usize| {
+        let end = (first + step).min(all);
+        Window { all: first.saturating_sub(HALO)..(end + HALO).min(all), inner: first..end }
+    };
+    Ok((0..all).step_by(step).map(window).collect())
+}
+
+/// The levels of a window that count, to where they belong.
+fn put<T: Number>(to: &mut [T], levels: usize, found: &[T], window: &Window) {
+    let first = window.inner.start - window.all.start;
+    let columns = to.par_chunks_mut(levels).zip(found.par_chunks(window.all.len()));
+    columns.for_each(|(to, found)| to[window.inner.clone()].copy_from_slice(&found[first..][..window.inner.len()]));
+}
+
+/// Triangles by colours, no two of which share a vertex, and where each colour begins: the first colour that is free at all three
+/// vertices, triangle after triangle.
+fn colours(mesh: &Mesh) -> (Vec<u32>, Vec<u32>) {
+    // Of each vertex, the colours that its triangles have. Where one has more than 64 triangles, words are added.
+    let mut taken: Vec<Vec<u64>> = vec![vec![0]; mesh.vertices().len()];
+    let mut colour_of = Vec::with_capacity(mesh.triangles().len());
+    for corners in mesh.triangles() {
+        let word =
+            |word: usize| corners.iter().filter_map(|&vertex| taken[vertex as usize].get(word)).fold(0, |a, b| a | b);
+        let place = (0..).find(|&place| word(place) != u64::MAX).unwrap_or_default();
+        let colour = 64 * place + word(place).trailing_ones() as usize;
+        for &vertex in corners {
+            let taken = &mut taken[vertex as usize];
+            if taken.len() <= place {
+                taken.resize(place + 1, 0);
+            }
+            taken[place] |= 1 << (colour % 64);
+        }
+        colour_of.push(colour as u32);
+    }
+    let count = colour_of.iter().max().map_or(0, |&most| most + 1);
+    let mut order: Vec<u32> = (0..mesh.triangles().len() as u32).collect();
+    order.sort_by_key(|&triangle| colour_of[triangle as usize]);
+    let begins = |colour: u32| order.partition_point(|&triangle| colour_of[triangle as usize] < colour) as u32;
+    let bounds = (0..=count).map(begins).collect();
+    (order, bounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::generate;
+    use crate::mesh::{Extrusion, Triangles};
+
+    #[test]
+    fn triangles_of_a_colour_share_no_vertex() {
+        // A fan of 100 triangles around a vertex needs as many colours.
+        let at = |i: usize| [f64::cos(i as f64 * 0.06), f64::sin(i as f64 * 0.06)];
+        let fan = Triangles {
+            vertices: std::iter::once([0.0; 2]).chain((0..101).map(at)).collect(),
+            triangles: (0..100).map(|i| [0, i + 1, i + 2]).collect(),
+        };
+        for (flat, least) in [(fan, 100), (generate::irregular(9, 0.1, 3).expect("a mesh").0, 6)] {
+            let mesh = Mesh::new(flat, Extrusion::default()).expect("a mesh");
+            let (order, bounds) = colours(&mesh);
+            let mut all = order.clone();
+            all.sort_unstable();
+            assert!(all.iter().copied().eq(0..mesh.triangles().len() as u32));
+            assert!(bounds.len() > least, "{} colours", bounds.len() - 1);
+            for bounds in bounds.windows(2) {
+                let of = &order[bounds[0] as usize..bounds[1] as usize];
+                let mut vertices: Vec<u32> = of.iter().flat_map(|&t| mesh.triangles()[t as usize]).collect();
+                vertices.sort_unstable();
+                assert!(vertices.windows(2).all(|pair| pair[0] != pair[1]));
+            }
+        }
+    }
+
+    #[test]
+    fn windows_cover_all_levels_once() {
+        let gpu = Gpu::noop().expect("wgpu's noop device");
+        let mesh =
+            Mesh::new(generate::unit_square(3).expect("a mesh"), Extrusion { levels: 23, height: 0.1 }).expect("one");
+        let level = 16 * 4;
+        for levels in 5..25 {
+            let windows = windows::<f32>(&gpu, &mesh, levels * level).expect("they fit");
+            let inner: Vec<usize> = windows.iter().flat_map(|window| window.inner.clone()).collect();
+            assert_eq!(inner, (0..23).collect::<Vec<_>>());
+            for Window { all, inner } in &windows {
+                assert!(all.len() as u64 <= levels && all.end <= 23);
+                assert!(all.start == 0 || all.start + HALO == inner.start);
+                assert!(all.end == 23 || all.end == inner.end + HALO);
+            }
+            assert_eq!(windows.len() == 1, levels >= 23);
+        }
+        let refused = windows::<f32>(&gpu, &mesh, 4 * level).expect_err("too few").to_string();
+        assert!(refused.contains("16 vertices are 64 bytes a level") && refused.contains("f32"), "{refused}");
+    }
+}
