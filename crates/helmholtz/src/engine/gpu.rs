@@ -738,7 +738,7 @@ mod tests {
             vertices: std::iter::once([0.0; 2]).chain((0..101).map(at)).collect(),
             triangles: (0..100).map(|i| [0, i + 1, i + 2]).collect(),
         };
-        for (flat, least) in [(fan, 100), (generate::irregular(9, 0.1, 3).expect("a mesh").0, 6)] {
+        for (flat, least) in [(fan, 100), (generate::irregular(9, 0.1, 3).expect("a mesh"), 6)] {
             let mesh = Mesh::new(flat, Extrusion::default()).expect("a mesh");
             let (order, bounds) = colours(&mesh);
             let mut all = order.clone();
