@@ -1,11 +1,9 @@
 // The forcing at every node: cos(2 pi x) cos(2 pi y) times what its level has.
 // in:   params, turns (x and y of vertices, whole turns taken off), level_factors
 // out:  out
-// grid: a thread a node, in rows
+// grid: TEAMS blocks of columns a workgroup, in rows
 // workgroup memory: none
-// Needs: types, real. CPU twin: `CpuEngine::forcing` in src/engine/cpu.rs.
-
-override WORKGROUP_SIZE: u32 = 256;
+// Needs: types, real, columns. CPU twin: `CpuEngine::forcing` in src/engine/cpu.rs.
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> turns: array<vec2<real>>;
@@ -18,11 +16,16 @@ fn forcing(
     @builtin(num_workgroups) groups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let node = place_of(group, groups) * WORKGROUP_SIZE + thread;
-    if node >= params.nodes {
+    let column = own_column(group, groups, thread, BLOCK);
+    if !column.is_one {
         return;
     }
-    let vertex = node / params.levels;
-    let at = turns[vertex];
-    out[node] = (cos_turns(at.x) * cos_turns(at.y)) * level_factors[node - vertex * params.levels];
+    let at = turns[column.vertex];
+    let factor = cos_turns(at.x) * cos_turns(at.y);
+    for (var slot = 0u; slot < SLOTS; slot++) {
+        let level = column.first + slot * LANES + column.lane;
+        if level < params.levels {
+            out[column.base + level] = factor * level_factors[level];
+        }
+    }
 }

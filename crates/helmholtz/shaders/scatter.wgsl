@@ -36,7 +36,7 @@ fn own_prism(group: vec3<u32>, groups: vec3<u32>, thread: u32) -> Prism {
     if prism.is_one {
         let column = vec2<u32>(place / params.layers, place % params.layers);
         let layer = vec2<u32>(place % params.triangles, place / params.triangles);
-        let both = select(layer, column, params.columns != 0u);
+        let both = select(layer, column, params.by_columns != 0u);
         let triangle = order[params.first + both.x];
         let level = params.layer + both.y * params.step;
         let corners = vec3<u32>(triangles[3u * triangle], triangles[3u * triangle + 1u], triangles[3u * triangle + 2u]);

@@ -2,6 +2,7 @@
 
 struct Params {
     levels: u32,
+    vertices: u32,
     nodes: u32, // of all columns
     // Of the prisms of a dispatch: triangles, from the first of `order`; layers, from the first in steps.
     first: u32,
@@ -9,7 +10,7 @@ struct Params {
     layers: u32,
     layer: u32,
     step: u32,
-    columns: u32, // whether neighbouring threads take layers of a triangle, and not triangles of a layer
+    by_columns: u32, // whether neighbouring threads take layers of a triangle, and not triangles of a layer
 }
 
 // Workgroups come in rows.

@@ -39,11 +39,11 @@ fn begun<T: Number>(kernel: &str) -> Source {
 }
 
 pub(crate) fn forcing<T: Number>() -> Source {
-    piece!(begun::<T>("forcing"), "forcing.wgsl")
+    piece!(begun::<T>("forcing"), "columns.wgsl", "forcing.wgsl")
 }
 
 pub(crate) fn gather<T: Number>() -> Source {
-    piece!(begun::<T>("gather"), "gather.wgsl")
+    piece!(begun::<T>("gather"), "columns.wgsl", "gather.wgsl")
 }
 
 pub(crate) fn conjugate_gradients<T: Number>() -> Source {
@@ -145,6 +145,6 @@ mod tests {
     fn the_host_lays_parameters_out_alike() {
         let layout = struct_layout(&gather::<f32>(), "Params").expect("the struct");
         assert_eq!(layout.size as usize, size_of::<Params>());
-        assert_eq!(layout.fields.iter().map(|&(_, at)| at).collect::<Vec<_>>(), [0, 4, 8, 12, 16, 20, 24, 28]);
+        assert_eq!(layout.fields.iter().map(|&(_, at)| at).collect::<Vec<_>>(), [0, 4, 8, 12, 16, 20, 24, 28, 32]);
     }
 }

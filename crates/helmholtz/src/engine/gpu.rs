@@ -22,13 +22,14 @@ use crate::solve::{Solution, SolveOptions};
 #[repr(C)]
 pub(crate) struct Params {
     levels: u32,
+    vertices: u32,
     nodes: u32,
     first: u32,
     triangles: u32,
     layers: u32,
     layer: u32,
     step: u32,
-    columns: u32,
+    by_columns: u32,
 }
 
 /// How nodes get what prisms have for them.
@@ -145,6 +146,14 @@ const ITERATED: usize = 5;
 const DEFECT: usize = 6;
 const MOST: usize = 7;
 
+/// Threads of a workgroup where nodes are gathered, if not given.
+const GATHERING: u32 = 256;
+/// And where a thread takes a prism.
+const SCATTERING: u32 = 128;
+/// Levels of a thread that gathers, as in shaders/columns.wgsl; and levels of a block that only serve their neighbours.
+const SLOTS: u32 = 4;
+const SERVING: u32 = 2;
+
 /// Levels that are computed at once, and those of them whose numbers count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Window {
@@ -158,6 +167,8 @@ pub(crate) struct GpuEngine<T: Number> {
     pairs: Arc<Pairs>,
     settings: GpuSettings,
     windows: Vec<Window>,
+    /// Threads that gather a column together.
+    lanes: u32,
     forcing: Kernel,
     gather: Kernel,
     scatter: Option<Kernel>,
@@ -227,7 +238,8 @@ impl<T: Number> GpuEngine<T> {
         let accumulate = accumulate::<T>(&gpu, &settings)?;
         let windows = windows::<T>(&gpu, &mesh, settings.most_field_bytes)?;
         let pairs = Arc::new(Pairs::new(&mesh));
-        let size = f64::from(settings.workgroup_size.unwrap_or(256));
+        let size = settings.workgroup_size.unwrap_or(GATHERING);
+        let lanes = lanes(windows.iter().map(|window| window.all.len()).max().unwrap_or_default()).min(size);
         let (forcing, gather) = (shaders::forcing::<T>(), shaders::gather::<T>());
         let scatter = accumulate.map(|accumulate| shaders::scatter::<T>(accumulate, settings.tables));
         let sums = match settings.accumulators {
@@ -235,8 +247,9 @@ impl<T: Number> GpuEngine<T> {
             Accumulators::Twelve => 12.0,
             Accumulators::ThirtySix => 36.0,
         };
-        let of_size = [("WORKGROUP_SIZE", size)];
-        let of_prisms = [("WORKGROUP_SIZE", f64::from(settings.workgroup_size.unwrap_or(128))), ("ACCUMULATORS", sums)];
+        let of_size = [("WORKGROUP_SIZE", size.into()), ("LANES", lanes.into())];
+        let of_prisms =
+            [("WORKGROUP_SIZE", f64::from(settings.workgroup_size.unwrap_or(SCATTERING))), ("ACCUMULATORS", sums)];
         let describe =
             |source, constants| KernelDescriptor { source, entry_points: &[], constants, checks: settings.checks };
         let mut descriptors = vec![describe(&forcing, &of_size[..]), describe(&gather, &of_size[..])];
@@ -263,6 +276,7 @@ impl<T: Number> GpuEngine<T> {
             pairs,
             settings,
             windows,
+            lanes,
             forcing,
             gather,
             scatter: kernels.next(),
@@ -342,19 +356,20 @@ impl<T: Number> GpuEngine<T> {
         for buffer in &mut workspace.fields {
             buffer.reserve(gpu, count)?;
         }
-        let params = Params { levels: levels as u32, nodes: count as u32, ..Params::default() };
+        let vertices = self.mesh.vertices().len() as u32;
+        let params = Params { levels: levels as u32, vertices, nodes: count as u32, ..Params::default() };
         workspace.params.write(gpu, &[params])?;
         let factors: Vec<T> = level_factors(&self.mesh, AMPLITUDE);
         workspace.level_factors.write(gpu, &factors[window.all.clone()])?;
         if self.scatter.is_some() {
             let step = if self.settings.strategy == Strategy::Coloured { 2 } else { 1 };
-            let columns = u32::from(self.settings.order == Order::Columns);
+            let by_columns = u32::from(self.settings.order == Order::Columns);
             let mut place = 0;
             for bounds in self.colours.windows(2) {
                 for layer in 0..step {
                     let layers = (levels as u32 - 1).saturating_sub(layer).div_ceil(step);
                     let triangles = bounds[1] - bounds[0];
-                    let params = Params { first: bounds[0], triangles, layers, layer, step, columns, ..params };
+                    let params = Params { first: bounds[0], triangles, layers, layer, step, by_columns, ..params };
                     if workspace.dispatches.len() <= place {
                         workspace.dispatches.push((uniform(), 0));
                     }
@@ -411,7 +426,6 @@ impl<T: Number> GpuEngine<T> {
         pass: &mut ComputePass<'_>,
     ) -> Result<()> {
         let nodes = (self.mesh.vertices().len() * window.all.len()) as u32;
-        let size = self.settings.workgroup_size.unwrap_or(256);
         if stage == Stage::Forcing {
             let group = self.forcing.bind_group(
                 &self.gpu,
@@ -422,17 +436,16 @@ impl<T: Number> GpuEngine<T> {
                     ("out", to.binding()?),
                 ],
             )?;
-            self.forcing.dispatch(pass, "forcing", &group, rows(nodes.div_ceil(size)))?;
+            self.forcing.dispatch(pass, "forcing", &group, self.by_columns(window.all.len(), 0))?;
             return Ok(());
         }
         let (Some(scatter), Some(buffers)) = (&self.scatter, &self.fixed.scatter) else {
             let group = self.bind_gather(workspace.params.binding()?, from, to)?;
-            // What is gathered with neighbours upwards leaves a thread at either end out.
-            let each = if stage == Stage::Lumped { size } else { size - 2 };
-            self.gather.dispatch(pass, stage.name(), &group, rows(nodes.div_ceil(each)))?;
+            let serving = if stage == Stage::Lumped { 0 } else { SERVING };
+            self.gather.dispatch(pass, stage.name(), &group, self.by_columns(window.all.len(), serving))?;
             return Ok(());
         };
-        let size = self.settings.workgroup_size.unwrap_or(128);
+        let size = self.settings.workgroup_size.unwrap_or(SCATTERING);
         let bind = |params: BindingResource<'_>| -> Result<BindGroup> {
             // One of a kind for all stages.
             let group = [
@@ -455,6 +468,13 @@ impl<T: Number> GpuEngine<T> {
             }
         }
         Ok(())
+    }
+
+    /// Workgroups for all columns, in blocks of which so many levels only serve their neighbours.
+    fn by_columns(&self, levels: usize, serving: u32) -> [u32; 3] {
+        let size = self.settings.workgroup_size.unwrap_or(GATHERING);
+        let blocks = (levels as u32).saturating_sub(serving).div_ceil(self.lanes * SLOTS - serving).max(1);
+        rows((self.mesh.vertices().len() as u32 * blocks).div_ceil(size / self.lanes))
     }
 
     fn bind_gather(&self, params: BindingResource<'_>, from: &Buffer<T>, to: &Buffer<T>) -> Result<BindGroup> {
@@ -489,7 +509,7 @@ impl<T: Number> GpuEngine<T> {
                 source: &shaders::conjugate_gradients::<T>(),
                 entry_points: &[],
                 constants: &[
-                    ("WORKGROUP_SIZE", self.settings.workgroup_size.unwrap_or(256).into()),
+                    ("WORKGROUP_SIZE", self.settings.workgroup_size.unwrap_or(GATHERING).into()),
                     ("WORKGROUPS", WORKGROUPS.into()),
                 ],
                 checks: self.settings.checks,
@@ -520,10 +540,10 @@ impl<T: Number> GpuEngine<T> {
                 ("state", state.binding()?),
             ],
         )?;
-        let size = self.settings.workgroup_size.unwrap_or(256);
+        let rows_of_product = self.by_columns(self.mesh.levels(), SERVING);
         let product = |pass: &mut ComputePass<'_>, from: &Buffer<T>| -> Result<()> {
             let group = self.bind_gather(workspace.params.binding()?, from, &q)?;
-            Ok(self.gather.dispatch(pass, "helmholtz", &group, rows((count as u32).div_ceil(size - 2)))?)
+            Ok(self.gather.dispatch(pass, "helmholtz", &group, rows_of_product)?)
         };
         let all = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [WORKGROUPS, 1, 1]);
         let one = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [1, 1, 1]);
@@ -634,6 +654,14 @@ impl<T: Number> ScatterBuffers<T> {
             order: written(gpu, "order", order)?,
             tables: written(gpu, "tables", &shaders::tables::<T>())?,
         })
+    }
+}
+
+/// As few as hold a column of so many levels, if that is not many.
+fn lanes(levels: usize) -> u32 {
+    match (levels as u32).div_ceil(SLOTS) {
+        few @ 0..=64 => few.max(2),
+        _ => 32,
     }
 }
 
