@@ -236,9 +236,9 @@ fn quoted(text: &str) -> Vec<String> {
             for part in line.split('|').map(str::trim) {
                 let part = part.strip_prefix("$ ").unwrap_or(part);
                 let part = match part.strip_prefix("cargo run") {
-                    // `lumi` and `p2r` are looked at by their own tests.
+                    // The sister systems are looked at by their own tests.
                     Some(rest)
-                        if !rest.contains("--example") && !rest.contains("-p lumi") && !rest.contains("-p p2r") =>
+                        if ["--example", "-p lumi", "-p p2r", "-p helmholtz"].iter().all(|of| !rest.contains(of)) =>
                     {
                         rest.split_once(" -- ").map(|(_, rest)| rest)
                     }

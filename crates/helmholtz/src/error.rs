@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use command_host::{Code, Failure};
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -119,7 +121,7 @@ pub enum Error {
     },
     /// Scatter needs atomics that are not there.
     #[error(
-        "{adapter} cannot add numbers of {bits} bits atomically: gather, or scatter by colours or by compare and retry in f32"
+        "{adapter} cannot add numbers of {bits} bits so: gather, scatter by colours, or by compare and retry in f32"
     )]
     NoAtomics {
         /// Its name, or who cannot.
@@ -138,4 +140,16 @@ pub enum Error {
     /// The GPU.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),
+}
+
+/// The command's exit codes.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match error {
+            Error::WorkgroupSize { .. } => Code::Usage,
+            Error::Gpu(_) | Error::NoF64 { .. } | Error::NoAtomics { .. } => Code::Gpu,
+            _ => Code::Data,
+        };
+        Self::new(code, error)
+    }
 }

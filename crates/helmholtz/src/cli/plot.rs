@@ -1,0 +1,251 @@
+//! A picture of a field on a slice of the mesh.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use command_host::{Code, Failure, write_file};
+use helmholtz::{Mesh, Number};
+use plotters::coord::Shift;
+use plotters::prelude::*;
+
+use super::png;
+
+/// A file that a picture is to be drawn to.
+#[derive(Clone, Debug)]
+pub(super) struct Picture {
+    path: PathBuf,
+    is_png: bool,
+}
+
+/// An SVG of more triangles is of no use to those who look at it.
+const MOST_IN_SVG: usize = 50_000;
+
+/// The longer side of the slice \[pixels\].
+const SIDE: f64 = 700.0;
+const MARGIN: u32 = 20;
+const TITLES: u32 = 75;
+const LABELS: u32 = 55;
+/// The scale of colours, with its numbers.
+const BAR: u32 = 25;
+const BAR_LABELS: u32 = 65;
+
+/// From the least to the greatest, white between them, told apart by colour-blind people too (C. Brewer, RdBu).
+const COLOURS: [[u8; 3]; 11] = [
+    [5, 48, 97],
+    [33, 102, 172],
+    [67, 147, 195],
+    [146, 197, 222],
+    [209, 229, 240],
+    [247, 247, 247],
+    [253, 219, 199],
+    [244, 165, 130],
+    [214, 96, 77],
+    [178, 24, 43],
+    [103, 0, 31],
+];
+
+/// Of a value from -1 to 1.
+fn colour(value: f64) -> RGBColor {
+    let place = (value.clamp(-1.0, 1.0) + 1.0) / 2.0 * (COLOURS.len() - 1) as f64;
+    let below = (place as usize).min(COLOURS.len() - 2);
+    let part = place - below as f64;
+    let [r, g, b] = std::array::from_fn(|i| {
+        let (a, b) = (f64::from(COLOURS[below][i]), f64::from(COLOURS[below + 1][i]));
+        (a + part * (b - a)).round() as u8
+    });
+    RGBColor(r, g, b)
+}
+
+impl Picture {
+    /// Of `--plot`: refuses another ending before anything is computed.
+    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
+        let is_png = match ending.as_deref() {
+            Some("png") => true,
+            Some("svg") => false,
+            _ => {
+                let what = format!("--plot {}: pictures are .png or .svg", path.display());
+                return Err(Failure::new(Code::Usage, what));
+            }
+        };
+        Ok(Self { path: path.to_owned(), is_png })
+    }
+
+    /// Whether it can be drawn.
+    pub(super) fn check(&self, mesh: &Mesh, z: f64) -> Result<(), Failure> {
+        let (top, triangles) = (mesh.z(mesh.levels() - 1), mesh.triangles().len());
+        // By a rounding above the top is at the top.
+        if !(z >= 0.0 && z <= top * (1.0 + 1e-9)) {
+            return Err(Failure::new(Code::Usage, format_args!("--z {z}: the mesh goes from 0 to {top}")));
+        }
+        if !self.is_png && triangles > MOST_IN_SVG {
+            let what = format!("{triangles} triangles, and an SVG is drawn of {MOST_IN_SVG} at most: use .png");
+            return Err(Failure::new(Code::Usage, format_args!("--plot {}: {what}", self.path.display())));
+        }
+        Ok(())
+    }
+
+    /// Draws a field at z: each triangle in the colour of its mean.
+    pub(super) fn draw<T: Number>(&self, mesh: &Mesh, field: &[T], z: f64, engine: &str) -> Result<(), Failure> {
+        let told = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", self.path.display()));
+        // A face of our own: no system needs to have one.
+        plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
+            .map_err(|_| told("the crate's own font cannot be read".to_owned()))?;
+        let slice = Slice::of(mesh, field, z, engine);
+        let size = slice.size();
+        let content = if self.is_png {
+            let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
+            slice.draw(BitMapBackend::with_buffer(&mut pixels, size)).map_err(told)?;
+            Content::Pixels(pixels, size)
+        } else {
+            let mut text = String::new();
+            slice.draw(SVGBackend::with_string(&mut text, size)).map_err(told)?;
+            // Triangles side by side, with nothing that shines through between them.
+            Content::Text(text.replacen("<svg ", "<svg shape-rendering=\"crispEdges\" ", 1))
+        };
+        write_file(&self.path, "helmholtz", |out| content.write(out)).map_err(|error| told(error.to_string()))
+    }
+}
+
+enum Content {
+    Text(String),
+    Pixels(Vec<u8>, (u32, u32)),
+}
+
+impl Content {
+    fn write(&self, out: &mut BufWriter<&mut File>) -> io::Result<()> {
+        match self {
+            Self::Text(text) => out.write_all(text.as_bytes()),
+            Self::Pixels(pixels, size) => png::write(out, pixels, *size),
+        }
+    }
+}
+
+/// What is drawn.
+struct Slice<'a> {
+    mesh: &'a Mesh,
+    /// Of each triangle.
+    means: Vec<f64>,
+    /// The largest of them without its sign; above 0.
+    most: f64,
+    low: [f64; 2],
+    high: [f64; 2],
+    titles: [String; 2],
+}
+
+impl<'a> Slice<'a> {
+    fn of<T: Number>(mesh: &'a Mesh, field: &[T], z: f64, engine: &str) -> Self {
+        let layers = mesh.levels() - 1;
+        let place = (z / mesh.height()).clamp(0.0, layers as f64);
+        let level = (place as usize).min(layers - 1);
+        let part = place - level as f64;
+        let value = |vertex: u32| -> f64 {
+            let at = |level: usize| -> f64 { field[mesh.node(vertex as usize, level)].into() };
+            (1.0 - part) * at(level) + part * at(level + 1)
+        };
+        let mean = |corners: &[u32; 3]| corners.iter().map(|&vertex| value(vertex)).sum::<f64>() / 3.0;
+        let means: Vec<f64> = mesh.triangles().iter().map(mean).collect();
+        let most = means.iter().fold(f64::MIN_POSITIVE, |most, mean| most.max(mean.abs()));
+        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
+        for &vertex in mesh.triangles().as_flattened() {
+            for (axis, &at) in mesh.vertices()[vertex as usize].iter().enumerate() {
+                (low[axis], high[axis]) = (low[axis].min(at), high[axis].max(at));
+            }
+        }
+        let titles =
+            [format!("u at z = {z}: {} triangles, {layers} layers", mesh.triangles().len()), engine.to_owned()];
+        Self { mesh, means, most, low, high, titles }
+    }
+
+    /// Of the map itself \[pixels\]: x and y have the same scale, as long as it does not become a line.
+    fn map_size(&self) -> (u32, u32) {
+        let sides = [self.high[0] - self.low[0], self.high[1] - self.low[1]];
+        let scale = SIDE / sides[0].max(sides[1]);
+        let [width, height] = sides.map(|side| (side * scale).round().clamp(150.0, SIDE) as u32);
+        (width, height)
+    }
+
+    fn size(&self) -> (u32, u32) {
+        let (width, height) = self.map_size();
+        (width + 3 * MARGIN + LABELS + BAR + BAR_LABELS, height + 2 * MARGIN + TITLES + LABELS)
+    }
+
+    fn draw<DB: DrawingBackend>(&self, backend: DB) -> Result<(), String> {
+        let area = backend.into_drawing_area();
+        let drawn = area.fill(&WHITE).and_then(|()| self.draw_on(&area)).and_then(|()| area.present());
+        drawn.map_err(|error| error.to_string())
+    }
+
+    fn draw_on<DB: DrawingBackend>(
+        &self,
+        area: &DrawingArea<DB, Shift>,
+    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
+        let (width, height) = self.map_size();
+        let left = (MARGIN + LABELS) as i32;
+        area.draw(&Text::new(self.titles[0].as_str(), (left, MARGIN as i32), ("sans-serif", 22)))?;
+        let quiet = ("sans-serif", 15).into_font().color(&RGBColor(90, 90, 90));
+        area.draw(&Text::new(self.titles[1].as_str(), (left, MARGIN as i32 + 32), quiet))?;
+        let below = area.margin(MARGIN + TITLES, MARGIN, MARGIN, MARGIN);
+        let (map, bar) = below.split_horizontally(LABELS + width);
+        let mut chart = ChartBuilder::on(&map)
+            .x_label_area_size(LABELS)
+            .y_label_area_size(LABELS)
+            .build_cartesian_2d(self.low[0]..self.high[0], self.low[1]..self.high[1])?;
+        let corner = |vertex: u32| {
+            let [x, y] = self.mesh.vertices()[vertex as usize];
+            (x, y)
+        };
+        let triangles = self.mesh.triangles().iter().zip(&self.means);
+        chart.draw_series(
+            triangles.map(|(corners, mean)| Polygon::new(corners.map(corner), colour(mean / self.most).filled())),
+        )?;
+        // Over what pixels stand out.
+        let frame = [(self.low[0], self.low[1]), (self.high[0], self.high[1])];
+        chart.draw_series([Rectangle::new(frame, BLACK)])?;
+        chart.configure_mesh().disable_mesh().x_desc("x").y_desc("y").label_style(("sans-serif", 15)).draw()?;
+        // As high as the map.
+        let bar = bar.margin(0, LABELS, MARGIN, 0);
+        let mut chart = ChartBuilder::on(&bar)
+            .right_y_label_area_size(BAR_LABELS)
+            .build_cartesian_2d(0.0..1.0, -self.most..self.most)?;
+        let step = 2.0 * self.most / f64::from(height);
+        chart.draw_series((0..height).map(|row| {
+            let low = f64::from(row) * step - self.most;
+            Rectangle::new([(0.0, low), (1.0, low + step)], colour((low + step / 2.0) / self.most).filled())
+        }))?;
+        chart.draw_series([Rectangle::new([(0.0, -self.most), (1.0, self.most)], BLACK)])?;
+        let label = |value: &f64| self.label(*value);
+        let mut axis = chart.configure_mesh();
+        axis.disable_mesh()
+            .disable_x_axis()
+            .y_labels(9)
+            .y_label_formatter(&label)
+            .label_style(("sans-serif", 15))
+            .draw()
+    }
+
+    /// Of the scale of colours.
+    fn label(&self, value: f64) -> String {
+        if value.abs() < 1e-6 * self.most {
+            " 0".to_owned()
+        } else if (0.02..1e3).contains(&self.most) {
+            format!(" {value:.2}")
+        } else {
+            format!(" {value:.0e}")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_go_from_blue_over_white_to_red() {
+        assert_eq!(colour(-1.0), RGBColor(5, 48, 97));
+        assert_eq!(colour(0.0), RGBColor(247, 247, 247));
+        assert_eq!((colour(1.0), colour(2.0)), (RGBColor(103, 0, 31), RGBColor(103, 0, 31)));
+        assert_eq!(colour(0.1), RGBColor(250, 233, 223));
+    }
+}
