@@ -8,28 +8,28 @@
 //! the matrices of mass and stiffness; and the row sums of M + S, which are those of M, since gradients of a constant vanish: each node's
 //! volume. No matrix is stored.
 //!
-//! [`Reference`] does that as it is written: prism by prism, by quadrature, scattered to the nodes. All layers are alike and columns are
-//! straight up, so matrices of prisms are products of those of the plane with those of a column ([`Pairs`]), and every node can gather
-//! its own number instead: that is what [`CpuEngine`] does, in any number of threads with the same result to the bit.
+//! [`Reference`] does that as it is written: prism by prism, by quadrature, scattered to the nodes. So do GPUs, if they are asked to
+//! ([`Strategy`]). But all layers are alike and columns are straight up, so matrices of prisms are products of those of the plane with
+//! those of a column ([`Pairs`]), and every node can gather its own number instead: that is what a GPU does by itself, and
+//! [`CpuEngine`] in any number of threads, with the same result to the bit each time.
 //!
 //! # Practice
 //!
 //! Make [`Triangles`] by [`generate`], or read what the program Triangle wrote by [`io`]; extrude them to a [`Mesh`]. Fields are
-//! arrays with a number for each node, column by column. An engine is built once for a mesh, and then acts on fields
-//! ([`Action`]); [`solve()`] solves (M + S) u = b by conjugate gradients.
+//! arrays with a number for each node, column by column. An [`Assembler`] is built once for a mesh, on a GPU or a CPU; it assembles
+//! what the report does, acts on fields ([`Action`]), and solves (M + S) u = b by conjugate gradients.
 //!
 //! ```
-//! use helmholtz::{Action, CpuEngine, Extrusion, Mesh, SolveOptions, forcing, generate, solve};
+//! use helmholtz::{Action, Assembler, Engine, Extrusion, Mesh, SolveOptions, forcing, generate};
 //!
 //! # fn main() -> Result<(), helmholtz::Error> {
 //! // A cube of side 1.
 //! let mesh = Mesh::new(generate::unit_square(16)?, Extrusion { levels: 17, height: 1.0 / 16.0 })?;
 //! let exact: Vec<f64> = forcing::exact_solution(&mesh);
-//! let engine = CpuEngine::<f64>::new(mesh);
-//! let (mut forcing, mut rhs) = (engine.zero(), engine.zero());
-//! engine.forcing(&mut forcing)?;
-//! engine.act(Action::Mass, &forcing, &mut rhs)?;
-//! let solution = solve(&engine, &rhs, SolveOptions::default())?;
+//! // Engine::Auto takes a GPU if there is one; not every GPU has numbers of 64 bits.
+//! let assembler = Assembler::builder().engine(Engine::Cpu).build::<f64>(mesh)?;
+//! let rhs = assembler.act(Action::Mass, &assembler.forcing()?)?;
+//! let solution = assembler.solve(&rhs, SolveOptions::default())?;
 //! assert!(solution.converged);
 //! let error = solution.field.iter().zip(&exact).map(|(found, exact)| (found - exact).abs()).fold(0.0, f64::max);
 //! assert!(error < 0.07, "{error}");

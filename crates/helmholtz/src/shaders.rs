@@ -18,6 +18,7 @@ macro_rules! piece {
 pub(crate) enum Accumulate {
     Plain,
     CompareExchange,
+    CompareExchange64,
     Native,
 }
 
@@ -55,6 +56,7 @@ pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn) -> So
     let source = match accumulate {
         Accumulate::Plain => piece!(source, "accumulate/plain.wgsl"),
         Accumulate::CompareExchange => piece!(source, "accumulate/compare_exchange.wgsl"),
+        Accumulate::CompareExchange64 => piece!(source, "accumulate/compare_exchange_64.wgsl"),
         Accumulate::Native => piece!(source, "accumulate/native.wgsl"),
     };
     piece!(source, "scatter.wgsl")
@@ -137,6 +139,11 @@ mod tests {
                 let native = Capabilities::SHADER_FLOAT32_ATOMIC;
                 written(&scatter::<f32>(Accumulate::Native, tables), &constants, native, false);
                 written(&scatter::<f64>(Accumulate::Plain, tables), &constants, Capabilities::FLOAT64, false);
+                let atomics = Capabilities::SHADER_INT64
+                    | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
+                    | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
+                let retried = scatter::<f64>(Accumulate::CompareExchange64, tables);
+                written(&retried, &constants, Capabilities::FLOAT64 | atomics, false);
             }
         }
     }

@@ -55,9 +55,9 @@ pub enum Atomics {
     /// The device's own if it has them, else by compare and retry.
     #[default]
     Auto,
-    /// The device's own: SHADER_FLOAT32_ATOMIC.
+    /// The device's own, of f32: SHADER_FLOAT32_ATOMIC.
     Native,
-    /// By compare and retry.
+    /// By compare and retry; of f64 where the device has SHADER_INT64_ATOMIC_ALL_OPS.
     CompareExchange,
 }
 
@@ -154,6 +154,9 @@ const SCATTERING: u32 = 128;
 const SLOTS: u32 = 4;
 const SERVING: u32 = 2;
 
+/// For compare and retry of 64 bits.
+const ATOMICS_64: Features = Features::SHADER_INT64.union(Features::SHADER_INT64_ATOMIC_ALL_OPS);
+
 /// Levels that are computed at once, and those of them whose numbers count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Window {
@@ -222,7 +225,7 @@ fn written<U: Pod>(gpu: &Gpu, label: &str, data: &[U]) -> Result<Buffer<U>> {
 impl<T: Number> GpuEngine<T> {
     /// Features that are used where they are there.
     pub(crate) const FEATURES: Features =
-        Features::TIMESTAMP_QUERY.union(Features::SHADER_F64).union(Features::SHADER_FLOAT32_ATOMIC);
+        Features::TIMESTAMP_QUERY.union(Features::SHADER_F64).union(Features::SHADER_FLOAT32_ATOMIC).union(ATOMICS_64);
 
     pub(crate) fn new(gpu: Gpu, mesh: Arc<Mesh>, settings: GpuSettings) -> Result<Self> {
         if T::NAME == "f64" && !gpu.has(Features::SHADER_F64) {
@@ -671,20 +674,21 @@ fn rows(workgroups: u32) -> [u32; 3] {
 
 /// How prisms add to nodes; none if nodes gather.
 fn accumulate<T: Number>(gpu: &Gpu, settings: &GpuSettings) -> Result<Option<Accumulate>> {
-    let has_native = gpu.has(Features::SHADER_FLOAT32_ATOMIC);
-    Ok(match (settings.strategy, settings.atomics) {
-        (Strategy::Gather, _) => None,
-        (Strategy::Coloured, _) => Some(Accumulate::Plain),
-        (Strategy::Scatter, _) if T::NAME == "f64" => {
-            return Err(Error::NoAtomics { adapter: "WGSL".to_owned(), bits: 64 });
-        }
-        (Strategy::Scatter, Atomics::Native) if !has_native => {
-            return Err(Error::NoAtomics { adapter: gpu.name().to_owned(), bits: 32 });
-        }
-        (Strategy::Scatter, Atomics::CompareExchange) => Some(Accumulate::CompareExchange),
-        (Strategy::Scatter, _) if has_native => Some(Accumulate::Native),
-        (Strategy::Scatter, _) => Some(Accumulate::CompareExchange),
-    })
+    if settings.strategy != Strategy::Scatter {
+        return Ok((settings.strategy == Strategy::Coloured).then_some(Accumulate::Plain));
+    }
+    let bits = 8 * size_of::<T>() as u32;
+    let has_native = bits == 32 && gpu.has(Features::SHADER_FLOAT32_ATOMIC);
+    let retries = match bits {
+        32 => Some(Accumulate::CompareExchange),
+        _ => gpu.has(ATOMICS_64).then_some(Accumulate::CompareExchange64),
+    };
+    let found = match settings.atomics {
+        Atomics::Auto if has_native => Some(Accumulate::Native),
+        Atomics::Auto | Atomics::CompareExchange => retries,
+        Atomics::Native => has_native.then_some(Accumulate::Native),
+    };
+    found.map(Some).ok_or_else(|| Error::NoAtomics { adapter: gpu.name().to_owned(), bits })
 }
 
 /// Windows of as many levels as a buffer holds.

@@ -1,0 +1,18 @@
+// Adds to a node's number by compare and retry. Of 64 bits, where the device has SHADER_INT64_ATOMIC_ALL_OPS.
+
+@group(0) @binding(5) var<storage, read_write> out: array<atomic<u64>>;
+
+fn set_zero(node: u32) {
+    atomicStore(&out[node], 0lu);
+}
+
+fn add(node: u32, value: real) {
+    var old = atomicLoad(&out[node]);
+    loop {
+        let tried = atomicCompareExchangeWeak(&out[node], old, bitcast<u64>(bitcast<real>(old) + value));
+        if tried.exchanged {
+            break;
+        }
+        old = tried.old_value;
+    }
+}
