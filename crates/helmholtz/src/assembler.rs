@@ -29,7 +29,7 @@ pub struct Assembler<T: Number> {
 enum Runs<T: Number> {
     Gpu(Box<GpuEngine<T>>),
     Cpu(CpuEngine<T>),
-    Reference(Reference),
+    Reference(Box<Reference>),
 }
 
 /// What the report's stages make, each a number for each node.
@@ -122,7 +122,7 @@ impl AssemblerBuilder {
         let runs = match self.engine.open(GpuOptions { optional_features, ..GpuOptions::default() })? {
             Opened::Gpu(gpu) => Runs::Gpu(Box::new(GpuEngine::new(gpu, Arc::clone(&mesh), self.gpu)?)),
             Opened::Cpu => Runs::Cpu(CpuEngine::new(Arc::clone(&mesh))),
-            Opened::Reference => Runs::Reference(Reference::new(Arc::clone(&mesh))),
+            Opened::Reference => Runs::Reference(Box::new(Reference::new(Arc::clone(&mesh)))),
         };
         Ok(Assembler { mesh, runs })
     }
