@@ -134,7 +134,9 @@ impl Bench {
         };
         let Assembled { forcing, mass, stiffness, lumped } = assembler.assemble()?;
         let mut variant = variant;
-        variant.resolve(assembler.gpu().is_some_and(|gpu| gpu.has(Features::SHADER_FLOAT32_ATOMIC)));
+        let has_native =
+            T::NAME == "f32" && assembler.gpu().is_some_and(|gpu| gpu.has(Features::SHADER_FLOAT32_ATOMIC));
+        variant.resolve(has_native);
         let cancelling = if variant.strategy == StrategyName::Gather { 0.0 } else { rounding::<T>() };
         let who = format!("{}, {}", assembler.description(), typed(variant.strategy));
         let distances = Fields([forcing, mass, stiffness, lumped]).check(wanted, cancelling, &who)?;
