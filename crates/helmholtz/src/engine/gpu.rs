@@ -64,7 +64,7 @@ pub enum Atomics {
 /// Sums that a thread keeps of a prism's matrix for lumped volumes, except with [`Strategy::Gather`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Accumulators {
-    /// Those of its rows.
+    /// Those of its rows, columns being summed first: gradients cancel before they are multiplied.
     #[default]
     Six,
     /// Those of even and of odd columns of its rows.
