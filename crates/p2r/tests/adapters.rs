@@ -243,3 +243,21 @@ fn what_cannot_be_is_refused() {
         }
     }
 }
+
+/// What an earlier fit gave is written over, whatever its layout was.
+#[test]
+fn answers_may_use_the_memory_of_others() {
+    let layout = Layout { events: 2, tracks: 45, layers: 6, bsize: 8 };
+    let other = Layout { events: 1, tracks: 70, bsize: 32, ..layout };
+    let batches = [helices(3, layout), helices(4, other), helices(5, layout), helices(6, layout)];
+    for (name, builder) in engines() {
+        for mode in [Mode::Sequential, Mode::SeedState] {
+            let fitter = builder.clone().mode(mode).build::<f32>().expect("a fitter");
+            let mut fitted = fitter.fit(&batches[0]).expect("fitted");
+            for batch in &batches[1..] {
+                fitter.fit_into(batch, &mut fitted).expect("fitted");
+                assert!(fitted == fitter.fit(batch).expect("fitted"), "{name}, {mode:?}");
+            }
+        }
+    }
+}
