@@ -1,7 +1,7 @@
 //! Magnetic fields. Lengths in mm, fields in T.
 
 use std::fs::File;
-use std::io::{BufReader, BufWriter, Write};
+use std::io::BufReader;
 use std::path::Path;
 
 use npyz::WriterBuilder;
@@ -233,19 +233,12 @@ impl Map {
     /// [`Error::File`].
     pub fn write(&self, path: &Path) -> Result<()> {
         let shape = [self.points[0] as u64, self.points[1] as u64, 2];
-        let put = |out: &mut dyn Write| -> std::io::Result<()> {
+        command_host::write_file(path, "transport", |out| {
             let mut array = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(out).begin_nd()?;
             array.extend(self.values.iter().flatten().copied())?;
             array.finish()
-        };
-        let told = |error: std::io::Error| Error::File { path: path.display().to_string(), what: error.to_string() };
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let mut temporary = tempfile::Builder::new().prefix(".transport-").tempfile_in(folder).map_err(told)?;
-        let mut out = BufWriter::new(temporary.as_file_mut());
-        put(&mut out).and_then(|()| out.flush()).map_err(told)?;
-        drop(out);
-        temporary.persist(path).map_err(|error| told(error.error))?;
-        Ok(())
+        })
+        .map_err(|error| Error::File { path: path.display().to_string(), what: error.to_string() })
     }
 }
 
