@@ -1,4 +1,4 @@
-// What kernels are told. As in src/engine/gpu.rs.
+// What kernels are told. As in src/engine/gpu/mod.rs.
 
 struct Params {
     levels: u32,

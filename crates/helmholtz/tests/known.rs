@@ -370,31 +370,3 @@ fn fields_of_other_meshes_are_refused() {
         assert!(matches!(error, Error::FieldLength { found: 26, wanted: 27 }), "{error}");
     }
 }
-
-/// Not a test: how long stages take. `RAYON_NUM_THREADS=1 cargo test -p helmholtz --release --test known -- --ignored timed --nocapture`
-#[test]
-#[ignore = "prints times"]
-#[expect(clippy::print_stdout, reason = "that is what it is for")]
-fn timed() {
-    fn one<T: Number>(mesh: &Mesh) {
-        let start = std::time::Instant::now();
-        let engine = CpuEngine::<T>::new(mesh.clone());
-        println!("{}: pairs {:?}", T::NAME, start.elapsed());
-        let [mut forcing, mut mass, mut rhs, mut lumped] = std::array::from_fn(|_| engine.zero());
-        for round in 0..5 {
-            let start = std::time::Instant::now();
-            engine.forcing(&mut forcing).expect("forcing");
-            let times = [start.elapsed()];
-            engine.act(Action::Mass, &forcing, &mut mass).expect("mass");
-            let times = [times[0], start.elapsed()];
-            engine.act(Action::Stiffness, &mass, &mut rhs).expect("stiffness");
-            let times = [times[0], times[1], start.elapsed()];
-            engine.lumped(&mut lumped).expect("lumped");
-            println!("{} round {round}: after each stage {times:?} {:?}", T::NAME, start.elapsed());
-        }
-    }
-    for mesh in [KNOWN[3].mesh(), extruded(irregular(389, 0.2, 1).expect("triangles"), 101, 0.1)] {
-        one::<f32>(&mesh);
-        one::<f64>(&mesh);
-    }
-}

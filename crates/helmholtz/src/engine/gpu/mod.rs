@@ -1,12 +1,15 @@
 //! Assembles on a GPU: by gather, by colours, or by scatter as the report does.
 
-use std::ops::Range;
+mod options;
+mod parts;
+mod solve;
+
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BindGroup, BindingResource, BufferUsages, ComputePass, Features};
-use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Timer};
+use kernel_host::{Buffer, Gpu, Kernel, KernelDescriptor, Readback, Timer};
 use rayon::prelude::*;
 
 use crate::engine::Action;
@@ -15,8 +18,9 @@ use crate::forcing::{AMPLITUDE, level_factors};
 use crate::mesh::{Mesh, Number};
 use crate::pairs::Pairs;
 use crate::shaders::{self, Accumulate, TablesIn};
-use crate::solve::{Solution, SolveOptions};
-
+pub(crate) use options::GpuSettings;
+pub use options::{Accumulators, Atomics, Order, Strategy};
+use parts::{Window, colours, put, windows};
 /// As in shaders/types.wgsl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -31,71 +35,6 @@ pub(crate) struct Params {
     step: u32,
     by_columns: u32,
 }
-
-/// How nodes get what prisms have for them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Strategy {
-    /// A thread a node, which gathers it: no two threads write the same, and the bits are the same each time.
-    #[default]
-    Gather,
-    /// A thread a prism, of prisms that share no node: one colour of triangles after the other, and every other layer.
-    Coloured,
-    /// A thread a prism, which adds to its six nodes by atomics, in whatever order: the report's way.
-    Scatter,
-}
-
-impl Strategy {
-    /// All of them.
-    pub const ALL: [Self; 3] = [Self::Gather, Self::Coloured, Self::Scatter];
-}
-
-/// How [`Strategy::Scatter`] adds.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Atomics {
-    /// The device's own if it has them, else by compare and retry.
-    #[default]
-    Auto,
-    /// The device's own, of f32: SHADER_FLOAT32_ATOMIC.
-    Native,
-    /// By compare and retry; of f64 where the device has SHADER_INT64_ATOMIC_ALL_OPS.
-    CompareExchange,
-}
-
-/// Sums that a thread keeps of a prism's matrix for lumped volumes, except with [`Strategy::Gather`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Accumulators {
-    /// Those of its rows, columns being summed first: gradients cancel before they are multiplied.
-    #[default]
-    Six,
-    /// Those of even and of odd columns of its rows.
-    Twelve,
-    /// The whole matrix.
-    ThirtySix,
-}
-
-/// Which prisms neighbouring threads take, except with [`Strategy::Gather`].
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Layers of a triangle: nodes of a column lie side by side.
-    #[default]
-    Columns,
-    /// Triangles of a layer.
-    Layers,
-}
-
-/// What of the GPU is asked for.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct GpuSettings {
-    pub(crate) strategy: Strategy,
-    pub(crate) atomics: Atomics,
-    pub(crate) tables: TablesIn,
-    pub(crate) accumulators: Accumulators,
-    pub(crate) order: Order,
-    pub(crate) workgroup_size: Option<u32>,
-    pub(crate) checks: Checks,
-    pub(crate) most_field_bytes: u64,
-}
-
 /// What is made, in the order in which a whole assembly makes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
@@ -129,23 +68,8 @@ pub struct StageTime {
     /// Of the field that it reads, if it reads one, and of the one that it writes.
     pub bytes: u64,
 }
-
 /// Dispatches are rows of so many workgroups.
 const ROW: u32 = 32_768;
-/// Levels below and above those that are wanted, where not all fit at once: M f at a level needs f beside it, and S M f that.
-const HALO: usize = 2;
-/// Iterations that are handed over at once.
-const ITERATIONS: usize = 16;
-/// Workgroups of a step along fields; a sum is of as many parts.
-const WORKGROUPS: u32 = 512;
-/// Where the squares of residuals begin in the solver's state, and what is before them: as in shaders/conjugate_gradients.wgsl.
-const HISTORY: usize = 8;
-const LIMIT: usize = 3;
-const DONE: usize = 4;
-const ITERATED: usize = 5;
-const DEFECT: usize = 6;
-const MOST: usize = 7;
-
 /// Threads of a workgroup where nodes are gathered, if not given.
 const GATHERING: u32 = 256;
 /// And where a thread takes a prism.
@@ -156,14 +80,6 @@ const SERVING: u32 = 2;
 
 /// For compare and retry of 64 bits.
 const ATOMICS_64: Features = Features::SHADER_INT64.union(Features::SHADER_INT64_ATOMIC_ALL_OPS);
-
-/// Levels that are computed at once, and those of them whose numbers count.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Window {
-    all: Range<usize>,
-    inner: Range<usize>,
-}
-
 pub(crate) struct GpuEngine<T: Number> {
     gpu: Gpu,
     mesh: Arc<Mesh>,
@@ -495,129 +411,6 @@ impl<T: Number> GpuEngine<T> {
             ],
         )?)
     }
-
-    /// Conjugate gradients on the device; products by gather, whatever the strategy.
-    pub(crate) fn solve(&self, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
-        let [window] = &self.windows[..] else {
-            let what =
-                "the fields of a solve have to fit on the GPU at once: fewer levels or vertices, or the CPU engine";
-            return Err(Error::TooLarge { what: what.to_owned() });
-        };
-        let gpu = &self.gpu;
-        let mut workspace = self.workspace();
-        self.prepare(&mut workspace, window, Some(rhs))?;
-        let kernel = Kernel::build(
-            gpu,
-            &KernelDescriptor {
-                source: &shaders::conjugate_gradients::<T>(),
-                entry_points: &[],
-                constants: &[
-                    ("WORKGROUP_SIZE", self.settings.workgroup_size.unwrap_or(GATHERING).into()),
-                    ("WORKGROUPS", WORKGROUPS.into()),
-                ],
-                checks: self.settings.checks,
-            },
-        )?;
-        let count = self.mesh.nodes();
-        let mut q = Buffer::<T>::new("q", storage());
-        q.reserve(gpu, count)?;
-        let scales = written(gpu, "scales", &self.scales())?;
-        let partials = written(gpu, "partials", &vec![[T::default(); 2]; WORKGROUPS as usize])?;
-        let most = options.iterations.min(1 << 22);
-        let mut state = vec![T::default(); HISTORY + most + 1];
-        state[LIMIT] = T::from_f64(options.tolerance * options.tolerance);
-        state[MOST] = T::from_f64(most as f64);
-        let state = written(gpu, "state", &state)?;
-        let [b, u, r, p] = &workspace.fields;
-        let group = kernel.bind_group(
-            gpu,
-            &[
-                ("params", workspace.params.binding()?),
-                ("rhs", b.binding()?),
-                ("scales", scales.binding()?),
-                ("u", u.binding()?),
-                ("r", r.binding()?),
-                ("p", p.binding()?),
-                ("q", q.binding()?),
-                ("partials", partials.binding()?),
-                ("state", state.binding()?),
-            ],
-        )?;
-        let rows_of_product = self.by_columns(self.mesh.levels(), SERVING);
-        let product = |pass: &mut ComputePass<'_>, from: &Buffer<T>| -> Result<()> {
-            let group = self.bind_gather(workspace.params.binding()?, from, &q)?;
-            Ok(self.gather.dispatch(pass, "helmholtz", &group, rows_of_product)?)
-        };
-        let all = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [WORKGROUPS, 1, 1]);
-        let one = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [1, 1, 1]);
-        let mut read = Readback::<T>::new("state read back");
-        read.reserve(gpu, state.capacity())?;
-        let mut handed_over = 0;
-        let mut head = Vec::new();
-        loop {
-            let mut encoder = gpu.encoder("solve");
-            {
-                let descriptor = wgpu::ComputePassDescriptor { label: Some("solve"), timestamp_writes: None };
-                let mut pass = encoder.begin_compute_pass(&descriptor);
-                if head.is_empty() {
-                    all(&mut pass, "begin")?;
-                    one(&mut pass, "sum_begin")?;
-                }
-                // One more than the most, which finds that it is.
-                for _ in 0..ITERATIONS.min(most + 1 - handed_over) {
-                    all(&mut pass, "turn")?;
-                    product(&mut pass, p)?;
-                    all(&mut pass, "curvature")?;
-                    one(&mut pass, "sum_curvature")?;
-                    all(&mut pass, "advance")?;
-                    one(&mut pass, "sum_advance")?;
-                    handed_over += 1;
-                }
-            }
-            read.copy_from(&mut encoder, &state, HISTORY)?;
-            head = read.read(gpu, &gpu.submit(encoder)?, HISTORY)?;
-            if head[DONE] != T::default() || handed_over > most {
-                break;
-            }
-        }
-        let mut encoder = gpu.encoder("what is left");
-        {
-            let descriptor = wgpu::ComputePassDescriptor { label: Some("what is left"), timestamp_writes: None };
-            let mut pass = encoder.begin_compute_pass(&descriptor);
-            product(&mut pass, u)?;
-            all(&mut pass, "defect")?;
-            one(&mut pass, "sum_defect")?;
-        }
-        let iterations = Into::<f64>::into(head[ITERATED]) as usize;
-        let seen = HISTORY + iterations + 1;
-        read.copy_from(&mut encoder, &state, seen)?;
-        let state = read.read(gpu, &gpu.submit(encoder)?, seen)?;
-        let mut encoder = gpu.encoder("solution");
-        let mut readback = Readback::<T>::new("solution");
-        readback.reserve(gpu, count)?;
-        readback.copy_from(&mut encoder, u, count)?;
-        let field = readback.read(gpu, &gpu.submit(encoder)?, count)?;
-        let number = |at: usize| -> f64 { state[at].into() };
-        let norm = number(HISTORY).sqrt();
-        if norm == 0.0 {
-            return Ok(Solution { field, iterations: 0, residuals: vec![0.0], converged: true, true_residual: 0.0 });
-        }
-        let residuals: Vec<f64> = (HISTORY..seen).map(|at| number(at).sqrt() / norm).collect();
-        let converged = residuals.last().is_some_and(|&residual| iterations > 0 && residual <= options.tolerance);
-        Ok(Solution { field, iterations, residuals, converged, true_residual: number(DEFECT).sqrt() / norm })
-    }
-
-    /// 1 over the diagonal of M + S, at inner levels; 0 where there is none.
-    fn scales(&self) -> Vec<T> {
-        let height = self.mesh.height();
-        let scale = |vertex: usize| {
-            let own = self.pairs.range(vertex).find(|&pair| self.pairs.neighbours()[pair] as usize == vertex);
-            let [m, k] = own.map_or([0.0; 2], |own| [self.pairs.mass()[own], self.pairs.stiffness()[own]]);
-            let inner = 2.0 * ((m + k) * height / 3.0 + m / height);
-            T::from_f64(if inner > 0.0 { 1.0 / inner } else { 0.0 })
-        };
-        (0..self.mesh.vertices().len()).into_par_iter().map(scale).collect()
-    }
 }
 
 impl<T: Number> Fixed<T> {
@@ -689,121 +482,4 @@ fn accumulate<T: Number>(gpu: &Gpu, settings: &GpuSettings) -> Result<Option<Acc
         Atomics::Native => has_native.then_some(Accumulate::Native),
     };
     found.map(Some).ok_or_else(|| Error::NoAtomics { adapter: gpu.name().to_owned(), bits })
-}
-
-/// Windows of as many levels as a buffer holds.
-fn windows<T: Number>(gpu: &Gpu, mesh: &Mesh, most: u64) -> Result<Vec<Window>> {
-    let limits = gpu.limits();
-    let most = most.min(limits.max_storage_buffer_binding_size).min(limits.max_buffer_size);
-    let level = (mesh.vertices().len() * size_of::<T>()) as u64;
-    // Nodes and prisms are numbered in 32 bits there, and workgroups' ends go a little beyond.
-    let numbered = (u64::from(u32::MAX) - (1 << 16)) / mesh.vertices().len().max(mesh.triangles().len()) as u64;
-    let levels = (most / level.max(1)).min(numbered);
-    let all = mesh.levels();
-    if levels >= all as u64 {
-        return Ok(vec![Window { all: 0..all, inner: 0..all }]);
-    }
-    let step = (levels as usize).saturating_sub(2 * HALO);
-    if step == 0 {
-        let what = format!(
-            "{} vertices are {level} bytes a level, and a field of {} levels is the least that is computed at once; {} holds {most} bytes \
-             a field: use f32, a coarser mesh or the CPU engine",
-            mesh.vertices().len(),
-            2 * HALO + 1,
-            gpu.name()
-        );
-        return Err(Error::TooLarge { what });
-    }
-    let window = |first: usize| {
-        let end = (first + step).min(all);
-        Window { all: first.saturating_sub(HALO)..(end + HALO).min(all), inner: first..end }
-    };
-    Ok((0..all).step_by(step).map(window).collect())
-}
-
-/// The levels of a window that count, to where they belong.
-fn put<T: Number>(to: &mut [T], levels: usize, found: &[T], window: &Window) {
-    let first = window.inner.start - window.all.start;
-    let columns = to.par_chunks_mut(levels).zip(found.par_chunks(window.all.len()));
-    columns.for_each(|(to, found)| to[window.inner.clone()].copy_from_slice(&found[first..][..window.inner.len()]));
-}
-
-/// Triangles by colours, no two of which share a vertex, and where each colour begins: the first colour that is free at all three
-/// vertices, triangle after triangle.
-fn colours(mesh: &Mesh) -> (Vec<u32>, Vec<u32>) {
-    // Of each vertex, the colours that its triangles have. Where one has more than 64 triangles, words are added.
-    let mut taken: Vec<Vec<u64>> = vec![vec![0]; mesh.vertices().len()];
-    let mut colour_of = Vec::with_capacity(mesh.triangles().len());
-    for corners in mesh.triangles() {
-        let word =
-            |word: usize| corners.iter().filter_map(|&vertex| taken[vertex as usize].get(word)).fold(0, |a, b| a | b);
-        let place = (0..).find(|&place| word(place) != u64::MAX).unwrap_or_default();
-        let colour = 64 * place + word(place).trailing_ones() as usize;
-        for &vertex in corners {
-            let taken = &mut taken[vertex as usize];
-            if taken.len() <= place {
-                taken.resize(place + 1, 0);
-            }
-            taken[place] |= 1 << (colour % 64);
-        }
-        colour_of.push(colour as u32);
-    }
-    let count = colour_of.iter().max().map_or(0, |&most| most + 1);
-    let mut order: Vec<u32> = (0..mesh.triangles().len() as u32).collect();
-    order.sort_by_key(|&triangle| colour_of[triangle as usize]);
-    let begins = |colour: u32| order.partition_point(|&triangle| colour_of[triangle as usize] < colour) as u32;
-    let bounds = (0..=count).map(begins).collect();
-    (order, bounds)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::generate;
-    use crate::mesh::{Extrusion, Triangles};
-
-    #[test]
-    fn triangles_of_a_colour_share_no_vertex() {
-        // A fan of 100 triangles around a vertex needs as many colours.
-        let at = |i: usize| [f64::cos(i as f64 * 0.06), f64::sin(i as f64 * 0.06)];
-        let fan = Triangles {
-            vertices: std::iter::once([0.0; 2]).chain((0..101).map(at)).collect(),
-            triangles: (0..100).map(|i| [0, i + 1, i + 2]).collect(),
-        };
-        for (flat, least) in [(fan, 100), (generate::irregular(9, 0.1, 3).expect("a mesh"), 6)] {
-            let mesh = Mesh::new(flat, Extrusion::default()).expect("a mesh");
-            let (order, bounds) = colours(&mesh);
-            let mut all = order.clone();
-            all.sort_unstable();
-            assert!(all.iter().copied().eq(0..mesh.triangles().len() as u32));
-            assert!(bounds.len() > least, "{} colours", bounds.len() - 1);
-            for bounds in bounds.windows(2) {
-                let of = &order[bounds[0] as usize..bounds[1] as usize];
-                let mut vertices: Vec<u32> = of.iter().flat_map(|&t| mesh.triangles()[t as usize]).collect();
-                vertices.sort_unstable();
-                assert!(vertices.windows(2).all(|pair| pair[0] != pair[1]));
-            }
-        }
-    }
-
-    #[test]
-    fn windows_cover_all_levels_once() {
-        let gpu = Gpu::noop().expect("wgpu's noop device");
-        let mesh =
-            Mesh::new(generate::unit_square(3).expect("a mesh"), Extrusion { levels: 23, height: 0.1 }).expect("one");
-        let level = 16 * 4;
-        for levels in 5..25 {
-            let windows = windows::<f32>(&gpu, &mesh, levels * level).expect("they fit");
-            let inner: Vec<usize> = windows.iter().flat_map(|window| window.inner.clone()).collect();
-            assert_eq!(inner, (0..23).collect::<Vec<_>>());
-            for Window { all, inner } in &windows {
-                assert!(all.len() as u64 <= levels && all.end <= 23);
-                assert!(all.start == 0 || all.start + HALO == inner.start);
-                assert!(all.end == 23 || all.end == inner.end + HALO);
-            }
-            assert_eq!(windows.len() == 1, levels >= 23);
-        }
-        let refused = windows::<f32>(&gpu, &mesh, 4 * level).expect_err("too few").to_string();
-        assert!(refused.contains("16 vertices are 64 bytes a level") && refused.contains("f32"), "{refused}");
-    }
 }
