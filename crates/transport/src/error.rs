@@ -1,5 +1,7 @@
 //! What can go wrong.
 
+use command_host::{Code, Failure};
+
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
@@ -21,4 +23,41 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// Options that cannot be.
+    #[error("{what}")]
+    Options {
+        /// What is wrong.
+        what: String,
+    },
+    /// More of something than can be numbered or held.
+    #[error("{what}")]
+    TooLarge {
+        /// What there is too much of, and how much there may be.
+        what: String,
+    },
+    /// A class that is none of those that are counted.
+    #[error("element {element} is of class {class}, and there are {classes} (numbered from 0)")]
+    Class {
+        /// The first such.
+        element: usize,
+        /// Its class.
+        class: u32,
+        /// How many there are.
+        classes: u32,
+    },
+    /// The GPU.
+    #[error(transparent)]
+    Gpu(#[from] kernel_host::Error),
+}
+
+/// The command's exit codes.
+impl From<Error> for Failure {
+    fn from(error: Error) -> Self {
+        let code = match error {
+            Error::Options { .. } => Code::Usage,
+            Error::Gpu(_) => Code::Gpu,
+            _ => Code::Data,
+        };
+        Self::new(code, error)
+    }
 }

@@ -21,11 +21,13 @@
 //! assert!((momentum - 360.555).abs() < 1e-2);
 //! ```
 
+mod engine;
 mod error;
 mod field;
 mod integrate;
 mod number;
 mod philox;
+mod shaders;
 
 pub use error::{Error, Result};
 pub use field::{Field, Map, Parametrised, Uniform};

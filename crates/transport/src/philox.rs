@@ -33,7 +33,7 @@ pub enum Random {
 #[derive(Clone, Debug)]
 pub struct Draws {
     random: Random,
-    track: u32,
+    track: u64,
     step: u32,
     drawn: u32,
     words: [u32; 4],
@@ -43,9 +43,9 @@ pub struct Draws {
 pub const CONSTANT: f32 = 0.123_456;
 
 impl Random {
-    /// Of a step of a track. Tracks are numbered through all that there ever are, secondaries among them.
+    /// Of a step of a track.
     #[must_use]
-    pub fn draws(self, track: u32, step: u32) -> Draws {
+    pub fn draws(self, track: u64, step: u32) -> Draws {
         Draws { random: self, track, step, drawn: 0, words: [0; 4] }
     }
 }
@@ -57,7 +57,7 @@ impl Draws {
         let place = (self.drawn % 4) as usize;
         if place == 0 {
             let key = [seed as u32, (seed >> 32) as u32];
-            self.words = philox4x32([self.drawn / 4, self.step, self.track, 0], key);
+            self.words = philox4x32([self.drawn / 4, self.step, self.track as u32, (self.track >> 32) as u32], key);
         }
         self.drawn = self.drawn.wrapping_add(1);
         ((self.words[place] >> 9) as f32 + 0.5) * (1.0 / 8_388_608.0)

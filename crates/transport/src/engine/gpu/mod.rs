@@ -1,0 +1,1 @@
+//! The stages on a GPU.
