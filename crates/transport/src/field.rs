@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
+use std::sync::Arc;
 
 use npyz::WriterBuilder;
 
@@ -239,6 +240,27 @@ impl Map {
             array.finish()
         })
         .map_err(|error| Error::File { path: path.display().to_string(), what: error.to_string() })
+    }
+}
+
+/// Any of the fields, as engines take them.
+#[derive(Clone, Debug, PartialEq)]
+pub enum AnyField {
+    /// The same everywhere \[T\].
+    Uniform(Vector<f64>),
+    /// [`Parametrised`].
+    Parametrised,
+    /// A [`Map`].
+    Map(Arc<Map>),
+}
+
+impl<T: Number> Field<T> for AnyField {
+    fn at(&self, place: Vector<T>) -> Vector<T> {
+        match self {
+            Self::Uniform(value) => value.map(T::of),
+            Self::Parametrised => Parametrised.at(place),
+            Self::Map(map) => map.at(place),
+        }
     }
 }
 

@@ -30,7 +30,7 @@ mod philox;
 mod shaders;
 
 pub use error::{Error, Result};
-pub use field::{Field, Map, Parametrised, Uniform};
-pub use integrate::{Accuracy, Path, State, follow, step};
+pub use field::{AnyField, Field, Map, Parametrised, Uniform};
+pub use integrate::{Accuracy, Path, State, follow, plain_step, step};
 pub use number::{Number, Vector};
 pub use philox::{CONSTANT, Draws, Random, philox4x32};

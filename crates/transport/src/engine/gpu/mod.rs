@@ -1,1 +1,3 @@
 //! The stages on a GPU.
+
+pub(crate) mod field;
