@@ -1,0 +1,9 @@
+// What is asked of a path. Two words are to spare, so that what follows it in a uniform buffer may.
+struct Accuracy {
+    least_step: f32,
+    step_error: f32,
+    relative: vec2<f32>, // bounds of the relative error of a step
+    sagitta: f32,
+    steps: u32, // at most
+    unused: vec2<u32>,
+}

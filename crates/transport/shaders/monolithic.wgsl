@@ -1,0 +1,30 @@
+// All of a step in one kernel.
+// in:   params, tracks, tables, a field, counters, vacancies
+// out:  tracks, counters, deposits, vacancies
+// grid: a thread a slot, in rows
+// workgroup memory: finish's
+// Needs: types, tracks, geometry, tables, integrate, a field, philox, step_length, interact, finish.
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn monolithic(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let slot = own_thread(group, groups, thread);
+    var track: Track;
+    var is_track = false;
+    if slot < atomicLoad(&counters[SIZE]) {
+        let word = identities[slot].w;
+        // One that another thread has just made here is not looked at.
+        let is_born_now = (word >> BORN_AT) == birth_of(atomicLoad(&counters[ITERATIONS]));
+        is_track = status_of(word) != IS_VACANT && !is_born_now;
+        if is_track {
+            track = load(slot);
+            if track.status == IS_ALIVE {
+                track = step_length_of(track);
+            }
+        }
+    }
+    finish(slot, track, is_track, thread);
+}

@@ -1,0 +1,27 @@
+// What steps do to tracks, in the order of their processes: the last kernel of a step in parts.
+// in:   params, tracks, tables, order (slots by process), counters, vacancies
+// out:  tracks, counters, deposits, vacancies
+// grid: a thread a track, in rows
+// workgroup memory: finish's
+// Needs: types, tracks, tables, philox, interact, finish.
+
+@group(0) @binding(8) var<storage, read> order: array<u32>;
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn interact(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let place = own_thread(group, groups, thread);
+    // Vacant slots come last.
+    let tracks = select(0u, atomicLoad(&counters[USED]) - atomicLoad(&counters[ROOM]), atomicLoad(&counters[SIZE]) > 0u);
+    let is_track = place < tracks;
+    var slot = 0u;
+    var track: Track;
+    if is_track {
+        slot = order[place];
+        track = load(slot);
+    }
+    finish(slot, track, is_track, thread);
+}

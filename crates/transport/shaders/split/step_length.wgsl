@@ -1,0 +1,32 @@
+// How far each track goes: the first kernel of a step in parts.
+// in:   params, tracks, tables, a field, counters
+// out:  tracks, classes (the process of each slot's step)
+// grid: a thread a slot, in rows
+// workgroup memory: none
+// Needs: types, tracks, geometry, tables, integrate, a field, philox, step_length.
+
+@group(0) @binding(5) var<storage, read_write> classes: array<u32>;
+@group(0) @binding(6) var<storage, read> counters: array<u32, COUNTERS>;
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn step_length(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) thread: u32,
+) {
+    let slot = own_thread(group, groups, thread);
+    if slot >= counters[SIZE] {
+        return;
+    }
+    let word = identities[slot].w;
+    let status = status_of(word);
+    if status == IS_VACANT {
+        classes[slot] = VACANT;
+    } else if status == IS_WAITING {
+        classes[slot] = process_of(word);
+    } else {
+        let track = step_length_of(load(slot));
+        store(slot, track);
+        classes[slot] = track.process;
+    }
+}
