@@ -3,7 +3,8 @@
 //! - [`main`] parses the command line, runs it, and tells what fails: a [`Failure`] with its exit [`Code`];
 //! - [`EngineOptions`] are `--engine` and `--adapter`;
 //! - [`table`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] are of benches;
-//! - [`write_file`] writes a file that appears when it is whole; with the feature `plot`, `line_chart` draws.
+//! - [`write_file`] writes a file that appears when it is whole;
+//! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is a file of a `Drawing` in colours.
 //!
 //! A system brings its subcommands, and says which of its errors has which exit code:
 //!
@@ -77,7 +78,11 @@ mod engine;
 mod failure;
 mod file;
 #[cfg(feature = "plot")]
+mod picture;
+#[cfg(feature = "plot")]
 mod plot;
+#[cfg(feature = "plot")]
+mod png;
 mod print;
 
 pub use bench::{bench_heading, median, rate, timed};
@@ -85,5 +90,10 @@ pub use engine::{EngineOptions, Engines};
 pub use failure::{Code, Failure, exit_codes, main};
 pub use file::write_file;
 #[cfg(feature = "plot")]
+pub use picture::{Drawing, Picture, colour};
+#[cfg(feature = "plot")]
 pub use plot::{Chart, line_chart};
+/// What a [`Drawing`] is drawn with.
+#[cfg(feature = "plot")]
+pub use plotters;
 pub use print::{scientific, table, write_json};

@@ -1,4 +1,4 @@
-//! Pictures.
+//! Charts.
 
 use std::fmt::Display;
 use std::path::Path;
@@ -28,11 +28,15 @@ pub fn line_chart(path: &Path, chart: Chart<'_>, lines: &[(String, Vec<(f64, f64
     draw(path, chart, lines).map_err(|what| Failure::new(Code::Data, format_args!("{}: {what}", path.display())))
 }
 
+/// A face of our own: no system needs to have one.
+pub(crate) fn register_face() -> Result<(), String> {
+    plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
+        .map_err(|_| "the crate's own font cannot be read".to_owned())
+}
+
 fn draw(path: &Path, texts: Chart<'_>, lines: &[(String, Vec<(f64, f64)>)]) -> Result<(), String> {
     let told = |error: &dyn Display| error.to_string();
-    // A face of our own: no system needs to have one.
-    plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
-        .map_err(|_| "the crate's own font cannot be read".to_owned())?;
+    register_face()?;
     let points = || lines.iter().flat_map(|(_, line)| line.iter().copied());
     let range = |of: fn((f64, f64)) -> f64| {
         let (low, high) = points().map(of).fold((f64::MAX, f64::MIN_POSITIVE), |(a, b), v| (a.min(v), b.max(v)));

@@ -7,7 +7,6 @@ mod figures;
 mod options;
 mod output;
 mod plot;
-mod png;
 mod report;
 mod solve;
 

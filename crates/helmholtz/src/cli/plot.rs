@@ -1,22 +1,15 @@
 //! A picture of a field on a slice of the mesh.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use command_host::{Code, Failure, write_file};
+use command_host::plotters::coord::Shift;
+use command_host::plotters::prelude::*;
+use command_host::{Code, Drawing, Failure, colour};
 use helmholtz::{Mesh, Number};
-use plotters::coord::Shift;
-use plotters::prelude::*;
-
-use super::png;
 
 /// A file that a picture is to be drawn to.
 #[derive(Clone, Debug)]
-pub(super) struct Picture {
-    path: PathBuf,
-    is_png: bool,
-}
+pub(super) struct Picture(command_host::Picture);
 
 /// An SVG of more triangles is of no use to those who look at it.
 const MOST_IN_SVG: usize = 50_000;
@@ -46,30 +39,14 @@ const COLOURS: [[u8; 3]; 11] = [
 ];
 
 /// Of a value from -1 to 1.
-fn colour(value: f64) -> RGBColor {
-    let place = (value.clamp(-1.0, 1.0) + 1.0) / 2.0 * (COLOURS.len() - 1) as f64;
-    let below = (place as usize).min(COLOURS.len() - 2);
-    let part = place - below as f64;
-    let [r, g, b] = std::array::from_fn(|i| {
-        let (a, b) = (f64::from(COLOURS[below][i]), f64::from(COLOURS[below + 1][i]));
-        (a + part * (b - a)).round() as u8
-    });
-    RGBColor(r, g, b)
+fn signed(value: f64) -> RGBColor {
+    colour(&COLOURS, (value + 1.0) / 2.0)
 }
 
 impl Picture {
     /// Of `--plot`: refuses another ending before anything is computed.
     pub(super) fn of(path: &Path) -> Result<Self, Failure> {
-        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-        let is_png = match ending.as_deref() {
-            Some("png") => true,
-            Some("svg") => false,
-            _ => {
-                let what = format!("--plot {}: pictures are .png or .svg", path.display());
-                return Err(Failure::new(Code::Usage, what));
-            }
-        };
-        Ok(Self { path: path.to_owned(), is_png })
+        command_host::Picture::of(path).map(Self)
     }
 
     /// Whether it can be drawn.
@@ -79,46 +56,16 @@ impl Picture {
         if !(z >= 0.0 && z <= top * (1.0 + 1e-9)) {
             return Err(Failure::new(Code::Usage, format_args!("--z {z}: the mesh goes from 0 to {top}")));
         }
-        if !self.is_png && triangles > MOST_IN_SVG {
+        if !self.0.is_png() && triangles > MOST_IN_SVG {
             let what = format!("{triangles} triangles, and an SVG is drawn of {MOST_IN_SVG} at most: use .png");
-            return Err(Failure::new(Code::Usage, format_args!("--plot {}: {what}", self.path.display())));
+            return Err(Failure::new(Code::Usage, format_args!("--plot {}: {what}", self.0.path().display())));
         }
         Ok(())
     }
 
     /// Draws a field at z: each triangle in the colour of its mean.
     pub(super) fn draw<T: Number>(&self, mesh: &Mesh, field: &[T], z: f64, engine: &str) -> Result<(), Failure> {
-        let told = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", self.path.display()));
-        // A face of our own: no system needs to have one.
-        plotters::style::register_font("sans-serif", FontStyle::Normal, dejavu::sans::regular())
-            .map_err(|_| told("the crate's own font cannot be read".to_owned()))?;
-        let slice = Slice::of(mesh, field, z, engine);
-        let size = slice.size();
-        let content = if self.is_png {
-            let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
-            slice.draw(BitMapBackend::with_buffer(&mut pixels, size)).map_err(told)?;
-            Content::Pixels(pixels, size)
-        } else {
-            let mut text = String::new();
-            slice.draw(SVGBackend::with_string(&mut text, size)).map_err(told)?;
-            // Triangles side by side, with nothing that shines through between them.
-            Content::Text(text.replacen("<svg ", "<svg shape-rendering=\"crispEdges\" ", 1))
-        };
-        write_file(&self.path, "helmholtz", |out| content.write(out)).map_err(|error| told(error.to_string()))
-    }
-}
-
-enum Content {
-    Text(String),
-    Pixels(Vec<u8>, (u32, u32)),
-}
-
-impl Content {
-    fn write(&self, out: &mut BufWriter<&mut File>) -> io::Result<()> {
-        match self {
-            Self::Text(text) => out.write_all(text.as_bytes()),
-            Self::Pixels(pixels, size) => png::write(out, pixels, *size),
-        }
+        self.0.draw("helmholtz", &Slice::of(mesh, field, z, engine))
     }
 }
 
@@ -166,18 +113,25 @@ impl<'a> Slice<'a> {
         (width, height)
     }
 
+    /// Of the scale of colours.
+    fn label(&self, value: f64) -> String {
+        if value.abs() < 1e-6 * self.most {
+            " 0".to_owned()
+        } else if (0.02..1e3).contains(&self.most) {
+            format!(" {value:.2}")
+        } else {
+            format!(" {value:.0e}")
+        }
+    }
+}
+
+impl Drawing for Slice<'_> {
     fn size(&self) -> (u32, u32) {
         let (width, height) = self.map_size();
         (width + 3 * MARGIN + LABELS + BAR + BAR_LABELS, height + 2 * MARGIN + TITLES + LABELS)
     }
 
-    fn draw<DB: DrawingBackend>(&self, backend: DB) -> Result<(), String> {
-        let area = backend.into_drawing_area();
-        let drawn = area.fill(&WHITE).and_then(|()| self.draw_on(&area)).and_then(|()| area.present());
-        drawn.map_err(|error| error.to_string())
-    }
-
-    fn draw_on<DB: DrawingBackend>(
+    fn draw<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
     ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
@@ -198,7 +152,7 @@ impl<'a> Slice<'a> {
         };
         let triangles = self.mesh.triangles().iter().zip(&self.means);
         chart.draw_series(
-            triangles.map(|(corners, mean)| Polygon::new(corners.map(corner), colour(mean / self.most).filled())),
+            triangles.map(|(corners, mean)| Polygon::new(corners.map(corner), signed(mean / self.most).filled())),
         )?;
         // Over what pixels stand out.
         let frame = [(self.low[0], self.low[1]), (self.high[0], self.high[1])];
@@ -212,7 +166,7 @@ impl<'a> Slice<'a> {
         let step = 2.0 * self.most / f64::from(height);
         chart.draw_series((0..height).map(|row| {
             let low = f64::from(row) * step - self.most;
-            Rectangle::new([(0.0, low), (1.0, low + step)], colour((low + step / 2.0) / self.most).filled())
+            Rectangle::new([(0.0, low), (1.0, low + step)], signed((low + step / 2.0) / self.most).filled())
         }))?;
         chart.draw_series([Rectangle::new([(0.0, -self.most), (1.0, self.most)], BLACK)])?;
         let label = |value: &f64| self.label(*value);
@@ -224,17 +178,6 @@ impl<'a> Slice<'a> {
             .label_style(("sans-serif", 15))
             .draw()
     }
-
-    /// Of the scale of colours.
-    fn label(&self, value: f64) -> String {
-        if value.abs() < 1e-6 * self.most {
-            " 0".to_owned()
-        } else if (0.02..1e3).contains(&self.most) {
-            format!(" {value:.2}")
-        } else {
-            format!(" {value:.0e}")
-        }
-    }
 }
 
 #[cfg(test)]
@@ -243,9 +186,9 @@ mod tests {
 
     #[test]
     fn colours_go_from_blue_over_white_to_red() {
-        assert_eq!(colour(-1.0), RGBColor(5, 48, 97));
-        assert_eq!(colour(0.0), RGBColor(247, 247, 247));
-        assert_eq!((colour(1.0), colour(2.0)), (RGBColor(103, 0, 31), RGBColor(103, 0, 31)));
-        assert_eq!(colour(0.1), RGBColor(250, 233, 223));
+        assert_eq!(signed(-1.0), RGBColor(5, 48, 97));
+        assert_eq!(signed(0.0), RGBColor(247, 247, 247));
+        assert_eq!((signed(1.0), signed(2.0)), (RGBColor(103, 0, 31), RGBColor(103, 0, 31)));
+        assert_eq!(signed(0.1), RGBColor(250, 233, 223));
     }
 }

@@ -6,7 +6,7 @@ use flate2::Compression;
 use flate2::write::ZlibEncoder;
 
 /// Writes so many pixels across and down, each of red, green and blue, row by row.
-pub(super) fn write(mut out: impl Write, pixels: &[u8], (width, height): (u32, u32)) -> io::Result<()> {
+pub(crate) fn write(mut out: impl Write, pixels: &[u8], (width, height): (u32, u32)) -> io::Result<()> {
     let mut header = [width.to_be_bytes(), height.to_be_bytes()].concat();
     // 8 bits a colour, three colours, the one way to compress and to filter that there is, not interlaced.
     header.extend([8, 2, 0, 0, 0]);
