@@ -74,12 +74,27 @@ struct Soaked {
     told: u64,
     /// Of the others, RoIs whose answer is the reference engine's within rounding.
     rounded: u64,
+    /// The first of those.
+    other_bits: Vec<OtherBits>,
     /// RoIs that were held against the reference engine.
     against_reference: u64,
     /// Of those, another of several equal peaks, and the peak's window a bin or two further.
     ties: u64,
     shifted: u64,
     held: Quarters,
+}
+
+/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask for it again.
+#[derive(Debug, PartialEq, Serialize)]
+struct OtherBits {
+    case: CaseName,
+    batch: u64,
+    roi: u64,
+    kind: Kind,
+    spacepoints: usize,
+    /// Vertices in digits that give all their bits back.
+    found: String,
+    cpu: String,
 }
 
 /// A case on an engine, and who checks it.
@@ -102,6 +117,8 @@ const REFERENCE_SHARE: u64 = 32;
 const LONG: Duration = Duration::from_secs(119);
 const MOST_IN_FLIGHT: usize = 4;
 const FIRST_BATCHES: u64 = 4;
+/// Sums by compare and retry have other bits in most RoIs; few tell what there is to tell.
+const MOST_OTHER_BITS: usize = 32;
 /// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
@@ -133,6 +150,7 @@ impl Bench {
             adapters: gpus.iter().flatten().cloned().collect(),
             soaked: Vec::new(),
         };
+        let mut ended = Ok(());
         for (engine, adapters) in self.engines(&gpus).into_iter().filter(|(engine, _)| *engine != EngineName::Reference)
         {
             let indices: Vec<usize> = adapters.iter().map(|adapter| adapter.index).collect();
@@ -152,28 +170,39 @@ impl Bench {
                 builder: self.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
                 say: &|step| bar.set_message(format!("{}: {step}", word(engine))),
             };
-            let soaked = one.run(indices)?;
-            if !self.json {
+            let mut soaked = Soaked { adapters: indices, ..Soaked::default() };
+            ended = one.run(&mut soaked);
+            // What was seen until something failed counts, too.
+            if !self.json && soaked.batches > 0 {
                 bar.suspend(|| written(&table::of(&soaked)))?;
             }
             soak.soaked.push(soaked);
+            if ended.is_err() {
+                break;
+            }
         }
         bar.finish_and_clear();
-        if self.json {
+        if self.json && soak.soaked.iter().any(|soaked| soaked.batches > 0) {
             let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
             written(&(json.map_err(|source| Failure::output("standard output", source))? + "\n"))?;
         }
-        soak.soaked.iter().try_for_each(Soaked::verdict)
+        ended.and_then(|()| soak.soaked.iter().try_for_each(Soaked::verdict))
     }
 }
 
 impl Soak<'_> {
-    fn run(&self, adapters: Vec<usize>) -> Result<Soaked, Failure> {
-        let random = RandomBatches::new(self.seed);
-        let cases = self.cases.iter().map(|&case| (case, 0)).collect();
-        let mut soaked = Soaked { adapters, cases, ..Soaked::default() };
+    fn run(&self, soaked: &mut Soaked) -> Result<(), Failure> {
+        soaked.cases = self.cases.iter().map(|&case| (case, 0)).collect();
         let mut watch = Watch::default();
         let start = Instant::now();
+        let ended = self.quarters(soaked, &mut watch);
+        soaked.seconds = start.elapsed().as_secs_f64();
+        soaked.held = watch.quarters();
+        ended
+    }
+
+    fn quarters(&self, soaked: &mut Soaked, watch: &mut Watch) -> Result<(), Failure> {
+        let random = RandomBatches::new(self.seed);
         let mut spent = vec![Duration::ZERO; self.cases.len()];
         let mut numbers = 0..;
         let mut subjects: Vec<Subject> = Vec::new();
@@ -190,25 +219,23 @@ impl Soak<'_> {
             }
             watch.look(quarter, gpu_bytes(&subjects));
             let begun = Instant::now();
-            let mut looked = begun;
+            let mut said = begun;
             while begun.elapsed() < self.duration / QUARTERS as u32 {
                 // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
                 let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
                 let begun = Instant::now();
                 let before = soaked.rois;
-                self.spell(&subjects[case], &random, &mut numbers, &mut soaked)?;
+                let ended = self.spell(&subjects[case], &random, &mut numbers, soaked);
                 spent[case] += begun.elapsed();
                 soaked.cases[case].1 += soaked.rois - before;
-                if looked.elapsed() > self.duration / 400 {
-                    watch.look(quarter, gpu_bytes(&subjects));
-                    looked = Instant::now();
+                ended?;
+                if said.elapsed() > self.duration / 400 {
+                    said = Instant::now();
                     (self.say)(&format!("{} RoIs", soaked.rois));
                 }
             }
         }
-        soaked.seconds = start.elapsed().as_secs_f64();
-        soaked.held = watch.quarters();
-        Ok(soaked)
+        Ok(())
     }
 
     fn subject(&self, case: CaseName) -> Result<Subject, Failure> {
@@ -311,8 +338,9 @@ impl Soak<'_> {
             .into_par_iter()
             .map(|i| self.verdict(subject, question.batch.roi(i), question.kinds[i], &results[i], &wrong))
             .collect();
+        let checked = checked.into_iter().collect::<Result<Vec<Verdict>, Failure>>()?;
         for (verdict, result) in checked.into_iter().zip(results) {
-            soaked.count(verdict?, result);
+            soaked.count(verdict, result);
         }
         soaked.batches += 1;
         soaked.rois += results.len() as u64;
@@ -335,7 +363,7 @@ impl Soak<'_> {
         let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
         // What a device cannot do and says so is no wrong answer.
         if self.engine == EngineName::Gpu && found.status == Status::CapacityExceeded && found.status != twin.status {
-            return Ok(Verdict { identical: false, told: true, agreement: None });
+            return Ok(Verdict { told: true, ..Verdict::default() });
         }
         let identical = *found == twin;
         if counts(found) != counts(&twin) || (!identical && self.exact && self.engine == EngineName::Cpu) {
@@ -345,7 +373,7 @@ impl Soak<'_> {
         let wanted = !dear || id.roi_id.is_multiple_of(REFERENCE_SHARE);
         let wanted = wanted && kind != Kind::Hostile && roi.spacepoints.len() <= REFERENCE_SPACEPOINTS;
         if identical && !wanted {
-            return Ok(Verdict { identical, told: false, agreement: None });
+            return Ok(Verdict { identical, ..Verdict::default() });
         }
         // Of what nobody should send, a rounding may move many pairs at once: there the two engines stand for each other.
         let hostile = kind == Kind::Hostile && !identical;
@@ -368,7 +396,18 @@ impl Soak<'_> {
             compared = same.filter(|&(agreement, weight, _)| agreement == Agreement::Same && weight == 0.0);
         }
         match compared {
-            Some((agreement, ..)) => Ok(Verdict { identical, told: false, agreement: Some(agreement) }),
+            Some((agreement, ..)) => {
+                let other_bits = (!identical).then(|| OtherBits {
+                    case: subject.case,
+                    batch: id.event_id,
+                    roi: id.roi_id,
+                    kind,
+                    spacepoints: roi.spacepoints.len(),
+                    found: format!("{:?}", found.vertices),
+                    cpu: format!("{:?}", twin.vertices),
+                });
+                Ok(Verdict { identical, other_bits, agreement: Some(agreement), ..Verdict::default() })
+            }
             None => Err(wrong(format!(
                 "{}: {}; the CPU engine on one thread: {}; the reference engine: {}",
                 place(),
@@ -381,8 +420,10 @@ impl Soak<'_> {
 }
 
 /// How an answer was right.
+#[derive(Default)]
 struct Verdict {
     identical: bool,
+    other_bits: Option<OtherBits>,
     /// The device said that it could not.
     told: bool,
     /// With the reference engine, if that was asked.
@@ -399,7 +440,8 @@ impl Soaked {
         }
         self.identical += u64::from(verdict.identical);
         self.told += u64::from(verdict.told);
-        self.rounded += u64::from(!verdict.identical && !verdict.told);
+        self.rounded += u64::from(verdict.other_bits.is_some());
+        self.other_bits.extend(verdict.other_bits.filter(|_| self.other_bits.len() < MOST_OTHER_BITS));
         self.against_reference += u64::from(verdict.agreement.is_some());
         self.ties += u64::from(verdict.agreement == Some(Agreement::Tie));
         self.shifted += u64::from(verdict.agreement == Some(Agreement::Shifted));
@@ -493,7 +535,18 @@ mod tests {
         // A bit is no rounding on the CPU engine, and one on a GPU; a millimetre is none anywhere.
         let bit = tampered(|vertex| vertex.z_mm = vertex.z_mm.next_up());
         assert!(matches!(check(&soak, &bit), Err(Failure::WrongAnswer { message }) if message.contains("seed 7")));
-        assert_eq!(check(&gpu, &bit).map(|soaked| soaked.rounded).ok(), Some(1));
+        let rounded = check(&gpu, &bit).expect("a rounding");
+        let [other] = &rounded.other_bits[..] else { panic!("one RoI: {:?}", rounded.other_bits) };
+        assert_eq!((rounded.rounded, other.batch, other.roi), (1, question.number, at as u64));
+        assert_eq!(
+            (other.found.clone(), other.cpu.clone()),
+            (format!("{:?}", bit[at].vertices), format!("{:?}", results[at].vertices))
+        );
+        let told = table::of(&rounded);
+        assert!(
+            told.contains(&format!("batch {}, RoI {at} of", question.number)) && told.contains(&other.found),
+            "{told}"
+        );
         let far = tampered(|vertex| vertex.z_mm += 1.0);
         assert!(matches!(check(&gpu, &far), Err(Failure::WrongAnswer { .. })));
         let mut told = results.clone();

@@ -5,11 +5,13 @@ use std::f64::consts::{PI, TAU};
 use rand::seq::{IndexedRandom, SliceRandom};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
+use serde::Serialize;
 use zfinder::simulate::Simulation;
 use zfinder::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
 /// What an RoI is made of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
     /// Tracks, so that a rounding moves a pair or two.
     Collision,

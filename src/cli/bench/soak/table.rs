@@ -2,8 +2,8 @@
 
 use super::super::super::table::plain;
 use super::super::words::word;
-use super::Soaked;
 use super::usage::Usage;
+use super::{OtherBits, Soaked};
 
 pub(super) fn of(soaked: &Soaked) -> String {
     let share = 100.0 * soaked.identical as f64 / soaked.rois.max(1) as f64;
@@ -35,5 +35,12 @@ pub(super) fn of(soaked: &Soaked) -> String {
     for (name, value) in rows {
         table.add_row([name.to_owned(), value]);
     }
-    format!("{}\n\n", table.trim_fmt())
+    let others = soaked.other_bits.iter().map(|other| {
+        let OtherBits { case, batch, roi, kind, spacepoints, found, cpu } = other;
+        let case = word(*case);
+        format!(
+            "other bits: {case}, batch {batch}, RoI {roi} of {spacepoints} spacepoints ({kind:?})\n  {found}\n  the CPU engine: {cpu}\n"
+        )
+    });
+    format!("{}\n{}\n", table.trim_fmt(), others.collect::<String>())
 }

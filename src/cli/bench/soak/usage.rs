@@ -32,18 +32,19 @@ impl Usage {
 
 pub(super) const QUARTERS: usize = 4;
 
-/// Moments of each quarter of a run.
+/// A moment of each quarter of a run.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
-    seen: [Vec<Usage>; QUARTERS],
+    seen: [Option<Usage>; QUARTERS],
 }
 
 /// What may come to the memory while nothing grows: the system's allocator keeps some of what it is given back.
 const MEMORY_SHARE: f64 = 0.1;
 const MEMORY_BYTES: f64 = 32e6;
 
-/// The second quarter of a run, when everything has been made once, and the last: the memory when new finders have
-/// answered the same batches, for buffers are as large as the largest so far, and the most handles and threads.
+/// The second quarter of a run, when everything has been made once, and the last: each when new finders have answered the
+/// same batches and nothing else. Later in a quarter buffers are as large as the largest so far, and each device that was
+/// asked by a future has a thread that waits for it, by chance more of them in one quarter than in another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Quarters {
     pub(super) second: Usage,
@@ -52,20 +53,11 @@ pub(super) struct Quarters {
 
 impl Watch {
     pub(super) fn look(&mut self, quarter: usize, gpu_bytes: u64) {
-        self.seen[quarter].push(Usage::now(gpu_bytes));
+        self.seen[quarter] = Some(Usage::now(gpu_bytes));
     }
 
     pub(super) fn quarters(&self) -> Quarters {
-        let quarter = |quarter: usize| {
-            let part = &self.seen[quarter];
-            let first = part.first().copied().unwrap_or_default();
-            Usage {
-                handles: part.iter().filter_map(|usage| usage.handles).max(),
-                threads: part.iter().filter_map(|usage| usage.threads).max(),
-                ..first
-            }
-        };
-        Quarters { second: quarter(1), last: quarter(3) }
+        Quarters { second: self.seen[1].unwrap_or_default(), last: self.seen[QUARTERS - 1].unwrap_or_default() }
     }
 }
 
@@ -92,29 +84,24 @@ impl Quarters {
 mod tests {
     use super::*;
 
-    fn usage(memory: u64, handles: u64) -> Usage {
-        Usage { memory_bytes: Some(memory), gpu_bytes: Some(0), handles: Some(handles), threads: None }
-    }
-
     #[test]
     fn what_grows_is_told() {
-        let quarters = |seen: [(u64, u64); 8]| {
-            let mut watch = Watch::default();
-            for (i, (memory, handles)) in seen.into_iter().enumerate() {
-                watch.seen[i / 2].push(usage(memory << 20, handles));
-            }
-            watch.quarters()
+        let grown = |second: (u64, u64, u64), last: (u64, u64, u64)| {
+            let [second, last] = [second, last].map(|(memory, handles, threads)| Usage {
+                memory_bytes: Some(memory << 20),
+                gpu_bytes: Some(0),
+                handles: Some(handles),
+                threads: Some(threads),
+            });
+            Watch { seen: [None, Some(second), None, Some(last)] }.quarters().grown()
         };
-        let grows = quarters([(100, 9), (300, 20), (900, 11), (100, 12), (100, 30), (100, 9), (5000, 12), (910, 10)]);
-        let handles = (grows.second.handles, grows.last.handles);
+        assert_eq!(grown((900, 12, 24), (910, 12, 24)), None);
+        assert_eq!(grown((900, 12, 24), (100, 9, 20)), None);
         assert_eq!(
-            (handles, grows.grown().as_deref()),
-            ((Some(12), Some(12)), Some("943718400 and then 5242880000 bytes of memory"))
+            grown((900, 12, 24), (5000, 12, 24)).as_deref(),
+            Some("943718400 and then 5242880000 bytes of memory")
         );
-        let flat = quarters([(100, 9), (300, 20), (900, 11), (900, 12), (100, 30), (100, 9), (910, 12), (5000, 10)]);
-        assert_eq!(flat.grown(), None);
-        let leak = quarters([(9, 1), (9, 1), (9, 1), (9, 1), (9, 1), (9, 1), (9, 2), (9, 1)]);
-        assert_eq!(leak.grown().as_deref(), Some("1 and then 2 handles"));
+        assert_eq!(grown((9, 1, 1), (9, 2, 3)).as_deref(), Some("1 and then 2 handles, 1 and then 3 threads"));
         assert_eq!(Watch::default().quarters().grown(), None);
     }
 
