@@ -4,18 +4,18 @@
 //       new_momenta
 // grid: any number of workgroups, in rows
 // workgroup memory: none
-// Needs: a field, integrate. CPU twin: src/probe.rs.
+// Needs: accuracy, boundless, a field, integrate. CPU twin: Walk in src/probe.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
 
 struct ProbeParams {
+    accuracy: Accuracy,
     first: u32, // state of the dispatch
     end: u32, // one past its last
     steps: u32,
     charge: f32,
     length: f32, // of a step, or of a path [mm]
-    unused: vec2<u32>,
-    accuracy: Accuracy,
+    unused: u32,
 }
 
 @group(0) @binding(0) var<uniform> params: ProbeParams;

@@ -27,10 +27,14 @@ mod field;
 mod integrate;
 mod number;
 mod philox;
+mod probe;
 mod shaders;
 
+pub use engine::gpu::probe::{Probe, ProbeOptions};
 pub use error::{Error, Result};
 pub use field::{AnyField, Field, Map, Parametrised, Uniform};
 pub use integrate::{Accuracy, Path, State, follow, plain_step, step};
+pub use kernel_host::AdapterChoice;
 pub use number::{Number, Vector};
 pub use philox::{CONSTANT, Draws, Random, philox4x32};
+pub use probe::Walk;

@@ -40,6 +40,7 @@ mod tests {
 
     use super::*;
     use crate::engine::gpu::field::{GpuAccuracy, MapParams, UniformParams};
+    use crate::engine::gpu::probe::{DrawParams, ProbeParams};
 
     const FIELDS: [FieldPiece; 3] = [FieldPiece::Uniform, FieldPiece::Parametrised, FieldPiece::Map];
 
@@ -68,5 +69,7 @@ mod tests {
         laid_out(&probe(FieldPiece::Uniform), "FieldParams", size_of::<UniformParams>(), &[0]);
         laid_out(&probe(FieldPiece::Map), "FieldParams", size_of::<MapParams>(), &[0, 4, 8, 12]);
         laid_out(&probe(FieldPiece::Map), "Accuracy", size_of::<GpuAccuracy>(), &[0, 4, 8, 16, 20, 24]);
+        laid_out(&probe(FieldPiece::Map), "ProbeParams", size_of::<ProbeParams>(), &[0, 32, 36, 40, 44, 48, 52]);
+        laid_out(&probe_draws(), "DrawParams", size_of::<DrawParams>(), &[0, 8, 12]);
     }
 }

@@ -1,34 +1,42 @@
-//! Paths of an independent program, and those that are known.
+//! Fields and paths of an independent program, and those that are known.
 
+#[path = "common/known.rs"]
+mod known;
+
+use known::{FIELDS, MOMENTUM, PLACE, STATES, apart, norm};
 use transport::{Accuracy, Field, Map, Number, Parametrised, State, Uniform, follow, step};
 
 fn begin<T: Number>() -> State<T> {
-    State { place: [100.0, 0.0, 0.0].map(T::of), momentum: [200.0, 0.0, 300.0].map(T::of) }
+    State { place: PLACE.map(T::of), momentum: MOMENTUM.map(T::of) }
 }
-
-/// Of an electron in the parametrised field, from (100, 0, 0) mm with (200, 0, 300) MeV/c: the length of a step, how many there are,
-/// place and momentum.
-const KNOWN: [(f64, u32, [f64; 3], [f64; 3]); 4] = [
-    (1.0, 1, [100.554699268, 0.000878934, 0.832050294], [199.998995731, 0.633808022, 299.99999999]),
-    (10.0, 1, [105.54607356, 0.08788608649, 8.32050293576], [199.899581274, 6.33702241325, 299.999999256]),
-    (100.0, 1, [154.546235066, 8.71583489, 83.2050506521], [190.041245624, 62.3232035902, 300.000268057]),
-    (1.0, 1000, [95.8997232808, 350.195928508, 832.380842137], [-199.288115393, -4.7087916731, 300.436473059]),
-];
 
 fn wide<T: Number>(vector: [T; 3]) -> [f64; 3] {
     vector.map(|number| number.into())
 }
 
-fn norm(vector: [f64; 3]) -> f64 {
-    vector.iter().map(|number| number * number).sum::<f64>().sqrt()
+fn fields<T: Number>(field: &impl Field<T>, within: f64) {
+    for (place, wanted) in FIELDS {
+        let found = wide(field.at(place.map(T::of)));
+        let most = wanted.iter().fold(0.0, |most: f64, number| most.max(number.abs()));
+        for (found, wanted) in found.iter().zip(wanted) {
+            let off: f64 = (found - wanted).abs();
+            assert!(off <= within * most, "{}, {place:?}: {found}, not {wanted}", T::NAME);
+        }
+    }
 }
 
-fn apart(a: [f64; 3], b: [f64; 3]) -> f64 {
-    norm([a[0] - b[0], a[1] - b[1], a[2] - b[2]])
+#[test]
+fn fields_are_the_independent_programs() {
+    // They are printed to a billionth.
+    fields::<f64>(&Parametrised, 1e-9);
+    fields::<f32>(&Parametrised, 1e-6);
+    let map = Map::parametrised().expect("a map");
+    fields::<f64>(&map, 2e-6);
+    fields::<f32>(&map, 2e-6);
 }
 
 fn known<T: Number>(field: &impl Field<T>, within: f64) {
-    for (length, steps, place, momentum) in KNOWN {
+    for (length, steps, place, momentum) in STATES {
         let mut state = begin::<T>();
         for _ in 0..steps {
             state = step(field, T::of(-1.0), state, T::of(length));
@@ -86,7 +94,7 @@ fn steps_are_as_long_as_their_errors_allow() {
     let fine = follow(&Parametrised, -1.0, from, 1000.0, &Accuracy { sagitta: 0.001, ..enough });
     assert!(coarse.steps < 100 && fine.steps > 500, "{} and {} steps", coarse.steps, fine.steps);
     // The last known state.
-    let wanted = KNOWN[3].2;
+    let wanted = STATES[3].2;
     assert!(apart(fine.state.place, wanted) < 1e-6, "{}", apart(fine.state.place, wanted));
     assert!(apart(coarse.state.place, wanted) < 1e-3, "{}", apart(coarse.state.place, wanted));
     // Errors: with no bound on sagitta, they are what bounds steps.

@@ -2,12 +2,12 @@
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{BindingResource, BufferUsages};
-use kernel_host::{Buffer, Gpu, Source};
+use kernel_host::{Buffer, Gpu};
 
 use crate::error::Result;
 use crate::field::{AnyField, Map};
 use crate::integrate::Accuracy;
-use crate::shaders::{self, FieldPiece};
+use crate::shaders::FieldPiece;
 
 /// As in shaders/field/uniform.wgsl.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -24,7 +24,7 @@ pub(crate) struct MapParams {
     points_r: u32,
     points_z: u32,
     per_mm: f32,
-    unused: u32,
+    first_z: f32,
 }
 
 /// As in shaders/integrate.wgsl.
@@ -57,7 +57,7 @@ impl From<&Accuracy> for GpuAccuracy {
 pub(crate) enum GpuField {
     Uniform(Buffer<UniformParams>),
     Parametrised,
-    Map(Buffer<MapParams>, Buffer<[f32; 2]>),
+    Map(Buffer<MapParams>, Buffer<[[f32; 2]; 2]>),
 }
 
 impl GpuField {
@@ -74,20 +74,19 @@ impl GpuField {
                 let mut params = Buffer::new("field params", usage | BufferUsages::UNIFORM);
                 params.write(gpu, &[MapParams::of(map)])?;
                 let mut values = Buffer::new("field map", usage | BufferUsages::STORAGE);
-                values.write(gpu, map.values())?;
+                values.write(gpu, &in_pairs(map))?;
                 Self::Map(params, values)
             }
         })
     }
 
-    /// The piece that defines it, added to a kernel's.
-    pub(crate) fn piece(&self, source: Source) -> Source {
-        let piece = match self {
+    /// Which piece defines it: [`shaders::field`](crate::shaders::field).
+    pub(crate) fn kind(&self) -> FieldPiece {
+        match self {
             Self::Uniform(_) => FieldPiece::Uniform,
             Self::Parametrised => FieldPiece::Parametrised,
             Self::Map(..) => FieldPiece::Map,
-        };
-        shaders::field(source, piece)
+        }
     }
 
     /// What that piece has bound, by name: to be added to a kernel's.
@@ -100,10 +99,17 @@ impl GpuField {
     }
 }
 
+/// Each point with the next one away from the axis, for all but the last: a cell is then two pairs side by side, in one line of a cache.
+fn in_pairs(map: &Map) -> Vec<[[f32; 2]; 2]> {
+    let values = map.values();
+    values.iter().zip(&values[map.points()[1]..]).map(|(&inner, &outer)| [inner, outer]).collect()
+}
+
 impl MapParams {
     /// Points can be numbered in 32 bits, whichever map it is.
     fn of(map: &Map) -> Self {
         let [points_r, points_z] = map.points().map(|points| points as u32);
-        Self { points_r, points_z, per_mm: (1.0 / map.step()) as f32, unused: 0 }
+        let first_z = -0.5 * f64::from(points_z - 1) * map.step();
+        Self { points_r, points_z, per_mm: (1.0 / map.step()) as f32, first_z: first_z as f32 }
     }
 }

@@ -1,3 +1,4 @@
 //! The stages on a GPU.
 
 pub(crate) mod field;
+pub(crate) mod probe;
