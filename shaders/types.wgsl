@@ -53,6 +53,10 @@ struct Cuts {
     dk: real,
     dp: real,
     gev_mm: real, // pT over curvature
+    // Of weights by pT (PtWeight in src/config.rs): here, and not overrides, which are f32 in either precision.
+    strip_dz: real,
+    resolution_mm: real,
+    per_gev2: real,
 }
 
 // Sums of the windows that are background, added: those below `threshold`; the others are at the threshold.

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::detector::Sensor;
+use crate::engine::real::Real;
 use crate::error::{Error, Result};
 
 /// Which slices a pair or triplet may reach into.
@@ -68,6 +69,8 @@ impl PtWeight {
     pub(crate) const CAP_GEV: f64 = 40.0;
     /// Weight of a pair at 6 GeV.
     pub(crate) const SCALE: f64 = 15.0;
+    /// Weight over the square of pT.
+    pub(crate) const PER_GEV2: f64 = Self::SCALE / (Self::GEV[1] * Self::GEV[1]);
     /// Parts of the RoI's window in which directions are told apart.
     pub(crate) const SECTORS: u32 = 24;
 
@@ -83,9 +86,15 @@ impl PtWeight {
     /// 15 (pT / 6 GeV)^2 with pT at most 40 GeV, if at least 3 layers confirm the pair with 6 GeV: up to 667. 1 if 2 do with
     /// 3 GeV; else 0.
     pub fn weight(&self) -> u32 {
+        self.weight_in::<f64>()
+    }
+
+    /// The same, rounded as all engines that compute in `R` do: beside a half a last digit makes it another number.
+    /// `shaders/confirmations/pt.wgsl`.
+    pub(crate) fn weight_in<R: Real>(&self) -> u32 {
         if self.is(1) {
-            let pt = self.pt.min(Self::CAP_GEV) / Self::GEV[1];
-            return (Self::SCALE * pt * pt + 0.5) as u32;
+            let pt = R::of(self.pt.min(Self::CAP_GEV));
+            return (pt * pt * R::of(Self::PER_GEV2) + R::of(0.5)).to_f64() as u32;
         }
         u32::from(self.is(0))
     }

@@ -608,6 +608,35 @@ fn options_are_alike_on_every_engine() {
     }
 }
 
+/// What a pair weighs by its pT is rounded to a whole number: 85.49999 and 85.50001, which a last digit tells apart, are two.
+#[test]
+fn weights_beside_a_half_are_alike() {
+    let config = Config::preset(Preset::HardScatter);
+    let window = PhiWindow::new(1.7252148491684247, 1.8242394852621242).ok();
+    let descriptor = RoiDescriptor { window, eta: 1.9657475578008903, ..RoiDescriptor::default() };
+    // The first a soak found: SwiftShader made a product with 1 / 6 of a quotient by 6. Of the second the CPU engine in f32
+    // computed the weight in f64.
+    for (rho, phi) in [(490.0, 1.8066086143331583), (480.01, 1.8064327543331584)] {
+        let spacepoints = [
+            (210.0, 1.8008113230714216, 4),
+            (370.0, 1.8052330088894522, 8),
+            (410.0, 1.8054225180160843, 9),
+            (rho, phi, 11),
+            (530.0, 1.816214301588964, 12),
+        ];
+        let spacepoints = spacepoints.map(|(rho, phi, layer)| Spacepoint { rho, phi, z: 7.0, layer }).to_vec();
+        let roi = Roi { descriptor, spacepoints };
+        let cpu = find_one("CPU", &build("CPU", &Engine::Cpu, &config), &roi);
+        assert_eq!(
+            cpu.vertices.iter().map(|vertex| (vertex.pairs, vertex.weight > 80.0)).collect::<Vec<_>>(),
+            [(1, true)]
+        );
+        for (name, engine) in &gpus() {
+            assert_eq!(find_one(name, &build(name, engine, &config), &roi), cpu, "{name}");
+        }
+    }
+}
+
 /// Whatever lies on layers that take no part changes nothing.
 #[test]
 fn layers_beyond_the_last_take_no_part() {

@@ -1,9 +1,7 @@
 // What third spacepoints make a pair weigh, by the transverse momentum of the track (PtWeight in src/config.rs, whose numbers
-// are the overrides). Swapped with confirmations/count.wgsl.
-// Needs: rounding, tracks, bends, extrapolation, order/by_layer. CPU twin: pt_weight in src/engine/cpu/find_z.rs
+// are the overrides and the last of cuts). Swapped with confirmations/count.wgsl.
+// Needs: rounding, tracks, bends, extrapolation, order/by_layer. CPU twin: weigh in src/engine/cpu/thirds.rs
 
-override RESOLUTION_MM: f32 = 0;
-override STRIP_DZ: f32 = 0;
 override SOFT_GEV: f32 = 0;
 override WEIGHED_GEV: f32 = 0;
 override HARD_GEV: f32 = 0;
@@ -11,7 +9,6 @@ override CAP_GEV: f32 = 0;
 override SOFT_LAYERS: u32 = 0;
 override WEIGHED_LAYERS: u32 = 0;
 override HARD_LAYERS: u32 = 0;
-override SCALE: f32 = 0;
 
 // Set in a neighbour count of a pair whose outer layer is one of strips.
 const STRIP_PAIR: u32 = 0x40000000u;
@@ -32,7 +29,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     for (var part = 0u; part < parts; part++) {
         let among = thirds(layer_b, slice_b, step_b, part);
         let strips = (neighbours_word(layer_b, wg_filled[part]) & STRIP_PAIR) != 0u;
-        let dz = cuts.dz * select(real(1.0), real(STRIP_DZ), strips);
+        let dz = select(cuts.dz, cuts.strip_dz, strips);
         var best = real(0.0);
         var i = among.first;
         for (; i < among.end; i++) {
@@ -41,7 +38,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
             let near = abs(extrapolate(b, points[b], c, points[c]) - z12) <= dz;
             if near && u > v && v > w && bend_alike(inner, bend_from_first(b, c)) {
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
-                let blur = quotient(real(RESOLUTION_MM) * u * u * w, u - w);
+                let blur = quotient(cuts.resolution_mm * u * u * w, u - w);
                 best = max(best, quotient(cuts.gev_mm, abs(bend_from_first(a, c).k) + blur));
             }
         }
@@ -53,8 +50,10 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     }
     let flags = select(0u, SOFT_TRACK, soft >= SOFT_LAYERS) | select(0u, HARD_TRACK, hard >= HARD_LAYERS);
     if weighed >= WEIGHED_LAYERS {
-        let pt = quotient(min(hardest, real(CAP_GEV)), real(WEIGHED_GEV));
-        return flags | u32(product(real(SCALE) * pt, pt) + real(0.5));
+        // No quotient by a constant: SPIRV-Tools, which drivers optimise with, makes products with its reciprocal of those,
+        // and 233 of the 23 million numbers from 6 to 40 GeV then weigh something else.
+        let pt = min(hardest, real(CAP_GEV));
+        return flags | u32(product(product(pt, pt), cuts.per_gev2) + real(0.5));
     }
     return flags | select(0u, 1u, soft >= SOFT_LAYERS);
 }

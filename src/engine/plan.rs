@@ -4,7 +4,7 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::config::{Config, DefaultWindow, Neighbours, ZBins};
+use crate::config::{Config, DefaultWindow, Neighbours, PtWeight, ZBins};
 use crate::detector::{Detector, Sensor};
 use crate::engine::encoding::{Encode, Source};
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
@@ -157,6 +157,9 @@ impl Search {
             dk: R::of(self.config.triplet_dk),
             dp: R::of(self.config.triplet_dp),
             gev_mm: R::of(0.0003 * self.config.field_t),
+            strip_dz: R::of(self.config.triplet_dz_mm) * R::of(PtWeight::STRIP_DZ),
+            resolution_mm: R::of(PtWeight::RESOLUTION_MM),
+            per_gev2: R::of(PtWeight::PER_GEV2),
         }
     }
 

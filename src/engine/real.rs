@@ -38,6 +38,11 @@ pub(crate) struct TripletCuts<R> {
     pub(crate) dp: R,
     /// pT over curvature: 0.0003 B \[GeV mm\].
     pub(crate) gev_mm: R,
+    /// Of [`PtWeight`](crate::PtWeight): the cut on z in layers of strips, what is added to the curvature, and the weight
+    /// of a GeV^2.
+    pub(crate) strip_dz: R,
+    pub(crate) resolution_mm: R,
+    pub(crate) per_gev2: R,
 }
 
 /// Whole numbers of one RoI, as `Roi` in `shaders/types.wgsl` has them after its `z` numbers.
@@ -158,6 +163,9 @@ macro_rules! records {
             dk: $real,
             dp: $real,
             gev_mm: $real,
+            strip_dz: $real,
+            resolution_mm: $real,
+            per_gev2: $real,
         }
 
         impl Real for $real {
@@ -202,7 +210,8 @@ macro_rules! records {
                 roi.words.spacepoint_count = 0;
             }
             fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts {
-                $Cuts { dz: cuts.dz, dk: cuts.dk, dp: cuts.dp, gev_mm: cuts.gev_mm }
+                let TripletCuts { dz, dk, dp, gev_mm, strip_dz, resolution_mm, per_gev2 } = cuts;
+                $Cuts { dz, dk, dp, gev_mm, strip_dz, resolution_mm, per_gev2 }
             }
         }
     };

@@ -133,11 +133,7 @@ impl<R: Lanes> Thirds<R> {
         }
         self.first_of_set[sets..].fill(usize::MAX);
         for (layer, dz) in self.dz_of.iter_mut().enumerate().take(search.layers()) {
-            *dz = if call.by_pt() && search.is_strips(layer) {
-                call.cuts.dz * R::of(PtWeight::STRIP_DZ)
-            } else {
-                call.cuts.dz
-            };
+            *dz = if call.by_pt() && search.is_strips(layer) { call.cuts.strip_dz } else { call.cuts.dz };
         }
     }
 
@@ -427,10 +423,11 @@ impl<R: Lanes> Thirds<R> {
             let slice_a = (pairs.slice[i].to_f64() as i32).rem_euclid(slices as i32) as u32;
             let sector = 1 << (slice_a * PtWeight::SECTORS / slices);
             let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
-            if pt.weight() > 0 {
+            let weight = pt.weight_in::<R>();
+            if weight > 0 {
                 let z12 = pairs.z12[i];
                 let steps = z12.whole_steps(call.scale.steps_per_mm, call.scale.steps_at_0);
-                histogram.add(0, steps, z12.to_f32(), pt.weight(), sectors);
+                histogram.add(0, steps, z12.to_f32(), weight, sectors);
             }
         }
     }
@@ -471,7 +468,7 @@ impl<R: Lanes> Thirds<R> {
                 let turn = call.turn_between(slice_a, self.slice[i].to_f64());
                 let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.around().phi[at] + turn]);
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
-                let pt = cuts.gev_mm / (k13.abs() + R::of(PtWeight::RESOLUTION_MM) * u * u * w / (u - w));
+                let pt = cuts.gev_mm / (k13.abs() + cuts.resolution_mm * u * u * w / (u - w));
                 let layer = usize::from(self.around().layer[at]) % MAX_LAYERS;
                 let best = &mut self.tracks[track][layer];
                 *best = if pt > *best { pt } else { *best };

@@ -74,8 +74,6 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
     }
     if shape.variants[1].weighting == Weighting::Pt {
         constants.extend([
-            ("RESOLUTION_MM", PtWeight::RESOLUTION_MM),
-            ("STRIP_DZ", PtWeight::STRIP_DZ),
             ("SOFT_GEV", PtWeight::GEV[0]),
             ("WEIGHED_GEV", PtWeight::GEV[1]),
             ("HARD_GEV", PtWeight::GEV[2]),
@@ -83,7 +81,6 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
             ("SOFT_LAYERS", f64::from(PtWeight::LAYERS[0])),
             ("WEIGHED_LAYERS", f64::from(PtWeight::LAYERS[1])),
             ("HARD_LAYERS", f64::from(PtWeight::LAYERS[2])),
-            ("SCALE", PtWeight::SCALE),
         ]);
     }
     if shape.variants[1].several {

@@ -382,7 +382,8 @@ mod tests {
                 let reals = match name {
                     "Packed" => 3,
                     "Stored" => 1,
-                    "Roi" | "Cuts" => 4,
+                    "Roi" => 4,
+                    "Cuts" => 7,
                     _ => 0,
                 };
                 let mut offset = 0;
@@ -398,12 +399,12 @@ mod tests {
                 check("Packed", size_of::<SpacepointF32>(), 4);
                 assert_eq!(size_of::<StoredF32>(), 8, "Stored is a vec2<u32>");
                 check("Roi", size_of::<RoiF32>(), 20);
-                check("Cuts", size_of::<CutsF32>(), 4);
+                check("Cuts", size_of::<CutsF32>(), 7);
             } else {
                 check("Packed", size_of::<SpacepointF64>(), 4);
                 check("Stored", size_of::<StoredF64>(), 2);
                 check("Roi", size_of::<RoiF64>(), 20);
-                check("Cuts", size_of::<CutsF64>(), 4);
+                check("Cuts", size_of::<CutsF64>(), 7);
             }
             check("Params", size_of::<Params>(), size_of::<Params>() / 4);
             check("RoiStatus", size_of::<RoiStatus>(), 2);

@@ -86,7 +86,7 @@ pub(super) fn find_z<R: Real, Z: ZSum>(
                                 let pt = pt_weight(search, plan, sliced, &cuts, &filled[j + 1..], a, b);
                                 let sector = 1 << (s * PtWeight::SECTORS / plan.slices);
                                 sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
-                                pt.weight()
+                                pt.weight_in::<R>()
                             }
                             mode => confirmations(search, plan, sliced, &cuts, mode, &filled[j + 1..], a, b),
                         };
@@ -278,7 +278,7 @@ fn pt_weight<R: Real>(
         let below = if step_b >= 0 { 1 } else { n };
         let above = if step_b <= 0 { 1 } else { n };
         let around = slices_around(sliced, plan.ring, layer_c, b.slice, below, above);
-        let dz = if search.is_strips(layer_c) { cuts.dz * R::of(PtWeight::STRIP_DZ) } else { cuts.dz };
+        let dz = if search.is_strips(layer_c) { cuts.strip_dz } else { cuts.dz };
         let mut best = R::of(0.0);
         for k in 0..around.count {
             let c = around.point(sliced, k);
@@ -292,7 +292,7 @@ fn pt_weight<R: Real>(
             if confirms && u > v && v > w {
                 let (k13, _) = track_bend(a, a.phi, c, c.phi + turned(a, c));
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
-                let pt = cuts.gev_mm / (k13.abs() + R::of(PtWeight::RESOLUTION_MM) * u * u * w / (u - w));
+                let pt = cuts.gev_mm / (k13.abs() + cuts.resolution_mm * u * u * w / (u - w));
                 best = if pt > best { pt } else { best };
             }
         }
