@@ -29,6 +29,7 @@ mod number;
 mod philox;
 mod probe;
 mod shaders;
+mod sorter;
 
 pub use engine::gpu::probe::{Probe, ProbeOptions};
 pub use error::{Error, Result};
@@ -38,3 +39,4 @@ pub use kernel_host::AdapterChoice;
 pub use number::{Number, Vector};
 pub use philox::{CONSTANT, Draws, Random, philox4x32};
 pub use probe::Walk;
+pub use sorter::{Count, PartTime, Sorted, Sorter, SorterBuilder};

@@ -33,6 +33,56 @@ pub(crate) fn probe_draws() -> Source {
     piece!(Source::new("probe of random numbers"), "philox.wgsl", "probe_draws.wgsl")
 }
 
+/// Which files define how elements are counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CountPiece {
+    Atomics,
+    Tree,
+    Subgroups,
+    Workgroup,
+}
+
+pub(crate) fn count(piece: CountPiece) -> Source {
+    let source = Source::new("count");
+    let source = match piece {
+        CountPiece::Atomics => piece!(source, "count/atomics.wgsl"),
+        CountPiece::Tree => piece!(source, "count/packed.wgsl", "count/tree.wgsl"),
+        CountPiece::Subgroups => piece!(source, "count/packed.wgsl", "count/subgroups.wgsl"),
+        CountPiece::Workgroup => piece!(source, "count/workgroup.wgsl"),
+    };
+    piece!(source, "count.wgsl")
+}
+
+pub(crate) fn histogram() -> Source {
+    piece!(Source::new("histogram"), "sort.wgsl", "sort/histogram.wgsl")
+}
+
+pub(crate) fn scan() -> Source {
+    piece!(Source::new("scan"), "sort.wgsl", "sort/scan.wgsl")
+}
+
+/// Which file defines what a sort brings to its places.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ScatterPiece {
+    Alone,
+    Moved,
+    Carried,
+}
+
+pub(crate) fn scatter(piece: ScatterPiece) -> Source {
+    let source = piece!(Source::new("scatter"), "sort.wgsl");
+    let source = match piece {
+        ScatterPiece::Alone => piece!(source, "sort/alone.wgsl"),
+        ScatterPiece::Moved => piece!(source, "sort/moved.wgsl"),
+        ScatterPiece::Carried => piece!(source, "sort/carried.wgsl"),
+    };
+    piece!(source, "sort/scatter.wgsl")
+}
+
+pub(crate) fn gather() -> Source {
+    piece!(Source::new("gather"), "sort/gather.wgsl")
+}
+
 #[cfg(test)]
 mod tests {
     use kernel_host::naga::valid::Capabilities;
@@ -41,12 +91,17 @@ mod tests {
     use super::*;
     use crate::engine::gpu::field::{GpuAccuracy, MapParams, UniformParams};
     use crate::engine::gpu::probe::{DrawParams, ProbeParams};
+    use crate::engine::gpu::sort::Settings;
 
     const FIELDS: [FieldPiece; 3] = [FieldPiece::Uniform, FieldPiece::Parametrised, FieldPiece::Map];
 
     /// They parse, validate and are written out for Vulkan, Metal and DirectX.
     fn written(source: &Source) {
-        let written = translations(source, &[], &[], Capabilities::empty(), true)
+        written_with(source, &[], Capabilities::empty());
+    }
+
+    fn written_with(source: &Source, constants: &[(&str, f64)], capabilities: Capabilities) {
+        let written = translations(source, &[], constants, capabilities, true)
             .unwrap_or_else(|error| panic!("{error}\n{}", source.text()));
         assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
     }
@@ -57,11 +112,33 @@ mod tests {
         written(&probe_draws());
     }
 
+    #[test]
+    fn counts_are_written_out() {
+        use CountPiece::{Atomics, Subgroups, Tree, Workgroup};
+        for (piece, classes) in [(Atomics, 1.0), (Atomics, 1e6), (Tree, 8.0), (Subgroups, 8.0), (Workgroup, 300.0)] {
+            let capabilities = if piece == Subgroups { Capabilities::SUBGROUP } else { Capabilities::empty() };
+            let constants = [("THREADS", 64.0), ("CLASSES", classes), ("SIZE_AT", 3.0)];
+            written_with(&count(piece), &constants, capabilities);
+        }
+    }
+
+    #[test]
+    fn sorts_are_written_out() {
+        use ScatterPiece::{Alone, Carried, Moved};
+        let scatters = [Alone, Moved, Carried].map(scatter);
+        [histogram(), scan(), gather()].iter().chain(&scatters).for_each(written);
+    }
+
     #[track_caller]
     fn laid_out(source: &Source, name: &str, size: usize, offsets: &[u32]) {
         let layout = struct_layout(source, name).expect("the struct");
         assert_eq!(layout.size as usize, size, "{name}");
         assert_eq!(layout.fields.iter().map(|&(_, at)| at).collect::<Vec<_>>(), offsets, "{name}");
+    }
+
+    #[test]
+    fn the_host_lays_settings_of_sorts_out_alike() {
+        laid_out(&histogram(), "Settings", size_of::<Settings>(), &[0, 4, 8, 12, 16]);
     }
 
     #[test]

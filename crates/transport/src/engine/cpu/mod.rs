@@ -1,1 +1,4 @@
 //! The stages on the CPU.
+
+pub(crate) mod count;
+pub(crate) mod sort;

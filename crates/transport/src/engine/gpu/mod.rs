@@ -1,4 +1,7 @@
 //! The stages on a GPU.
 
+pub(crate) mod count;
 pub(crate) mod field;
 pub(crate) mod probe;
+pub(crate) mod sort;
+pub(crate) mod sorter;
