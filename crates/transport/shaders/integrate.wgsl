@@ -1,6 +1,6 @@
 // Paths of charged particles in a field: Runge and Kutta's fourth order, with steps halved and lengths controlled. Lengths in mm,
 // momenta in MeV/c, charges in units of the positron's.
-// Needs: a field. CPU twin: src/integrate.rs, whose lines these are.
+// Needs: accuracy, a field, and boundless or geometry, for how far it is to a boundary. CPU twin: src/integrate.rs, whose lines these are.
 
 // MeV/c that a charge of 1 gains across 1 mm at right angles to 1 T.
 const BEND: f32 = 0.299792458;
@@ -10,22 +10,16 @@ struct State {
     momentum: vec3<f32>,
 }
 
-// What is asked of a path. Two words are to spare, so that what follows it in a uniform buffer may.
-struct Accuracy {
-    least_step: f32,
-    step_error: f32,
-    relative: vec2<f32>, // bounds of the relative error of a step
-    sagitta: f32,
-    steps: u32, // at most
-    unused: vec2<u32>,
-}
-
 // What became of one.
 struct Path {
     state: State,
     length: f32,
     steps: u32, // those made anew among them
+    crosses: u32, // not zero if it ends at a boundary
 }
+
+// How far beyond a boundary a path may end, and how near to one it is at it.
+const TOLERANCE: f32 = 0.01;
 
 // A step: its state after and in the middle, and how far it is from that in one piece.
 struct Halved {
@@ -94,18 +88,21 @@ fn from_chord(start: vec3<f32>, end: vec3<f32>, point: vec3<f32>) -> f32 {
     return length(side - along * chord);
 }
 
-// A path of a length, in steps whose error and sagitta are what is asked for. What has no charge goes straight on; what has no
-// momentum, or none that is a number, stays.
+// A path of a length, or as far as a boundary, in steps whose error and sagitta are what is asked for. What has no charge goes straight on;
+// what has no momentum, or none that is a number, stays.
 fn follow(charge: f32, start: State, wanted: f32, accuracy: Accuracy) -> Path {
     let momentum = sqrt(dot(start.momentum, start.momentum));
-    var path = Path(start, 0.0, 0u);
+    var path = Path(start, 0.0, 0u, 0u);
     let goes = momentum > 0.0 && is_a_number(momentum) && wanted > 0.0 && is_a_number(wanted);
     if !goes {
         return path;
     }
     if charge == 0.0 {
-        path.state.place = start.place + (wanted / momentum) * start.momentum;
-        path.length = wanted;
+        let direction = (1.0 / momentum) * start.momentum;
+        let distance = distance_ahead(start.place, direction);
+        path.length = min(wanted, distance);
+        path.state.place = start.place + path.length * direction;
+        path.crosses = select(0u, 1u, distance <= wanted);
         return path;
     }
     let least = accuracy.least_step;
@@ -132,8 +129,25 @@ fn follow(charge: f32, start: State, wanted: f32, accuracy: Accuracy) -> Path {
             next = max(0.98 * h * sqrt(accuracy.sagitta / sagitta), least);
             continue;
         }
+        let chord = made.end.place - path.state.place;
+        let reach = sqrt(dot(chord, chord));
+        let distance = distance_ahead(path.state.place, (1.0 / reach) * chord);
+        let beyond = reach - distance;
+        if beyond > 0.0 && distance <= TOLERANCE {
+            path.crosses = 1u;
+            return path;
+        }
+        if beyond > TOLERANCE {
+            // A little beyond, so that the next one need not be aimed again.
+            next = h * ((distance + 0.5 * TOLERANCE) / reach);
+            continue;
+        }
         path.state = made.end;
         path.length = select(path.length + h, wanted, h == left);
+        if beyond > 0.0 {
+            path.crosses = 1u;
+            return path;
+        }
         var more = 5.0;
         if error > 0.0 {
             more = 0.9 * pow(error, -0.2);

@@ -1,12 +1,12 @@
 // Ends a step: what was made and what ended is counted, and whether and how large the next one is.
 // in:   params, counters
-// out:  counters, dispatches (workgroups for all slots)
+// out:  counters, dispatches (workgroups for all slots; from word 4 on for all tracks)
 // grid: one thread
 // workgroup memory: none
 // Needs: types. CPU twin: CpuRun::run in src/engine/cpu/engine.rs.
 
 @group(0) @binding(1) var<storage, read_write> counters: array<u32, COUNTERS>;
-@group(0) @binding(2) var<storage, read_write> dispatches: array<u32, 3>;
+@group(0) @binding(2) var<storage, read_write> dispatches: array<u32, 8>;
 
 @compute @workgroup_size(1)
 fn plan() {
@@ -39,8 +39,13 @@ fn plan() {
     let goes_on = counters[USED] > counters[ROOM] && counters[STUCK] == 0u && counters[ITERATIONS] < params.iterations;
     let size = select(0u, counters[USED], goes_on);
     counters[SIZE] = size;
-    let workgroups = (size + WORKGROUP_SIZE - 1u) / WORKGROUP_SIZE;
-    dispatches[0] = min(workgroups, ROW);
-    dispatches[1] = (workgroups + ROW - 1u) / ROW;
-    dispatches[2] = 1u;
+    rows(0u, size);
+    rows(4u, select(0u, counters[USED] - counters[ROOM], goes_on));
+}
+
+fn rows(at: u32, threads: u32) {
+    let workgroups = (threads + WORKGROUP_SIZE - 1u) / WORKGROUP_SIZE;
+    dispatches[at] = min(workgroups, ROW);
+    dispatches[at + 1u] = (workgroups + ROW - 1u) / ROW;
+    dispatches[at + 2u] = 1u;
 }

@@ -3,6 +3,7 @@
 //!
 //! Lengths in mm, momenta in MeV/c, charges in units of the positron's.
 
+use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::number::{Number, Vector, cross, dot, minus, plus, times};
 
@@ -37,6 +38,22 @@ impl Default for Accuracy {
     /// The prototype's.
     fn default() -> Self {
         Self { least_step: 1.0, step_error: 0.01, relative: [5e-5, 1e-3], sagitta: 0.25, steps: 62 }
+    }
+}
+
+impl Accuracy {
+    /// That something can be asked so.
+    ///
+    /// # Errors
+    /// [`Error::Options`].
+    pub fn check(&self) -> Result<()> {
+        let &Self { least_step, step_error, relative: [low, high], sagitta, steps } = self;
+        let is_above_0 = |x: f64| x.is_finite() && x > 0.0;
+        if ![least_step, step_error, low, high, sagitta].into_iter().all(is_above_0) || low > high || steps == 0 {
+            let what = format!("accuracy {self:?}: numbers above 0, bounds that rise and one step at least are wanted");
+            return Err(Error::Options { what });
+        }
+        Ok(())
     }
 }
 
@@ -128,20 +145,37 @@ fn from_chord<T: Number>(from: Vector<T>, to: Vector<T>, point: Vector<T>) -> T 
 /// A particle without charge or momentum goes straight on, or stays.
 #[must_use]
 pub fn follow<T: Number>(field: &impl Field<T>, charge: T, from: State<T>, length: T, accuracy: &Accuracy) -> Path<T> {
+    follow_to_boundary(field, charge, from, length, accuracy, |_, _| T::of(1e30)).0
+}
+
+/// How far beyond a boundary a path may end, and how near to one it is at it \[mm\].
+const TOLERANCE: f64 = 0.01;
+
+/// [`follow`], as far as a boundary: `ahead` tells how far it is from a place in a direction. Whether the path ends there is told.
+pub(crate) fn follow_to_boundary<T: Number>(
+    field: &impl Field<T>,
+    charge: T,
+    from: State<T>,
+    length: T,
+    accuracy: &Accuracy,
+    ahead: impl Fn(Vector<T>, Vector<T>) -> T,
+) -> (Path<T>, bool) {
     let [zero, one] = [0.0, 1.0].map(T::of);
     let momentum = dot(from.momentum, from.momentum).root();
     let mut path = Path { state: from, length: zero, steps: 0 };
     // What is no number goes nowhere.
     let goes = momentum > zero && momentum.is_a_number() && length > zero && length.is_a_number();
     if !goes {
-        return path;
+        return (path, false);
     }
     if charge == zero {
-        path.state.place = plus(from.place, times(length / momentum, from.momentum));
-        path.length = length;
-        return path;
+        let direction = times(one / momentum, from.momentum);
+        let distance = ahead(from.place, direction);
+        path.length = length.least(distance);
+        path.state.place = plus(from.place, times(path.length, direction));
+        return (path, distance <= length);
     }
-    let least = T::of(accuracy.least_step);
+    let [least, tolerance] = [accuracy.least_step, TOLERANCE].map(T::of);
     let [low, high] = accuracy.relative.map(T::of);
     let mut next = length;
     while path.length < length && path.steps < accuracy.steps {
@@ -165,12 +199,27 @@ pub fn follow<T: Number>(field: &impl Field<T>, charge: T, from: State<T>, lengt
             next = (T::of(0.98) * h * (T::of(accuracy.sagitta) / sagitta).root()).most(least);
             continue;
         }
+        let chord = minus(made.end.place, path.state.place);
+        let reach = dot(chord, chord).root();
+        let distance = ahead(path.state.place, times(one / reach, chord));
+        let crosses = distance < reach;
+        if crosses && distance <= tolerance {
+            return (path, true);
+        }
+        if crosses && reach - distance > tolerance {
+            // A little beyond, so that the next one need not be aimed again.
+            next = h * ((distance + T::of(0.5) * tolerance) / reach);
+            continue;
+        }
         path.state = made.end;
         path.length = if h == left { length } else { path.length + h };
+        if crosses {
+            return (path, true);
+        }
         let more = if error > zero { T::of(0.9) * error.power(T::of(-0.2)) } else { T::of(5.0) };
         next = (h * more.least(T::of(5.0))).most(least);
     }
-    path
+    (path, false)
 }
 
 fn square<T: Number>(x: T) -> T {

@@ -21,22 +21,35 @@
 //! assert!((momentum - 360.555).abs() < 1e-2);
 //! ```
 
+mod deposits;
 mod engine;
 mod error;
 mod field;
+mod geometry;
 mod integrate;
 mod number;
 mod philox;
+mod physics;
 mod probe;
 mod shaders;
+mod simulation;
 mod sorter;
+mod track;
+mod world;
 
+pub use deposits::{Deposits, Grid};
+pub use engine::ended::Status;
 pub use engine::gpu::probe::{Probe, ProbeOptions};
+pub use engine::gpu::run::StageTime;
 pub use error::{Error, Result};
 pub use field::{AnyField, Field, Map, Parametrised, Uniform};
+pub use geometry::{Cell, Geometry};
 pub use integrate::{Accuracy, Path, State, follow, plain_step, step};
-pub use kernel_host::AdapterChoice;
+pub use kernel_host::{AdapterChoice, Engine, Gpu};
 pub use number::{Number, Vector};
 pub use philox::{CONSTANT, Draws, Random, philox4x32};
+pub use physics::Cuts;
 pub use probe::Walk;
+pub use simulation::{Balance, Kernels, Outcome, Simulation, SimulationBuilder};
 pub use sorter::{Count, PartTime, Sorted, Sorter, SorterBuilder};
+pub use track::{Kind, Primary, Process, Rejected, Track, simulate};

@@ -43,6 +43,10 @@ pub trait Number:
     #[must_use]
     fn exp(self) -> Self;
 
+    /// The natural logarithm.
+    #[must_use]
+    fn ln(self) -> Self;
+
     /// Its absolute value.
     #[must_use]
     fn magnitude(self) -> Self;
@@ -83,6 +87,10 @@ macro_rules! number {
 
             fn exp(self) -> Self {
                 self.exp()
+            }
+
+            fn ln(self) -> Self {
+                self.ln()
             }
 
             fn magnitude(self) -> Self {

@@ -51,6 +51,13 @@ impl Random {
 }
 
 impl Draws {
+    /// The same from the number after so many on, which are a multiple of four.
+    pub(crate) fn from(mut self, drawn: u32) -> Self {
+        debug_assert!(drawn.is_multiple_of(4), "words come by four");
+        self.drawn = drawn;
+        self
+    }
+
     /// The next number, above 0 and below 1: one of the 2^23 middles of equal parts, which f32 has exactly.
     pub fn uniform(&mut self) -> f32 {
         let Random::Seeded(seed) = self.random else { return CONSTANT };

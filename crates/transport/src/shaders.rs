@@ -26,7 +26,40 @@ pub(crate) fn field(source: Source, piece: FieldPiece) -> Source {
 }
 
 pub(crate) fn probe(piece: FieldPiece) -> Source {
-    piece!(field(Source::new("probe"), piece), "integrate.wgsl", "probe.wgsl")
+    let source = piece!(Source::new("probe"), "accuracy.wgsl", "boundless.wgsl");
+    piece!(field(source, piece), "integrate.wgsl", "probe.wgsl")
+}
+
+/// What all kernels of a step have.
+fn begun(kernel: &str) -> Source {
+    piece!(Source::new(kernel), "accuracy.wgsl", "types.wgsl")
+}
+
+/// How far tracks go.
+fn lengths(source: Source, piece: FieldPiece) -> Source {
+    let source = piece!(source, "tracks.wgsl", "tables.wgsl", "geometry.wgsl", "philox.wgsl");
+    piece!(field(source, piece), "integrate.wgsl", "step_length.wgsl")
+}
+
+pub(crate) fn step_length(piece: FieldPiece) -> Source {
+    piece!(lengths(begun("step_length"), piece), "split/step_length.wgsl")
+}
+
+pub(crate) fn interact() -> Source {
+    let source = piece!(begun("interact"), "tracks.wgsl", "tables.wgsl", "philox.wgsl");
+    piece!(source, "interact.wgsl", "finish.wgsl", "split/interact.wgsl")
+}
+
+pub(crate) fn monolithic(piece: FieldPiece) -> Source {
+    piece!(lengths(begun("monolithic"), piece), "interact.wgsl", "finish.wgsl", "monolithic.wgsl")
+}
+
+pub(crate) fn classify() -> Source {
+    piece!(begun("classify"), "classify.wgsl")
+}
+
+pub(crate) fn plan() -> Source {
+    piece!(begun("plan"), "plan.wgsl")
 }
 
 pub(crate) fn probe_draws() -> Source {
@@ -91,6 +124,7 @@ mod tests {
     use super::*;
     use crate::engine::gpu::field::{GpuAccuracy, MapParams, UniformParams};
     use crate::engine::gpu::probe::{DrawParams, ProbeParams};
+    use crate::engine::gpu::run::Params;
     use crate::engine::gpu::sort::Settings;
 
     const FIELDS: [FieldPiece; 3] = [FieldPiece::Uniform, FieldPiece::Parametrised, FieldPiece::Map];
@@ -104,6 +138,15 @@ mod tests {
         let written = translations(source, &[], constants, capabilities, true)
             .unwrap_or_else(|error| panic!("{error}\n{}", source.text()));
         assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
+    }
+
+    #[test]
+    fn steps_are_written_out() {
+        FIELDS.map(step_length).iter().for_each(written);
+        FIELDS.map(monolithic).iter().for_each(written);
+        [interact(), plan(), classify()].iter().for_each(written);
+        let offsets = [0, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 88, 92, 96, 112, 120, 128, 136, 144, 416];
+        laid_out(&plan(), "Params", size_of::<Params>(), &offsets);
     }
 
     #[test]

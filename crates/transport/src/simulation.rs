@@ -3,6 +3,7 @@
 use kernel_host::{Checks, Engine, Gpu, GpuOptions, Opened};
 
 use crate::deposits::{Deposits, Grid, mev, units};
+use crate::engine::capacity::Capacity;
 use crate::engine::cpu::engine::CpuRun;
 use crate::engine::ended::{Ended, Status};
 use crate::engine::gpu::run::{GpuEngine, GpuSettings, StageTime};
@@ -13,9 +14,9 @@ use crate::geometry::Geometry;
 use crate::integrate::Accuracy;
 use crate::number::Number;
 use crate::philox::Random;
-use crate::physics::Cuts;
-use crate::track::{Primary, Process, Rejected, Track, check_capacity};
-use crate::world::Settings;
+use crate::physics::{Cuts, ELECTRON_MASS};
+use crate::track::{Kind, Primary, Process, Rejected, Track, check_capacity};
+use crate::world::{Settings, World};
 
 /// How the stages of a step are made into kernels.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,7 +35,7 @@ pub struct SimulationBuilder {
     settings: Settings,
     grid: Grid,
     gpu: GpuSettings,
-    capacity: Option<usize>,
+    capacity: Capacity,
 }
 
 impl SimulationBuilder {
@@ -80,7 +81,7 @@ impl SimulationBuilder {
         self
     }
 
-    /// Steps of a track at most; 10,000 if not given. What has made more is given up, and its energy is in [`Balance::abandoned`].
+    /// Steps of a track at most; 1,000 if not given. What has made more is given up, and its energy is in [`Balance::abandoned`].
     #[must_use]
     pub fn most_steps(mut self, steps: u32) -> Self {
         self.settings.most_steps = steps;
@@ -105,7 +106,14 @@ impl SimulationBuilder {
     /// engine has no slots.
     #[must_use]
     pub fn capacity(mut self, slots: usize) -> Self {
-        self.capacity = Some(slots);
+        self.capacity = Capacity::Fixed(slots);
+        self
+    }
+
+    /// Slots that a GPU has at first; as many as the energy lets expect if not given. More are made when they are needed.
+    #[must_use]
+    pub fn capacity_at_first(mut self, slots: usize) -> Self {
+        self.capacity = Capacity::AtFirst(slots);
         self
     }
 
@@ -148,7 +156,7 @@ impl SimulationBuilder {
 pub struct Simulation {
     settings: Settings,
     grid: Grid,
-    capacity: Option<usize>,
+    capacity: Capacity,
     runs: Runs,
 }
 
@@ -223,14 +231,14 @@ impl Simulation {
             cuts: Cuts::default(),
             accuracy: Accuracy::default(),
             random: Random::Seeded(1),
-            most_steps: 10_000,
+            most_steps: 1000,
         };
         SimulationBuilder {
             engine: Engine::Auto,
             settings,
             grid: Grid::default(),
             gpu: GpuSettings { kernels: Kernels::default(), checks: Checks::Trusted, workgroup_size: None },
-            capacity: None,
+            capacity: Capacity::AsNeeded,
         }
     }
 
@@ -242,7 +250,7 @@ impl Simulation {
         self.run_for(primaries, u32::MAX)
     }
 
-    /// Transports particles so many steps of all tracks, at most.
+    /// Transports particles so many steps of all tracks, at most. A track that has to wait for a slot makes its step later.
     ///
     /// # Errors
     /// [`Error::TooLarge`](crate::Error::TooLarge) for more particles than slots, [`Error::Gpu`](crate::Error::Gpu).
@@ -256,17 +264,25 @@ impl Simulation {
             }
             Runs::Cpu(kernels) => {
                 let tracks = tracks(&mut rejected);
-                check_capacity(self.capacity.unwrap_or(tracks.len()), tracks.len())?;
+                self.check_capacity(tracks.len())?;
                 let run = CpuRun::new(&self.settings, &self.grid, *kernels, self.capacity, &tracks);
                 (energy(&tracks), run.run(iterations)?)
             }
             Runs::Gpu(engine) => {
                 let tracks = tracks(&mut rejected);
-                check_capacity(self.capacity.unwrap_or(tracks.len()), tracks.len())?;
+                self.check_capacity(tracks.len())?;
                 (energy(&tracks), engine.run(self.capacity, &tracks, iterations)?)
             }
         };
         Ok(self.outcome(ended, initial, rejected))
+    }
+
+    fn check_capacity(&self, tracks: usize) -> Result<()> {
+        match self.capacity {
+            Capacity::Fixed(slots) => check_capacity(slots, tracks),
+            Capacity::AtFirst(slots) => check_capacity(slots.max(tracks), tracks),
+            Capacity::AsNeeded => check_capacity(tracks, tracks),
+        }
     }
 
     /// Those that can be transported.
@@ -279,6 +295,21 @@ impl Simulation {
             }
         };
         primaries.iter().enumerate().filter_map(track).collect()
+    }
+
+    /// What a particle of a kinetic energy \[MeV\] goes before a process happens to it, in the mean \[mm\]; infinitely far if it never does.
+    #[must_use]
+    pub fn mean_free_path(&self, kind: Kind, process: Process, kinetic: f64) -> f64 {
+        let World { tables, electron_cut, photon_cut, .. } = World::<f64>::new(&self.settings);
+        let rate = match (kind == Kind::Photon, process) {
+            (false, Process::Bremsstrahlung) if kinetic > photon_cut => tables.of_electron(kinetic)[0],
+            (false, Process::Moller) if kinetic > 2.0 * electron_cut => tables.of_electron(kinetic)[1],
+            (true, Process::Compton) => tables.of_photon(kinetic)[0],
+            (true, Process::Pair) if kinetic > 2.0 * ELECTRON_MASS => tables.of_photon(kinetic)[1],
+            (true, Process::Photoelectric) => tables.of_photon(kinetic)[2],
+            _ => 0.0,
+        };
+        1.0 / rate
     }
 
     /// How long each stage of the first step of particles takes on the GPU's clock, so many rounds, with everything there. None on the CPU,

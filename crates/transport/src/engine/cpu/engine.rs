@@ -8,6 +8,7 @@ use super::interact::interact;
 use super::step_length::step_length;
 use super::{count, sort};
 use crate::deposits::{Bins, Grid, units};
+use crate::engine::capacity::Capacity;
 use crate::engine::ended::{Ended, Status, Tally};
 use crate::error::Result;
 use crate::simulation::Kernels;
@@ -61,8 +62,7 @@ pub(crate) struct CpuRun {
     world: World<f32>,
     bins: Bins<f32>,
     kernels: Kernels,
-    /// None if it grows as it needs to.
-    capacity: Option<usize>,
+    capacity: Capacity,
     slots: Slots,
     sums: Sums,
 }
@@ -85,7 +85,7 @@ impl CpuRun {
         settings: &Settings,
         grid: &Grid,
         kernels: Kernels,
-        capacity: Option<usize>,
+        capacity: Capacity,
         tracks: &[Track<f32>],
     ) -> Self {
         Self {
@@ -148,7 +148,10 @@ impl CpuRun {
     /// Stages of all slots; how many tracks wait after them.
     fn all(&mut self, stages: Stages, vacancies: &[u32]) -> usize {
         let len = self.slots.len();
-        let grown = self.capacity.map_or(usize::MAX, |capacity| capacity.saturating_sub(len));
+        let grown = match self.capacity {
+            Capacity::Fixed(slots) => slots.saturating_sub(len),
+            Capacity::AsNeeded | Capacity::AtFirst(_) => usize::MAX,
+        };
         let room = Room { slots: vacancies.len().saturating_add(grown), taken: AtomicUsize::new(0), sums: &self.sums };
         let (world, bins) = (&self.world, &self.bins);
         let Slots { places, directions, identities } = &mut self.slots;

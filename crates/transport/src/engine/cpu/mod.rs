@@ -1,4 +1,7 @@
 //! The stages on the CPU.
 
 pub(crate) mod count;
+pub(crate) mod engine;
+pub(crate) mod interact;
 pub(crate) mod sort;
+pub(crate) mod step_length;

@@ -3,5 +3,6 @@
 pub(crate) mod count;
 pub(crate) mod field;
 pub(crate) mod probe;
+pub(crate) mod run;
 pub(crate) mod sort;
 pub(crate) mod sorter;

@@ -9,8 +9,9 @@ use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Timer
 
 use super::count::{STATUS, refused, storage};
 use super::field::{GpuAccuracy, GpuField};
-use super::sort::{GpuSort, SortBuffers, SortJob, SortSettings};
+use super::sort::{GpuGather, GpuSort, SortBuffers, SortJob, SortSettings};
 use crate::deposits::{Bins, Grid};
+use crate::engine::capacity::Capacity;
 use crate::engine::ended::{Ended, Status, Tally};
 use crate::error::{Error, Result};
 use crate::geometry::{Bounds, Geometry};
@@ -118,9 +119,11 @@ fn sum_at(words: &[u32], at: usize) -> u64 {
 const WORKGROUP_SIZE: u32 = 128;
 /// Steps that are submitted at once: those after the last one do nothing.
 const TOGETHER: u32 = 32;
-/// Slots at least, if their number is not given; and for each track.
-const LEAST_SLOTS: usize = 1 << 16;
-const SLOTS_A_TRACK: usize = 4;
+/// Slots at least, if their number is not given, and the energy that there is one for: showers have one for 7 MeV or so at their largest.
+const LEAST_SLOTS: usize = 1 << 12;
+const ENERGY_A_SLOT: f64 = 5.0;
+/// A step's are at most as many again.
+const SLOTS_OF_A_STEP: usize = 2;
 
 /// How a GPU runs, and not what.
 #[derive(Clone, Copy, Debug)]
@@ -133,9 +136,13 @@ pub(crate) struct GpuSettings {
 /// The kernels of a step.
 #[derive(Debug)]
 enum Stages {
-    Split { step_length: Kernel, sort: Box<GpuSort>, interact: Kernel },
+    Split { step_length: Kernel, interact: Kernel },
     Monolithic(Kernel),
 }
+
+/// Slots are brought together when so many are taken and only one in so many has a track.
+const MANY_SLOTS: u32 = 1 << 14;
+const FEW_TRACKS: u32 = 4;
 
 /// Runs on a GPU. Built once.
 pub(crate) struct GpuEngine {
@@ -145,14 +152,20 @@ pub(crate) struct GpuEngine {
     field: GpuField,
     tables: Buffer<[f32; 4]>,
     plan: Kernel,
-    size: u32,
+    classify: Kernel,
+    gather: GpuGather,
+    stages: Stages,
     workspace: Mutex<Workspace>,
 }
 
 struct Workspace {
-    stages: Stages,
+    sort: GpuSort,
     params: Buffer<Params>,
     slots: Groups,
+    /// What they are brought together in.
+    packed: Groups,
+    /// How many tracks there are then.
+    live: Buffer<u32>,
     classes: Buffer<u32>,
     order: Buffer<u32>,
     bounds: Buffer<u32>,
@@ -199,9 +212,10 @@ impl Groups {
 /// What is bound for a step.
 struct Bound {
     first: BindGroup,
-    sort: Option<SortJob>,
+    sort: SortJob,
     last: Option<BindGroup>,
     plan: BindGroup,
+    classify: BindGroup,
 }
 
 /// How long a stage of a step took on the device's clock, in each round.
@@ -226,7 +240,7 @@ impl GpuEngine {
             return Err(Error::Options { what });
         }
         let field = GpuField::new(&gpu, &settings.field)?;
-        let mut sources = vec![shaders::plan()];
+        let mut sources = vec![shaders::plan(), shaders::classify()];
         match options.kernels {
             Kernels::Split => sources.extend([shaders::step_length(field.kind()), shaders::interact()]),
             Kernels::Monolithic => sources.push(shaders::monolithic(field.kind())),
@@ -236,20 +250,18 @@ impl GpuEngine {
             |source| KernelDescriptor { source, entry_points: &[], constants: &constants, checks: options.checks };
         let descriptors: Vec<_> = sources.iter().map(describe).collect();
         let mut kernels = Kernel::build_all(&gpu, &descriptors)?.into_iter();
-        let (Some(plan), Some(first)) = (kernels.next(), kernels.next()) else {
+        let (Some(plan), Some(classify), Some(first)) = (kernels.next(), kernels.next(), kernels.next()) else {
             return Err(Error::TooLarge { what: "no kernels".to_owned() });
         };
         let stages = match kernels.next() {
-            Some(interact) => {
-                let settings = SortSettings {
-                    classes: Process::COUNT as u32,
-                    size_at: at::SIZE as u32,
-                    threads: None,
-                    checks: options.checks,
-                };
-                Stages::Split { step_length: first, sort: Box::new(GpuSort::new(&gpu, &settings)?), interact }
-            }
+            Some(interact) => Stages::Split { step_length: first, interact },
             None => Stages::Monolithic(first),
+        };
+        let sorting = SortSettings {
+            classes: Process::COUNT as u32,
+            size_at: at::SIZE as u32,
+            threads: None,
+            checks: options.checks,
         };
         let world = World::<f32>::new(settings);
         let mut tables = Buffer::new("tables", storage());
@@ -257,9 +269,11 @@ impl GpuEngine {
         tables.write(&gpu, &rows)?;
         let words = |label| Buffer::<u32>::new(label, storage());
         let workspace = Workspace {
-            stages,
+            sort: GpuSort::new(&gpu, &sorting)?,
             params: Buffer::new("params", BufferUsages::UNIFORM | BufferUsages::COPY_DST),
             slots: Groups::new(),
+            packed: Groups::new(),
+            live: words("live"),
             classes: words("classes"),
             order: words("order"),
             bounds: words("bounds of classes"),
@@ -277,7 +291,9 @@ impl GpuEngine {
             field,
             tables,
             plan,
-            size,
+            classify,
+            gather: GpuGather::new(&gpu, 0, options.checks)?,
+            stages,
             workspace: Mutex::new(workspace),
             gpu,
         })
@@ -293,30 +309,33 @@ impl GpuEngine {
     }
 
     /// Steps of all tracks, as many as there are or are asked for.
-    pub(crate) fn run(&self, capacity: Option<usize>, tracks: &[Track<f32>], iterations: u32) -> Result<Ended> {
+    pub(crate) fn run(&self, capacity: Capacity, tracks: &[Track<f32>], iterations: u32) -> Result<Ended> {
         let mut workspace = self.workspace();
         let mut slots = Slots::of(tracks);
-        let mut capacity_now = capacity.unwrap_or_else(|| (SLOTS_A_TRACK * tracks.len()).max(LEAST_SLOTS)).max(1);
+        let mut slots_now = slots_at_first(capacity, tracks, &self.gpu);
         let mut counters: Counters = [0; at::COUNTERS];
         counters[at::USED] = tracks.len() as u32;
         workspace.deposits.write(&self.gpu, &vec![0; 2 * (self.grid.count() + 1)])?;
         workspace.status.write(&self.gpu, &[0; STATUS])?;
+        let mut slots_at_most = 0;
         loop {
-            let bound = self.prepare(&mut workspace, &slots, &counters, capacity_now, iterations)?;
-            counters = self.go_on(&mut workspace, &bound)?;
+            let bound = self.prepare(&mut workspace, &slots, &counters, slots_now, iterations)?;
+            let most;
+            (counters, most) = self.go_on(&mut workspace, bound)?;
+            slots_at_most = slots_at_most.max(most);
             let is_stuck = counters[at::STUCK] != 0;
             slots = if counters[at::USED] > counters[at::ROOM] {
                 self.slots(&mut workspace, &counters)?
             } else {
                 Slots::default()
             };
-            let more = 2 * capacity_now;
+            let more = 2 * slots_now;
             // All slots are taken, and none is vacant.
             if is_stuck
-                && capacity.is_none()
+                && !matches!(capacity, Capacity::Fixed(_))
                 && self.prepare(&mut workspace, &slots, &counters, more, iterations).is_ok()
             {
-                capacity_now = more;
+                slots_now = more;
                 continue;
             }
             let tally = self.tally(&mut workspace, &counters)?;
@@ -332,7 +351,7 @@ impl GpuEngine {
                 tally,
                 left: slots.tracks().map(|track| track.widened()).collect(),
                 iterations: counters[at::ITERATIONS],
-                slots: counters[at::USED] as usize,
+                slots: slots_at_most,
             });
         }
     }
@@ -340,7 +359,7 @@ impl GpuEngine {
     /// How long the stages of the first step of tracks take, so many rounds. None if the device has no clock.
     pub(crate) fn time(&self, tracks: &[Track<f32>], rounds: usize) -> Result<Option<Vec<StageTime>>> {
         let mut workspace = self.workspace();
-        let stages: &[&'static str] = match &workspace.stages {
+        let stages: &[&'static str] = match &self.stages {
             Stages::Split { .. } => &["step_length", "sort", "interact", "plan"],
             Stages::Monolithic(_) => &["monolithic", "plan"],
         };
@@ -350,7 +369,7 @@ impl GpuEngine {
         counters[at::USED] = tracks.len() as u32;
         workspace.deposits.write(&self.gpu, &vec![0; 2 * (self.grid.count() + 1)])?;
         workspace.status.write(&self.gpu, &[0; STATUS])?;
-        let capacity = (SLOTS_A_TRACK * tracks.len()).max(1);
+        let capacity = SLOTS_OF_A_STEP * tracks.len().max(1);
         let bound = self.prepare(&mut workspace, &slots, &counters, capacity, u32::MAX)?;
         // What a round begins with.
         let mut before = Groups::new();
@@ -395,7 +414,7 @@ impl GpuEngine {
         workspace.order.reserve(gpu, classes)?;
         workspace.bounds.reserve(gpu, 2 * Process::COUNT)?;
         workspace.vacancies.reserve(gpu, capacity)?;
-        workspace.dispatches.reserve(gpu, 3)?;
+        workspace.dispatches.reserve(gpu, 8)?;
         workspace.slots.write(gpu, slots)?;
         // The first plan says how large the first step is.
         let mut counters = *counters;
@@ -408,7 +427,7 @@ impl GpuEngine {
 
     fn bind(&self, workspace: &mut Workspace) -> Result<Bound> {
         let Workspace {
-            stages,
+            sort,
             params,
             slots,
             classes,
@@ -431,8 +450,8 @@ impl GpuEngine {
             ("counters", counters.binding()?),
         ];
         let sums = vec![("deposits", deposits.binding()?), ("vacancies", vacancies.binding()?)];
-        let (first, sort, last) = match stages {
-            Stages::Split { step_length, sort, interact } => {
+        let (first, last) = match &self.stages {
+            Stages::Split { step_length, interact } => {
                 let mut bindings = common.clone();
                 bindings.extend(self.field.bindings()?);
                 bindings.push(("classes", classes.binding()?));
@@ -440,20 +459,59 @@ impl GpuEngine {
                 let mut bindings = common;
                 bindings.extend(sums);
                 bindings.push(("order", order.binding()?));
-                let last = interact.bind_group(gpu, &bindings)?;
-                let buffers = SortBuffers { size: counters, classes, order, bounds, status };
-                (first, Some(sort.bind(gpu, buffers)?), Some(last))
+                (first, Some(interact.bind_group(gpu, &bindings)?))
             }
             Stages::Monolithic(kernel) => {
                 let mut bindings = common;
                 bindings.extend(sums);
                 bindings.extend(self.field.bindings()?);
-                (kernel.bind_group(gpu, &bindings)?, None, None)
+                (kernel.bind_group(gpu, &bindings)?, None)
             }
         };
         let plan =
             [("params", params.binding()?), ("counters", counters.binding()?), ("dispatches", dispatches.binding()?)];
-        Ok(Bound { first, sort, last, plan: self.plan.bind_group(gpu, &plan)? })
+        let classify = [
+            ("params", params.binding()?),
+            ("identities", slots.identities.binding()?),
+            ("counters", counters.binding()?),
+            ("classes", classes.binding()?),
+        ];
+        Ok(Bound {
+            first,
+            sort: sort.bind(gpu, SortBuffers { size: counters, classes, order, bounds, status })?,
+            last,
+            plan: self.plan.bind_group(gpu, &plan)?,
+            classify: self.classify.bind_group(gpu, &classify)?,
+        })
+    }
+
+    /// Brings the tracks together in the first slots, where there are many without one: stages look at all that were ever taken.
+    fn pack(&self, workspace: &mut Workspace, bound: &Bound, counters: &mut Counters) -> Result<Bound> {
+        let gpu = &self.gpu;
+        let live = counters[at::USED] - counters[at::ROOM];
+        let capacity = workspace.slots.places.capacity();
+        workspace.packed.reserve(gpu, capacity)?;
+        workspace.live.write(gpu, &[live])?;
+        let mut encoder = gpu.encoder("pack");
+        {
+            let mut pass = encoder.begin_compute_pass(&ComputePassDescriptor::default());
+            let Workspace { sort, slots, packed, live, order, dispatches, .. } = &*workspace;
+            self.classify.dispatch_indirect(&mut pass, "classify", &bound.classify, dispatches, 0)?;
+            sort.encode(&mut pass, &bound.sort)?;
+            let of_places = self.gather.bind(gpu, live, order, &slots.places, &packed.places)?;
+            let of_directions = self.gather.bind(gpu, live, order, &slots.directions, &packed.directions)?;
+            let of_identities = self.gather.bind(gpu, live, order, &slots.identities, &packed.identities)?;
+            for job in [of_places, of_directions, of_identities] {
+                self.gather.encode(&mut pass, &job)?;
+            }
+        }
+        let submission = gpu.submit(encoder)?;
+        gpu.wait(&submission)?;
+        std::mem::swap(&mut workspace.slots, &mut workspace.packed);
+        (counters[at::USED], counters[at::ROOM], counters[at::SIZE]) = (live, 0, 0);
+        (counters[at::HEAD], counters[at::TAIL]) = (0, 0);
+        workspace.counters.write(gpu, &counters[..])?;
+        self.bind(workspace)
     }
 
     /// The plan for the first step.
@@ -476,13 +534,13 @@ impl GpuEngine {
             encode(&mut encoder.begin_compute_pass(&descriptor))
         };
         let dispatches = &workspace.dispatches;
-        match (&workspace.stages, &bound.sort, &bound.last) {
-            (Stages::Split { step_length, sort, interact }, Some(job), Some(last)) => {
+        match (&self.stages, &bound.last) {
+            (Stages::Split { step_length, interact }, Some(last)) => {
                 pass("step_length", &|pass| {
                     Ok(step_length.dispatch_indirect(pass, "step_length", &bound.first, dispatches, 0)?)
                 })?;
-                pass("sort", &|pass| sort.encode(pass, job))?;
-                pass("interact", &|pass| Ok(interact.dispatch_indirect(pass, "interact", last, dispatches, 0)?))?;
+                pass("sort", &|pass| workspace.sort.encode(pass, &bound.sort))?;
+                pass("interact", &|pass| Ok(interact.dispatch_indirect(pass, "interact", last, dispatches, 4)?))?;
             }
             (Stages::Monolithic(kernel), ..) => {
                 pass("monolithic", &|pass| {
@@ -494,26 +552,33 @@ impl GpuEngine {
         pass("plan", &|pass| Ok(self.plan.dispatch(pass, "plan", &bound.plan, [1, 1, 1])?))
     }
 
-    /// Steps until there is nothing to do.
-    fn go_on(&self, workspace: &mut Workspace, bound: &Bound) -> Result<Counters> {
-        let mut is_first = true;
+    /// Steps until there is nothing to do; and slots that were used at most.
+    fn go_on(&self, workspace: &mut Workspace, mut bound: Bound) -> Result<(Counters, usize)> {
+        let mut begins = true;
+        let mut most = 0;
         workspace.readback.reserve(&self.gpu, at::COUNTERS)?;
         loop {
             let mut encoder = self.gpu.encoder("steps");
-            if is_first {
-                self.begin(&mut encoder, bound)?;
-                is_first = false;
+            if begins {
+                self.begin(&mut encoder, &bound)?;
+                begins = false;
             }
             for _ in 0..TOGETHER {
-                self.step(&mut encoder, workspace, bound, &mut None)?;
+                self.step(&mut encoder, workspace, &bound, &mut None)?;
             }
             workspace.readback.copy_from(&mut encoder, &workspace.counters, at::COUNTERS)?;
             let submission = self.gpu.submit(encoder)?;
             let words = workspace.readback.read(&self.gpu, &submission, at::COUNTERS)?;
-            let mut counters = [0; at::COUNTERS];
+            let mut counters: Counters = [0; at::COUNTERS];
             counters.copy_from_slice(&words);
+            let used = counters[at::USED];
+            most = most.max(used as usize);
             if counters[at::SIZE] == 0 {
-                return Ok(counters);
+                return Ok((counters, most));
+            }
+            if used >= MANY_SLOTS && used / FEW_TRACKS >= used - counters[at::ROOM] {
+                bound = self.pack(workspace, &bound, &mut counters)?;
+                begins = true;
             }
         }
     }
@@ -554,5 +619,18 @@ impl GpuEngine {
             processes: std::array::from_fn(|process| sum_at(counters, at::DONE + 2 * process)),
             secondaries: sum_at(counters, at::SECONDARIES),
         })
+    }
+}
+
+/// Slots of the first steps.
+fn slots_at_first(capacity: Capacity, tracks: &[Track<f32>], gpu: &Gpu) -> usize {
+    match capacity {
+        Capacity::AsNeeded => {
+            let energy: f64 = tracks.iter().map(Track::energy).sum();
+            let largest = gpu.limits().max_storage_buffer_binding_size / size_of::<[f32; 4]>() as u64;
+            let wanted = (SLOTS_OF_A_STEP * tracks.len() + (energy / ENERGY_A_SLOT) as usize).max(LEAST_SLOTS);
+            wanted.min(largest as usize).max(tracks.len())
+        }
+        Capacity::AtFirst(slots) | Capacity::Fixed(slots) => slots.max(tracks.len()).max(1),
     }
 }
