@@ -1,6 +1,6 @@
 // Writes down what becomes of a step: the track, a secondary in a slot of its own, energies. If there is no slot, nothing has happened,
 // and the track waits.
-// workgroup memory: 48 bytes
+// workgroup memory: 68 bytes
 // Needs: types, tracks, interact. CPU twin: `finish` in src/engine/cpu/engine.rs.
 
 @group(0) @binding(5) var<storage, read_write> counters: array<atomic<u32>>;
@@ -11,6 +11,16 @@
 
 const NO_SLOT: u32 = 0xffffffffu;
 
+// What all threads of a workgroup need of the counters: read once.
+struct Now {
+    size: u32,
+    used: u32,
+    room: u32,
+    head: u32,
+    birth: u32,
+}
+
+var<workgroup> wg_now: Now;
 // Of the workgroup: tracks that are made and that end, and steps by process. Each kind is added to what all have at once.
 var<workgroup> wg_made: atomic<u32>;
 var<workgroup> wg_first_made: u32;
@@ -18,13 +28,31 @@ var<workgroup> wg_ended: atomic<u32>;
 var<workgroup> wg_first_ended: u32;
 var<workgroup> wg_done: array<atomic<u32>, PROCESSES>;
 
+// Before anything else, by all threads.
+fn begin(thread: u32) {
+    if thread == 0u {
+        wg_now = Now(
+            atomicLoad(&counters[SIZE]),
+            atomicLoad(&counters[USED]),
+            atomicLoad(&counters[ROOM]),
+            atomicLoad(&counters[HEAD]),
+            birth_of(atomicLoad(&counters[ITERATIONS])),
+        );
+        atomicStore(&wg_made, 0u);
+        atomicStore(&wg_ended, 0u);
+    }
+    if thread < PROCESSES {
+        atomicStore(&wg_done[thread], 0u);
+    }
+    workgroupBarrier();
+}
+
 // The slot of one that is made, of all in this step.
 fn slot_of_made(made: u32) -> u32 {
-    let room = atomicLoad(&counters[ROOM]);
-    if made < room {
-        return vacancies[(atomicLoad(&counters[HEAD]) + made) % params.capacity];
+    if made < wg_now.room {
+        return vacancies[(wg_now.head + made) % params.capacity];
     }
-    let fresh = atomicLoad(&counters[USED]) + (made - room);
+    let fresh = wg_now.used + (made - wg_now.room);
     return select(NO_SLOT, fresh, fresh < params.capacity);
 }
 
@@ -64,16 +92,8 @@ fn bin_of(place: vec3<f32>) -> u32 {
     return params.bins.x * params.bins.y;
 }
 
-// Of all threads of a workgroup at once; those without a track have none to finish.
+// By all threads, after `begin`; those without a track have none to finish.
 fn finish(slot: u32, track: Track, is_track: bool, thread: u32) {
-    if thread == 0u {
-        atomicStore(&wg_made, 0u);
-        atomicStore(&wg_ended, 0u);
-    }
-    if thread < PROCESSES {
-        atomicStore(&wg_done[thread], 0u);
-    }
-    workgroupBarrier();
     var effect: Effect;
     var made = 0u;
     if is_track {
@@ -83,7 +103,7 @@ fn finish(slot: u32, track: Track, is_track: bool, thread: u32) {
         }
     }
     workgroupBarrier();
-    if thread == 0u {
+    if thread == 0u && atomicLoad(&wg_made) > 0u {
         wg_first_made = atomicAdd(&counters[TAKEN], atomicLoad(&wg_made));
     }
     workgroupBarrier();
@@ -95,7 +115,7 @@ fn finish(slot: u32, track: Track, is_track: bool, thread: u32) {
             let free = slot_of_made(wg_first_made + made);
             has_room = free != NO_SLOT;
             if has_room {
-                store_born(free, effect.secondary, birth_of(atomicLoad(&counters[ITERATIONS])));
+                store_born(free, effect.secondary, wg_now.birth);
             }
         }
         if has_room {
@@ -120,7 +140,7 @@ fn finish(slot: u32, track: Track, is_track: bool, thread: u32) {
         }
     }
     workgroupBarrier();
-    if thread == 0u {
+    if thread == 0u && atomicLoad(&wg_ended) > 0u {
         wg_first_ended = atomicAdd(&counters[TAIL], atomicLoad(&wg_ended));
     }
     if thread < PROCESSES {

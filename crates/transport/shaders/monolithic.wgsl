@@ -14,10 +14,11 @@ fn monolithic(
     let slot = own_thread(group, groups, thread);
     var track: Track;
     var is_track = false;
-    if slot < atomicLoad(&counters[SIZE]) {
+    begin(thread);
+    if slot < wg_now.size {
         let word = identities[slot].w;
         // One that another thread has just made here is not looked at.
-        let is_born_now = (word >> BORN_AT) == birth_of(atomicLoad(&counters[ITERATIONS]));
+        let is_born_now = (word >> BORN_AT) == wg_now.birth;
         is_track = status_of(word) != IS_VACANT && !is_born_now;
         if is_track {
             track = load(slot);

@@ -1,4 +1,5 @@
 // Random numbers by counter: Philox4x32-10. CPU twin: src/philox.rs, whose bits these are.
+// Needs: products/halves or products/wide.
 
 const CONSTANT_DRAW: f32 = 0.123456;
 const PHILOX_MULTIPLIERS: vec2<u32> = vec2<u32>(0xd2511f53u, 0xcd9e8d57u);
@@ -10,20 +11,6 @@ struct Draws {
     step: u32,
     drawn: u32,
     words: vec4<u32>, // the next one first
-}
-
-// High words of products: WGSL has 32 bits of them, so they are made of halves.
-fn high_products(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
-    let half = vec2<u32>(16u);
-    let mask = vec2<u32>(0xffffu);
-    let a_low = a & mask;
-    let a_high = a >> half;
-    let b_low = b & mask;
-    let b_high = b >> half;
-    // None of these sums exceeds 32 bits.
-    let first = a_high * b_low + ((a_low * b_low) >> half);
-    let second = a_low * b_high + (first & mask);
-    return a_high * b_high + (first >> half) + (second >> half);
 }
 
 fn philox4x32(counter_of_draw: vec4<u32>, key_of_seed: vec2<u32>) -> vec4<u32> {

@@ -43,7 +43,7 @@ impl Grid {
     /// [`Error::Options`].
     pub fn check(&self) -> Result<()> {
         let is_range = |[low, high]: [f64; 2]| low.is_finite() && high.is_finite() && low < high;
-        let count = self.bins[0].checked_mul(self.bins[1]).unwrap_or(usize::MAX);
+        let count = self.bins[0].saturating_mul(self.bins[1]);
         if !is_range(self.r) || !is_range(self.z) || self.r[0] < 0.0 || !(1..=Self::MOST).contains(&count) {
             let &Self { r, z, bins } = self;
             let what = format!(

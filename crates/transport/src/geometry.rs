@@ -102,18 +102,13 @@ impl Geometry {
 
     /// Cosine and sine of a sector's first half plane.
     pub(crate) fn half_plane(&self, sector: u32) -> [f64; 2] {
-        let eighths = 8 * (sector % self.sectors);
-        // The quarters exactly.
-        match eighths / self.sectors {
-            0 if eighths == 0 => [1.0, 0.0],
-            2 if eighths % self.sectors == 0 => [0.0, 1.0],
-            4 if eighths % self.sectors == 0 => [-1.0, 0.0],
-            6 if eighths % self.sectors == 0 => [0.0, -1.0],
-            _ => {
-                let (sin, cos) = (std::f64::consts::TAU * f64::from(sector) / f64::from(self.sectors)).sin_cos();
-                [cos, sin]
-            }
+        let quarters = 4 * (sector % self.sectors);
+        if quarters.is_multiple_of(self.sectors) {
+            // Exactly.
+            return [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]][(quarters / self.sectors) as usize];
         }
+        let (sin, cos) = (std::f64::consts::TAU * f64::from(sector) / f64::from(self.sectors)).sin_cos();
+        [cos, sin]
     }
 
     /// Whether there is anything to interact with.

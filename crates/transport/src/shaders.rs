@@ -1,6 +1,7 @@
 //! The WGSL, put together.
 
-use kernel_host::Source;
+use kernel_host::wgpu::Features;
+use kernel_host::{Gpu, Source};
 
 macro_rules! piece {
     ($source:expr, $($name:literal),+) => {
@@ -36,22 +37,22 @@ fn begun(kernel: &str) -> Source {
 }
 
 /// How far tracks go.
-fn lengths(source: Source, piece: FieldPiece) -> Source {
-    let source = piece!(source, "tracks.wgsl", "tables.wgsl", "geometry.wgsl", "philox.wgsl");
+fn lengths(source: Source, piece: FieldPiece, products: Products) -> Source {
+    let source = philox(piece!(source, "tracks.wgsl", "tables.wgsl", "geometry.wgsl"), products);
     piece!(field(source, piece), "integrate.wgsl", "step_length.wgsl")
 }
 
-pub(crate) fn step_length(piece: FieldPiece) -> Source {
-    piece!(lengths(begun("step_length"), piece), "split/step_length.wgsl")
+pub(crate) fn step_length(piece: FieldPiece, products: Products) -> Source {
+    piece!(lengths(begun("step_length"), piece, products), "split/step_length.wgsl")
 }
 
-pub(crate) fn interact() -> Source {
-    let source = piece!(begun("interact"), "tracks.wgsl", "tables.wgsl", "philox.wgsl");
+pub(crate) fn interact(products: Products) -> Source {
+    let source = philox(piece!(begun("interact"), "tracks.wgsl", "tables.wgsl"), products);
     piece!(source, "interact.wgsl", "finish.wgsl", "split/interact.wgsl")
 }
 
-pub(crate) fn monolithic(piece: FieldPiece) -> Source {
-    piece!(lengths(begun("monolithic"), piece), "interact.wgsl", "finish.wgsl", "monolithic.wgsl")
+pub(crate) fn monolithic(piece: FieldPiece, products: Products) -> Source {
+    piece!(lengths(begun("monolithic"), piece, products), "interact.wgsl", "finish.wgsl", "monolithic.wgsl")
 }
 
 pub(crate) fn classify() -> Source {
@@ -62,8 +63,31 @@ pub(crate) fn plan() -> Source {
     piece!(begun("plan"), "plan.wgsl")
 }
 
-pub(crate) fn probe_draws() -> Source {
-    piece!(Source::new("probe of random numbers"), "philox.wgsl", "probe_draws.wgsl")
+/// Which file defines the high words of products.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Products {
+    Halves,
+    Wide,
+}
+
+impl Products {
+    /// As the device has them.
+    pub(crate) fn on(gpu: &Gpu) -> Self {
+        if gpu.has(Features::SHADER_INT64) { Self::Wide } else { Self::Halves }
+    }
+}
+
+/// Random numbers.
+fn philox(source: Source, products: Products) -> Source {
+    let source = match products {
+        Products::Halves => piece!(source, "products/halves.wgsl"),
+        Products::Wide => piece!(source, "products/wide.wgsl"),
+    };
+    piece!(source, "philox.wgsl")
+}
+
+pub(crate) fn probe_draws(products: Products) -> Source {
+    piece!(philox(Source::new("probe of random numbers"), products), "probe_draws.wgsl")
 }
 
 /// Which files define how elements are counted.
@@ -140,11 +164,21 @@ mod tests {
         assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
     }
 
+    /// Those of 64 bits are for Vulkan.
+    fn written_wide(source: &Source) {
+        let written = translations(source, &[], &[], Capabilities::SHADER_INT64, false)
+            .unwrap_or_else(|error| panic!("{error}\n{}", source.text()));
+        assert!(!written.spirv.is_empty());
+    }
+
     #[test]
     fn steps_are_written_out() {
-        FIELDS.map(step_length).iter().for_each(written);
-        FIELDS.map(monolithic).iter().for_each(written);
-        [interact(), plan(), classify()].iter().for_each(written);
+        for field in FIELDS {
+            [step_length, monolithic].map(|kernel| kernel(field, Products::Halves)).iter().for_each(written);
+            [step_length, monolithic].map(|kernel| kernel(field, Products::Wide)).iter().for_each(written_wide);
+        }
+        [interact(Products::Halves), plan(), classify()].iter().for_each(written);
+        written_wide(&interact(Products::Wide));
         let offsets = [0, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 88, 92, 96, 112, 120, 128, 136, 144, 416];
         laid_out(&plan(), "Params", size_of::<Params>(), &offsets);
     }
@@ -152,7 +186,8 @@ mod tests {
     #[test]
     fn probes_are_written_out() {
         FIELDS.map(probe).iter().for_each(written);
-        written(&probe_draws());
+        written(&probe_draws(Products::Halves));
+        written_wide(&probe_draws(Products::Wide));
     }
 
     #[test]
@@ -190,6 +225,6 @@ mod tests {
         laid_out(&probe(FieldPiece::Map), "FieldParams", size_of::<MapParams>(), &[0, 4, 8, 12]);
         laid_out(&probe(FieldPiece::Map), "Accuracy", size_of::<GpuAccuracy>(), &[0, 4, 8, 16, 20, 24]);
         laid_out(&probe(FieldPiece::Map), "ProbeParams", size_of::<ProbeParams>(), &[0, 32, 36, 40, 44, 48, 52]);
-        laid_out(&probe_draws(), "DrawParams", size_of::<DrawParams>(), &[0, 8, 12]);
+        laid_out(&probe_draws(Products::Halves), "DrawParams", size_of::<DrawParams>(), &[0, 8, 12]);
     }
 }

@@ -1,6 +1,7 @@
 //! What a user asks for, and what comes of it.
 
 use kernel_host::{Checks, Engine, Gpu, GpuOptions, Opened};
+use rayon::prelude::*;
 
 use crate::deposits::{Deposits, Grid, mev, units};
 use crate::engine::capacity::Capacity;
@@ -287,14 +288,17 @@ impl Simulation {
 
     /// Those that can be transported.
     fn tracks<T: Number>(&self, primaries: &[Primary], rejected: &mut Vec<(usize, Rejected)>) -> Vec<Track<T>> {
-        let track = |(place, primary): (usize, &Primary)| match primary.track(place as u64, &self.settings.geometry) {
-            Ok(track) => Some(track),
-            Err(why) => {
-                rejected.push((place, why));
-                None
+        let geometry = &self.settings.geometry;
+        let track = |(place, primary): (usize, &Primary)| primary.track(place as u64, geometry);
+        let found: Vec<_> = primaries.par_iter().enumerate().map(track).collect();
+        let mut tracks = Vec::with_capacity(found.len());
+        for (place, found) in found.into_iter().enumerate() {
+            match found {
+                Ok(track) => tracks.push(track),
+                Err(why) => rejected.push((place, why)),
             }
-        };
-        primaries.iter().enumerate().filter_map(track).collect()
+        }
+        tracks
     }
 
     /// What a particle of a kinetic energy \[MeV\] goes before a process happens to it, in the mean \[mm\]; infinitely far if it never does.

@@ -327,11 +327,12 @@ impl Track<f32> {
 impl Slots {
     /// Of tracks.
     pub(crate) fn of(tracks: &[Track<f32>]) -> Self {
-        let mut slots = Self::default();
-        for track in tracks {
-            slots.push(track);
-        }
-        slots
+        let groups = tracks.par_iter().map(|track| {
+            let (place, direction, identity) = track.groups();
+            (place, (direction, identity))
+        });
+        let (places, (directions, identities)) = groups.unzip();
+        Self { places, directions, identities }
     }
 
     pub(crate) fn len(&self) -> usize {

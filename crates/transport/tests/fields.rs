@@ -242,7 +242,10 @@ fn random_numbers_have_the_cpus_bits() {
     steps.extend([(0, 0), (u64::MAX, u32::MAX), (1, 0), (1 << 32, 1), (u64::from(u32::MAX), 0x8000_0000)]);
     for adapter in on_adapters() {
         for is_checked in [false, true] {
-            let probe = probe(&adapter, &AnyField::Parametrised, is_checked);
+            let adapter_choice = AdapterChoice::Index(adapter.index);
+            let options =
+                ProbeOptions { adapter: adapter_choice, is_checked, in_halves: is_checked, ..ProbeOptions::default() };
+            let probe = Probe::new(&AnyField::Parametrised, &options).expect("a probe");
             for seed in [0, 1, 0xffff_ffff, 0x1234_5678_9abc_def0, u64::MAX] {
                 let random = Random::Seeded(seed);
                 let wanted = steps.iter().flat_map(|&(track, step)| {

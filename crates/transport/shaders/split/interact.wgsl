@@ -14,9 +14,9 @@ fn interact(
     @builtin(local_invocation_index) thread: u32,
 ) {
     let place = own_thread(group, groups, thread);
+    begin(thread);
     // Vacant slots come last.
-    let tracks = select(0u, atomicLoad(&counters[USED]) - atomicLoad(&counters[ROOM]), atomicLoad(&counters[SIZE]) > 0u);
-    let is_track = place < tracks;
+    let is_track = wg_now.size > 0u && place < wg_now.used - wg_now.room;
     var slot = 0u;
     var track: Track;
     if is_track {

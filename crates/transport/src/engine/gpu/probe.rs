@@ -16,7 +16,7 @@ use crate::integrate::{Path, State};
 use crate::number::Vector;
 use crate::philox::Random;
 use crate::probe::Walk;
-use crate::shaders;
+use crate::shaders::{self, Products};
 
 /// As in shaders/probe.wgsl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Pod, Zeroable)]
@@ -49,6 +49,8 @@ pub struct ProbeOptions {
     pub workgroup_size: Option<u32>,
     /// Whether shaders guard themselves against their own faults.
     pub is_checked: bool,
+    /// Whether products of random numbers are made of halves, even where there are numbers of 64 bits.
+    pub in_halves: bool,
 }
 
 /// Fields, paths and random numbers by themselves on a GPU: for tests and for benches.
@@ -129,7 +131,7 @@ impl Probe {
     /// [`Error::Gpu`]; [`Error::Options`] for a workgroup of another size than 1 to what the device has.
     pub fn new(field: &AnyField, options: &ProbeOptions) -> Result<Self> {
         let adapter = options.adapter.clone();
-        let optional_features = Features::TIMESTAMP_QUERY;
+        let optional_features = Features::TIMESTAMP_QUERY | Features::SHADER_INT64;
         let gpu = Gpu::new(&GpuOptions { adapter, optional_features, ..GpuOptions::default() })?;
         let limits = gpu.limits();
         let most = limits.max_compute_invocations_per_workgroup.min(limits.max_compute_workgroup_size_x);
@@ -145,7 +147,8 @@ impl Probe {
             let source = &source;
             Kernel::build(&gpu, &KernelDescriptor { source, entry_points: &[], constants, checks })
         };
-        let (paths, draws) = (build(shaders::probe(field.kind()))?, build(shaders::probe_draws())?);
+        let products = if options.in_halves { Products::Halves } else { Products::on(&gpu) };
+        let (paths, draws) = (build(shaders::probe(field.kind()))?, build(shaders::probe_draws(products))?);
         let workspace = Mutex::new(Workspace {
             params: Vec::new(),
             states: ["places", "momenta", "new places", "new momenta"].map(storage),

@@ -16,7 +16,7 @@ use crate::engine::ended::{Ended, Status, Tally};
 use crate::error::{Error, Result};
 use crate::geometry::{Bounds, Geometry};
 use crate::philox::Random;
-use crate::shaders;
+use crate::shaders::{self, Products};
 use crate::simulation::Kernels;
 use crate::track::{Process, Slots, Track};
 use crate::world::{Settings, World};
@@ -229,7 +229,7 @@ pub struct StageTime {
 
 impl GpuEngine {
     /// Features that are used where they are there.
-    pub(crate) const FEATURES: Features = Features::TIMESTAMP_QUERY;
+    pub(crate) const FEATURES: Features = Features::TIMESTAMP_QUERY.union(Features::SHADER_INT64);
 
     pub(crate) fn new(gpu: Gpu, settings: &Settings, grid: &Grid, options: GpuSettings) -> Result<Self> {
         let limits = gpu.limits();
@@ -240,10 +240,13 @@ impl GpuEngine {
             return Err(Error::Options { what });
         }
         let field = GpuField::new(&gpu, &settings.field)?;
+        let products = Products::on(&gpu);
         let mut sources = vec![shaders::plan(), shaders::classify()];
         match options.kernels {
-            Kernels::Split => sources.extend([shaders::step_length(field.kind()), shaders::interact()]),
-            Kernels::Monolithic => sources.push(shaders::monolithic(field.kind())),
+            Kernels::Split => {
+                sources.extend([shaders::step_length(field.kind(), products), shaders::interact(products)])
+            }
+            Kernels::Monolithic => sources.push(shaders::monolithic(field.kind(), products)),
         }
         let constants = [("WORKGROUP_SIZE", f64::from(size))];
         let describe =
