@@ -238,7 +238,9 @@ fn quoted(text: &str) -> Vec<String> {
                 let part = match part.strip_prefix("cargo run") {
                     // The sister systems are looked at by their own tests.
                     Some(rest)
-                        if ["--example", "-p lumi", "-p p2r", "-p helmholtz"].iter().all(|of| !rest.contains(of)) =>
+                        if ["--example", "-p lumi", "-p p2r", "-p helmholtz", "-p transport"]
+                            .iter()
+                            .all(|of| !rest.contains(of)) =>
                     {
                         rest.split_once(" -- ").map(|(_, rest)| rest)
                     }

@@ -18,6 +18,10 @@ use crate::world::{Settings, World};
 /// Slots that a thread takes at a time.
 const TOGETHER: usize = 256;
 
+/// Slots are brought together when so many are taken and only one in so many has a track: stages look at all of them.
+const MANY_SLOTS: usize = 1 << 10;
+const FEW_TRACKS: usize = 4;
+
 /// What threads add to.
 struct Sums {
     deposits: Vec<AtomicU64>,
@@ -100,14 +104,19 @@ impl CpuRun {
 
     /// Steps of all tracks, as many as there are or are asked for.
     pub(crate) fn run(mut self, iterations: u32) -> Result<Ended> {
-        let mut made = 0;
+        let (mut made, mut slots_at_most) = (0, 0);
         let status = loop {
-            let (live, vacancies) = self.vacancies()?;
+            let (live, mut vacancies) = self.vacancies()?;
+            slots_at_most = slots_at_most.max(self.slots.len());
             if live == 0 {
                 break Status::Finished;
             }
             if made == iterations {
                 break Status::StepsMade;
+            }
+            if self.slots.len() > MANY_SLOTS && live * FEW_TRACKS < self.slots.len() {
+                self.slots = Slots::of(&self.slots.tracks().collect::<Vec<_>>());
+                vacancies.clear();
             }
             let waiting = match self.kernels {
                 Kernels::Split => {
@@ -124,7 +133,8 @@ impl CpuRun {
             }
         };
         let left = self.slots.tracks().map(|track| track.widened()).collect();
-        Ok(Ended { status, tally: self.sums.tally(), left, iterations: made, slots: self.slots.len() })
+        let slots = slots_at_most.max(self.slots.len());
+        Ok(Ended { status, tally: self.sums.tally(), left, iterations: made, slots })
     }
 
     /// The process of each slot's step.

@@ -1,0 +1,188 @@
+//! The stages of a step, and whole runs.
+
+use std::time::Duration;
+
+use command_host::{Failure, timed};
+use transport::{Engine, Kernels, Outcome, Primary, Process, Simulation, simulate};
+
+use super::super::options::{KernelsName, typed};
+use super::super::report::BALANCE;
+use super::report::{First, Ran, Report, Spread, StagePart};
+use super::{Plan, on_threads};
+
+/// How far a GPU's numbers of steps may be from the CPU's: of each, or so many roots of a small one.
+const WITHIN: f64 = 1e-3;
+const ROOTS: f64 = 2.0;
+
+const WAYS: [KernelsName; 2] = [KernelsName::Split, KernelsName::Monolithic];
+
+/// What the slides say of their stages, in percent: lengths of steps (GPIL), count and sort together, interactions (DoIt). The rest of
+/// their step sets the random numbers up, which is nothing here.
+fn of_slides(stage: &str) -> Option<f64> {
+    match stage {
+        "step_length" => Some(47.0),
+        "sort" => Some(2.2 + 2.7),
+        "interact" => Some(42.3),
+        _ => None,
+    }
+}
+
+fn simulation(engine: Engine, kernels: Kernels, most_steps: u32) -> transport::Result<Simulation> {
+    Simulation::builder().engine(engine).kernels(kernels).most_steps(most_steps).build()
+}
+
+/// The prototype's.
+fn particles(count: usize) -> Vec<Primary> {
+    simulate(count, 0.2, 1)
+}
+
+pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure> {
+    let primaries = particles(plan.tracks);
+    // What all are compared with.
+    let mut alone = None;
+    for threads in plan.thread_counts() {
+        for way in WAYS {
+            let cpu = simulation(Engine::Cpu, way.into(), plan.most_steps)?;
+            let rounds = on_threads(threads, || first_step(&cpu, &primaries, plan.rounds))??;
+            let time = Spread::of(&rounds);
+            if threads == 1 {
+                let best: &mut f64 = alone.get_or_insert(time.median_us);
+                *best = best.min(time.median_us);
+            }
+            report.first.push(First {
+                threads: Some(threads),
+                kernels: typed(way),
+                tracks: primaries.len(),
+                tracks_per_s: time.rate(primaries.len() as f64),
+                times_one_thread: None,
+                stages: Vec::new(),
+                time,
+            });
+        }
+    }
+    if plan.gpu.is_some() {
+        let wanted = simulation(Engine::Cpu, Kernels::Monolithic, plan.most_steps)?.run_for(&primaries, 1)?;
+        for way in WAYS {
+            let gpu = simulation(plan.engine.clone(), way.into(), plan.most_steps)?;
+            let who = format!("the first step, {} kernels", typed(way));
+            check(&gpu.run_for(&primaries, 1)?, Some(&wanted), &who)?;
+            let Some(stages) = gpu.time(&primaries, plan.rounds)? else {
+                report.leave_out("stages of a step: the device has no clock".to_owned());
+                continue;
+            };
+            let whole: Vec<Duration> =
+                (0..plan.rounds).map(|round| stages.iter().filter_map(|stage| stage.rounds.get(round)).sum()).collect();
+            let time = Spread::of(&whole);
+            let parts = stages.iter().map(|stage| {
+                let part = Spread::of(&stage.rounds);
+                let share = part.median_us / time.median_us;
+                let of_slides = of_slides(stage.stage).map(|percent| percent / 100.0);
+                StagePart { stage: stage.stage, share, of_slides, time: part }
+            });
+            report.first.push(First {
+                threads: None,
+                kernels: typed(way),
+                tracks: primaries.len(),
+                tracks_per_s: time.rate(primaries.len() as f64),
+                times_one_thread: None,
+                stages: parts.collect(),
+                time,
+            });
+        }
+    }
+    for row in &mut report.first {
+        row.times_one_thread = alone.map(|alone: f64| alone / row.time.median_us);
+    }
+    Ok(())
+}
+
+/// What a run of one step takes longer than one of none, which takes particles in and tracks out alike.
+fn first_step(cpu: &Simulation, primaries: &[Primary], rounds: usize) -> transport::Result<Vec<Duration>> {
+    let mut without = timed(rounds, || cpu.run_for(primaries, 0))?;
+    without.sort_unstable();
+    let none = without.get(without.len() / 2).copied().unwrap_or_default();
+    let with = timed(rounds, || cpu.run_for(primaries, 1))?;
+    Ok(with.into_iter().map(|time| time.saturating_sub(none)).collect())
+}
+
+pub(super) fn time_runs(plan: &Plan, report: &mut Report) -> Result<(), Failure> {
+    let primaries = particles(plan.showers);
+    let mut wanted: Option<Outcome> = None;
+    let mut ran = |threads: Option<usize>,
+                   way: KernelsName,
+                   simulation: &Simulation,
+                   rounds: usize,
+                   wanted: &mut Option<Outcome>| {
+        let mut outcome = None;
+        let mut run = || -> transport::Result<()> {
+            outcome = Some(simulation.run(&primaries)?);
+            Ok(())
+        };
+        if threads.is_none() {
+            // What the first makes and keeps is no part of the others.
+            run()?;
+        }
+        let time = Spread::of(&timed(rounds, run)?);
+        let Some(outcome) = outcome else { return Ok(()) };
+        let who = format!(
+            "whole runs, {} kernels{}",
+            typed(way),
+            threads.map_or_else(String::new, |threads| format!(", {threads} threads"))
+        );
+        check(&outcome, wanted.as_ref(), &who)?;
+        let steps = outcome.steps();
+        report.runs.push(Ran {
+            threads,
+            kernels: typed(way),
+            particles: primaries.len(),
+            iterations: outcome.iterations,
+            steps,
+            slots: outcome.slots,
+            missing: outcome.balance.missing(),
+            given_up: outcome.balance.abandoned / outcome.balance.initial,
+            steps_per_s: time.rate(steps as f64),
+            times_one_thread: None,
+            time,
+        });
+        wanted.get_or_insert(outcome);
+        Ok::<_, Failure>(())
+    };
+    // Beside a GPU, the CPU's better way, once.
+    let (ways, rounds) = if plan.gpu.is_some() { (&WAYS[1..], 1) } else { (&WAYS[..], plan.rounds) };
+    for threads in plan.thread_counts() {
+        for &way in ways {
+            let cpu = simulation(Engine::Cpu, way.into(), plan.most_steps)?;
+            on_threads(threads, || ran(Some(threads), way, &cpu, rounds, &mut wanted))??;
+        }
+    }
+    if plan.gpu.is_some() {
+        for way in WAYS {
+            let gpu = simulation(plan.engine.clone(), way.into(), plan.most_steps)?;
+            ran(None, way, &gpu, plan.rounds, &mut wanted)?;
+        }
+    }
+    let on_one_thread = report.runs.iter().filter(|row| row.threads == Some(1)).map(|row| row.time.median_us);
+    let alone = on_one_thread.fold(f64::INFINITY, f64::min);
+    for row in &mut report.runs {
+        row.times_one_thread = Some(alone / row.time.median_us);
+    }
+    Ok(())
+}
+
+/// That energies add up, and that steps end as they are wanted to.
+fn check(found: &Outcome, wanted: Option<&Outcome>, who: &str) -> Result<(), Failure> {
+    let missing = found.balance.missing();
+    if missing.is_nan() || missing.abs() > BALANCE {
+        return Err(Failure::wrong_answer(format_args!("{who}: {missing:.1e} of the energy is missing")));
+    }
+    let Some(wanted) = wanted else { return Ok(()) };
+    for process in Process::ALL {
+        let [found, wanted] = [found, wanted].map(|outcome| outcome.processes[process as usize]);
+        let most = (WITHIN * wanted as f64).max(ROOTS * (wanted as f64).sqrt());
+        if found.abs_diff(wanted) as f64 > most {
+            let what = format!("{who}: {found} steps end with {}, and {wanted} on the CPU", process.name());
+            return Err(Failure::wrong_answer(what));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,124 @@
+//! Where particles come from.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use command_host::{Code, Failure};
+use csv::{ReaderBuilder, StringRecord, Trim};
+use transport::{Kind, Primary, simulate};
+
+/// What is simulated if nothing else is said: a second or two on the CPU.
+const TRACKS: u64 = 200;
+
+#[derive(Args)]
+pub(super) struct InputOptions {
+    /// The prototype's particles, so many: 1290 to 1520 mm from the axis, with momenta of 20 to 1000 MeV/c outwards; 200 if not given
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Particles")]
+    tracks: Option<u64>,
+    /// So large a part of them are photons, the others electrons; 0.2 if not given
+    #[arg(long, value_name = "PART", value_parser = part, help_heading = "Particles")]
+    photons: Option<f64>,
+    /// Particles from a file: with a header, the columns kind (photon, electron or positron), x, y, z in mm and px, py, pz in MeV/c
+    #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["tracks", "photons"], help_heading = "Particles")]
+    input: Option<PathBuf>,
+    /// Seed of these particles and of all random numbers
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Particles")]
+    pub(super) seed: u64,
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
+        _ => Err("a part from 0 to 1 is wanted".to_owned()),
+    }
+}
+
+/// Particles, and where they are from.
+pub(super) struct Particles {
+    pub(super) primaries: Vec<Primary>,
+    /// For people.
+    pub(super) text: String,
+    from: Option<(PathBuf, Vec<u64>)>,
+}
+
+impl InputOptions {
+    pub(super) fn particles(&self) -> Result<Particles, Failure> {
+        if let Some(path) = &self.input {
+            let (primaries, lines) = read(path)?;
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let text = format!("{} of {name}, seed {}", counted(primaries.len()), self.seed);
+            return Ok(Particles { primaries, text, from: Some((path.clone(), lines)) });
+        }
+        let (tracks, photons) = (self.tracks.unwrap_or(TRACKS) as usize, self.photons.unwrap_or(0.2));
+        let text = format!("{} ({} % photons), seed {}", counted(tracks), 100.0 * photons, self.seed);
+        Ok(Particles { primaries: simulate(tracks, photons, self.seed), text, from: None })
+    }
+}
+
+fn counted(particles: usize) -> String {
+    format!("{particles} particle{}", if particles == 1 { "" } else { "s" })
+}
+
+impl Particles {
+    /// Where a particle is from: `FILE:LINE`, if it is from a file.
+    pub(super) fn place(&self, number: usize) -> Option<String> {
+        let (path, lines) = self.from.as_ref()?;
+        Some(format!("{}:{}", path.display(), lines.get(number)?))
+    }
+}
+
+const COLUMNS: [&str; 7] = ["kind", "x", "y", "z", "px", "py", "pz"];
+
+/// Particles, and the lines that they are on. Numbers that are not finite are numbers: what cannot be transported, the run tells.
+fn read(path: &Path) -> Result<(Vec<Primary>, Vec<u64>), Failure> {
+    let told = |what: String| Failure::new(Code::Data, format_args!("{}{what}", path.display()));
+    let broken = |error: csv::Error| {
+        let line = error.position().map_or_else(String::new, |position| format!(":{}", position.line()));
+        let what = match error.into_kind() {
+            csv::ErrorKind::Utf8 { .. } => "it is no text in UTF-8".to_owned(),
+            csv::ErrorKind::Io(error) => error.to_string(),
+            other => format!("{other:?}"),
+        };
+        told(format!("{line}: {what}"))
+    };
+    let file = File::open(path).map_err(|error| told(format!(": {error}")))?;
+    // Rows of another length are told of by name, not by the reader.
+    let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).comment(Some(b'#')).from_reader(file);
+    let header = reader.headers().map_err(broken)?.clone();
+    let column = |&name: &&str| {
+        header.iter().position(|column| column.eq_ignore_ascii_case(name)).ok_or_else(|| {
+            let there = header.iter().collect::<Vec<_>>().join(",");
+            told(format!(":1: there is no column `{name}`: {} are wanted, and there are `{there}`", COLUMNS.join(",")))
+        })
+    };
+    let at = COLUMNS.iter().map(column).collect::<Result<Vec<_>, _>>()?;
+    let (mut primaries, mut lines) = (Vec::new(), Vec::new());
+    let mut row = StringRecord::new();
+    while reader.read_record(&mut row).map_err(broken)? {
+        let line = row.position().map_or(0, csv::Position::line);
+        if row.len() != header.len() {
+            return Err(told(format!(":{line}: {} columns, and the header has {}", row.len(), header.len())));
+        }
+        let wrong = |column: usize, what: &str| {
+            told(format!(":{line}: column `{}`: `{}` is {what}", COLUMNS[column], &row[at[column]]))
+        };
+        let kind = match &row[at[0]] {
+            "photon" => Kind::Photon,
+            "electron" => Kind::Electron,
+            "positron" => Kind::Positron,
+            _ => return Err(wrong(0, "none of photon, electron and positron")),
+        };
+        let mut numbers = [0.0; 6];
+        for (column, number) in numbers.iter_mut().enumerate() {
+            *number = row[at[column + 1]].parse().map_err(|_| wrong(column + 1, "no number"))?;
+        }
+        let [x, y, z, px, py, pz] = numbers;
+        primaries.push(Primary { kind, place: [x, y, z], momentum: [px, py, pz] });
+        lines.push(line);
+    }
+    if primaries.is_empty() {
+        return Err(told(": there are no particles in it".to_owned()));
+    }
+    Ok((primaries, lines))
+}
