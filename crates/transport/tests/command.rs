@@ -375,6 +375,7 @@ fn what_is_wrong_is_told() {
         ("run", &["--bins", "50000x50000"], 2, "50000 x 50000 bins"),
         ("run", &["--plot", "e.pdf"], 2, "--plot e.pdf: pictures are .png or .svg"),
         ("run", &["--plot", "e.png", "--bins", "500x20"], 2, "a picture has room for 480 of r"),
+        ("run", &["--plot", "e.svg", "--bins", "300x300"], 2, "an SVG is drawn of 50000 at most"),
         ("run", &["--plot", "/nowhere/e.png"], 1, "there is no folder /nowhere"),
         ("run", &["--output", "e.txt"], 2, "deposits are written as .csv (a row a bin) or .npz"),
         ("run", &["--output", "/nowhere/e.csv"], 1, "there is no folder /nowhere"),

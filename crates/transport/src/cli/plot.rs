@@ -35,16 +35,20 @@ const COLOURS: [[u8; 3]; 10] = [
 /// Decades of the scale at most: what is less than the rest of them has the last colour.
 const DECADES: f64 = 4.0;
 
+/// An SVG of more bins is of no use to those who look at it.
+const MOST_IN_SVG: usize = 50_000;
+
 /// That a picture of so many bins can be drawn.
 pub(super) fn check(picture: &Picture, grid: &Grid) -> Result<(), Failure> {
     let [r, z] = grid.bins;
-    if r > HEIGHT || z > WIDTH {
-        let what = format!(
-            "{r} x {z} bins, and a picture has room for {HEIGHT} of r and {WIDTH} of z: fewer --bins are wanted"
-        );
-        return Err(Failure::new(Code::Usage, format_args!("--plot {}: {what}", picture.path().display())));
-    }
-    Ok(())
+    let what = if r > HEIGHT || z > WIDTH {
+        format!("{r} x {z} bins, and a picture has room for {HEIGHT} of r and {WIDTH} of z: fewer --bins are wanted")
+    } else if !picture.is_png() && r * z > MOST_IN_SVG {
+        format!("{r} x {z} bins, and an SVG is drawn of {MOST_IN_SVG} at most: use .png, or fewer --bins")
+    } else {
+        return Ok(());
+    };
+    Err(Failure::new(Code::Usage, format_args!("--plot {}: {what}", picture.path().display())))
 }
 
 /// What is drawn.

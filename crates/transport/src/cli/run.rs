@@ -39,7 +39,7 @@ pub(super) struct Run {
     /// Stop after so many steps of all tracks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     iterations: Option<u32>,
-    /// Slots for tracks; if not given, as many as are needed
+    /// Slots for tracks; if not given, as many as are needed. The reference engine has none
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Limits")]
     capacity: Option<u64>,
     #[command(flatten)]

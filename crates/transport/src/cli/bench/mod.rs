@@ -28,8 +28,8 @@ pub(super) struct Bench {
     /// What to time; all if not given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,...")]
     part: Vec<Part>,
-    /// Of classes: elements that are counted and sorted; 65536 and 67108864 if not given, 65536 and 262144
-    /// without a hardware GPU
+    /// Of classes: elements that are counted and sorted; 65536 and 67108864 (or as many as a buffer holds)
+    /// if not given, 65536 and 262144 without a hardware GPU
     #[arg(long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     elements: Vec<u64>,
     /// Of classes: how many there are
@@ -153,7 +153,10 @@ impl Bench {
             }
             _ => None,
         };
-        let usual = [1 << 16, if is_hardware { 1 << 26 } else { 1 << 18 }];
+        let many = if is_hardware { 1 << 26 } else { 1 << 18 };
+        // Groups of 16 bytes move with them.
+        let most = gpu.as_ref().map_or(u64::MAX, |gpu| gpu.limits().max_storage_buffer_binding_size / 16);
+        let usual = [1 << 16, many.min(1 << most.max(1 << 16).ilog2())];
         Ok(Plan {
             engine,
             threads: available_parallelism().map_or(1, Into::into),
