@@ -15,6 +15,18 @@ pub(crate) struct Tally {
     pub(crate) secondaries: u64,
 }
 
+impl Tally {
+    /// Adds another one, but for its deposits.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.escaped += other.escaped;
+        self.abandoned += other.abandoned;
+        self.secondaries += other.secondaries;
+        for (sum, process) in self.processes.iter_mut().zip(&other.processes) {
+            *sum += process;
+        }
+    }
+}
+
 /// How a run ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {

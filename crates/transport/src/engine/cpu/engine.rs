@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::interact::interact;
+use super::interact::{Effect, interact};
 use super::step_length::step_length;
 use super::{count, sort};
 use crate::deposits::{Bins, Grid, units};
@@ -22,43 +22,13 @@ const TOGETHER: usize = 256;
 const MANY_SLOTS: usize = 1 << 10;
 const FEW_TRACKS: usize = 4;
 
-/// What threads add to.
-struct Sums {
-    deposits: Vec<AtomicU64>,
-    escaped: AtomicU64,
-    abandoned: AtomicU64,
-    secondaries: AtomicU64,
-    processes: [AtomicU64; Process::COUNT],
-}
-
-impl Sums {
-    fn new(bins: usize) -> Self {
-        Self {
-            deposits: (0..bins).map(|_| AtomicU64::new(0)).collect(),
-            escaped: AtomicU64::new(0),
-            abandoned: AtomicU64::new(0),
-            secondaries: AtomicU64::new(0),
-            processes: std::array::from_fn(|_| AtomicU64::new(0)),
-        }
-    }
-
-    fn tally(&self) -> Tally {
-        let of = |sum: &AtomicU64| sum.load(Ordering::Relaxed);
-        Tally {
-            deposits: self.deposits.iter().map(of).collect(),
-            escaped: of(&self.escaped),
-            abandoned: of(&self.abandoned),
-            processes: std::array::from_fn(|process| of(&self.processes[process])),
-            secondaries: of(&self.secondaries),
-        }
-    }
-}
-
-fn add(sum: &AtomicU64, energy: f32) {
-    let units = units(energy);
-    if units > 0 {
-        sum.fetch_add(units, Ordering::Relaxed);
-    }
+/// What becomes of some slots.
+#[derive(Default)]
+struct Part {
+    secondaries: Vec<Track<f32>>,
+    waiting: usize,
+    /// Without deposits, which all threads add to.
+    tally: Tally,
 }
 
 /// A run on the CPU.
@@ -68,19 +38,20 @@ pub(crate) struct CpuRun {
     kernels: Kernels,
     capacity: Capacity,
     slots: Slots,
-    sums: Sums,
+    deposits: Vec<AtomicU64>,
+    /// The rest.
+    tally: Tally,
 }
 
-/// Room for what a step makes.
-struct Room<'a> {
-    slots: usize,
+/// Room for what a step makes: as much as is wanted, or so many slots.
+struct Room {
+    slots: Option<usize>,
     taken: AtomicUsize,
-    sums: &'a Sums,
 }
 
-impl Room<'_> {
+impl Room {
     fn take(&self) -> bool {
-        self.taken.fetch_add(1, Ordering::Relaxed) < self.slots
+        self.slots.is_none_or(|slots| self.taken.fetch_add(1, Ordering::Relaxed) < slots)
     }
 }
 
@@ -98,7 +69,8 @@ impl CpuRun {
             kernels,
             capacity,
             slots: Slots::of(tracks),
-            sums: Sums::new(grid.count() + 1),
+            deposits: (0..=grid.count()).map(|_| AtomicU64::new(0)).collect(),
+            tally: Tally::default(),
         }
     }
 
@@ -134,7 +106,8 @@ impl CpuRun {
         };
         let left = self.slots.tracks().map(|track| track.widened()).collect();
         let slots = slots_at_most.max(self.slots.len());
-        Ok(Ended { status, tally: self.sums.tally(), left, iterations: made, slots })
+        let tally = Tally { deposits: self.deposits.into_iter().map(AtomicU64::into_inner).collect(), ..self.tally };
+        Ok(Ended { status, tally, left, iterations: made, slots })
     }
 
     /// The process of each slot's step.
@@ -158,21 +131,20 @@ impl CpuRun {
     /// Stages of all slots; how many tracks wait after them.
     fn all(&mut self, stages: Stages, vacancies: &[u32]) -> usize {
         let len = self.slots.len();
-        let grown = match self.capacity {
-            Capacity::Fixed(slots) => slots.saturating_sub(len),
-            Capacity::AsNeeded | Capacity::AtFirst(_) => usize::MAX,
+        let slots = match self.capacity {
+            Capacity::Fixed(slots) => Some(vacancies.len() + slots.saturating_sub(len)),
+            Capacity::AsNeeded | Capacity::AtFirst(_) => None,
         };
-        let room = Room { slots: vacancies.len().saturating_add(grown), taken: AtomicUsize::new(0), sums: &self.sums };
-        let (world, bins) = (&self.world, &self.bins);
+        let room = Room { slots, taken: AtomicUsize::new(0) };
+        let (world, bins, deposits) = (&self.world, &self.bins, &self.deposits);
         let Slots { places, directions, identities } = &mut self.slots;
         let chunks = places
             .par_chunks_mut(TOGETHER)
             .zip(directions.par_chunks_mut(TOGETHER))
             .zip(identities.par_chunks_mut(TOGETHER));
-        let made: Vec<(Vec<Track<f32>>, usize)> = chunks
+        let parts: Vec<Part> = chunks
             .map(|((places, directions), identities)| {
-                let mut secondaries = Vec::new();
-                let mut waiting = 0;
+                let mut part = Part::default();
                 for ((place, direction), identity) in places.iter_mut().zip(directions).zip(identities) {
                     let mut track = Track::of_groups((*place, *direction, *identity));
                     if track.status == track::Status::Vacant {
@@ -182,32 +154,47 @@ impl CpuRun {
                         step_length(world, &mut track);
                     }
                     if stages != Stages::Length {
-                        match finish(world, bins, &room, &track) {
-                            Some((after, secondary)) => {
-                                track = after;
-                                secondaries.extend(secondary);
-                            }
-                            None => {
-                                track.status = track::Status::Waiting;
-                                waiting += 1;
-                            }
+                        let effect = interact(world, &track);
+                        if effect.secondary.is_none() || room.take() {
+                            add(&deposits[bins.of(track.place)], effect.deposited);
+                            part.finish(&track, &effect);
+                            track = effect.after;
+                        } else {
+                            // Nothing has happened.
+                            track.status = track::Status::Waiting;
+                            part.waiting += 1;
                         }
                     }
                     let groups: Groups = track.groups();
                     (*place, *direction, *identity) = groups;
                 }
-                (secondaries, waiting)
+                part
             })
             .collect();
-        let waiting = made.iter().map(|(_, waiting)| waiting).sum();
+        let mut waiting = 0;
         let mut vacancies = vacancies.iter();
-        for secondary in made.into_iter().flat_map(|(secondaries, _)| secondaries) {
-            match vacancies.next() {
-                Some(&slot) => self.slots.set(slot as usize, &secondary),
-                None => self.slots.push(&secondary),
+        for part in parts {
+            waiting += part.waiting;
+            self.tally.add(&part.tally);
+            for secondary in &part.secondaries {
+                match vacancies.next() {
+                    Some(&slot) => self.slots.set(slot as usize, secondary),
+                    None => self.slots.push(secondary),
+                }
             }
         }
         waiting
+    }
+}
+
+impl Part {
+    /// What a step leaves, but for what it deposits.
+    fn finish(&mut self, track: &Track<f32>, effect: &Effect<f32>) {
+        self.tally.escaped += units(effect.escaped);
+        self.tally.abandoned += units(effect.abandoned);
+        self.tally.processes[track.process as usize] += 1;
+        self.tally.secondaries += u64::from(effect.secondary.is_some());
+        self.secondaries.extend(effect.secondary);
     }
 }
 
@@ -223,22 +210,9 @@ fn class_of(identity: [u32; 4]) -> Process {
     if track.status == track::Status::Vacant { Process::Vacant } else { track.process }
 }
 
-/// What a step leaves, once there is room for it; none if there is not, and nothing has happened then.
-fn finish(
-    world: &World<f32>,
-    bins: &Bins<f32>,
-    room: &Room<'_>,
-    track: &Track<f32>,
-) -> Option<(Track<f32>, Option<Track<f32>>)> {
-    let effect = interact(world, track);
-    if effect.secondary.is_some() && !room.take() {
-        return None;
+fn add(sum: &AtomicU64, energy: f32) {
+    let units = units(energy);
+    if units > 0 {
+        sum.fetch_add(units, Ordering::Relaxed);
     }
-    let sums = room.sums;
-    add(&sums.deposits[bins.of(track.place)], effect.deposited);
-    add(&sums.escaped, effect.escaped);
-    add(&sums.abandoned, effect.abandoned);
-    sums.processes[track.process as usize].fetch_add(1, Ordering::Relaxed);
-    sums.secondaries.fetch_add(u64::from(effect.secondary.is_some()), Ordering::Relaxed);
-    Some((effect.after, effect.secondary))
 }
