@@ -330,7 +330,7 @@ impl Simulation {
 
     fn outcome(&self, ended: Ended, initial: f64, rejected: Vec<(usize, Rejected)>) -> Outcome {
         let Ended { status, tally, mut left, iterations, slots } = ended;
-        left.sort_unstable_by_key(|track| track.number);
+        left.par_sort_unstable_by_key(|track| track.number);
         let deposits = Deposits::new(self.grid, tally.deposits);
         let balance = Balance {
             initial,

@@ -339,11 +339,10 @@ impl Slots {
         self.places.len()
     }
 
-    pub(crate) fn push(&mut self, track: &Track<f32>) {
-        let (place, direction, identity) = track.groups();
-        self.places.push(place);
-        self.directions.push(direction);
-        self.identities.push(identity);
+    pub(crate) fn append(&mut self, mut other: Self) {
+        self.places.append(&mut other.places);
+        self.directions.append(&mut other.directions);
+        self.identities.append(&mut other.identities);
     }
 
     pub(crate) fn set(&mut self, slot: usize, track: &Track<f32>) {
@@ -354,11 +353,16 @@ impl Slots {
     }
 
     /// Those that are not vacant.
-    pub(crate) fn tracks(&self) -> impl Iterator<Item = Track<f32>> + '_ {
-        let groups = self.places.iter().zip(&self.directions).zip(&self.identities);
+    pub(crate) fn tracks(&self) -> impl ParallelIterator<Item = Track<f32>> + '_ {
+        let groups = self.places.par_iter().zip(&self.directions).zip(&self.identities);
         groups
             .map(|((&place, &direction), &identity)| Track::of_groups((place, direction, identity)))
             .filter(|track| track.status != Status::Vacant)
+    }
+
+    /// The same as they are told.
+    pub(crate) fn left(&self) -> Vec<Track<f64>> {
+        self.tracks().map(|track| track.widened()).collect()
     }
 }
 

@@ -34,7 +34,7 @@ pub(super) struct Run {
     #[arg(long, help_heading = "World")]
     constant_random: bool,
     /// Steps of a track at most: with more of them it is given up, and its energy is told
-    #[arg(long, default_value_t = 10_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     most_steps: u32,
     /// Stop after so many steps of all tracks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]

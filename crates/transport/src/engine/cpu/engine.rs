@@ -15,8 +15,9 @@ use crate::simulation::Kernels;
 use crate::track::{self, Groups, Process, Slots, Track};
 use crate::world::{Settings, World};
 
-/// Slots that a thread takes at a time.
+/// Slots that a thread takes at a time, at most: of few tracks, each may take long.
 const TOGETHER: usize = 256;
+const PARTS_A_THREAD: usize = 16;
 
 /// Slots are brought together when so many are taken and only one in so many has a track: stages look at all of them.
 const MANY_SLOTS: usize = 1 << 10;
@@ -104,7 +105,7 @@ impl CpuRun {
                 break Status::CapacityExceeded { waiting: waiting as u64 };
             }
         };
-        let left = self.slots.tracks().map(|track| track.widened()).collect();
+        let left = self.slots.left();
         let slots = slots_at_most.max(self.slots.len());
         let tally = Tally { deposits: self.deposits.into_iter().map(AtomicU64::into_inner).collect(), ..self.tally };
         Ok(Ended { status, tally, left, iterations: made, slots })
@@ -135,13 +136,14 @@ impl CpuRun {
             Capacity::Fixed(slots) => Some(vacancies.len() + slots.saturating_sub(len)),
             Capacity::AsNeeded | Capacity::AtFirst(_) => None,
         };
+        let together = (len / (PARTS_A_THREAD * rayon::current_num_threads())).clamp(1, TOGETHER);
         let room = Room { slots, taken: AtomicUsize::new(0) };
         let (world, bins, deposits) = (&self.world, &self.bins, &self.deposits);
         let Slots { places, directions, identities } = &mut self.slots;
         let chunks = places
-            .par_chunks_mut(TOGETHER)
-            .zip(directions.par_chunks_mut(TOGETHER))
-            .zip(identities.par_chunks_mut(TOGETHER));
+            .par_chunks_mut(together)
+            .zip(directions.par_chunks_mut(together))
+            .zip(identities.par_chunks_mut(together));
         let parts: Vec<Part> = chunks
             .map(|((places, directions), identities)| {
                 let mut part = Part::default();
@@ -172,17 +174,17 @@ impl CpuRun {
             })
             .collect();
         let mut waiting = 0;
-        let mut vacancies = vacancies.iter();
-        for part in parts {
+        let mut secondaries = Vec::new();
+        for mut part in parts {
             waiting += part.waiting;
             self.tally.add(&part.tally);
-            for secondary in &part.secondaries {
-                match vacancies.next() {
-                    Some(&slot) => self.slots.set(slot as usize, secondary),
-                    None => self.slots.push(secondary),
-                }
-            }
+            secondaries.append(&mut part.secondaries);
         }
+        let (reusing, fresh) = secondaries.split_at(secondaries.len().min(vacancies.len()));
+        for (&slot, secondary) in vacancies.iter().zip(reusing) {
+            self.slots.set(slot as usize, secondary);
+        }
+        self.slots.append(Slots::of(fresh));
         waiting
     }
 }

@@ -352,7 +352,7 @@ impl GpuEngine {
             return Ok(Ended {
                 status,
                 tally,
-                left: slots.tracks().map(|track| track.widened()).collect(),
+                left: slots.left(),
                 iterations: counters[at::ITERATIONS],
                 slots: slots_at_most,
             });
