@@ -1,15 +1,32 @@
 //! Electrons and photons through a magnetic field, step by step.
 //!
-//! This is the beginning of it: random numbers by counter, fields, and the paths of charged particles in them. Steps, processes and GPUs
-//! follow.
-//!
 //! # Theory
 //!
-//! The slides *Geant4 GPU Code Analysis* describe a prototype that moves electrons through the field of a solenoid. A particle of
-//! charge q and momentum p goes along dx/ds = p/|p|, dp/ds = q (p x B)/|p| (in MeV/c, mm and T times 0.299792458), which Runge and Kutta's
-//! fourth order integrates, each step as two halves and as a whole: what is between them tells the error.
+//! The slides *Geant4 GPU Code Analysis* describe a prototype that moves electrons through the field of a solenoid and lead tungstate: how
+//! far each goes, count and sort by process, and then the interactions. A particle of charge q and momentum p goes along dx/ds = p/|p|,
+//! dp/ds = q (p x B)/|p| (in MeV/c, mm and T times 0.299792458), which Runge and Kutta's fourth order integrates, each step as two halves
+//! and as a whole: what is between them tells the error. A process of mean free path L happens after -L ln u, u being uniform; the one
+//! that comes first ends the step. Random numbers are a function of the seed, the track, the step and the draw (Philox4x32-10), and energy is
+//! summed in whole numbers, so that nothing depends on the order in which tracks are looked at, nor on the engine but for rounding.
 //!
 //! # Practice
+//!
+//! Showers, to their end, and where their energy went:
+//!
+//! ```
+//! use transport::{Engine, Kernels, Simulation, Status, simulate};
+//!
+//! # fn main() -> Result<(), transport::Error> {
+//! let simulation = Simulation::builder().engine(Engine::Cpu).kernels(Kernels::Split).build()?;
+//! let outcome = simulation.run(&simulate(5, 0.2, 1))?;
+//! assert_eq!(outcome.status, Status::Finished);
+//! assert!(outcome.balance.missing().abs() < 1e-5);
+//! assert!(outcome.deposits.total() > 0.9 * outcome.balance.initial);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A path by itself:
 //!
 //! ```
 //! use transport::{Accuracy, Parametrised, State, follow};
@@ -20,6 +37,8 @@
 //! let momentum = path.state.momentum.map(|p| p * p).iter().sum::<f64>().sqrt();
 //! assert!((momentum - 360.555).abs() < 1e-2);
 //! ```
+//!
+//! [`Sorter`] counts and sorts elements of any classes, and [`Probe`] has fields and paths alone on a GPU.
 
 mod deposits;
 mod engine;
