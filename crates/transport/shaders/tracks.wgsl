@@ -5,6 +5,12 @@
 @group(0) @binding(2) var<storage, read_write> directions: array<vec4<f32>>; // of length 1; kinetic energy
 @group(0) @binding(3) var<storage, read_write> identities: array<vec4<u32>>; // number, low and high; steps; the rest in bits
 
+// Bits of the last word: two of kind, two of status, one of matter, three of process, twenty of cell.
+const STATUS_AT: u32 = 2u;
+const MATERIAL_AT: u32 = 4u;
+const PROCESS_AT: u32 = 5u;
+const CELL_AT: u32 = 8u;
+
 struct Track {
     number: vec2<u32>,
     kind: u32,
@@ -27,20 +33,24 @@ fn load(slot: u32) -> Track {
     return Track(
         identity.xy,
         word & 3u,
-        (word >> 2u) & 3u,
+        status_of(word),
         place.xyz,
         direction.xyz,
         direction.w,
-        (word >> 8u) & 0xfffffu,
+        (word >> CELL_AT) & 0xfffffu,
         identity.z,
         place.w,
-        (word >> 4u) & 1u,
-        (word >> 5u) & 7u,
+        (word >> MATERIAL_AT) & 1u,
+        process_of(word),
     );
 }
 
 fn word_of(track: Track) -> u32 {
-    return track.kind | (track.status << 2u) | (track.in_material << 4u) | (track.process << 5u) | (track.cell << 8u);
+    return track.kind
+        | (track.status << STATUS_AT)
+        | (track.in_material << MATERIAL_AT)
+        | (track.process << PROCESS_AT)
+        | (track.cell << CELL_AT);
 }
 
 // The highest bits of a word tell of a track that was made in this step, which is not its own first one.
@@ -62,11 +72,11 @@ fn store(slot: u32, track: Track) {
 }
 
 fn status_of(word: u32) -> u32 {
-    return (word >> 2u) & 3u;
+    return (word >> STATUS_AT) & 3u;
 }
 
 fn process_of(word: u32) -> u32 {
-    return (word >> 5u) & 7u;
+    return (word >> PROCESS_AT) & 7u;
 }
 
 // The momentum of an electron of a kinetic energy.

@@ -33,9 +33,9 @@ impl Cell {
 }
 
 /// Inside of the tubes, the tubes, and around them.
-const BORE: u32 = 0;
-const TUBE: u32 = 1;
-const AROUND: u32 = 2;
+pub(crate) const BORE: u32 = 0;
+pub(crate) const TUBE: u32 = 1;
+pub(crate) const AROUND: u32 = 2;
 
 /// The tubes and the world around them.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -8,7 +8,7 @@ use crate::field::Field;
 use crate::number::{Number, Vector, cross, dot, minus, plus, times};
 
 /// MeV/c that a charge of 1 gains across 1 mm at right angles to 1 T: the speed of light in mm/ns, over 1000.
-const BEND: f64 = 0.299_792_458;
+pub(crate) const BEND: f64 = 0.299_792_458;
 
 /// Where a particle is, and its momentum.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,7 +149,7 @@ pub fn follow<T: Number>(field: &impl Field<T>, charge: T, from: State<T>, lengt
 }
 
 /// How far beyond a boundary a path may end, and how near to one it is at it \[mm\].
-const TOLERANCE: f64 = 0.01;
+pub(crate) const TOLERANCE: f64 = 0.01;
 
 /// [`follow`], as far as a boundary: `ahead` tells how far it is from a place in a direction. Whether the path ends there is told.
 pub(crate) fn follow_to_boundary<T: Number>(

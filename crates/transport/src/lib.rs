@@ -71,4 +71,4 @@ pub use physics::Cuts;
 pub use probe::Walk;
 pub use simulation::{Balance, Kernels, Outcome, Simulation, SimulationBuilder};
 pub use sorter::{Count, PartTime, Sorted, Sorter, SorterBuilder};
-pub use track::{Kind, Primary, Process, Rejected, Track, simulate};
+pub use track::{Kind, Primary, Process, Rejected, Track, TrackStatus, simulate};

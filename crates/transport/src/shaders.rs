@@ -142,13 +142,15 @@ pub(crate) fn gather() -> Source {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use kernel_host::naga::valid::Capabilities;
     use kernel_host::{struct_layout, translations};
 
     use super::*;
     use crate::engine::gpu::field::{GpuAccuracy, MapParams, UniformParams};
+    use crate::engine::gpu::params::Params;
     use crate::engine::gpu::probe::{DrawParams, ProbeParams};
-    use crate::engine::gpu::run::Params;
     use crate::engine::gpu::sort::Settings;
 
     const FIELDS: [FieldPiece; 3] = [FieldPiece::Uniform, FieldPiece::Parametrised, FieldPiece::Map];
@@ -181,6 +183,85 @@ mod tests {
         written_wide(&interact(Products::Wide));
         let offsets = [0, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 88, 92, 96, 112, 120, 128, 136, 144, 416];
         laid_out(&plan(), "Params", size_of::<Params>(), &offsets);
+    }
+
+    /// Numbers that a shader gives names to.
+    fn constants(source: &Source) -> BTreeMap<String, f64> {
+        use kernel_host::naga::{Expression, Literal, front::wgsl};
+        let module = wgsl::parse_str(&source.text()).unwrap_or_else(|error| panic!("{error}"));
+        let named = module.constants.iter().filter_map(|(_, constant)| {
+            let value = match module.global_expressions[constant.init] {
+                Expression::Literal(Literal::U32(value)) => value.into(),
+                Expression::Literal(Literal::F32(value)) => value.into(),
+                _ => return None,
+            };
+            Some((constant.name.clone()?, value))
+        });
+        named.collect()
+    }
+
+    #[test]
+    fn constants_are_the_hosts() {
+        use crate::engine::cpu::{interact as ends, step_length as lengths};
+        use crate::engine::gpu::params::at;
+        use crate::physics::{ELECTRON_MASS, tables};
+        use crate::{geometry, integrate, philox, track};
+        let number = |value: f64| f64::from(value as f32);
+        let word = |value: u32| f64::from(value);
+        let count = |value: usize| value as f64;
+        let mut wanted = vec![
+            ("NODES", count(tables::NODES)),
+            ("ELECTRON_MASS", number(ELECTRON_MASS)),
+            ("LOG_LOWEST", number(tables::LOWEST.ln())),
+            ("NODES_PER_LOG", number(tables::PER_DECADE / std::f64::consts::LN_10)),
+            ("LOG_PER_NODE", number(std::f64::consts::LN_10 / tables::PER_DECADE)),
+            ("PHOTON", word(track::Kind::Photon as u32)),
+            ("ELECTRON", word(track::Kind::Electron as u32)),
+            ("POSITRON", word(track::Kind::Positron as u32)),
+            ("IS_VACANT", word(track::TrackStatus::Vacant as u32)),
+            ("IS_ALIVE", word(track::TrackStatus::Alive as u32)),
+            ("IS_WAITING", word(track::TrackStatus::Waiting as u32)),
+            ("STATUS_AT", word(track::STATUS_AT)),
+            ("MATERIAL_AT", word(track::MATERIAL_AT)),
+            ("PROCESS_AT", word(track::PROCESS_AT)),
+            ("CELL_AT", word(track::CELL_AT)),
+            ("BORN_AT", word(track::BORN_AT)),
+            ("LONG_AGO", word(track::LONG_AGO)),
+            ("PROCESSES", count(track::Process::COUNT)),
+            ("OUTSIDE", word(geometry::Cell::OUTSIDE.0)),
+            ("OUTSIDE_WORLD", word(geometry::Cell::OUTSIDE.0)),
+            ("BORE", word(geometry::BORE)),
+            ("TUBE", word(geometry::TUBE)),
+            ("AROUND", word(geometry::AROUND)),
+            ("LONGEST", number(lengths::LONGEST)),
+            ("LAST_RANGE", number(lengths::LAST_RANGE)),
+            ("RANGE_PART", number(lengths::RANGE_PART)),
+            ("FIRST_DRAW", word(ends::FIRST_DRAW)),
+            ("TRIES", word(ends::TRIES)),
+            ("SMALL_LOSS", number(ends::SMALL_LOSS)),
+            ("BEND", number(integrate::BEND)),
+            ("TOLERANCE", number(integrate::TOLERANCE)),
+            ("CONSTANT_DRAW", philox::CONSTANT.into()),
+            ("SIZE", count(at::SIZE)),
+            ("USED", count(at::USED)),
+            ("ROOM", count(at::ROOM)),
+            ("HEAD", count(at::HEAD)),
+            ("TAIL", count(at::TAIL)),
+            ("ITERATIONS", count(at::ITERATIONS)),
+            ("STUCK", count(at::STUCK)),
+            ("WAITED", count(at::WAITED)),
+            ("ESCAPED", count(at::ESCAPED)),
+            ("ABANDONED", count(at::ABANDONED)),
+            ("SECONDARIES", count(at::SECONDARIES)),
+            ("DONE", count(at::DONE)),
+            ("COUNTERS", count(at::COUNTERS)),
+        ];
+        let upper = track::Process::ALL.map(|process| (process.name().to_uppercase(), word(process as u32)));
+        wanted.extend(upper.iter().map(|(name, number)| (name.as_str(), *number)));
+        let found = constants(&monolithic(FieldPiece::Uniform, Products::Halves));
+        for (name, number) in wanted {
+            assert_eq!(found.get(name), Some(&number), "{name}");
+        }
     }
 
     #[test]

@@ -89,7 +89,7 @@ impl Process {
 /// Whether there is something to be done with a track.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u32)]
-pub enum Status {
+pub enum TrackStatus {
     /// Nothing any more.
     Vacant = 0,
     /// A step.
@@ -106,7 +106,7 @@ pub struct Track<T> {
     /// What it is.
     pub kind: Kind,
     /// Whether something is to be done.
-    pub status: Status,
+    pub status: TrackStatus,
     /// x, y, z \[mm\].
     pub place: Vector<T>,
     /// Of length 1.
@@ -131,8 +131,8 @@ impl<T: Number> Track<T> {
     pub fn energy(&self) -> f64 {
         let rest = if self.kind == Kind::Positron { 2.0 * ELECTRON_MASS } else { 0.0 };
         match self.status {
-            Status::Vacant => 0.0,
-            Status::Alive | Status::Waiting => self.kinetic.into() + rest,
+            TrackStatus::Vacant => 0.0,
+            TrackStatus::Alive | TrackStatus::Waiting => self.kinetic.into() + rest,
         }
     }
 }
@@ -226,7 +226,7 @@ impl Primary {
         Ok(Track {
             number,
             kind: self.kind,
-            status: Status::Alive,
+            status: TrackStatus::Alive,
             place: self.place.map(T::of),
             direction: self.momentum.map(|q| T::of(q / p)),
             kinetic: T::of(kinetic),
@@ -270,12 +270,12 @@ pub(crate) struct Slots {
 
 /// Bits of the last word of an identity: two of kind, two of status, one of matter, three of process, and the cell; the highest are of
 /// tracks that a kernel has just made, and of others all set.
-const STATUS_AT: u32 = 2;
-const MATERIAL_AT: u32 = 4;
-const PROCESS_AT: u32 = 5;
-const CELL_AT: u32 = 8;
-const BORN_AT: u32 = 28;
-const LONG_AGO: u32 = 15;
+pub(crate) const STATUS_AT: u32 = 2;
+pub(crate) const MATERIAL_AT: u32 = 4;
+pub(crate) const PROCESS_AT: u32 = 5;
+pub(crate) const CELL_AT: u32 = 8;
+pub(crate) const BORN_AT: u32 = 28;
+pub(crate) const LONG_AGO: u32 = 15;
 
 /// A track as the three groups.
 pub(crate) type Groups = ([f32; 4], [f32; 4], [u32; 4]);
@@ -304,9 +304,9 @@ impl Track<f32> {
             _ => Kind::Positron,
         };
         let status = match word >> STATUS_AT & 3 {
-            0 => Status::Vacant,
-            1 => Status::Alive,
-            _ => Status::Waiting,
+            0 => TrackStatus::Vacant,
+            1 => TrackStatus::Alive,
+            _ => TrackStatus::Waiting,
         };
         Self {
             number: u64::from(low) | u64::from(high) << 32,
@@ -357,7 +357,7 @@ impl Slots {
         let groups = self.places.par_iter().zip(&self.directions).zip(&self.identities);
         groups
             .map(|((&place, &direction), &identity)| Track::of_groups((place, direction, identity)))
-            .filter(|track| track.status != Status::Vacant)
+            .filter(|track| track.status != TrackStatus::Vacant)
     }
 
     /// The same as they are told.
@@ -389,7 +389,7 @@ mod tests {
         let primaries = simulate(500, 0.2, 3);
         for (number, primary) in primaries.iter().enumerate() {
             let mut track = primary.track::<f32>(number as u64 + (5 << 40), &geometry).expect("it is inside");
-            track.status = [Status::Alive, Status::Waiting, Status::Vacant][number % 3];
+            track.status = [TrackStatus::Alive, TrackStatus::Waiting, TrackStatus::Vacant][number % 3];
             track.process = Process::ALL[number % 8];
             track.in_material = number % 2 == 0;
             (track.steps, track.step) = (number as u32, 0.5);

@@ -26,7 +26,7 @@ pub(crate) fn run(settings: &Settings, grid: &Grid, tracks: Vec<Track<f64>>, ite
             tally.abandoned += units(effect.abandoned);
             tally.secondaries += u64::from(effect.secondary.is_some());
             next.extend(effect.secondary);
-            if effect.after.status == track::Status::Alive {
+            if effect.after.status == track::TrackStatus::Alive {
                 next.push(effect.after);
             }
         }

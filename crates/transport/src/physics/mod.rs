@@ -1,7 +1,7 @@
 //! What electrons, positrons and photons do in lead tungstate: rates, losses and ranges. Energies in MeV, lengths in mm.
 
 mod rates;
-mod tables;
+pub(crate) mod tables;
 
 use crate::error::{Error, Result};
 

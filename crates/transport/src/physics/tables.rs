@@ -6,9 +6,9 @@ use crate::number::Number;
 
 /// Nodes: seven a decade, from 100 eV to 10 TeV.
 pub(crate) const NODES: usize = 78;
-const PER_DECADE: f64 = 7.0;
+pub(crate) const PER_DECADE: f64 = 7.0;
 /// MeV.
-const LOWEST: f64 = 1e-4;
+pub(crate) const LOWEST: f64 = 1e-4;
 
 /// Straight in the logarithm of the energy between nodes; the range in both logarithms, so that it can be turned round exactly.
 #[derive(Clone, Debug, PartialEq)]

@@ -149,7 +149,7 @@ impl CpuRun {
                 let mut part = Part::default();
                 for ((place, direction), identity) in places.iter_mut().zip(directions).zip(identities) {
                     let mut track = Track::of_groups((*place, *direction, *identity));
-                    if track.status == track::Status::Vacant {
+                    if track.status == track::TrackStatus::Vacant {
                         continue;
                     }
                     if stages != Stages::Interaction {
@@ -163,7 +163,7 @@ impl CpuRun {
                             track = effect.after;
                         } else {
                             // Nothing has happened.
-                            track.status = track::Status::Waiting;
+                            track.status = track::TrackStatus::Waiting;
                             part.waiting += 1;
                         }
                     }
@@ -209,7 +209,7 @@ enum Stages {
 
 fn class_of(identity: [u32; 4]) -> Process {
     let track = Track::of_groups(([0.0; 4], [0.0; 4], identity));
-    if track.status == track::Status::Vacant { Process::Vacant } else { track.process }
+    if track.status == track::TrackStatus::Vacant { Process::Vacant } else { track.process }
 }
 
 fn add(sum: &AtomicU64, energy: f32) {

@@ -7,15 +7,15 @@ use crate::geometry::Cell;
 use crate::number::{Number, Vector, dot, minus, times};
 use crate::philox::Draws;
 use crate::physics::ELECTRON_MASS;
-use crate::track::{Kind, Process, Status, Track, child_of};
+use crate::track::{Kind, Process, Track, TrackStatus, child_of};
 use crate::world::World;
 
 /// The first number that is drawn here: those before it are for the length of the step.
-const FIRST_DRAW: u32 = 4;
+pub(crate) const FIRST_DRAW: u32 = 4;
 /// Numbers are drawn anew only so many times: some that are always the same would be refused for ever.
-const TRIES: u32 = 32;
+pub(crate) const TRIES: u32 = 32;
 /// A loss of a larger part of the energy is found from ranges.
-const SMALL_LOSS: f64 = 0.01;
+pub(crate) const SMALL_LOSS: f64 = 0.01;
 
 /// What becomes of a step. Nothing of it has happened until it is written down.
 #[derive(Clone, Copy, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct Effect<T> {
 pub(crate) fn interact<T: Number>(world: &World<T>, track: &Track<T>) -> Effect<T> {
     let zero = T::of(0.0);
     let mut effect = Effect {
-        after: Track { status: Status::Alive, ..*track },
+        after: Track { status: TrackStatus::Alive, ..*track },
         secondary: None,
         deposited: zero,
         escaped: zero,
@@ -49,11 +49,11 @@ pub(crate) fn interact<T: Number>(world: &World<T>, track: &Track<T>) -> Effect<
         effect.after.kinetic = track.kinetic - loss;
         effect.settle(world);
     }
-    if effect.after.status == Status::Alive && track.cell == Cell::OUTSIDE {
+    if effect.after.status == TrackStatus::Alive && track.cell == Cell::OUTSIDE {
         effect.escaped = T::of(effect.after.energy());
-        effect.after.status = Status::Vacant;
+        effect.after.status = TrackStatus::Vacant;
     }
-    if effect.after.status == Status::Alive {
+    if effect.after.status == TrackStatus::Alive {
         let mut event = Event {
             world,
             number: track.number,
@@ -63,9 +63,9 @@ pub(crate) fn interact<T: Number>(world: &World<T>, track: &Track<T>) -> Effect<
         };
         event.happen(track.process);
     }
-    if effect.after.status == Status::Alive && effect.after.steps >= world.most_steps {
+    if effect.after.status == TrackStatus::Alive && effect.after.steps >= world.most_steps {
         effect.abandoned = T::of(effect.after.energy());
-        effect.after.status = Status::Vacant;
+        effect.after.status = TrackStatus::Vacant;
     }
     effect
 }
@@ -90,7 +90,7 @@ impl<T: Number> Effect<T> {
             self.deposited = self.deposited + self.after.kinetic;
             self.after.kinetic = T::of(0.0);
             if self.after.kind == Kind::Electron {
-                self.after.status = Status::Vacant;
+                self.after.status = TrackStatus::Vacant;
             }
         }
     }
@@ -126,7 +126,7 @@ impl<T: Number> Event<'_, T> {
     /// Another track from here.
     fn child(&self, which: u32, kind: Kind, direction: Vector<T>, kinetic: T) -> Track<T> {
         let number = child_of(self.number, self.steps, which, self.world.random);
-        Track { number, kind, direction, kinetic, steps: 0, status: Status::Alive, ..self.effect.after }
+        Track { number, kind, direction, kinetic, steps: 0, status: TrackStatus::Alive, ..self.effect.after }
     }
 
     /// One that needs a slot, if it has energy enough to be followed.
@@ -149,7 +149,7 @@ impl<T: Number> Event<'_, T> {
         self.effect.after = child;
         if child.kind == Kind::Photon && child.kinetic <= self.world.photon_cut {
             self.effect.deposited = self.effect.deposited + child.kinetic;
-            self.effect.after.status = Status::Vacant;
+            self.effect.after.status = TrackStatus::Vacant;
         }
         self.effect.settle(self.world);
     }
@@ -261,7 +261,7 @@ impl<T: Number> Event<'_, T> {
         self.effect.after.kinetic = scattered;
         if scattered <= self.world.photon_cut {
             self.effect.deposited = self.effect.deposited + scattered;
-            self.effect.after.status = Status::Vacant;
+            self.effect.after.status = TrackStatus::Vacant;
         }
         self.emit(self.child(0, Kind::Electron, recoil, knocked));
     }

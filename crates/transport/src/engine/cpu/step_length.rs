@@ -8,15 +8,15 @@ use crate::geometry::Cell;
 use crate::integrate::{State, follow_to_boundary};
 use crate::number::{Number, dot, plus, times};
 use crate::physics::ELECTRON_MASS;
-use crate::track::{Kind, Process, Status, Track};
+use crate::track::{Kind, Process, Track, TrackStatus};
 use crate::world::World;
 
 /// Where there is nothing to interact with, a step is not longer \[mm\].
-const LONGEST: f64 = 10_000.0;
+pub(crate) const LONGEST: f64 = 10_000.0;
 
 /// Of a range that is not shorter, a fifth is gone at once, and more towards the end \[mm\].
-const LAST_RANGE: f64 = 1.0;
-const RANGE_PART: f64 = 0.2;
+pub(crate) const LAST_RANGE: f64 = 1.0;
+pub(crate) const RANGE_PART: f64 = 0.2;
 
 /// The momentum of an electron of a kinetic energy \[MeV/c\].
 pub(crate) fn momentum<T: Number>(kinetic: T) -> T {
@@ -25,7 +25,7 @@ pub(crate) fn momentum<T: Number>(kinetic: T) -> T {
 
 /// Takes a track that is alive to where its step ends.
 pub(crate) fn step_length<T: Number>(world: &World<T>, track: &mut Track<T>) {
-    if track.status != Status::Alive {
+    if track.status != TrackStatus::Alive {
         return;
     }
     track.in_material = world.bounds.is_material(track.cell);

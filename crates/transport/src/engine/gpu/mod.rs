@@ -2,6 +2,7 @@
 
 pub(crate) mod count;
 pub(crate) mod field;
+pub(crate) mod params;
 pub(crate) mod probe;
 pub(crate) mod run;
 pub(crate) mod sort;

@@ -3,111 +3,21 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{BindGroup, BindingResource, BufferUsages, CommandEncoder, ComputePassDescriptor, Features};
 use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Timer};
 
 use super::count::{STATUS, refused, storage};
-use super::field::{GpuAccuracy, GpuField};
+use super::field::GpuField;
+use super::params::{Params, at};
 use super::sort::{GpuGather, GpuSort, SortBuffers, SortJob, SortSettings};
-use crate::deposits::{Bins, Grid};
+use crate::deposits::Grid;
 use crate::engine::capacity::Capacity;
 use crate::engine::ended::{Ended, Status, Tally};
 use crate::error::{Error, Result};
-use crate::geometry::{Bounds, Geometry};
-use crate::philox::Random;
 use crate::shaders::{self, Products};
 use crate::simulation::Kernels;
 use crate::track::{Process, Slots, Track};
 use crate::world::{Settings, World};
-
-/// Numbers of edges, four together, and of half planes, as in shaders/types.wgsl.
-const EDGES: usize = (Geometry::MOST as usize + 3).div_ceil(4);
-const HALF_PLANES: usize = Geometry::MOST as usize + 1;
-
-/// As in shaders/types.wgsl.
-#[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Params {
-    accuracy: GpuAccuracy,
-    seed: [u32; 2],
-    child_seed: [u32; 2],
-    is_constant: u32,
-    most_steps: u32,
-    iterations: u32,
-    capacity: u32,
-    electron_cut: f32,
-    photon_cut: f32,
-    stop: f32,
-    layers: u32,
-    radii: [f32; 2],
-    sectors: u32,
-    unused: u32,
-    world: [f32; 4],
-    bins_low: [f32; 2],
-    bins_per_mm: [f32; 2],
-    bins: [u32; 2],
-    unused_too: [u32; 2],
-    edges: [[f32; 4]; EDGES],
-    half_planes: [[f32; 4]; HALF_PLANES],
-}
-
-impl Params {
-    fn new(settings: &Settings, grid: &Grid) -> Self {
-        let bounds = Bounds::<f32>::new(&settings.geometry);
-        let bins = Bins::<f32>::new(grid);
-        let (seed, child_seed, is_constant) = match settings.random {
-            Random::Seeded(seed) => (seed, !seed, 0),
-            Random::Constant => (0, 0, 1),
-        };
-        let mut params = Self {
-            accuracy: (&settings.accuracy).into(),
-            seed: halves(seed),
-            child_seed: halves(child_seed),
-            is_constant,
-            most_steps: settings.most_steps,
-            electron_cut: settings.cuts.electron as f32,
-            photon_cut: settings.cuts.photon as f32,
-            stop: settings.cuts.stop as f32,
-            layers: bounds.layers,
-            radii: bounds.radii,
-            sectors: bounds.sectors,
-            world: [bounds.world[0], bounds.world[1], bounds.world[2], 0.0],
-            bins_low: bins.low,
-            bins_per_mm: bins.per_mm,
-            bins: bins.counts,
-            ..Self::zeroed()
-        };
-        for (at, &edge) in bounds.edges.iter().enumerate() {
-            params.edges[at / 4][at % 4] = edge;
-        }
-        for (to, &[cos, sin]) in params.half_planes.iter_mut().zip(&bounds.half_planes) {
-            *to = [cos, sin, 0.0, 0.0];
-        }
-        params
-    }
-}
-
-fn halves(word: u64) -> [u32; 2] {
-    [word as u32, (word >> 32) as u32]
-}
-
-/// Words of the counters, as in shaders/types.wgsl.
-mod at {
-    pub(super) const SIZE: usize = 0;
-    pub(super) const USED: usize = 1;
-    pub(super) const ROOM: usize = 3;
-    pub(super) const HEAD: usize = 4;
-    pub(super) const TAIL: usize = 5;
-    pub(super) const ITERATIONS: usize = 6;
-    pub(super) const STUCK: usize = 7;
-    pub(super) const WAITED: usize = 9;
-    pub(super) const ESCAPED: usize = 10;
-    pub(super) const ABANDONED: usize = 12;
-    pub(super) const SECONDARIES: usize = 14;
-    pub(super) const DONE: usize = 16;
-    pub(super) const COUNTERS: usize = 32;
-}
 
 type Counters = [u32; at::COUNTERS];
 
@@ -115,7 +25,7 @@ fn sum_at(words: &[u32], at: usize) -> u64 {
     u64::from(words[at]) | u64::from(words[at + 1]) << 32
 }
 
-/// Threads of a workgroup, and dispatches' rows.
+/// Threads of a workgroup, if not given.
 const WORKGROUP_SIZE: u32 = 128;
 /// Steps that are submitted at once: those after the last one do nothing.
 const TOGETHER: u32 = 32;
@@ -424,7 +334,7 @@ impl GpuEngine {
         counters[at::SIZE] = 0;
         (counters[at::HEAD], counters[at::TAIL], counters[at::STUCK]) = (0, 0, 0);
         workspace.counters.write(gpu, &counters)?;
-        workspace.params.write(gpu, &[Params { capacity: capacity as u32, iterations, ..self.params }])?;
+        workspace.params.write(gpu, &[self.params.of(capacity as u32, iterations)])?;
         self.bind(workspace)
     }
 
