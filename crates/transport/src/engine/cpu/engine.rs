@@ -8,7 +8,7 @@ use super::interact::{Effect, interact};
 use super::step_length::step_length;
 use super::{count, sort};
 use crate::deposits::{Bins, Grid, units};
-use crate::engine::capacity::Capacity;
+use crate::engine::capacity::{Capacity, is_sparse};
 use crate::engine::ended::{Ended, Status, Tally};
 use crate::error::Result;
 use crate::simulation::Kernels;
@@ -18,10 +18,6 @@ use crate::world::{Settings, World};
 /// Slots that a thread takes at a time, at most: of few tracks, each may take long.
 const TOGETHER: usize = 256;
 const PARTS_A_THREAD: usize = 16;
-
-/// Slots are brought together when so many are taken and only one in so many has a track: stages look at all of them.
-const MANY_SLOTS: usize = 1 << 10;
-const FEW_TRACKS: usize = 4;
 
 /// What becomes of some slots.
 #[derive(Default)]
@@ -87,7 +83,7 @@ impl CpuRun {
             if made == iterations {
                 break Status::StepsMade;
             }
-            if self.slots.len() > MANY_SLOTS && live * FEW_TRACKS < self.slots.len() {
+            if is_sparse(self.slots.len(), live) {
                 self.slots = Slots::of(&self.slots.tracks().collect::<Vec<_>>());
                 vacancies.clear();
             }

@@ -11,7 +11,7 @@ use super::field::GpuField;
 use super::params::{Params, at};
 use super::sort::{GpuGather, GpuSort, SortBuffers, SortJob, SortSettings};
 use crate::deposits::Grid;
-use crate::engine::capacity::Capacity;
+use crate::engine::capacity::{Capacity, is_sparse};
 use crate::engine::ended::{Ended, Status, Tally};
 use crate::error::{Error, Result};
 use crate::shaders::{self, Products};
@@ -49,10 +49,6 @@ enum Stages {
     Split { step_length: Kernel, interact: Kernel },
     Monolithic(Kernel),
 }
-
-/// Slots are brought together when so many are taken and only one in so many has a track.
-const MANY_SLOTS: u32 = 1 << 14;
-const FEW_TRACKS: u32 = 4;
 
 /// Runs on a GPU. Built once.
 pub(crate) struct GpuEngine {
@@ -231,8 +227,8 @@ impl GpuEngine {
         workspace.deposits.write(&self.gpu, &vec![0; 2 * (self.grid.count() + 1)])?;
         workspace.status.write(&self.gpu, &[0; STATUS])?;
         let mut slots_at_most = 0;
+        let mut bound = self.prepare(&mut workspace, &slots, &counters, slots_now, iterations)?;
         loop {
-            let bound = self.prepare(&mut workspace, &slots, &counters, slots_now, iterations)?;
             let most;
             (counters, most) = self.go_on(&mut workspace, bound)?;
             slots_at_most = slots_at_most.max(most);
@@ -242,14 +238,13 @@ impl GpuEngine {
             } else {
                 Slots::default()
             };
-            let more = 2 * slots_now;
-            // All slots are taken, and none is vacant.
-            if is_stuck
-                && !matches!(capacity, Capacity::Fixed(_))
-                && self.prepare(&mut workspace, &slots, &counters, more, iterations).is_ok()
-            {
-                slots_now = more;
-                continue;
+            // All slots are taken, and none is vacant. If the device has no more, that is how it ends.
+            if is_stuck && !matches!(capacity, Capacity::Fixed(_)) {
+                slots_now *= 2;
+                if let Ok(more) = self.prepare(&mut workspace, &slots, &counters, slots_now, iterations) {
+                    bound = more;
+                    continue;
+                }
             }
             let tally = self.tally(&mut workspace, &counters)?;
             let status = if is_stuck {
@@ -489,7 +484,7 @@ impl GpuEngine {
             if counters[at::SIZE] == 0 {
                 return Ok((counters, most));
             }
-            if used >= MANY_SLOTS && used / FEW_TRACKS >= used - counters[at::ROOM] {
+            if is_sparse(used as usize, (used - counters[at::ROOM]) as usize) {
                 bound = self.pack(workspace, &bound, &mut counters)?;
                 begins = true;
             }
