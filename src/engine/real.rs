@@ -99,6 +99,8 @@ pub(crate) trait Real:
     fn of(value: f64) -> Self;
     fn to_f32(self) -> f32;
     fn to_f64(self) -> f64;
+    /// Of a whole number.
+    fn to_i32(self) -> i32;
     fn abs(self) -> Self;
 
     /// `slice_layer`: slice << 8 | layer, or [`DROPPED`].
@@ -183,6 +185,10 @@ macro_rules! records {
             }
             fn to_f64(self) -> f64 {
                 f64::from(self)
+            }
+            #[inline(always)]
+            fn to_i32(self) -> i32 {
+                self as i32
             }
             fn abs(self) -> Self {
                 self.abs()

@@ -6,19 +6,22 @@ use std::ops::{Range, RangeInclusive};
 use pulp::Simd;
 
 use crate::detector::MAX_LAYERS;
+use crate::engine::cpu::find_z::MOST_LANES;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::plan::RoiPlan;
 
 /// Room behind the last spacepoint, for a vector that begins at it.
-const BEYOND: usize = 16;
+const BEYOND: usize = MOST_LANES;
 /// In place of the layer of what lies there.
-const NO_LAYER: u8 = 2 * MAX_LAYERS as u8 - 1;
+const NO_LAYER: f64 = -1.0;
 
 /// How far from each layer a partner may be, in slices; see [`Reaches::put`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaches<R> {
-    of: [R; NO_LAYER as usize + 1],
+    /// From a layer on, so far; ascending. Before the first, nowhere.
+    from: [(R, R); MAX_LAYERS + 1],
+    count: usize,
     /// The most slices to either side.
     pub(crate) most: u32,
 }
@@ -26,17 +29,28 @@ pub(crate) struct Reaches<R> {
 impl<R: Lanes> Reaches<R> {
     /// To no layer.
     pub(crate) fn none() -> Self {
-        Self { of: [R::of(-1.0); NO_LAYER as usize + 1], most: 0 }
+        Self { from: [(R::of(0.0), R::of(-1.0)); MAX_LAYERS + 1], count: 0, most: 0 }
     }
 
     /// To no layer any more.
     pub(crate) fn clear(&mut self) {
-        self.of[..MAX_LAYERS].fill(R::of(-1.0));
-        self.most = 0;
+        (self.count, self.most) = (0, 0);
     }
 
-    /// To a layer: so many slices to either side. On a ring that it goes round, each slice once: from half of the ring below,
-    /// which is left out where it is that above, to half of it above.
+    /// The layers from this one on, which is above those before, are out of reach.
+    pub(crate) fn end(&mut self, layer: usize) {
+        self.go_on(layer, R::of(-1.0));
+    }
+
+    fn go_on(&mut self, layer: usize, reach: R) {
+        if self.count == 0 || self.from[self.count - 1].1 != reach {
+            self.from[self.count] = (R::of(layer as f64), reach);
+            self.count += 1;
+        }
+    }
+
+    /// To a layer, which is above those before: so many slices to either side. On a ring that it goes round, each slice
+    /// once: from half of the ring below, which is left out where it is that above, to half of it above.
     pub(crate) fn put(&mut self, layer: usize, slices: u32, plan: &RoiPlan) {
         let ring = plan.ring && slices.saturating_mul(2) >= plan.slices;
         let half = f64::from(plan.slices) / 2.0;
@@ -46,7 +60,7 @@ impl<R: Lanes> Reaches<R> {
             true if plan.slices.is_multiple_of(2) => (half - 0.25, plan.slices / 2),
             true => (half, plan.slices / 2),
         };
-        self.of[layer] = R::of(reach);
+        self.go_on(layer, R::of(reach));
         self.most = self.most.max(most);
     }
 }
@@ -63,13 +77,11 @@ pub(crate) struct Around<R> {
     pub(crate) turn: Vec<R>,
     /// With these turns.
     pub(crate) turned_phi: Vec<R>,
-    pub(crate) layer: Vec<u8>,
+    pub(crate) layer: Vec<R>,
     /// How far off a partner may be.
     pub(crate) reach: Vec<R>,
     /// Where each slice begins, from `margin` slices before the first, and where the last ends.
     begins: Vec<u32>,
-    /// For each spacepoint that was looked at, how many were taken before.
-    before: Vec<u32>,
     taken: usize,
     margin: u32,
     slices: u32,
@@ -88,7 +100,6 @@ impl<R> Default for Around<R> {
             layer: Vec::new(),
             reach: Vec::new(),
             begins: Vec::new(),
-            before: Vec::new(),
             taken: 0,
             margin: 0,
             slices: 0,
@@ -101,76 +112,99 @@ impl<R: Lanes> Around<R> {
     /// What distances in slices are taken from, beside the slice itself.
     pub(crate) const BESIDE: f64 = 0.25;
 
-    /// Takes the spacepoints of these layers, a bit each, that lie in these slices. No partner is further than `most` slices.
-    pub(crate) fn fill(
+    /// Takes the spacepoints of these layers that lie in these slices, with their azimuths if `phi`. No partner is further than
+    /// `most` slices.
+    #[expect(clippy::too_many_arguments, reason = "which spacepoints, and what of them")]
+    #[inline(always)]
+    pub(crate) fn fill<S: Simd>(
         &mut self,
+        simd: S,
         sliced: &SlicedSpacepoints<R>,
-        layers: u64,
+        layers: RangeInclusive<usize>,
         within: &Range<u32>,
         ring: bool,
         most: u32,
+        phi: bool,
     ) {
         (self.slices, self.ring, self.taken) = (sliced.slices(), ring, 0);
         self.margin = if ring { most.min(self.slices / 2) } else { 0 };
-        let room = if ring { 2 } else { 1 } * sliced.slice.len() + BEYOND;
+        let room = if ring { 2 } else { 1 } * sliced.kept() + BEYOND;
         let columns = [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice, &mut self.turn];
-        for column in columns.into_iter().chain([&mut self.reach, &mut self.turned_phi]) {
+        for column in columns.into_iter().chain([&mut self.reach, &mut self.turned_phi, &mut self.layer]) {
             column.resize(room.max(column.len()), R::of(0.0));
         }
-        self.layer.resize(room.max(self.layer.len()), 0);
-        self.begins.clear();
-        self.take(sliced, layers, self.slices - self.margin..self.slices, within, -1);
-        self.take(sliced, layers, 0..self.slices, within, 0);
-        self.take(sliced, layers, 0..self.margin, within, 1);
-        self.begins.push(self.taken as u32);
+        let (margin, end) = (self.margin, self.slices);
+        if ring {
+            self.take(simd, sliced, &layers, end - margin..end, within, -1, phi);
+        }
+        self.take(simd, sliced, &layers, 0..end, within, 0, phi);
+        if ring {
+            self.take(simd, sliced, &layers, 0..margin, within, 1, phi);
+        }
         // Numbers, whatever they are; nothing reaches there.
-        self.layer[self.taken..self.taken + BEYOND].fill(NO_LAYER);
+        let taken = self.taken;
+        self.layer[taken..taken + BEYOND].fill(R::of(NO_LAYER));
+        self.begins.clear();
+        if taken == sliced.kept() && !ring {
+            self.begins.extend_from_slice(&sliced.begins);
+            return;
+        }
+        // Where each slice ends that has any, and those without where the one before does.
+        self.begins.resize((end + 2 * margin) as usize + 1, 0);
+        let last = self.begins.len() - 1;
+        for (i, slice) in self.slice[..taken].iter().enumerate() {
+            let slice = (slice.to_i32() + margin as i32) as usize;
+            self.begins[slice.min(last - 1) + 1] = i as u32 + 1;
+        }
+        let mut ends = 0;
+        for begin in &mut self.begins {
+            ends = if *begin > ends { *begin } else { ends };
+            *begin = ends;
+        }
     }
 
     /// Takes what lies within these slices and those, so many times round the ring.
-    fn take(
+    #[expect(clippy::too_many_arguments, reason = "which spacepoints, and what of them")]
+    #[inline(always)]
+    fn take<S: Simd>(
         &mut self,
+        simd: S,
         sliced: &SlicedSpacepoints<R>,
-        layers: u64,
+        layers: &RangeInclusive<usize>,
         slices: Range<u32>,
         within: &Range<u32>,
         times: i32,
+        phi: bool,
     ) {
         let begin = |slice: u32| sliced.begins[slice as usize] as usize;
         let first = begin(within.start.clamp(slices.start, slices.end));
         let end = begin(within.end.clamp(slices.start, slices.end)).max(first);
         let turn = R::of(f64::from(times) * TAU);
-        let shift = R::of(f64::from(times) * f64::from(self.slices));
-        self.before.resize(end - first + 1, 0);
-        // Slices of the same length, which need not be read again and again.
-        let room = self.layer.len();
-        let (inverse_rho, z_by_rho) = (&mut self.inverse_rho[..room], &mut self.z_by_rho[..room]);
-        let (phi, turned_phi) = (&mut self.phi[..room], &mut self.turned_phi[..room]);
-        let (slice, layer) = (&mut self.slice[..room], &mut self.layer[..room]);
-        let from = sliced.inverse_rho[first..end].iter().zip(&sliced.z_by_rho[first..end]);
-        let from = from.zip(&sliced.phi[first..end]).zip(&sliced.slice_number[first..end]);
-        let from = from.zip(&sliced.layer[first..end]).zip(&mut self.before[..]);
+        let (lanes, turns) = (R::count::<S>(), R::splat(simd, turn));
+        let shift = R::splat(simd, R::of(f64::from(times) * f64::from(self.slices)));
+        let lowest = R::splat(simd, R::of(*layers.start() as f64));
+        let highest = R::splat(simd, R::of(*layers.end() as f64));
         let mut taken = self.taken;
-        for (((((u, t), azimuth), number), of), before) in from {
-            *before = taken as u32;
-            inverse_rho[taken] = *u;
-            z_by_rho[taken] = *t;
-            phi[taken] = *azimuth;
-            turned_phi[taken] = *azimuth + turn;
-            slice[taken] = *number + shift;
-            layer[taken] = *of;
-            taken += (layers >> (of % 64) & 1) as usize;
+        for at in (first..end).step_by(lanes) {
+            let layer = R::vectors(simd, &sliced.layer_number[at..])[0];
+            let takes = R::both(simd, R::at_most(simd, lowest, layer), R::at_most(simd, layer, highest));
+            let bits = R::bits(simd, takes) & ((1u64 << (end - at).min(lanes)) - 1) as u32;
+            let slice = R::plus(simd, R::vectors(simd, &sliced.slice_number[at..])[0], shift);
+            R::pack(simd, bits, R::vectors(simd, &sliced.inverse_rho[at..])[0], &mut self.inverse_rho[taken..]);
+            R::pack(simd, bits, R::vectors(simd, &sliced.z_by_rho[at..])[0], &mut self.z_by_rho[taken..]);
+            R::pack(simd, bits, slice, &mut self.slice[taken..]);
+            R::pack(simd, bits, layer, &mut self.layer[taken..]);
+            if phi {
+                let azimuth = R::vectors(simd, &sliced.phi[at..])[0];
+                R::pack(simd, bits, azimuth, &mut self.phi[taken..]);
+                R::pack(simd, bits, R::plus(simd, azimuth, turns), &mut self.turned_phi[taken..]);
+            }
+            taken += bits.count_ones() as usize;
         }
-        self.before[end - first] = taken as u32;
-        self.turn[self.taken..taken].fill(turn);
+        if self.ring {
+            self.turn[self.taken..taken].fill(turn);
+        }
         self.taken = taken;
-        let begins = &sliced.begins[slices.start as usize..slices.end as usize];
-        if end - first == sliced.layer.len() {
-            self.begins.extend(begins.iter().map(|&begin| self.before[begin as usize]));
-        } else {
-            let before = |begin: u32| self.before[(begin as usize).clamp(first, end) - first];
-            self.begins.extend(begins.iter().map(|&begin| before(begin)));
-        }
     }
 
     /// Where the spacepoints of a slice and of its neighbours lie.
@@ -185,18 +219,56 @@ impl<R: Lanes> Around<R> {
     }
 
     /// Says how far off partners may be, of the spacepoints that may be about these slices.
-    pub(crate) fn set_reach(&mut self, slices: RangeInclusive<u32>, reaches: &Reaches<R>) {
+    #[inline(always)]
+    pub(crate) fn set_reach<S: Simd>(&mut self, simd: S, slices: RangeInclusive<u32>, reaches: &Reaches<R>) {
+        let lanes = R::count::<S>();
         let first = self.window(*slices.start(), reaches.most).start;
         let end = self.window(*slices.end(), reaches.most).end + BEYOND;
-        for (reach, &layer) in self.reach[first..end].iter_mut().zip(&self.layer[first..end]) {
-            *reach = reaches.of[usize::from(layer) % reaches.of.len()];
+        let nowhere = R::splat(simd, R::of(-1.0));
+        // The last vector ends with them.
+        for at in (first..end).step_by(lanes) {
+            let at = at.min(end - lanes);
+            let layer = R::vectors(simd, &self.layer[at..])[0];
+            let mut reach = nowhere;
+            for &(from, of) in &reaches.from[..reaches.count] {
+                reach = R::select(simd, R::at_most(simd, R::splat(simd, from), layer), R::splat(simd, of), reach);
+            }
+            R::store(simd, &mut self.reach[at..], reach);
         }
     }
 
-    /// A stretch of a column in whole vectors: what is behind its end is beyond every reach.
+    /// What [`Meeting`](super::find_z::Meeting) looks at.
+    #[inline(always)]
+    pub(crate) fn columns(&self) -> Columns<'_, R> {
+        let slice = &self.slice[..];
+        // As many, so that one look at a stretch's ends is enough.
+        Columns {
+            slice,
+            reach: &self.reach[..slice.len()],
+            inverse_rho: &self.inverse_rho[..slice.len()],
+            z_by_rho: &self.z_by_rho[..slice.len()],
+            phi: &self.phi[..slice.len()],
+            turn: &self.turn[..slice.len()],
+        }
+    }
+}
+
+/// Columns of one length.
+#[derive(Clone, Copy)]
+pub(crate) struct Columns<'a, R> {
+    pub(crate) slice: &'a [R],
+    pub(crate) reach: &'a [R],
+    pub(crate) inverse_rho: &'a [R],
+    pub(crate) z_by_rho: &'a [R],
+    pub(crate) phi: &'a [R],
+    pub(crate) turn: &'a [R],
+}
+
+impl<R: Lanes> Columns<'_, R> {
+    /// A stretch of a column in whole vectors, one at least: what is behind its end is beyond every reach.
     #[inline(always)]
     pub(crate) fn vectors<'a, S: Simd>(simd: S, column: &'a [R], stretch: &Range<usize>) -> &'a [R::Vector<S>] {
         let lanes = R::count::<S>();
-        R::vectors(simd, &column[stretch.start..stretch.start + stretch.len().div_ceil(lanes) * lanes])
+        R::vectors(simd, &column[stretch.start..stretch.start + stretch.len().div_ceil(lanes).max(1) * lanes])
     }
 }

@@ -12,7 +12,7 @@ use std::ops::Range;
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::config::{Extrapolation, Triplets, Weighting};
-use crate::engine::cpu::around::{Around, Reaches};
+use crate::engine::cpu::around::{Around, Columns, Reaches};
 use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
@@ -20,7 +20,6 @@ use crate::engine::cpu::thirds::Thirds;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
 use crate::finder::Accumulate;
-use crate::histogram::OFFSET_STEPS;
 
 /// Memory of find_z, used over and over.
 #[derive(Debug)]
@@ -33,7 +32,7 @@ pub(crate) struct FindZ<R> {
     pub(crate) histogram: PackedHistogram,
 }
 
-/// Pairs of one outer spacepoint, and what is to be known of their inner ones: as many as fit.
+/// Pairs of some outer spacepoints of a layer, one after the other, and what is to be known of their inner ones.
 #[derive(Debug)]
 pub(crate) struct Pairs<R> {
     pub(crate) z12: Column<R>,
@@ -47,6 +46,43 @@ pub(crate) struct Pairs<R> {
     /// Third spacepoints that confirm it.
     pub(crate) weight: Column<R>,
     pub(crate) count: usize,
+    /// Whose pairs they are.
+    outers: Box<[PairsOf<R>; OUTERS + 1]>,
+    outer_count: usize,
+}
+
+/// An outer spacepoint, and which pairs are its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct PairsOf<R> {
+    pub(crate) b: Outer<R>,
+    pub(crate) first: usize,
+    pub(crate) end: usize,
+}
+
+/// Outer spacepoints and pairs that third ones are looked up for together: enough that one need not wait for what another
+/// comes to, little enough to stay near.
+const OUTERS: usize = 32;
+const ENOUGH_PAIRS: usize = 256;
+
+impl<R: Lanes> Pairs<R> {
+    /// Whose pairs they are.
+    #[inline(always)]
+    pub(crate) fn outers(&self) -> &[PairsOf<R>] {
+        &self.outers[..self.outer_count.min(OUTERS)]
+    }
+
+    /// The pairs from `first` to `end` are those of `b`, if there are any.
+    #[inline(always)]
+    fn end_outer(&mut self, b: Outer<R>, first: usize, end: usize) {
+        // Without a branch, for nothing foretells whether there are any.
+        self.outers[self.outer_count.min(OUTERS)] = PairsOf { b, first, end };
+        self.outer_count += usize::from(end > first);
+        self.count = end;
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.outer_count) = (0, 0);
+    }
 }
 
 /// Entries that wait for their bins.
@@ -85,6 +121,8 @@ impl<R: Lanes> Default for FindZ<R> {
                 place: column(),
                 weight: column(),
                 count: 0,
+                outers: Box::new([PairsOf::default(); OUTERS + 1]),
+                outer_count: 0,
             },
             entries: Entries { z: column(), weight: column(), steps: column(), count: 0 },
             histogram: PackedHistogram::default(),
@@ -93,7 +131,7 @@ impl<R: Lanes> Default for FindZ<R> {
 }
 
 /// The outer spacepoint at hand.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outer<R> {
     pub(crate) inverse_rho: R,
     pub(crate) z_by_rho: R,
@@ -110,6 +148,7 @@ pub(crate) struct Call<'a, R: Lanes> {
     pub(crate) cuts: TripletCuts<R>,
     /// z23 beyond these confirms no pair.
     pub(crate) z23_range: [R; 2],
+    pub(crate) lane_numbers: [R; MOST_LANES],
     /// Fewer than 2^22 steps to either side of z = 0.
     few_steps: bool,
 }
@@ -151,15 +190,55 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
         let few_steps = most_steps < f64::from((1 << 22) - 1);
         let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
         let z23_range = [plan.bins.z_min - dz, plan.bins.z_max + dz].map(R::of);
-        let call = Call { search, plan, sliced, scale, cuts: search.triplet_cuts(), z23_range, few_steps };
+        let lane_numbers = std::array::from_fn(|lane| R::of(lane as f64));
+        let call =
+            Call { search, plan, sliced, scale, cuts: search.triplet_cuts(), z23_range, lane_numbers, few_steps };
         let plain = config.triplets == Triplets::Off && plan.histograms == 1;
         match (plain, config.extrapolation == Extrapolation::Accurate) {
-            (true, false) => call.pairs::<S, true, false>(simd, &slices, to),
-            (true, true) => call.pairs::<S, true, true>(simd, &slices, to),
-            (false, false) => call.pairs::<S, false, false>(simd, &slices, to),
-            (false, true) => call.pairs::<S, false, true>(simd, &slices, to),
+            (true, false) => simd.vectorize(AllPairs::<R, true, false> { call: &call, slices, to }),
+            (true, true) => simd.vectorize(AllPairs::<R, true, true> { call: &call, slices, to }),
+            (false, false) => simd.vectorize(AllPairs::<R, false, false> { call: &call, slices, to }),
+            (false, true) => simd.vectorize(AllPairs::<R, false, true> { call: &call, slices, to }),
         }
+    }
+}
+
+/// [`Call::pairs`] as a function of its own: into very large ones the compiler does not put the vectors' operations, but
+/// calls them.
+struct AllPairs<'a, R: Lanes, const PLAIN: bool, const ACCURATE: bool> {
+    call: &'a Call<'a, R>,
+    slices: Range<u32>,
+    to: &'a mut FindZ<R>,
+}
+
+impl<R: Lanes, const PLAIN: bool, const ACCURATE: bool> WithSimd for AllPairs<'_, R, PLAIN, ACCURATE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { call, slices, to } = self;
+        call.pairs::<S, PLAIN, ACCURATE>(simd, &slices, to);
         to.histogram.look();
+    }
+}
+
+/// [`Call::enter`], for the same reason.
+struct Enter<'a, R: Lanes, const ACCURATE: bool> {
+    call: &'a Call<'a, R>,
+    pairs: &'a mut Pairs<R>,
+    layers: &'a [R],
+    thirds: &'a mut Thirds<R>,
+    entries: &'a mut Entries<R>,
+    histogram: &'a mut PackedHistogram,
+}
+
+impl<R: Lanes, const ACCURATE: bool> WithSimd for Enter<'_, R, ACCURATE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { call, pairs, layers, thirds, entries, histogram } = self;
+        call.enter::<S, ACCURATE>(simd, pairs, layers, thirds, entries, histogram);
     }
 }
 
@@ -182,21 +261,18 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
     #[inline(always)]
     pub(crate) fn new<const ACCURATE: bool>(
         simd: S,
-        around: &'a Around<R>,
+        columns: &Columns<'a, R>,
         stretch: &Range<usize>,
         b: &Outer<R>,
         slice: f64,
         [z_min, z_max]: [R; 2],
     ) -> Self {
-        let slices = Around::vectors(simd, &around.slice, stretch);
-        // As many, which spares looking.
-        let column = |column: &'a [R]| &Around::vectors(simd, column, stretch)[..slices.len()];
         Self {
-            slices,
-            reaches: column(&around.reach),
-            inverse_rho: column(&around.inverse_rho),
-            z_by_rho: column(&around.z_by_rho),
-            phi: if ACCURATE { column(&around.phi) } else { &[] },
+            slices: Columns::vectors(simd, columns.slice, stretch),
+            reaches: Columns::vectors(simd, columns.reach, stretch),
+            inverse_rho: Columns::vectors(simd, columns.inverse_rho, stretch),
+            z_by_rho: Columns::vectors(simd, columns.z_by_rho, stretch),
+            phi: if ACCURATE { Columns::vectors(simd, columns.phi, stretch) } else { &[] },
             slice: R::splat(simd, R::of(slice)),
             b: [R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi)],
             z_min: R::splat(simd, z_min),
@@ -294,33 +370,33 @@ impl<R: Lanes> Call<'_, R> {
         let reach = |layer_a: usize, layer_b: usize| search.reach(layer_a, layer_b, plan.endcap_shift);
         let most = filled[outer_layers.clone()].iter().flat_map(|&b| inner_layers(b).map(move |a| reach(a, b))).max();
         let most = most.unwrap_or_default();
-        let layers = first_layers.iter().fold(0, |layers, layer| layers | 1u64 << layer);
-        inner.fill(sliced, layers, slices, plan.ring, most);
+        let Some((&innermost, &last_inner)) = first_layers.first().zip(first_layers.last()) else { return };
+        inner.fill(simd, sliced, innermost..=last_inner, slices, plan.ring, most, !PLAIN || ACCURATE);
         if triplets {
-            thirds.fill(self, filled);
+            thirds.fill(simd, self, filled);
         }
         entries.count = 0;
-        if !plan.ring {
+        pairs.clear();
+        if !PLAIN && !plan.ring {
             pairs.turn.fill(R::of(0.0));
         }
         for i in outer_layers {
             let layer_b = filled[i];
             reaches.clear();
             inner_layers(layer_b).for_each(|layer_a| reaches.put(layer_a, reach(layer_a, layer_b), plan));
+            reaches.end(layer_b);
             let all = sliced.of_layer(layer_b);
             let (Some(&first), Some(&last)) = (all.first(), all.last()) else { continue };
             let of_layer = sliced.slice[first as usize]..=sliced.slice[last as usize];
-            inner.set_reach(of_layer.clone(), reaches);
+            inner.set_reach(simd, of_layer.clone(), reaches);
             if triplets {
-                thirds.set_layer(self, filled, i, of_layer);
+                thirds.set_layer(simd, self, filled, i, of_layer);
             }
+            let columns = inner.columns();
             for &at in all {
                 let at = at as usize;
                 let slice = sliced.slice[at];
                 let stretch = inner.window(slice, reaches.most);
-                if stretch.is_empty() {
-                    continue;
-                }
                 let b = Outer {
                     inverse_rho: sliced.inverse_rho[at],
                     z_by_rho: sliced.z_by_rho[at],
@@ -329,7 +405,8 @@ impl<R: Lanes> Call<'_, R> {
                 };
                 // From above, as a step from a to b counts.
                 let beside = f64::from(slice) - Around::<R>::BESIDE;
-                let meeting = Meeting::new::<ACCURATE>(simd, inner, &stretch, &b, beside, [scale.z_min, scale.z_max]);
+                let meeting =
+                    Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
                 if PLAIN {
                     let mut count = entries.count.min(ROOM);
                     for i in 0..meeting.len() {
@@ -344,10 +421,11 @@ impl<R: Lanes> Call<'_, R> {
                     }
                     entries.count = count;
                 } else {
-                    let turns = &Around::vectors(simd, &inner.turn, &stretch)[..meeting.len()];
-                    let phi = &Around::vectors(simd, &inner.phi, &stretch)[..meeting.len()];
-                    let layers = &inner.layer[stretch];
-                    let mut count = 0;
+                    let turns = Columns::vectors(simd, columns.turn, &stretch);
+                    let phi = Columns::vectors(simd, columns.phi, &stretch);
+                    let lanes = R::count::<S>();
+                    let mut first = pairs.count.min(ROOM - MOST_LANES);
+                    let mut count = first;
                     for i in 0..meeting.len() {
                         let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
                         R::pack(simd, bits, z12, &mut pairs.z12[count..]);
@@ -358,78 +436,103 @@ impl<R: Lanes> Call<'_, R> {
                             R::pack(simd, bits, turns[i], &mut pairs.turn[count..]);
                         }
                         if plan.histograms > 1 {
-                            pack_places(bits, (i * R::count::<S>()) as u32, &mut pairs.place[count..]);
+                            pack_places(simd, bits, (stretch.start + i * lanes) as u32, &mut pairs.place[count..]);
                         }
                         count += bits.count_ones() as usize;
-                        if count > ROOM - MOST_LANES || i + 1 == meeting.len() && count > 0 {
-                            pairs.count = count;
-                            self.enter::<S, ACCURATE>(simd, &b, pairs, layers, thirds, entries, histogram);
-                            count = 0;
+                        if count > ROOM - MOST_LANES {
+                            pairs.end_outer(b, first, count);
+                            let layers = &inner.layer[..];
+                            simd.vectorize(Enter::<R, ACCURATE> {
+                                call: self,
+                                pairs,
+                                layers,
+                                thirds,
+                                entries,
+                                histogram,
+                            });
+                            (first, count) = (0, 0);
                         }
+                    }
+                    pairs.end_outer(b, first, count);
+                    // Weights by pT are those of one outer spacepoint at a time.
+                    if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS || self.by_pt() {
+                        let layers = &inner.layer[..];
+                        simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                     }
                 }
                 if histogram.overflows() {
                     return;
                 }
             }
+            if !PLAIN {
+                let layers = &inner.layer[..];
+                simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+            }
         }
         self.flush(simd, entries, histogram);
     }
 
-    /// Enters the pairs of a spacepoint that third ones confirm, or all, whichever histograms they go into.
-    #[expect(clippy::too_many_arguments, reason = "what find_z works on")]
+    /// Enters the pairs that third spacepoints confirm, or all, whichever histograms they go into. None are left.
     #[inline(always)]
     fn enter<S: Simd, const ACCURATE: bool>(
         &self,
         simd: S,
-        b: &Outer<R>,
         pairs: &mut Pairs<R>,
-        layers: &[u8],
+        layers: &[R],
         thirds: &mut Thirds<R>,
         entries: &mut Entries<R>,
         histogram: &mut PackedHistogram,
     ) {
         let config = &self.search.config;
-        if self.by_pt() {
-            thirds.weigh::<S, ACCURATE>(simd, self, b, pairs, histogram);
+        if pairs.outer_count == 0 {
             return;
         }
-        if config.triplets == Triplets::Off {
-            pairs.weight[..pairs.count].fill(R::of(1.0));
-        } else if !thirds.confirm::<S, ACCURATE>(simd, self, b, pairs) {
+        if self.by_pt() {
+            thirds.weigh::<S, ACCURATE>(simd, self, pairs, histogram);
+            pairs.clear();
             return;
+        }
+        // Behind the last pair, nothing.
+        let count = pairs.count.min(ROOM).next_multiple_of(R::count::<S>());
+        if config.triplets == Triplets::Off {
+            pairs.weight[..count].fill(R::of(1.0));
+        } else {
+            pairs.weight[..count].fill(R::of(0.0));
+            thirds.confirm::<S, ACCURATE>(simd, self, pairs);
         }
         if self.plan.histograms > 1 {
-            for i in 0..pairs.count {
-                let weight = pairs.weight[i].to_f64() as u32;
-                let weight = if config.triplets == Triplets::Any { weight.min(1) } else { weight };
-                if weight == 0 {
-                    continue;
+            for &PairsOf { b, first, end } in pairs.outers() {
+                for i in first..end {
+                    let weight = pairs.weight[i].to_f64() as u32;
+                    let weight = if config.triplets == Triplets::Any { weight.min(1) } else { weight };
+                    if weight == 0 {
+                        continue;
+                    }
+                    let z12 = pairs.z12[i];
+                    let steps = z12.whole_steps(self.scale.steps_per_mm, self.scale.steps_at_0);
+                    let layer_a = layers[pairs.place[i] as usize].to_f64() as usize;
+                    let slice_a = pairs.slice[i].to_f64() as i32;
+                    histograms_of(self.search, self.plan, layer_a, slice_a, b.slice, |of| {
+                        histogram.add(of, steps, z12.to_f32(), weight, [0; 2]);
+                    });
                 }
-                let z12 = pairs.z12[i];
-                let steps = z12.whole_steps(self.scale.steps_per_mm, self.scale.steps_at_0);
-                let layer_a = layers[pairs.place[i] as usize].into();
-                let slice_a = pairs.slice[i].to_f64() as i32;
-                histograms_of(self.search, self.plan, layer_a, slice_a, b.slice, |of| {
-                    histogram.add(of, steps, z12.to_f32(), weight, [0; 2]);
-                });
             }
+            pairs.clear();
             return;
         }
-        if entries.count + pairs.count > ROOM {
+        if entries.count + count > ROOM {
             self.flush(simd, entries, histogram);
         }
-        let lanes = R::count::<S>();
-        let (z12, weight) = (R::vectors(simd, &pairs.z12[..]), R::vectors(simd, &pairs.weight[..]));
-        let mut count = entries.count.min(ROOM);
-        for i in 0..pairs.count.div_ceil(lanes) {
-            // What is behind the last pair weighs nothing.
-            let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight[i]));
-            R::pack(simd, bits, z12[i], &mut entries.z[count..]);
-            R::pack(simd, bits, weight[i], &mut entries.weight[count..]);
-            count += bits.count_ones() as usize;
+        let (z12, weight) = (R::vectors(simd, &pairs.z12[..count]), R::vectors(simd, &pairs.weight[..count]));
+        let mut to = entries.count.min(ROOM);
+        for (&z12, &weight) in z12.iter().zip(weight) {
+            let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight));
+            R::pack(simd, bits, z12, &mut entries.z[to..]);
+            R::pack(simd, bits, weight, &mut entries.weight[to..]);
+            to = (to + bits.count_ones() as usize).min(ROOM);
         }
-        entries.count = count;
+        entries.count = to;
+        pairs.clear();
     }
 
     /// Works out the bins of entries that wait, and counts them there.
@@ -439,9 +542,6 @@ impl<R: Lanes> Call<'_, R> {
         let z = &entries.z[..count];
         let steps = &mut entries.steps[..count];
         R::steps(simd, z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
-        // Rounding may take the last beyond their bin.
-        let end = self.plan.bins.bins * OFFSET_STEPS;
-        steps.iter_mut().for_each(|steps| *steps -= if *steps >= end { OFFSET_STEPS } else { 0 });
         if self.search.config.triplets == Triplets::Count {
             for i in 0..count {
                 histogram.add(0, steps[i], z[i].to_f32(), entries.weight[i].to_f64() as u32, [0; 2]);

@@ -94,7 +94,18 @@ const WORDS: [[u32; 8]; 256] = {
 
 /// Writes where the lanes are whose bits are set, of a vector whose first lane is `first`, and leavings behind them.
 #[inline(always)]
-pub(crate) fn pack_places(bits: u32, first: u32, to: &mut [u32]) -> usize {
+pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32]) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v4) = known::<S, pulp::x86::V4>(simd) {
+        // In one go: whether there are any beyond the eighth lane is a branch that nothing foretells.
+        const LANES: [i32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+        let avx512 = v4.avx512f;
+        let places = avx512._mm512_add_epi32(avx512._mm512_set1_epi32(first as i32), pulp::cast(LANES));
+        let packed = avx512._mm512_maskz_compress_epi32(bits as u16, places);
+        to[..16].copy_from_slice(&pulp::cast::<_, [u32; 16]>(packed));
+        return bits.count_ones() as usize;
+    }
+    let _ = simd;
     // All of them are read before one is written, so that the compiler makes a vector of them.
     let eight = |part: u32, first: u32, to: &mut [u32]| {
         let [a, b, c, d, e, f, g, h] = WORDS[part as usize % 256];

@@ -28,7 +28,7 @@ use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::vertices::Vertices;
 use crate::error::{Error, Result};
 use crate::finder::{Accumulate, Encoding, EngineOptions, Precision};
-use crate::histogram::{CompareExchange, FixedPoint, Peak};
+use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, Peak};
 use crate::spacepoint::{RoiBatch, RoiView};
 use crate::vertex::RoiResult;
 
@@ -208,7 +208,8 @@ impl CpuEngine {
             Accumulate::Fixed => sum_histos::sum_histos::<FixedPoint>(histograms(), total),
             Accumulate::CompareExchange => sum_histos::sum_histos::<CompareExchange>(histograms(), total),
         }
-        if total.overflows() {
+        let weights: u64 = parts.iter().map(|part| part.histogram.weights()).sum();
+        if weights > u64::from(MAX_COUNT) && total.overflows() {
             return true;
         }
         find_peaks::find_peaks(total, &plan.bins, &self.search.config, plan.background_windows, find_peaks, take_peak);

@@ -1,5 +1,7 @@
 //! nHisto and zHisto in one word of 64 bits a bin: one addition an entry.
 
+use std::mem;
+
 use crate::engine::plan::RoiPlan;
 use crate::finder::Accumulate;
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, OFFSET_STEPS, ZSum};
@@ -15,6 +17,8 @@ pub(crate) struct PackedHistogram {
     accumulate: Accumulate,
     /// The bin where rounding ends.
     last: u32,
+    /// Of all entries.
+    weights: u64,
     /// Weights since counts were last looked at.
     unseen: u64,
     /// A count went beyond what its words hold.
@@ -41,7 +45,8 @@ impl PackedHistogram {
             column.clear();
             column.resize(if wanted { words } else { 0 }, 0);
         }
-        (self.accumulate, self.last, self.unseen, self.overflows) = (accumulate, plan.bins.bins - 1, 0, false);
+        (self.accumulate, self.last, self.overflows) = (accumulate, plan.bins.bins - 1, false);
+        (self.weights, self.unseen) = (0, 0);
     }
 
     /// Whether a count is beyond what its words hold. Nothing more counts then.
@@ -49,27 +54,36 @@ impl PackedHistogram {
         self.overflows
     }
 
-    /// Looks at all counts.
+    /// Of all entries: no count is higher.
+    pub(crate) fn weights(&self) -> u64 {
+        self.weights + self.unseen
+    }
+
+    /// Looks at all counts, where any could be too high.
     pub(crate) fn look(&mut self) {
-        self.unseen = 0;
+        self.weights += mem::take(&mut self.unseen);
+        if self.weights <= u64::from(MAX_COUNT) {
+            return;
+        }
         self.overflows |= self.words.iter().any(|word| word >> 32 > u64::from(MAX_COUNT));
     }
 
-    /// Entries of weight 1 in the only histogram: steps above the first bin, none beyond the last, and z if that is summed.
+    /// Entries of weight 1 in the only histogram: steps above the first bin, and z if that is summed.
     #[inline(always)]
     pub(crate) fn fill(&mut self, steps: &[u32], z: impl Iterator<Item = f32>) {
         let words = &mut self.words[..];
         match self.accumulate {
             Accumulate::Fixed => {
                 for &steps in steps {
-                    if let Some(word) = words.get_mut((steps / OFFSET_STEPS) as usize) {
-                        *word = word.wrapping_add(1 << 32 | u64::from(steps % OFFSET_STEPS));
+                    let entry = 1 << 32 | u64::from(steps % OFFSET_STEPS);
+                    if let Some(word) = word_of(words, steps) {
+                        *word = word.wrapping_add(entry);
                     }
                 }
             }
             Accumulate::CompareExchange => {
                 for (&steps, z) in steps.iter().zip(z) {
-                    if let Some(word) = words.get_mut((steps / OFFSET_STEPS) as usize) {
+                    if let Some(word) = word_of(words, steps) {
                         *word = entered::<CompareExchange>(*word, 1, z, steps);
                     }
                 }
@@ -106,6 +120,13 @@ impl PackedHistogram {
             self.look();
         }
     }
+}
+
+/// The word of the bin that is so many steps above the first; rounding may take the last steps beyond their bin.
+#[inline(always)]
+fn word_of(words: &mut [u64], steps: u32) -> Option<&mut u64> {
+    let bin = (steps / OFFSET_STEPS) as usize;
+    if bin < words.len() { words.get_mut(bin) } else { words.last_mut() }
 }
 
 /// A word with an entry more.

@@ -18,6 +18,8 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     /// The same as a real number.
     pub(crate) slice_number: Vec<R>,
     pub(crate) layer: Vec<u8>,
+    /// The same as a real number.
+    pub(crate) layer_number: Vec<R>,
     /// Where each slice begins: `slices + 1` words.
     pub(crate) begins: Vec<u32>,
     /// Where the spacepoints of each layer stand, layer by layer, and within it by slice.
@@ -39,6 +41,7 @@ impl<R: Real> Default for SlicedSpacepoints<R> {
             slice: Vec::new(),
             slice_number: Vec::new(),
             layer: Vec::new(),
+            layer_number: Vec::new(),
             begins: vec![0],
             by_layer: Vec::new(),
             layer_begins: [0; MAX_LAYERS + 1],
@@ -53,6 +56,11 @@ impl<R: Real> SlicedSpacepoints<R> {
         self.begins.len() as u32 - 1
     }
 
+    /// Spacepoints that take part. Columns of numbers go on behind them.
+    pub(crate) fn kept(&self) -> usize {
+        self.layer.len()
+    }
+
     /// Layers with a spacepoint, ascending.
     pub(crate) fn filled(&self) -> &[usize] {
         &self.filled
@@ -63,6 +71,9 @@ impl<R: Real> SlicedSpacepoints<R> {
         &self.by_layer[self.layer_begins[layer] as usize..self.layer_begins[layer + 1] as usize]
     }
 }
+
+/// Numbers of columns behind the last spacepoint, for vectors that begin before it.
+const BEYOND: usize = 64;
 
 /// Sorts spacepoints into memory that is there already, if there is enough.
 pub(crate) fn slice_spacepoints<R: Real>(
@@ -94,8 +105,9 @@ pub(crate) fn slice_spacepoints<R: Real>(
         to[*next as usize] = *s;
     }
     let kept = begins[slices as usize] as usize;
-    for column in [&mut sliced.inverse_rho, &mut sliced.z_by_rho, &mut sliced.phi, &mut sliced.slice_number] {
-        column.resize(kept, R::of(0.0));
+    let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice_number, layer_number, .. } = sliced;
+    for column in [inverse_rho, z_by_rho, phi, slice_number, layer_number] {
+        column.resize((kept + BEYOND).max(column.len()), R::of(0.0));
     }
     sliced.slice.resize(kept, 0);
     sliced.layer.resize(kept, 0);
@@ -107,6 +119,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         slice: &mut sliced.slice,
         slice_number: &mut sliced.slice_number,
         layer: &mut sliced.layer,
+        layer_number: &mut sliced.layer_number,
     });
     // and the same by layer
     let mut of_layers = [0u32; 256];
@@ -139,6 +152,7 @@ struct Columns<'a, R: Real> {
     slice: &'a mut [u32],
     slice_number: &'a mut [R],
     layer: &'a mut [u8],
+    layer_number: &'a mut [R],
 }
 
 impl<R: Real> NullaryFnOnce for Columns<'_, R> {
@@ -146,9 +160,11 @@ impl<R: Real> NullaryFnOnce for Columns<'_, R> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { sorted, inverse_rho, z_by_rho, phi, slice, slice_number, layer } = self;
+        let Self { sorted, inverse_rho, z_by_rho, phi, slice, slice_number, layer, layer_number } = self;
         let columns = inverse_rho.iter_mut().zip(z_by_rho).zip(phi).zip(slice).zip(slice_number).zip(layer);
-        for (s, (((((inverse_rho, z_by_rho), phi), slice), slice_number), layer)) in sorted.iter().zip(columns) {
+        let columns = columns.zip(layer_number);
+        for (s, columns) in sorted.iter().zip(columns) {
+            let ((((((inverse_rho, z_by_rho), phi), slice), slice_number), layer), layer_number) = columns;
             let ([rho, from_edge, z], slice_layer) = R::fields(s);
             *inverse_rho = R::of(1.0) / rho;
             *z_by_rho = z * *inverse_rho;
@@ -156,6 +172,7 @@ impl<R: Real> NullaryFnOnce for Columns<'_, R> {
             *slice = slice_layer >> 8;
             *slice_number = R::of(f64::from((slice_layer >> 8) as i32));
             *layer = slice_layer as u8;
+            *layer_number = R::of(f64::from(slice_layer as u8));
         }
     }
 }

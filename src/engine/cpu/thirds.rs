@@ -5,13 +5,13 @@
 
 use std::ops::{Range, RangeInclusive};
 
-use pulp::Simd;
+use pulp::{Simd, WithSimd};
 
 use crate::config::PtWeight;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Reaches};
 use crate::engine::cpu::find_z::{
-    Call, Column, MOST_LANES, Meeting, Outer, Pairs, ROOM, column, extrapolate, track_bend,
+    Call, Column, MOST_LANES, Meeting, Outer, Pairs, PairsOf, ROOM, column, extrapolate, track_bend,
 };
 use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
@@ -30,30 +30,51 @@ pub(crate) struct Thirds<R> {
     dz_of: [R; MAX_LAYERS],
     /// The ring is so short that what is out of reach one way may be within it the other way.
     short_ring: bool,
-    /// Where the stretch begins in which they are looked up.
-    first: usize,
-    /// Those that were looked up: as many as fit.
+    /// Those that were looked up.
     count: usize,
-    z23: Column<R>,
+    /// Whose they are.
+    lookups: Box<[Lookup; LOOKUPS + 1]>,
+    lookup_count: usize,
     inverse_rho: Column<R>,
+    z_by_rho: Column<R>,
     /// As it is seen from the outer spacepoint.
     phi: Column<R>,
+    /// As it is; of an accurate extrapolation only.
+    plain_phi: Column<R>,
     slice: Column<R>,
-    /// Where in the stretch.
+    /// Where in the set.
     place: Column<u32>,
+    z23: Column<R>,
     k23: Column<R>,
     p23: Column<R>,
     /// Of pairs with weights by pT only.
     dz: Column<R>,
-    /// Those of [`Side::Below`] end here, and those of [`Side::Above`] begin: they are in the order of slices.
-    beside: Range<usize>,
-    /// On a short ring, where they are not.
+    /// On a short ring, where those of an outer spacepoint are not in the order of their sides.
     side: Column<Side>,
-    most_k23: R,
     /// Of pairs with weights by pT: which track is whose, and the highest pT of each track in each layer.
     track_of: Box<[Option<usize>; ROOM + MOST_LANES]>,
     tracks: Vec<[R; MAX_LAYERS]>,
 }
+
+/// Third spacepoints of an outer one that were looked up.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lookup {
+    /// Which of those whose pairs there are.
+    of: usize,
+    first: usize,
+    end: usize,
+}
+
+/// Which sides the third spacepoints of an outer one lie on, and the largest |k23|.
+struct Sides<R> {
+    /// Those of [`Side::Below`] end here, and those of [`Side::Above`] begin: they are in the order of slices.
+    beside: Range<usize>,
+    most_k23: R,
+}
+
+/// Lookups whose third spacepoints are worked out together, and third spacepoints.
+const LOOKUPS: usize = 32;
+const ENOUGH_THIRDS: usize = 256;
 
 const SETS: usize = 3;
 /// Fewer spacepoints are not worth another set; tests have few.
@@ -85,22 +106,39 @@ impl<R: Lanes> Default for Thirds<R> {
             slices: [0; MAX_LAYERS],
             dz_of: [R::of(0.0); MAX_LAYERS],
             short_ring: false,
-            first: 0,
             count: 0,
-            z23: column(),
+            lookups: Box::new([Lookup::default(); LOOKUPS + 1]),
+            lookup_count: 0,
             inverse_rho: column(),
+            z_by_rho: column(),
             phi: column(),
+            plain_phi: column(),
             slice: column(),
             place: column(),
+            z23: column(),
             k23: column(),
             p23: column(),
             dz: column(),
             side: column(),
-            beside: 0..0,
-            most_k23: R::of(0.0),
             track_of: Box::new([None; ROOM + MOST_LANES]),
             tracks: Vec::new(),
         }
+    }
+}
+
+/// [`Thirds::count_all`] as a function of its own.
+struct CountAll<'a, R: Lanes, const ACCURATE: bool> {
+    thirds: &'a mut Thirds<R>,
+    call: &'a Call<'a, R>,
+    pairs: &'a mut Pairs<R>,
+}
+
+impl<R: Lanes, const ACCURATE: bool> WithSimd for CountAll<'_, R, ACCURATE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        self.thirds.count_all::<S, ACCURATE>(simd, self.call, self.pairs);
     }
 }
 
@@ -114,7 +152,7 @@ struct Track<R: Lanes, S: Simd> {
 impl<R: Lanes> Thirds<R> {
     /// Takes the spacepoints of all layers that third ones may be in.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, call: &Call<'_, R>, filled: &[usize]) {
+    pub(crate) fn fill<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, filled: &[usize]) {
         let (search, plan) = (call.search, call.plan);
         let reach = |b: usize, c: usize| search.reach(filled[b], filled[c], plan.endcap_shift);
         let pairs = (1..filled.len()).flat_map(|b| (b + 1..filled.len()).map(move |c| (b, c)));
@@ -126,9 +164,10 @@ impl<R: Lanes> Thirds<R> {
         for (set, most_of_ten) in [10, 6, 3].into_iter().enumerate().take(sets) {
             let first = (2..filled.len()).find(|&first| 10 * count(&filled[first..]) <= most_of_ten * all);
             let first = first.unwrap_or(filled.len());
-            let layers = filled[first..].iter().fold(0, |layers, layer| layers | 1u64 << layer);
+            // There may be none. Of few it takes longer to leave some out.
+            let layers = if sets == 1 { 0 } else { filled.get(first).copied().unwrap_or(MAX_LAYERS) }..=MAX_LAYERS;
             let slices = 0..plan.slices;
-            self.sets[set].fill(call.sliced, layers, &slices, plan.ring, most.unwrap_or_default());
+            self.sets[set].fill(simd, call.sliced, layers, &slices, plan.ring, most.unwrap_or_default(), true);
             self.first_of_set[set] = first;
         }
         self.first_of_set[sets..].fill(usize::MAX);
@@ -143,7 +182,14 @@ impl<R: Lanes> Thirds<R> {
 
     /// Makes ready for the outer spacepoints of the i-th filled layer, which lie in these slices.
     #[inline(always)]
-    pub(crate) fn set_layer(&mut self, call: &Call<'_, R>, filled: &[usize], i: usize, slices: RangeInclusive<u32>) {
+    pub(crate) fn set_layer<S: Simd>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        filled: &[usize],
+        i: usize,
+        slices: RangeInclusive<u32>,
+    ) {
         self.reaches.clear();
         for &layer_c in &filled[i + 1..] {
             let slices = call.search.reach(filled[i], layer_c, call.plan.endcap_shift);
@@ -152,147 +198,192 @@ impl<R: Lanes> Thirds<R> {
         }
         self.short_ring = call.plan.ring && call.plan.slices <= 2 * self.reaches.most + 2;
         self.set = self.first_of_set.iter().rposition(|&first| first <= i + 1).unwrap_or_default();
-        self.sets[self.set].set_reach(slices, &self.reaches);
+        self.sets[self.set].set_reach(simd, slices, &self.reaches);
     }
 
-    /// Looks up the third spacepoints of an outer one in a stretch, as many as fit. What is left of the stretch is not looked
-    /// at yet.
+    /// Looks up the third spacepoints of an outer one, behind those that there are, in a stretch; as many as fit. What is left
+    /// of the stretch is not looked at yet.
     #[inline(always)]
     fn look<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
-        b: &Outer<R>,
+        pairs: &Pairs<R>,
+        of: usize,
         stretch: Range<usize>,
     ) -> Range<usize> {
-        self.first = stretch.start;
+        let b = &pairs.outers()[of].b;
         let lanes = R::count::<S>();
         // From below, as a step from b to c counts.
-        let slice_b = f64::from(b.slice);
+        let slice = f64::from(b.slice) + Around::<R>::BESIDE;
         let around = &self.sets[self.set];
-        let meeting =
-            Meeting::new::<ACCURATE>(simd, around, &stretch, b, slice_b + Around::<R>::BESIDE, call.z23_range);
-        let mut count = 0;
+        let meeting = Meeting::new::<ACCURATE>(simd, &around.columns(), &stretch, b, slice, call.z23_range);
+        let first = self.count.min(ROOM - MOST_LANES);
+        let mut end = first;
         let mut looked_at = 0;
-        while looked_at < meeting.len() && count <= ROOM - MOST_LANES {
+        while looked_at < meeting.len() && end <= ROOM - MOST_LANES {
             let (bits, _) = meeting.pairs::<ACCURATE>(simd, looked_at);
-            count += pack_places(bits, (looked_at * lanes) as u32, &mut self.place[count..]);
+            end += pack_places(simd, bits, (stretch.start + looked_at * lanes) as u32, &mut self.place[end..]);
             looked_at += 1;
         }
-        let left = (stretch.start + looked_at * lanes).min(stretch.end)..stretch.end;
-        self.count = count;
-        if count == 0 {
-            return left;
-        }
-        // Few are left: they are taken one by one, and met again in vectors.
-        let inverse_rho = &around.inverse_rho[stretch.clone()];
+        self.lookups[self.lookup_count.min(LOOKUPS)] = Lookup { of, first, end };
+        self.lookup_count += usize::from(end > first);
+        self.count = end;
+        (stretch.start + looked_at * lanes).min(stretch.end)..stretch.end
+    }
+
+    /// Whether it is time to work out what was looked up.
+    fn is_enough(&self) -> bool {
+        self.count >= ENOUGH_THIRDS || self.lookup_count == LOOKUPS
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.lookup_count) = (0, 0);
+    }
+
+    /// Fetches what is to be known of the third spacepoints that were looked up. Few of those that were looked at are left:
+    /// they are taken one by one, and met again in vectors.
+    #[inline(always)]
+    fn fetch<const ACCURATE: bool>(&mut self) {
+        let around = &self.sets[self.set];
+        let inverse_rho = &around.inverse_rho[..];
         // As many, which spares looking.
-        let z_by_rho = &around.z_by_rho[stretch.clone()][..inverse_rho.len()];
-        let turned_phi = &around.turned_phi[stretch.clone()][..inverse_rho.len()];
-        let slice = &around.slice[stretch.clone()][..inverse_rho.len()];
-        for i in 0..count.min(ROOM) {
-            // What a vector has beyond the stretch is out of reach.
+        let z_by_rho = &around.z_by_rho[..inverse_rho.len()];
+        let turned_phi = &around.turned_phi[..inverse_rho.len()];
+        let slice = &around.slice[..inverse_rho.len()];
+        let count = self.count.min(ROOM);
+        for i in 0..count {
             let place = (self.place[i] as usize).min(inverse_rho.len() - 1);
             self.inverse_rho[i] = inverse_rho[place];
-            self.z23[i] = z_by_rho[place];
+            self.z_by_rho[i] = z_by_rho[place];
             self.phi[i] = turned_phi[place];
             self.slice[i] = slice[place];
         }
         if ACCURATE {
-            let phi = &around.phi[stretch.clone()];
-            for i in 0..count.min(ROOM) {
-                self.k23[i] = phi[self.place[i] as usize];
+            let phi = &around.phi[..inverse_rho.len()];
+            for i in 0..count {
+                self.plain_phi[i] = phi[(self.place[i] as usize).min(inverse_rho.len() - 1)];
             }
         }
-        let vectors = count.div_ceil(lanes);
-        // Behind the last: no curvature, and above all slices.
-        let [u_b, t_b, phi_b] = meeting.b;
-        R::store(simd, &mut self.inverse_rho[count..], R::splat(simd, b.inverse_rho * R::of(0.5)));
-        R::store(simd, &mut self.phi[count..], phi_b);
-        R::store(simd, &mut self.slice[count..], R::splat(simd, R::of(f64::INFINITY)));
+    }
+
+    /// Works out z23, k23 and p23 of the third spacepoints of an outer one, which were fetched. What is written behind them is
+    /// written over with what belongs to the next.
+    #[inline(always)]
+    fn work_out<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        b: &Outer<R>,
+        Lookup { first, end, .. }: Lookup,
+    ) -> Sides<R> {
+        let lanes = R::count::<S>();
+        let (u_b, t_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi));
         let two = R::splat(simd, R::of(2.0));
+        let slice_b = f64::from(b.slice);
         let (below, above) = (R::splat(simd, R::of(slice_b - 1.0)), R::splat(simd, R::of(slice_b + 1.0)));
-        let mut most_k23 = R::splat(simd, R::of(0.0));
-        let mut beside = 0..0;
-        for at in (0..vectors).map(|vector| vector * lanes) {
+        let lane_numbers = R::vectors(simd, &call.lane_numbers)[0];
+        let zero = R::splat(simd, R::of(0.0));
+        let mut most_k23 = zero;
+        let mut beside = first..first;
+        let mut at = first;
+        while at < end.min(ROOM) {
             let u_c = R::vectors(simd, &self.inverse_rho[at..])[0];
             let phi_c = R::vectors(simd, &self.phi[at..])[0];
             let slice_c = R::vectors(simd, &self.slice[at..])[0];
-            let t_c = R::vectors(simd, &self.z23[at..])[0];
-            let plain_phi = R::vectors(simd, &self.k23[at..])[0];
+            let t_c = R::vectors(simd, &self.z_by_rho[at..])[0];
+            let plain_phi = R::vectors(simd, &self.plain_phi[at..])[0];
             let z = extrapolate::<R, S>(simd, ACCURATE, [u_b, t_b, phi_b], [u_c, t_c, plain_phi]);
             let (k, p) = bend::<R, S>(simd, two, [u_b, phi_b], [u_c, phi_c]);
             R::store(simd, &mut self.z23[at..], z);
             R::store(simd, &mut self.k23[at..], k);
             R::store(simd, &mut self.p23[at..], p);
-            most_k23 = R::larger(simd, most_k23, R::absolute(simd, k));
+            let there = R::less(simd, lane_numbers, R::splat(simd, R::of((end - at) as f64)));
+            most_k23 = R::larger(simd, most_k23, R::select(simd, there, R::absolute(simd, k), zero));
             // In the order of slices, so that their numbers say where each side ends.
-            beside.start += R::bits(simd, R::less(simd, slice_c, below)).count_ones() as usize;
-            beside.end += R::bits(simd, R::at_most(simd, slice_c, above)).count_ones() as usize;
+            let is_below = R::both(simd, there, R::less(simd, slice_c, below));
+            let is_not_above = R::both(simd, there, R::at_most(simd, slice_c, above));
+            beside.start += R::bits(simd, is_below).count_ones() as usize;
+            beside.end += R::bits(simd, is_not_above).count_ones() as usize;
+            at += lanes;
         }
-        self.most_k23 = R::largest(simd, most_k23);
-        self.beside = beside;
         if self.short_ring {
-            self.set_sides(call, b);
+            self.set_sides(call, b, first..end);
         }
         if call.by_pt() || self.short_ring {
-            for i in 0..count {
+            for i in first..end {
                 self.dz[i] = self.dz_of[self.layer(i)];
             }
         }
-        left
+        Sides { beside, most_k23: R::largest(simd, most_k23) }
     }
 
     /// Layer of a spacepoint that was looked up.
     fn layer(&self, i: usize) -> usize {
-        usize::from(self.around().layer[self.first + self.place[i] as usize]) % MAX_LAYERS
+        self.around().layer[self.place[i] as usize].to_f64() as usize % MAX_LAYERS
     }
 
     /// Says which pairs each may confirm on a short ring.
-    fn set_sides(&mut self, call: &Call<'_, R>, b: &Outer<R>) {
-        for i in 0..self.count {
+    fn set_sides(&mut self, call: &Call<'_, R>, b: &Outer<R>, thirds: Range<usize>) {
+        for i in thirds {
             let step = self.slice[i].to_f64() as i32 - b.slice as i32;
             self.side[i] = side_on_ring(step, self.slices[self.layer(i)], call.plan.slices);
         }
     }
 
-    /// Counts the third spacepoints that confirm each pair, into its weight. False if there is none at all.
+    /// Counts the third spacepoints that confirm each pair, into its weight.
     #[inline(always)]
-    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(
+    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
+        for of in 0..pairs.outers().len() {
+            let mut stretch = self.around().window(pairs.outers()[of].b.slice, self.reaches.most);
+            loop {
+                stretch = self.look::<S, ACCURATE>(simd, call, pairs, of, stretch);
+                if self.is_enough() {
+                    simd.vectorize(CountAll::<R, ACCURATE> { thirds: self, call, pairs });
+                }
+                if stretch.is_empty() {
+                    break;
+                }
+            }
+        }
+        simd.vectorize(CountAll::<R, ACCURATE> { thirds: self, call, pairs });
+    }
+
+    /// Counts those that were looked up. None are left.
+    #[inline(always)]
+    fn count_all<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
+        self.fetch::<ACCURATE>();
+        for i in 0..self.lookup_count.min(LOOKUPS) {
+            let lookup = self.lookups[i];
+            let of = pairs.outers()[lookup.of];
+            let sides = self.work_out::<S, ACCURATE>(simd, call, &of.b, lookup);
+            self.count_into(simd, call, &of, pairs, lookup, &sides);
+        }
+        self.clear();
+    }
+
+    /// Counts the third spacepoints of an outer one on top of its pairs' weights.
+    #[inline(always)]
+    fn count_into<S: Simd>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
-        b: &Outer<R>,
+        &PairsOf { b, first, end }: &PairsOf<R>,
         pairs: &mut Pairs<R>,
-    ) -> bool {
-        let mut stretch = self.around().window(b.slice, self.reaches.most);
-        let mut any = false;
-        while !stretch.is_empty() {
-            stretch = self.look::<S, ACCURATE>(simd, call, b, stretch);
-            if self.count > 0 {
-                self.count_into(simd, call, b, pairs, any);
-                any = true;
-            }
-        }
-        any
-    }
-
-    /// Counts those that were looked up, on top of what there is if `more`.
-    #[inline(always)]
-    fn count_into<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, b: &Outer<R>, pairs: &mut Pairs<R>, more: bool) {
+        lookup: Lookup,
+        sides: &Sides<R>,
+    ) {
         let lanes = R::count::<S>();
-        let vectors = pairs.count.div_ceil(lanes);
-        // Behind the last pair: z12 that nothing confirms, on the same side.
-        let count = pairs.count.min(ROOM);
-        R::store(simd, &mut pairs.z12[count..], R::splat(simd, R::of(f64::NAN)));
-        let last = R::splat(simd, pairs.slice[count.saturating_sub(1)]);
-        R::store(simd, &mut pairs.slice[count..], last);
         let (u_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.phi));
         let (slice_b, two) = (R::splat(simd, R::of(b.slice.into())), R::splat(simd, R::of(2.0)));
         let none = R::splat(simd, R::of(f64::NAN));
-        let free_k = R::splat(simd, R::of(0.999) * call.cuts.dk - self.most_k23);
+        let free_k = R::splat(simd, R::of(0.999) * call.cuts.dk - sides.most_k23);
         let all = R::bits(simd, R::at_most(simd, two, two));
-        for at in (0..vectors).map(|vector| vector * lanes) {
+        let lane_numbers = R::vectors(simd, &call.lane_numbers)[0];
+        let mut at = first;
+        while at < end.min(ROOM) {
+            // Behind the last pair any will do: those are another's.
+            let beyond = all & !(((1u64 << (end - at).min(lanes)) - 1) as u32);
             let z12 = R::vectors(simd, &pairs.z12[at..])[0];
             let u_a = R::vectors(simd, &pairs.inverse_rho[at..])[0];
             let phi_a = R::vectors(simd, &pairs.phi[at..])[0];
@@ -303,22 +394,22 @@ impl<R: Lanes> Thirds<R> {
             let (rises, falls) = (R::less(simd, slice_a, slice_b), R::less(simd, slice_b, slice_a));
             let track = Track { k12, p12, turn };
             // Which third spacepoints may confirm which of the pairs.
-            let beside = self.beside.clone();
+            let beside = sides.beside.clone();
             let above = R::select(simd, rises, z12, none);
             let below = R::select(simd, falls, z12, none);
-            let parts = if R::bits(simd, rises) == all {
-                [(z12, beside.start..self.count), (none, 0..0), (none, 0..0)]
-            } else if R::bits(simd, falls) == all {
-                [(z12, 0..beside.end), (none, 0..0), (none, 0..0)]
+            let parts = if R::bits(simd, rises) | beyond == all {
+                [(z12, beside.start..lookup.end), (none, 0..0), (none, 0..0)]
+            } else if R::bits(simd, falls) | beyond == all {
+                [(z12, lookup.first..beside.end), (none, 0..0), (none, 0..0)]
             } else {
-                [(below, 0..beside.start), (z12, beside.clone()), (above, beside.end..self.count)]
+                [(below, lookup.first..beside.start), (z12, beside.clone()), (above, beside.end..lookup.end)]
             };
-            let k_is_free = R::bits(simd, R::at_most(simd, R::absolute(simd, k12), free_k)) == all;
+            let k_is_free = R::bits(simd, R::at_most(simd, R::absolute(simd, k12), free_k)) | beyond == all;
             let zero = R::splat(simd, R::of(0.0));
             let found = if self.short_ring {
                 let around = R::select(simd, R::either(simd, rises, falls), z12, none);
                 let mut found = zero;
-                for i in 0..self.count {
+                for i in lookup.first..lookup.end {
                     let z12 = match self.side[i] {
                         Side::Below => below,
                         Side::Beside => z12,
@@ -336,9 +427,11 @@ impl<R: Lanes> Thirds<R> {
             } else {
                 self.meet::<S, false, true>(simd, call, &track, parts, zero)
             };
+            let there = R::less(simd, lane_numbers, R::splat(simd, R::of((end - at) as f64)));
+            let found = R::select(simd, there, found, zero);
             let before = R::vectors(simd, &pairs.weight[at..])[0];
-            let found = if more { R::plus(simd, before, found) } else { found };
-            R::store(simd, &mut pairs.weight[at..], found);
+            R::store(simd, &mut pairs.weight[at..], R::plus(simd, before, found));
+            at += lanes;
         }
     }
 
@@ -386,29 +479,34 @@ impl<R: Lanes> Thirds<R> {
         &mut self,
         simd: S,
         call: &Call<'_, R>,
-        b: &Outer<R>,
         pairs: &mut Pairs<R>,
         histogram: &mut PackedHistogram,
     ) {
+        let Some(&of @ PairsOf { b, end, .. }) = pairs.outers().first() else { return };
         // Few pairs are confirmed at all: those are looked at one by one.
         self.tracks.clear();
-        self.track_of[..pairs.count].fill(None);
+        self.track_of[..end].fill(None);
         let mut stretch = self.around().window(b.slice, self.reaches.most);
         while !stretch.is_empty() {
-            stretch = self.look::<S, ACCURATE>(simd, call, b, stretch);
-            if self.count == 0 {
+            stretch = self.look::<S, ACCURATE>(simd, call, pairs, 0, stretch);
+            if self.lookup_count == 0 {
                 continue;
             }
-            self.count_into(simd, call, b, pairs, false);
-            for i in (0..pairs.count).filter(|&i| pairs.weight[i] > R::of(0.0)) {
+            self.fetch::<ACCURATE>();
+            let lookup = self.lookups[0];
+            let sides = self.work_out::<S, ACCURATE>(simd, call, &b, lookup);
+            pairs.weight[..end].fill(R::of(0.0));
+            self.count_into(simd, call, &of, pairs, lookup, &sides);
+            for i in (0..end).filter(|&i| pairs.weight[i] > R::of(0.0)) {
                 let track = *self.track_of[i].get_or_insert(self.tracks.len());
                 if track == self.tracks.len() {
                     self.tracks.push([R::of(0.0); MAX_LAYERS]);
                 }
-                self.find_pt(call, b, pairs, i, track);
+                self.find_pt(call, &b, pairs, lookup.end, &sides, i, track);
             }
+            self.clear();
         }
-        for i in 0..pairs.count {
+        for i in 0..end {
             let Some(track) = self.track_of[i] else { continue };
             let mut pt = PtWeight::default();
             let mut hardest = R::of(0.0);
@@ -433,20 +531,30 @@ impl<R: Lanes> Thirds<R> {
     }
 
     /// The highest pT of a pair with third spacepoints of each layer. `shaders/confirmations/pt.wgsl`.
-    fn find_pt(&mut self, call: &Call<'_, R>, b: &Outer<R>, pairs: &Pairs<R>, pair: usize, track: usize) {
+    #[expect(clippy::too_many_arguments, reason = "a pair, and what may confirm it")]
+    fn find_pt(
+        &mut self,
+        call: &Call<'_, R>,
+        b: &Outer<R>,
+        pairs: &Pairs<R>,
+        thirds: usize,
+        sides: &Sides<R>,
+        pair: usize,
+        track: usize,
+    ) {
         let cuts = &call.cuts;
         let (u, v) = (pairs.inverse_rho[pair], b.inverse_rho);
         let turn = pairs.turn[pair];
         let (k12, p12) = track_bend([u, pairs.phi[pair]], [v, b.phi - turn]);
         let slice_a = pairs.slice[pair].to_f64();
         let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
-        for i in 0..self.count {
+        for i in 0..thirds {
             let w = self.inverse_rho[i];
             let side = if self.short_ring {
                 self.side[i]
-            } else if i < self.beside.start {
+            } else if i < sides.beside.start {
                 Side::Below
-            } else if i < self.beside.end {
+            } else if i < sides.beside.end {
                 Side::Beside
             } else {
                 Side::Above
@@ -464,12 +572,12 @@ impl<R: Lanes> Thirds<R> {
                 && (self.p23[i] - turn - p12).abs() < cuts.dp;
             if confirms && u > v && v > w {
                 // As it is seen from the inner spacepoint, the shorter way round.
-                let at = self.first + self.place[i] as usize;
+                let at = self.place[i] as usize;
                 let turn = call.turn_between(slice_a, self.slice[i].to_f64());
                 let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.around().phi[at] + turn]);
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
                 let pt = cuts.gev_mm / (k13.abs() + cuts.resolution_mm * u * u * w / (u - w));
-                let layer = usize::from(self.around().layer[at]) % MAX_LAYERS;
+                let layer = self.around().layer[at].to_f64() as usize % MAX_LAYERS;
                 let best = &mut self.tracks[track][layer];
                 *best = if pt > *best { pt } else { *best };
             }

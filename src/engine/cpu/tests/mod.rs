@@ -22,6 +22,14 @@ use crate::finder::Accumulate;
 use crate::histogram::{Background, CompareExchange, FixedPoint, HistogramPair, MAX_COUNT, OFFSET_STEPS, ZSum};
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView, Spacepoint};
 
+/// This machine's vectors, narrower ones, and none.
+fn arches() -> Vec<(&'static str, Arch)> {
+    let mut arches = vec![("vectors", Arch::new()), ("none", Arch::Scalar)];
+    #[cfg(target_arch = "x86_64")]
+    arches.extend(pulp::x86::V3::try_new().map(|v3| ("AVX2", Arch::V3(v3))));
+    arches
+}
+
 /// An RoI as the stages get it.
 fn packed<R: Lanes>(search: &Search, roi: RoiView<'_>) -> (RoiPlan, Vec<R::Spacepoint>) {
     let plan = search.plan(roi).expect("a plan");
@@ -86,9 +94,8 @@ fn options() -> Vec<(&'static str, Config)> {
 fn check<R: Lanes>(name: &str, search: &Search, roi: RoiView<'_>) {
     let (plan, spacepoints) = packed::<R>(search, roi);
     let wanted = plain::find_z::<R, FixedPoint>(search, &plan, &spacepoints, 0..plan.slices);
-    for (what, arch, parts) in
-        [("vectors", Arch::new(), 1), ("vectors in parts", Arch::new(), 3), ("none", Arch::Scalar, 1)]
-    {
+    let whole = arches().into_iter().map(|(what, arch)| (what, arch, 1));
+    for (what, arch, parts) in whole.chain([("vectors in parts", Arch::new(), 3)]) {
         let found = filled::<R, FixedPoint>(arch, search, &plan, Accumulate::Fixed, &spacepoints, parts);
         let place = format!("{name}, {:?}: {what}", plan.descriptor.id);
         assert!(found.n == wanted.n, "{place}: n");
@@ -232,7 +239,7 @@ impl WithSimd for Sines<'_> {
 #[test]
 fn sines_are_right() {
     let x: Vec<f64> = (-1000..=1000).map(|i| f64::from(i) * std::f64::consts::PI / 1000.0).collect();
-    for arch in [Arch::new(), Arch::Scalar] {
+    for (_, arch) in arches() {
         let mut squares = Vec::new();
         arch.dispatch(Sines(&x, &mut squares));
         for (x, square) in x.iter().zip(squares) {
@@ -260,7 +267,7 @@ fn steps_of_many_are_those_of_each() {
             .collect();
         let single: Vec<f32> = z.iter().map(|&z| z as f32).collect();
         let mut steps = vec![0; z.len()];
-        for arch in [Arch::new(), Arch::Scalar] {
+        for (_, arch) in arches() {
             arch.dispatch(Steps { z: &z, scale, offset, within, steps: &mut steps });
             for (z, steps) in z.iter().zip(&steps) {
                 assert_eq!(*steps, z.whole_steps(scale, offset), "{z}");
@@ -293,11 +300,28 @@ impl<R: Lanes> WithSimd for Steps<'_, R> {
 
 #[test]
 fn places_of_lanes_are_told() {
-    for bits in 0..1u32 << 16 {
-        let mut places = [0; 32];
-        let count = pack_places(bits, 100, &mut places);
-        let wanted: Vec<u32> = (0..16).filter(|lane| bits >> lane & 1 == 1).map(|lane| 100 + lane).collect();
-        assert_eq!(&places[..count], &wanted);
+    for (what, arch) in arches() {
+        for bits in 0..1u32 << 16 {
+            let mut places = [0; 32];
+            let count = arch.dispatch(Places { bits, first: 100, to: &mut places });
+            let wanted: Vec<u32> = (0..16).filter(|lane| bits >> lane & 1 == 1).map(|lane| 100 + lane).collect();
+            assert_eq!(&places[..count], &wanted, "{what}");
+        }
+    }
+}
+
+struct Places<'a> {
+    bits: u32,
+    first: u32,
+    to: &'a mut [u32],
+}
+
+impl WithSimd for Places<'_> {
+    type Output = usize;
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) -> usize {
+        pack_places(simd, self.bits, self.first, self.to)
     }
 }
 
