@@ -21,6 +21,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let inner = bend_from_second(a, b);
     let u = points[a].x;
     let v = points[b].x;
+    let resolution = product(product(cuts.resolution_mm, u), u);
     var hard = 0u;
     var weighed = 0u;
     var soft = 0u;
@@ -38,7 +39,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
             let near = abs(extrapolate(b, points[b], c, points[c]) - z12) <= dz;
             if near && u > v && v > w && bend_alike(inner, bend_from_first(b, c)) {
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
-                let blur = quotient(cuts.resolution_mm * u * u * w, u - w);
+                let blur = quotient(product(resolution, w), u - w);
                 best = max(best, quotient(cuts.gev_mm, abs(bend_from_first(a, c).k) + blur));
             }
         }

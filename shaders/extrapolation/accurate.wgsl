@@ -1,5 +1,6 @@
 // z of a pair where the line through it is nearest to the beam (thesis, section 5.1). Swapped with
-// extrapolation/linear.wgsl.
+// extrapolation/linear.wgsl. Products of three numbers are `product` each: NVIDIA's compiler multiplies them in another order,
+// and one RoI in some five thousand then has an entry beside.
 // Needs: rounding, tracks, beside/phi.
 
 fn extrapolate(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>) -> real {
@@ -11,10 +12,10 @@ fn extrapolate(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>) -> real
     let ss = product(s, s);
     let four_ss = real(4.0) * ss;
     // The square of the line's distance from the beam, d0.
-    let below = product(u - v, u - v) + product(four_ss, u * v);
-    let square = quotient(four_ss * (real(1.0) - ss), below);
+    let below = product(u - v, u - v) + product(four_ss, product(u, v));
+    let square = quotient(product(four_ss, real(1.0) - ss), below);
     // sqrt(rho^2 - d0^2) = rho w
-    let wa = root(real(1.0) - product(square * u, u));
-    let wb = root(real(1.0) - product(square * v, v));
+    let wa = root(real(1.0) - product(product(square, u), u));
+    let wb = root(real(1.0) - product(product(square, v), v));
     return quotient(product(point_b.y, wa) - product(point_a.y, wb), product(v, wa) - product(u, wb));
 }

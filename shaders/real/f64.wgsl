@@ -21,10 +21,11 @@ fn stored_word(stored: Stored) -> u32 {
     return stored.word;
 }
 
-// A product that is rounded by itself: a compiler may fuse a plain one with a sum that follows, but not what is selected.
+// A product that is rounded by itself: a compiler may fuse a plain one with a sum that follows, but not what is selected. Held
+// against a bound above, for of a square a compiler knows that it lies above any negative one.
 fn product(a: real, b: real) -> real {
     let exact = a * b;
-    return select(exact, real(-1.7e308lf), exact < -1.7e308lf);
+    return select(exact, real(1.7e308lf), exact > 1.7e308lf);
 }
 
 // The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.

@@ -1,6 +1,6 @@
 // Quotients and square roots rounded as IEEE 754 says, but for one in some ten million, on a device that takes short cuts but
 // has a fused multiply-add: with it, what a rough result is wrong by is known to all digits (P. Markstein, IBM J. Res. Dev. 34
-// (1990) 111). A quotient by 0 and the root of 0 are NaN. Swapped with rounding/native.wgsl.
+// (1990) 111). A quotient by 0 is NaN. Swapped with rounding/native.wgsl.
 // Needs: real.
 
 fn quotient(a: real, b: real) -> real {
@@ -11,5 +11,6 @@ fn quotient(a: real, b: real) -> real {
 
 fn root(x: real) -> real {
     let rough = sqrt(x);
-    return fma(fma(-rough, rough, x), real(0.5) / rough, rough);
+    let corrected = fma(fma(-rough, rough, x), real(0.5) / rough, rough);
+    return select(corrected, rough, x == real(0.0));
 }
