@@ -646,7 +646,7 @@ mod tests {
 
     #[test]
     fn ranks_of_any_weight_are_in_order() {
-        assert_eq!(PtWeight::rank(667, 2, 1), 682.0 * 9.0 * 4.0);
+        assert_eq!(PtWeight::rank(667, 2, 1), 682.0 * 9.0 * 8.0);
         assert_eq!(PtWeight::rank(0, 24, 24), 0.0);
         let most = PtWeight::rank(u32::MAX, 24, 24);
         assert!(most > PtWeight::rank(u32::MAX / 2, 24, 24) && PtWeight::rank(u32::MAX, u32::MAX, u32::MAX) > most);
