@@ -52,7 +52,9 @@ pub enum Weighting {
 /// [`Config::triplet_dz_mm`]: their lever arms are long.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PtWeight {
-    /// Layers that confirm the pair with a pT of at least 3, 6 and 9 GeV.
+    /// Whether the outer spacepoint of the pair lies on a disk.
+    pub disk: bool,
+    /// Layers that confirm the pair with a pT of at least 3, 6 and 10 GeV; 4.5, 6 and 12 GeV on a disk.
     pub layers: [u32; 3],
     /// The highest pT of all \[GeV\].
     pub pt: f64,
@@ -61,30 +63,43 @@ pub struct PtWeight {
 impl PtWeight {
     pub(crate) const RESOLUTION_MM: f64 = 0.028;
     pub(crate) const STRIP_DZ: f64 = 1.0 / 6.0;
-    /// Of a soft track, of one that weighs, and of a hard one.
-    pub(crate) const GEV: [f64; 3] = [3.0, 6.0, 9.0];
-    /// Layers that each of them takes.
-    pub(crate) const LAYERS: [u32; 3] = [2, 3, 3];
+    /// Of a soft track, of one that weighs, and of a hard one: in the barrel, and on disks.
+    pub(crate) const GEV: [[f64; 3]; 2] = [[3.0, 6.0, 10.0], [4.5, 6.0, 12.0]];
+    /// Layers that each of them takes. A hard track far forward has few that are far enough apart.
+    pub(crate) const LAYERS: [[u32; 3]; 2] = [[2, 3, 3], [2, 3, 2]];
     /// Beyond, curvature is noise.
-    pub(crate) const CAP_GEV: f64 = 40.0;
+    pub(crate) const CAP_GEV: f64 = 50.0;
     /// Weight of a pair at 6 GeV.
     pub(crate) const SCALE: f64 = 15.0;
     /// Weight over the square of pT.
-    pub(crate) const PER_GEV2: f64 = Self::SCALE / (Self::GEV[1] * Self::GEV[1]);
+    pub(crate) const PER_GEV2: f64 = Self::SCALE / (Self::GEV[0][1] * Self::GEV[0][1]);
     /// Parts of the RoI's window in which directions are told apart.
     pub(crate) const SECTORS: u32 = 24;
 
-    fn is(&self, which: usize) -> bool {
-        self.layers[which] >= Self::LAYERS[which]
+    /// Of a pair whose outer spacepoint lies on a disk, or not.
+    pub(crate) fn of_pair(disk: bool) -> Self {
+        Self { disk, ..Self::default() }
     }
 
-    /// Whether the pair's direction counts as that of a soft track (2 layers with 3 GeV), and of a hard one (3 with 9 GeV).
+    /// Takes a layer whose third spacepoints give at most so many GeV.
+    pub(crate) fn add_layer<R: Real>(&mut self, best: R) {
+        for (layers, gev) in self.layers.iter_mut().zip(Self::GEV[usize::from(self.disk)]) {
+            *layers += u32::from(best >= R::of(gev));
+        }
+    }
+
+    fn is(&self, which: usize) -> bool {
+        self.layers[which] >= Self::LAYERS[usize::from(self.disk)][which]
+    }
+
+    /// Whether the pair's direction counts as that of a soft track (2 layers with 3 GeV; 4.5 GeV on a disk), and of a hard
+    /// one (3 layers with 10 GeV; 2 with 12 GeV on a disk).
     pub fn directions(&self) -> [bool; 2] {
         [self.is(0), self.is(2)]
     }
 
-    /// 15 (pT / 6 GeV)^2 with pT at most 40 GeV, if at least 3 layers confirm the pair with 6 GeV: up to 667. 1 if 2 do with
-    /// 3 GeV; else 0.
+    /// 15 (pT / 6 GeV)^2 with pT at most 50 GeV, if at least 3 layers confirm the pair with 6 GeV: up to 1,042. 1 if its
+    /// direction counts as that of a soft track; else 0.
     pub fn weight(&self) -> u32 {
         self.weight_in::<f64>()
     }
@@ -99,7 +114,7 @@ impl PtWeight {
         u32::from(self.is(0))
     }
 
-    /// The rank of three bins: (weight + 15) (h + 1)^2 (s + 1)^2, where pairs of so many of 24 sectors of phi have the
+    /// The rank of three bins: (weight + 15) (h + 1)^3 (s + 1)^2, where pairs of so many of 24 sectors of phi have the
     /// directions of hard (h) and of soft tracks (s). A pile-up vertex with one hard track has h = 1, Z -> ee has 2, and a
     /// vertex of jets has many.
     pub fn rank(weight: u32, soft: u32, hard: u32) -> f32 {
@@ -111,9 +126,9 @@ impl PtWeight {
         if weight == 0 {
             return 0.0;
         }
-        // Whole numbers, which f64 holds: they are rounded once.
-        let square = |sectors: u32| (f64::from(sectors) + 1.0).powi(2);
-        (weight as f64 + Self::SCALE) as f32 * (square(hard) * square(soft)) as f32
+        // Whole numbers, which f32 holds, but for weights that words of 32 bits cannot hold: the product is rounded once.
+        let (h, s) = (f64::from(hard) + 1.0, f64::from(soft) + 1.0);
+        (weight as f64 + Self::SCALE) as f32 * (h.powi(3) * s.powi(2)) as f32
     }
 }
 
@@ -631,7 +646,7 @@ mod tests {
 
     #[test]
     fn ranks_of_any_weight_are_in_order() {
-        assert_eq!(PtWeight::rank(667, 2, 1), 682.0 * 9.0 * 4.0);
+        assert_eq!(PtWeight::rank(667, 2, 1), 682.0 * 9.0 * 8.0);
         assert_eq!(PtWeight::rank(0, 24, 24), 0.0);
         let most = PtWeight::rank(u32::MAX, 24, 24);
         assert!(most > PtWeight::rank(u32::MAX / 2, 24, 24) && PtWeight::rank(u32::MAX, u32::MAX, u32::MAX) > most);

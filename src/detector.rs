@@ -377,7 +377,7 @@ impl Detector {
         let entries: usize = match config.triplets {
             // What weighs takes several layers.
             _ if config.weighting == Weighting::Pt => {
-                let weighs = |&b: &usize| outer(b).count() >= PtWeight::LAYERS[1] as usize;
+                let weighs = |&b: &usize| outer(b).count() >= PtWeight::LAYERS[0][1] as usize;
                 (0..inner).flat_map(outer).filter(weighs).count()
             }
             Triplets::Off => (0..inner).map(|a| outer(a).count()).sum(),

@@ -9,6 +9,13 @@ override CAP_GEV: f32 = 0;
 override SOFT_LAYERS: u32 = 0;
 override WEIGHED_LAYERS: u32 = 0;
 override HARD_LAYERS: u32 = 0;
+// Of a pair whose outer spacepoint lies on a disk.
+override SOFT_DISK_GEV: f32 = 0;
+override WEIGHED_DISK_GEV: f32 = 0;
+override HARD_DISK_GEV: f32 = 0;
+override SOFT_DISK_LAYERS: u32 = 0;
+override WEIGHED_DISK_LAYERS: u32 = 0;
+override HARD_DISK_LAYERS: u32 = 0;
 
 // Set in a neighbour count of a pair whose outer layer is one of strips.
 const STRIP_PAIR: u32 = 0x40000000u;
@@ -22,6 +29,10 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let u = points[a].x;
     let v = points[b].x;
     let resolution = product(product(cuts.resolution_mm, u), u);
+    let disk = (neighbours_word(layer_b, layer_b) & ENDCAP_PAIR) != 0u;
+    let soft_gev = real(select(SOFT_GEV, SOFT_DISK_GEV, disk));
+    let weighed_gev = real(select(WEIGHED_GEV, WEIGHED_DISK_GEV, disk));
+    let hard_gev = real(select(HARD_GEV, HARD_DISK_GEV, disk));
     var hard = 0u;
     var weighed = 0u;
     var soft = 0u;
@@ -44,17 +55,19 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
             }
         }
         unfinished = unfinished || i < among.end;
-        hard += select(0u, 1u, best >= real(HARD_GEV));
-        weighed += select(0u, 1u, best >= real(WEIGHED_GEV));
-        soft += select(0u, 1u, best >= real(SOFT_GEV));
+        hard += select(0u, 1u, best >= hard_gev);
+        weighed += select(0u, 1u, best >= weighed_gev);
+        soft += select(0u, 1u, best >= soft_gev);
         hardest = max(hardest, best);
     }
-    let flags = select(0u, SOFT_TRACK, soft >= SOFT_LAYERS) | select(0u, HARD_TRACK, hard >= HARD_LAYERS);
-    if weighed >= WEIGHED_LAYERS {
+    let is_soft = soft >= select(SOFT_LAYERS, SOFT_DISK_LAYERS, disk);
+    let is_hard = hard >= select(HARD_LAYERS, HARD_DISK_LAYERS, disk);
+    let flags = select(0u, SOFT_TRACK, is_soft) | select(0u, HARD_TRACK, is_hard);
+    if weighed >= select(WEIGHED_LAYERS, WEIGHED_DISK_LAYERS, disk) {
         // No quotient by a constant: SPIRV-Tools, which drivers optimise with, makes products with its reciprocal of those,
         // and 233 of the 23 million numbers from 6 to 40 GeV then weigh something else.
         let pt = min(hardest, real(CAP_GEV));
         return flags | u32(product(product(pt, pt), cuts.per_gev2) + real(0.5));
     }
-    return flags | select(0u, 1u, soft >= SOFT_LAYERS);
+    return flags | select(0u, 1u, is_soft);
 }

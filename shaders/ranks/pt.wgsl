@@ -14,5 +14,6 @@ fn rank(sum: u32, left: u32) -> u32 {
     }
     let soft = sectors(3u, left) + 1u;
     let hard = sectors(4u, left) + 1u;
-    return bitcast<u32>(f32(sum + SCALE) * f32(hard * hard * soft * soft));
+    // 25^5 at most, which f32 holds.
+    return bitcast<u32>(f32(sum + SCALE) * f32(hard * hard * hard * soft * soft));
 }

@@ -146,6 +146,11 @@ impl Search {
         if n & ENDCAP_PAIR == 0 { count } else { (count as i32 - endcap_shift).max(1) as u32 }
     }
 
+    /// Whether a layer is a disk.
+    pub(crate) fn is_disk(&self, layer: usize) -> bool {
+        self.detector.layers()[layer].is_endcap()
+    }
+
     /// Whether a layer is one of strips.
     pub(crate) fn is_strips(&self, layer: usize) -> bool {
         self.detector.layers()[layer].sensor.is_some_and(|sensor| sensor > Sensor::Pixel)

@@ -384,13 +384,11 @@ impl ReferenceEngine {
     /// What third spacepoints make a pair weigh, by the pT of the track.
     fn pt_weight(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> PtWeight {
         let a = pair.a;
-        let mut weight = PtWeight::default();
+        let mut weight = PtWeight::of_pair(self.detector.layers()[pair.layer_b].is_endcap());
         // The hardest of each layer.
         let (mut layer, mut best) = (0, 0.0f64);
         let mut end_layer = |best: f64| {
-            for (layers, gev) in weight.layers.iter_mut().zip(PtWeight::GEV) {
-                *layers += u32::from(best >= gev);
-            }
+            weight.add_layer(best);
             weight.pt = weight.pt.max(best);
         };
         self.each_third(sliced, pair, eta, |layer_c, c| {

@@ -17,7 +17,7 @@ const PAIRS: f64 = 2.0;
 const HEAVIEST: f64 = 2.0;
 
 /// And the most that one weighs ([`zfinder::PtWeight::weight`]): a cut decides whether it weighs that or next to nothing.
-const HEAVIEST_OF_ALL: f64 = 667.0;
+const HEAVIEST_OF_ALL: f64 = 1042.0;
 
 /// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the
 /// edge of a bin or a cut.

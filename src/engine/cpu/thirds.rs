@@ -28,6 +28,8 @@ pub(crate) struct Thirds<R> {
     /// Slices to either side, layer by layer, and the cut on z there.
     slices: [u32; MAX_LAYERS],
     dz_of: [R; MAX_LAYERS],
+    /// Whether the outer spacepoints lie on a disk.
+    disk: bool,
     /// The ring is so short that what is out of reach one way may be within it the other way.
     short_ring: bool,
     /// Those that were looked up.
@@ -105,6 +107,7 @@ impl<R: Lanes> Default for Thirds<R> {
             reaches: Reaches::none(),
             slices: [0; MAX_LAYERS],
             dz_of: [R::of(0.0); MAX_LAYERS],
+            disk: false,
             short_ring: false,
             count: 0,
             lookups: Box::new([Lookup::default(); LOOKUPS + 1]),
@@ -196,6 +199,7 @@ impl<R: Lanes> Thirds<R> {
             self.slices[layer_c] = slices;
             self.reaches.put(layer_c, slices, call.plan);
         }
+        self.disk = call.search.is_disk(filled[i]);
         self.short_ring = call.plan.ring && call.plan.slices <= 2 * self.reaches.most + 2;
         self.set = self.first_of_set.iter().rposition(|&first| first <= i + 1).unwrap_or_default();
         self.sets[self.set].set_reach(simd, slices, &self.reaches);
@@ -508,12 +512,10 @@ impl<R: Lanes> Thirds<R> {
         }
         for i in 0..end {
             let Some(track) = self.track_of[i] else { continue };
-            let mut pt = PtWeight::default();
+            let mut pt = PtWeight::of_pair(self.disk);
             let mut hardest = R::of(0.0);
             for &best in &self.tracks[track] {
-                for (layers, gev) in pt.layers.iter_mut().zip(PtWeight::GEV) {
-                    *layers += u32::from(best >= R::of(gev));
-                }
+                pt.add_layer(best);
                 hardest = if best > hardest { best } else { hardest };
             }
             pt.pt = hardest.to_f64();

@@ -74,13 +74,19 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
     }
     if shape.variants[1].weighting == Weighting::Pt {
         constants.extend([
-            ("SOFT_GEV", PtWeight::GEV[0]),
-            ("WEIGHED_GEV", PtWeight::GEV[1]),
-            ("HARD_GEV", PtWeight::GEV[2]),
+            ("SOFT_GEV", PtWeight::GEV[0][0]),
+            ("WEIGHED_GEV", PtWeight::GEV[0][1]),
+            ("HARD_GEV", PtWeight::GEV[0][2]),
+            ("SOFT_DISK_GEV", PtWeight::GEV[1][0]),
+            ("WEIGHED_DISK_GEV", PtWeight::GEV[1][1]),
+            ("HARD_DISK_GEV", PtWeight::GEV[1][2]),
             ("CAP_GEV", PtWeight::CAP_GEV),
-            ("SOFT_LAYERS", f64::from(PtWeight::LAYERS[0])),
-            ("WEIGHED_LAYERS", f64::from(PtWeight::LAYERS[1])),
-            ("HARD_LAYERS", f64::from(PtWeight::LAYERS[2])),
+            ("SOFT_LAYERS", f64::from(PtWeight::LAYERS[0][0])),
+            ("WEIGHED_LAYERS", f64::from(PtWeight::LAYERS[0][1])),
+            ("HARD_LAYERS", f64::from(PtWeight::LAYERS[0][2])),
+            ("SOFT_DISK_LAYERS", f64::from(PtWeight::LAYERS[1][0])),
+            ("WEIGHED_DISK_LAYERS", f64::from(PtWeight::LAYERS[1][1])),
+            ("HARD_DISK_LAYERS", f64::from(PtWeight::LAYERS[1][2])),
         ]);
     }
     if shape.variants[1].several {

@@ -271,7 +271,7 @@ fn pt_weight<R: Real>(
     let turn = turned(a, b);
     let z12 = extrapolate(search, a, b);
     let (k12, p12) = track_bend(a, a.phi, b, b.phi + turn);
-    let mut weight = PtWeight::default();
+    let mut weight = PtWeight::of_pair(search.is_disk(b.layer as usize));
     let mut hardest = R::of(0.0);
     for &layer_c in outer {
         let n = search.reach(b.layer as usize, layer_c, plan.endcap_shift);
@@ -296,9 +296,7 @@ fn pt_weight<R: Real>(
                 best = if pt > best { pt } else { best };
             }
         }
-        for (layers, gev) in weight.layers.iter_mut().zip(PtWeight::GEV) {
-            *layers += u32::from(best >= R::of(gev));
-        }
+        weight.add_layer(best);
         hardest = if best > hardest { best } else { hardest };
     }
     PtWeight { pt: hardest.to_f64(), ..weight }
