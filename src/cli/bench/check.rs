@@ -251,7 +251,7 @@ mod tests {
         let beside = |found: &RoiResult| is_a_pair_beside(found, &expected, BIN);
         assert!(beside(&pairs(1.05, 700.0, 6)) && beside(&pairs(1.05, 700.0, 5)));
         assert!(!beside(&pairs(1.05, 700.0, 7)), "two pairs");
-        assert!(!beside(&pairs(1.0, 1200.0, 6)), "no pair is so heavy");
+        assert!(!beside(&pairs(1.0, 1600.0, 6)), "no pair is so heavy");
         assert!(!beside(&pairs(1.5, 700.0, 6)), "elsewhere");
         assert!(!beside(&nothing));
         assert!(

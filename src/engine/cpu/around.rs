@@ -144,23 +144,29 @@ impl<R: Lanes> Around<R> {
         // Numbers, whatever they are; nothing reaches there.
         let taken = self.taken;
         self.layer[taken..taken + BEYOND].fill(R::of(NO_LAYER));
-        self.begins.clear();
         if taken == sliced.kept() && !ring {
+            self.begins.clear();
             self.begins.extend_from_slice(&sliced.begins);
             return;
         }
-        // Where each slice ends that has any, and those without where the one before does.
-        self.begins.resize((end + 2 * margin) as usize + 1, 0);
-        let last = self.begins.len() - 1;
+        // Each slice begins with the first spacepoint in it or in one above. As many words are written as a vector holds: those
+        // too many are written over with what the next one says.
+        let last = (end + 2 * margin) as usize;
+        self.begins.resize(last + 1 + BEYOND, 0);
+        let mut next = 0;
         for (i, slice) in self.slice[..taken].iter().enumerate() {
             let slice = (slice.to_i32() + margin as i32) as usize;
-            self.begins[slice.min(last - 1) + 1] = i as u32 + 1;
+            let mut at = next;
+            loop {
+                self.begins[at..at + BEYOND].copy_from_slice(&[i as u32; BEYOND]);
+                at += BEYOND;
+                if at > slice {
+                    break;
+                }
+            }
+            next = slice + 1;
         }
-        let mut ends = 0;
-        for begin in &mut self.begins {
-            ends = if *begin > ends { *begin } else { ends };
-            *begin = ends;
-        }
+        self.begins[next..].fill(taken as u32);
     }
 
     /// Takes what lies within these slices and those, so many times round the ring.

@@ -68,28 +68,57 @@ impl PackedHistogram {
         self.overflows |= self.words.iter().any(|word| word >> 32 > u64::from(MAX_COUNT));
     }
 
-    /// Entries of weight 1 in the only histogram: steps above the first bin, and z if that is summed.
+    /// Entries in the only histogram: steps above the first bin, z if that is summed, and weights unless all are 1. Bins and
+    /// offsets in them take the place of the steps: they are told apart in vectors, so that an entry is one addition.
     #[inline(always)]
-    pub(crate) fn fill(&mut self, steps: &[u32], z: impl Iterator<Item = f32>) {
-        let words = &mut self.words[..];
+    pub(crate) fn fill<const WEIGHTED: bool>(
+        &mut self,
+        steps: &mut [u32],
+        offsets: &mut [u32],
+        weights: impl Iterator<Item = u32>,
+        z: impl Iterator<Item = f32>,
+    ) {
+        // Rounding may take the last steps beyond their bin.
+        let last = self.last;
+        for (steps, offset) in steps.iter_mut().zip(&mut *offsets) {
+            *offset = *steps % OFFSET_STEPS;
+            *steps = (*steps / OFFSET_STEPS).min(last);
+        }
+        let (words, pairs) = (&mut self.words[..], &mut self.pairs[..]);
+        let entries = steps.iter().zip(&*offsets).map(|(&bin, &offset)| (bin as usize, offset));
+        let mut sum = if WEIGHTED { 0 } else { steps.len() as u64 };
         match self.accumulate {
-            Accumulate::Fixed => {
-                for &steps in steps {
-                    let entry = 1 << 32 | u64::from(steps % OFFSET_STEPS);
-                    if let Some(word) = word_of(words, steps) {
-                        *word = word.wrapping_add(entry);
+            Accumulate::Fixed if !WEIGHTED => {
+                for (bin, offset) in entries {
+                    if let Some(word) = words.get_mut(bin) {
+                        *word = word.wrapping_add(1 << 32 | u64::from(offset));
                     }
                 }
             }
+            Accumulate::Fixed => {
+                for ((bin, offset), weight) in entries.zip(weights) {
+                    let weight = u64::from(weight);
+                    if let Some((word, pairs)) = words.get_mut(bin).zip(pairs.get_mut(bin)) {
+                        // What n counts to, z has room for.
+                        *word = word.wrapping_add(weight << 32 | weight * u64::from(offset));
+                        *pairs = pairs.wrapping_add(1);
+                    }
+                    sum += weight;
+                }
+            }
             Accumulate::CompareExchange => {
-                for (&steps, z) in steps.iter().zip(z) {
-                    if let Some(word) = word_of(words, steps) {
-                        *word = entered::<CompareExchange>(*word, 1, z, steps);
+                for (((bin, offset), z), weight) in entries.zip(z).zip(weights) {
+                    if let Some(word) = words.get_mut(bin) {
+                        *word = entered::<CompareExchange>(*word, weight, z, offset);
+                    }
+                    if WEIGHTED && let Some(pairs) = pairs.get_mut(bin) {
+                        *pairs = pairs.wrapping_add(1);
+                        sum += u64::from(weight);
                     }
                 }
             }
         }
-        self.unseen += steps.len() as u64;
+        self.unseen += sum;
         if self.unseen >= LOOK_AFTER {
             self.look();
         }
@@ -120,13 +149,6 @@ impl PackedHistogram {
             self.look();
         }
     }
-}
-
-/// The word of the bin that is so many steps above the first; rounding may take the last steps beyond their bin.
-#[inline(always)]
-fn word_of(words: &mut [u64], steps: u32) -> Option<&mut u64> {
-    let bin = (steps / OFFSET_STEPS) as usize;
-    if bin < words.len() { words.get_mut(bin) } else { words.last_mut() }
 }
 
 /// A word with an entry more.

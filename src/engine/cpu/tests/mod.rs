@@ -3,6 +3,7 @@
 mod plain;
 
 use std::cmp::Reverse;
+use std::iter;
 
 use pulp::{Arch, Simd, WithSimd};
 
@@ -331,24 +332,40 @@ fn counts_that_are_too_high_are_seen() {
     let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
     let batch: RoiBatch = [Roi::default()].into_iter().collect();
     let plan = search.plan(batch.roi(0)).expect("a plan");
-    let steps = vec![5 * OFFSET_STEPS + 1023; 1 << 16];
+    let (mut steps, mut offsets) = (vec![0; 1 << 16], vec![0; 1 << 16]);
+    let mut fill = |histogram: &mut PackedHistogram, weight: Option<u32>| {
+        steps.fill(5 * OFFSET_STEPS + 1023);
+        let z = steps.iter().map(|_| 1.0).collect::<Vec<f32>>().into_iter();
+        match weight {
+            None => histogram.fill::<false>(&mut steps, &mut offsets, iter::repeat(1), z),
+            Some(weight) => histogram.fill::<true>(&mut steps, &mut offsets, iter::repeat(weight), z),
+        }
+        steps.len()
+    };
     for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
         let mut histogram = PackedHistogram::default();
         histogram.clear(&plan, accumulate, false, false);
         let mut filled = 0;
-        while filled + steps.len() <= MAX_COUNT as usize {
-            histogram.fill(&steps, steps.iter().map(|_| 1.0));
-            filled += steps.len();
+        while filled + (1 << 16) <= MAX_COUNT as usize {
+            filled += fill(&mut histogram, None);
         }
         histogram.look();
         assert!(!histogram.overflows(), "{filled} entries");
-        histogram.fill(&steps, steps.iter().map(|_| 1.0));
+        fill(&mut histogram, None);
         histogram.look();
         assert!(histogram.overflows());
+        for (weight, overflows) in [(63, false), (64, true)] {
+            histogram.clear(&plan, accumulate, true, false);
+            fill(&mut histogram, Some(weight));
+            histogram.look();
+            assert_eq!(histogram.overflows(), overflows, "{weight}");
+            let pairs: u32 = histogram.pairs.iter().sum();
+            assert_eq!((histogram.weights(), pairs), (u64::from(weight) << 16, 1 << 16));
+        }
         // By weights that a word cannot even hold: seen on the way.
         histogram.clear(&plan, accumulate, true, false);
         for _ in 0..2000 {
-            histogram.add(0, steps[0], 1.0, u32::MAX, [0; 2]);
+            histogram.add(0, 5 * OFFSET_STEPS, 1.0, u32::MAX, [0; 2]);
         }
         assert!(histogram.overflows());
     }
