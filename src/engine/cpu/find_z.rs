@@ -147,7 +147,7 @@ pub(crate) struct Call<'a, R: Lanes> {
     pub(crate) sliced: &'a SlicedSpacepoints<R>,
     pub(crate) scale: ZScale<R>,
     pub(crate) cuts: TripletCuts<R>,
-    /// z23 beyond these confirms no pair.
+    /// z23 beyond these confirms no pair, by more than roundings.
     pub(crate) z23_range: [R; 2],
     pub(crate) lane_numbers: [R; MOST_LANES],
     /// Fewer than 2^22 steps to either side of z = 0.
@@ -287,12 +287,36 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
         self.slices.len()
     }
 
+    /// Which lanes of a vector are within reach.
+    #[inline(always)]
+    fn near(&self, simd: S, i: usize) -> R::Mask<S> {
+        let apart = R::absolute(simd, R::minus(simd, self.slices[i], self.slice));
+        R::at_most(simd, apart, self.reaches[i])
+    }
+
+    /// Which lanes of a vector may make pairs with z within the range, and some beside it. Without a quotient, which takes
+    /// longer than all else.
+    #[inline(always)]
+    pub(crate) fn may_be_pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> u32 {
+        if ACCURATE {
+            return self.pairs::<ACCURATE>(simd, i).0;
+        }
+        let half = R::splat(simd, R::of(0.5));
+        let middle = R::times(simd, half, R::plus(simd, self.z_min, self.z_max));
+        let half_width = R::times(simd, half, R::minus(simd, self.z_max, self.z_min));
+        let [v, tb, _] = self.b;
+        let below = R::minus(simd, v, self.inverse_rho[i]);
+        let above = R::minus(simd, R::minus(simd, tb, self.z_by_rho[i]), R::times(simd, middle, below));
+        let most = R::times(simd, half_width, R::absolute(simd, below));
+        let within = R::at_most(simd, R::absolute(simd, above), most);
+        R::bits(simd, R::both(simd, self.near(simd, i), within))
+    }
+
     /// Which lanes of a vector make pairs with z within the range, and z where their lines meet the beam, or are nearest
     /// to it. The quotient is the same whichever of the two is the inner one.
     #[inline(always)]
     pub(crate) fn pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> (u32, R::Vector<S>) {
-        let apart = R::absolute(simd, R::minus(simd, self.slices[i], self.slice));
-        let near = R::at_most(simd, apart, self.reaches[i]);
+        let near = self.near(simd, i);
         let phi = if ACCURATE { self.phi[i] } else { self.b[2] };
         let z = extrapolate::<R, S>(simd, ACCURATE, self.b, [self.inverse_rho[i], self.z_by_rho[i], phi]);
         let within = R::both(simd, R::less(simd, self.z_min, z), R::less(simd, z, self.z_max));

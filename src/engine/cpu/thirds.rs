@@ -226,7 +226,7 @@ impl<R: Lanes> Thirds<R> {
         let mut end = first;
         let mut looked_at = 0;
         while looked_at < meeting.len() && end <= ROOM - MOST_LANES {
-            let (bits, _) = meeting.pairs::<ACCURATE>(simd, looked_at);
+            let bits = meeting.may_be_pairs::<ACCURATE>(simd, looked_at);
             end += pack_places(simd, bits, (stretch.start + looked_at * lanes) as u32, &mut self.place[end..]);
             looked_at += 1;
         }
