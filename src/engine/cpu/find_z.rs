@@ -91,7 +91,6 @@ struct Entries<R> {
     z: Column<R>,
     weight: Column<R>,
     steps: Column<u32>,
-    offsets: Column<u32>,
     count: usize,
 }
 
@@ -125,7 +124,7 @@ impl<R: Lanes> Default for FindZ<R> {
                 outers: Box::new([PairsOf::default(); OUTERS + 1]),
                 outer_count: 0,
             },
-            entries: Entries { z: column(), weight: column(), steps: column(), offsets: column(), count: 0 },
+            entries: Entries { z: column(), weight: column(), steps: column(), count: 0 },
             histogram: PackedHistogram::default(),
         }
     }
@@ -567,13 +566,12 @@ impl<R: Lanes> Call<'_, R> {
         let z = &entries.z[..count];
         let steps = &mut entries.steps[..count];
         R::steps(simd, z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
-        let offsets = &mut entries.offsets[..count];
         let z = z.iter().map(|z| z.to_f32());
         if self.search.config.triplets == Triplets::Count {
             let weights = entries.weight[..count].iter().map(|weight| weight.to_f64() as u32);
-            histogram.fill::<true>(steps, offsets, weights, z);
+            histogram.fill::<true>(steps, weights, z);
         } else {
-            histogram.fill::<false>(steps, offsets, iter::repeat(1), z);
+            histogram.fill::<false>(steps, iter::repeat(1), z);
         }
     }
 }

@@ -68,57 +68,49 @@ impl PackedHistogram {
         self.overflows |= self.words.iter().any(|word| word >> 32 > u64::from(MAX_COUNT));
     }
 
-    /// Entries in the only histogram: steps above the first bin, z if that is summed, and weights unless all are 1. Bins and
-    /// offsets in them take the place of the steps: they are told apart in vectors, so that an entry is one addition.
+    /// Entries in the only histogram: steps above the first bin, weights unless all are 1, and z if that is summed.
     #[inline(always)]
     pub(crate) fn fill<const WEIGHTED: bool>(
         &mut self,
-        steps: &mut [u32],
-        offsets: &mut [u32],
+        steps: &[u32],
         weights: impl Iterator<Item = u32>,
         z: impl Iterator<Item = f32>,
     ) {
-        // Rounding may take the last steps beyond their bin.
-        let last = self.last;
-        for (steps, offset) in steps.iter_mut().zip(&mut *offsets) {
-            *offset = *steps % OFFSET_STEPS;
-            *steps = (*steps / OFFSET_STEPS).min(last);
-        }
         let (words, pairs) = (&mut self.words[..], &mut self.pairs[..]);
-        let entries = steps.iter().zip(&*offsets).map(|(&bin, &offset)| (bin as usize, offset));
-        let mut sum = if WEIGHTED { 0 } else { steps.len() as u64 };
         match self.accumulate {
             Accumulate::Fixed if !WEIGHTED => {
-                for (bin, offset) in entries {
-                    if let Some(word) = words.get_mut(bin) {
-                        *word = word.wrapping_add(1 << 32 | u64::from(offset));
+                for &steps in steps {
+                    let entry = 1 << 32 | u64::from(steps % OFFSET_STEPS);
+                    if let Some(word) = of_bin(words, steps) {
+                        *word = word.wrapping_add(entry);
                     }
                 }
+                self.unseen += steps.len() as u64;
             }
             Accumulate::Fixed => {
-                for ((bin, offset), weight) in entries.zip(weights) {
+                for (&steps, weight) in steps.iter().zip(weights) {
+                    // What n counts to, z has room for.
                     let weight = u64::from(weight);
-                    if let Some((word, pairs)) = words.get_mut(bin).zip(pairs.get_mut(bin)) {
-                        // What n counts to, z has room for.
-                        *word = word.wrapping_add(weight << 32 | weight * u64::from(offset));
+                    let entry = weight << 32 | weight * u64::from(steps % OFFSET_STEPS);
+                    if let Some((word, pairs)) = of_bin(words, steps).zip(of_bin(pairs, steps)) {
+                        *word = word.wrapping_add(entry);
                         *pairs = pairs.wrapping_add(1);
                     }
-                    sum += weight;
+                    self.unseen += weight;
                 }
             }
             Accumulate::CompareExchange => {
-                for (((bin, offset), z), weight) in entries.zip(z).zip(weights) {
-                    if let Some(word) = words.get_mut(bin) {
-                        *word = entered::<CompareExchange>(*word, weight, z, offset);
+                for ((&steps, z), weight) in steps.iter().zip(z).zip(weights) {
+                    if let Some(word) = of_bin(words, steps) {
+                        *word = entered::<CompareExchange>(*word, weight, z, steps);
                     }
-                    if WEIGHTED && let Some(pairs) = pairs.get_mut(bin) {
+                    if let Some(pairs) = of_bin(pairs, steps) {
                         *pairs = pairs.wrapping_add(1);
-                        sum += u64::from(weight);
                     }
+                    self.unseen += u64::from(weight);
                 }
             }
         }
-        self.unseen += sum;
         if self.unseen >= LOOK_AFTER {
             self.look();
         }
@@ -149,6 +141,13 @@ impl PackedHistogram {
             self.look();
         }
     }
+}
+
+/// What belongs to the bin that is so many steps above the first; rounding may take the last steps beyond their bin.
+#[inline(always)]
+fn of_bin<T>(bins: &mut [T], steps: u32) -> Option<&mut T> {
+    let bin = (steps / OFFSET_STEPS) as usize;
+    if bin < bins.len() { bins.get_mut(bin) } else { bins.last_mut() }
 }
 
 /// A word with an entry more.

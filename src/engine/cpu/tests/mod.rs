@@ -332,31 +332,25 @@ fn counts_that_are_too_high_are_seen() {
     let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
     let batch: RoiBatch = [Roi::default()].into_iter().collect();
     let plan = search.plan(batch.roi(0)).expect("a plan");
-    let (mut steps, mut offsets) = (vec![0; 1 << 16], vec![0; 1 << 16]);
-    let mut fill = |histogram: &mut PackedHistogram, weight: Option<u32>| {
-        steps.fill(5 * OFFSET_STEPS + 1023);
-        let z = steps.iter().map(|_| 1.0).collect::<Vec<f32>>().into_iter();
-        match weight {
-            None => histogram.fill::<false>(&mut steps, &mut offsets, iter::repeat(1), z),
-            Some(weight) => histogram.fill::<true>(&mut steps, &mut offsets, iter::repeat(weight), z),
-        }
-        steps.len()
-    };
+    let steps = vec![5 * OFFSET_STEPS + 1023; 1 << 16];
+    let z = || iter::repeat_n(1.0, steps.len());
+    let fill = |histogram: &mut PackedHistogram| histogram.fill::<false>(&steps, iter::repeat(1), z());
     for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
         let mut histogram = PackedHistogram::default();
         histogram.clear(&plan, accumulate, false, false);
         let mut filled = 0;
-        while filled + (1 << 16) <= MAX_COUNT as usize {
-            filled += fill(&mut histogram, None);
+        while filled + steps.len() <= MAX_COUNT as usize {
+            fill(&mut histogram);
+            filled += steps.len();
         }
         histogram.look();
         assert!(!histogram.overflows(), "{filled} entries");
-        fill(&mut histogram, None);
+        fill(&mut histogram);
         histogram.look();
         assert!(histogram.overflows());
         for (weight, overflows) in [(63, false), (64, true)] {
             histogram.clear(&plan, accumulate, true, false);
-            fill(&mut histogram, Some(weight));
+            histogram.fill::<true>(&steps, iter::repeat(weight), z());
             histogram.look();
             assert_eq!(histogram.overflows(), overflows, "{weight}");
             let pairs: u32 = histogram.pairs.iter().sum();
@@ -365,7 +359,7 @@ fn counts_that_are_too_high_are_seen() {
         // By weights that a word cannot even hold: seen on the way.
         histogram.clear(&plan, accumulate, true, false);
         for _ in 0..2000 {
-            histogram.add(0, 5 * OFFSET_STEPS, 1.0, u32::MAX, [0; 2]);
+            histogram.add(0, steps[0], 1.0, u32::MAX, [0; 2]);
         }
         assert!(histogram.overflows());
     }
