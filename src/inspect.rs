@@ -24,7 +24,8 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 
-use crate::engine::reference::{Filled, Histogram, ReferenceEngine};
+use crate::config::ZBins;
+use crate::engine::reference::{Histogram, Histograms, ReferenceEngine};
 use crate::error::Result;
 use crate::finder::ZFinder;
 use crate::spacepoint::{RoiView, Spacepoint};
@@ -138,9 +139,10 @@ impl ZFinder {
     pub fn inspect<'a>(&self, roi: impl Into<RoiView<'a>>) -> Result<Inspection> {
         let (roi, engine) = (roi.into(), ReferenceEngine::new(self.config(), self.detector())?);
         let mut filled = engine.fill(roi)?;
-        let mut histograms: Vec<ZHistogram> = filled.histograms.iter().map(|one| z_histogram(&filled, one)).collect();
+        let z_histograms = |of: &Histograms| of.iter().map(|one| z_histogram(&filled.bins, one)).collect();
+        let mut histograms: Vec<ZHistogram> = z_histograms(&filled.histograms);
         if histograms.is_empty() && filled.result.status == crate::Status::Empty {
-            histograms.push(z_histogram(&filled, &Histogram::empty(&filled.bins)));
+            histograms = z_histograms(&Histograms::empty(&filled.bins, 1));
         }
         let background = engine.background(&filled);
         let peaks: Vec<Peak> = engine.find_peaks(&mut filled);
@@ -160,13 +162,12 @@ impl ZFinder {
     }
 }
 
-fn z_histogram(filled: &Filled, histogram: &Histogram) -> ZHistogram {
-    let bins = &filled.bins;
+fn z_histogram(bins: &ZBins, histogram: Histogram<'_>) -> ZHistogram {
     ZHistogram {
         low_mm: (bins.offset - 0.5) * bins.width,
         bin_mm: bins.width,
-        weights: histogram.n.clone(),
-        z_sums_mm: histogram.z.clone(),
-        pairs: histogram.pairs.clone(),
+        weights: histogram.n.to_vec(),
+        z_sums_mm: histogram.z.to_vec(),
+        pairs: histogram.pairs.to_vec(),
     }
 }

@@ -2,7 +2,7 @@
 //! that agreement between them means something.
 
 use std::f64::consts::{PI, TAU};
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
 use crate::config::{Config, DefaultWindow, Extrapolation, PtWeight, Triplets, Weighting, ZBins};
 use crate::detector::Detector;
@@ -43,14 +43,25 @@ struct Sliced {
     outside: usize,
 }
 
-/// Entries by bin of z.
-#[derive(Clone)]
-pub(crate) struct Histogram {
-    pub(crate) n: Vec<u64>,
-    pub(crate) z: Vec<f64>,
-    pub(crate) pairs: Vec<u64>,
+/// Entries by bin of z, of one histogram after the other. There may be thousands: memory in one piece goes back to the
+/// system, that of many small ones stays with the thread.
+pub(crate) struct Histograms {
+    /// Of each.
+    bins: usize,
+    n: Vec<u64>,
+    z: Vec<f64>,
+    pairs: Vec<u64>,
     /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each.
     sectors: Vec<[u32; 2]>,
+}
+
+/// One of them.
+#[derive(Clone, Copy)]
+pub(crate) struct Histogram<'a> {
+    pub(crate) n: &'a [u64],
+    pub(crate) z: &'a [f64],
+    pub(crate) pairs: &'a [u64],
+    sectors: &'a [[u32; 2]],
 }
 
 /// A pair of spacepoints, a on the inner layer, and where it lies.
@@ -80,7 +91,7 @@ pub(crate) struct Filled {
     /// Without its vertices.
     pub(crate) result: RoiResult,
     pub(crate) bins: ZBins,
-    pub(crate) histograms: Vec<Histogram>,
+    pub(crate) histograms: Histograms,
 }
 
 impl ReferenceEngine {
@@ -116,7 +127,7 @@ impl ReferenceEngine {
             spacepoints: 0,
             outside_window: 0,
         };
-        let mut filled = Filled { result, bins, histograms: Vec::new() };
+        let mut filled = Filled { result, bins, histograms: Histograms::empty(&bins, 0) };
         let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(filled) };
         let result = &mut filled.result;
         result.spacepoints = sliced.kept;
@@ -237,16 +248,16 @@ impl ReferenceEngine {
     }
 
     /// Histograms of each charge, and of each slice.
-    fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Vec<Histogram> {
-        let mut histograms = vec![Histogram::empty(bins); self.config.histograms(sliced.slices as u32) as usize];
+    fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Histograms {
+        let mut histograms = Histograms::empty(bins, self.config.histograms(sliced.slices as u32) as usize);
         self.each_pair(sliced, bins, eta, |pair| {
             let Entry { weight, sectors } = self.entry(sliced, &pair, eta);
             for histogram in self.histograms_of(sliced, &pair, eta) {
-                let histogram = &mut histograms[histogram];
-                histogram.n[pair.bin] += weight;
-                histogram.z[pair.bin] += weight as f64 * pair.z12;
-                histogram.pairs[pair.bin] += u64::from(weight > 0);
-                for (all, new) in histogram.sectors[pair.bin].iter_mut().zip(sectors) {
+                let bin = histogram * histograms.bins + pair.bin;
+                histograms.n[bin] += weight;
+                histograms.z[bin] += weight as f64 * pair.z12;
+                histograms.pairs[bin] += u64::from(weight > 0);
+                for (all, new) in histograms.sectors[bin].iter_mut().zip(sectors) {
                     *all |= new;
                 }
             }
@@ -440,8 +451,8 @@ impl ReferenceEngine {
         if histograms.is_empty() {
             return None;
         }
-        let sums_of = |histogram: &Histogram| histogram.n.windows(3).map(|bins| bins.iter().sum()).collect();
-        let mut sums: Vec<u64> = histograms.iter().flat_map(|histogram| -> Vec<u64> { sums_of(histogram) }).collect();
+        let windows = histograms.iter().flat_map(|histogram| histogram.n.windows(3));
+        let mut sums: Vec<u64> = windows.map(|bins| bins.iter().sum()).collect();
         let lowest = self.config.background_windows(bins, histograms.len() as u32) as usize;
         sums.sort_unstable();
         (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64)
@@ -456,7 +467,7 @@ impl ReferenceEngine {
         let background = self.background(filled);
         let Filled { bins, histograms, result, .. } = filled;
         // The rank of three bins: their sum, or by their tracks' directions too.
-        let rank_of = |histogram: &Histogram, left: usize| {
+        let rank_of = |histogram: Histogram<'_>, left: usize| {
             let sum: u64 = histogram.n[left..left + 3].iter().sum();
             if self.config.weighting == Weighting::Count {
                 return sum as f64;
@@ -468,7 +479,7 @@ impl ReferenceEngine {
             PtWeight::rank_of(sum, all(0), all(1)).into()
         };
         // The highest window of each histogram: its rank, distance from the centre and first bin.
-        let highest_of = |histogram: &Histogram| {
+        let highest_of = |histogram: Histogram<'_>| {
             let (mut highest, mut at, mut distance) = (0.0, 0, i64::MAX);
             for left in 0..histogram.n.len() - 2 {
                 let rank = rank_of(histogram, left);
@@ -489,7 +500,7 @@ impl ReferenceEngine {
                 }
             }
             let (_, at, _) = each[of];
-            let histogram = &mut histograms[of];
+            let histogram = histograms.of(of);
             let highest: u64 = histogram.n[at..at + 3].iter().sum();
             if highest < u64::from(self.config.least_weight()) {
                 break;
@@ -519,21 +530,51 @@ impl ReferenceEngine {
             if !self.accept(&mut peaks, Peak { vertex, histogram: of, first_bin: at }, bins) {
                 break;
             }
-            histogram.n[at..at + 3].fill(0);
-            histogram.z[at..at + 3].fill(0.0);
-            histogram.pairs[at..at + 3].fill(0);
-            histogram.sectors[at..at + 3].fill([0; 2]);
-            each[of] = highest_of(histogram);
+            histograms.remove(of, at..at + 3);
+            each[of] = highest_of(histograms.of(of));
         }
         result.status = if peaks.is_empty() { Status::NoPeak } else { Status::Ok };
         peaks
     }
 }
 
-impl Histogram {
-    pub(crate) fn empty(bins: &ZBins) -> Self {
+impl Histograms {
+    /// So many without an entry.
+    pub(crate) fn empty(bins: &ZBins, count: usize) -> Self {
         let bins = bins.bins as usize;
-        Self { n: vec![0; bins], z: vec![0.0; bins], pairs: vec![0; bins], sectors: vec![[0; 2]; bins] }
+        let all = bins * count;
+        Self { bins, n: vec![0; all], z: vec![0.0; all], pairs: vec![0; all], sectors: vec![[0; 2]; all] }
+    }
+
+    fn len(&self) -> usize {
+        self.n.len() / self.bins
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.n.is_empty()
+    }
+
+    fn of(&self, histogram: usize) -> Histogram<'_> {
+        let bins = histogram * self.bins..(histogram + 1) * self.bins;
+        Histogram {
+            n: &self.n[bins.clone()],
+            z: &self.z[bins.clone()],
+            pairs: &self.pairs[bins.clone()],
+            sectors: &self.sectors[bins],
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = Histogram<'_>> {
+        (0..self.len()).map(|histogram| self.of(histogram))
+    }
+
+    /// Takes the entries out of some bins of one.
+    fn remove(&mut self, histogram: usize, bins: Range<usize>) {
+        let bins = histogram * self.bins + bins.start..histogram * self.bins + bins.end;
+        self.n[bins.clone()].fill(0);
+        self.z[bins.clone()].fill(0.0);
+        self.pairs[bins.clone()].fill(0);
+        self.sectors[bins].fill([0; 2]);
     }
 }
 
