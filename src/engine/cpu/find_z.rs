@@ -15,7 +15,7 @@ use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::cpu::around::{Around, Columns, Reaches};
 use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
-use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
+use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
 use crate::engine::cpu::thirds::Thirds;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
@@ -128,15 +128,6 @@ impl<R: Lanes> Default for FindZ<R> {
             histogram: PackedHistogram::default(),
         }
     }
-}
-
-/// The outer spacepoint at hand.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outer<R> {
-    pub(crate) inverse_rho: R,
-    pub(crate) z_by_rho: R,
-    pub(crate) phi: R,
-    pub(crate) slice: u32,
 }
 
 /// One call of find_z.
@@ -410,25 +401,17 @@ impl<R: Lanes> Call<'_, R> {
             inner_layers(layer_b).for_each(|layer_a| reaches.put(layer_a, reach(layer_a, layer_b), plan));
             reaches.end(layer_b);
             let all = sliced.of_layer(layer_b);
-            let (Some(&first), Some(&last)) = (all.first(), all.last()) else { continue };
-            let of_layer = sliced.slice[first as usize]..=sliced.slice[last as usize];
+            let (Some(first), Some(last)) = (all.first(), all.last()) else { continue };
+            let of_layer = first.slice..=last.slice;
             inner.set_reach(simd, of_layer.clone(), reaches);
             if triplets {
                 thirds.set_layer(simd, self, filled, i, of_layer);
             }
             let columns = inner.columns();
-            for &at in all {
-                let at = at as usize;
-                let slice = sliced.slice[at];
-                let stretch = inner.window(slice, reaches.most);
-                let b = Outer {
-                    inverse_rho: sliced.inverse_rho[at],
-                    z_by_rho: sliced.z_by_rho[at],
-                    phi: sliced.phi[at],
-                    slice,
-                };
+            for &b in all {
+                let stretch = inner.window(b.slice, reaches.most);
                 // From above, as a step from a to b counts.
-                let beside = f64::from(slice) - Around::<R>::BESIDE;
+                let beside = f64::from(b.slice) - Around::<R>::BESIDE;
                 let meeting =
                     Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
                 if PLAIN {

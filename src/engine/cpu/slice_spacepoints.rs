@@ -14,16 +14,15 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     pub(crate) z_by_rho: Vec<R>,
     /// From the lower edge of the window \[rad\].
     pub(crate) phi: Vec<R>,
-    pub(crate) slice: Vec<u32>,
-    /// The same as a real number.
+    /// As real numbers.
     pub(crate) slice_number: Vec<R>,
-    pub(crate) layer: Vec<u8>,
-    /// The same as a real number.
     pub(crate) layer_number: Vec<R>,
     /// Where each slice begins: `slices + 1` words.
     pub(crate) begins: Vec<u32>,
-    /// Where the spacepoints of each layer stand, layer by layer, and within it by slice.
-    by_layer: Vec<u32>,
+    /// Spacepoints that take part.
+    kept: usize,
+    /// The same layer by layer, and within it by slice: one after the other is met as the outer one.
+    by_layer: Vec<Outer<R>>,
     /// Where each layer begins in it.
     layer_begins: [u32; MAX_LAYERS + 1],
     /// Layers with a spacepoint, ascending.
@@ -32,17 +31,25 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     sorted: Vec<R::Spacepoint>,
 }
 
+/// A spacepoint as pairs have it on their outer layer.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Outer<R> {
+    pub(crate) inverse_rho: R,
+    pub(crate) z_by_rho: R,
+    pub(crate) phi: R,
+    pub(crate) slice: u32,
+}
+
 impl<R: Real> Default for SlicedSpacepoints<R> {
     fn default() -> Self {
         Self {
             inverse_rho: Vec::new(),
             z_by_rho: Vec::new(),
             phi: Vec::new(),
-            slice: Vec::new(),
             slice_number: Vec::new(),
-            layer: Vec::new(),
             layer_number: Vec::new(),
             begins: vec![0],
+            kept: 0,
             by_layer: Vec::new(),
             layer_begins: [0; MAX_LAYERS + 1],
             filled: Vec::with_capacity(MAX_LAYERS),
@@ -58,7 +65,7 @@ impl<R: Real> SlicedSpacepoints<R> {
 
     /// Spacepoints that take part. Columns of numbers go on behind them.
     pub(crate) fn kept(&self) -> usize {
-        self.layer.len()
+        self.kept
     }
 
     /// Layers with a spacepoint, ascending.
@@ -66,8 +73,8 @@ impl<R: Real> SlicedSpacepoints<R> {
         &self.filled
     }
 
-    /// Where the spacepoints of a layer stand, slice by slice.
-    pub(crate) fn of_layer(&self, layer: usize) -> &[u32] {
+    /// The spacepoints of a layer, slice by slice.
+    pub(crate) fn of_layer(&self, layer: usize) -> &[Outer<R>] {
         &self.by_layer[self.layer_begins[layer] as usize..self.layer_begins[layer + 1] as usize]
     }
 }
@@ -87,8 +94,11 @@ pub(crate) fn slice_spacepoints<R: Real>(
     begins.resize(slices as usize + 1, 0);
     let slice_of = |s: &R::Spacepoint| (R::fields(s).1 >> 8).min(slices) as usize;
     let counts = &mut begins[..=slices as usize];
+    let mut of_layers = [0u32; 256];
     for s in spacepoints {
-        counts[slice_of(s)] += 1;
+        let slice = slice_of(s);
+        counts[slice] += 1;
+        of_layers[usize::from(R::fields(s).1 as u8)] += u32::from(slice < slices as usize);
     }
     // scan
     let mut total = 0;
@@ -109,23 +119,16 @@ pub(crate) fn slice_spacepoints<R: Real>(
     for column in [inverse_rho, z_by_rho, phi, slice_number, layer_number] {
         column.resize((kept + BEYOND).max(column.len()), R::of(0.0));
     }
-    sliced.slice.resize(kept, 0);
-    sliced.layer.resize(kept, 0);
+    sliced.kept = kept;
     Arch::new().dispatch(Columns {
         sorted: &sorted[..kept],
         inverse_rho: &mut sliced.inverse_rho,
         z_by_rho: &mut sliced.z_by_rho,
         phi: &mut sliced.phi,
-        slice: &mut sliced.slice,
         slice_number: &mut sliced.slice_number,
-        layer: &mut sliced.layer,
         layer_number: &mut sliced.layer_number,
     });
     // and the same by layer
-    let mut of_layers = [0u32; 256];
-    for &layer in &sliced.layer {
-        of_layers[usize::from(layer)] += 1;
-    }
     filled.clear();
     let mut next = [0; 256];
     for layer in 0..MAX_LAYERS {
@@ -135,10 +138,12 @@ pub(crate) fn slice_spacepoints<R: Real>(
             filled.push(layer);
         }
     }
-    by_layer.resize(kept, 0);
-    for (at, &layer) in sliced.layer.iter().enumerate() {
-        let next = &mut next[usize::from(layer)];
-        by_layer[*next as usize] = at as u32;
+    by_layer.resize(kept, Outer::default());
+    let columns = sliced.inverse_rho.iter().zip(&sliced.z_by_rho);
+    for (s, (&inverse_rho, &z_by_rho)) in sorted[..kept].iter().zip(columns) {
+        let ([_, phi, _], slice_layer) = R::fields(s);
+        let next = &mut next[usize::from(slice_layer as u8)];
+        by_layer[*next as usize] = Outer { inverse_rho, z_by_rho, phi, slice: slice_layer >> 8 };
         *next += 1;
     }
 }
@@ -149,9 +154,7 @@ struct Columns<'a, R: Real> {
     inverse_rho: &'a mut [R],
     z_by_rho: &'a mut [R],
     phi: &'a mut [R],
-    slice: &'a mut [u32],
     slice_number: &'a mut [R],
-    layer: &'a mut [u8],
     layer_number: &'a mut [R],
 }
 
@@ -160,18 +163,15 @@ impl<R: Real> NullaryFnOnce for Columns<'_, R> {
 
     #[inline(always)]
     fn call(self) {
-        let Self { sorted, inverse_rho, z_by_rho, phi, slice, slice_number, layer, layer_number } = self;
-        let columns = inverse_rho.iter_mut().zip(z_by_rho).zip(phi).zip(slice).zip(slice_number).zip(layer);
-        let columns = columns.zip(layer_number);
+        let Self { sorted, inverse_rho, z_by_rho, phi, slice_number, layer_number } = self;
+        let columns = inverse_rho.iter_mut().zip(z_by_rho).zip(phi).zip(slice_number).zip(layer_number);
         for (s, columns) in sorted.iter().zip(columns) {
-            let ((((((inverse_rho, z_by_rho), phi), slice), slice_number), layer), layer_number) = columns;
+            let ((((inverse_rho, z_by_rho), phi), slice_number), layer_number) = columns;
             let ([rho, from_edge, z], slice_layer) = R::fields(s);
             *inverse_rho = R::of(1.0) / rho;
             *z_by_rho = z * *inverse_rho;
             *phi = from_edge;
-            *slice = slice_layer >> 8;
             *slice_number = R::of(f64::from((slice_layer >> 8) as i32));
-            *layer = slice_layer as u8;
             *layer_number = R::of(f64::from(slice_layer as u8));
         }
     }

@@ -11,10 +11,11 @@ use crate::config::PtWeight;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Reaches};
 use crate::engine::cpu::find_z::{
-    Call, Column, MOST_LANES, Meeting, Outer, Pairs, PairsOf, ROOM, column, extrapolate, track_bend,
+    Call, Column, MOST_LANES, Meeting, Pairs, PairsOf, ROOM, column, extrapolate, track_bend,
 };
 use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
+use crate::engine::cpu::slice_spacepoints::Outer;
 
 /// The third spacepoints of an outer one.
 #[derive(Debug)]

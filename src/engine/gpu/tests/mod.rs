@@ -46,10 +46,10 @@ fn sorted_on_cpu<R: Real>(sliced: &SlicedSpacepoints<R>) -> Vec<SortedPoint<R>> 
         inverse_rho: sliced.inverse_rho[i],
         z_by_rho: sliced.z_by_rho[i],
         phi: sliced.phi[i],
-        slice: sliced.slice[i],
-        layer: sliced.layer[i].into(),
+        slice: sliced.slice_number[i].to_f64() as u32,
+        layer: sliced.layer_number[i].to_f64() as u32,
     };
-    (0..sliced.slice.len()).map(point).collect()
+    (0..sliced.kept()).map(point).collect()
 }
 
 /// A pair of histograms as find_z hands it on.
