@@ -91,9 +91,9 @@ impl PackedHistogram {
                 for (&steps, weight) in steps.iter().zip(weights) {
                     // What n counts to, z has room for.
                     let weight = u64::from(weight);
-                    let entry = weight << 32 | weight * u64::from(steps % OFFSET_STEPS);
+                    let z = weight * u64::from(steps % OFFSET_STEPS);
                     if let Some((word, pairs)) = of_bin(words, steps).zip(of_bin(pairs, steps)) {
-                        *word = word.wrapping_add(entry);
+                        *word = word.wrapping_add(weight << 32 | z);
                         *pairs = pairs.wrapping_add(1);
                     }
                     self.unseen += weight;
