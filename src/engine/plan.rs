@@ -200,14 +200,16 @@ impl Search {
                 let mut extremes = Extremes::default();
                 let plain = self.is_plain();
                 for first in (0..roi.len()).step_by(BLOCK) {
+                    // What is left at the end goes with some that went before.
+                    let begin = first.min(roi.len().saturating_sub(BLOCK));
                     if plain
-                        && block_of(roi, first).is_some_and(|block| extremes.add_block(block, self.layers() as u32))
+                        && block_of(roi, begin).is_some_and(|block| extremes.add_block(block, self.layers() as u32))
                     {
                         continue;
                     }
                     for s in (first..roi.len().min(first + BLOCK)).map(|i| roi.spacepoint(i)) {
                         match self.about_beam(s.rho, s.phi, s.z, s.layer) {
-                            Some((_, phi)) if self.takes_part(s.layer) => extremes.add(phi),
+                            Some((_, phi)) if self.takes_part(s.layer) => extremes.add(0, phi),
                             Some(_) => {}
                             None => bad = true,
                         }
@@ -364,81 +366,92 @@ impl RoiPlan {
     }
 }
 
-/// Lowest and highest phi, of positive and of other values apart; infinite where there is none.
+/// Lowest and highest phi, of positive and of other values apart, of some lanes each; infinite where there is none.
+#[derive(Clone, Copy)]
 struct Extremes {
-    positive: [f64; 2],
-    negative: [f64; 2],
+    low: [f64; LANES],
+    high: [f64; LANES],
+    low_negative: [f64; LANES],
+    high_negative: [f64; LANES],
 }
+
+/// Lanes of extremes.
+const LANES: usize = 8;
 
 impl Default for Extremes {
     fn default() -> Self {
-        let none = [f64::INFINITY, f64::NEG_INFINITY];
-        Self { positive: none, negative: none }
+        let (low, high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        Self { low, high, low_negative: low, high_negative: high }
     }
 }
 
-/// Those of a block's azimuths, without branches, so that the compiler makes it what the machine's vectors can do; none if
+#[inline(always)]
+fn smaller(a: f64, b: f64) -> f64 {
+    if b < a { b } else { a }
+}
+
+#[inline(always)]
+fn larger(a: f64, b: f64) -> f64 {
+    if b > a { b } else { a }
+}
+
+/// With those of a block's azimuths, without branches, so that the compiler makes it what the machine's vectors can do; none if
 /// one of its spacepoints needs a closer look.
-struct ExtremesOfBlock<S> {
+struct WithBlock<S> {
+    extremes: Extremes,
     block: S,
     layers: u32,
 }
 
-impl<S: Source> pulp::NullaryFnOnce for ExtremesOfBlock<S> {
+impl<S: Source> pulp::NullaryFnOnce for WithBlock<S> {
     type Output = Option<Extremes>;
 
     #[inline(always)]
     fn call(self) -> Option<Extremes> {
-        const LANES: usize = 8;
-        let mut lanes = [[f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]].map(|side| [side; 2]);
+        let Self { mut extremes, block, layers } = self;
         let mut plain = true;
-        let smaller = |a: f64, b: f64| if b < a { b } else { a };
-        let larger = |a: f64, b: f64| if b > a { b } else { a };
         for first in (0..BLOCK).step_by(LANES) {
             for lane in 0..LANES {
-                let (rho, phi, z, layer) = self.block.at(first + lane);
-                plain &= (phi.abs() <= PI) & usable(rho, phi, z) & (layer < self.layers);
-                let [[low, low_negative], [high, high_negative]] = &mut lanes;
-                let positive = phi > 0.0;
-                low[lane] = smaller(low[lane], if positive { phi } else { f64::INFINITY });
-                high[lane] = larger(high[lane], if positive { phi } else { f64::NEG_INFINITY });
-                low_negative[lane] = smaller(low_negative[lane], if positive { f64::INFINITY } else { phi });
-                high_negative[lane] = larger(high_negative[lane], if positive { f64::NEG_INFINITY } else { phi });
+                let (rho, phi, z, layer) = block.at(first + lane);
+                plain &= (phi.abs() <= PI) & usable(rho, phi, z) & (layer < layers);
+                extremes.add(lane, phi);
             }
         }
-        let [[low, low_negative], [high, high_negative]] = lanes;
-        let extremes = |low: [f64; LANES], high: [f64; LANES]| {
-            [low.into_iter().fold(f64::INFINITY, smaller), high.into_iter().fold(f64::NEG_INFINITY, larger)]
-        };
-        let (positive, negative) = (extremes(low, high), extremes(low_negative, high_negative));
-        plain.then_some(Extremes { positive, negative })
+        plain.then_some(extremes)
     }
 }
 
 impl Extremes {
-    fn add(&mut self, phi: f64) {
-        let [low, high] = if phi > 0.0 { &mut self.positive } else { &mut self.negative };
-        (*low, *high) = (low.min(phi), high.max(phi));
+    #[inline(always)]
+    fn add(&mut self, lane: usize, phi: f64) {
+        let Self { low, high, low_negative, high_negative } = self;
+        let positive = phi > 0.0;
+        low[lane] = smaller(low[lane], if positive { phi } else { f64::INFINITY });
+        high[lane] = larger(high[lane], if positive { phi } else { f64::NEG_INFINITY });
+        low_negative[lane] = smaller(low_negative[lane], if positive { f64::INFINITY } else { phi });
+        high_negative[lane] = larger(high_negative[lane], if positive { f64::NEG_INFINITY } else { phi });
     }
 
     /// Adds a whole block. False, and nothing added, if one of its spacepoints needs a closer look.
     fn add_block(&mut self, block: Block<'_>, layers: u32) -> bool {
         let arch = pulp::Arch::new();
-        let of_block = match block {
-            Block::Double(columns, at) => arch.dispatch(ExtremesOfBlock { block: (columns, at), layers }),
-            Block::Single(columns, at) => arch.dispatch(ExtremesOfBlock { block: (columns, at), layers }),
-            Block::Records(block) => arch.dispatch(ExtremesOfBlock { block, layers }),
+        let extremes = *self;
+        let with = match block {
+            Block::Double(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at), layers }),
+            Block::Single(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at), layers }),
+            Block::Records(block) => arch.dispatch(WithBlock { extremes, block, layers }),
         };
-        for extremes in of_block.iter().flat_map(|of| [of.positive, of.negative]) {
-            extremes.into_iter().filter(|phi| phi.is_finite()).for_each(|phi| self.add(phi));
-        }
-        of_block.is_some()
+        *self = with.unwrap_or(extremes);
+        with.is_some()
     }
 
     /// Lower edge and width: through 0 if the two sides are nearer to each other there than at pi.
     fn window(&self) -> (f64, f64) {
         const PAD: f64 = 1e-10;
-        let ([low, end], [first, high]) = (self.positive, self.negative);
+        let least = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::INFINITY, smaller);
+        let most = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::NEG_INFINITY, larger);
+        let (low, end) = (least(self.low), most(self.high));
+        let (first, high) = (least(self.low_negative), most(self.high_negative));
         let (low, high) = match (low <= end, first <= high) {
             (false, false) => (0.0, 0.0),
             (true, false) => (low, end),

@@ -8,20 +8,21 @@ use pulp::Simd;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::find_z::MOST_LANES;
 use crate::engine::cpu::lanes::Lanes;
-use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
+use crate::engine::cpu::slice_spacepoints::{NO_LAYER, SlicedSpacepoints};
 use crate::engine::plan::RoiPlan;
 
 /// Room behind the last spacepoint, for a vector that begins at it.
 const BEYOND: usize = MOST_LANES;
-/// In place of the layer of what lies there.
-const NO_LAYER: f64 = -1.0;
+/// What no distance is within.
+const NOWHERE: f64 = -1.0;
 
 /// How far from each layer a partner may be, in slices; see [`Reaches::put`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaches<R> {
-    /// From a layer on, so far; ascending. Before the first, nowhere.
-    from: [(R, R); MAX_LAYERS + 1],
-    count: usize,
+    /// Of each layer; nowhere, unless it was put.
+    of: [R; MAX_LAYERS],
+    /// Layers up to the last that was.
+    layers: usize,
     /// The most slices to either side.
     pub(crate) most: u32,
 }
@@ -29,27 +30,15 @@ pub(crate) struct Reaches<R> {
 impl<R: Lanes> Reaches<R> {
     /// To no layer.
     pub(crate) fn none() -> Self {
-        Self { from: [(R::of(0.0), R::of(-1.0)); MAX_LAYERS + 1], count: 0, most: 0 }
+        Self { of: [R::of(NOWHERE); MAX_LAYERS], layers: 0, most: 0 }
     }
 
     /// To no layer any more.
     pub(crate) fn clear(&mut self) {
-        (self.count, self.most) = (0, 0);
+        *self = Self::none();
     }
 
-    /// The layers from this one on, which is above those before, are out of reach.
-    pub(crate) fn end(&mut self, layer: usize) {
-        self.go_on(layer, R::of(-1.0));
-    }
-
-    fn go_on(&mut self, layer: usize, reach: R) {
-        if self.count == 0 || self.from[self.count - 1].1 != reach {
-            self.from[self.count] = (R::of(layer as f64), reach);
-            self.count += 1;
-        }
-    }
-
-    /// To a layer, which is above those before: so many slices to either side. On a ring that it goes round, each slice
+    /// To a layer: so many slices to either side. On a ring that it goes round, each slice
     /// once: from half of the ring below, which is left out where it is that above, to half of it above.
     pub(crate) fn put(&mut self, layer: usize, slices: u32, plan: &RoiPlan) {
         let ring = plan.ring && slices.saturating_mul(2) >= plan.slices;
@@ -60,7 +49,8 @@ impl<R: Lanes> Reaches<R> {
             true if plan.slices.is_multiple_of(2) => (half - 0.25, plan.slices / 2),
             true => (half, plan.slices / 2),
         };
-        self.go_on(layer, R::of(reach));
+        self.of[layer] = R::of(reach);
+        self.layers = self.layers.max(layer + 1);
         self.most = self.most.max(most);
     }
 }
@@ -68,21 +58,20 @@ impl<R: Lanes> Reaches<R> {
 /// Spacepoints of some layers in the order of their slices; on a ring, those of its ends once more beyond the other end.
 #[derive(Debug)]
 pub(crate) struct Around<R> {
-    pub(crate) inverse_rho: Vec<R>,
-    pub(crate) z_by_rho: Vec<R>,
-    pub(crate) phi: Vec<R>,
-    /// The slice, going on beyond the ends of a ring.
-    pub(crate) slice: Vec<R>,
-    /// What phi then lacks: whole turns \[rad\].
-    pub(crate) turn: Vec<R>,
-    /// With these turns.
-    pub(crate) turned_phi: Vec<R>,
-    pub(crate) layer: Vec<R>,
-    /// How far off a partner may be.
-    pub(crate) reach: Vec<R>,
+    /// See [`Columns`].
+    inverse_rho: Vec<R>,
+    z_by_rho: Vec<R>,
+    phi: Vec<R>,
+    slice: Vec<R>,
+    turn: Vec<R>,
+    turned_phi: Vec<R>,
+    layer: Vec<R>,
+    reach: Vec<R>,
     /// Where each slice begins, from `margin` slices before the first, and where the last ends.
     begins: Vec<u32>,
     taken: usize,
+    /// All that there are, which lie where they were sliced.
+    whole: bool,
     margin: u32,
     slices: u32,
     ring: bool,
@@ -101,6 +90,7 @@ impl<R> Default for Around<R> {
             reach: Vec::new(),
             begins: Vec::new(),
             taken: 0,
+            whole: false,
             margin: 0,
             slices: 0,
             ring: false,
@@ -129,11 +119,21 @@ impl<R: Lanes> Around<R> {
         (self.slices, self.ring, self.taken) = (sliced.slices(), ring, 0);
         self.margin = if ring { most.min(self.slices / 2) } else { 0 };
         let room = if ring { 2 } else { 1 } * sliced.kept() + BEYOND;
-        let columns = [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice, &mut self.turn];
-        for column in columns.into_iter().chain([&mut self.reach, &mut self.turned_phi, &mut self.layer]) {
+        for column in [&mut self.reach, &mut self.turn] {
             column.resize(room.max(column.len()), R::of(0.0));
         }
         let (margin, end) = (self.margin, self.slices);
+        self.whole = !ring && *within == (0..end) && sliced.filled().iter().all(|layer| layers.contains(layer));
+        if self.whole {
+            self.taken = sliced.kept();
+            self.begins.clear();
+            self.begins.extend_from_slice(&sliced.begins);
+            return;
+        }
+        let columns = [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice];
+        for column in columns.into_iter().chain([&mut self.turned_phi, &mut self.layer]) {
+            column.resize(room.max(column.len()), R::of(0.0));
+        }
         if ring {
             self.take(simd, sliced, &layers, end - margin..end, within, -1, phi);
         }
@@ -144,11 +144,6 @@ impl<R: Lanes> Around<R> {
         // Numbers, whatever they are; nothing reaches there.
         let taken = self.taken;
         self.layer[taken..taken + BEYOND].fill(R::of(NO_LAYER));
-        if taken == sliced.kept() && !ring {
-            self.begins.clear();
-            self.begins.extend_from_slice(&sliced.begins);
-            return;
-        }
         // Each slice begins with the first spacepoint in it or in one above. As many words are written as a vector holds: those
         // too many are written over with what the next one says.
         let last = (end + 2 * margin) as usize;
@@ -213,61 +208,87 @@ impl<R: Lanes> Around<R> {
         self.taken = taken;
     }
 
-    /// Where the spacepoints of a slice and of its neighbours lie.
+    /// Where the spacepoints of a slice and of so many below and above it lie.
     #[inline(always)]
-    pub(crate) fn window(&self, slice: u32, most: u32) -> Range<usize> {
+    pub(crate) fn window(&self, slice: u32, [below, above]: [u32; 2]) -> Range<usize> {
         let (low, high) = if self.ring {
-            (slice + self.margin - most, slice + self.margin + most + 1)
+            (slice + self.margin - below, slice + self.margin + above + 1)
         } else {
-            (slice.saturating_sub(most), slice.saturating_add(most).min(self.slices - 1) + 1)
+            (slice.saturating_sub(below), slice.saturating_add(above).min(self.slices - 1) + 1)
         };
         self.begins[low as usize] as usize..self.begins[high as usize] as usize
     }
 
     /// Says how far off partners may be, of the spacepoints that may be about these slices.
     #[inline(always)]
-    pub(crate) fn set_reach<S: Simd>(&mut self, simd: S, slices: RangeInclusive<u32>, reaches: &Reaches<R>) {
+    pub(crate) fn set_reach<S: Simd>(
+        &mut self,
+        simd: S,
+        sliced: &SlicedSpacepoints<R>,
+        slices: RangeInclusive<u32>,
+        reaches: &Reaches<R>,
+    ) {
         let lanes = R::count::<S>();
-        let first = self.window(*slices.start(), reaches.most).start;
-        let end = self.window(*slices.end(), reaches.most).end + BEYOND;
-        let nowhere = R::splat(simd, R::of(-1.0));
+        let first = self.window(*slices.start(), [reaches.most; 2]).start;
+        let end = self.window(*slices.end(), [reaches.most; 2]).end + BEYOND;
+        let nowhere = R::splat(simd, R::of(NOWHERE));
+        let of = R::vectors(simd, &reaches.of);
+        let tables = reaches.layers.div_ceil(lanes).min(of.len());
+        let layers = if self.whole { &sliced.layer_number } else { &self.layer };
         // The last vector ends with them.
         for at in (first..end).step_by(lanes) {
             let at = at.min(end - lanes);
-            let layer = R::vectors(simd, &self.layer[at..])[0];
-            let mut reach = nowhere;
-            for &(from, of) in &reaches.from[..reaches.count] {
-                reach = R::select(simd, R::at_most(simd, R::splat(simd, from), layer), R::splat(simd, of), reach);
+            let layer = R::vectors(simd, &layers[at..])[0];
+            let mut found = nowhere;
+            for i in (0..tables).rev() {
+                let these = R::less(simd, layer, R::splat(simd, R::of(((i + 1) * lanes) as f64)));
+                found = R::select(simd, these, R::look_up(simd, of[i], layer), found);
             }
-            R::store(simd, &mut self.reach[at..], reach);
+            R::store(simd, &mut self.reach[at..], found);
         }
     }
 
-    /// What [`Meeting`](super::find_z::Meeting) looks at.
+    /// What was taken, which is somewhere else where it is the whole.
     #[inline(always)]
-    pub(crate) fn columns(&self) -> Columns<'_, R> {
-        let slice = &self.slice[..];
+    pub(crate) fn columns<'a>(&'a self, sliced: &'a SlicedSpacepoints<R>) -> Columns<'a, R> {
+        let columns = if self.whole {
+            let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice_number, layer_number, .. } = sliced;
+            [inverse_rho, z_by_rho, phi, phi, slice_number, layer_number]
+        } else {
+            let Self { inverse_rho, z_by_rho, phi, turned_phi, slice, layer, .. } = self;
+            [inverse_rho, z_by_rho, phi, turned_phi, slice, layer]
+        };
+        let [inverse_rho, z_by_rho, phi, turned_phi, slice, layer] = columns;
         // As many, so that one look at a stretch's ends is enough.
+        let count = self.taken + BEYOND;
         Columns {
-            slice,
-            reach: &self.reach[..slice.len()],
-            inverse_rho: &self.inverse_rho[..slice.len()],
-            z_by_rho: &self.z_by_rho[..slice.len()],
-            phi: &self.phi[..slice.len()],
-            turn: &self.turn[..slice.len()],
+            inverse_rho: &inverse_rho[..count],
+            z_by_rho: &z_by_rho[..count],
+            phi: &phi[..count],
+            slice: &slice[..count],
+            turn: &self.turn[..count],
+            turned_phi: &turned_phi[..count],
+            layer: &layer[..count],
+            reach: &self.reach[..count],
         }
     }
 }
 
-/// Columns of one length.
+/// Columns of one length: of [`Around`].
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'a, R> {
-    pub(crate) slice: &'a [R],
-    pub(crate) reach: &'a [R],
     pub(crate) inverse_rho: &'a [R],
     pub(crate) z_by_rho: &'a [R],
     pub(crate) phi: &'a [R],
+    /// The slice, going on beyond the ends of a ring.
+    pub(crate) slice: &'a [R],
+    /// What phi then lacks: whole turns \[rad\].
     pub(crate) turn: &'a [R],
+    /// With these turns.
+    pub(crate) turned_phi: &'a [R],
+    pub(crate) layer: &'a [R],
+    /// How far off a partner may be.
+    pub(crate) reach: &'a [R],
 }
 
 impl<R: Lanes> Columns<'_, R> {

@@ -71,9 +71,10 @@ impl<R: Lanes> Pairs<R> {
         &self.outers[..self.outer_count.min(OUTERS)]
     }
 
-    /// The pairs from `first` to `end` are those of `b`, if there are any.
+    /// The pairs up to `end` that were no other's are those of `b`, if there are any.
     #[inline(always)]
-    fn end_outer(&mut self, b: Outer<R>, first: usize, end: usize) {
+    fn end_outer(&mut self, b: Outer<R>, end: usize) {
+        let first = self.count;
         // Without a branch, for nothing foretells whether there are any.
         self.outers[self.outer_count.min(OUTERS)] = PairsOf { b, first, end };
         self.outer_count += usize::from(end > first);
@@ -98,6 +99,8 @@ struct Entries<R> {
 pub(crate) const MOST_LANES: usize = 16;
 /// What is worked on together: little enough to stay near, enough to be worth a loop.
 pub(crate) const ROOM: usize = 1024;
+/// The most that one outer spacepoint meets before room is made again.
+const PIECE: usize = ROOM / 2;
 /// Memory of a length that the compiler knows, so that it need not look at it again and again, and a vector more.
 pub(crate) type Column<T> = Box<[T; ROOM + MOST_LANES]>;
 
@@ -137,8 +140,8 @@ pub(crate) struct Call<'a, R: Lanes> {
     pub(crate) sliced: &'a SlicedSpacepoints<R>,
     pub(crate) scale: ZScale<R>,
     pub(crate) cuts: TripletCuts<R>,
-    /// z23 beyond these confirms no pair, by more than roundings.
-    pub(crate) z23_range: [R; 2],
+    /// z23 further than this from z12 confirms no pair, by more than roundings.
+    pub(crate) z_apart: R,
     pub(crate) lane_numbers: [R; MOST_LANES],
     /// Fewer than 2^22 steps to either side of z = 0.
     few_steps: bool,
@@ -180,10 +183,17 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
         let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();
         let few_steps = most_steps < f64::from((1 << 22) - 1);
         let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
-        let z23_range = [plan.bins.z_min - dz, plan.bins.z_max + dz].map(R::of);
         let lane_numbers = std::array::from_fn(|lane| R::of(lane as f64));
-        let call =
-            Call { search, plan, sliced, scale, cuts: search.triplet_cuts(), z23_range, lane_numbers, few_steps };
+        let call = Call {
+            search,
+            plan,
+            sliced,
+            scale,
+            cuts: search.triplet_cuts(),
+            z_apart: R::of(dz),
+            lane_numbers,
+            few_steps,
+        };
         let plain = config.triplets == Triplets::Off && plan.histograms == 1;
         match (plain, config.extrapolation == Extrapolation::Accurate) {
             (true, false) => simd.vectorize(AllPairs::<R, true, false> { call: &call, slices, to }),
@@ -255,7 +265,7 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
         columns: &Columns<'a, R>,
         stretch: &Range<usize>,
         b: &Outer<R>,
-        slice: f64,
+        slice: R,
         [z_min, z_max]: [R; 2],
     ) -> Self {
         Self {
@@ -264,7 +274,7 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
             inverse_rho: Columns::vectors(simd, columns.inverse_rho, stretch),
             z_by_rho: Columns::vectors(simd, columns.z_by_rho, stretch),
             phi: if ACCURATE { Columns::vectors(simd, columns.phi, stretch) } else { &[] },
-            slice: R::splat(simd, R::of(slice)),
+            slice: R::splat(simd, slice),
             b: [R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi)],
             z_min: R::splat(simd, z_min),
             z_max: R::splat(simd, z_max),
@@ -399,56 +409,59 @@ impl<R: Lanes> Call<'_, R> {
             let layer_b = filled[i];
             reaches.clear();
             inner_layers(layer_b).for_each(|layer_a| reaches.put(layer_a, reach(layer_a, layer_b), plan));
-            reaches.end(layer_b);
             let all = sliced.of_layer(layer_b);
             let (Some(first), Some(last)) = (all.first(), all.last()) else { continue };
             let of_layer = first.slice..=last.slice;
-            inner.set_reach(simd, of_layer.clone(), reaches);
+            inner.set_reach(simd, sliced, of_layer.clone(), reaches);
             if triplets {
                 thirds.set_layer(simd, self, filled, i, of_layer);
             }
-            let columns = inner.columns();
+            let columns = inner.columns(sliced);
             for &b in all {
-                let stretch = inner.window(b.slice, reaches.most);
+                let Range { start: mut begin, end } = inner.window(b.slice, [reaches.most; 2]);
                 // From above, as a step from a to b counts.
-                let beside = f64::from(b.slice) - Around::<R>::BESIDE;
-                let meeting =
-                    Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
-                if PLAIN {
-                    let mut count = entries.count.min(ROOM);
-                    for i in 0..meeting.len() {
-                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                        R::pack(simd, bits, z12, &mut entries.z[count..]);
-                        count += bits.count_ones() as usize;
-                        if count > ROOM {
-                            entries.count = count;
+                let beside = R::of(f64::from(b.slice) - Around::<R>::BESIDE);
+                // One vector at least, which spares a branch that nothing foretells.
+                loop {
+                    let stretch = begin..end.min(begin + PIECE);
+                    begin = stretch.end;
+                    let meeting =
+                        Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
+                    if PLAIN {
+                        let mut count = entries.count;
+                        for i in 0..meeting.len() {
+                            let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
+                            R::pack(simd, bits, z12, &mut entries.z[count.min(ROOM)..]);
+                            count += bits.count_ones() as usize;
+                        }
+                        entries.count = count;
+                        if count > ROOM - PIECE {
                             self.flush(simd, entries, histogram);
-                            count = 0;
                         }
-                    }
-                    entries.count = count;
-                } else {
-                    let turns = Columns::vectors(simd, columns.turn, &stretch);
-                    let phi = Columns::vectors(simd, columns.phi, &stretch);
-                    let lanes = R::count::<S>();
-                    let mut first = pairs.count.min(ROOM - MOST_LANES);
-                    let mut count = first;
-                    for i in 0..meeting.len() {
-                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                        R::pack(simd, bits, z12, &mut pairs.z12[count..]);
-                        R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[count..]);
-                        R::pack(simd, bits, phi[i], &mut pairs.phi[count..]);
-                        R::pack(simd, bits, meeting.slices[i], &mut pairs.slice[count..]);
-                        if plan.ring {
-                            R::pack(simd, bits, turns[i], &mut pairs.turn[count..]);
+                    } else {
+                        let turns = Columns::vectors(simd, columns.turn, &stretch);
+                        let phi = Columns::vectors(simd, columns.phi, &stretch);
+                        let lanes = R::count::<S>();
+                        let mut count = pairs.count;
+                        for i in 0..meeting.len() {
+                            let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
+                            let at = count.min(ROOM);
+                            R::pack(simd, bits, z12, &mut pairs.z12[at..]);
+                            R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[at..]);
+                            R::pack(simd, bits, phi[i], &mut pairs.phi[at..]);
+                            R::pack(simd, bits, meeting.slices[i], &mut pairs.slice[at..]);
+                            if plan.ring {
+                                R::pack(simd, bits, turns[i], &mut pairs.turn[at..]);
+                            }
+                            if plan.histograms > 1 {
+                                pack_places(simd, bits, (stretch.start + i * lanes) as u32, &mut pairs.place[at..]);
+                            }
+                            count += bits.count_ones() as usize;
                         }
-                        if plan.histograms > 1 {
-                            pack_places(simd, bits, (stretch.start + i * lanes) as u32, &mut pairs.place[count..]);
-                        }
-                        count += bits.count_ones() as usize;
-                        if count > ROOM - MOST_LANES {
-                            pairs.end_outer(b, first, count);
-                            let layers = &inner.layer[..];
+                        pairs.end_outer(b, count);
+                        // Weights by pT are those of one outer spacepoint at a time.
+                        if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS || self.by_pt() {
+                            let layers = columns.layer;
                             simd.vectorize(Enter::<R, ACCURATE> {
                                 call: self,
                                 pairs,
@@ -457,14 +470,10 @@ impl<R: Lanes> Call<'_, R> {
                                 entries,
                                 histogram,
                             });
-                            (first, count) = (0, 0);
                         }
                     }
-                    pairs.end_outer(b, first, count);
-                    // Weights by pT are those of one outer spacepoint at a time.
-                    if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS || self.by_pt() {
-                        let layers = &inner.layer[..];
-                        simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+                    if begin == end {
+                        break;
                     }
                 }
                 if histogram.overflows() {
@@ -472,7 +481,7 @@ impl<R: Lanes> Call<'_, R> {
                 }
             }
             if !PLAIN {
-                let layers = &inner.layer[..];
+                let layers = columns.layer;
                 simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
             }
         }

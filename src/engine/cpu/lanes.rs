@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::slice;
 
-use bytemuck::{cast, cast_slice};
+use bytemuck::{cast, cast_slice, cast_slice_mut};
 use pulp::Simd;
 
 use crate::engine::real::Real;
@@ -29,7 +29,9 @@ pub(crate) trait Lanes: Real {
     fn over<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn smaller<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn larger<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    /// The largest lane, which is not NaN.
+    /// The smallest lane, none of which is NaN.
+    fn smallest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
+    /// The largest lane, none of which is NaN.
     fn largest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
     fn absolute<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
@@ -48,6 +50,8 @@ pub(crate) trait Lanes: Real {
     /// Writes the numbers of the lanes whose bits are set, one after the other, and leavings behind them: `to` has room for
     /// a whole vector.
     fn pack<S: Simd>(simd: S, bits: u32, vector: Self::Vector<S>, to: &mut [Self]);
+    /// What a vector holds in the lanes with these numbers, which are whole and not below 0, modulo its lanes.
+    fn look_up<S: Simd>(simd: S, of: Self::Vector<S>, numbers: Self::Vector<S>) -> Self::Vector<S>;
 
     /// [`Real::whole_steps`] of many numbers, which the compiler makes vectors of. `within`: whether all steps are below
     /// 2^22, as they are unless there are very many bins.
@@ -144,9 +148,9 @@ macro_rules! horner {
 macro_rules! lanes {
     (
         $real:ident, $vector:ident, $mask:ident, $lanes:ident, $slices:ident, $slices_mut:ident,
-        $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $max:ident, $largest:ident, $abs:ident, $sqrt:ident, $less:ident,
+        $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $max:ident, $smallest:ident, $largest:ident, $abs:ident, $sqrt:ident, $less:ident,
         $at_most:ident, $both:ident, $either:ident, $select:ident, $table:ident, $movemask:ident, $compress:ident,
-        $lane_bits:ident, $sine:tt, $steps:item
+        $lane_bits:ident, $permute:ident, $whole:literal, $word:expr, $sine:tt, $steps:item
     ) => {
         impl Lanes for $real {
             type Vector<S: Simd> = S::$vector;
@@ -191,6 +195,10 @@ macro_rules! lanes {
             #[inline(always)]
             fn larger<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S> {
                 simd.$max(a, b)
+            }
+            #[inline(always)]
+            fn smallest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self {
+                simd.$smallest(a)
             }
             #[inline(always)]
             fn largest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self {
@@ -274,6 +282,34 @@ macro_rules! lanes {
             }
 
             #[inline(always)]
+            fn look_up<S: Simd>(simd: S, of: Self::Vector<S>, numbers: Self::Vector<S>) -> Self::Vector<S> {
+                #[cfg(target_arch = "x86_64")]
+                if let Some(v4) = known::<S, pulp::x86::V4>(simd) {
+                    // The last bits of a number so high are those of the whole number added to it.
+                    let whole = Self::plus(simd, numbers, Self::splat(simd, $whole));
+                    let (words, whole): ([u32; 16], [u32; 16]) = (cast(of), cast(whole));
+                    let found: [u32; 16] = pulp::cast(v4.avx512f.$permute(pulp::cast(whole), pulp::cast(words)));
+                    return cast(found);
+                }
+                #[cfg(target_arch = "x86_64")]
+                if let Some(v3) = known::<S, pulp::x86::V3>(simd) {
+                    // Numbers of words.
+                    let whole: [u32; 8] = cast(Self::plus(simd, numbers, Self::splat(simd, $whole)));
+                    let lanes = std::array::from_fn(|word| $word(whole, word));
+                    let words: [u32; 8] = cast(of);
+                    let found = v3.avx2._mm256_permutevar8x32_ps(pulp::cast(words), pulp::cast::<[u32; 8], _>(lanes));
+                    return cast(pulp::cast::<_, [u32; 8]>(found));
+                }
+                let (words, lanes): (&[Self], &[Self]) = (cast_slice(slice::from_ref(&of)), cast_slice(slice::from_ref(&numbers)));
+                let mut found = of;
+                let to: &mut [Self] = cast_slice_mut(slice::from_mut(&mut found));
+                for lane in 0..S::$lanes {
+                    to[lane] = words[lanes[lane] as usize % S::$lanes];
+                }
+                found
+            }
+
+            #[inline(always)]
             fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S> {
                 // From pi / 2 on it comes back.
                 let x = Self::absolute(simd, x);
@@ -314,6 +350,7 @@ lanes!(
     div_f32s,
     min_f32s,
     max_f32s,
+    reduce_min_f32s,
     reduce_max_f32s,
     abs_f32s,
     sqrt_f32s,
@@ -326,6 +363,9 @@ lanes!(
     _mm256_movemask_ps,
     _mm512_maskz_compress_ps,
     u16,
+    _mm512_permutexvar_ps,
+    8_388_608.0,
+    (|numbers: [u32; 8], word: usize| numbers[word]),
     [sine(6) as f32, sine(5) as f32, sine(4) as f32, sine(3) as f32, sine(2) as f32, sine(1) as f32, 1.0],
     fn steps<S: Simd>(simd: S, z: &[f32], scale: f32, offset: f32, within: bool, steps: &mut [u32]) {
         if !within {
@@ -365,6 +405,7 @@ lanes!(
     div_f64s,
     min_f64s,
     max_f64s,
+    reduce_min_f64s,
     reduce_max_f64s,
     abs_f64s,
     sqrt_f64s,
@@ -377,6 +418,9 @@ lanes!(
     _mm256_movemask_pd,
     _mm512_maskz_compress_pd,
     u8,
+    _mm512_permutexvar_pd,
+    4_503_599_627_370_496.0,
+    (|numbers: [u32; 8], word: usize| 2 * numbers[word & !1] + (word & 1) as u32),
     [sine(11), sine(10), sine(9), sine(8), sine(7), sine(6), sine(5), sine(4), sine(3), sine(2), sine(1), 1.0],
     fn steps<S: Simd>(_: S, z: &[f64], scale: f64, offset: f64, _: bool, steps: &mut [u32]) {
         // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.

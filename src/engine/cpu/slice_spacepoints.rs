@@ -14,7 +14,7 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     pub(crate) z_by_rho: Vec<R>,
     /// From the lower edge of the window \[rad\].
     pub(crate) phi: Vec<R>,
-    /// As real numbers.
+    /// As real numbers; behind the last spacepoint no layer's.
     pub(crate) slice_number: Vec<R>,
     pub(crate) layer_number: Vec<R>,
     /// Where each slice begins: `slices + 1` words.
@@ -81,6 +81,8 @@ impl<R: Real> SlicedSpacepoints<R> {
 
 /// Numbers of columns behind the last spacepoint, for vectors that begin before it.
 const BEYOND: usize = 64;
+/// In place of the layer of what lies there.
+pub(crate) const NO_LAYER: f64 = MAX_LAYERS as f64;
 
 /// Sorts spacepoints into memory that is there already, if there is enough.
 pub(crate) fn slice_spacepoints<R: Real>(
@@ -128,6 +130,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         slice_number: &mut sliced.slice_number,
         layer_number: &mut sliced.layer_number,
     });
+    sliced.layer_number[kept..kept + BEYOND].fill(R::of(NO_LAYER));
     // and the same by layer
     filled.clear();
     let mut next = [0; 256];

@@ -9,7 +9,7 @@ use pulp::{Simd, WithSimd};
 
 use crate::config::PtWeight;
 use crate::detector::MAX_LAYERS;
-use crate::engine::cpu::around::{Around, Reaches};
+use crate::engine::cpu::around::{Around, Columns, Reaches};
 use crate::engine::cpu::find_z::{
     Call, Column, MOST_LANES, Meeting, Pairs, PairsOf, ROOM, column, extrapolate, track_bend,
 };
@@ -17,14 +17,21 @@ use crate::engine::cpu::lanes::{Lanes, pack_places};
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::engine::cpu::slice_spacepoints::Outer;
 
-/// The third spacepoints of an outer one.
+/// Third spacepoints: those that there are, and those that were found.
 #[derive(Debug)]
 pub(crate) struct Thirds<R> {
+    sets: Sets<R>,
+    found: Found<R>,
+}
+
+/// Those that there are, and which the outer spacepoints of a layer may meet.
+#[derive(Debug)]
+struct Sets<R> {
     /// Those of all layers, of the outer ones, and of the outermost: an outer spacepoint is met by as few as will do.
-    sets: [Around<R>; SETS],
+    all: [Around<R>; SETS],
     /// The first layer of each, among those that are filled, and the set at hand.
     first_of_set: [usize; SETS],
-    set: usize,
+    at_hand: usize,
     reaches: Reaches<R>,
     /// Slices to either side, layer by layer, and the cut on z there.
     slices: [u32; MAX_LAYERS],
@@ -33,7 +40,11 @@ pub(crate) struct Thirds<R> {
     disk: bool,
     /// The ring is so short that what is out of reach one way may be within it the other way.
     short_ring: bool,
-    /// Those that were looked up.
+}
+
+/// The third spacepoints of some outer ones.
+#[derive(Debug)]
+struct Found<R> {
     count: usize,
     /// Whose they are.
     lookups: Box<[Lookup; LOOKUPS + 1]>,
@@ -102,38 +113,50 @@ enum Side {
 impl<R: Lanes> Default for Thirds<R> {
     fn default() -> Self {
         Self {
-            sets: std::array::from_fn(|_| Around::default()),
-            first_of_set: [0; SETS],
-            set: 0,
-            reaches: Reaches::none(),
-            slices: [0; MAX_LAYERS],
-            dz_of: [R::of(0.0); MAX_LAYERS],
-            disk: false,
-            short_ring: false,
-            count: 0,
-            lookups: Box::new([Lookup::default(); LOOKUPS + 1]),
-            lookup_count: 0,
-            inverse_rho: column(),
-            z_by_rho: column(),
-            phi: column(),
-            plain_phi: column(),
-            slice: column(),
-            place: column(),
-            z23: column(),
-            k23: column(),
-            p23: column(),
-            dz: column(),
-            side: column(),
-            track_of: Box::new([None; ROOM + MOST_LANES]),
-            tracks: Vec::new(),
+            sets: Sets {
+                all: std::array::from_fn(|_| Around::default()),
+                first_of_set: [0; SETS],
+                at_hand: 0,
+                reaches: Reaches::none(),
+                slices: [0; MAX_LAYERS],
+                dz_of: [R::of(0.0); MAX_LAYERS],
+                disk: false,
+                short_ring: false,
+            },
+            found: Found {
+                count: 0,
+                lookups: Box::new([Lookup::default(); LOOKUPS + 1]),
+                lookup_count: 0,
+                inverse_rho: column(),
+                z_by_rho: column(),
+                phi: column(),
+                plain_phi: column(),
+                slice: column(),
+                place: column(),
+                z23: column(),
+                k23: column(),
+                p23: column(),
+                dz: column(),
+                side: column(),
+                track_of: Box::new([None; ROOM + MOST_LANES]),
+                tracks: Vec::new(),
+            },
         }
     }
 }
 
-/// [`Thirds::count_all`] as a function of its own.
+/// Where third spacepoints are looked up.
+#[derive(Clone, Copy)]
+struct Among<'a, R> {
+    sets: &'a Sets<R>,
+    columns: Columns<'a, R>,
+}
+
+/// [`Found::count_all`] as a function of its own.
 struct CountAll<'a, R: Lanes, const ACCURATE: bool> {
-    thirds: &'a mut Thirds<R>,
+    found: &'a mut Found<R>,
     call: &'a Call<'a, R>,
+    among: &'a Among<'a, R>,
     pairs: &'a mut Pairs<R>,
 }
 
@@ -142,7 +165,7 @@ impl<R: Lanes, const ACCURATE: bool> WithSimd for CountAll<'_, R, ACCURATE> {
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.thirds.count_all::<S, ACCURATE>(simd, self.call, self.pairs);
+        self.found.count_all::<S, ACCURATE>(simd, self.call, self.among, self.pairs);
     }
 }
 
@@ -157,6 +180,60 @@ impl<R: Lanes> Thirds<R> {
     /// Takes the spacepoints of all layers that third ones may be in.
     #[inline(always)]
     pub(crate) fn fill<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, filled: &[usize]) {
+        self.sets.fill(simd, call, filled);
+    }
+
+    /// Makes ready for the outer spacepoints of the i-th filled layer, which lie in these slices.
+    #[inline(always)]
+    pub(crate) fn set_layer<S: Simd>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        filled: &[usize],
+        i: usize,
+        slices: RangeInclusive<u32>,
+    ) {
+        self.sets.set_layer(simd, call, filled, i, slices);
+    }
+
+    /// Counts the third spacepoints that confirm each pair, into its weight.
+    #[inline(always)]
+    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
+        let Self { sets, found } = self;
+        let among = sets.among(call);
+        for of in 0..pairs.outers().len() {
+            let (mut stretch, z23) = sets.window(simd, call, pairs, of);
+            loop {
+                stretch = found.look::<S, ACCURATE>(simd, &among, pairs, of, stretch, z23);
+                if found.is_enough() {
+                    simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
+                }
+                if stretch.is_empty() {
+                    break;
+                }
+            }
+        }
+        simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
+    }
+
+    /// Enters each pair with the weight that the transverse momentum of its track gives it.
+    #[inline(always)]
+    pub(crate) fn weigh<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        pairs: &mut Pairs<R>,
+        histogram: &mut PackedHistogram,
+    ) {
+        let among = self.sets.among(call);
+        self.found.weigh::<S, ACCURATE>(simd, call, &among, pairs, histogram);
+    }
+}
+
+impl<R: Lanes> Sets<R> {
+    /// Takes the spacepoints of all layers that third ones may be in.
+    #[inline(always)]
+    fn fill<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, filled: &[usize]) {
         let (search, plan) = (call.search, call.plan);
         let reach = |b: usize, c: usize| search.reach(filled[b], filled[c], plan.endcap_shift);
         let pairs = (1..filled.len()).flat_map(|b| (b + 1..filled.len()).map(move |c| (b, c)));
@@ -171,7 +248,7 @@ impl<R: Lanes> Thirds<R> {
             // There may be none. Of few it takes longer to leave some out.
             let layers = if sets == 1 { 0 } else { filled.get(first).copied().unwrap_or(MAX_LAYERS) }..=MAX_LAYERS;
             let slices = 0..plan.slices;
-            self.sets[set].fill(simd, call.sliced, layers, &slices, plan.ring, most.unwrap_or_default(), true);
+            self.all[set].fill(simd, call.sliced, layers, &slices, plan.ring, most.unwrap_or_default(), true);
             self.first_of_set[set] = first;
         }
         self.first_of_set[sets..].fill(usize::MAX);
@@ -180,13 +257,43 @@ impl<R: Lanes> Thirds<R> {
         }
     }
 
-    fn around(&self) -> &Around<R> {
-        &self.sets[self.set]
+    /// Those that the outer spacepoints at hand meet.
+    #[inline(always)]
+    fn among<'a>(&'a self, call: &Call<'a, R>) -> Among<'a, R> {
+        Among { sets: self, columns: self.all[self.at_hand].columns(call.sliced) }
+    }
+
+    /// Where the third spacepoints are that may confirm pairs of an outer one: about it, but for a side where none of its pairs
+    /// wants any; and the range of their z23.
+    #[inline(always)]
+    fn window<S: Simd>(&self, simd: S, call: &Call<'_, R>, pairs: &Pairs<R>, of: usize) -> (Range<usize>, [R; 2]) {
+        let &PairsOf { b, first, end } = &pairs.outers()[of];
+        let most = self.reaches.most;
+        let (mut sides, mut z12) = ([most; 2], [call.scale.z_min, call.scale.z_max]);
+        // Of many, some want either side, and any z.
+        if end - first <= R::count::<S>() && !self.short_ring {
+            let count = R::splat(simd, R::of((end - first) as f64));
+            let there = R::less(simd, R::vectors(simd, &call.lane_numbers)[0], count);
+            let slice_a = R::vectors(simd, &pairs.slice[first.min(ROOM)..])[0];
+            let slice_b = R::splat(simd, R::of(b.slice.into()));
+            let falls = R::bits(simd, R::both(simd, there, R::less(simd, slice_b, slice_a)));
+            let rises = R::bits(simd, R::both(simd, there, R::less(simd, slice_a, slice_b)));
+            // Next to it any will do.
+            sides = [falls, rises].map(|wanted| if wanted == 0 { most.min(1) } else { most });
+            let [z_min, z_max] = z12.map(|z| R::splat(simd, z));
+            let z = R::vectors(simd, &pairs.z12[first.min(ROOM)..])[0];
+            z12 = [
+                R::smallest(simd, R::select(simd, there, z, z_max)),
+                R::largest(simd, R::select(simd, there, z, z_min)),
+            ];
+        }
+        let [lowest, highest] = z12;
+        (self.all[self.at_hand].window(b.slice, sides), [lowest - call.z_apart, highest + call.z_apart])
     }
 
     /// Makes ready for the outer spacepoints of the i-th filled layer, which lie in these slices.
     #[inline(always)]
-    pub(crate) fn set_layer<S: Simd>(
+    fn set_layer<S: Simd>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
@@ -202,27 +309,29 @@ impl<R: Lanes> Thirds<R> {
         }
         self.disk = call.search.is_disk(filled[i]);
         self.short_ring = call.plan.ring && call.plan.slices <= 2 * self.reaches.most + 2;
-        self.set = self.first_of_set.iter().rposition(|&first| first <= i + 1).unwrap_or_default();
-        self.sets[self.set].set_reach(simd, slices, &self.reaches);
+        self.at_hand = self.first_of_set.iter().rposition(|&first| first <= i + 1).unwrap_or_default();
+        self.all[self.at_hand].set_reach(simd, call.sliced, slices, &self.reaches);
     }
+}
 
+impl<R: Lanes> Found<R> {
     /// Looks up the third spacepoints of an outer one, behind those that there are, in a stretch; as many as fit. What is left
     /// of the stretch is not looked at yet.
     #[inline(always)]
     fn look<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
+        among: &Among<'_, R>,
         pairs: &Pairs<R>,
         of: usize,
         stretch: Range<usize>,
+        z23: [R; 2],
     ) -> Range<usize> {
         let b = &pairs.outers()[of].b;
         let lanes = R::count::<S>();
         // From below, as a step from b to c counts.
-        let slice = f64::from(b.slice) + Around::<R>::BESIDE;
-        let around = &self.sets[self.set];
-        let meeting = Meeting::new::<ACCURATE>(simd, &around.columns(), &stretch, b, slice, call.z23_range);
+        let slice = R::of(f64::from(b.slice) + Around::<R>::BESIDE);
+        let meeting = Meeting::new::<ACCURATE>(simd, &among.columns, &stretch, b, slice, z23);
         let first = self.count.min(ROOM - MOST_LANES);
         let mut end = first;
         let mut looked_at = 0;
@@ -249,25 +358,23 @@ impl<R: Lanes> Thirds<R> {
     /// Fetches what is to be known of the third spacepoints that were looked up. Few of those that were looked at are left:
     /// they are taken one by one, and met again in vectors.
     #[inline(always)]
-    fn fetch<const ACCURATE: bool>(&mut self) {
-        let around = &self.sets[self.set];
-        let inverse_rho = &around.inverse_rho[..];
+    fn fetch<const ACCURATE: bool>(&mut self, among: &Among<'_, R>) {
+        let Columns { inverse_rho, z_by_rho, turned_phi, slice, phi, .. } = among.columns;
         // As many, which spares looking.
-        let z_by_rho = &around.z_by_rho[..inverse_rho.len()];
-        let turned_phi = &around.turned_phi[..inverse_rho.len()];
-        let slice = &around.slice[..inverse_rho.len()];
+        let last = inverse_rho.len() - 1;
+        let (z_by_rho, turned_phi) = (&z_by_rho[..=last], &turned_phi[..=last]);
+        let (slice, phi) = (&slice[..=last], &phi[..=last]);
         let count = self.count.min(ROOM);
         for i in 0..count {
-            let place = (self.place[i] as usize).min(inverse_rho.len() - 1);
+            let place = (self.place[i] as usize).min(last);
             self.inverse_rho[i] = inverse_rho[place];
             self.z_by_rho[i] = z_by_rho[place];
             self.phi[i] = turned_phi[place];
             self.slice[i] = slice[place];
         }
         if ACCURATE {
-            let phi = &around.phi[..inverse_rho.len()];
             for i in 0..count {
-                self.plain_phi[i] = phi[(self.place[i] as usize).min(inverse_rho.len() - 1)];
+                self.plain_phi[i] = phi[(self.place[i] as usize).min(last)];
             }
         }
     }
@@ -279,6 +386,7 @@ impl<R: Lanes> Thirds<R> {
         &mut self,
         simd: S,
         call: &Call<'_, R>,
+        among: &Among<'_, R>,
         b: &Outer<R>,
         Lookup { first, end, .. }: Lookup,
     ) -> Sides<R> {
@@ -312,67 +420,58 @@ impl<R: Lanes> Thirds<R> {
             beside.end += R::bits(simd, is_not_above).count_ones() as usize;
             at += lanes;
         }
-        if self.short_ring {
-            self.set_sides(call, b, first..end);
+        let short_ring = among.sets.short_ring;
+        if short_ring {
+            self.set_sides(call, among, b, first..end);
         }
-        if call.by_pt() || self.short_ring {
+        if call.by_pt() || short_ring {
             for i in first..end {
-                self.dz[i] = self.dz_of[self.layer(i)];
+                self.dz[i] = among.sets.dz_of[self.layer(among, i)];
             }
         }
         Sides { beside, most_k23: R::largest(simd, most_k23) }
     }
 
     /// Layer of a spacepoint that was looked up.
-    fn layer(&self, i: usize) -> usize {
-        self.around().layer[self.place[i] as usize].to_f64() as usize % MAX_LAYERS
+    fn layer(&self, among: &Among<'_, R>, i: usize) -> usize {
+        among.columns.layer[self.place[i] as usize].to_f64() as usize % MAX_LAYERS
     }
 
     /// Says which pairs each may confirm on a short ring.
-    fn set_sides(&mut self, call: &Call<'_, R>, b: &Outer<R>, thirds: Range<usize>) {
+    fn set_sides(&mut self, call: &Call<'_, R>, among: &Among<'_, R>, b: &Outer<R>, thirds: Range<usize>) {
         for i in thirds {
             let step = self.slice[i].to_f64() as i32 - b.slice as i32;
-            self.side[i] = side_on_ring(step, self.slices[self.layer(i)], call.plan.slices);
+            self.side[i] = side_on_ring(step, among.sets.slices[self.layer(among, i)], call.plan.slices);
         }
-    }
-
-    /// Counts the third spacepoints that confirm each pair, into its weight.
-    #[inline(always)]
-    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
-        for of in 0..pairs.outers().len() {
-            let mut stretch = self.around().window(pairs.outers()[of].b.slice, self.reaches.most);
-            loop {
-                stretch = self.look::<S, ACCURATE>(simd, call, pairs, of, stretch);
-                if self.is_enough() {
-                    simd.vectorize(CountAll::<R, ACCURATE> { thirds: self, call, pairs });
-                }
-                if stretch.is_empty() {
-                    break;
-                }
-            }
-        }
-        simd.vectorize(CountAll::<R, ACCURATE> { thirds: self, call, pairs });
     }
 
     /// Counts those that were looked up. None are left.
     #[inline(always)]
-    fn count_all<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
-        self.fetch::<ACCURATE>();
+    fn count_all<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        among: &Among<'_, R>,
+        pairs: &mut Pairs<R>,
+    ) {
+        self.fetch::<ACCURATE>(among);
         for i in 0..self.lookup_count.min(LOOKUPS) {
             let lookup = self.lookups[i];
             let of = pairs.outers()[lookup.of];
-            let sides = self.work_out::<S, ACCURATE>(simd, call, &of.b, lookup);
-            self.count_into(simd, call, &of, pairs, lookup, &sides);
+            let sides = self.work_out::<S, ACCURATE>(simd, call, among, &of.b, lookup);
+            self.count_into(simd, call, among, &of, pairs, lookup, &sides);
         }
         self.clear();
     }
 
     /// Counts the third spacepoints of an outer one on top of its pairs' weights.
+    #[expect(clippy::too_many_arguments, reason = "pairs, and what may confirm them")]
     #[inline(always)]
     fn count_into<S: Simd>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
+        among: &Among<'_, R>,
         &PairsOf { b, first, end }: &PairsOf<R>,
         pairs: &mut Pairs<R>,
         lookup: Lookup,
@@ -411,7 +510,7 @@ impl<R: Lanes> Thirds<R> {
             };
             let k_is_free = R::bits(simd, R::at_most(simd, R::absolute(simd, k12), free_k)) | beyond == all;
             let zero = R::splat(simd, R::of(0.0));
-            let found = if self.short_ring {
+            let found = if among.sets.short_ring {
                 let around = R::select(simd, R::either(simd, rises, falls), z12, none);
                 let mut found = zero;
                 for i in lookup.first..lookup.end {
@@ -480,10 +579,11 @@ impl<R: Lanes> Thirds<R> {
 
     /// Enters each pair with the weight that the transverse momentum of its track gives it.
     #[inline(always)]
-    pub(crate) fn weigh<S: Simd, const ACCURATE: bool>(
+    fn weigh<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
+        among: &Among<'_, R>,
         pairs: &mut Pairs<R>,
         histogram: &mut PackedHistogram,
     ) {
@@ -491,29 +591,29 @@ impl<R: Lanes> Thirds<R> {
         // Few pairs are confirmed at all: those are looked at one by one.
         self.tracks.clear();
         self.track_of[..end].fill(None);
-        let mut stretch = self.around().window(b.slice, self.reaches.most);
+        let (mut stretch, z23) = among.sets.window(simd, call, pairs, 0);
         while !stretch.is_empty() {
-            stretch = self.look::<S, ACCURATE>(simd, call, pairs, 0, stretch);
+            stretch = self.look::<S, ACCURATE>(simd, among, pairs, 0, stretch, z23);
             if self.lookup_count == 0 {
                 continue;
             }
-            self.fetch::<ACCURATE>();
+            self.fetch::<ACCURATE>(among);
             let lookup = self.lookups[0];
-            let sides = self.work_out::<S, ACCURATE>(simd, call, &b, lookup);
+            let sides = self.work_out::<S, ACCURATE>(simd, call, among, &b, lookup);
             pairs.weight[..end].fill(R::of(0.0));
-            self.count_into(simd, call, &of, pairs, lookup, &sides);
+            self.count_into(simd, call, among, &of, pairs, lookup, &sides);
             for i in (0..end).filter(|&i| pairs.weight[i] > R::of(0.0)) {
                 let track = *self.track_of[i].get_or_insert(self.tracks.len());
                 if track == self.tracks.len() {
                     self.tracks.push([R::of(0.0); MAX_LAYERS]);
                 }
-                self.find_pt(call, &b, pairs, lookup.end, &sides, i, track);
+                self.find_pt(call, among, &b, pairs, lookup.end, &sides, i, track);
             }
             self.clear();
         }
         for i in 0..end {
             let Some(track) = self.track_of[i] else { continue };
-            let mut pt = PtWeight::of_pair(self.disk);
+            let mut pt = PtWeight::of_pair(among.sets.disk);
             let mut hardest = R::of(0.0);
             for &best in &self.tracks[track] {
                 pt.add_layer(best);
@@ -538,6 +638,7 @@ impl<R: Lanes> Thirds<R> {
     fn find_pt(
         &mut self,
         call: &Call<'_, R>,
+        among: &Among<'_, R>,
         b: &Outer<R>,
         pairs: &Pairs<R>,
         thirds: usize,
@@ -553,7 +654,7 @@ impl<R: Lanes> Thirds<R> {
         let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
         for i in 0..thirds {
             let w = self.inverse_rho[i];
-            let side = if self.short_ring {
+            let side = if among.sets.short_ring {
                 self.side[i]
             } else if i < sides.beside.start {
                 Side::Below
@@ -577,10 +678,10 @@ impl<R: Lanes> Thirds<R> {
                 // As it is seen from the inner spacepoint, the shorter way round.
                 let at = self.place[i] as usize;
                 let turn = call.turn_between(slice_a, self.slice[i].to_f64());
-                let (k13, _) = track_bend([u, pairs.phi[pair]], [w, self.around().phi[at] + turn]);
+                let (k13, _) = track_bend([u, pairs.phi[pair]], [w, among.columns.phi[at] + turn]);
                 // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
                 let pt = cuts.gev_mm / (k13.abs() + cuts.resolution_mm * u * u * w / (u - w));
-                let layer = self.around().layer[at].to_f64() as usize % MAX_LAYERS;
+                let layer = self.layer(among, i);
                 let best = &mut self.tracks[track][layer];
                 *best = if pt > *best { pt } else { *best };
             }
