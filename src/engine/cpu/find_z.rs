@@ -420,7 +420,7 @@ impl<R: Lanes> Call<'_, R> {
             for &b in all {
                 let Range { start: mut begin, end } = inner.window(b.slice, [reaches.most; 2]);
                 // From above, as a step from a to b counts.
-                let beside = R::of(f64::from(b.slice) - Around::<R>::BESIDE);
+                let beside = R::of_slice(b.slice) - R::of(Around::<R>::BESIDE);
                 // One vector at least, which spares a branch that nothing foretells.
                 loop {
                     let stretch = begin..end.min(begin + PIECE);

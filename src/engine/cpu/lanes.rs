@@ -16,6 +16,8 @@ pub(crate) trait Lanes: Real {
     type Vector<S: Simd>: Copy;
     type Mask<S: Simd>: Copy;
 
+    /// The number of a slice, of which there are never so many that it would not be exact.
+    fn of_slice(slice: u32) -> Self;
     /// Lanes of a vector.
     fn count<S: Simd>() -> usize;
     fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
@@ -156,6 +158,10 @@ macro_rules! lanes {
             type Vector<S: Simd> = S::$vector;
             type Mask<S: Simd> = S::$mask;
 
+            #[inline(always)]
+            fn of_slice(slice: u32) -> Self {
+                slice as i32 as Self
+            }
             #[inline(always)]
             fn count<S: Simd>() -> usize {
                 S::$lanes

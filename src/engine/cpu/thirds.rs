@@ -201,10 +201,12 @@ impl<R: Lanes> Thirds<R> {
     pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
         let Self { sets, found } = self;
         let among = sets.among(call);
+        // By itself, so that the compiler sees that all are of one length.
+        let columns = among.columns;
         for of in 0..pairs.outers().len() {
             let (mut stretch, z23) = sets.window(simd, call, pairs, of);
             loop {
-                stretch = found.look::<S, ACCURATE>(simd, &among, pairs, of, stretch, z23);
+                stretch = found.look::<S, ACCURATE>(simd, columns, pairs, of, stretch, z23);
                 if found.is_enough() {
                     simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
                 }
@@ -275,7 +277,7 @@ impl<R: Lanes> Sets<R> {
             let count = R::splat(simd, R::of((end - first) as f64));
             let there = R::less(simd, R::vectors(simd, &call.lane_numbers)[0], count);
             let slice_a = R::vectors(simd, &pairs.slice[first.min(ROOM)..])[0];
-            let slice_b = R::splat(simd, R::of(b.slice.into()));
+            let slice_b = R::splat(simd, R::of_slice(b.slice));
             let falls = R::bits(simd, R::both(simd, there, R::less(simd, slice_b, slice_a)));
             let rises = R::bits(simd, R::both(simd, there, R::less(simd, slice_a, slice_b)));
             // Next to it any will do.
@@ -321,7 +323,7 @@ impl<R: Lanes> Found<R> {
     fn look<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        among: &Among<'_, R>,
+        among: Columns<'_, R>,
         pairs: &Pairs<R>,
         of: usize,
         stretch: Range<usize>,
@@ -330,8 +332,8 @@ impl<R: Lanes> Found<R> {
         let b = &pairs.outers()[of].b;
         let lanes = R::count::<S>();
         // From below, as a step from b to c counts.
-        let slice = R::of(f64::from(b.slice) + Around::<R>::BESIDE);
-        let meeting = Meeting::new::<ACCURATE>(simd, &among.columns, &stretch, b, slice, z23);
+        let slice = R::of_slice(b.slice) + R::of(Around::<R>::BESIDE);
+        let meeting = Meeting::new::<ACCURATE>(simd, &among, &stretch, b, slice, z23);
         let first = self.count.min(ROOM - MOST_LANES);
         let mut end = first;
         let mut looked_at = 0;
@@ -593,7 +595,7 @@ impl<R: Lanes> Found<R> {
         self.track_of[..end].fill(None);
         let (mut stretch, z23) = among.sets.window(simd, call, pairs, 0);
         while !stretch.is_empty() {
-            stretch = self.look::<S, ACCURATE>(simd, among, pairs, 0, stretch, z23);
+            stretch = self.look::<S, ACCURATE>(simd, among.columns, pairs, 0, stretch, z23);
             if self.lookup_count == 0 {
                 continue;
             }
