@@ -9,8 +9,8 @@
 //! `-- ROUNDS` sets the number of rounds, 25 by default.
 
 use std::f64::consts::{PI, TAU};
+use std::mem;
 use std::num::NonZeroUsize;
-use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use zfinder::simulate::Simulation;
@@ -179,11 +179,8 @@ struct Plain {
     config: Config,
     neighbours: Vec<Vec<u32>>,
     endcap: Vec<bool>,
-    /// Spacepoints by layer, and by slice within it; phi from the window's lower edge.
-    rho: Vec<f64>,
-    phi: Vec<f64>,
-    z: Vec<f64>,
-    slice: Vec<u32>,
+    /// Spacepoints by layer, and by slice within it.
+    points: Vec<Point>,
     /// Where (layer, slice) begins.
     begins: Vec<u32>,
     slices: usize,
@@ -194,6 +191,15 @@ struct Plain {
     sums: Vec<f64>,
 }
 
+/// phi is from the window's lower edge.
+#[derive(Clone, Copy, Default)]
+struct Point {
+    rho: f64,
+    phi: f64,
+    z: f64,
+    slice: usize,
+}
+
 impl Plain {
     fn new(config: &Config) -> Self {
         let detector = Detector::atlas2010();
@@ -201,10 +207,7 @@ impl Plain {
             config: config.clone(),
             neighbours: detector.neighbours(config),
             endcap: detector.layers().iter().map(|layer| layer.is_endcap()).collect(),
-            rho: Vec::new(),
-            phi: Vec::new(),
-            z: Vec::new(),
-            slice: Vec::new(),
+            points: Vec::new(),
             begins: Vec::new(),
             slices: 0,
             filled: Vec::new(),
@@ -270,17 +273,13 @@ impl Plain {
             sum += *begin;
             *begin = sum;
         }
-        for column in [&mut self.rho, &mut self.phi, &mut self.z] {
-            column.resize(spacepoints.len(), 0.0);
-        }
-        self.slice.resize(spacepoints.len(), 0);
+        self.points.resize(spacepoints.len(), Point::default());
         // The begin of each cell, one further on, goes up to its end, which is the next one's begin.
         for s in spacepoints {
             let (phi, slice) = place(s);
             let next = &mut self.begins[cell(s.layer, slice) + 1];
-            let to = *next as usize;
+            self.points[*next as usize] = Point { rho: s.rho, phi, z: s.z, slice };
             *next += 1;
-            (self.rho[to], self.phi[to], self.z[to], self.slice[to]) = (s.rho, phi, s.z, slice as u32);
         }
         self.filled.clear();
         let filled = |&layer: &usize| self.begins[layer * self.slices] < self.begins[(layer + 1) * self.slices];
@@ -288,10 +287,12 @@ impl Plain {
     }
 
     /// Spacepoints of a layer, from so many slices below to so many above.
-    fn around(&self, layer: usize, slice: usize, below: usize, above: usize) -> Range<usize> {
+    fn around(&self, layer: usize, slice: usize, below: usize, above: usize) -> &[Point] {
         let last = (slice + above).min(self.slices - 1);
         let first = layer * self.slices;
-        self.begins[first + slice.saturating_sub(below)] as usize..self.begins[first + last + 1] as usize
+        let [begin, end] =
+            [first + slice.saturating_sub(below), first + last + 1].map(|cell| self.begins[cell] as usize);
+        &self.points[begin..end]
     }
 
     fn set_reach(&mut self, eta: f64) {
@@ -314,62 +315,52 @@ impl Plain {
         let (scale, offset) = (1.0 / width, (z_min_mm / width).floor());
         let layers = self.endcap.len();
         let inner = (first_layers as usize).min(self.filled.len().saturating_sub(1));
+        // Taken out, so that what is filled and what is read are apart.
+        let (mut n, mut sums) = (mem::take(&mut self.n), mem::take(&mut self.sums));
         for s in 0..self.slices {
             for (i, &layer_a) in self.filled[..inner].iter().enumerate() {
                 for a in self.around(layer_a, s, 0, 0) {
-                    let (rho_a, phi_a, z_a) = (self.rho[a], self.phi[a], self.z[a]);
                     for (j, &layer_b) in self.filled.iter().enumerate().skip(i + 1) {
-                        let n = self.reach[layer_a * layers + layer_b];
-                        let b = self.around(layer_b, s, n, n);
-                        let columns = self.rho[b.clone()].iter().zip(&self.z[b.clone()]).zip(b);
-                        for ((&rho_b, &z_b), b) in columns {
-                            let z12 = (z_b * rho_a - z_a * rho_b) / (rho_a - rho_b);
+                        let reach = self.reach[layer_a * layers + layer_b];
+                        for b in self.around(layer_b, s, reach, reach) {
+                            let z12 = (b.z * a.rho - a.z * b.rho) / (a.rho - b.rho);
                             if !(z_min_mm < z12 && z12 < z_max_mm) {
                                 continue;
                             }
                             let mut weight = 1;
                             if TRIPLETS {
-                                weight = self.confirmations((rho_a, phi_a), b, s, z12, layer_b, &self.filled[j + 1..]);
+                                weight = self.confirmations(a, b, z12, layer_b, &self.filled[j + 1..]);
                                 if weight == 0 {
                                     continue;
                                 }
                             }
                             let bin = (z12 * scale - offset + ROUNDED).to_bits() as u32 as usize;
-                            self.n[bin] += weight;
-                            self.sums[bin] += weight as f64 * z12;
+                            n[bin] += weight;
+                            sums[bin] += weight as f64 * z12;
                         }
                     }
                 }
             }
         }
+        (self.n, self.sums) = (n, sums);
     }
 
-    /// Third spacepoints that lie on the line of a pair, on its bend and at its azimuth, beyond its outer one: all, or the first.
-    fn confirmations(
-        &self,
-        (rho_a, phi_a): (f64, f64),
-        b: usize,
-        s: usize,
-        z12: f64,
-        layer_b: usize,
-        outer: &[usize],
-    ) -> u64 {
+    /// Third spacepoints that lie on the line of a pair, on its bend and at its azimuth, in these layers beyond its outer
+    /// one: all, or the first.
+    fn confirmations(&self, a: &Point, b: &Point, z12: f64, layer_b: usize, outer: &[usize]) -> u64 {
         let Config { triplets, triplet_dz_mm, triplet_dk, triplet_dp, .. } = self.config;
-        let (rho_b, phi_b, z_b, s_b) = (self.rho[b], self.phi[b], self.z[b], self.slice[b] as usize);
-        let inverse = 1.0 / (rho_a - rho_b);
-        let (k12, p12) = (2.0 * (phi_b - phi_a) * inverse, (phi_b * rho_a - phi_a * rho_b) * inverse);
+        let inverse = 1.0 / (a.rho - b.rho);
+        let (k12, p12) = (2.0 * (b.phi - a.phi) * inverse, (b.phi * a.rho - a.phi * b.rho) * inverse);
         let mut weight = 0;
         for &layer_c in outer {
             let n = self.reach[layer_b * self.endcap.len() + layer_c];
             // The bending keeps its sign.
-            let (below, above) = (if s_b >= s { 1 } else { n }, if s_b <= s { 1 } else { n });
-            let c = self.around(layer_c, s_b, below, above);
-            let columns = self.rho[c.clone()].iter().zip(&self.phi[c.clone()]).zip(&self.z[c]);
-            for ((&rho_c, &phi_c), &z_c) in columns {
-                let inverse = 1.0 / (rho_b - rho_c);
-                let confirms = ((z_c * rho_b - z_b * rho_c) * inverse - z12).abs() <= triplet_dz_mm
-                    && (2.0 * (phi_c - phi_b) * inverse - k12).abs() <= triplet_dk
-                    && ((phi_c * rho_b - phi_b * rho_c) * inverse - p12).abs() < triplet_dp;
+            let (below, above) = (if b.slice >= a.slice { 1 } else { n }, if b.slice <= a.slice { 1 } else { n });
+            for c in self.around(layer_c, b.slice, below, above) {
+                let inverse = 1.0 / (b.rho - c.rho);
+                let confirms = ((c.z * b.rho - b.z * c.rho) * inverse - z12).abs() <= triplet_dz_mm
+                    && (2.0 * (c.phi - b.phi) * inverse - k12).abs() <= triplet_dk
+                    && ((c.phi * b.rho - b.phi * c.rho) * inverse - p12).abs() < triplet_dp;
                 if confirms {
                     weight += 1;
                     if triplets == Triplets::Any {
