@@ -24,6 +24,11 @@ impl Spread {
         }
     }
 
+    /// Whether there is a time: of a difference there may be none.
+    pub(super) fn is_seen(&self) -> bool {
+        self.median_us > 0.0
+    }
+
     /// So many of something, a second.
     pub(super) fn rate(&self, count: f64) -> f64 {
         count / (1e-6 * self.median_us.max(1e-3))
@@ -109,7 +114,8 @@ pub(super) struct First {
     pub(super) kernels: String,
     pub(super) tracks: usize,
     pub(super) time: Spread,
-    pub(super) tracks_per_s: f64,
+    /// None where a step takes less than runs differ by.
+    pub(super) tracks_per_s: Option<f64>,
     /// Of the CPU, by the faster kernels.
     pub(super) times_one_thread: Option<f64>,
     pub(super) stages: Vec<StagePart>,
@@ -276,7 +282,7 @@ fn print_first(out: &mut impl Write, first: &[First]) -> io::Result<()> {
             table.add_row([who(row.threads), row.kernels.clone(), stage, median, spread, share, slides]);
         }
         let [median, spread] = row.time.text();
-        let (rate, ratio) = (scientific(row.tracks_per_s), times(row.times_one_thread));
+        let (rate, ratio) = (row.tracks_per_s.map_or_else(String::new, scientific), times(row.times_one_thread));
         let all = "all".to_owned();
         let none = String::new;
         table.add_row([who(row.threads), row.kernels.clone(), all, median, spread, none(), none(), rate, ratio]);

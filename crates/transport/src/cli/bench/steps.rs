@@ -45,15 +45,19 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
             let cpu = simulation(Engine::Cpu, way.into(), plan.most_steps)?;
             let rounds = on_threads(threads, || first_step(&cpu, &primaries, plan.rounds))??;
             let time = Spread::of(&rounds);
-            if threads == 1 {
+            if time.is_seen() && threads == 1 {
                 let best: &mut f64 = alone.get_or_insert(time.median_us);
                 *best = best.min(time.median_us);
+            }
+            if !time.is_seen() {
+                let who = format!("{} kernels, threads: {threads}", typed(way));
+                report.leave_out(format!("the first step, {who}: no longer than no step; take more rounds or tracks"));
             }
             report.first.push(First {
                 threads: Some(threads),
                 kernels: typed(way),
                 tracks: primaries.len(),
-                tracks_per_s: time.rate(primaries.len() as f64),
+                tracks_per_s: time.is_seen().then(|| time.rate(primaries.len() as f64)),
                 times_one_thread: None,
                 stages: Vec::new(),
                 time,
@@ -83,7 +87,7 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
                 threads: None,
                 kernels: typed(way),
                 tracks: primaries.len(),
-                tracks_per_s: time.rate(primaries.len() as f64),
+                tracks_per_s: time.is_seen().then(|| time.rate(primaries.len() as f64)),
                 times_one_thread: None,
                 stages: parts.collect(),
                 time,
@@ -91,12 +95,13 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
         }
     }
     for row in &mut report.first {
-        row.times_one_thread = alone.map(|alone: f64| alone / row.time.median_us);
+        row.times_one_thread = alone.filter(|_| row.time.is_seen()).map(|alone| alone / row.time.median_us);
     }
     Ok(())
 }
 
-/// What a run of one step takes longer than one of none, which takes particles in and tracks out alike.
+/// What a run of one step takes longer than one of none, which takes particles in and tracks out alike; nothing where it is
+/// lost in what a run takes now and then.
 fn first_step(cpu: &Simulation, primaries: &[Primary], rounds: usize) -> transport::Result<Vec<Duration>> {
     let mut without = timed(rounds, || cpu.run_for(primaries, 0))?;
     without.sort_unstable();
