@@ -72,6 +72,8 @@ fn measure(row: &Row, rounds: usize) {
     let (one, two, reference) = (finder(Engine::Cpu, 1), finder(Engine::Cpu, 2), finder(Engine::Reference, 1));
     let mut plain = Plain::new(&config);
     check(&mut plain, &few, &reference, &one);
+    let [alone, together] = [&one, &two].map(|finder| finder.find_batch(&many).expect("answers"));
+    assert!(alone == together, "{}: two threads answer otherwise than one", row.name);
 
     let spacepoints: Vec<Vec<Spacepoint>> = few.iter().map(|roi| roi.spacepoints().collect()).collect();
     let etas: Vec<f64> = few.iter().map(|roi| roi.descriptor.eta).collect();
