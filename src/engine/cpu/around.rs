@@ -19,9 +19,10 @@ const NOWHERE: f64 = -1.0;
 /// How far from each layer a partner may be, in slices; see [`Reaches::put`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaches<R> {
-    /// Of each layer; nowhere, unless it was put.
+    /// Of each layer from the first that was put; nowhere, unless it was.
     of: [R; MAX_LAYERS],
-    /// Layers up to the last that was.
+    first: usize,
+    /// Layers from the first to the last that was.
     layers: usize,
     /// The most slices to either side.
     pub(crate) most: u32,
@@ -30,7 +31,7 @@ pub(crate) struct Reaches<R> {
 impl<R: Lanes> Reaches<R> {
     /// To no layer.
     pub(crate) fn none() -> Self {
-        Self { of: [R::of(NOWHERE); MAX_LAYERS], layers: 0, most: 0 }
+        Self { of: [R::of(NOWHERE); MAX_LAYERS], first: 0, layers: 0, most: 0 }
     }
 
     /// To no layer any more.
@@ -38,7 +39,7 @@ impl<R: Lanes> Reaches<R> {
         *self = Self::none();
     }
 
-    /// To a layer: so many slices to either side. On a ring that it goes round, each slice
+    /// To a layer, beyond those that there are: so many slices to either side. On a ring that it goes round, each slice
     /// once: from half of the ring below, which is left out where it is that above, to half of it above.
     pub(crate) fn put(&mut self, layer: usize, slices: u32, plan: &RoiPlan) {
         let ring = plan.ring && slices.saturating_mul(2) >= plan.slices;
@@ -49,8 +50,11 @@ impl<R: Lanes> Reaches<R> {
             true if plan.slices.is_multiple_of(2) => (half - 0.25, plan.slices / 2),
             true => (half, plan.slices / 2),
         };
-        self.of[layer] = R::of(reach);
-        self.layers = self.layers.max(layer + 1);
+        if self.layers == 0 {
+            self.first = layer;
+        }
+        self.of[layer - self.first] = R::of(reach);
+        self.layers = layer - self.first + 1;
         self.most = self.most.max(most);
     }
 }
@@ -228,23 +232,44 @@ impl<R: Lanes> Around<R> {
         slices: RangeInclusive<u32>,
         reaches: &Reaches<R>,
     ) {
+        match reaches.layers.div_ceil(R::count::<S>()) {
+            0 | 1 => self.look_up_reach::<S, 1>(simd, sliced, slices, reaches),
+            2 => self.look_up_reach::<S, 2>(simd, sliced, slices, reaches),
+            3 => self.look_up_reach::<S, 3>(simd, sliced, slices, reaches),
+            _ => self.look_up_reach::<S, MAX_LAYERS>(simd, sliced, slices, reaches),
+        }
+    }
+
+    /// Looks it up in as many vectors at most.
+    #[inline(always)]
+    fn look_up_reach<S: Simd, const VECTORS: usize>(
+        &mut self,
+        simd: S,
+        sliced: &SlicedSpacepoints<R>,
+        slices: RangeInclusive<u32>,
+        reaches: &Reaches<R>,
+    ) {
         let lanes = R::count::<S>();
         let first = self.window(*slices.start(), [reaches.most; 2]).start;
         let end = self.window(*slices.end(), [reaches.most; 2]).end + BEYOND;
-        let nowhere = R::splat(simd, R::of(NOWHERE));
+        let splat = |number: f64| R::splat(simd, R::of(number));
+        let (nowhere, zero, first_layer) = (splat(NOWHERE), splat(0.0), splat(reaches.first as f64));
         let of = R::vectors(simd, &reaches.of);
-        let tables = reaches.layers.div_ceil(lanes).min(of.len());
         let layers = if self.whole { &sliced.layer_number } else { &self.layer };
+        let (layers, to) = (&layers[..end], &mut self.reach[..end]);
+        let vectors = if VECTORS < MAX_LAYERS { VECTORS } else { reaches.layers.div_ceil(lanes).min(of.len()) };
         // The last vector ends with them.
         for at in (first..end).step_by(lanes) {
             let at = at.min(end - lanes);
-            let layer = R::vectors(simd, &layers[at..])[0];
+            let layer = R::minus(simd, R::vectors(simd, &layers[at..])[0], first_layer);
             let mut found = nowhere;
-            for i in (0..tables).rev() {
-                let these = R::less(simd, layer, R::splat(simd, R::of(((i + 1) * lanes) as f64)));
+            for i in (0..vectors).rev() {
+                let these = R::less(simd, layer, splat(((i + 1) * lanes) as f64));
                 found = R::select(simd, these, R::look_up(simd, of[i], layer), found);
             }
-            R::store(simd, &mut self.reach[at..], found);
+            // For layers below the first any was looked up.
+            let found = R::select(simd, R::less(simd, layer, zero), nowhere, found);
+            R::store(simd, &mut to[at..], found);
         }
     }
 

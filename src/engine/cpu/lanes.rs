@@ -52,7 +52,7 @@ pub(crate) trait Lanes: Real {
     /// Writes the numbers of the lanes whose bits are set, one after the other, and leavings behind them: `to` has room for
     /// a whole vector.
     fn pack<S: Simd>(simd: S, bits: u32, vector: Self::Vector<S>, to: &mut [Self]);
-    /// What a vector holds in the lanes with these numbers, which are whole and not below 0, modulo its lanes.
+    /// What a vector holds in the lanes with these numbers, which are whole, modulo its lanes; any of it for those below 0.
     fn look_up<S: Simd>(simd: S, of: Self::Vector<S>, numbers: Self::Vector<S>) -> Self::Vector<S>;
 
     /// [`Real::whole_steps`] of many numbers, which the compiler makes vectors of. `within`: whether all steps are below
@@ -62,41 +62,27 @@ pub(crate) trait Lanes: Real {
     fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S>;
 }
 
-/// Which lanes go where: for each set of four lanes of two words, the lanes in it one after the other, and for each of
-/// eight of one word.
-const PAIRS: [[u32; 8]; 16] = {
-    let mut table = [[0; 8]; 16];
+/// Which words go where, a byte each: for each set of four lanes of two words, the lanes in it one after the other, and for
+/// each of eight of one word.
+const PAIRS: [u64; 16] = packings(2);
+const WORDS: [u64; 256] = packings(1);
+
+const fn packings<const SETS: usize>(words: u32) -> [u64; SETS] {
+    let mut table = [0; SETS];
     let mut bits = 0;
-    while bits < 16 {
-        let (mut lane, mut to) = (0, 0);
-        while lane < 4 {
-            if bits >> lane & 1 == 1 {
-                table[bits][2 * to] = 2 * lane;
-                table[bits][2 * to + 1] = 2 * lane + 1;
+    while bits < SETS {
+        let (mut word, mut to) = (0, 0);
+        while word < 8 {
+            if bits >> (word / words) & 1 == 1 {
+                table[bits] |= (word as u64) << (8 * to);
                 to += 1;
             }
-            lane += 1;
+            word += 1;
         }
         bits += 1;
     }
     table
-};
-const WORDS: [[u32; 8]; 256] = {
-    let mut table = [[0; 8]; 256];
-    let mut bits = 0;
-    while bits < 256 {
-        let (mut lane, mut to) = (0, 0);
-        while lane < 8 {
-            if bits >> lane & 1 == 1 {
-                table[bits][to] = lane;
-                to += 1;
-            }
-            lane += 1;
-        }
-        bits += 1;
-    }
-    table
-};
+}
 
 /// Writes where the lanes are whose bits are set, of a vector whose first lane is `first`, and leavings behind them.
 #[inline(always)]
@@ -112,19 +98,10 @@ pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32
         return bits.count_ones() as usize;
     }
     let _ = simd;
-    // All of them are read before one is written, so that the compiler makes a vector of them.
+    // All of them are made before one is written, so that the compiler makes a vector of them.
     let eight = |part: u32, first: u32, to: &mut [u32]| {
-        let [a, b, c, d, e, f, g, h] = WORDS[part as usize % 256];
-        to[..8].copy_from_slice(&[
-            a + first,
-            b + first,
-            c + first,
-            d + first,
-            e + first,
-            f + first,
-            g + first,
-            h + first,
-        ]);
+        let places = WORDS[part as usize % 256].to_le_bytes().map(|place| u32::from(place) + first);
+        to[..8].copy_from_slice(&places);
         part.count_ones() as usize
     };
     let packed = eight(bits & 0xff, first, to);
@@ -267,7 +244,9 @@ macro_rules! lanes {
                 {
                     if let Some(v3) = known::<S, pulp::x86::V3>(simd) {
                         let words: [u32; 8] = cast(vector);
-                        let lanes = pulp::cast($table[bits as usize % $table.len()]);
+                        // A byte each, for tables that leave the first cache to others.
+                        let lanes = [$table[bits as usize % $table.len()], 0];
+                        let lanes = v3.avx2._mm256_cvtepu8_epi32(pulp::cast(lanes));
                         let packed: [u32; 8] = pulp::cast(v3.avx2._mm256_permutevar8x32_ps(pulp::cast(words), lanes));
                         Self::store(simd, to, cast(packed));
                         return;
@@ -426,7 +405,7 @@ lanes!(
     u8,
     _mm512_permutexvar_pd,
     4_503_599_627_370_496.0,
-    (|numbers: [u32; 8], word: usize| 2 * numbers[word & !1] + (word & 1) as u32),
+    (|numbers: [u32; 8], word: usize| numbers[word & !1] << 1 | (word & 1) as u32),
     [sine(11), sine(10), sine(9), sine(8), sine(7), sine(6), sine(5), sine(4), sine(3), sine(2), sine(1), 1.0],
     fn steps<S: Simd>(_: S, z: &[f64], scale: f64, offset: f64, _: bool, steps: &mut [u32]) {
         // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.

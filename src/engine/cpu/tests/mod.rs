@@ -353,7 +353,7 @@ fn counts_that_are_too_high_are_seen() {
             histogram.fill::<true>(&steps, iter::repeat(weight), z());
             histogram.look();
             assert_eq!(histogram.overflows(), overflows, "{weight}");
-            let pairs: u32 = histogram.pairs.iter().sum();
+            let pairs: u32 = histogram.pairs().iter().sum();
             assert_eq!((histogram.weights(), pairs), (u64::from(weight) << 16, 1 << 16));
         }
         // By weights that a word cannot even hold: seen on the way.
@@ -362,6 +362,47 @@ fn counts_that_are_too_high_are_seen() {
             histogram.add(0, steps[0], 1.0, u32::MAX, [0; 2]);
         }
         assert!(histogram.overflows());
+    }
+}
+
+/// Few entries in a bin and as many as there may be, in few bins and in many, in the last one and beyond it.
+#[test]
+fn words_tell_n_from_z() {
+    let rng = &mut fastrand::Rng::with_seed(25);
+    let batch: RoiBatch = [Roi::default()].into_iter().collect();
+    for (z_bin_mm, most) in [(0.2, 500), (0.2, 4_000), (0.2, MAX_COUNT), (0.02, 30), (0.02, 3_000), (40.0, MAX_COUNT)] {
+        let config = Config { z_bin_mm, ..Config::default() };
+        let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
+        let plan = search.plan(batch.roi(0)).expect("a plan");
+        let bins = plan.bins.bins;
+        // Bins as full as may be, and all of them a little.
+        let full = [0, bins / 2, bins - 1].map(|bin| (bin, most));
+        let entries = full.into_iter().chain((0..2_000).map(|_| (rng.u32(0..=bins), rng.u32(0..20))));
+        let mut histogram = PackedHistogram::default();
+        histogram.clear(&plan, Accumulate::Fixed, true, false);
+        let (mut n, mut z) = (vec![0u64; bins as usize], vec![0u64; bins as usize]);
+        let mut pairs = vec![0u32; bins as usize];
+        for (bin, count) in entries {
+            let at = bin.min(bins - 1) as usize;
+            let count = u64::from(count).min(u64::from(MAX_COUNT) - n[at]) as u32;
+            let steps = if bin == bins { 0 } else { [0, OFFSET_STEPS - 1, rng.u32(0..OFFSET_STEPS)][rng.usize(0..3)] };
+            histogram.fill::<true>(&[bin * OFFSET_STEPS + steps], iter::once(count), iter::once(0.0));
+            n[at] += u64::from(count);
+            z[at] += u64::from(count) * u64::from(steps);
+            pairs[at] += 1;
+        }
+        histogram.look();
+        assert!(!histogram.overflows());
+        let mut total = HistogramPair::new(0, 0);
+        sum_histos::<FixedPoint>([&histogram], &mut total);
+        let words = |column: &[u32]| column.iter().map(|&word| u64::from(word)).collect::<Vec<_>>();
+        assert!(words(&total.n) == n, "{z_bin_mm}, {most}: n");
+        assert!(words(&total.z) == z, "{z_bin_mm}, {most}: z");
+        assert!(total.pairs == pairs, "{z_bin_mm}, {most}: pairs");
+        // Of two parts, block by block.
+        sum_histos::<FixedPoint>([&histogram, &histogram], &mut total);
+        assert!(words(&total.n).iter().zip(&n).all(|(two, one)| *two == 2 * one), "{z_bin_mm}, {most}: n of two");
+        assert!(total.z.iter().zip(&z).all(|(two, one)| *two == (2 * one) as u32), "{z_bin_mm}, {most}: z of two");
     }
 }
 

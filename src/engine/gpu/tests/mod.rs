@@ -52,15 +52,9 @@ fn sorted_on_cpu<R: Real>(sliced: &SlicedSpacepoints<R>) -> Vec<SortedPoint<R>> 
     (0..sliced.kept()).map(point).collect()
 }
 
-/// A pair of histograms as find_z hands it on.
-fn packed(histogram: &HistogramPair) -> PackedHistogram {
-    let words = histogram.n.iter().zip(&histogram.z).map(|(&n, &z)| u64::from(n) << 32 | u64::from(z)).collect();
-    PackedHistogram::of(words, histogram.pairs.clone(), histogram.sectors.clone())
-}
-
 /// The CPU's sum of histograms.
 fn summed_on_cpu<Z: Compare>(histograms: &[HistogramPair]) -> HistogramPair {
-    let packed: Vec<_> = histograms.iter().map(packed).collect();
+    let packed: Vec<_> = histograms.iter().map(|part| PackedHistogram::of(part, Z::ACCUMULATE)).collect();
     let mut total = HistogramPair::new(0, 0);
     cpu::sum_histos::sum_histos::<Z>(&packed, &mut total);
     total
