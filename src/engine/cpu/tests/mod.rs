@@ -377,15 +377,16 @@ fn words_tell_n_from_z() {
         let bins = plan.bins.bins;
         // Bins as full as may be, and all of them a little.
         let full = [0, bins / 2, bins - 1].map(|bin| (bin, most));
-        let entries = full.into_iter().chain((0..2_000).map(|_| (rng.u32(0..=bins), rng.u32(0..20))));
+        let few: Vec<_> = (0..2_000).map(|_| (rng.u32(0..=bins), rng.u32(0..20))).collect();
         let mut histogram = PackedHistogram::default();
         histogram.clear(&plan, Accumulate::Fixed, true, false);
         let (mut n, mut z) = (vec![0u64; bins as usize], vec![0u64; bins as usize]);
         let mut pairs = vec![0u32; bins as usize];
-        for (bin, count) in entries {
+        for (bin, count) in full.into_iter().chain(few) {
             let at = bin.min(bins - 1) as usize;
             let count = u64::from(count).min(u64::from(MAX_COUNT) - n[at]) as u32;
-            let steps = if bin == bins { 0 } else { [0, OFFSET_STEPS - 1, rng.u32(0..OFFSET_STEPS)][rng.usize(0..3)] };
+            let any = [0, OFFSET_STEPS - 1, rng.u32(0..OFFSET_STEPS)][rng.usize(0..3)];
+            let steps = if bin == bins { 0 } else { any };
             histogram.fill::<true>(&[bin * OFFSET_STEPS + steps], iter::once(count), iter::once(0.0));
             n[at] += u64::from(count);
             z[at] += u64::from(count) * u64::from(steps);
