@@ -97,8 +97,15 @@ pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32
         to[..16].copy_from_slice(&pulp::cast::<_, [u32; 16]>(packed));
         return bits.count_ones() as usize;
     }
+    #[cfg(target_arch = "x86_64")]
+    if let Some(v3) = known::<S, pulp::x86::V3>(simd) {
+        let avx2 = v3.avx2;
+        let lanes = avx2._mm256_cvtepu8_epi32(pulp::cast([WORDS[bits as usize % 256], 0]));
+        let places = avx2._mm256_add_epi32(v3.avx._mm256_set1_epi32(first as i32), lanes);
+        to[..8].copy_from_slice(&pulp::cast::<_, [u32; 8]>(places));
+        return bits.count_ones() as usize;
+    }
     let _ = simd;
-    // All of them are made before one is written, so that the compiler makes a vector of them.
     let eight = |part: u32, first: u32, to: &mut [u32]| {
         let places = WORDS[part as usize % 256].to_le_bytes().map(|place| u32::from(place) + first);
         to[..8].copy_from_slice(&places);
