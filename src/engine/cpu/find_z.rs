@@ -89,9 +89,9 @@ impl<R: Lanes> Pairs<R> {
 /// Entries that wait for their bins.
 #[derive(Debug)]
 struct Entries<R> {
+    /// z, or its steps in the low bits: see [`Call::in_steps`].
     z: Column<R>,
     weight: Column<R>,
-    steps: Column<u32>,
     count: usize,
 }
 
@@ -127,7 +127,7 @@ impl<R: Lanes> Default for FindZ<R> {
                 outers: Box::new([PairsOf::default(); OUTERS + 1]),
                 outer_count: 0,
             },
-            entries: Entries { z: column(), weight: column(), steps: column(), count: 0 },
+            entries: Entries { z: column(), weight: column(), count: 0 },
             histogram: PackedHistogram::default(),
         }
     }
@@ -143,8 +143,8 @@ pub(crate) struct Call<'a, R: Lanes> {
     /// z23 further than this from z12 confirms no pair, by more than roundings.
     pub(crate) z_apart: R,
     pub(crate) lane_numbers: [R; MOST_LANES],
-    /// Fewer than 2^22 steps to either side of z = 0.
-    few_steps: bool,
+    /// Entries are written down as steps: z itself is not summed, and there are fewer than 2^22 steps to either side of z = 0.
+    in_steps: bool,
 }
 
 /// Fills `to.histogram`.
@@ -181,7 +181,7 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
         to.histogram.clear(plan, accumulate, weighted, by_pt);
         let scale = plan.z_scale::<R>();
         let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();
-        let few_steps = most_steps < f64::from((1 << 22) - 1);
+        let in_steps = accumulate == Accumulate::Fixed && most_steps < f64::from((1 << 22) - 1);
         let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
         let lane_numbers = std::array::from_fn(|lane| R::of(lane as f64));
         let call = Call {
@@ -192,33 +192,38 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
             cuts: search.triplet_cuts(),
             z_apart: R::of(dz),
             lane_numbers,
-            few_steps,
+            in_steps,
         };
         let plain = config.triplets == Triplets::Off && plan.histograms == 1;
-        match (plain, config.extrapolation == Extrapolation::Accurate) {
-            (true, false) => simd.vectorize(AllPairs::<R, true, false> { call: &call, slices, to }),
-            (true, true) => simd.vectorize(AllPairs::<R, true, true> { call: &call, slices, to }),
-            (false, false) => simd.vectorize(AllPairs::<R, false, false> { call: &call, slices, to }),
-            (false, true) => simd.vectorize(AllPairs::<R, false, true> { call: &call, slices, to }),
+        let accurate = config.extrapolation == Extrapolation::Accurate;
+        match (plain, plain && in_steps, accurate) {
+            (true, true, false) => simd.vectorize(AllPairs::<R, true, true, false> { call: &call, slices, to }),
+            (true, true, true) => simd.vectorize(AllPairs::<R, true, true, true> { call: &call, slices, to }),
+            (true, false, false) => simd.vectorize(AllPairs::<R, true, false, false> { call: &call, slices, to }),
+            (true, false, true) => simd.vectorize(AllPairs::<R, true, false, true> { call: &call, slices, to }),
+            (false, _, false) => simd.vectorize(AllPairs::<R, false, false, false> { call: &call, slices, to }),
+            (false, _, true) => simd.vectorize(AllPairs::<R, false, false, true> { call: &call, slices, to }),
         }
     }
 }
 
 /// [`Call::pairs`] as a function of its own: into very large ones the compiler does not put the vectors' operations, but
 /// calls them.
-struct AllPairs<'a, R: Lanes, const PLAIN: bool, const ACCURATE: bool> {
+struct AllPairs<'a, R: Lanes, const PLAIN: bool, const STEPS: bool, const ACCURATE: bool> {
     call: &'a Call<'a, R>,
     slices: Range<u32>,
     to: &'a mut FindZ<R>,
 }
 
-impl<R: Lanes, const PLAIN: bool, const ACCURATE: bool> WithSimd for AllPairs<'_, R, PLAIN, ACCURATE> {
+impl<R: Lanes, const PLAIN: bool, const STEPS: bool, const ACCURATE: bool> WithSimd
+    for AllPairs<'_, R, PLAIN, STEPS, ACCURATE>
+{
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { call, slices, to } = self;
-        call.pairs::<S, PLAIN, ACCURATE>(simd, &slices, to);
+        call.pairs::<S, PLAIN, STEPS, ACCURATE>(simd, &slices, to);
         to.histogram.look();
     }
 }
@@ -378,9 +383,15 @@ impl<R: Lanes> Call<'_, R> {
         R::of(turns * TAU)
     }
 
-    /// All pairs. `PLAIN`: they count as they are, in one histogram. `ACCURATE`: of the extrapolation.
+    /// All pairs. `PLAIN`: they count as they are, in one histogram, `STEPS`: [`Call::in_steps`]. `ACCURATE`: of the
+    /// extrapolation.
     #[inline(always)]
-    fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
+    fn pairs<S: Simd, const PLAIN: bool, const STEPS: bool, const ACCURATE: bool>(
+        &self,
+        simd: S,
+        slices: &Range<u32>,
+        to: &mut FindZ<R>,
+    ) {
         let Self { search, plan, sliced, scale, .. } = *self;
         let FindZ { inner, reaches, thirds, pairs, entries, histogram } = to;
         let filled = sliced.filled();
@@ -402,6 +413,7 @@ impl<R: Lanes> Call<'_, R> {
         }
         entries.count = 0;
         pairs.clear();
+        let steps = R::steps(simd, scale.steps_per_mm, scale.steps_at_0);
         if !PLAIN && !plan.ring {
             pairs.turn.fill(R::of(0.0));
         }
@@ -429,14 +441,16 @@ impl<R: Lanes> Call<'_, R> {
                         Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
                     if PLAIN {
                         let mut count = entries.count;
+                        let z = &mut *entries.z;
                         for i in 0..meeting.len() {
                             let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                            R::pack(simd, bits, z12, &mut entries.z[count.min(ROOM)..]);
+                            let entry = if STEPS { R::whole_steps_of(simd, z12, steps) } else { z12 };
+                            R::pack(simd, bits, entry, &mut z[count.min(ROOM)..]);
                             count += bits.count_ones() as usize;
                         }
                         entries.count = count;
                         if count > ROOM - PIECE {
-                            self.flush(simd, entries, histogram);
+                            self.flush(entries, histogram);
                         }
                     } else {
                         let turns = Columns::vectors(simd, columns.turn, &stretch);
@@ -485,7 +499,7 @@ impl<R: Lanes> Call<'_, R> {
                 simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
             }
         }
-        self.flush(simd, entries, histogram);
+        self.flush(entries, histogram);
     }
 
     /// Enters the pairs that third spacepoints confirm, or all, whichever histograms they go into. None are left.
@@ -537,13 +551,15 @@ impl<R: Lanes> Call<'_, R> {
             return;
         }
         if entries.count + count > ROOM {
-            self.flush(simd, entries, histogram);
+            self.flush(entries, histogram);
         }
         let (z12, weight) = (R::vectors(simd, &pairs.z12[..count]), R::vectors(simd, &pairs.weight[..count]));
+        let steps = R::steps(simd, self.scale.steps_per_mm, self.scale.steps_at_0);
         let mut to = entries.count.min(ROOM);
         for (&z12, &weight) in z12.iter().zip(weight) {
             let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight));
-            R::pack(simd, bits, z12, &mut entries.z[to..]);
+            let entry = if self.in_steps { R::whole_steps_of(simd, z12, steps) } else { z12 };
+            R::pack(simd, bits, entry, &mut entries.z[to..]);
             R::pack(simd, bits, weight, &mut entries.weight[to..]);
             to = (to + bits.count_ones() as usize).min(ROOM);
         }
@@ -551,16 +567,36 @@ impl<R: Lanes> Call<'_, R> {
         pairs.clear();
     }
 
-    /// Works out the bins of entries that wait, and counts them there.
+    /// Counts the entries that wait in their bins.
     #[inline(always)]
-    fn flush<S: Simd>(&self, simd: S, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
+    fn flush(&self, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
         let count = mem::take(&mut entries.count);
-        let z = &entries.z[..count];
-        let steps = &mut entries.steps[..count];
-        R::steps(simd, z, self.scale.steps_per_mm, self.scale.steps_at_0, self.few_steps, steps);
-        let z = z.iter().map(|z| z.to_f32());
+        let (z, weights) = (&entries.z[..count], &entries.weight[..count]);
+        if self.in_steps {
+            self.fill(z.iter().map(|z| z.low_bits()), weights, iter::repeat(0.0), histogram);
+        } else {
+            self.fill_by_z(z, weights, histogram);
+        }
+    }
+
+    /// By itself, for what it calls would have vectors put aside wherever it were.
+    #[inline(never)]
+    fn fill_by_z(&self, z: &[R], weights: &[R], histogram: &mut PackedHistogram) {
+        let ZScale { steps_per_mm, steps_at_0, .. } = self.scale;
+        let steps = z.iter().map(|z| z.whole_steps(steps_per_mm, steps_at_0));
+        self.fill(steps, weights, z.iter().map(|z| z.to_f32()), histogram);
+    }
+
+    #[inline(always)]
+    fn fill(
+        &self,
+        steps: impl ExactSizeIterator<Item = u32>,
+        weights: &[R],
+        z: impl Iterator<Item = f32>,
+        histogram: &mut PackedHistogram,
+    ) {
         if self.search.config.triplets == Triplets::Count {
-            let weights = entries.weight[..count].iter().map(|weight| weight.to_f64() as u32);
+            let weights = weights.iter().map(|weight| weight.to_f64() as u32);
             histogram.fill::<true>(steps, weights, z);
         } else {
             histogram.fill::<false>(steps, iter::repeat(1), z);

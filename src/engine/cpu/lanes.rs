@@ -55,9 +55,11 @@ pub(crate) trait Lanes: Real {
     /// What a vector holds in the lanes with these numbers, which are whole, modulo its lanes; any of it for those below 0.
     fn look_up<S: Simd>(simd: S, of: Self::Vector<S>, numbers: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// [`Real::whole_steps`] of many numbers, which the compiler makes vectors of. `within`: whether all steps are below
-    /// 2^22, as they are unless there are very many bins.
-    fn steps<S: Simd>(simd: S, z: &[Self], scale: Self, offset: Self, within: bool, steps: &mut [u32]);
+    /// Scale and offset of steps as [`Lanes::whole_steps_of`] has them.
+    fn steps<S: Simd>(simd: S, scale: Self, offset: Self) -> [Self::Vector<S>; 2];
+    /// [`Real::whole_steps`], in the low bits of each lane, of numbers less than 2^22 steps from 0.
+    fn whole_steps_of<S: Simd>(simd: S, z: Self::Vector<S>, steps: [Self::Vector<S>; 2]) -> Self::Vector<S>;
+    fn low_bits(self) -> u32;
     /// The square of the sine, for |x| <= pi.
     fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S>;
 }
@@ -106,14 +108,10 @@ pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32
         return bits.count_ones() as usize;
     }
     let _ = simd;
-    let eight = |part: u32, first: u32, to: &mut [u32]| {
-        let places = WORDS[part as usize % 256].to_le_bytes().map(|place| u32::from(place) + first);
-        to[..8].copy_from_slice(&places);
-        part.count_ones() as usize
-    };
-    let packed = eight(bits & 0xff, first, to);
-    // Of vectors of more than eight lanes.
-    packed + if bits > 0xff { eight(bits >> 8, first + 8, &mut to[packed..]) } else { 0 }
+    // Vectors of no more than eight lanes. All places are made before one is written, so that the compiler makes a vector of them.
+    let places = WORDS[bits as usize % 256].to_le_bytes().map(|place| u32::from(place) + first);
+    to[..8].copy_from_slice(&places);
+    bits.count_ones() as usize
 }
 
 /// This machine's vectors, where they are these.
@@ -136,7 +134,7 @@ macro_rules! lanes {
         $real:ident, $vector:ident, $mask:ident, $lanes:ident, $slices:ident, $slices_mut:ident,
         $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $max:ident, $smallest:ident, $largest:ident, $abs:ident, $sqrt:ident, $less:ident,
         $at_most:ident, $both:ident, $either:ident, $select:ident, $table:ident, $movemask:ident, $compress:ident,
-        $lane_bits:ident, $permute:ident, $whole:literal, $word:expr, $sine:tt, $steps:item
+        $lane_bits:ident, $permute:ident, $whole:literal, $word:expr, $sine:tt, $steps:item, $whole_steps_of:item, $low_bits:tt
     ) => {
         impl Lanes for $real {
             type Vector<S: Simd> = S::$vector;
@@ -313,9 +311,20 @@ macro_rules! lanes {
 
             #[inline(always)]
             $steps
+
+            #[inline(always)]
+            $whole_steps_of
+
+            #[inline(always)]
+            fn low_bits(self) -> u32 {
+                $low_bits(self)
+            }
         }
     };
 }
+
+/// 1.5 * 2^23: a number of less than 22 bits, added to it, leaves its nearest whole number in the low bits.
+const NEAREST: f32 = 12_582_912.0;
 
 /// (-1)^i / (2 i + 1)!
 const fn sine(i: u32) -> f64 {
@@ -359,28 +368,31 @@ lanes!(
     8_388_608.0,
     (|numbers: [u32; 8], word: usize| numbers[word]),
     [sine(6) as f32, sine(5) as f32, sine(4) as f32, sine(3) as f32, sine(2) as f32, sine(1) as f32, 1.0],
-    fn steps<S: Simd>(simd: S, z: &[f32], scale: f32, offset: f32, within: bool, steps: &mut [u32]) {
-        if !within {
-            steps.iter_mut().zip(z).for_each(|(steps, z)| *steps = z.whole_steps(scale, offset));
-            return;
-        }
-        // 1.5 * 2^23: a number of less than 22 bits, added to it, leaves its nearest whole number in the low bits.
-        const WHOLE: f32 = 12_582_912.0;
-        let offset = (offset as i32 as u32).wrapping_sub(WHOLE.to_bits());
-        let nearest = |below: f32| (below + WHOLE).to_bits().wrapping_add(offset);
+    fn steps<S: Simd>(simd: S, scale: f32, offset: f32) -> [S::f32s; 2] {
+        let offset = (offset as i32 as u32).wrapping_sub(NEAREST.to_bits());
+        [simd.splat_f32s(scale), simd.transmute_f32s_u32s(simd.splat_u32s(offset))]
+    },
+    fn whole_steps_of<S: Simd>(simd: S, z: S::f32s, [scale, offset]: [S::f32s; 2]) -> S::f32s {
         #[cfg(target_arch = "x86_64")]
-        if known::<S, pulp::x86::V3>(simd).is_some() || known::<S, pulp::x86::V4>(simd).is_some() {
+        let fused = known::<S, pulp::x86::V3>(simd).is_some() || known::<S, pulp::x86::V4>(simd).is_some();
+        #[cfg(not(target_arch = "x86_64"))]
+        let fused = false;
+        let below = if fused {
             // Rounded once, as the product in f64 is.
-            for (steps, &z) in steps.iter_mut().zip(z) {
-                *steps = nearest(z.mul_add(scale, -0.5));
+            simd.mul_add_f32s(z, scale, simd.splat_f32s(-0.5))
+        } else {
+            let mut below = z;
+            let numbers: &mut [f32] = cast_slice_mut(slice::from_mut(&mut below));
+            let scale: &[f32] = cast_slice(slice::from_ref(&scale));
+            for (z, &scale) in numbers.iter_mut().zip(scale) {
+                *z = (f64::from(*z) * f64::from(scale) - 0.5) as f32;
             }
-            return;
-        }
-        let _ = simd;
-        for (steps, &z) in steps.iter_mut().zip(z) {
-            *steps = nearest((f64::from(z) * f64::from(scale) - 0.5) as f32);
-        }
-    }
+            below
+        };
+        let nearest = simd.transmute_u32s_f32s(simd.add_f32s(below, simd.splat_f32s(NEAREST)));
+        simd.transmute_f32s_u32s(simd.add_u32s(nearest, simd.transmute_u32s_f32s(offset)))
+    },
+    (f32::to_bits)
 );
 
 lanes!(
@@ -414,14 +426,17 @@ lanes!(
     4_503_599_627_370_496.0,
     (|numbers: [u32; 8], word: usize| numbers[word & !1] << 1 | (word & 1) as u32),
     [sine(11), sine(10), sine(9), sine(8), sine(7), sine(6), sine(5), sine(4), sine(3), sine(2), sine(1), 1.0],
-    fn steps<S: Simd>(_: S, z: &[f64], scale: f64, offset: f64, _: bool, steps: &mut [u32]) {
+    fn steps<S: Simd>(simd: S, scale: f64, offset: f64) -> [S::f64s; 2] {
+        [simd.splat_f64s(scale), simd.splat_f64s(offset)]
+    },
+    fn whole_steps_of<S: Simd>(simd: S, z: S::f64s, [scale, offset]: [S::f64s; 2]) -> S::f64s {
         // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.
-        const WHOLE: f64 = 4_503_599_627_370_496.0;
-        for (steps, &z) in steps.iter_mut().zip(z) {
-            let above = z * scale + offset;
-            let nearest = (above + WHOLE) - WHOLE;
-            let below = if nearest > above { nearest - 1.0 } else { nearest };
-            *steps = (below + WHOLE).to_bits() as u32;
-        }
-    }
+        let whole = simd.splat_f64s(4_503_599_627_370_496.0);
+        let above = simd.add_f64s(simd.mul_f64s(z, scale), offset);
+        let nearest = simd.sub_f64s(simd.add_f64s(above, whole), whole);
+        let one_below = simd.sub_f64s(nearest, simd.splat_f64s(1.0));
+        let below = simd.select_f64s(simd.less_than_f64s(above, nearest), one_below, nearest);
+        simd.add_f64s(below, whole)
+    },
+    (|number: f64| number.to_bits() as u32)
 );

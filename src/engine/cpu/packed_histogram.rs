@@ -138,7 +138,7 @@ impl PackedHistogram {
     #[inline(always)]
     pub(crate) fn fill<const WEIGHTED: bool>(
         &mut self,
-        steps: &[u32],
+        steps: impl ExactSizeIterator<Item = u32>,
         weights: impl Iterator<Item = u32>,
         z: impl Iterator<Item = f32>,
     ) {
@@ -170,7 +170,7 @@ impl PackedHistogram {
                 self.unseen += weights;
             }
             Accumulate::CompareExchange => {
-                for ((&steps, z), weight) in steps.iter().zip(z).zip(weights) {
+                for ((steps, z), weight) in steps.zip(z).zip(weights) {
                     let bin = ((steps / OFFSET_STEPS) as usize).min(bins - 1);
                     self.words[bin] = compared_and_exchanged(self.words[bin], weight, z);
                     if WEIGHTED {
@@ -226,16 +226,17 @@ fn one_in(bin: usize) -> u64 {
 /// Works out entries and hands them over with their steps. Returns the sum of their weights.
 #[inline(always)]
 fn enter<const WEIGHTED: bool>(
-    steps: &[u32],
+    steps: impl ExactSizeIterator<Item = u32>,
     weights: impl Iterator<Item = u32>,
     mut add: impl FnMut(u32, u64),
 ) -> u64 {
     if !WEIGHTED {
-        steps.iter().for_each(|&steps| add(steps, (1 << 32) + u64::from(steps)));
-        return steps.len() as u64;
+        let count = steps.len() as u64;
+        steps.for_each(|steps| add(steps, (1 << 32) + u64::from(steps)));
+        return count;
     }
     let mut sum = 0;
-    for (&steps, weight) in steps.iter().zip(weights) {
+    for (steps, weight) in steps.zip(weights) {
         let weight = u64::from(weight);
         add(steps, weight.wrapping_mul((1 << 32) + u64::from(steps)));
         sum += weight;
