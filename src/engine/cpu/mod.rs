@@ -218,4 +218,4 @@ impl CpuEngine {
 }
 
 /// Pieces of a batch for each thread: enough that all end together.
-const CHUNKS: usize = 16;
+const CHUNKS: usize = 64;
