@@ -409,7 +409,7 @@ impl<R: Lanes> Call<'_, R> {
         let Some((&innermost, &last_inner)) = first_layers.first().zip(first_layers.last()) else { return };
         inner.fill(simd, sliced, innermost..=last_inner, slices, plan.ring, most, !PLAIN || ACCURATE);
         if triplets {
-            thirds.fill(simd, self, filled);
+            thirds.sets.fill(simd, self, filled);
         }
         entries.count = 0;
         pairs.clear();
@@ -426,7 +426,7 @@ impl<R: Lanes> Call<'_, R> {
             let of_layer = first.slice..=last.slice;
             inner.set_reach(simd, sliced, of_layer.clone(), reaches);
             if triplets {
-                thirds.set_layer(simd, self, filled, i, of_layer);
+                thirds.sets.set_layer(simd, self, filled, i, of_layer);
             }
             let columns = inner.columns(sliced);
             for &b in all {

@@ -14,8 +14,9 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     pub(crate) z_by_rho: Vec<R>,
     /// From the lower edge of the window \[rad\].
     pub(crate) phi: Vec<R>,
-    /// As real numbers; behind the last spacepoint no layer's.
+    /// As real numbers.
     pub(crate) slice_number: Vec<R>,
+    /// As real numbers; behind the last spacepoint [`NO_LAYER`].
     pub(crate) layer_number: Vec<R>,
     /// Where each slice begins: `slices + 1` words.
     pub(crate) begins: Vec<u32>,

@@ -20,13 +20,13 @@ use crate::engine::cpu::slice_spacepoints::Outer;
 /// Third spacepoints: those that there are, and those that were found.
 #[derive(Debug)]
 pub(crate) struct Thirds<R> {
-    sets: Sets<R>,
+    pub(crate) sets: Sets<R>,
     found: Found<R>,
 }
 
 /// Those that there are, and which the outer spacepoints of a layer may meet.
 #[derive(Debug)]
-struct Sets<R> {
+pub(crate) struct Sets<R> {
     /// Those of all layers, of the outer ones, and of the outermost: an outer spacepoint is met by as few as will do.
     all: [Around<R>; SETS],
     /// The first layer of each, among those that are filled, and the set at hand.
@@ -177,25 +177,6 @@ struct Track<R: Lanes, S: Simd> {
 }
 
 impl<R: Lanes> Thirds<R> {
-    /// Takes the spacepoints of all layers that third ones may be in.
-    #[inline(always)]
-    pub(crate) fn fill<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, filled: &[usize]) {
-        self.sets.fill(simd, call, filled);
-    }
-
-    /// Makes ready for the outer spacepoints of the i-th filled layer, which lie in these slices.
-    #[inline(always)]
-    pub(crate) fn set_layer<S: Simd>(
-        &mut self,
-        simd: S,
-        call: &Call<'_, R>,
-        filled: &[usize],
-        i: usize,
-        slices: RangeInclusive<u32>,
-    ) {
-        self.sets.set_layer(simd, call, filled, i, slices);
-    }
-
     /// Counts the third spacepoints that confirm each pair, into its weight.
     #[inline(always)]
     pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
@@ -235,7 +216,7 @@ impl<R: Lanes> Thirds<R> {
 impl<R: Lanes> Sets<R> {
     /// Takes the spacepoints of all layers that third ones may be in.
     #[inline(always)]
-    fn fill<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, filled: &[usize]) {
+    pub(crate) fn fill<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, filled: &[usize]) {
         let (search, plan) = (call.search, call.plan);
         let reach = |b: usize, c: usize| search.reach(filled[b], filled[c], plan.endcap_shift);
         let pairs = (1..filled.len()).flat_map(|b| (b + 1..filled.len()).map(move |c| (b, c)));
@@ -295,7 +276,7 @@ impl<R: Lanes> Sets<R> {
 
     /// Makes ready for the outer spacepoints of the i-th filled layer, which lie in these slices.
     #[inline(always)]
-    fn set_layer<S: Simd>(
+    pub(crate) fn set_layer<S: Simd>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
