@@ -205,6 +205,7 @@ macro_rules! records {
             fn stored(stored: &Self::Stored) -> (Self, u32) {
                 (stored.x, stored.word)
             }
+            #[inline(always)]
             fn whole_steps(self, scale: Self, offset: Self) -> u32 {
                 $whole(f64::from(self) * f64::from(scale), f64::from(offset))
             }

@@ -575,16 +575,10 @@ impl<R: Lanes> Call<'_, R> {
         if self.in_steps {
             self.fill(z.iter().map(|z| z.low_bits()), weights, iter::repeat(0.0), histogram);
         } else {
-            self.fill_by_z(z, weights, histogram);
+            let ZScale { steps_per_mm, steps_at_0, .. } = self.scale;
+            let steps = z.iter().map(|z| z.whole_steps(steps_per_mm, steps_at_0));
+            self.fill(steps, weights, z.iter().map(|z| z.to_f32()), histogram);
         }
-    }
-
-    /// By itself, for what it calls would have vectors put aside wherever it were.
-    #[inline(never)]
-    fn fill_by_z(&self, z: &[R], weights: &[R], histogram: &mut PackedHistogram) {
-        let ZScale { steps_per_mm, steps_at_0, .. } = self.scale;
-        let steps = z.iter().map(|z| z.whole_steps(steps_per_mm, steps_at_0));
-        self.fill(steps, weights, z.iter().map(|z| z.to_f32()), histogram);
     }
 
     #[inline(always)]
