@@ -98,11 +98,11 @@ pub(crate) fn slice_spacepoints<R: Real>(
     let slice_of = |s: &R::Spacepoint| (R::fields(s).1 >> 8).min(slices) as usize;
     let counts = &mut begins[..=slices as usize];
     let mut of_layers = [0u32; 256];
-    for s in spacepoints {
+    by_turns(spacepoints, |s| {
         let slice = slice_of(s);
         counts[slice] += 1;
         of_layers[usize::from(R::fields(s).1 as u8)] += u32::from(slice < slices as usize);
-    }
+    });
     // scan
     let mut total = 0;
     for count in &mut *counts {
@@ -112,11 +112,11 @@ pub(crate) fn slice_spacepoints<R: Real>(
     // scatter, from each slice's end, so that its beginning is left
     sorted.resize(spacepoints.len().max(sorted.len()), R::spacepoint(R::of(0.0), R::of(0.0), R::of(0.0), 0));
     let to = &mut sorted[..spacepoints.len()];
-    for s in spacepoints {
+    by_turns(spacepoints, |s| {
         let next = &mut counts[slice_of(s)];
         *next -= 1;
         to[*next as usize] = *s;
-    }
+    });
     let kept = begins[slices as usize] as usize;
     let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice_number, layer_number, .. } = sliced;
     for column in [inverse_rho, z_by_rho, phi, slice_number, layer_number] {
@@ -150,6 +150,18 @@ pub(crate) fn slice_spacepoints<R: Real>(
         by_layer[*next as usize] = Outer { inverse_rho, z_by_rho, phi, slice: slice_layer >> 8 };
         *next += 1;
     }
+}
+
+/// One of each quarter by turns: neighbours are often of one slice or layer, and a count that was just written is waited for.
+#[inline(always)]
+fn by_turns<T>(all: &[T], mut take: impl FnMut(&T)) {
+    let quarter = all.len() / 4;
+    let (first, second) = all.split_at(2 * quarter);
+    let [(a, b), (c, d)] = [first, second].map(|half| half.split_at(quarter));
+    for (((a, b), c), d) in a.iter().zip(b).zip(c).zip(d) {
+        [a, b, c, d].into_iter().for_each(&mut take);
+    }
+    d[quarter..].iter().for_each(take);
 }
 
 /// Makes columns of sorted spacepoints, in vectors.
