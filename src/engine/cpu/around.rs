@@ -43,6 +43,7 @@ impl<R: Lanes> Reaches<R> {
     /// once: from half of the ring below, which is left out where it is that above, to half of it above.
     pub(crate) fn put(&mut self, layer: usize, slices: u32, plan: &RoiPlan) {
         let ring = plan.ring && slices.saturating_mul(2) >= plan.slices;
+        let slices = slices.min(plan.slices);
         let half = f64::from(plan.slices) / 2.0;
         // Distances are taken from a quarter of a slice beside.
         let (reach, most) = match ring {
@@ -121,7 +122,7 @@ impl<R: Lanes> Around<R> {
         phi: bool,
     ) {
         (self.slices, self.ring, self.taken) = (sliced.slices(), ring, 0);
-        self.margin = if ring { most.min(self.slices / 2) } else { 0 };
+        self.margin = most.min(if ring { self.slices / 2 } else { self.slices });
         let room = if ring { 2 } else { 1 } * sliced.kept() + BEYOND;
         for column in [&mut self.reach, &mut self.turn] {
             column.resize(room.max(column.len()), R::of(0.0));
@@ -130,8 +131,11 @@ impl<R: Lanes> Around<R> {
         self.whole = !ring && *within == (0..end) && sliced.filled().iter().all(|layer| layers.contains(layer));
         if self.whole {
             self.taken = sliced.kept();
+            // In as many slices before the first there is nothing, nor behind the last.
             self.begins.clear();
+            self.begins.resize(margin as usize, 0);
             self.begins.extend_from_slice(&sliced.begins);
+            self.begins.resize(self.begins.len() + margin as usize, self.taken as u32);
             return;
         }
         let columns = [&mut self.inverse_rho, &mut self.z_by_rho, &mut self.phi, &mut self.slice];
@@ -212,15 +216,11 @@ impl<R: Lanes> Around<R> {
         self.taken = taken;
     }
 
-    /// Where the spacepoints of a slice and of so many below and above it lie.
+    /// Where the spacepoints of a slice and of so many below and above it lie: no more than were foretold.
     #[inline(always)]
     pub(crate) fn window(&self, slice: u32, [below, above]: [u32; 2]) -> Range<usize> {
-        let (low, high) = if self.ring {
-            (slice + self.margin - below, slice + self.margin + above + 1)
-        } else {
-            (slice.saturating_sub(below), slice.saturating_add(above).min(self.slices - 1) + 1)
-        };
-        self.begins[low as usize] as usize..self.begins[high as usize] as usize
+        let slice = slice + self.margin;
+        self.begins[(slice - below) as usize] as usize..self.begins[(slice + above + 1) as usize] as usize
     }
 
     /// Says how far off partners may be, of the spacepoints that may be about these slices.

@@ -6,15 +6,15 @@
 //! worked out of many pairs at once.
 
 use std::f64::consts::TAU;
+use std::mem;
 use std::ops::Range;
-use std::{iter, mem};
 
 use pulp::{Arch, Simd, WithSimd};
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::cpu::around::{Around, Columns, Reaches};
-use crate::engine::cpu::lanes::{Lanes, pack_places};
-use crate::engine::cpu::packed_histogram::PackedHistogram;
+use crate::engine::cpu::lanes::{Lanes, avx512, pack_places};
+use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
 use crate::engine::cpu::thirds::Thirds;
 use crate::engine::plan::{RoiPlan, Search};
@@ -89,9 +89,11 @@ impl<R: Lanes> Pairs<R> {
 /// Entries that wait for their bins.
 #[derive(Debug)]
 struct Entries<R> {
-    /// z, or its steps in the low bits: see [`Call::in_steps`].
-    z: Column<R>,
-    weight: Column<R>,
+    /// z, or its steps as [`PackedHistogram::fill`] takes them: see [`Call::in_steps`].
+    z: Column<R, { ENTRIES + MOST_LANES }>,
+    weight: Column<R, { ENTRIES + MOST_LANES }>,
+    /// Where z itself is summed.
+    steps: Column<R, { ENTRIES + MOST_LANES }>,
     count: usize,
 }
 
@@ -101,12 +103,14 @@ pub(crate) const MOST_LANES: usize = 16;
 pub(crate) const ROOM: usize = 1024;
 /// The most that one outer spacepoint meets before room is made again.
 const PIECE: usize = ROOM / 2;
+/// Entries that wait together: more, for they are counted in another way than found, and to change takes its time.
+const ENTRIES: usize = 2 * ROOM;
 /// Memory of a length that the compiler knows, so that it need not look at it again and again, and a vector more.
-pub(crate) type Column<T> = Box<[T; ROOM + MOST_LANES]>;
+pub(crate) type Column<T, const LENGTH: usize = { ROOM + MOST_LANES }> = Box<[T; LENGTH]>;
 
 /// An empty column.
-pub(crate) fn column<T: Copy + Default>() -> Column<T> {
-    Box::new([T::default(); ROOM + MOST_LANES])
+pub(crate) fn column<T: Copy + Default, const LENGTH: usize>() -> Column<T, LENGTH> {
+    Box::new([T::default(); LENGTH])
 }
 
 impl<R: Lanes> Default for FindZ<R> {
@@ -127,7 +131,7 @@ impl<R: Lanes> Default for FindZ<R> {
                 outers: Box::new([PairsOf::default(); OUTERS + 1]),
                 outer_count: 0,
             },
-            entries: Entries { z: column(), weight: column(), count: 0 },
+            entries: Entries { z: column(), weight: column(), steps: column(), count: 0 },
             histogram: PackedHistogram::default(),
         }
     }
@@ -143,7 +147,9 @@ pub(crate) struct Call<'a, R: Lanes> {
     /// z23 further than this from z12 confirms no pair, by more than roundings.
     pub(crate) z_apart: R,
     pub(crate) lane_numbers: [R; MOST_LANES],
-    /// Entries are written down as steps: z itself is not summed, and there are fewer than 2^22 steps to either side of z = 0.
+    /// There are fewer than 2^22 steps to either side of z = 0.
+    few_steps: bool,
+    /// Entries are written down as steps: these are few, and z itself is not summed.
     in_steps: bool,
 }
 
@@ -178,10 +184,12 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
         let config = &search.config;
         let by_pt = config.weighting == Weighting::Pt;
         let weighted = by_pt || config.triplets == Triplets::Count;
-        to.histogram.clear(plan, accumulate, weighted, by_pt);
+        // No pair has more third spacepoints than there are.
+        to.histogram.clear(plan, accumulate, weighted.then(|| sliced.kept()), by_pt);
         let scale = plan.z_scale::<R>();
         let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();
-        let in_steps = accumulate == Accumulate::Fixed && most_steps < f64::from((1 << 22) - 1);
+        let few_steps = most_steps < f64::from((1 << 22) - 1);
+        let in_steps = accumulate == Accumulate::Fixed && few_steps;
         let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
         let lane_numbers = std::array::from_fn(|lane| R::of(lane as f64));
         let call = Call {
@@ -192,6 +200,7 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
             cuts: search.triplet_cuts(),
             z_apart: R::of(dz),
             lane_numbers,
+            few_steps,
             in_steps,
         };
         let plain = config.triplets == Triplets::Off && plan.histograms == 1;
@@ -245,6 +254,23 @@ impl<R: Lanes, const ACCURATE: bool> WithSimd for Enter<'_, R, ACCURATE> {
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { call, pairs, layers, thirds, entries, histogram } = self;
         call.enter::<S, ACCURATE>(simd, pairs, layers, thirds, entries, histogram);
+    }
+}
+
+/// [`Call::flush`], for the same reason.
+struct Flush<'a, R: Lanes> {
+    call: &'a Call<'a, R>,
+    entries: &'a mut Entries<R>,
+    histogram: &'a mut PackedHistogram,
+}
+
+impl<R: Lanes> WithSimd for Flush<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { call, entries, histogram } = self;
+        call.flush(simd, entries, histogram);
     }
 }
 
@@ -324,8 +350,8 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
         let near = self.near(simd, i);
         let phi = if ACCURATE { self.phi[i] } else { self.b[2] };
         let z = extrapolate::<R, S>(simd, ACCURATE, self.b, [self.inverse_rho[i], self.z_by_rho[i], phi]);
-        let within = R::both(simd, R::less(simd, self.z_min, z), R::less(simd, z, self.z_max));
-        (R::bits(simd, R::both(simd, near, within)), z)
+        let above = R::and_less(simd, near, self.z_min, z);
+        (R::bits(simd, R::and_less(simd, above, z, self.z_max)), z)
     }
 }
 
@@ -429,65 +455,57 @@ impl<R: Lanes> Call<'_, R> {
                 thirds.sets.set_layer(simd, self, filled, i, of_layer);
             }
             let columns = inner.columns(sliced);
-            for &b in all {
-                let Range { start: mut begin, end } = inner.window(b.slice, [reaches.most; 2]);
+            let (mut next, mut from) = (0, 0);
+            while let Some(&b) = all.get(next) {
+                // A long stretch is met in pieces, each as if by an outer spacepoint of its own.
+                let Range { start, end } = inner.window(b.slice, [reaches.most; 2]);
+                let begin = start.max(from);
+                let stretch = begin..end.min(begin + PIECE);
+                let last = stretch.end == end;
+                (next, from) = (next + usize::from(last), if last { 0 } else { stretch.end });
                 // From above, as a step from a to b counts.
                 let beside = R::of_slice(b.slice) - R::of(Around::<R>::BESIDE);
                 // One vector at least, which spares a branch that nothing foretells.
-                loop {
-                    let stretch = begin..end.min(begin + PIECE);
-                    begin = stretch.end;
-                    let meeting =
-                        Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
-                    if PLAIN {
-                        let mut count = entries.count;
-                        let z = &mut *entries.z;
-                        for i in 0..meeting.len() {
-                            let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                            let entry = if STEPS { R::whole_steps_of(simd, z12, steps) } else { z12 };
-                            R::pack(simd, bits, entry, &mut z[count.min(ROOM)..]);
-                            count += bits.count_ones() as usize;
-                        }
-                        entries.count = count;
-                        if count > ROOM - PIECE {
-                            self.flush(entries, histogram);
-                        }
-                    } else {
-                        let turns = Columns::vectors(simd, columns.turn, &stretch);
-                        let phi = Columns::vectors(simd, columns.phi, &stretch);
-                        let lanes = R::count::<S>();
-                        let mut count = pairs.count;
-                        for i in 0..meeting.len() {
-                            let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
-                            let at = count.min(ROOM);
-                            R::pack(simd, bits, z12, &mut pairs.z12[at..]);
-                            R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[at..]);
-                            R::pack(simd, bits, phi[i], &mut pairs.phi[at..]);
-                            R::pack(simd, bits, meeting.slices[i], &mut pairs.slice[at..]);
-                            if plan.ring {
-                                R::pack(simd, bits, turns[i], &mut pairs.turn[at..]);
-                            }
-                            if plan.histograms > 1 {
-                                pack_places(simd, bits, (stretch.start + i * lanes) as u32, &mut pairs.place[at..]);
-                            }
-                            count += bits.count_ones() as usize;
-                        }
-                        pairs.end_outer(b, count);
-                        // Weights by pT are those of one outer spacepoint at a time.
-                        if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS || self.by_pt() {
-                            let layers = columns.layer;
-                            simd.vectorize(Enter::<R, ACCURATE> {
-                                call: self,
-                                pairs,
-                                layers,
-                                thirds,
-                                entries,
-                                histogram,
-                            });
-                        }
+                let meeting =
+                    Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
+                if PLAIN {
+                    let mut count = entries.count;
+                    let z = &mut *entries.z;
+                    for i in 0..meeting.len() {
+                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
+                        let entry = if STEPS { R::entries_of(simd, z12, steps) } else { z12 };
+                        R::pack(simd, bits, entry, &mut z[count.min(ENTRIES)..]);
+                        count += bits.count_ones() as usize;
                     }
-                    if begin == end {
-                        break;
+                    entries.count = count;
+                    if count > ENTRIES - PIECE {
+                        simd.vectorize(Flush { call: self, entries, histogram });
+                    }
+                } else {
+                    let turns = Columns::vectors(simd, columns.turn, &stretch);
+                    let phi = Columns::vectors(simd, columns.phi, &stretch);
+                    let lanes = R::count::<S>();
+                    let mut count = pairs.count;
+                    for i in 0..meeting.len() {
+                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
+                        let at = count.min(ROOM);
+                        R::pack(simd, bits, z12, &mut pairs.z12[at..]);
+                        R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[at..]);
+                        R::pack(simd, bits, phi[i], &mut pairs.phi[at..]);
+                        R::pack(simd, bits, meeting.slices[i], &mut pairs.slice[at..]);
+                        if plan.ring {
+                            R::pack(simd, bits, turns[i], &mut pairs.turn[at..]);
+                        }
+                        if plan.histograms > 1 {
+                            pack_places(simd, bits, (stretch.start + i * lanes) as u32, &mut pairs.place[at..]);
+                        }
+                        count += bits.count_ones() as usize;
+                    }
+                    pairs.end_outer(b, count);
+                    // Weights by pT are those of one outer spacepoint at a time.
+                    if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS || self.by_pt() {
+                        let layers = columns.layer;
+                        simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                     }
                 }
                 if histogram.overflows() {
@@ -499,7 +517,7 @@ impl<R: Lanes> Call<'_, R> {
                 simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
             }
         }
-        self.flush(entries, histogram);
+        simd.vectorize(Flush { call: self, entries, histogram });
     }
 
     /// Enters the pairs that third spacepoints confirm, or all, whichever histograms they go into. None are left.
@@ -550,18 +568,18 @@ impl<R: Lanes> Call<'_, R> {
             pairs.clear();
             return;
         }
-        if entries.count + count > ROOM {
-            self.flush(entries, histogram);
+        if entries.count + count > ENTRIES {
+            simd.vectorize(Flush { call: self, entries, histogram });
         }
         let (z12, weight) = (R::vectors(simd, &pairs.z12[..count]), R::vectors(simd, &pairs.weight[..count]));
         let steps = R::steps(simd, self.scale.steps_per_mm, self.scale.steps_at_0);
-        let mut to = entries.count.min(ROOM);
+        let mut to = entries.count.min(ENTRIES);
         for (&z12, &weight) in z12.iter().zip(weight) {
             let bits = R::bits(simd, R::less(simd, R::splat(simd, R::of(0.0)), weight));
-            let entry = if self.in_steps { R::whole_steps_of(simd, z12, steps) } else { z12 };
+            let entry = if self.in_steps { R::entries_of(simd, z12, steps) } else { z12 };
             R::pack(simd, bits, entry, &mut entries.z[to..]);
             R::pack(simd, bits, weight, &mut entries.weight[to..]);
-            to = (to + bits.count_ones() as usize).min(ROOM);
+            to = (to + bits.count_ones() as usize).min(ENTRIES);
         }
         entries.count = to;
         pairs.clear();
@@ -569,31 +587,30 @@ impl<R: Lanes> Call<'_, R> {
 
     /// Counts the entries that wait in their bins.
     #[inline(always)]
-    fn flush(&self, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
-        let count = mem::take(&mut entries.count);
+    fn flush<S: Simd>(&self, simd: S, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
+        let count = mem::take(&mut entries.count).min(ENTRIES);
         let (z, weights) = (&entries.z[..count], &entries.weight[..count]);
+        let weighted = self.search.config.triplets == Triplets::Count;
         if self.in_steps {
-            self.fill(z.iter().map(|z| z.low_bits()), weights, iter::repeat(0.0), histogram);
-        } else {
-            let ZScale { steps_per_mm, steps_at_0, .. } = self.scale;
-            let steps = z.iter().map(|z| z.whole_steps(steps_per_mm, steps_at_0));
-            self.fill(steps, weights, z.iter().map(|z| z.to_f32()), histogram);
+            match (weighted, avx512(simd)) {
+                (false, false) => histogram.fill::<R, false, false>(z, weights),
+                (false, true) => histogram.fill::<R, false, true>(z, weights),
+                (true, false) => histogram.fill::<R, true, false>(z, weights),
+                (true, true) => histogram.fill::<R, true, true>(z, weights),
+            }
+            return;
         }
-    }
-
-    #[inline(always)]
-    fn fill(
-        &self,
-        steps: impl ExactSizeIterator<Item = u32>,
-        weights: &[R],
-        z: impl Iterator<Item = f32>,
-        histogram: &mut PackedHistogram,
-    ) {
-        if self.search.config.triplets == Triplets::Count {
-            let weights = weights.iter().map(|weight| weight.to_f64() as u32);
-            histogram.fill::<true>(steps, weights, z);
-        } else {
-            histogram.fill::<false>(steps, iter::repeat(1), z);
+        let ZScale { steps_per_mm, steps_at_0, .. } = self.scale;
+        let all = count.next_multiple_of(R::count::<S>());
+        let scale = R::steps(simd, steps_per_mm, steps_at_0);
+        for (i, &z) in R::vectors(simd, &entries.z[..all]).iter().enumerate() {
+            R::store(simd, &mut entries.steps[i * R::count::<S>()..], R::entries_of(simd, z, scale));
+        }
+        for ((z, weight), steps) in z.iter().zip(weights).zip(&entries.steps[..count]) {
+            let few = steps.low_bits() >> ENTRY_SHIFT;
+            let steps = if self.few_steps { few } else { z.whole_steps(steps_per_mm, steps_at_0) };
+            let weight = if weighted { weight.to_f64() as u32 } else { 1 };
+            histogram.add(0, steps, z.to_f32(), weight, [0; 2]);
         }
     }
 }

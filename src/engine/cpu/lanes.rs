@@ -1,11 +1,14 @@
 //! Arithmetic on as many numbers at once as a vector of this machine holds, in f32 or f64.
 
 use std::any::Any;
+#[cfg(target_arch = "x86_64")]
+use std::arch::x86_64::_CMP_LT_OQ;
 use std::slice;
 
 use bytemuck::{cast, cast_slice, cast_slice_mut};
 use pulp::Simd;
 
+use crate::engine::cpu::packed_histogram::ENTRY_SHIFT;
 use crate::engine::real::Real;
 
 /// f32 or f64 in the lanes of a vector.
@@ -40,6 +43,8 @@ pub(crate) trait Lanes: Real {
     fn less<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
     fn at_most<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
     fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
+    /// Where `mask` says so and a < b.
+    fn and_less<S: Simd>(simd: S, mask: Self::Mask<S>, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
     fn either<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
     fn select<S: Simd>(
         simd: S,
@@ -55,11 +60,13 @@ pub(crate) trait Lanes: Real {
     /// What a vector holds in the lanes with these numbers, which are whole, modulo its lanes; any of it for those below 0.
     fn look_up<S: Simd>(simd: S, of: Self::Vector<S>, numbers: Self::Vector<S>) -> Self::Vector<S>;
 
-    /// Scale and offset of steps as [`Lanes::whole_steps_of`] has them.
+    /// Scale and offset of steps as [`Lanes::entries_of`] has them.
     fn steps<S: Simd>(simd: S, scale: Self, offset: Self) -> [Self::Vector<S>; 2];
-    /// [`Real::whole_steps`], in the low bits of each lane, of numbers less than 2^22 steps from 0.
-    fn whole_steps_of<S: Simd>(simd: S, z: Self::Vector<S>, steps: [Self::Vector<S>; 2]) -> Self::Vector<S>;
+    /// [`Real::whole_steps`] shifted by [`ENTRY_SHIFT`], in the low bits of each lane, of numbers less than 2^22 steps from 0.
+    fn entries_of<S: Simd>(simd: S, z: Self::Vector<S>, steps: [Self::Vector<S>; 2]) -> Self::Vector<S>;
     fn low_bits(self) -> u32;
+    /// Numbers in pieces of 16 bits.
+    fn halves(numbers: &[Self]) -> &[u16];
     /// The square of the sine, for |x| <= pi.
     fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S>;
 }
@@ -114,9 +121,21 @@ pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32
     bits.count_ones() as usize
 }
 
-/// This machine's vectors, where they are these.
+/// Whether a machine's vectors are those of AVX-512.
 #[inline(always)]
-fn known<S: Simd, V: Any + Copy>(simd: S) -> Option<V> {
+pub(crate) fn avx512<S: Simd>(simd: S) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return known::<S, pulp::x86::V4>(simd).is_some();
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        let _ = simd;
+        false
+    }
+}
+
+/// This machine's vectors, or what they are made of, where they are these.
+#[inline(always)]
+fn known<S: Any, V: Any + Copy>(simd: S) -> Option<V> {
     (&simd as &dyn Any).downcast_ref().copied()
 }
 
@@ -134,7 +153,7 @@ macro_rules! lanes {
         $real:ident, $vector:ident, $mask:ident, $lanes:ident, $slices:ident, $slices_mut:ident,
         $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $max:ident, $smallest:ident, $largest:ident, $abs:ident, $sqrt:ident, $less:ident,
         $at_most:ident, $both:ident, $either:ident, $select:ident, $table:ident, $movemask:ident, $compress:ident,
-        $lane_bits:ident, $permute:ident, $whole:literal, $word:expr, $sine:tt, $steps:item, $whole_steps_of:item, $low_bits:tt
+        $lane_bits:ident, $v4_mask:ident, $mask_less:ident, $permute:ident, $whole:literal, $word:expr, $sine:tt, $steps:item, $entries_of:item, $low_bits:tt
     ) => {
         impl Lanes for $real {
             type Vector<S: Simd> = S::$vector;
@@ -211,6 +230,24 @@ macro_rules! lanes {
             #[inline(always)]
             fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S> {
                 simd.$both(a, b)
+            }
+            #[inline(always)]
+            fn and_less<S: Simd>(
+                simd: S,
+                mask: Self::Mask<S>,
+                a: Self::Vector<S>,
+                b: Self::Vector<S>,
+            ) -> Self::Mask<S> {
+                #[cfg(target_arch = "x86_64")]
+                if let (Some(v4), Some(pulp::$v4_mask(mask))) = (known::<S, pulp::x86::V4>(simd), known(mask)) {
+                    // One instruction, where the compiler takes two.
+                    let (a, b): ([u32; 16], [u32; 16]) = (cast(a), cast(b));
+                    let less = v4.avx512f.$mask_less::<_CMP_LT_OQ>(mask, pulp::cast(a), pulp::cast(b));
+                    if let Some(less) = known(pulp::$v4_mask(less)) {
+                        return less;
+                    }
+                }
+                Self::both(simd, mask, Self::less(simd, a, b))
             }
             #[inline(always)]
             fn either<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S> {
@@ -313,11 +350,16 @@ macro_rules! lanes {
             $steps
 
             #[inline(always)]
-            $whole_steps_of
+            $entries_of
 
             #[inline(always)]
             fn low_bits(self) -> u32 {
                 $low_bits(self)
+            }
+
+            #[inline(always)]
+            fn halves(numbers: &[Self]) -> &[u16] {
+                cast_slice(numbers)
             }
         }
     };
@@ -364,6 +406,8 @@ lanes!(
     _mm256_movemask_ps,
     _mm512_maskz_compress_ps,
     u16,
+    b16,
+    _mm512_mask_cmp_ps_mask,
     _mm512_permutexvar_ps,
     8_388_608.0,
     (|numbers: [u32; 8], word: usize| numbers[word]),
@@ -372,7 +416,7 @@ lanes!(
         let offset = (offset as i32 as u32).wrapping_sub(NEAREST.to_bits());
         [simd.splat_f32s(scale), simd.transmute_f32s_u32s(simd.splat_u32s(offset))]
     },
-    fn whole_steps_of<S: Simd>(simd: S, z: S::f32s, [scale, offset]: [S::f32s; 2]) -> S::f32s {
+    fn entries_of<S: Simd>(simd: S, z: S::f32s, [scale, offset]: [S::f32s; 2]) -> S::f32s {
         #[cfg(target_arch = "x86_64")]
         let fused = known::<S, pulp::x86::V3>(simd).is_some() || known::<S, pulp::x86::V4>(simd).is_some();
         #[cfg(not(target_arch = "x86_64"))]
@@ -390,7 +434,8 @@ lanes!(
             below
         };
         let nearest = simd.transmute_u32s_f32s(simd.add_f32s(below, simd.splat_f32s(NEAREST)));
-        simd.transmute_f32s_u32s(simd.add_u32s(nearest, simd.transmute_u32s_f32s(offset)))
+        let steps = simd.add_u32s(nearest, simd.transmute_u32s_f32s(offset));
+        simd.transmute_f32s_u32s(simd.wrapping_dyn_shl_u32s(steps, simd.splat_u32s(ENTRY_SHIFT)))
     },
     (f32::to_bits)
 );
@@ -422,6 +467,8 @@ lanes!(
     _mm256_movemask_pd,
     _mm512_maskz_compress_pd,
     u8,
+    b8,
+    _mm512_mask_cmp_pd_mask,
     _mm512_permutexvar_pd,
     4_503_599_627_370_496.0,
     (|numbers: [u32; 8], word: usize| numbers[word & !1] << 1 | (word & 1) as u32),
@@ -429,14 +476,14 @@ lanes!(
     fn steps<S: Simd>(simd: S, scale: f64, offset: f64) -> [S::f64s; 2] {
         [simd.splat_f64s(scale), simd.splat_f64s(offset)]
     },
-    fn whole_steps_of<S: Simd>(simd: S, z: S::f64s, [scale, offset]: [S::f64s; 2]) -> S::f64s {
+    fn entries_of<S: Simd>(simd: S, z: S::f64s, [scale, offset]: [S::f64s; 2]) -> S::f64s {
         // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.
         let whole = simd.splat_f64s(4_503_599_627_370_496.0);
         let above = simd.add_f64s(simd.mul_f64s(z, scale), offset);
         let nearest = simd.sub_f64s(simd.add_f64s(above, whole), whole);
         let one_below = simd.sub_f64s(nearest, simd.splat_f64s(1.0));
         let below = simd.select_f64s(simd.less_than_f64s(above, nearest), one_below, nearest);
-        simd.add_f64s(below, whole)
+        simd.add_f64s(simd.mul_f64s(below, simd.splat_f64s(f64::from(1 << ENTRY_SHIFT))), whole)
     },
     (|number: f64| number.to_bits() as u32)
 );

@@ -3,14 +3,13 @@
 mod plain;
 
 use std::cmp::Reverse;
-use std::iter;
 
 use pulp::{Arch, Simd, WithSimd};
 
 use super::find_peaks::{FindPeaks, find_peaks};
 use super::find_z::{Dispatch, FindZ, ROOM};
 use super::lanes::{Lanes, pack_places};
-use super::packed_histogram::PackedHistogram;
+use super::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
 use crate::config::{Config, Extrapolation, Neighbours, Preset, Triplets, Weighting, ZBins};
@@ -271,13 +270,13 @@ fn steps_of_many_are_those_of_each() {
             let mut found = z.clone();
             arch.dispatch(Steps { numbers: &mut found, scale, offset });
             for (z, steps) in z.iter().zip(&found) {
-                assert_eq!(steps.low_bits(), z.whole_steps(scale, offset), "{what}: {z}");
+                assert_eq!(steps.low_bits(), z.whole_steps(scale, offset) << ENTRY_SHIFT, "{what}: {z}");
             }
             let (scale, offset) = (scale as f32, offset as f32);
             let mut found = single.clone();
             arch.dispatch(Steps { numbers: &mut found, scale, offset });
             for (z, steps) in single.iter().zip(&found) {
-                assert_eq!(steps.low_bits(), z.whole_steps(scale, offset), "{what}: {z}");
+                assert_eq!(steps.low_bits(), z.whole_steps(scale, offset) << ENTRY_SHIFT, "{what}: {z}");
             }
         }
     }
@@ -298,7 +297,7 @@ impl<R: Lanes> WithSimd for Steps<'_, R> {
         let steps = R::steps(simd, self.scale, self.offset);
         for numbers in self.numbers.chunks_exact_mut(R::count::<S>()) {
             let z = R::vectors(simd, numbers)[0];
-            R::store(simd, numbers, R::whole_steps_of(simd, z, steps));
+            R::store(simd, numbers, R::entries_of(simd, z, steps));
         }
     }
 }
@@ -332,40 +331,55 @@ impl WithSimd for Places<'_> {
     }
 }
 
+/// Enters steps and weights one by one, or together, in few bins, by one instruction or by several.
+fn enter(histogram: &mut PackedHistogram, apart: Option<bool>, entries: &[(u32, u32)]) {
+    let Some(apart) = apart else {
+        entries.iter().for_each(|&(steps, weight)| histogram.add(0, steps, 1.0, weight, [0; 2]));
+        return;
+    };
+    let (steps, weights): (Vec<_>, Vec<_>) =
+        entries.iter().map(|&(steps, weight)| (f32::from_bits(steps << ENTRY_SHIFT), weight as f32)).unzip();
+    match (histogram.pairs().is_empty(), apart) {
+        (true, false) => histogram.fill::<f32, false, false>(&steps, &weights),
+        (true, true) => histogram.fill::<f32, false, true>(&steps, &weights),
+        (false, false) => histogram.fill::<f32, true, false>(&steps, &weights),
+        (false, true) => histogram.fill::<f32, true, true>(&steps, &weights),
+    }
+}
+
 /// Counts beyond what a word holds are seen, however they come about.
 #[test]
 fn counts_that_are_too_high_are_seen() {
     let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
     let batch: RoiBatch = [Roi::default()].into_iter().collect();
     let plan = search.plan(batch.roi(0)).expect("a plan");
-    let steps = vec![5 * OFFSET_STEPS + 1023; 1 << 16];
-    let z = || iter::repeat_n(1.0, steps.len());
-    let fill = |histogram: &mut PackedHistogram| histogram.fill::<false>(steps.iter().copied(), iter::repeat(1), z());
-    for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
+    let steps = 5 * OFFSET_STEPS + 1023;
+    use Accumulate::{CompareExchange, Fixed};
+    for (accumulate, apart) in [(Fixed, None), (Fixed, Some(false)), (Fixed, Some(true)), (CompareExchange, None)] {
         let mut histogram = PackedHistogram::default();
-        histogram.clear(&plan, accumulate, false, false);
+        histogram.clear(&plan, accumulate, None, false);
         let mut filled = 0;
-        while filled + steps.len() <= MAX_COUNT as usize {
-            fill(&mut histogram);
-            filled += steps.len();
+        while filled + (1 << 16) <= MAX_COUNT as usize {
+            enter(&mut histogram, apart, &[(steps, 1); 1 << 16]);
+            filled += 1 << 16;
         }
         histogram.look();
         assert!(!histogram.overflows(), "{filled} entries");
-        fill(&mut histogram);
+        enter(&mut histogram, apart, &[(steps, 1); 1 << 16]);
         histogram.look();
         assert!(histogram.overflows());
-        for (weight, overflows) in [(63, false), (64, true)] {
-            histogram.clear(&plan, accumulate, true, false);
-            histogram.fill::<true>(steps.iter().copied(), iter::repeat(weight), z());
+        for (weight, overflows) in [(63, false), (64, true), (u32::MAX, true)] {
+            histogram.clear(&plan, accumulate, Some(weight as usize), false);
+            enter(&mut histogram, apart, &[(steps, weight); 1 << 16]);
             histogram.look();
             assert_eq!(histogram.overflows(), overflows, "{weight}");
             let pairs: u32 = histogram.pairs().iter().sum();
-            assert_eq!((histogram.weights(), pairs), (u64::from(weight) << 16, 1 << 16));
+            assert_eq!((histogram.weights(), pairs), (u64::from(weight.min(MAX_COUNT + 1)) << 16, 1 << 16));
         }
         // By weights that a word cannot even hold: seen on the way.
-        histogram.clear(&plan, accumulate, true, false);
+        histogram.clear(&plan, accumulate, Some(1), false);
         for _ in 0..2000 {
-            histogram.add(0, steps[0], 1.0, u32::MAX, [0; 2]);
+            histogram.add(0, steps, 1.0, u32::MAX, [0; 2]);
         }
         assert!(histogram.overflows());
     }
@@ -385,7 +399,7 @@ fn words_tell_n_from_z() {
         let full = [0, bins / 2, bins - 1].map(|bin| (bin, most));
         let few: Vec<_> = (0..2_000).map(|_| (rng.u32(0..=bins), rng.u32(0..20))).collect();
         let mut histogram = PackedHistogram::default();
-        histogram.clear(&plan, Accumulate::Fixed, true, false);
+        histogram.clear(&plan, Accumulate::Fixed, Some(MAX_COUNT as usize), false);
         let (mut n, mut z) = (vec![0u64; bins as usize], vec![0u64; bins as usize]);
         let mut pairs = vec![0u32; bins as usize];
         for (bin, count) in full.into_iter().chain(few) {
@@ -393,8 +407,8 @@ fn words_tell_n_from_z() {
             let count = u64::from(count).min(u64::from(MAX_COUNT) - n[at]) as u32;
             let any = [0, OFFSET_STEPS - 1, rng.u32(0..OFFSET_STEPS)][rng.usize(0..3)];
             let steps = if bin == bins { 0 } else { any };
-            let steps_of = iter::once(bin * OFFSET_STEPS + steps);
-            histogram.fill::<true>(steps_of, iter::once(count), iter::once(0.0));
+            let apart = (bins < 4096).then(|| rng.bool());
+            enter(&mut histogram, apart, &[(bin * OFFSET_STEPS + steps, count)]);
             n[at] += u64::from(count);
             z[at] += u64::from(count) * u64::from(steps);
             pairs[at] += 1;
