@@ -606,12 +606,12 @@ impl<R: Lanes> Call<'_, R> {
         for (i, &z) in R::vectors(simd, &entries.z[..all]).iter().enumerate() {
             R::store(simd, &mut entries.steps[i * R::count::<S>()..], R::entries_of(simd, z, scale));
         }
-        for ((z, weight), steps) in z.iter().zip(weights).zip(&entries.steps[..count]) {
+        let entry = |((z, weight), steps): ((&R, &R), &R)| {
             let few = steps.low_bits() >> ENTRY_SHIFT;
             let steps = if self.few_steps { few } else { z.whole_steps(steps_per_mm, steps_at_0) };
-            let weight = if weighted { weight.to_f64() as u32 } else { 1 };
-            histogram.add(0, steps, z.to_f32(), weight, [0; 2]);
-        }
+            (steps, z.to_f32(), if weighted { weight.to_f64() as u32 } else { 1 })
+        };
+        histogram.fill_any(z.iter().zip(weights).zip(&entries.steps[..count]).map(entry));
     }
 }
 

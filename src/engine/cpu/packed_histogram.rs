@@ -185,6 +185,27 @@ impl PackedHistogram {
         }
     }
 
+    /// Entries of the only histogram, however many bins it has: steps, z and weight of each.
+    #[inline(always)]
+    pub(crate) fn fill_any(&mut self, entries: impl Iterator<Item = (u32, f32, u32)>) {
+        if self.accumulate == Accumulate::Fixed {
+            entries.for_each(|(steps, z, weight)| self.add(0, steps, z, weight, [0; 2]));
+            return;
+        }
+        let (words, pairs) = (&mut self.words[..self.all_bins], &mut self.pairs[..]);
+        let mut sum = 0;
+        for (steps, z, weight) in entries {
+            let bin = ((steps / OFFSET_STEPS) as usize).min(words.len() - 1);
+            let weight = weight.min(MAX_WEIGHT);
+            words[bin] = compared_and_exchanged(words[bin], weight, z);
+            if self.weighted {
+                pairs[bin] = pairs[bin].wrapping_add(1);
+            }
+            sum += u64::from(weight);
+        }
+        self.count(sum);
+    }
+
     /// Counts weights, and looks at the counts after many.
     #[inline(always)]
     fn count(&mut self, weights: u64) {

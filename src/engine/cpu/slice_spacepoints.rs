@@ -143,6 +143,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         }
     }
     by_layer.resize(kept, Outer::default());
+    let by_layer = &mut by_layer[..];
     let columns = sliced.inverse_rho.iter().zip(&sliced.z_by_rho);
     for (s, (&inverse_rho, &z_by_rho)) in sorted[..kept].iter().zip(columns) {
         let ([_, phi, _], slice_layer) = R::fields(s);
