@@ -159,7 +159,8 @@ impl PackedHistogram {
         for (entries, weights) in entries.chunks(piece).zip(weights.chunks(piece)) {
             let words = &mut self.words[..FEW];
             let pairs = if WEIGHTED { &mut self.pairs[..FEW] } else { &mut [] };
-            // The compiler is not to see that these are the entries', nor that words are not looked at.
+            // Hidden from the compiler, which would make one instruction of it again: that these are the entries' own
+            // memory, and that nobody looks at what was written.
             let halves = if APART { black_box(R::halves(entries)) } else { R::halves(entries) };
             let halves_of_each = halves.chunks_exact(size_of::<R>() / size_of::<u16>());
             let (mut sum, mut all) = (0, 0);
