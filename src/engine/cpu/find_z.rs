@@ -601,10 +601,12 @@ impl<R: Lanes> Call<'_, R> {
             return;
         }
         let ZScale { steps_per_mm, steps_at_0, .. } = self.scale;
-        let all = count.next_multiple_of(R::count::<S>());
-        let scale = R::steps(simd, steps_per_mm, steps_at_0);
-        for (i, &z) in R::vectors(simd, &entries.z[..all]).iter().enumerate() {
-            R::store(simd, &mut entries.steps[i * R::count::<S>()..], R::entries_of(simd, z, scale));
+        if self.few_steps {
+            let (lanes, scale) = (R::count::<S>(), R::steps(simd, steps_per_mm, steps_at_0));
+            let vectors = R::vectors(simd, &entries.z[..count.next_multiple_of(lanes)]);
+            for (i, &z) in vectors.iter().enumerate() {
+                R::store(simd, &mut entries.steps[i * lanes..], R::entries_of(simd, z, scale));
+            }
         }
         let entry = |((z, weight), steps): ((&R, &R), &R)| {
             let few = steps.low_bits() >> ENTRY_SHIFT;

@@ -265,7 +265,8 @@ fn one_in(bin: usize) -> u64 {
 #[inline(always)]
 fn compared_and_exchanged(word: u64, weight: u32, z: f32) -> u64 {
     let n = (word >> 32) as u32;
-    u64::from(n.wrapping_add(weight)) << 32 | u64::from(CompareExchange::accumulate(word as u32, weight, z, 0))
+    // As high as it goes, for many are entered before counts are looked at.
+    u64::from(n.saturating_add(weight)) << 32 | u64::from(CompareExchange::accumulate(word as u32, weight, z, 0))
 }
 
 /// [`PackedHistogram::unpack`].

@@ -376,6 +376,13 @@ fn counts_that_are_too_high_are_seen() {
             let pairs: u32 = histogram.pairs().iter().sum();
             assert_eq!((histogram.weights(), pairs), (u64::from(weight.min(MAX_COUNT + 1)) << 16, 1 << 16));
         }
+        // In one go, as many as there are: more than a word of 32 bits holds.
+        for weight in [63, 64, u32::MAX] {
+            histogram.clear(&plan, accumulate, Some(weight as usize), false);
+            histogram.fill_any(std::iter::repeat_n((steps, 1.0, weight), 1 << 16));
+            histogram.look();
+            assert_eq!(histogram.overflows(), weight > 63, "{weight}");
+        }
         // By weights that a word cannot even hold: seen on the way.
         histogram.clear(&plan, accumulate, Some(1), false);
         for _ in 0..2000 {
