@@ -593,10 +593,9 @@ impl<R: Lanes> Call<'_, R> {
         let weighted = self.search.config.triplets == Triplets::Count;
         if self.in_steps {
             match (weighted, avx512(simd)) {
-                (false, false) => histogram.fill::<R, false, false>(z, weights),
-                (false, true) => histogram.fill::<R, false, true>(z, weights),
-                (true, false) => histogram.fill::<R, true, false>(z, weights),
-                (true, true) => histogram.fill::<R, true, true>(z, weights),
+                (true, _) => histogram.fill_weighted(z, weights),
+                (false, true) => histogram.fill::<R, true>(z),
+                (false, false) => histogram.fill::<R, false>(z),
             }
             return;
         }

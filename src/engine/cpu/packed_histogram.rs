@@ -1,5 +1,6 @@
 //! nHisto and zHisto in one word of 64 bits a bin: one addition an entry.
 
+use std::cell::Cell;
 use std::hint::black_box;
 use std::mem;
 
@@ -48,6 +49,8 @@ pub(crate) const ENTRY_SHIFT: u32 = u16::BITS - OFFSET_STEPS.ilog2();
 const ONE: u64 = 1 << (32 + ENTRY_SHIFT);
 /// As many as there are numbers of 16 bits, so that none need be looked at.
 const FEW: usize = 1 << u16::BITS;
+/// Entries that are counted without a loop of their own.
+const TOGETHER: usize = 16;
 /// Bins that are unpacked together.
 const BLOCK: usize = 64;
 
@@ -147,42 +150,51 @@ impl PackedHistogram {
         }
     }
 
-    /// Entries in few bins of the only histogram, in the low bits of numbers, and their weights, unless all are 1.
+    /// Entries of weight 1 in few bins of the only histogram, in the low bits of numbers.
     ///
     /// `APART`: a word is read, added to and written by an instruction each, and the bin is read, not worked out. Of these a
     /// Xeon begins an entry's in one cycle, while one instruction for all three takes it half as long again; an EPYC
     /// (Zen 3) is faster with the one.
     #[inline(always)]
-    pub(crate) fn fill<R: Lanes, const WEIGHTED: bool, const APART: bool>(&mut self, entries: &[R], weights: &[R]) {
-        let piece = if WEIGHTED { self.piece } else { entries.len().max(1) };
-        let weights = if WEIGHTED { &weights[..entries.len()] } else { entries };
-        for (entries, weights) in entries.chunks(piece).zip(weights.chunks(piece)) {
-            let words = &mut self.words[..FEW];
-            let pairs = if WEIGHTED { &mut self.pairs[..FEW] } else { &mut [] };
-            // Hidden from the compiler, which would make one instruction of it again: that these are the entries' own
-            // memory, and that nobody looks at what was written.
-            let halves = if APART { black_box(R::halves(entries)) } else { R::halves(entries) };
-            let halves_of_each = halves.chunks_exact(size_of::<R>() / size_of::<u16>());
-            let (mut sum, mut all) = (0, 0);
-            for ((entry, halves), weight) in entries.iter().zip(halves_of_each).zip(weights) {
-                let entry = entry.low_bits();
-                let upper = halves[if cfg!(target_endian = "little") { 1 } else { halves.len() - 2 }];
-                let bin = usize::from(if APART { upper } else { (entry >> u16::BITS) as u16 });
-                let mut entry = ONE + u64::from(entry);
-                if WEIGHTED {
-                    let weight = u64::from((weight.to_f64() as u32).min(MAX_WEIGHT));
-                    entry = entry.wrapping_mul(weight);
-                    pairs[bin] = pairs[bin].wrapping_add(1);
-                    sum += weight;
-                }
-                let word = words[bin].wrapping_add(entry);
-                words[bin] = word;
-                if APART {
-                    all |= word;
-                }
+    pub(crate) fn fill<R: Lanes, const APART: bool>(&mut self, entries: &[R]) {
+        let words = Cell::from_mut(&mut self.words[..FEW]).as_slice_of_cells();
+        // Hidden from the compiler, which would make one instruction of it again: that the bins lie in the entries' own
+        // memory, and that it is the words that are written.
+        let hidden = if APART { black_box((R::halves(entries), words)) } else { (R::halves(entries), words) };
+        let (halves, written) = (hidden.0, &hidden.1[..FEW]);
+        let of_each = size_of::<R>() / size_of::<u16>();
+        let enter = |entry: &R, halves: &[u16]| {
+            let entry = entry.low_bits();
+            let upper = halves[if cfg!(target_endian = "little") { 1 } else { of_each - 2 }];
+            let bin = usize::from(if APART { upper } else { (entry >> u16::BITS) as u16 });
+            written[bin].set(words[bin].get().wrapping_add(ONE + u64::from(entry)));
+        };
+        let (blocks, rest) = entries.as_chunks::<TOGETHER>();
+        let (of_blocks, of_rest) = halves.split_at(blocks.len() * TOGETHER * of_each);
+        for (block, halves) in blocks.iter().zip(of_blocks.chunks_exact(TOGETHER * of_each)) {
+            for (i, entry) in block.iter().enumerate() {
+                enter(entry, &halves[i * of_each..(i + 1) * of_each]);
             }
-            black_box(all);
-            self.count(if WEIGHTED { sum } else { entries.len() as u64 });
+        }
+        rest.iter().zip(of_rest.chunks_exact(of_each)).for_each(|(entry, halves)| enter(entry, halves));
+        self.count(entries.len() as u64);
+    }
+
+    /// [`PackedHistogram::fill`] with entries of these weights.
+    #[inline(always)]
+    pub(crate) fn fill_weighted<R: Lanes>(&mut self, entries: &[R], weights: &[R]) {
+        for (entries, weights) in entries.chunks(self.piece).zip(weights.chunks(self.piece)) {
+            let (words, pairs) = (&mut self.words[..FEW], &mut self.pairs[..FEW]);
+            let mut sum = 0;
+            for (entry, weight) in entries.iter().zip(weights) {
+                let entry = entry.low_bits();
+                let bin = usize::from((entry >> u16::BITS) as u16);
+                let weight = u64::from((weight.to_f64() as u32).min(MAX_WEIGHT));
+                words[bin] = words[bin].wrapping_add((ONE + u64::from(entry)).wrapping_mul(weight));
+                pairs[bin] = pairs[bin].wrapping_add(1);
+                sum += weight;
+            }
+            self.count(sum);
         }
     }
 

@@ -143,13 +143,26 @@ pub(crate) fn slice_spacepoints<R: Real>(
         }
     }
     by_layer.resize(kept, Outer::default());
-    let by_layer = &mut by_layer[..];
-    let columns = sliced.inverse_rho.iter().zip(&sliced.z_by_rho);
-    for (s, (&inverse_rho, &z_by_rho)) in sorted[..kept].iter().zip(columns) {
-        let ([_, phi, _], slice_layer) = R::fields(s);
-        let next = &mut next[usize::from(slice_layer as u8)];
-        by_layer[*next as usize] = Outer { inverse_rho, z_by_rho, phi, slice: slice_layer >> 8 };
-        *next += 1;
+    let (sorted, by_layer) = (&sorted[..kept], &mut by_layer[..]);
+    let (inverse_rho, z_by_rho) = (&sliced.inverse_rho[..kept], &sliced.z_by_rho[..kept]);
+    let outer = |i: usize| {
+        let ([_, phi, _], slice_layer) = R::fields(&sorted[i]);
+        let outer = Outer { inverse_rho: inverse_rho[i], z_by_rho: z_by_rho[i], phi, slice: slice_layer >> 8 };
+        (usize::from(slice_layer as u8), outer)
+    };
+    // From both ends by turns, for where the next one goes is waited for too.
+    let mut ends = [0; 256];
+    ends[..MAX_LAYERS].copy_from_slice(&layer_begins[1..]);
+    let half = kept / 2;
+    for i in 0..kept - half {
+        let (layer, from_first) = outer(i);
+        by_layer[next[layer] as usize] = from_first;
+        next[layer] += 1;
+        if i < half {
+            let (layer, from_last) = outer(kept - 1 - i);
+            ends[layer] -= 1;
+            by_layer[ends[layer] as usize] = from_last;
+        }
     }
 }
 

@@ -340,10 +340,9 @@ fn enter(histogram: &mut PackedHistogram, apart: Option<bool>, entries: &[(u32, 
     let (steps, weights): (Vec<_>, Vec<_>) =
         entries.iter().map(|&(steps, weight)| (f32::from_bits(steps << ENTRY_SHIFT), weight as f32)).unzip();
     match (histogram.pairs().is_empty(), apart) {
-        (true, false) => histogram.fill::<f32, false, false>(&steps, &weights),
-        (true, true) => histogram.fill::<f32, false, true>(&steps, &weights),
-        (false, false) => histogram.fill::<f32, true, false>(&steps, &weights),
-        (false, true) => histogram.fill::<f32, true, true>(&steps, &weights),
+        (false, _) => histogram.fill_weighted(&steps, &weights),
+        (true, false) => histogram.fill::<f32, false>(&steps),
+        (true, true) => histogram.fill::<f32, true>(&steps),
     }
 }
 
@@ -392,6 +391,37 @@ fn counts_that_are_too_high_are_seen() {
     }
 }
 
+/// As many as are counted together, some more and some less, in f32 and f64.
+#[test]
+fn entries_together_are_those_one_by_one() {
+    let rng = &mut fastrand::Rng::with_seed(32);
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let batch: RoiBatch = [Roi::default()].into_iter().collect();
+    let plan = search.plan(batch.roi(0)).expect("a plan");
+    let bins = plan.bins.bins;
+    for count in 0..100 {
+        let steps: Vec<u32> = (0..count).map(|_| rng.u32(0..bins * OFFSET_STEPS)).collect();
+        let single: Vec<f32> = steps.iter().map(|steps| f32::from_bits(steps << ENTRY_SHIFT)).collect();
+        // What is above the low bits of an f64 is not looked at.
+        let double: Vec<f64> = steps.iter().map(|&steps| f64::from(steps << ENTRY_SHIFT) + 2f64.powi(52)).collect();
+        let fill = |fill: &dyn Fn(&mut PackedHistogram)| {
+            let mut histogram = PackedHistogram::default();
+            histogram.clear(&plan, Accumulate::Fixed, None, false);
+            fill(&mut histogram);
+            histogram.look();
+            let (mut n, mut z) = (vec![0; bins as usize], vec![0; bins as usize]);
+            histogram.unpack(0, &mut n, &mut z);
+            (n, z, histogram.weights())
+        };
+        let one_by_one = fill(&|to| steps.iter().for_each(|&steps| to.add(0, steps, 1.0, 1, [0; 2])));
+        assert_eq!(one_by_one.2, count as u64);
+        assert!(fill(&|to| to.fill::<f32, false>(&single)) == one_by_one, "{count}");
+        assert!(fill(&|to| to.fill::<f32, true>(&single)) == one_by_one, "{count}");
+        assert!(fill(&|to| to.fill::<f64, false>(&double)) == one_by_one, "{count}");
+        assert!(fill(&|to| to.fill::<f64, true>(&double)) == one_by_one, "{count}");
+    }
+}
+
 /// Few entries in a bin and as many as there may be, in few bins and in many, in the last one and beyond it.
 #[test]
 fn words_tell_n_from_z() {
@@ -414,8 +444,8 @@ fn words_tell_n_from_z() {
             let count = u64::from(count).min(u64::from(MAX_COUNT) - n[at]) as u32;
             let any = [0, OFFSET_STEPS - 1, rng.u32(0..OFFSET_STEPS)][rng.usize(0..3)];
             let steps = if bin == bins { 0 } else { any };
-            let apart = (bins < 4096).then(|| rng.bool());
-            enter(&mut histogram, apart, &[(bin * OFFSET_STEPS + steps, count)]);
+            let together = (bins < 4096).then_some(false);
+            enter(&mut histogram, together, &[(bin * OFFSET_STEPS + steps, count)]);
             n[at] += u64::from(count);
             z[at] += u64::from(count) * u64::from(steps);
             pairs[at] += 1;
