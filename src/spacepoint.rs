@@ -29,7 +29,13 @@ impl Spacepoint {
 
 /// Whether a spacepoint about the beam can be used: finite, and near enough that no engine's arithmetic overflows.
 pub(crate) fn usable(rho: f64, phi: f64, z: f64) -> bool {
-    (LEAST_MM..=MOST_MM).contains(&rho) && z.abs() <= MOST_MM && phi.is_finite()
+    is_near(rho, z) && phi.is_finite()
+}
+
+/// Whether rho and z of one are such that it can be used.
+#[inline(always)]
+pub(crate) fn is_near(rho: f64, z: f64) -> bool {
+    (LEAST_MM..=MOST_MM).contains(&rho) && z.abs() <= MOST_MM
 }
 
 const LEAST_MM: f64 = 1e-6;

@@ -8,7 +8,7 @@ use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::LayerKind;
 use crate::engine::plan::{BLOCK, Block, Placing, Search};
 use crate::engine::real::Real;
-use crate::spacepoint::{Spacepoint, usable};
+use crate::spacepoint::{Spacepoint, is_near};
 
 /// What one spacepoint becomes.
 pub(crate) trait Encode<R: Real>: Sync {
@@ -88,8 +88,8 @@ impl<S: Source, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
             let slice = whole_below(from_edge * placing.slices_per_rad);
             let slice = if slice < last { slice } else { last };
             let slice = whole_bits(slice + WHOLE) as u32;
-            // |phi| <= pi needs no turn.
-            plain &= (phi.abs() <= PI) & usable(rho, phi, z) & (layer < placing.layers);
+            // |phi| <= pi needs no turn, and is finite.
+            plain &= (phi.abs() <= PI) & is_near(rho, z) & (layer < placing.layers);
             let take = from_edge < placing.width;
             kept += usize::from(take);
             let [rho, phi, z] = [rho, from_edge, z].map(|number| R::of(if take { number } else { 0.0 }));

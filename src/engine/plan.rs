@@ -202,9 +202,7 @@ impl Search {
                 for first in (0..roi.len()).step_by(BLOCK) {
                     // What is left at the end goes with some that went before.
                     let begin = first.min(roi.len().saturating_sub(BLOCK));
-                    if plain
-                        && block_of(roi, begin).is_some_and(|block| extremes.add_block(block, self.layers() as u32))
-                    {
+                    if plain && block_of(roi, begin).is_some_and(|block| extremes.add_block(block)) {
                         continue;
                     }
                     for s in (first..roi.len().min(first + BLOCK)).map(|i| roi.spacepoint(i)) {
@@ -366,12 +364,12 @@ impl RoiPlan {
     }
 }
 
-/// Lowest and highest phi, of positive and of other values apart, of some lanes each; infinite where there is none.
+/// Lowest and highest phi, the lowest of positive and the highest of other values, of some lanes each; infinite where there is none.
 #[derive(Clone, Copy)]
 struct Extremes {
-    low: [f64; LANES],
-    high: [f64; LANES],
-    low_negative: [f64; LANES],
+    lowest: [f64; LANES],
+    highest: [f64; LANES],
+    low_positive: [f64; LANES],
     high_negative: [f64; LANES],
 }
 
@@ -381,7 +379,7 @@ const LANES: usize = 8;
 impl Default for Extremes {
     fn default() -> Self {
         let (low, high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-        Self { low, high, low_negative: low, high_negative: high }
+        Self { lowest: low, highest: high, low_positive: low, high_negative: high }
     }
 }
 
@@ -396,11 +394,10 @@ fn larger(a: f64, b: f64) -> f64 {
 }
 
 /// With those of a block's azimuths, without branches, so that the compiler makes it what the machine's vectors can do; none if
-/// one of its spacepoints needs a closer look.
+/// one of its spacepoints needs a closer look. What else is wrong with one is seen where it is packed.
 struct WithBlock<S> {
     extremes: Extremes,
     block: S,
-    layers: u32,
 }
 
 impl<S: Source> pulp::NullaryFnOnce for WithBlock<S> {
@@ -408,12 +405,12 @@ impl<S: Source> pulp::NullaryFnOnce for WithBlock<S> {
 
     #[inline(always)]
     fn call(self) -> Option<Extremes> {
-        let Self { mut extremes, block, layers } = self;
+        let Self { mut extremes, block } = self;
         let mut plain = true;
         for first in (0..BLOCK).step_by(LANES) {
             for lane in 0..LANES {
-                let (rho, phi, z, layer) = block.at(first + lane);
-                plain &= (phi.abs() <= PI) & usable(rho, phi, z) & (layer < layers);
+                let (_, phi, _, _) = block.at(first + lane);
+                plain &= phi.abs() <= PI;
                 extremes.add(lane, phi);
             }
         }
@@ -424,22 +421,22 @@ impl<S: Source> pulp::NullaryFnOnce for WithBlock<S> {
 impl Extremes {
     #[inline(always)]
     fn add(&mut self, lane: usize, phi: f64) {
-        let Self { low, high, low_negative, high_negative } = self;
+        let Self { lowest, highest, low_positive, high_negative } = self;
         let positive = phi > 0.0;
-        low[lane] = smaller(low[lane], if positive { phi } else { f64::INFINITY });
-        high[lane] = larger(high[lane], if positive { phi } else { f64::NEG_INFINITY });
-        low_negative[lane] = smaller(low_negative[lane], if positive { f64::INFINITY } else { phi });
+        lowest[lane] = smaller(lowest[lane], phi);
+        highest[lane] = larger(highest[lane], phi);
+        low_positive[lane] = smaller(low_positive[lane], if positive { phi } else { f64::INFINITY });
         high_negative[lane] = larger(high_negative[lane], if positive { f64::NEG_INFINITY } else { phi });
     }
 
     /// Adds a whole block. False, and nothing added, if one of its spacepoints needs a closer look.
-    fn add_block(&mut self, block: Block<'_>, layers: u32) -> bool {
+    fn add_block(&mut self, block: Block<'_>) -> bool {
         let arch = pulp::Arch::new();
         let extremes = *self;
         let with = match block {
-            Block::Double(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at), layers }),
-            Block::Single(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at), layers }),
-            Block::Records(block) => arch.dispatch(WithBlock { extremes, block, layers }),
+            Block::Double(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at) }),
+            Block::Single(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at) }),
+            Block::Records(block) => arch.dispatch(WithBlock { extremes, block }),
         };
         *self = with.unwrap_or(extremes);
         with.is_some()
@@ -450,8 +447,9 @@ impl Extremes {
         const PAD: f64 = 1e-10;
         let least = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::INFINITY, smaller);
         let most = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::NEG_INFINITY, larger);
-        let (low, end) = (least(self.low), most(self.high));
-        let (first, high) = (least(self.low_negative), most(self.high_negative));
+        // Without positive ones the lowest of these is above them all, without negative ones likewise.
+        let (low, end) = (least(self.low_positive), most(self.highest));
+        let (first, high) = (least(self.lowest), most(self.high_negative));
         let (low, high) = match (low <= end, first <= high) {
             (false, false) => (0.0, 0.0),
             (true, false) => (low, end),

@@ -13,6 +13,8 @@ use crate::engine::plan::RoiPlan;
 
 /// Room behind the last spacepoint, for a vector that begins at it.
 const BEYOND: usize = MOST_LANES;
+/// With more spacepoints a slice, where they begin is worked out slice by slice, otherwise spacepoint by spacepoint.
+const CROWDED: usize = 2;
 /// What no distance is within.
 const NOWHERE: f64 = -1.0;
 
@@ -74,6 +76,9 @@ pub(crate) struct Around<R> {
     reach: Vec<R>,
     /// Where each slice begins, from `margin` slices before the first, and where the last ends.
     begins: Vec<u32>,
+    /// How many were taken before each vector of those that were looked at, and which of it.
+    looked_at: Vec<[u32; 2]>,
+    crowded: bool,
     taken: usize,
     /// All that there are, which lie where they were sliced.
     whole: bool,
@@ -94,6 +99,8 @@ impl<R> Default for Around<R> {
             layer: Vec::new(),
             reach: Vec::new(),
             begins: Vec::new(),
+            looked_at: Vec::new(),
+            crowded: false,
             taken: 0,
             whole: false,
             margin: 0,
@@ -142,6 +149,9 @@ impl<R: Lanes> Around<R> {
         for column in columns.into_iter().chain([&mut self.turned_phi, &mut self.layer]) {
             column.resize(room.max(column.len()), R::of(0.0));
         }
+        self.crowded = sliced.kept() > CROWDED * end as usize;
+        self.begins.clear();
+        self.begins.resize(if ring { 0 } else { margin as usize }, 0);
         if ring {
             self.take(simd, sliced, &layers, end - margin..end, within, -1, phi);
         }
@@ -152,9 +162,13 @@ impl<R: Lanes> Around<R> {
         // Numbers, whatever they are; nothing reaches there.
         let taken = self.taken;
         self.layer[taken..taken + BEYOND].fill(R::of(NO_LAYER));
+        let last = (end + 2 * margin) as usize;
+        if self.crowded {
+            self.begins.resize(last + 1, taken as u32);
+            return;
+        }
         // Each slice begins with the first spacepoint in it or in one above. As many words are written as a vector holds: those
         // too many are written over with what the next one says.
-        let last = (end + 2 * margin) as usize;
         self.begins.resize(last + 1 + BEYOND, 0);
         let mut next = 0;
         for (i, slice) in self.slice[..taken].iter().enumerate() {
@@ -194,10 +208,13 @@ impl<R: Lanes> Around<R> {
         let lowest = R::splat(simd, R::of(*layers.start() as f64));
         let highest = R::splat(simd, R::of(*layers.end() as f64));
         let mut taken = self.taken;
-        for at in (first..end).step_by(lanes) {
+        let vectors = (end - first).div_ceil(lanes);
+        self.looked_at.resize((vectors + 1).max(self.looked_at.len()), [0; 2]);
+        for (at, looked_at) in (first..end).step_by(lanes).zip(&mut self.looked_at) {
             let layer = R::vectors(simd, &sliced.layer_number[at..])[0];
             let takes = R::both(simd, R::at_most(simd, lowest, layer), R::at_most(simd, layer, highest));
             let bits = R::bits(simd, takes) & ((1u64 << (end - at).min(lanes)) - 1) as u32;
+            *looked_at = [taken as u32, bits];
             let slice = R::plus(simd, R::vectors(simd, &sliced.slice_number[at..])[0], shift);
             R::pack(simd, bits, R::vectors(simd, &sliced.inverse_rho[at..])[0], &mut self.inverse_rho[taken..]);
             R::pack(simd, bits, R::vectors(simd, &sliced.z_by_rho[at..])[0], &mut self.z_by_rho[taken..]);
@@ -210,10 +227,26 @@ impl<R: Lanes> Around<R> {
             }
             taken += bits.count_ones() as usize;
         }
+        if self.crowded {
+            self.looked_at[vectors] = [taken as u32, 0];
+            self.begin_slices(&sliced.begins[slices.start as usize..slices.end as usize], first..end, lanes);
+        }
         if self.ring {
             self.turn[self.taken..taken].fill(turn);
         }
         self.taken = taken;
+    }
+
+    /// Each slice begins behind what was taken of those before it.
+    #[inline(always)]
+    fn begin_slices(&mut self, all: &[u32], looked_at: Range<usize>, lanes: usize) {
+        let begun = self.begins.len();
+        self.begins.resize(begun + all.len(), 0);
+        for (begin, all) in self.begins[begun..].iter_mut().zip(all) {
+            let at = (*all as usize).clamp(looked_at.start, looked_at.end) - looked_at.start;
+            let [before, bits] = self.looked_at[at / lanes];
+            *begin = before + (bits & !(u32::MAX << (at % lanes))).count_ones();
+        }
     }
 
     /// Where the spacepoints of a slice and of so many below and above it lie: no more than were foretold.
