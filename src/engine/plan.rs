@@ -393,28 +393,32 @@ fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// With those of a block's azimuths, without branches, so that the compiler makes it what the machine's vectors can do; none if
-/// one of its spacepoints needs a closer look. What else is wrong with one is seen where it is packed.
-struct WithBlock<S> {
-    extremes: Extremes,
+/// Adds a block's azimuths, without branches, so that the compiler makes it what the machine's vectors can do; not if one of
+/// its spacepoints needs a closer look. What else is wrong with one is seen where it is packed.
+struct AddBlock<'a, S> {
+    extremes: &'a mut Extremes,
     block: S,
 }
 
-impl<S: Source> pulp::NullaryFnOnce for WithBlock<S> {
-    type Output = Option<Extremes>;
+impl<S: Source> pulp::NullaryFnOnce for AddBlock<'_, S> {
+    type Output = bool;
 
     #[inline(always)]
-    fn call(self) -> Option<Extremes> {
-        let Self { mut extremes, block } = self;
+    fn call(self) -> bool {
+        let Self { extremes, block } = self;
+        let mut with = *extremes;
         let mut plain = true;
         for first in (0..BLOCK).step_by(LANES) {
             for lane in 0..LANES {
                 let (_, phi, _, _) = block.at(first + lane);
                 plain &= phi.abs() <= PI;
-                extremes.add(lane, phi);
+                with.add(lane, phi);
             }
         }
-        plain.then_some(extremes)
+        if plain {
+            *extremes = with;
+        }
+        plain
     }
 }
 
@@ -431,15 +435,12 @@ impl Extremes {
 
     /// Adds a whole block. False, and nothing added, if one of its spacepoints needs a closer look.
     fn add_block(&mut self, block: Block<'_>) -> bool {
-        let arch = pulp::Arch::new();
-        let extremes = *self;
-        let with = match block {
-            Block::Double(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at) }),
-            Block::Single(columns, at) => arch.dispatch(WithBlock { extremes, block: (columns, at) }),
-            Block::Records(block) => arch.dispatch(WithBlock { extremes, block }),
-        };
-        *self = with.unwrap_or(extremes);
-        with.is_some()
+        let (arch, extremes) = (pulp::Arch::new(), self);
+        match block {
+            Block::Double(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
+            Block::Single(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
+            Block::Records(block) => arch.dispatch(AddBlock { extremes, block }),
+        }
     }
 
     /// Lower edge and width: through 0 if the two sides are nearer to each other there than at pi.

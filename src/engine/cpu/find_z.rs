@@ -456,13 +456,18 @@ impl<R: Lanes> Call<'_, R> {
             }
             let columns = inner.columns(sliced);
             let (mut next, mut from) = (0, 0);
-            while let Some(&b) = all.get(next) {
+            // What the next one meets is looked up before this one's vectors: how many they are is asked as soon as these end, and
+            // by then it should be known.
+            let about = |b: &Outer<R>| (*b, inner.window(b.slice, [reaches.most; 2]));
+            let mut ahead = about(first);
+            while next < all.len() {
+                let (b, Range { start, end }) = ahead;
                 // A long stretch is met in pieces, each as if by an outer spacepoint of its own.
-                let Range { start, end } = inner.window(b.slice, [reaches.most; 2]);
                 let begin = start.max(from);
                 let stretch = begin..end.min(begin + PIECE);
                 let last = stretch.end == end;
                 (next, from) = (next + usize::from(last), if last { 0 } else { stretch.end });
+                ahead = about(all.get(next).unwrap_or(first));
                 // From above, as a step from a to b counts.
                 let beside = R::of_slice(b.slice) - R::of(Around::<R>::BESIDE);
                 // One vector at least, which spares a branch that nothing foretells.
