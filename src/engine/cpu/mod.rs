@@ -104,7 +104,8 @@ impl CpuEngine {
         }
         let each = batch.len().div_ceil(CHUNKS * threads);
         let find = || {
-            results.par_chunks_mut(each).enumerate().try_for_each(|(chunk, results)| {
+            // One by one, for what is left of a longer piece when all others have ended is one thread's alone.
+            results.par_chunks_mut(each).with_max_len(1).enumerate().try_for_each(|(chunk, results)| {
                 let rois = (chunk * each..).zip(results);
                 rois.into_iter().try_for_each(|(i, result)| self.find(batch.roi(i), helpers, result))
             })
