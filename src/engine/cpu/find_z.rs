@@ -13,7 +13,8 @@ use pulp::{Arch, Simd, WithSimd};
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::cpu::around::{Around, Columns, Reaches};
-use crate::engine::cpu::lanes::{Lanes, avx512, pack_places};
+use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::machine::{avx512, pack_places};
 use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
 use crate::engine::cpu::thirds::Thirds;

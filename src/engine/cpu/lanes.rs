@@ -1,13 +1,21 @@
 //! Arithmetic on as many numbers at once as a vector of this machine holds, in f32 or f64.
 
-use std::any::Any;
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_CMP_LT_OQ;
 use std::slice;
 
-use bytemuck::{cast, cast_slice, cast_slice_mut};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use bytemuck::cast;
+use bytemuck::{cast_slice, cast_slice_mut};
 use pulp::Simd;
 
+#[cfg(target_arch = "aarch64")]
+use crate::engine::cpu::machine::bytes_of;
+use crate::engine::cpu::machine::fuses;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+use crate::engine::cpu::machine::known;
+#[cfg(target_arch = "x86_64")]
+use crate::engine::cpu::machine::{PAIRS, WORDS};
 use crate::engine::cpu::packed_histogram::ENTRY_SHIFT;
 use crate::engine::real::Real;
 
@@ -71,74 +79,6 @@ pub(crate) trait Lanes: Real {
     fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S>;
 }
 
-/// Which words go where, a byte each: for each set of four lanes of two words, the lanes in it one after the other, and for
-/// each of eight of one word.
-const PAIRS: [u64; 16] = packings(2);
-const WORDS: [u64; 256] = packings(1);
-
-const fn packings<const SETS: usize>(words: u32) -> [u64; SETS] {
-    let mut table = [0; SETS];
-    let mut bits = 0;
-    while bits < SETS {
-        let (mut word, mut to) = (0, 0);
-        while word < 8 {
-            if bits >> (word / words) & 1 == 1 {
-                table[bits] |= (word as u64) << (8 * to);
-                to += 1;
-            }
-            word += 1;
-        }
-        bits += 1;
-    }
-    table
-}
-
-/// Writes where the lanes are whose bits are set, of a vector whose first lane is `first`, and leavings behind them.
-#[inline(always)]
-pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32]) -> usize {
-    #[cfg(target_arch = "x86_64")]
-    if let Some(v4) = known::<S, pulp::x86::V4>(simd) {
-        // In one go: whether there are any beyond the eighth lane is a branch that nothing foretells.
-        const LANES: [i32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
-        let avx512 = v4.avx512f;
-        let places = avx512._mm512_add_epi32(avx512._mm512_set1_epi32(first as i32), pulp::cast(LANES));
-        let packed = avx512._mm512_maskz_compress_epi32(bits as u16, places);
-        to[..16].copy_from_slice(&pulp::cast::<_, [u32; 16]>(packed));
-        return bits.count_ones() as usize;
-    }
-    #[cfg(target_arch = "x86_64")]
-    if let Some(v3) = known::<S, pulp::x86::V3>(simd) {
-        let avx2 = v3.avx2;
-        let lanes = avx2._mm256_cvtepu8_epi32(pulp::cast([WORDS[bits as usize % 256], 0]));
-        let places = avx2._mm256_add_epi32(v3.avx._mm256_set1_epi32(first as i32), lanes);
-        to[..8].copy_from_slice(&pulp::cast::<_, [u32; 8]>(places));
-        return bits.count_ones() as usize;
-    }
-    let _ = simd;
-    // Vectors of no more than eight lanes. All places are made before one is written, so that the compiler makes a vector of them.
-    let places = WORDS[bits as usize % 256].to_le_bytes().map(|place| u32::from(place) + first);
-    to[..8].copy_from_slice(&places);
-    bits.count_ones() as usize
-}
-
-/// Whether a machine's vectors are those of AVX-512.
-#[inline(always)]
-pub(crate) fn avx512<S: Simd>(simd: S) -> bool {
-    #[cfg(target_arch = "x86_64")]
-    return known::<S, pulp::x86::V4>(simd).is_some();
-    #[cfg(not(target_arch = "x86_64"))]
-    {
-        let _ = simd;
-        false
-    }
-}
-
-/// This machine's vectors, or what they are made of, where they are these.
-#[inline(always)]
-fn known<S: Any, V: Any + Copy>(simd: S) -> Option<V> {
-    (&simd as &dyn Any).downcast_ref().copied()
-}
-
 /// The sum of x^i c_i in Horner's way.
 macro_rules! horner {
     ($simd:ident, $x:expr, $real:ident, [$first:expr $(, $next:expr)*]) => {{
@@ -153,7 +93,7 @@ macro_rules! lanes {
         $real:ident, $vector:ident, $mask:ident, $lanes:ident, $slices:ident, $slices_mut:ident,
         $splat:ident, $add:ident, $sub:ident, $mul:ident, $div:ident, $min:ident, $max:ident, $smallest:ident, $largest:ident, $abs:ident, $sqrt:ident, $less:ident,
         $at_most:ident, $both:ident, $either:ident, $select:ident, $table:ident, $movemask:ident, $compress:ident,
-        $lane_bits:ident, $v4_mask:ident, $mask_less:ident, $permute:ident, $whole:literal, $word:expr, $sine:tt, $steps:item, $entries_of:item, $low_bits:tt
+        $lane_bits:ident, $v4_mask:ident, $mask_less:ident, $permute:ident, $whole:literal, $word:expr, $neon_bits:expr, $neon_lane:ident, $sine:tt, $steps:item, $entries_of:item, $low_bits:tt
     ) => {
         impl Lanes for $real {
             type Vector<S: Simd> = S::$vector;
@@ -275,6 +215,12 @@ macro_rules! lanes {
                         return u32::from(cast::<_, $lane_bits>(mask));
                     }
                 }
+                #[cfg(target_arch = "aarch64")]
+                if let Some(pulp::aarch64::Neon { neon, .. }) = known(simd) {
+                    let words: [u32; 4] = cast(mask);
+                    let bits: [u32; 4] = $neon_bits;
+                    return neon.vaddvq_u32(pulp::cast(std::array::from_fn::<_, 4, _>(|word| words[word] & bits[word])));
+                }
                 let numbers = Self::select(simd, mask, Self::splat(simd, 1.0), Self::splat(simd, 0.0));
                 let numbers: &[Self] = cast_slice(slice::from_ref(&numbers));
                 (0..S::$lanes).fold(0, |bits, lane| bits | u32::from(numbers[lane] != 0.0) << lane)
@@ -300,6 +246,15 @@ macro_rules! lanes {
                         return;
                     }
                 }
+                #[cfg(target_arch = "aarch64")]
+                if let Some(pulp::aarch64::Neon { neon, .. }) = known(simd) {
+                    const BYTES: [[u8; 16]; 1 << (16 / size_of::<$real>())] = bytes_of(size_of::<$real>());
+                    let (words, bytes): ([u32; 4], _) = (cast(vector), BYTES[bits as usize % BYTES.len()]);
+                    let packed: [u32; 4] = pulp::cast(neon.vqtbl1q_u8(pulp::cast(words), pulp::cast(bytes)));
+                    Self::store(simd, to, cast(packed));
+                    return;
+                }
+                let _ = simd;
                 let numbers: &[Self] = cast_slice(slice::from_ref(&vector));
                 let mut next = 0;
                 for lane in 0..S::$lanes {
@@ -327,6 +282,19 @@ macro_rules! lanes {
                     let found = v3.avx2._mm256_permutevar8x32_ps(pulp::cast(words), pulp::cast::<[u32; 8], _>(lanes));
                     return cast(pulp::cast::<_, [u32; 8]>(found));
                 }
+                #[cfg(target_arch = "aarch64")]
+                if let Some(pulp::aarch64::Neon { neon, .. }) = known(simd) {
+                    const LANES: usize = 16 / size_of::<$real>();
+                    // Each byte of a lane the lane's first, and how far beyond it each is.
+                    const FIRST: $neon_lane = (0x0101_0101_0101_0101_u64 * size_of::<$real>() as u64) as $neon_lane;
+                    const BEYOND: $neon_lane = 0x0706_0504_0302_0100_u64 as $neon_lane;
+                    let whole: [$neon_lane; LANES] = cast(Self::plus(simd, numbers, Self::splat(simd, $whole)));
+                    let bytes = whole.map(|lane| (lane % LANES as $neon_lane) * FIRST + BEYOND);
+                    let words: [u32; 4] = cast(of);
+                    let found = neon.vqtbl1q_u8(pulp::cast(words), pulp::cast(bytes));
+                    return cast(pulp::cast::<_, [u32; 4]>(found));
+                }
+                let _ = simd;
                 let (words, lanes): (&[Self], &[Self]) = (cast_slice(slice::from_ref(&of)), cast_slice(slice::from_ref(&numbers)));
                 let mut found = of;
                 let to: &mut [Self] = cast_slice_mut(slice::from_mut(&mut found));
@@ -411,17 +379,15 @@ lanes!(
     _mm512_permutexvar_ps,
     8_388_608.0,
     (|numbers: [u32; 8], word: usize| numbers[word]),
+    [1, 2, 4, 8],
+    u32,
     [sine(6) as f32, sine(5) as f32, sine(4) as f32, sine(3) as f32, sine(2) as f32, sine(1) as f32, 1.0],
     fn steps<S: Simd>(simd: S, scale: f32, offset: f32) -> [S::f32s; 2] {
         let offset = (offset as i32 as u32).wrapping_sub(NEAREST.to_bits());
         [simd.splat_f32s(scale), simd.transmute_f32s_u32s(simd.splat_u32s(offset))]
     },
     fn entries_of<S: Simd>(simd: S, z: S::f32s, [scale, offset]: [S::f32s; 2]) -> S::f32s {
-        #[cfg(target_arch = "x86_64")]
-        let fused = known::<S, pulp::x86::V3>(simd).is_some() || known::<S, pulp::x86::V4>(simd).is_some();
-        #[cfg(not(target_arch = "x86_64"))]
-        let fused = false;
-        let below = if fused {
+        let below = if fuses(simd) {
             // Rounded once, as the product in f64 is.
             simd.mul_add_f32s(z, scale, simd.splat_f32s(-0.5))
         } else {
@@ -472,6 +438,8 @@ lanes!(
     _mm512_permutexvar_pd,
     4_503_599_627_370_496.0,
     (|numbers: [u32; 8], word: usize| numbers[word & !1] << 1 | (word & 1) as u32),
+    [1, 0, 2, 0],
+    u64,
     [sine(11), sine(10), sine(9), sine(8), sine(7), sine(6), sine(5), sine(4), sine(3), sine(2), sine(1), 1.0],
     fn steps<S: Simd>(simd: S, scale: f64, offset: f64) -> [S::f64s; 2] {
         [simd.splat_f64s(scale), simd.splat_f64s(offset)]

@@ -5,6 +5,7 @@ mod around;
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
 pub(crate) mod lanes;
+pub(crate) mod machine;
 pub(crate) mod packed_histogram;
 pub(crate) mod slice_spacepoints;
 pub(crate) mod stages;

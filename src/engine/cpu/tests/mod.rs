@@ -1,14 +1,15 @@
 //! The stages in vectors against the same stages without: on events, on input that is none, and on what fills every buffer.
 
+mod lanes;
 mod plain;
 
 use std::cmp::Reverse;
 
-use pulp::{Arch, Simd, WithSimd};
+use pulp::Arch;
 
 use super::find_peaks::{FindPeaks, find_peaks};
 use super::find_z::{Dispatch, FindZ, ROOM};
-use super::lanes::{Lanes, pack_places};
+use super::lanes::Lanes;
 use super::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
@@ -17,17 +18,17 @@ use crate::detector::Detector;
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::tests::cases::cases;
 use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::Real;
 use crate::finder::Accumulate;
 use crate::histogram::{Background, CompareExchange, FixedPoint, HistogramPair, MAX_COUNT, OFFSET_STEPS, ZSum};
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView, Spacepoint};
 
 /// This machine's vectors, narrower ones, and none.
 fn arches() -> Vec<(&'static str, Arch)> {
-    let mut arches = vec![("vectors", Arch::new()), ("none", Arch::Scalar)];
     #[cfg(target_arch = "x86_64")]
-    arches.extend(pulp::x86::V3::try_new().map(|v3| ("AVX2", Arch::V3(v3))));
-    arches
+    let narrower = pulp::x86::V3::try_new().map(|v3| ("AVX2", Arch::V3(v3)));
+    #[cfg(not(target_arch = "x86_64"))]
+    let narrower = None;
+    [("vectors", Arch::new()), ("none", Arch::Scalar)].into_iter().chain(narrower).collect()
 }
 
 /// An RoI as the stages get it.
@@ -212,122 +213,6 @@ fn an_accurate_extrapolation_is_that_of_the_formula() {
             let found = filled::<f64, FixedPoint>(Arch::new(), &search, &plan, Accumulate::Fixed, &spacepoints, 1);
             assert_eq!(found.n, wanted.n, "{}, {:?}", case.name, plan.descriptor.id);
         }
-    }
-}
-
-/// What a kernel makes of numbers, lane by lane.
-struct Sines<'a>(&'a [f64], &'a mut Vec<f64>);
-
-impl WithSimd for Sines<'_> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let mut out = [0.0; 16];
-        for &x in self.0 {
-            let sines = <f64 as Lanes>::sine_squared(simd, f64::splat(simd, x));
-            f64::store(simd, &mut out, sines);
-            self.1.push(out[0]);
-            let sines = <f32 as Lanes>::sine_squared(simd, f32::splat(simd, x as f32));
-            let mut out = [0.0f32; 16];
-            f32::store(simd, &mut out, sines);
-            assert!((f64::from(out[0]) - x.sin().powi(2)).abs() < 5e-7, "{x}: {}", out[0]);
-        }
-    }
-}
-
-#[test]
-fn sines_are_right() {
-    let x: Vec<f64> = (-1000..=1000).map(|i| f64::from(i) * std::f64::consts::PI / 1000.0).collect();
-    for (_, arch) in arches() {
-        let mut squares = Vec::new();
-        arch.dispatch(Sines(&x, &mut squares));
-        for (x, square) in x.iter().zip(squares) {
-            assert!((square - x.sin().powi(2)).abs() < 1e-15, "{x}: {square}");
-        }
-    }
-}
-
-#[test]
-fn steps_of_many_are_those_of_each() {
-    let rng = &mut fastrand::Rng::with_seed(23);
-    for (width, z_min, z_max) in
-        [(0.2, -200.0, 200.0), (0.2, -30.0, 819.0), (0.1, -300.0, -100.0), (7.0, -2.8e4, 2.8e4)]
-    {
-        let bins = ZBins::new((z_min, z_max), width).expect("a range");
-        let (scale, offset) = (f64::from(OFFSET_STEPS) / bins.width, (0.5 - bins.offset) * f64::from(OFFSET_STEPS));
-        let edge = |rng: &mut fastrand::Rng| (z_min / width).ceil() * width + width * f64::from(rng.u32(0..100)) / 2.0;
-        let z: Vec<f64> = (0..20_000)
-            .map(|i| match i % 4 {
-                0 => edge(rng),
-                1 => edge(rng).next_up(),
-                _ => z_min + (z_max - z_min) * rng.f64(),
-            })
-            .map(|z| z.clamp(z_min, z_max))
-            .collect();
-        let single: Vec<f32> = z.iter().map(|&z| z as f32).collect();
-        for (what, arch) in arches() {
-            let mut found = z.clone();
-            arch.dispatch(Steps { numbers: &mut found, scale, offset });
-            for (z, steps) in z.iter().zip(&found) {
-                assert_eq!(steps.low_bits(), z.whole_steps(scale, offset) << ENTRY_SHIFT, "{what}: {z}");
-            }
-            let (scale, offset) = (scale as f32, offset as f32);
-            let mut found = single.clone();
-            arch.dispatch(Steps { numbers: &mut found, scale, offset });
-            for (z, steps) in single.iter().zip(&found) {
-                assert_eq!(steps.low_bits(), z.whole_steps(scale, offset) << ENTRY_SHIFT, "{what}: {z}");
-            }
-        }
-    }
-}
-
-/// Steps in place of z, of whole vectors.
-struct Steps<'a, R> {
-    numbers: &'a mut [R],
-    scale: R,
-    offset: R,
-}
-
-impl<R: Lanes> WithSimd for Steps<'_, R> {
-    type Output = ();
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) {
-        let steps = R::steps(simd, self.scale, self.offset);
-        for numbers in self.numbers.chunks_exact_mut(R::count::<S>()) {
-            let z = R::vectors(simd, numbers)[0];
-            R::store(simd, numbers, R::entries_of(simd, z, steps));
-        }
-    }
-}
-
-#[test]
-fn places_of_lanes_are_told() {
-    for (what, arch) in arches() {
-        for bits in 0..1u32 << 16 {
-            let mut places = [0; 16];
-            let Some(count) = arch.dispatch(Places { bits, first: 100, to: &mut places }) else { break };
-            let wanted: Vec<u32> = (0..16).filter(|lane| bits >> lane & 1 == 1).map(|lane| 100 + lane).collect();
-            assert_eq!(&places[..count], &wanted, "{what}");
-        }
-    }
-}
-
-struct Places<'a> {
-    bits: u32,
-    first: u32,
-    to: &'a mut [u32],
-}
-
-impl WithSimd for Places<'_> {
-    /// None beyond the lanes of a vector.
-    type Output = Option<usize>;
-
-    #[inline(always)]
-    fn with_simd<S: Simd>(self, simd: S) -> Option<usize> {
-        let there = self.bits >> f32::count::<S>() == 0;
-        there.then(|| pack_places(simd, self.bits, self.first, self.to))
     }
 }
 

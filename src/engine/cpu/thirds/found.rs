@@ -11,7 +11,8 @@ use crate::engine::cpu::around::{Around, Columns};
 use crate::engine::cpu::find_z::{
     Call, Column, MOST_LANES, Meeting, Pairs, PairsOf, ROOM, column, extrapolate, track_bend,
 };
-use crate::engine::cpu::lanes::{Lanes, pack_places};
+use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::engine::cpu::slice_spacepoints::Outer;
 
