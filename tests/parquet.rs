@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{Float32Builder, LargeListBuilder, ListBuilder, UInt16Builder};
+use arrow_array::builder::{Float32Builder, Float64Builder, LargeListBuilder, ListBuilder, UInt16Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{
@@ -16,7 +16,7 @@ use arrow_array::{
 };
 use parquet::arrow::ArrowWriter;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{WriterProperties, WriterVersion};
 use tempfile::TempDir;
 use zfinder::io::{ParquetSpacepoints, ParquetVertices, SpacepointReader, SpacepointWriter, TruthTable, inputs};
 use zfinder::{Detector, Result, Roi, RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Vertex};
@@ -183,6 +183,66 @@ fn what_is_written_is_read_back_bit_by_bit() {
     wanted.iter().for_each(|roi| writer.write(roi.into()).expect("written"));
     writer.finish().expect("written");
     assert_eq!(read(&path).expect("read"), wanted);
+}
+
+/// A column has pages of its own length, and so do the batches that are read.
+#[test]
+fn lists_go_on_from_page_to_page() {
+    let dir = folder();
+    let path = dir.path().join("pages.parquet");
+    let random = &mut fastrand::Rng::with_seed(43);
+    // A page of the writer's own choice holds 131,072 numbers.
+    let roi = |event_id, spacepoints: usize, random: &mut fastrand::Rng| {
+        let mut point = |_| Spacepoint::from_xyz(30.0 + random.f64(), random.f64(), 900.0 * random.f64(), 2);
+        let spacepoints = (0..spacepoints).map(&mut point).collect();
+        let descriptor = RoiDescriptor { id: RoiId { event_id, roi_id: 0 }, ..RoiDescriptor::default() };
+        Roi { descriptor, spacepoints }
+    };
+    for (rois, spacepoints) in [(40, 7_001), (2, 150_000), (3_000, 100)] {
+        let wanted: Vec<Roi> = (0..rois).map(|event_id| roi(event_id, spacepoints, random)).collect();
+        let file = File::create(&path).expect("a file");
+        let mut writer = Box::new(ParquetSpacepoints::new(file, &path).expect("a writer"));
+        wanted.iter().for_each(|roi| writer.write(roi.into()).expect("written"));
+        writer.finish().expect("written");
+        assert!(read(&path).expect("read") == wanted, "{rois} RoIs of {spacepoints} spacepoints");
+    }
+
+    // And short pages of another writer, as lists and as rows.
+    let wanted: Vec<Roi> = (0..500).map(|event_id| roi(event_id, random.usize(1..80), random)).collect();
+    let of_each = |pick: fn(&Spacepoint) -> f64| -> Vec<Vec<f64>> {
+        wanted.iter().map(|roi| roi.spacepoints.iter().map(pick).collect()).collect()
+    };
+    let positions = [("rho", of_each(|s| s.rho)), ("phi", of_each(|s| s.phi)), ("z", of_each(|s| s.z))];
+    let of_events = |times: fn(&Roi) -> usize| -> ArrayRef {
+        let of = |roi: &Roi| std::iter::repeat_n(roi.descriptor.id.event_id as i64, times(roi));
+        ids(&wanted.iter().flat_map(of).collect::<Vec<_>>())
+    };
+    let mut as_lists = vec![("event_id", of_events(|_| 1))];
+    let mut as_rows = vec![("event_id", of_events(|roi| roi.spacepoints.len()))];
+    for (name, rows) in &positions {
+        let mut builder = ListBuilder::new(Float64Builder::new());
+        for row in rows {
+            builder.values().append_slice(row);
+            builder.append(true);
+        }
+        as_lists.push((*name, Arc::new(builder.finish())));
+        as_rows.push((*name, f64s(&rows.concat())));
+    }
+    let layers: Vec<Vec<u16>> = wanted.iter().map(|roi| vec![2; roi.spacepoints.len()]).collect();
+    as_lists.push(("layer", layer_lists(&layers.iter().map(Vec::as_slice).collect::<Vec<_>>())));
+    as_rows.push(("layer", ids(&vec![2; layers.concat().len()])));
+    for columns in [as_lists, as_rows] {
+        for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
+            let batch = RecordBatch::try_from_iter(columns.clone()).expect("columns of one length");
+            let properties = WriterProperties::builder().set_writer_version(version);
+            let properties = properties.set_data_page_row_count_limit(7).set_write_batch_size(7).build();
+            let file = File::create(&path).expect("a file");
+            let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
+            writer.write(&batch).expect("written");
+            writer.close().expect("written");
+            assert!(read(&path).expect("read") == wanted, "{:?}, {version:?}", batch.schema());
+        }
+    }
 }
 
 #[test]

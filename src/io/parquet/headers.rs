@@ -3,7 +3,7 @@
 //! gives them (parquet.thrift), for the crate reads those whatever kind they say that they are; the footer is walked.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
@@ -61,14 +61,12 @@ impl Length for Parquet {
 }
 
 impl ChunkReader for Parquet {
-    type T = BufReader<File>;
+    type T = Header;
 
-    /// Of a page's header: of its data the crate asks for bytes.
+    /// To read a page's header from: of its data the crate asks for bytes.
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        if start + TAIL != self.len() {
-            Walk { reader: self.0.get_read(start)?, most: 0, left: 0 }.fields(PAGE_HEADER)?;
-        }
-        self.0.get_read(start)
+        let unseen = (start + TAIL != self.len()).then_some(start);
+        Ok(Header { reader: self.0.get_read(start)?, unseen })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -77,6 +75,28 @@ impl ChunkReader for Parquet {
             return Err(ParquetError::EOF(message));
         }
         self.0.get_bytes(start, length)
+    }
+}
+
+/// A page's header, which is looked at before anything of it is read. No sooner: the crate asks for a reader at the data of a
+/// page whose header it has, and leaves it.
+pub(super) struct Header {
+    reader: BufReader<File>,
+    /// Where it begins, as long as nobody has looked at it.
+    unseen: Option<u64>,
+}
+
+impl Read for Header {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        if let Some(start) = self.unseen {
+            // All readers of a file share its place.
+            self.reader.seek(SeekFrom::Start(start))?;
+            let seen = Walk { reader: &mut self.reader, most: 0, left: 0 }.fields(PAGE_HEADER);
+            seen.map_err(io::Error::other)?;
+            self.reader.seek(SeekFrom::Start(start))?;
+            self.unseen = None;
+        }
+        self.reader.read(to)
     }
 }
 
