@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{Float32Builder, Float64Builder, LargeListBuilder, ListBuilder, UInt16Builder};
+use arrow_array::builder::{Float32Builder, LargeListBuilder, ListBuilder, UInt16Builder};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, UInt32Type, UInt64Type};
 use arrow_array::{
@@ -35,10 +35,13 @@ fn read_csv(folder: &Path) -> BTreeMap<u64, Vec<Spacepoint>> {
 
 /// A file with these columns, in row groups of so many rows.
 fn written(dir: &TempDir, columns: Vec<(&str, ArrayRef)>, rows: usize) -> PathBuf {
+    written_so(dir, columns, WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build())
+}
+
+fn written_so(dir: &TempDir, columns: Vec<(&str, ArrayRef)>, properties: WriterProperties) -> PathBuf {
     let path = dir.path().join("spacepoints.parquet");
     let columns = columns.into_iter().map(|(name, column)| (name, column, true));
     let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length");
-    let properties = WriterProperties::builder().set_max_row_group_row_count(Some(rows)).build();
     let mut writer =
         ArrowWriter::try_new(File::create(&path).expect("a file"), batch.schema(), Some(properties)).expect("a writer");
     writer.write(&batch).expect("written");
@@ -191,13 +194,16 @@ fn lists_go_on_from_page_to_page() {
     let dir = folder();
     let path = dir.path().join("pages.parquet");
     let random = &mut fastrand::Rng::with_seed(43);
-    // A page of the writer's own choice holds 131,072 numbers.
+    // Numbers that f32 holds as well.
     let roi = |event_id, spacepoints: usize, random: &mut fastrand::Rng| {
-        let mut point = |_| Spacepoint::from_xyz(30.0 + random.f64(), random.f64(), 900.0 * random.f64(), 2);
-        let spacepoints = (0..spacepoints).map(&mut point).collect();
+        let mut number = |most: f32| f64::from(most * random.f32());
+        let spacepoints = (0..spacepoints)
+            .map(|_| Spacepoint { rho: number(900.0), phi: number(3.0), z: number(900.0), layer: 2 })
+            .collect();
         let descriptor = RoiDescriptor { id: RoiId { event_id, roi_id: 0 }, ..RoiDescriptor::default() };
         Roi { descriptor, spacepoints }
     };
+    // A page of the writer's own choice holds 131,072 numbers.
     for (rois, spacepoints) in [(40, 7_001), (2, 150_000), (3_000, 100)] {
         let wanted: Vec<Roi> = (0..rois).map(|event_id| roi(event_id, spacepoints, random)).collect();
         let file = File::create(&path).expect("a file");
@@ -209,38 +215,24 @@ fn lists_go_on_from_page_to_page() {
 
     // And short pages of another writer, as lists and as rows.
     let wanted: Vec<Roi> = (0..500).map(|event_id| roi(event_id, random.usize(1..80), random)).collect();
-    let of_each = |pick: fn(&Spacepoint) -> f64| -> Vec<Vec<f64>> {
-        wanted.iter().map(|roi| roi.spacepoints.iter().map(pick).collect()).collect()
-    };
-    let positions = [("rho", of_each(|s| s.rho)), ("phi", of_each(|s| s.phi)), ("z", of_each(|s| s.z))];
-    let of_events = |times: fn(&Roi) -> usize| -> ArrayRef {
-        let of = |roi: &Roi| std::iter::repeat_n(roi.descriptor.id.event_id as i64, times(roi));
-        ids(&wanted.iter().flat_map(of).collect::<Vec<_>>())
-    };
-    let mut as_lists = vec![("event_id", of_events(|_| 1))];
-    let mut as_rows = vec![("event_id", of_events(|roi| roi.spacepoints.len()))];
-    for (name, rows) in &positions {
-        let mut builder = ListBuilder::new(Float64Builder::new());
-        for row in rows {
-            builder.values().append_slice(row);
-            builder.append(true);
-        }
-        as_lists.push((*name, Arc::new(builder.finish())));
-        as_rows.push((*name, f64s(&rows.concat())));
+    let sizes = || wanted.iter().map(|roi| roi.spacepoints.len());
+    let layers: Vec<Vec<u16>> = sizes().map(|size| vec![2; size]).collect();
+    let layers: Vec<&[u16]> = layers.iter().map(Vec::as_slice).collect();
+    let events = (0..).zip(sizes()).flat_map(|(event, size)| std::iter::repeat_n(event, size));
+    let mut as_lists = vec![("event_id", ids(&Vec::from_iter(0..500))), ("layer", layer_lists(&layers))];
+    let mut as_rows = vec![("event_id", ids(&Vec::from_iter(events))), ("layer", ids(&vec![2; sizes().sum()]))];
+    for (i, name) in ["rho", "phi", "z"].into_iter().enumerate() {
+        let of = |roi: &Roi| roi.spacepoints.iter().map(|s| [s.rho, s.phi, s.z][i] as f32).collect::<Vec<_>>();
+        let rows: Vec<Vec<f32>> = wanted.iter().map(of).collect();
+        as_lists.push((name, lists(&rows.iter().map(Vec::as_slice).collect::<Vec<_>>())));
+        as_rows.push((name, Arc::new(Float32Array::from(rows.concat()))));
     }
-    let layers: Vec<Vec<u16>> = wanted.iter().map(|roi| vec![2; roi.spacepoints.len()]).collect();
-    as_lists.push(("layer", layer_lists(&layers.iter().map(Vec::as_slice).collect::<Vec<_>>())));
-    as_rows.push(("layer", ids(&vec![2; layers.concat().len()])));
     for columns in [as_lists, as_rows] {
         for version in [WriterVersion::PARQUET_1_0, WriterVersion::PARQUET_2_0] {
-            let batch = RecordBatch::try_from_iter(columns.clone()).expect("columns of one length");
             let properties = WriterProperties::builder().set_writer_version(version);
             let properties = properties.set_data_page_row_count_limit(7).set_write_batch_size(7).build();
-            let file = File::create(&path).expect("a file");
-            let mut writer = ArrowWriter::try_new(file, batch.schema(), Some(properties)).expect("a writer");
-            writer.write(&batch).expect("written");
-            writer.close().expect("written");
-            assert!(read(&path).expect("read") == wanted, "{:?}, {version:?}", batch.schema());
+            let path = written_so(&dir, columns.clone(), properties);
+            assert!(read(&path).expect("read") == wanted, "{:?}, {version:?}", columns[0].1.len());
         }
     }
 }
