@@ -1,13 +1,8 @@
 //! Work shared out to threads of our own, where a pool's would not do: a thread outside of a pool that waits for the
 //! pool waits for ever when all of the pool's threads wait for it.
 
-use std::future::Future;
 use std::panic::resume_unwind;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::thread;
 
 /// Who helps the thread that was called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,48 +49,9 @@ pub(crate) fn in_threads<T: Send, R: Send>(items: Vec<T>, threads: usize, work: 
     })
 }
 
-/// What a future brings, waited for on this thread. None if it takes longer than `limit`; it may be waited for again.
-pub(crate) fn block_on_for<T>(mut future: Pin<&mut impl Future<Output = T>>, limit: Duration) -> Option<T> {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let start = Instant::now();
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return Some(output);
-        }
-        thread::park_timeout(limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero())?);
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::pin::pin;
-
-    use futures_intrusive::sync::ManualResetEvent;
-
     use super::*;
-
-    #[test]
-    fn a_future_is_waited_for_only_so_long() {
-        assert_eq!(block_on_for(pin!(async { 7 }), Duration::ZERO), Some(7));
-        let event = ManualResetEvent::new(false);
-        let mut later = pin!(event.wait());
-        let start = Instant::now();
-        assert_eq!(block_on_for(later.as_mut(), Duration::from_millis(20)), None);
-        assert!(start.elapsed() >= Duration::from_millis(20));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                thread::sleep(Duration::from_millis(20));
-                event.set();
-            });
-            assert_eq!(block_on_for(later.as_mut(), Duration::from_secs(60)), Some(()));
-        });
-    }
 
     #[test]
     fn order_is_kept_whatever_the_number_of_threads() {

@@ -4,10 +4,10 @@ use std::marker::PhantomData;
 
 use bytemuck::Pod;
 
+use crate::allocation::Allocation;
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::memory::Allocation;
-use crate::wait::{MapOutcome, Submission};
+use crate::poll::{MapOutcome, Submission};
 
 /// A device buffer of `T`, allocated when room is reserved and reallocated when that is too small.
 ///

@@ -40,13 +40,10 @@ impl Engine {
             Self::Cpu => Ok(Opened::Cpu),
             Self::Reference => Ok(Opened::Reference),
             Self::Gpu(adapter) => on(adapter),
-            Self::Auto => on(AdapterChoice::Hardware).or_else(|error| {
-                if !error.leaves_the_cpu() {
-                    return Err(error);
-                }
-                tracing::info!("no GPU, so the CPU engine: {error}");
-                Ok(Opened::Cpu)
-            }),
+            Self::Auto => {
+                let gpu = pollster::block_on(Gpu::open_hardware_async(options))?;
+                Ok(gpu.map_or(Opened::Cpu, Opened::Gpu))
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::adapter::AdapterSummary;
+use crate::summary::AdapterSummary;
 
 /// What went wrong, with enough said that the reader can act on it.
 #[non_exhaustive]

@@ -1,14 +1,16 @@
 //! The device: opened with the limits that compute needs, and errors that come back as values.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use naga::valid::Capabilities;
 
-use crate::adapter::{self, AdapterChoice, AdapterSummary};
+use crate::adapter::{self, AdapterChoice};
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::wait::{Poller, Submission, look_whether_lost};
+use crate::poll::{Poller, Submission, look_whether_lost};
+use crate::status::{Caught, Status, lock};
+use crate::summary::AdapterSummary;
 
 /// What to open.
 #[derive(Clone, Debug, Default)]
@@ -38,79 +40,6 @@ struct Inner {
     poller: Poller,
     submissions: AtomicU64,
     memory: Arc<Memory>,
-}
-
-/// What the device's callbacks have reported.
-#[derive(Debug, Default)]
-pub(crate) struct Status {
-    lost: Mutex<Option<String>>,
-    error: Mutex<Option<Error>>,
-}
-
-/// A lock whose data stays usable after another thread panicked: each holds a single value.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-impl Status {
-    pub(crate) fn lost(&self) -> Option<String> {
-        lock(&self.lost).clone()
-    }
-
-    pub(crate) fn lose(&self, reason: String) {
-        lock(&self.lost).get_or_insert(reason);
-    }
-
-    /// An error for as long as the device is lost; any other error once.
-    pub(crate) fn check(&self) -> Result<(), Error> {
-        if let Some(reason) = self.lost() {
-            return Err(Error::DeviceLost { reason });
-        }
-        match lock(&self.error).take() {
-            Some(error) => Err(error),
-            None => Ok(()),
-        }
-    }
-}
-
-/// What an error scope caught.
-#[derive(Debug)]
-pub(crate) enum Caught {
-    OutOfMemory,
-    Refused(String),
-    Lost(String),
-}
-
-impl Caught {
-    /// The error for what was attempted; `refused` makes it from wgpu's message.
-    pub(crate) fn into_error(self, what: &str, bytes: u64, refused: impl FnOnce(String) -> Error) -> Error {
-        match self {
-            Self::OutOfMemory => Error::OutOfMemory { what: what.to_owned(), bytes, allowed: None },
-            Self::Lost(reason) => Error::DeviceLost { reason },
-            Self::Refused(message) => refused(message),
-        }
-    }
-}
-
-impl From<wgpu::Error> for Caught {
-    fn from(error: wgpu::Error) -> Self {
-        match error {
-            wgpu::Error::OutOfMemory { .. } => Self::OutOfMemory,
-            wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
-                Self::Refused(one_line(&description))
-            }
-        }
-    }
-}
-
-/// wgpu's indented list of causes on one line.
-fn one_line(description: &str) -> String {
-    description
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty() && *line != "Validation Error" && *line != "Caused by:")
-        .collect::<Vec<_>>()
-        .join(": ")
 }
 
 /// The defaults of WebGPU, raised where compute gains by it, and lowered only where the adapter has less.
@@ -194,6 +123,22 @@ impl Gpu {
     /// As [`Gpu::open_all_async`].
     pub fn open_all(options: &GpuOptions) -> Result<Vec<Self>, Error> {
         pollster::block_on(Self::open_all_async(options))
+    }
+
+    /// [`Gpu::open_all_async`] on the best hardware GPU, for a program that falls back on the CPU: None where there is none,
+    /// whatever adapter `options` name.
+    ///
+    /// # Errors
+    /// Those that do not [leave the CPU](Error::leaves_the_cpu).
+    pub async fn open_hardware_async(options: GpuOptions) -> Result<Option<Self>, Error> {
+        match Self::new_async(&GpuOptions { adapter: AdapterChoice::Hardware, ..options }).await {
+            Ok(gpu) => Ok(Some(gpu)),
+            Err(error) if !error.leaves_the_cpu() => Err(error),
+            Err(error) => {
+                tracing::info!("no GPU, so the CPU engine: {error}");
+                Ok(None)
+            }
+        }
     }
 
     /// wgpu's noop backend: buffers hold data and kernels are checked but do nothing. It has WebGPU's default limits

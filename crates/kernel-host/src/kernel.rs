@@ -7,9 +7,10 @@ use std::thread;
 
 use crate::buffer::Buffer;
 use crate::error::Error;
-use crate::gpu::{Gpu, lock};
+use crate::gpu::Gpu;
 use crate::reflect::{self, Binding, EntryPoint};
 use crate::source::Source;
+use crate::status::lock;
 
 /// Whether the shader guards itself against its own faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -8,7 +8,7 @@
 //! - a device with WebGPU's default limits raised where compute gains by it;
 //! - kernels put together from WGSL pieces, with faults placed in the piece; bindings by name; workgroup memory held
 //!   against the adapter before the driver sees it; pipelines built in parallel; checked and trusted modules;
-//! - buffers that grow, results that come back, passes that are timed;
+//! - buffers that grow, results that come back, passes that are timed; a pool of workspaces with back-pressure;
 //! - the bandwidth of the device's memory, to hold kernels against;
 //! - waiting that blocks, spins or awaits, on any executor;
 //! - errors as values: no panic and no hang on bad input, a full device or a lost one.
@@ -54,6 +54,7 @@
 //! ```
 
 mod adapter;
+mod allocation;
 mod bandwidth;
 mod buffer;
 mod engine;
@@ -61,24 +62,38 @@ mod error;
 mod gpu;
 mod kernel;
 mod memory;
+mod poll;
+mod pool;
+mod precision;
 mod reflect;
 mod source;
+mod status;
+mod summary;
+#[cfg(feature = "testing")]
+pub mod testing;
 mod timer;
+#[cfg(feature = "testing")]
+mod translate;
 mod upload;
 mod wait;
 
-pub use adapter::{AdapterChoice, AdapterKind, AdapterSummary, adapters, adapters_async};
+pub use adapter::{AdapterChoice, adapters, adapters_async};
 pub use bandwidth::{BusBandwidth, bus_bandwidth, read_bandwidth};
 pub use buffer::{Buffer, Readback};
 pub use engine::{Engine, Opened};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};
 pub use kernel::{BindGroupSlot, Checks, Kernel, KernelDescriptor};
-pub use reflect::{StructLayout, Translations, struct_layout, translations, workgroup_memory};
+pub use poll::Submission;
+pub use pool::{Pool, Pooled, Reserved, Waiting};
+pub use precision::{Precision, UnknownPrecision};
+pub use reflect::{StructLayout, struct_layout, workgroup_memory};
 pub use source::{Parsed, Source};
+pub use summary::{AdapterKind, AdapterSummary};
 pub use timer::Timer;
+#[cfg(feature = "testing")]
+pub use translate::{Translations, translations};
 pub use upload::{Upload, UploadPart, UploadView};
-pub use wait::Submission;
 
 // The versions whose types stand in this crate's signatures.
 pub use {naga, wgpu};

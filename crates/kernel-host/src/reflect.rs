@@ -1,9 +1,9 @@
-//! What naga knows of a kernel, with no adapter in sight: bindings, workgroup memory, struct layouts, translations.
+//! What naga knows of a kernel, with no adapter in sight: bindings, workgroup memory, struct layouts.
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
 
-use naga::valid::{Capabilities, ModuleInfo, ValidationFlags, Validator};
+use naga::valid::{Capabilities, ModuleInfo};
 use naga::{AddressSpace, Module, ShaderStage, StorageAccess};
 
 use crate::error::Error;
@@ -98,7 +98,7 @@ pub(crate) fn entry_point_names(source: &Source, parsed: &Parsed, wanted: &[&str
 
 type Resolved<'a> = (Cow<'a, Module>, Cow<'a, ModuleInfo>);
 
-fn resolve<'a>(
+pub(crate) fn resolve<'a>(
     source: &Source,
     module: &'a Module,
     info: &'a ModuleInfo,
@@ -157,76 +157,6 @@ pub fn workgroup_memory(
 ) -> Result<u64, Error> {
     let parsed = source.parse(capabilities)?;
     Ok(entry_point(source, &parsed, entry_point_name, constants)?.workgroup_memory)
-}
-
-/// A kernel in the languages that drivers take.
-#[derive(Clone, Debug)]
-pub struct Translations {
-    /// SPIR-V 1.3, for Vulkan.
-    pub spirv: Vec<u32>,
-    /// Metal 2.4, if asked for.
-    pub msl: Option<String>,
-    /// HLSL of shader model 6.6, if asked for.
-    pub hlsl: Option<String>,
-}
-
-/// Writes a kernel out as naga would for Vulkan and, if `with_msl_hlsl`, for Metal and DirectX 12, so that a test can
-/// hold that every variant can be. No entry points means all of them. Metal has no `f64`: leave the two out there.
-///
-/// # Errors
-/// [`Error::Shader`], or [`Error::Pipeline`] with the language whose writer refused.
-pub fn translations(
-    source: &Source,
-    entry_points: &[&str],
-    constants: &[(&str, f64)],
-    capabilities: Capabilities,
-    with_msl_hlsl: bool,
-) -> Result<Translations, Error> {
-    let mut parsed = source.parse(capabilities)?;
-    let names = entry_point_names(source, &parsed, entry_points)?;
-    // The others may use overrides that have no value here.
-    parsed.module.entry_points.retain(|entry| names.contains(&entry.name));
-    parsed.info = Validator::new(ValidationFlags::all(), capabilities)
-        .validate(&parsed.module)
-        .map_err(|error| source.pipeline_error(chain(error.as_inner())))?;
-    let (module, info) = resolve(source, &parsed.module, &parsed.info, None, constants)?;
-
-    let options = naga::back::spv::Options { lang_version: (1, 3), ..Default::default() };
-    let spirv = naga::back::spv::write_vec(&module, &info, &options, None)
-        .map_err(|error| source.pipeline_error(format!("SPIR-V: {}", chain(&error))))?;
-    let (mut msl, mut hlsl) = (None, None);
-    if with_msl_hlsl {
-        // naga's Metal writer panics on f64 instead of refusing it.
-        if uses_f64(&module) {
-            return Err(source.pipeline_error("MSL: Metal has no f64"));
-        }
-        let options = naga::back::msl::Options { lang_version: (2, 4), ..Default::default() };
-        let (text, written) = naga::back::msl::write_string(&module, &info, &options, &Default::default())
-            .map_err(|error| source.pipeline_error(format!("MSL: {}", chain(&error))))?;
-        for result in written.entry_point_names {
-            result.map_err(|error| source.pipeline_error(format!("MSL: {}", chain(&error))))?;
-        }
-        msl = Some(text);
-
-        let options =
-            naga::back::hlsl::Options { shader_model: naga::back::hlsl::ShaderModel::V6_6, ..Default::default() };
-        let (pipeline_options, mut text) = (Default::default(), String::new());
-        let written = naga::back::hlsl::Writer::new(&mut text, &options, &pipeline_options)
-            .write(&module, &info, None)
-            .map_err(|error| source.pipeline_error(format!("HLSL: {}", chain(&error))))?;
-        for result in written.entry_point_names {
-            result.map_err(|error| source.pipeline_error(format!("HLSL: {}", chain(&error))))?;
-        }
-        hlsl = Some(text);
-    }
-    Ok(Translations { spirv, msl, hlsl })
-}
-
-fn uses_f64(module: &Module) -> bool {
-    module.types.iter().any(|(_, ty)| {
-        let scalar = ty.inner.scalar();
-        scalar.is_some_and(|scalar| scalar.kind == naga::ScalarKind::Float && scalar.width == 8)
-    })
 }
 
 /// How naga lays out a WGSL struct.

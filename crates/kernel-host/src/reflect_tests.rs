@@ -1,4 +1,5 @@
 use super::*;
+use crate::translate::translations;
 
 const TILES: &str = "
 struct Params { count: u32, scale: f32, origin: vec3f, last: u32 }

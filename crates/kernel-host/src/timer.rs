@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use crate::buffer::{Buffer, Readback};
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::wait::Submission;
+use crate::poll::Submission;
 
 /// Until a device runs at its full clock.
 const WARM_UP: Duration = Duration::from_millis(600);

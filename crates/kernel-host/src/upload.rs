@@ -7,11 +7,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bytemuck::Pod;
 
+use crate::allocation::Allocation;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::memory::Allocation;
-use crate::wait::MapOutcome;
+use crate::poll::MapOutcome;
 
 /// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like, [`Upload::copy_to`] a buffer.
 ///

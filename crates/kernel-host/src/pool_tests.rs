@@ -1,4 +1,4 @@
-//! Workspaces of a device that is as small as the test likes.
+//! Pool of a device that is as small as the test likes.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
@@ -6,6 +6,7 @@ use std::task::{Context, Poll, Waker};
 use std::thread;
 
 use super::*;
+use crate::error::Error;
 
 /// A device with so many bytes.
 struct Device {
@@ -36,7 +37,7 @@ impl Held {
         Self { bytes: 0, of: Arc::clone(of) }
     }
 
-    fn make_room(&mut self, bytes: u64) -> Result<u64> {
+    fn make_room(&mut self, bytes: u64) -> Result<u64, Error> {
         if bytes > self.bytes {
             let more = |used: u64| Some(used - self.bytes + bytes).filter(|&used| used <= self.of.most);
             let grown = self.of.used.fetch_update(Ordering::SeqCst, Ordering::SeqCst, more);
@@ -56,102 +57,107 @@ impl Drop for Held {
 }
 
 fn none_left() -> Error {
-    kernel_host::Error::OutOfMemory { what: "test".into(), bytes: 0, allowed: None }.into()
+    Error::OutOfMemory { what: "test".into(), bytes: 0, allowed: None }
 }
 
-type Found<'a> = Result<Place<'a, Held, u64>>;
+fn is_out_of_memory(error: &Error) -> bool {
+    matches!(error, Error::OutOfMemory { .. })
+}
+
+type Found<'a> = Result<Reserved<'a, Held, u64, Error>, Error>;
 
 async fn room<'a>(
-    workspaces: &'a Workspaces<Held>,
+    pool: &'a Pool<Held>,
     of: &Arc<Device>,
     waiting: Waiting,
     has_another: bool,
     bytes: u64,
 ) -> Found<'a> {
-    workspaces.with_room(waiting, has_another, || Held::new(of), |held| held.make_room(bytes)).await
+    pool.reserve(waiting, has_another, || Held::new(of), |held| held.make_room(bytes), is_out_of_memory).await
 }
 
-fn now<'a>(workspaces: &'a Workspaces<Held>, of: &Arc<Device>, has_another: bool, bytes: u64) -> Found<'a> {
-    pollster::block_on(room(workspaces, of, Waiting::Blocking, has_another, bytes))
+fn now<'a>(pool: &'a Pool<Held>, of: &Arc<Device>, has_another: bool, bytes: u64) -> Found<'a> {
+    pollster::block_on(room(pool, of, Waiting::Blocking, has_another, bytes))
 }
 
 #[track_caller]
-fn inside(found: Found<'_>) -> InUse<'_, Held> {
+fn inside(found: Found<'_>) -> Pooled<'_, Held> {
     match found {
-        Ok(Place::In(held, bytes)) => {
+        Ok(Reserved::Ready(held, bytes)) => {
             assert!(held.bytes >= bytes);
             held
         }
-        Ok(Place::Later) => panic!("later"),
-        Ok(Place::Nowhere(error)) | Err(error) => panic!("{error}"),
+        Ok(Reserved::Later) => panic!("later"),
+        Ok(Reserved::Full(error)) | Err(error) => panic!("{error}"),
     }
 }
 
-fn poll<T>(future: std::pin::Pin<&mut impl Future<Output = T>>) -> Poll<T> {
+fn poll<T>(future: Pin<&mut impl Future<Output = T>>) -> Poll<T> {
     future.poll(&mut Context::from_waker(Waker::noop()))
 }
 
 #[test]
-fn workspaces_are_used_again_and_freed_where_memory_is_wanted() {
-    let (workspaces, device) = (Workspaces::default(), Device::new(100));
-    let [a, b] = [30, 40].map(|bytes| inside(now(&workspaces, &device, false, bytes)));
+fn pool_are_used_again_and_freed_where_memory_is_wanted() {
+    let (pool, device) = (Pool::default(), Device::new(100));
+    let [a, b] = [30, 40].map(|bytes| inside(now(&pool, &device, false, bytes)));
     a.give_back();
-    inside(now(&workspaces, &device, false, 20)).give_back();
+    inside(now(&pool, &device, false, 20)).give_back();
     assert_eq!((device.used(), device.made.load(Ordering::SeqCst)), (70, 2), "the idle one is taken");
     // Dropped: freed.
     drop(b);
     assert_eq!(device.used(), 30);
     // Idle ones go where they are in the way, and all that was kept is freed in the end.
-    inside(now(&workspaces, &device, false, 95)).give_back();
+    inside(now(&pool, &device, false, 95)).give_back();
     assert_eq!(device.used(), 95);
-    let small = workspaces.take(|| Held::new(&device));
+    let small = pool.take(|| Held::new(&device));
     assert_eq!(small.bytes, 95, "it is what is idle");
-    inside(now(&workspaces, &device, true, 5)).give_back();
+    inside(now(&pool, &device, true, 5)).give_back();
     small.give_back();
     assert_eq!(device.used(), 100);
-    inside(now(&workspaces, &device, false, 100)).give_back();
-    drop(workspaces);
+    inside(now(&pool, &device, false, 100)).give_back();
+    drop(pool);
     assert_eq!(device.used(), 0);
 }
 
 #[test]
 fn who_has_another_gives_that_back_first_and_who_has_none_is_told() {
-    let (workspaces, device) = (Workspaces::default(), Device::new(100));
-    let first = inside(now(&workspaces, &device, false, 60));
-    assert!(matches!(now(&workspaces, &device, true, 60), Ok(Place::Later)));
+    let (pool, device) = (Pool::default(), Device::new(100));
+    let first = inside(now(&pool, &device, false, 60));
+    assert!(matches!(now(&pool, &device, true, 60), Ok(Reserved::Later)));
     first.give_back();
-    inside(now(&workspaces, &device, false, 60)).give_back();
+    inside(now(&pool, &device, false, 60)).give_back();
     // More than there is, with nothing in use: no waiting, and the next finds what it needs.
-    match now(&workspaces, &device, false, 101) {
-        Ok(Place::Nowhere(error)) => assert!(is_out_of_memory(&error), "{error}"),
+    match now(&pool, &device, false, 101) {
+        Ok(Reserved::Full(error)) => assert!(is_out_of_memory(&error), "{error}"),
         _ => panic!("it does not fit"),
     }
     assert_eq!(device.used(), 0);
-    inside(now(&workspaces, &device, false, 100)).give_back();
+    inside(now(&pool, &device, false, 100)).give_back();
     // Another error is nobody's turn.
-    let failing = workspaces.with_room(
+    let failing = pool.reserve(
         Waiting::Blocking,
         false,
         || Held::new(&device),
-        |_| -> Result<()> { Err(kernel_host::Error::DeviceLost { reason: "test".into() }.into()) },
+        |_| -> Result<(), Error> { Err(Error::DeviceLost { reason: "test".into() }) },
+        is_out_of_memory,
     );
-    assert!(matches!(pollster::block_on(failing), Err(Error::Gpu(kernel_host::Error::DeviceLost { .. }))));
-    assert!(!workspaces.turn.is_locked());
-    assert_eq!(workspaces.state().out, 0);
+    assert!(matches!(pollster::block_on(failing), Err(Error::DeviceLost { .. })));
+    assert!(!pool.turn.is_locked());
+    assert_eq!(pool.state().out, 0);
 }
 
 /// Who waits has the turn: later ones queue up, though what they want would fit.
 #[test]
 fn nobody_is_passed_over() {
-    let (workspaces, device) = (Workspaces::default(), Device::new(100));
-    let [a, b] = [50, 50].map(|bytes| inside(now(&workspaces, &device, false, bytes)));
-    let mut large = pin!(room(&workspaces, &device, Waiting::Async, false, 90));
+    let (pool, device) = (Pool::default(), Device::new(100));
+    let [a, b] = [50, 50].map(|bytes| inside(now(&pool, &device, false, bytes)));
+    let mut large = pin!(room(&pool, &device, Waiting::Async, false, 90));
     assert!(poll(large.as_mut()).is_pending());
     drop(a);
     assert!(poll(large.as_mut()).is_pending(), "b is in its way");
-    let mut small = pin!(room(&workspaces, &device, Waiting::Async, false, 10));
+    let mut small = pin!(room(&pool, &device, Waiting::Async, false, 10));
     assert!(poll(small.as_mut()).is_pending());
-    assert!(matches!(now(&workspaces, &device, true, 10), Ok(Place::Later)), "and so do those that have one already");
+    assert!(matches!(now(&pool, &device, true, 10), Ok(Reserved::Later)), "and so do those that have one already");
     b.give_back();
     assert!(poll(small.as_mut()).is_pending());
     let Poll::Ready(large) = poll(large.as_mut()) else { panic!("all came back") };
@@ -159,28 +165,28 @@ fn nobody_is_passed_over() {
     assert_eq!(device.used(), 100);
     drop((inside(large), inside(small)));
     // Whoever waits may go at any time.
-    let kept = inside(now(&workspaces, &device, false, 100));
+    let kept = inside(now(&pool, &device, false, 100));
     for _ in 0..3 {
-        let mut waits = Box::pin(room(&workspaces, &device, Waiting::Async, false, 10));
-        let mut queues = Box::pin(room(&workspaces, &device, Waiting::Async, false, 10));
+        let mut waits = Box::pin(room(&pool, &device, Waiting::Async, false, 10));
+        let mut queues = Box::pin(room(&pool, &device, Waiting::Async, false, 10));
         assert!(poll(waits.as_mut()).is_pending() && poll(queues.as_mut()).is_pending());
         drop(waits);
-        assert!(workspaces.turn.is_locked() || poll(queues.as_mut()).is_pending());
+        assert!(pool.turn.is_locked() || poll(queues.as_mut()).is_pending());
     }
-    assert!(!workspaces.turn.is_locked());
+    assert!(!pool.turn.is_locked());
     kept.give_back();
-    inside(now(&workspaces, &device, false, 1)).give_back();
+    inside(now(&pool, &device, false, 1)).give_back();
 }
 
 #[test]
 fn a_thread_wakes_when_memory_comes_back() {
-    let (workspaces, device) = (Workspaces::default(), Device::new(100));
+    let (pool, device) = (Pool::default(), Device::new(100));
     let (begun, over) = (Barrier::new(2), AtomicBool::new(false));
-    let held = inside(now(&workspaces, &device, false, 60));
+    let held = inside(now(&pool, &device, false, 60));
     thread::scope(|scope| {
         scope.spawn(|| {
             begun.wait();
-            let own = inside(now(&workspaces, &device, false, 60));
+            let own = inside(now(&pool, &device, false, 60));
             assert!(over.load(Ordering::SeqCst), "there were not 120 bytes");
             own.give_back();
         });
@@ -194,21 +200,21 @@ fn a_thread_wakes_when_memory_comes_back() {
         }));
         assert!(panicked.is_err());
     });
-    assert_eq!((workspaces.state().out, device.used()), (0, 60));
+    assert_eq!((pool.state().out, device.used()), (0, 60));
 }
 
 /// A future that nobody polls keeps what it has. A thread that waits for that gives up, and does not hang.
 #[test]
 fn patience_has_an_end() {
     let device = Device::new(100);
-    let workspaces = Workspaces { patience: Duration::from_millis(50), ..Workspaces::default() };
-    let kept = inside(now(&workspaces, &device, false, 60));
-    assert!(matches!(now(&workspaces, &device, false, 60), Ok(Place::Nowhere(_))));
+    let pool = Pool { patience: Duration::from_millis(50), ..Pool::default() };
+    let kept = inside(now(&pool, &device, false, 60));
+    assert!(matches!(now(&pool, &device, false, 60), Ok(Reserved::Full(_))));
     // Nor does it wait for ever for the turn of another that waits.
-    let mut waits = pin!(room(&workspaces, &device, Waiting::Async, false, 60));
+    let mut waits = pin!(room(&pool, &device, Waiting::Async, false, 60));
     assert!(poll(waits.as_mut()).is_pending());
-    assert!(matches!(now(&workspaces, &device, false, 60), Ok(Place::Nowhere(_))));
-    inside(now(&workspaces, &device, false, 40)).give_back();
+    assert!(matches!(now(&pool, &device, false, 60), Ok(Reserved::Full(_))));
+    inside(now(&pool, &device, false, 40)).give_back();
     kept.give_back();
     assert!(poll(waits.as_mut()).is_ready());
 }
@@ -216,23 +222,23 @@ fn patience_has_an_end() {
 /// Threads and futures, of all sizes, that drop, panic and give up: whatever fits alone is answered, and nothing leaks.
 #[test]
 fn any_order_of_events_ends() {
-    let (workspaces, device) = (Workspaces::default(), Device::new(1000));
+    let (pool, device) = (Pool::default(), Device::new(1000));
     thread::scope(|scope| {
         for seed in 0..6 {
-            let (workspaces, device) = (&workspaces, &device);
+            let (pool, device) = (&pool, &device);
             scope.spawn(move || {
                 let rng = &mut fastrand::Rng::with_seed(seed);
                 for _ in 0..if cfg!(miri) { 10 } else { 300 } {
                     let bytes = if rng.u8(..) < 40 { rng.u64(900..1100) } else { rng.u64(1..400) };
                     let waiting = if rng.bool() { Waiting::Async } else { Waiting::Blocking };
-                    let mut future = Box::pin(room(workspaces, device, waiting, false, bytes));
+                    let mut future = Box::pin(room(pool, device, waiting, false, bytes));
                     if waiting == Waiting::Async && rng.u8(..) < 60 {
                         // Given up after one poll, if it waits.
                         drop(poll(future.as_mut()));
                         continue;
                     }
                     match pollster::block_on(future) {
-                        Ok(Place::In(held, _)) => {
+                        Ok(Reserved::Ready(held, _)) => {
                             assert!(bytes <= 1000);
                             match rng.u8(0..4) {
                                 0 => thread::yield_now(),
@@ -243,16 +249,33 @@ fn any_order_of_events_ends() {
                                 held.give_back();
                             }
                         }
-                        Ok(Place::Nowhere(error)) => assert!(bytes > 1000, "{bytes} bytes: {error}"),
-                        Ok(Place::Later) => panic!("it has no other"),
+                        Ok(Reserved::Full(error)) => assert!(bytes > 1000, "{bytes} bytes: {error}"),
+                        Ok(Reserved::Later) => panic!("it has no other"),
                         Err(error) => panic!("{error}"),
                     }
                 }
             });
         }
     });
-    assert_eq!(workspaces.state().out, 0);
-    assert!(!workspaces.turn.is_locked());
-    drop(workspaces);
+    assert_eq!(pool.state().out, 0);
+    assert!(!pool.turn.is_locked());
+    drop(pool);
     assert_eq!(device.used(), 0);
+}
+
+#[test]
+fn a_future_is_waited_for_only_so_long() {
+    assert_eq!(block_on_for(pin!(async { 7 }), Duration::ZERO), Some(7));
+    let event = ManualResetEvent::new(false);
+    let mut later = pin!(event.wait());
+    let start = Instant::now();
+    assert_eq!(block_on_for(later.as_mut(), Duration::from_millis(20)), None);
+    assert!(start.elapsed() >= Duration::from_millis(20));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            thread::sleep(Duration::from_millis(20));
+            event.set();
+        });
+        assert_eq!(block_on_for(later.as_mut(), Duration::from_secs(60)), Some(()));
+    });
 }

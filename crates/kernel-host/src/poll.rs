@@ -1,0 +1,238 @@
+//! Polling of a device, and the thread that polls on behalf of futures.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
+
+use futures_intrusive::channel::shared::OneshotSender;
+
+use crate::error::Error;
+use crate::status::{Status, lock};
+
+/// How long one wait in the driver lasts before the loss of the device is looked for again.
+pub(crate) const SLICE: Duration = Duration::from_secs(1);
+
+/// What becomes of a mapping that was asked for. Whichever thread polls the device reports it, which need not be the one
+/// that asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MapOutcome {
+    pub(crate) reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
+}
+
+type Mapped = Result<(), wgpu::BufferAsyncError>;
+
+impl MapOutcome {
+    /// Asks for the mapping of the first `bytes` of a buffer.
+    pub(crate) fn request(raw: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Self {
+        let outcome = Self::default();
+        let reported = Arc::clone(&outcome.reported);
+        raw.map_async(mode, 0..bytes, move |result| {
+            *lock(&reported.0) = Some(result);
+            reported.1.notify_all();
+        });
+        outcome
+    }
+
+    pub(crate) fn is_known(&self) -> bool {
+        lock(&self.reported.0).is_some()
+    }
+
+    pub(crate) fn take(&self) -> Option<Mapped> {
+        lock(&self.reported.0).take()
+    }
+}
+
+/// Work that was handed to the queue, to wait for.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    pub(crate) index: wgpu::SubmissionIndex,
+    /// wgpu's index has no order that can be read; this one has.
+    pub(crate) sequence: u64,
+}
+
+/// `Device::poll` panics where the driver reports a failure; here that is the loss of the device.
+pub(crate) fn poll(
+    device: &wgpu::Device,
+    status: &Status,
+    how: wgpu::PollType,
+) -> Result<wgpu::PollStatus, wgpu::PollError> {
+    catch_unwind(AssertUnwindSafe(|| device.poll(how))).unwrap_or_else(|panic| {
+        let reason = panic
+            .downcast_ref::<String>()
+            .map(String::as_str)
+            .or_else(|| panic.downcast_ref::<&str>().copied())
+            .unwrap_or("waiting for it failed");
+        status.lose(reason.to_owned());
+        Err(wgpu::PollError::Timeout)
+    })
+}
+
+/// Notices the loss of a device that nobody was told of, since its callbacks are the caller's: on such a one nothing can
+/// be mapped. To be asked where a call has failed.
+pub(crate) fn look_whether_lost(device: &wgpu::Device, status: &Status) {
+    let _ = poll(device, status, wgpu::PollType::Poll);
+    if status.lost().is_some() {
+        return;
+    }
+    let (size, usage) = (wgpu::COPY_BUFFER_ALIGNMENT, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST);
+    let descriptor = wgpu::BufferDescriptor { label: Some("probe"), size, usage, mapped_at_creation: false };
+    let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+    let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+    let probe = device.create_buffer(&descriptor);
+    let outcome = MapOutcome::request(&probe, wgpu::MapMode::Read, size);
+    let refused = pollster::block_on(validation.pop()).is_some();
+    let full = pollster::block_on(memory.pop()).is_some();
+    let _ = poll(device, status, wgpu::PollType::Poll);
+    if !full && (refused || matches!(outcome.take(), Some(Err(_)))) {
+        status.lose("it does nothing any more".to_owned());
+    }
+}
+
+pub(crate) fn is_done(
+    device: &wgpu::Device,
+    status: &Status,
+    index: Option<&wgpu::SubmissionIndex>,
+    timeout: Duration,
+) -> Result<bool, Error> {
+    let how = wgpu::PollType::Wait { submission_index: index.cloned(), timeout: Some(timeout) };
+    match poll(device, status, how) {
+        Ok(_) => status.check().map(|()| true),
+        Err(wgpu::PollError::Timeout) => status.check().map(|()| false),
+        Err(error @ wgpu::PollError::WrongSubmissionIndex(..)) => {
+            // A submission that never reached the device: because the device is lost, or because it is another's.
+            look_whether_lost(device, status);
+            status.check()?;
+            Err(Error::Validation { message: error.to_string() })
+        }
+    }
+}
+
+pub(crate) fn wait_for(
+    device: &wgpu::Device,
+    status: &Status,
+    index: Option<&wgpu::SubmissionIndex>,
+) -> Result<(), Error> {
+    while !is_done(device, status, index, SLICE)? {}
+    Ok(())
+}
+
+/// Something that a future waits for.
+pub(crate) struct Job {
+    pub(crate) submission: Option<Submission>,
+    /// Gone when the future is.
+    pub(crate) wanted: Weak<()>,
+    pub(crate) sender: OneshotSender<Result<(), Error>>,
+}
+
+impl std::fmt::Debug for Job {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Job").field("submission", &self.submission).finish_non_exhaustive()
+    }
+}
+
+/// The thread that waits on behalf of futures. It starts with the first of them, sleeps while there are none, and ends
+/// with the [`Gpu`].
+#[derive(Debug)]
+pub(crate) struct Poller {
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    device: wgpu::Device,
+    status: Arc<Status>,
+    jobs: Mutex<Jobs>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct Jobs {
+    waiting: Vec<Job>,
+    closed: bool,
+}
+
+impl Poller {
+    pub(crate) fn new(device: wgpu::Device, status: Arc<Status>) -> Self {
+        Self {
+            shared: Arc::new(Shared { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
+            thread: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn request(&self, job: Job) {
+        let mut thread = lock(&self.thread);
+        if thread.is_none() {
+            let shared = Arc::clone(&self.shared);
+            match thread::Builder::new().name("gpu wait".to_owned()).spawn(move || shared.serve()) {
+                Ok(handle) => *thread = Some(handle),
+                Err(error) => {
+                    // No thread to be had: wait here. That blocks the executor, and it is right.
+                    tracing::warn!("no thread for waiting ({error}): blocking instead");
+                    drop(thread);
+                    self.shared.finish(job);
+                    return;
+                }
+            }
+        }
+        lock(&self.shared.jobs).waiting.push(job);
+        self.shared.changed.notify_one();
+    }
+}
+
+impl Shared {
+    fn serve(&self) {
+        while let Some(job) = self.next() {
+            self.finish(job);
+        }
+    }
+
+    /// The job that should be done first, once there is one; none when the [`Gpu`] is gone.
+    fn next(&self) -> Option<Job> {
+        let mut jobs = lock(&self.jobs);
+        loop {
+            if jobs.closed {
+                return None;
+            }
+            jobs.waiting.retain(|job| job.wanted.strong_count() > 0);
+            let first = (0..jobs.waiting.len()).min_by_key(|&i| {
+                let submission = jobs.waiting[i].submission.as_ref();
+                submission.map_or(u64::MAX, |submission| submission.sequence)
+            });
+            if let Some(first) = first {
+                return Some(jobs.waiting.swap_remove(first));
+            }
+            jobs = self.changed.wait(jobs).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn finish(&self, job: Job) {
+        let index = job.submission.as_ref().map(|submission| &submission.index);
+        let outcome = loop {
+            match is_done(&self.device, &self.status, index, SLICE) {
+                Ok(true) => break Ok(()),
+                Err(error) => break Err(error),
+                // Nobody waits any more, which is also so when the Gpu is gone: futures hold it.
+                Ok(false) if job.wanted.strong_count() == 0 => return,
+                Ok(false) => {}
+            }
+        };
+        // The future may have been dropped meanwhile; then nobody takes the outcome.
+        let _ = job.sender.send(outcome);
+    }
+}
+
+impl Drop for Poller {
+    fn drop(&mut self) {
+        lock(&self.shared.jobs).closed = true;
+        self.shared.changed.notify_one();
+        let thread = lock(&self.thread).take();
+        if let Some(thread) = thread
+            // A future woken on that very thread may hold the last Gpu: it cannot wait for itself.
+            && thread.thread().id() != thread::current().id()
+        {
+            let _ = thread.join();
+        }
+    }
+}

@@ -1,0 +1,272 @@
+//! A pool of workspaces: the buffers of work in flight, and those of the next work. Where the device has no memory for
+//! one more workspace, work waits until another gives its workspace back.
+
+use std::future::Future;
+use std::ops::{Deref, DerefMut};
+use std::pin::{Pin, pin};
+use std::sync::{self, Arc, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
+
+use futures_intrusive::sync::{ManualResetEvent, Mutex};
+
+/// How long a thread waits for memory without any workspace coming back. After that, whoever holds them is not going to
+/// give them back, such as a future that nobody polls. (A future waits for as long as it is polled.)
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How to wait for the device or for memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// On the caller's thread.
+    Blocking,
+    /// As a future.
+    Async,
+}
+
+/// Workspaces in use and idle ones, with back-pressure: work that finds no memory waits its turn.
+///
+/// A workspace `W` holds what one piece of work needs on the device, and grows when it is asked to.
+///
+/// ```
+/// use kernel_host::{Buffer, Error, Gpu, Pool, Reserved, Waiting, wgpu};
+///
+/// # fn main() -> Result<(), Error> {
+/// let gpu = Gpu::noop()?;
+/// gpu.limit_memory(1 << 20);
+/// let pool = Pool::<Buffer<u32>>::default();
+/// let new = || Buffer::new("numbers", wgpu::BufferUsages::STORAGE);
+/// let reserved = pollster::block_on(pool.reserve(
+///     Waiting::Blocking,
+///     false,
+///     new,
+///     |buffer| buffer.reserve(&gpu, 1000),
+///     |error: &Error| matches!(error, Error::OutOfMemory { .. }),
+/// ))?;
+/// let Reserved::Ready(buffer, _) = reserved else { panic!("4000 bytes fit") };
+/// // ... submit work that uses the buffer, wait for it, and then:
+/// buffer.give_back();
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Debug)]
+pub struct Pool<W> {
+    state: sync::Mutex<State<W>>,
+    /// Held by work that found no memory, until it has some. Work without a workspace queues up behind it; work with a
+    /// workspace gives that back first. So every workspace comes back, and no work starves.
+    turn: Mutex<()>,
+    /// Set when a workspace has come back.
+    returned: ManualResetEvent,
+    patience: Duration,
+}
+
+#[derive(Debug)]
+struct State<W> {
+    idle: Vec<W>,
+    /// Workspaces in use.
+    out: usize,
+    /// How often a workspace has come back.
+    returns: u64,
+}
+
+/// A workspace in use. [`Pooled::give_back`] keeps it for the next work; dropping it frees its memory.
+#[derive(Debug)]
+pub struct Pooled<'a, W> {
+    /// Some, until it is dropped.
+    workspace: Option<W>,
+    home: &'a Pool<W>,
+    /// Whether waiting work is woken when it is dropped.
+    wakes: bool,
+}
+
+/// What [`Pool::reserve`] finds.
+#[derive(Debug)]
+pub enum Reserved<'a, W, T, E> {
+    /// A workspace with enough memory, and what `make_room` returned.
+    Ready(Pooled<'a, W>, T),
+    /// No memory before other work gives its workspaces back, and the caller holds one of them.
+    Later,
+    /// No memory even with nothing else in use, or nothing comes back.
+    Full(E),
+}
+
+impl<W> Deref for Pooled<'_, W> {
+    type Target = W;
+
+    fn deref(&self) -> &W {
+        self.workspace.as_ref().expect("the workspace is there until it is dropped")
+    }
+}
+
+impl<W> DerefMut for Pooled<'_, W> {
+    fn deref_mut(&mut self) -> &mut W {
+        self.workspace.as_mut().expect("the workspace is there until it is dropped")
+    }
+}
+
+impl<W> Pooled<'_, W> {
+    /// Leaves the workspace to the next work. The device must be done with it.
+    pub fn give_back(mut self) {
+        self.home.state().idle.extend(self.workspace.take());
+    }
+}
+
+impl<W> Drop for Pooled<'_, W> {
+    fn drop(&mut self) {
+        // The memory is freed before waiting work is woken.
+        self.workspace = None;
+        let mut state = self.home.state();
+        state.out -= 1;
+        state.returns += u64::from(self.wakes);
+        drop(state);
+        if self.wakes {
+            self.home.returned.set();
+        }
+    }
+}
+
+impl<W> Default for Pool<W> {
+    fn default() -> Self {
+        Self {
+            state: sync::Mutex::new(State { idle: Vec::new(), out: 0, returns: 0 }),
+            turn: Mutex::new((), true),
+            returned: ManualResetEvent::new(false),
+            patience: PATIENCE,
+        }
+    }
+}
+
+impl<W> Pool<W> {
+    fn state(&self) -> MutexGuard<'_, State<W>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns an idle workspace, or a new one.
+    pub fn take(&self, new: impl FnOnce() -> W) -> Pooled<'_, W> {
+        self.take_from(self.state(), new)
+    }
+
+    fn take_from<'a>(&'a self, mut state: MutexGuard<'a, State<W>>, new: impl FnOnce() -> W) -> Pooled<'a, W> {
+        let idle = state.idle.pop();
+        state.out += 1;
+        drop(state);
+        let mut pooled = Pooled { workspace: idle, home: self, wakes: true };
+        pooled.workspace.get_or_insert_with(new);
+        pooled
+    }
+
+    /// Returns a workspace in which `make_room` found memory. `has_another` says whether the caller holds a workspace
+    /// already. `is_out_of_memory` tells the error after which less may fit, or the same later.
+    ///
+    /// # Errors
+    /// Those of `make_room`, except that being out of memory is [`Reserved::Full`].
+    pub async fn reserve<T, E>(
+        &self,
+        waiting: Waiting,
+        has_another: bool,
+        new: impl Fn() -> W,
+        make_room: impl Fn(&mut W) -> Result<T, E>,
+        is_out_of_memory: impl Fn(&E) -> bool,
+    ) -> Result<Reserved<'_, W, T, E>, E> {
+        match self.attempt(false, &new, &make_room, &is_out_of_memory) {
+            None => {}
+            Some(Err(error)) if is_out_of_memory(&error) => {}
+            Some(outcome) => return outcome.map(|(workspace, room)| Reserved::Ready(workspace, room)),
+        }
+        if has_another {
+            return Ok(Reserved::Later);
+        }
+        // Out of patience, it is tried all the same.
+        let _turn = self.patiently(waiting, self.turn.lock()).await;
+        loop {
+            self.returned.reset();
+            let alone = self.state().out == 0;
+            let error = match self.attempt(true, &new, &make_room, &is_out_of_memory) {
+                None => continue,
+                Some(Err(error)) if is_out_of_memory(&error) => error,
+                Some(outcome) => return outcome.map(|(workspace, room)| Reserved::Ready(workspace, room)),
+            };
+            if alone || self.patiently(waiting, self.returned.wait()).await.is_none() {
+                return Ok(Reserved::Full(error));
+            }
+        }
+    }
+
+    /// Tries to make room, in the end without any idle workspaces. None where other work has the turn.
+    fn attempt<T, E>(
+        &self,
+        in_turn: bool,
+        new: impl Fn() -> W,
+        make_room: impl Fn(&mut W) -> Result<T, E>,
+        is_out_of_memory: impl Fn(&E) -> bool,
+    ) -> Option<Result<(Pooled<'_, W>, T), E>> {
+        let attempt = || {
+            // The turn is looked at with the state locked: work that has it sees all workspaces taken before.
+            let state = self.state();
+            if !in_turn && self.turn.is_locked() {
+                return None;
+            }
+            let mut workspace = self.take_from(state, &new);
+            // Work that has the turn is not woken by its own failure.
+            workspace.wakes = !in_turn;
+            let room = make_room(&mut workspace);
+            workspace.wakes |= room.is_ok();
+            Some(room.map(|room| (workspace, room)))
+        };
+        match attempt()? {
+            Err(error) if is_out_of_memory(&error) => {
+                self.free_idle();
+                attempt()
+            }
+            outcome => Some(outcome),
+        }
+    }
+
+    /// Frees the memory of idle workspaces.
+    pub fn free_idle(&self) {
+        // With the state locked, so that no work sees them gone before their memory is.
+        self.state().idle.clear();
+    }
+
+    /// Takes the idle workspaces out.
+    pub fn take_idle(&self) -> Vec<W> {
+        std::mem::take(&mut self.state().idle)
+    }
+
+    /// Awaits a future. None on a thread that has waited for [`PATIENCE`] without any workspace coming back.
+    async fn patiently<T>(&self, waiting: Waiting, future: impl Future<Output = T>) -> Option<T> {
+        if waiting == Waiting::Async {
+            return Some(future.await);
+        }
+        let mut future = pin!(future);
+        loop {
+            let before = self.state().returns;
+            match block_on_for(future.as_mut(), self.patience) {
+                None if self.state().returns != before => {}
+                outcome => return outcome,
+            }
+        }
+    }
+}
+
+/// Waits for a future on this thread. None if it takes longer than `limit`; it may be waited for again.
+fn block_on_for<T>(mut future: Pin<&mut impl Future<Output = T>>, limit: Duration) -> Option<T> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let start = Instant::now();
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(output);
+        }
+        thread::park_timeout(limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero())?);
+    }
+}
+
+#[cfg(test)]
+#[path = "pool_tests.rs"]
+mod tests;
