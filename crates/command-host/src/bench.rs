@@ -4,24 +4,25 @@ use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// The median of some durations; of an even number, the upper one of the two. Zero if there are none.
+/// Returns the median. Of an even number it is the upper one of the middle two; it is zero if there
+/// are none.
 #[must_use]
 pub fn median(mut all: Vec<Duration>) -> Duration {
     all.sort_unstable();
     all.get(all.len() / 2).copied().unwrap_or_default()
 }
 
-/// So many of something, a second.
+/// Returns the rate of `count` events in `time`, in 1/s.
 #[must_use]
 pub fn rate(count: usize, time: Duration) -> f64 {
     count as f64 / time.max(Duration::from_nanos(1)).as_secs_f64()
 }
 
-/// How long each of some calls takes, one after the other. What the first one makes and keeps is in its time: call once
+/// Measures how long each of `rounds` calls takes, one after the other. For warm-up, make a call
 /// before.
 ///
 /// # Errors
-/// The first of `call`.
+/// The first error of `call`.
 pub fn timed<T, E>(rounds: usize, mut call: impl FnMut() -> Result<T, E>) -> Result<Vec<Duration>, E> {
     let mut all = Vec::with_capacity(rounds);
     for _ in 0..rounds {
@@ -32,10 +33,10 @@ pub fn timed<T, E>(rounds: usize, mut call: impl FnMut() -> Result<T, E>) -> Res
     Ok(all)
 }
 
-/// The first lines of a bench: what computes, and whether times mean anything.
+/// Writes the heading of a bench: the engine, and a warning in a debug build.
 ///
 /// # Errors
-/// Those of `out`.
+/// Any error of `out`.
 pub fn bench_heading(out: &mut impl Write, engine: &str) -> io::Result<()> {
     writeln!(out, "{engine}")?;
     if cfg!(debug_assertions) {

@@ -1,12 +1,12 @@
-//! Options that say what computes.
+//! Options that choose the engine and the number type.
 
 use std::marker::PhantomData;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches, value_parser};
-use kernel_host::{AdapterChoice, Engine};
+use kernel_host::{AdapterChoice, Engine, Precision};
 
-/// What a command says of its engines.
+/// The help texts of `--engine`.
 pub trait Engines {
     /// The help of `--engine`: "What computes".
     const WHAT: &str;
@@ -16,7 +16,7 @@ pub trait Engines {
     const REFERENCE: Option<&str> = None;
 }
 
-/// `--engine` and `--adapter`, with the help texts of `E`; to be flattened into a subcommand.
+/// The options `--engine` and `--adapter`, with the help texts of `E`, for `#[command(flatten)]`.
 #[derive(Debug)]
 pub struct EngineOptions<E> {
     engine: Name,
@@ -33,7 +33,8 @@ enum Name {
 }
 
 impl<E> EngineOptions<E> {
-    /// What was asked for. An adapter means the GPU, unless the engine has none.
+    /// Returns the chosen engine. `--adapter` implies the GPU, except with an engine that has no
+    /// adapter.
     #[must_use]
     pub fn engine(&self) -> Engine {
         match (&self.adapter, self.engine) {
@@ -46,7 +47,8 @@ impl<E> EngineOptions<E> {
     }
 }
 
-/// By hand, since the derived one has the same help for every system.
+/// Implemented by hand, because the derived implementation would have the same help for every
+/// system.
 impl<E: Engines> Args for EngineOptions<E> {
     fn augment_args(command: Command) -> Command {
         let mut names = vec![
@@ -85,6 +87,12 @@ impl<E> FromArgMatches for EngineOptions<E> {
         *self = Self::from_arg_matches(matches)?;
         Ok(())
     }
+}
+
+/// Returns the value parser of `--precision`. `f64_help` is the help of `f64`.
+pub fn precision_parser(f64_help: &'static str) -> impl TypedValueParser<Value = Precision> {
+    let values = [PossibleValue::new("f32").help("32 bits"), PossibleValue::new("f64").help(f64_help)];
+    PossibleValuesParser::new(values).try_map(|name| name.parse())
 }
 
 #[cfg(test)]
@@ -135,6 +143,20 @@ mod tests {
         }
         let reference = ["--engine", "reference"];
         assert_eq!((asked::<Two>(&reference), asked::<Three>(&reference)), (None, Some(Engine::Reference)));
+    }
+
+    #[test]
+    fn number_types_are_parsed() {
+        #[derive(Debug, Parser)]
+        struct Cli {
+            #[arg(long, value_parser = precision_parser("64 bits, slowly"))]
+            precision: Precision,
+        }
+        let parsed = |name| Cli::try_parse_from(["it", "--precision", name]).map(|cli| cli.precision);
+        assert_eq!(parsed("f32").expect("a number type"), Precision::F32);
+        assert_eq!(parsed("f64").expect("a number type"), Precision::F64);
+        let message = parsed("f16").expect_err("unknown").to_string();
+        assert!(message.contains("[possible values: f32, f64]"), "{message}");
     }
 
     #[test]

@@ -1,26 +1,31 @@
-//! How a command ends: what is told, and the exit code.
+//! How a command ends: its message and its exit code.
 
+use std::error::Error;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
+use std::ops::Range;
 use std::process::ExitCode;
 
 use clap::Parser;
-use miette::miette;
+use miette::{Diagnostic, LabeledSpan, MietteError, MietteSpanContents, SourceCode, SourceSpan, SpanContents};
+
+use crate::interrupt;
 
 /// The exit code of a command that fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// Input that cannot be read or is wrong, output that cannot be written.
+    /// Unreadable or invalid input, or unwritable output.
     Data = 1,
-    /// Wrong usage. clap ends with it, too.
+    /// Wrong usage. clap exits with it, too.
     Usage = 2,
     /// No such adapter, or the GPU failed.
     Gpu = 3,
-    /// Of a bench: answers that are wrong.
+    /// A bench with wrong answers.
     WrongAnswer = 4,
 }
 
-/// The exit codes for `after_help`; `data` says what [`Code::Data`] is in this command.
+/// Returns the exit codes as text for `after_help`. `data` describes [`Code::Data`] in this
+/// command.
 #[must_use]
 pub fn exit_codes(data: &str) -> String {
     format!(
@@ -33,58 +38,226 @@ pub fn exit_codes(data: &str) -> String {
     )
 }
 
-/// Why a command ends early.
+/// The reason why a command ends early. `?` makes one of any error.
 #[derive(Debug)]
 pub struct Failure(Reason);
 
 #[derive(Debug)]
 enum Reason {
-    /// Whoever reads has had enough: `lumi decode ... | head`.
+    /// The reader of standard output has closed it: `lumi decode ... | head`.
     ClosedPipe,
-    Told(Code, String),
+    /// A message of the command.
+    Message { code: Code, message: String, help: Option<&'static str> },
+    /// An error of a library, which [`main`] diagnoses.
+    Error(Box<dyn Error + Send + Sync>),
+}
+
+/// What a command makes of an error of a library.
+#[derive(Debug)]
+pub struct Diagnosis {
+    /// The exit code.
+    pub code: Code,
+    /// What the user can do.
+    pub help: Option<&'static str>,
+    /// The line of a file that the error is about.
+    pub excerpt: Option<Excerpt>,
+}
+
+impl From<Code> for Diagnosis {
+    fn from(code: Code) -> Self {
+        Self { code, help: None, excerpt: None }
+    }
 }
 
 impl Failure {
-    /// What is told, and the exit code.
+    /// Makes a failure of a message and its exit code.
     #[must_use]
-    pub fn new(code: Code, what: impl fmt::Display) -> Self {
-        Self(Reason::Told(code, what.to_string()))
+    pub fn new(code: Code, message: impl fmt::Display) -> Self {
+        Self(Reason::Message { code, message: message.to_string(), help: None })
     }
 
-    /// The exit code. None if it is only that the reader of standard output has gone: the command is done then.
+    /// Makes the failure of options that do not go together, with what the user can do.
+    #[must_use]
+    pub fn usage(message: impl fmt::Display, help: &'static str) -> Self {
+        Self::new(Code::Usage, message).with_help(help)
+    }
+
+    /// Makes the failure of a bench whose answers are wrong.
+    #[must_use]
+    pub fn wrong_answer(message: impl fmt::Display) -> Self {
+        Self::new(Code::WrongAnswer, message)
+    }
+
+    /// Makes the failure of an output that cannot be written. A closed pipe ends the command successfully.
+    #[must_use]
+    pub fn output(name: &str, source: &io::Error) -> Self {
+        match source.kind() {
+            ErrorKind::BrokenPipe => Self(Reason::ClosedPipe),
+            _ => Self::new(Code::Data, format_args!("cannot write {name}: {source}")),
+        }
+    }
+
+    /// Says what the user can do. The help of an error of a library comes from its [`Diagnosis`].
+    #[must_use]
+    pub fn with_help(mut self, text: &'static str) -> Self {
+        if let Reason::Message { help, .. } = &mut self.0 {
+            *help = Some(text);
+        }
+        self
+    }
+
+    /// Returns the exit code that the failure was made with.
+    ///
+    /// None for an error of a library, whose code [`main`] finds, and for a closed pipe, which ends a command successfully.
     #[must_use]
     pub fn code(&self) -> Option<Code> {
         match self.0 {
+            Reason::Message { code, .. } => Some(code),
+            Reason::ClosedPipe | Reason::Error(_) => None,
+        }
+    }
+
+    /// Returns what is printed, or None for a closed pipe.
+    fn report(self, diagnose: impl FnOnce(&(dyn Error + 'static)) -> Diagnosis) -> Option<Report> {
+        match self.0 {
             Reason::ClosedPipe => None,
-            Reason::Told(code, _) => Some(code),
-        }
-    }
-
-    /// Of a bench whose answers are wrong.
-    #[must_use]
-    pub fn wrong_answer(what: impl fmt::Display) -> Self {
-        Self::new(Code::WrongAnswer, what)
-    }
-}
-
-/// Of writing to standard output. Who writes to a file has an error of its own, with the name of the file.
-impl From<io::Error> for Failure {
-    fn from(error: io::Error) -> Self {
-        match error.kind() {
-            ErrorKind::BrokenPipe => Self(Reason::ClosedPipe),
-            _ => Self::new(Code::Data, format_args!("standard output: {error}")),
+            Reason::Message { code, message, help } => Some(Report { code, message, help, excerpt: None }),
+            Reason::Error(error) => {
+                let Diagnosis { code, help, excerpt } = diagnose(&*error);
+                Some(Report { code, message: error.to_string(), help, excerpt })
+            }
         }
     }
 }
 
-/// What `main` is: parses the command line, runs it, and tells on standard error what fails.
-pub fn main<C: Parser>(run: impl FnOnce(C) -> Result<(), Failure>) -> ExitCode {
-    match run(C::parse()) {
-        Ok(()) | Err(Failure(Reason::ClosedPipe)) => ExitCode::SUCCESS,
-        Err(Failure(Reason::Told(code, message))) => {
-            let _ = writeln!(io::stderr(), "{:?}", miette!("{message}"));
-            ExitCode::from(code as u8)
+/// Writes the message.
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.0 {
+            Reason::ClosedPipe => f.write_str("standard output was closed"),
+            Reason::Message { message, .. } => f.write_str(message),
+            Reason::Error(error) => error.fmt(f),
         }
+    }
+}
+
+/// Converts any error. An [`io::Error`] is taken as one of standard output: a command reports files by their names, as
+/// [`Output`](crate::Output) does.
+impl<E: Error + Send + Sync + 'static> From<E> for Failure {
+    fn from(error: E) -> Self {
+        let error: Box<dyn Error + Send + Sync> = Box::new(error);
+        match error.downcast::<io::Error>() {
+            Ok(error) => Self::output("standard output", &error),
+            Err(error) => Self(Reason::Error(error)),
+        }
+    }
+}
+
+/// Runs a command: parses the command line, calls `run`, and prints a failure on standard error. An interrupt removes
+/// unfinished output.
+///
+/// `exit_code` chooses the exit code for errors of the command's library. Other errors have [`Code::Gpu`] if they are
+/// [`kernel_host::Error`]s, and [`Code::Data`] if not.
+pub fn main<C: Parser, E: Error + 'static>(
+    exit_code: impl FnOnce(&E) -> Code,
+    run: impl FnOnce(C) -> Result<(), Failure>,
+) -> ExitCode {
+    let diagnose = |error: &(dyn Error + 'static)| {
+        let fallback = if error.is::<kernel_host::Error>() { Code::Gpu } else { Code::Data };
+        error.downcast_ref().map_or(fallback, exit_code).into()
+    };
+    main_with(diagnose, run)
+}
+
+/// [`main`] for a command that diagnoses errors of several libraries.
+pub fn main_with<C: Parser>(
+    diagnose: impl FnOnce(&(dyn Error + 'static)) -> Diagnosis,
+    run: impl FnOnce(C) -> Result<(), Failure>,
+) -> ExitCode {
+    // It fails only where a hook is set already.
+    let _ = miette::set_hook(Box::new(|_| {
+        Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).terminal_links(false).build())
+    }));
+    interrupt::watch();
+    let Err(failure) = run(C::parse()) else { return ExitCode::SUCCESS };
+    let Some(report) = failure.report(diagnose) else { return ExitCode::SUCCESS };
+    let code = report.code;
+    note(&format!("{:?}", miette::Report::new(report)));
+    ExitCode::from(code as u8)
+}
+
+/// Writes a line for people to standard error. A line that cannot be written is lost.
+pub fn note(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{text}");
+}
+
+/// A failure as miette renders it.
+#[derive(Debug)]
+struct Report {
+    code: Code,
+    message: String,
+    help: Option<&'static str>,
+    excerpt: Option<Excerpt>,
+}
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Report {}
+
+impl Diagnostic for Report {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.map(|help| Box::new(help) as _)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.excerpt.as_ref().map(|excerpt| excerpt as _)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let excerpt = self.excerpt.as_ref()?;
+        let label = LabeledSpan::new_with_span(excerpt.label.clone(), excerpt.span());
+        Some(Box::new(std::iter::once(label)))
+    }
+}
+
+/// A line of a file, and the part of it that an error is about.
+#[derive(Clone, Debug)]
+pub struct Excerpt {
+    /// The file's name.
+    pub name: String,
+    /// The line.
+    pub line: String,
+    /// Its number, from 1.
+    pub row: usize,
+    /// The bytes of the line that are marked.
+    pub marked: Range<usize>,
+    /// What stands below the mark.
+    pub label: Option<String>,
+}
+
+impl Excerpt {
+    fn span(&self) -> SourceSpan {
+        SourceSpan::new(self.marked.start.into(), self.marked.len())
+    }
+}
+
+impl SourceCode for Excerpt {
+    fn read_span<'a>(
+        &'a self,
+        span: &SourceSpan,
+        before: usize,
+        _: usize,
+    ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
+        let whole = SourceSpan::new(0.into(), self.line.len());
+        let bytes = self.line.as_bytes();
+        // miette asks without context for the place of the mark, and with context for the text to show.
+        let column = if before == 0 { span.offset() } else { 0 };
+        let row = self.row.saturating_sub(1);
+        Ok(Box::new(MietteSpanContents::new_named(self.name.clone(), bytes, whole, row, column, 1)))
     }
 }
 
@@ -92,12 +265,23 @@ pub fn main<C: Parser>(run: impl FnOnce(C) -> Result<(), Failure>) -> ExitCode {
 mod tests {
     use super::*;
 
+    fn told(failure: Failure) -> Option<(Code, String)> {
+        failure.report(|_| Code::Usage.into()).map(|report| (report.code, report.message))
+    }
+
     #[test]
-    fn a_closed_pipe_is_no_failure_and_a_full_disk_is_one() {
-        let of = |kind: ErrorKind| Failure::from(io::Error::from(kind)).0;
-        assert!(matches!(of(ErrorKind::BrokenPipe), Reason::ClosedPipe));
-        let Reason::Told(code, message) = of(ErrorKind::StorageFull) else { panic!("it is told") };
-        assert!(code == Code::Data && message.starts_with("standard output: "), "{message}");
+    fn a_closed_pipe_is_a_success_and_a_full_disk_is_a_failure() {
+        let of = |kind: ErrorKind| told(Failure::from(io::Error::from(kind)));
+        assert_eq!(of(ErrorKind::BrokenPipe), None);
+        let (code, message) = of(ErrorKind::StorageFull).expect("a message");
+        assert!(code == Code::Data && message.starts_with("cannot write standard output: "), "{message}");
+    }
+
+    #[test]
+    fn errors_have_the_exit_code_of_their_diagnosis() {
+        assert_eq!(told(fmt::Error.into()), Some((Code::Usage, fmt::Error.to_string())));
+        assert_eq!(told(Failure::wrong_answer("2 + 2 = 5")), Some((Code::WrongAnswer, "2 + 2 = 5".into())));
+        assert_eq!(Failure::usage("a and b", "leave one out").code(), Some(Code::Usage));
     }
 
     #[test]

@@ -1,37 +1,48 @@
 //! The user's side of a command, and no physics: what the commands of the family do alike.
 //!
-//! - [`main`] parses the command line, runs it, and tells what fails: a [`Failure`] with its exit [`Code`];
-//! - [`EngineOptions`] are `--engine` and `--adapter`;
-//! - [`table`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] are of benches;
-//! - [`write_file`] writes a file that appears when it is whole;
-//! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is a file of a `Drawing` in colours.
+//! - [`main`] parses the command line, runs the command, and prints a [`Failure`] with its exit [`Code`];
+//! - [`EngineOptions`] are `--engine` and `--adapter`, and [`precision_parser`] parses `--precision`;
+//! - [`table`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] serve benches;
+//! - [`Output`] and [`write_file`] write files that appear when they are complete, also where the command is interrupted;
+//! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is an image file of a `Drawing`.
 //!
-//! A system brings its subcommands, and says which of its errors has which exit code:
+//! A system brings its subcommands, and chooses the exit codes of its library's errors. The library does not depend on
+//! this crate:
 //!
 //! ```
+//! use std::fmt;
 //! use std::io::{self, Write};
 //! use std::process::ExitCode;
 //!
 //! use clap::{Parser, Subcommand};
 //! use command_host::{Code, EngineOptions, Engines, Failure};
 //!
-//! // In the library, beside its errors.
+//! // In the library.
 //! #[derive(Debug)]
 //! enum Error {
 //!     NoEvent,
-//!     Gpu(kernel_host::Error),
+//!     NoAtomics,
 //! }
 //!
-//! impl From<Error> for Failure {
-//!     fn from(error: Error) -> Self {
-//!         match error {
-//!             Error::NoEvent => Self::new(Code::Data, "there is no event"),
-//!             Error::Gpu(error) => Self::new(Code::Gpu, error),
-//!         }
+//! impl std::error::Error for Error {}
+//!
+//! impl fmt::Display for Error {
+//!     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+//!         f.write_str(match self {
+//!             Self::NoEvent => "there is no event",
+//!             Self::NoAtomics => "the GPU has no atomics",
+//!         })
 //!     }
 //! }
 //!
 //! // In the command.
+//! fn exit_code(error: &Error) -> Code {
+//!     match error {
+//!         Error::NoEvent => Code::Data,
+//!         Error::NoAtomics => Code::Gpu,
+//!     }
+//! }
+//!
 //! struct Sums;
 //!
 //! impl Engines for Sums {
@@ -58,16 +69,16 @@
 //!     let Command::Sum { engine } = cli.command;
 //!     // The library goes on with engine.engine().open(GpuOptions::default()).
 //!     writeln!(io::stdout(), "{:?}", engine.engine())?;
-//!     Err(Error::NoEvent.into())
+//!     Err(Error::NoEvent)? // any error converts
 //! }
 //!
 //! /// `main` of the command.
 //! fn command() -> ExitCode {
-//!     command_host::main(run)
+//!     command_host::main(exit_code, run)
 //! }
 //!
 //! let cli = Cli::parse_from(["adds", "sum", "--engine", "cpu"]);
-//! assert_eq!(run(cli).map_err(|failure| failure.code()), Err(Some(Code::Data)));
+//! assert!(run(cli).is_err());
 //! ```
 
 #![forbid(unsafe_code)]
@@ -76,7 +87,8 @@
 mod bench;
 mod engine;
 mod failure;
-mod file;
+mod interrupt;
+mod output;
 #[cfg(feature = "plot")]
 mod picture;
 #[cfg(feature = "plot")]
@@ -86,9 +98,10 @@ mod png;
 mod print;
 
 pub use bench::{bench_heading, median, rate, timed};
-pub use engine::{EngineOptions, Engines};
-pub use failure::{Code, Failure, exit_codes, main};
-pub use file::write_file;
+pub use engine::{EngineOptions, Engines, precision_parser};
+pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_with, note};
+pub use interrupt::Unfinished;
+pub use output::{Output, SeekableWrite, file_of, folder_of, with_temporary, write_file};
 #[cfg(feature = "plot")]
 pub use picture::{Drawing, Picture, colour};
 #[cfg(feature = "plot")]

@@ -1,32 +1,31 @@
 //! Pictures of areas in colours, as files.
 
-use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use plotters::coord::Shift;
 use plotters::prelude::*;
 
 use crate::failure::{Code, Failure};
-use crate::file::write_file;
+use crate::output::write_file;
 use crate::{plot, png};
 
-/// A file that a picture is to be drawn to: PNG or SVG.
+/// An output file for a picture: PNG or SVG.
 #[derive(Clone, Debug)]
 pub struct Picture {
     path: PathBuf,
     is_png: bool,
 }
 
-/// What can be drawn, on anything that plotters draws on.
+/// Something that can be drawn on any plotters backend.
 pub trait Drawing {
-    /// Width and height \[pixels\].
+    /// Returns the width and height \[pixels\].
     fn size(&self) -> (u32, u32);
 
-    /// Draws it on an area of that size, which is white.
+    /// Draws on a white area of that size.
     ///
     /// # Errors
-    /// Those of the area.
+    /// Any error of the area.
     fn draw<DB: DrawingBackend>(
         &self,
         area: &DrawingArea<DB, Shift>,
@@ -34,10 +33,10 @@ pub trait Drawing {
 }
 
 impl Picture {
-    /// Of `--plot`: refuses other endings before anything is computed.
+    /// Makes the output file of `--plot`. Other endings are rejected before anything is computed.
     ///
     /// # Errors
-    /// [`Code::Usage`] for a file whose name does not end in `.png` or `.svg`.
+    /// [`Code::Usage`] if the name does not end in `.png` or `.svg`.
     pub fn of(path: &Path) -> Result<Self, Failure> {
         let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
         let is_png = match ending.as_deref() {
@@ -51,22 +50,22 @@ impl Picture {
         Ok(Self { path: path.to_owned(), is_png })
     }
 
-    /// The file.
+    /// Returns the path.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Whether it is of pixels.
+    /// Returns whether the file is a PNG.
     #[must_use]
     pub fn is_png(&self) -> bool {
         self.is_png
     }
 
-    /// Draws, and writes the file of a program when it is whole.
+    /// Draws, and writes the file when it is complete; see [`write_file`].
     ///
     /// # Errors
-    /// [`Code::Data`] for a file that cannot be written.
+    /// [`Code::Data`] if the file cannot be written.
     pub fn draw(&self, program: &str, drawing: &impl Drawing) -> Result<(), Failure> {
         let told = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", self.path.display()));
         plot::register_face().map_err(told)?;
@@ -81,7 +80,7 @@ impl Picture {
             // Areas side by side, with nothing that shines through between them.
             Content::Text(text.replacen("<svg ", "<svg shape-rendering=\"crispEdges\" ", 1))
         };
-        write_file(&self.path, program, |out| content.write(out)).map_err(|error| told(error.to_string()))
+        write_file(&self.path, program, |out| content.write(out))
     }
 }
 
@@ -97,7 +96,7 @@ enum Content {
 }
 
 impl Content {
-    fn write(&self, out: &mut BufWriter<&mut File>) -> io::Result<()> {
+    fn write(&self, mut out: impl Write) -> io::Result<()> {
         match self {
             Self::Text(text) => out.write_all(text.as_bytes()),
             Self::Pixels(pixels, size) => png::write(out, pixels, *size),
@@ -105,9 +104,10 @@ impl Content {
     }
 }
 
-/// Of a scale of colours, evenly apart, that of a place from 0 to 1; places beyond have the last ones.
+/// Returns the colour at a position from 0 to 1 on a scale of equidistant colours. Positions
+/// outside are clamped.
 ///
-/// Black if there are no colours.
+/// Returns black if there are no colours.
 #[must_use]
 pub fn colour(scale: &[[u8; 3]], place: f64) -> RGBColor {
     let Some(last) = scale.len().checked_sub(1) else { return BLACK };

@@ -7,23 +7,24 @@ use plotters::prelude::*;
 
 use crate::failure::{Code, Failure};
 
-/// What a chart says beside its lines.
+/// The texts of a chart.
 #[derive(Clone, Copy, Debug)]
 pub struct Chart<'a> {
-    /// Above it.
+    /// The caption.
     pub caption: &'a str,
-    /// Along x.
+    /// The label of the x axis.
     pub x: &'a str,
-    /// Along y.
+    /// The label of the y axis.
     pub y: &'a str,
 }
 
 const COLOURS: [RGBColor; 3] = [RGBColor(0, 90, 160), RGBColor(210, 110, 0), RGBColor(20, 130, 60)];
 
-/// Draws named lines through points as SVG. Both axes are logarithmic: points have coordinates above zero.
+/// Draws named lines through points as SVG. Both axes are logarithmic, so coordinates must be
+/// positive.
 ///
 /// # Errors
-/// [`Code::Data`] for a file that cannot be written.
+/// [`Code::Data`] if the file cannot be written.
 pub fn line_chart(path: &Path, chart: Chart<'_>, lines: &[(String, Vec<(f64, f64)>)]) -> Result<(), Failure> {
     draw(path, chart, lines).map_err(|what| Failure::new(Code::Data, format_args!("{}: {what}", path.display())))
 }

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use comfy_table::{CellAlignment, ContentArrangement, Row, Table, presets};
 use serde::Serialize;
 
-/// A table without lines, whose columns from `numbers` on are aligned to the right.
+/// Makes a table without lines. The columns from `numbers` on are aligned to the right.
 pub fn table(header: impl Into<Row>, numbers: usize) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled).set_header(header);
@@ -17,16 +17,17 @@ pub fn table(header: impl Into<Row>, numbers: usize) -> Table {
     table
 }
 
-/// A number in four digits, as 1.234e5; nothing for none.
+/// Formats a number with four digits, as in 1.234e5. None gives an empty text.
 #[must_use]
 pub fn scientific(number: impl Into<Option<f64>>) -> String {
     number.into().map_or_else(String::new, |number| format!("{number:.3e}"))
 }
 
-/// JSON that people can read, too, and a line's end.
+/// Writes indented JSON and a newline.
 ///
 /// # Errors
-/// Those of `out`; what JSON cannot say, as a map whose keys are no text.
+/// Any error of `out`; a value that JSON cannot represent, for example a map whose keys are not
+/// text.
 pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
     writeln!(out, "{}", serde_json::to_string_pretty(value)?)
 }
