@@ -1,9 +1,0 @@
-//! The stages on a GPU.
-
-pub(crate) mod count;
-pub(crate) mod field;
-pub(crate) mod params;
-pub(crate) mod probe;
-pub(crate) mod run;
-pub(crate) mod sort;
-pub(crate) mod sorter;

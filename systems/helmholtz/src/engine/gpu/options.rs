@@ -1,0 +1,81 @@
+//! What of a GPU can be asked for.
+
+use kernel_host::Checks;
+
+/// How prisms contribute to nodes on a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Strategy {
+    /// One thread a node, which gathers its sum. No two threads write the same node, and the bits
+    /// are reproducible.
+    #[default]
+    Gather,
+    /// One thread a prism, for prisms that share no node: one colour of triangles after the other,
+    /// and every other layer.
+    Coloured,
+    /// One thread a prism, which adds to its six nodes with atomics in any order, as the report
+    /// does.
+    Scatter,
+}
+
+impl Strategy {
+    /// All strategies.
+    pub const ALL: [Self; 3] = [Self::Gather, Self::Coloured, Self::Scatter];
+}
+
+/// The atomics of [`Strategy::Scatter`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Atomics {
+    /// Native atomics if the device has them, otherwise compare and retry.
+    #[default]
+    Auto,
+    /// Native f32 atomics: `SHADER_FLOAT32_ATOMIC`.
+    Native,
+    /// Compare and retry. In f64 the device needs `SHADER_INT64_ATOMIC_ALL_OPS`.
+    CompareExchange,
+}
+
+/// The sums that a thread keeps of a prism's matrix for lumped volumes, except with
+/// [`Strategy::Gather`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Accumulators {
+    /// Six row sums. The columns are summed first, so gradients cancel before they are multiplied.
+    #[default]
+    Six,
+    /// Twelve: the row sums of even and of odd columns.
+    Twelve,
+    /// Thirty-six: the whole matrix.
+    ThirtySix,
+}
+
+/// The order in which threads take prisms, except with [`Strategy::Gather`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The layers of a triangle first: nodes of a column are contiguous.
+    #[default]
+    Columns,
+    /// The triangles of a layer first.
+    Layers,
+}
+
+/// Where the quadrature tables are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum TablesIn {
+    /// Constants of the shader, which its compiler knows: the constant memory of the report.
+    #[default]
+    Constants,
+    /// A storage buffer.
+    Storage,
+}
+
+/// What of the GPU is asked for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GpuSettings {
+    pub(crate) strategy: Strategy,
+    pub(crate) atomics: Atomics,
+    pub(crate) tables: TablesIn,
+    pub(crate) accumulators: Accumulators,
+    pub(crate) order: Order,
+    pub(crate) workgroup_size: Option<u32>,
+    pub(crate) checks: Checks,
+    pub(crate) most_field_bytes: u64,
+}

@@ -1,0 +1,173 @@
+//! The WGSL, put together.
+
+use std::fmt::Write;
+
+use kernel_host::{Precision, Source};
+
+use super::options::TablesIn;
+use crate::mesh::Number;
+use crate::quadrature::{NODES, POINTS, Tables};
+
+macro_rules! piece {
+    ($source:expr, $($name:literal),+) => {
+        $source$(.piece(concat!("systems/helmholtz/shaders/", $name), include_str!(concat!("../../../shaders/", $name))))+
+    };
+}
+
+/// How a thread adds to a node that others add to as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Accumulate {
+    Plain,
+    CompareExchange,
+    CompareExchange64,
+    Native,
+}
+
+/// The bits of a number type, and the kernel's name.
+fn begun<T: Number>(kernel: &str) -> Source {
+    let source = Source::new(kernel);
+    let source = match T::PRECISION {
+        Precision::F32 => piece!(source, "real/f32.wgsl"),
+        Precision::F64 => piece!(source, "real/f64.wgsl"),
+    };
+    piece!(source, "types.wgsl")
+}
+
+pub(crate) fn forcing<T: Number>() -> Source {
+    piece!(begun::<T>("forcing"), "columns.wgsl", "forcing.wgsl")
+}
+
+pub(crate) fn gather<T: Number>() -> Source {
+    piece!(begun::<T>("gather"), "columns.wgsl", "gather.wgsl")
+}
+
+pub(crate) fn conjugate_gradients<T: Number>() -> Source {
+    piece!(begun::<T>("conjugate_gradients"), "conjugate_gradients.wgsl")
+}
+
+pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn) -> Source {
+    let source = begun::<T>("scatter").piece("tables", &tables_text::<T>(tables));
+    let source = match accumulate {
+        Accumulate::Plain => piece!(source, "accumulate/plain.wgsl"),
+        Accumulate::CompareExchange => piece!(source, "accumulate/compare_exchange.wgsl"),
+        Accumulate::CompareExchange64 => piece!(source, "accumulate/compare_exchange_64.wgsl"),
+        Accumulate::Native => piece!(source, "accumulate/native.wgsl"),
+    };
+    piece!(source, "scatter.wgsl")
+}
+
+/// Weights, values by point and node, derivatives by point, axis and node. Derivatives of a point sum to zero exactly, one after
+/// the other.
+pub(crate) fn tables<T: Number>() -> Vec<T> {
+    let Tables { weights, values, derivatives } = Tables::new();
+    // Of two parts of 1 the smaller one is what the larger one, once rounded, leaves, which is exact.
+    let rounded = |part: f64| {
+        let one = T::from_f64(1.0);
+        let of = |part: f64| if part < 0.5 && part > 0.0 { one - T::from_f64(1.0 - part) } else { T::from_f64(part) };
+        if part < 0.0 { -of(-part) } else { of(part) }
+    };
+    let first = weights.into_iter().chain(values.into_iter().flatten()).map(T::from_f64);
+    first.chain(derivatives.into_iter().flatten().flatten().map(rounded)).collect()
+}
+
+/// Written from what the reference engine has, so that nobody keeps the two alike.
+fn tables_text<T: Number>(place: TablesIn) -> String {
+    let all = tables::<T>();
+    let (weights, rest) = all.split_at(POINTS);
+    let (values, derivatives) = rest.split_at(POINTS * NODES);
+    let mut text = String::new();
+    let at = match place {
+        TablesIn::Constants => {
+            for (name, numbers) in [("WEIGHTS", weights), ("VALUES", values), ("DERIVATIVES", derivatives)] {
+                let suffix = match T::PRECISION {
+                    Precision::F32 => "",
+                    Precision::F64 => "lf",
+                };
+                let numbers: Vec<String> = numbers.iter().map(|number| format!("{number:?}{suffix}")).collect();
+                let count = numbers.len();
+                // Nothing fails that writes to a string.
+                let _ = writeln!(text, "const {name} = array<real, {count}>({});", numbers.join(", "));
+            }
+            [
+                "WEIGHTS[point]".to_owned(),
+                "VALUES[6u * point + j]".to_owned(),
+                "DERIVATIVES[18u * point + 6u * axis + j]".to_owned(),
+            ]
+        }
+        TablesIn::Storage => {
+            let _ = writeln!(text, "@group(0) @binding(7) var<storage, read> tables: array<real, {}>;", all.len());
+            [
+                "tables[point]".to_owned(),
+                format!("tables[{}u + 6u * point + j]", POINTS),
+                format!("tables[{}u + 18u * point + 6u * axis + j]", POINTS + POINTS * NODES),
+            ]
+        }
+    };
+    let [weight, value, derivative] = at;
+    let _ = writeln!(text, "fn weight(point: u32) -> real {{ return {weight}; }}");
+    let _ = writeln!(text, "fn value(point: u32, j: u32) -> real {{ return {value}; }}");
+    let _ = writeln!(text, "fn derivative(point: u32, axis: u32, j: u32) -> real {{ return {derivative}; }}");
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use kernel_host::naga::valid::Capabilities;
+    use kernel_host::{struct_layout, translations};
+
+    use super::super::Params;
+    use super::*;
+
+    /// All number types, ways to add, places of tables and numbers of sums parse, validate and are written out.
+    #[test]
+    fn every_variant_is_written_out() {
+        let written = |source: &Source, constants: &[(&str, f64)], capabilities, everywhere: bool| {
+            let written = translations(source, &[], constants, capabilities, everywhere)
+                .unwrap_or_else(|error| panic!("{constants:?}: {error}\n{}", source.text()));
+            assert!(!written.spirv.is_empty());
+            assert_eq!(written.msl.is_some() && written.hlsl.is_some(), everywhere);
+        };
+        for source in [forcing::<f32>(), gather::<f32>(), conjugate_gradients::<f32>()] {
+            written(&source, &[], Capabilities::empty(), true);
+        }
+        for source in [forcing::<f64>(), gather::<f64>(), conjugate_gradients::<f64>()] {
+            written(&source, &[], Capabilities::FLOAT64, false);
+        }
+        for tables in [TablesIn::Constants, TablesIn::Storage] {
+            for sums in [6.0, 12.0, 36.0] {
+                let constants = [("ACCUMULATORS", sums)];
+                for accumulate in [Accumulate::Plain, Accumulate::CompareExchange] {
+                    written(&scatter::<f32>(accumulate, tables), &constants, Capabilities::empty(), true);
+                }
+                let native = Capabilities::SHADER_FLOAT32_ATOMIC;
+                written(&scatter::<f32>(Accumulate::Native, tables), &constants, native, false);
+                written(&scatter::<f64>(Accumulate::Plain, tables), &constants, Capabilities::FLOAT64, false);
+                let atomics = Capabilities::SHADER_INT64
+                    | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
+                    | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
+                let retried = scatter::<f64>(Accumulate::CompareExchange64, tables);
+                written(&retried, &constants, Capabilities::FLOAT64 | atomics, false);
+            }
+        }
+    }
+
+    #[test]
+    fn derivatives_sum_to_nothing() {
+        fn hold<T: Number>() {
+            for derivatives in tables::<T>()[POINTS + POINTS * NODES..].chunks(NODES) {
+                let mut sum = T::default();
+                derivatives.iter().for_each(|&derivative| sum += derivative);
+                assert!(sum == T::default(), "{derivatives:?}");
+            }
+        }
+        hold::<f32>();
+        hold::<f64>();
+    }
+
+    #[test]
+    fn the_host_lays_parameters_out_alike() {
+        let layout = struct_layout(&gather::<f32>(), "Params").expect("the struct");
+        assert_eq!(layout.size as usize, size_of::<Params>());
+        assert_eq!(layout.fields.iter().map(|&(_, at)| at).collect::<Vec<_>>(), [0, 4, 8, 12, 16, 20, 24, 28, 32]);
+    }
+}

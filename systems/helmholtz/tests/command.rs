@@ -1,0 +1,325 @@
+//! The command, as a user meets it.
+
+use std::io::{Cursor, Read};
+use std::path::Path;
+use std::process::{Command, Output};
+
+use kernel_host::testing::on_adapters;
+use serde_json::Value;
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_helmholtz")).args(arguments).output().expect("the command")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// Of a run that is to be done.
+fn printed(arguments: &[&str]) -> String {
+    let done = run(arguments);
+    assert!(done.status.success(), "{arguments:?}: {}", text(&done.stderr));
+    text(&done.stdout)
+}
+
+fn json(arguments: &[&str]) -> Value {
+    serde_json::from_str(&printed(&[arguments, &["--json"]].concat())).expect("JSON")
+}
+
+fn number(value: &Value) -> f64 {
+    value.as_f64().unwrap_or_else(|| panic!("no number: {value}"))
+}
+
+fn close(found: &Value, wanted: f64, relative: f64) {
+    let found = number(found);
+    assert!((found - wanted).abs() <= relative * wanted.abs(), "{found}, not {wanted}");
+}
+
+#[test]
+fn assemble_has_the_reports_numbers() {
+    for (engine, precision, relative) in [("cpu", "f64", 1e-10), ("reference", "f64", 1e-10), ("cpu", "f32", 1e-6)] {
+        let report = json(&["assemble", "--engine", engine, "--precision", precision, "--squares", "1"]);
+        assert_eq!(report["precision"], precision);
+        assert_eq!((&report["mesh"]["prisms"], &report["mesh"]["nodes"]), (&200.into(), &404.into()));
+        let names: Vec<&Value> =
+            report["stages"].as_array().expect("stages").iter().map(|stage| &stage["stage"]).collect();
+        assert_eq!(names, ["forcing", "mass", "stiffness", "lumped"]);
+        let (rhs, lumped) = (&report["stages"][2], &report["stages"][3]);
+        close(&rhs["norm"], 4.955935065348e1, relative);
+        close(&rhs["largest"], 8.921731, 1e-6);
+        assert!(number(&rhs["sum"]).abs() < 1e-4, "{rhs}");
+        let wanted = [-3.30360493, 8.92173136, 1.33725971, -1.33725971, -3.50099138];
+        wanted.iter().zip(rhs["first"].as_array().expect("a list")).for_each(|(&wanted, found)| {
+            close(found, wanted, 2e-6);
+        });
+        close(&lumped["largest"], 1.0 / 30.0, 1e-6);
+        close(&lumped["sum"], 10.0, relative);
+        close(&report["mesh"]["volume"], 10.0, 1e-12);
+    }
+    let text = printed(&["assemble", "--engine", "cpu", "--precision", "f64", "--squares", "2"]);
+    for part in ["9 vertices, 8 triangles, 101 levels 0.1 apart: 800 prisms, 909 nodes", "S (M f)", "volume 10.0000000"]
+    {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
+#[test]
+fn numbering_and_form_of_the_mesh_are_options() {
+    let norm = |more: &[&str]| {
+        let common = ["assemble", "--engine", "cpu", "--precision", "f64", "--squares", "6", "--levels", "5"];
+        number(&json(&[&common, more].concat())["stages"][2]["norm"])
+    };
+    let plain = norm(&[]);
+    assert!((norm(&["--shuffle"]) / plain - 1.0).abs() < 1e-12);
+    for other in [&["--jitter", "0.2"][..], &["--grade", "2"], &["--height", "0.2"]] {
+        assert!((norm(other) / plain - 1.0).abs() > 1e-3, "{other:?}");
+    }
+    assert_ne!(norm(&["--jitter", "0.2", "--seed", "2"]), norm(&["--jitter", "0.2"]));
+}
+
+#[test]
+fn fields_are_written_for_numpy() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("a name").to_owned();
+    let common = ["--engine", "cpu", "--squares", "2", "--levels", "4"];
+    printed(&[&["assemble", "--precision", "f64", "--output", &at("a.npy")], &common[..]].concat());
+    let bytes = std::fs::read(at("a.npy")).expect("the file");
+    let array = npyz::NpyFile::new(&bytes[..]).expect("an array");
+    assert_eq!(array.shape(), [4, 9, 4]);
+    let numbers: Vec<f64> = array.into_vec().expect("numbers of 64 bits");
+    let volume: f64 = numbers[3 * 36..].iter().sum();
+    assert!((volume - 0.3).abs() < 1e-12, "{volume}");
+
+    printed(&[&["solve", "--output", &at("u.npz")], &common[..]].concat());
+    let mut archive = zip::ZipArchive::new(Cursor::new(std::fs::read(at("u.npz")).expect("the file"))).expect("a zip");
+    let mut names: Vec<String> = archive.file_names().map(|name| name.expect("a name").into_owned()).collect();
+    names.sort();
+    assert_eq!(names, ["triangles.npy", "u.npy", "vertices.npy", "z.npy"]);
+    let mut shape = |name: &str| {
+        let mut bytes = Vec::new();
+        archive.by_name(name).expect("an array").read_to_end(&mut bytes).expect("bytes");
+        npyz::NpyFile::new(&bytes[..]).expect("an array").shape().to_vec()
+    };
+    assert_eq!([shape("u.npy"), shape("vertices.npy"), shape("triangles.npy")], [[9, 4], [9, 2], [8, 3]]);
+    assert_eq!(shape("z.npy"), [4]);
+}
+
+#[test]
+fn solve_finds_the_solution_and_draws_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let at = |name: &str| folder.path().join(name).to_str().expect("a name").to_owned();
+    let (svg, png) = (at("u.svg"), at("u.png"));
+    let common = ["solve", "--engine", "cpu", "--squares", "12"];
+    let text = printed(&[&common[..], &["--plot", &svg, "--z", "0.5"]].concat());
+    assert!(text.contains("288 triangles, 13 levels") && text.contains("from cos(2 pi x)"), "{text}");
+    let picture = std::fs::read_to_string(svg).expect("a picture");
+    assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
+    assert!(picture.matches("<polygon").count() == 288 && picture.contains("u at z = 0.5: 288 triangles, 12 layers"));
+
+    printed(&[&common[..], &["--plot", &png, "--precision", "f64"]].concat());
+    let picture = std::fs::read(png).expect("a picture");
+    assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && picture.ends_with(b"IEND\xaeB`\x82"));
+    // Signature, size, and what is compressed: rows of a filter, which is none, and pixels.
+    let word = |at: usize| u32::from_be_bytes(picture[at..at + 4].try_into().expect("four bytes")) as usize;
+    let (width, length) = (word(16), word(33));
+    let mut rows = Vec::new();
+    flate2::read::ZlibDecoder::new(&picture[41..41 + length]).read_to_end(&mut rows).expect("pixels");
+    assert_eq!(rows.len(), word(20) * (1 + 3 * width));
+    let at = |x: usize, y: usize| -> [u8; 3] {
+        let pixel = y * (1 + 3 * width) + 1 + 3 * x;
+        rows[pixel..pixel + 3].try_into().expect("three colours")
+    };
+    // A corner of the picture; and of the slice the middle, where u is 1, and the middle of the left side, where it is -1.
+    assert_eq!(at(2, 2), [255; 3]);
+    assert!(at(425, 445)[0] > at(425, 445)[2] && at(85, 445)[2] > at(85, 445)[0]);
+}
+
+#[test]
+fn errors_fall_with_the_square_of_the_step() {
+    let report =
+        json(&["solve", "--engine", "cpu", "--precision", "f64", "--convergence", "6,12,24", "--jitter", "0.1"]);
+    let solved = report["solved"].as_array().expect("a list");
+    assert_eq!(solved.len(), 3);
+    assert!(solved[0]["rms_order"].is_null());
+    for solved in &solved[1..] {
+        let order = number(&solved["rms_order"]);
+        assert!(order > 1.8 && order < 2.2, "{order}");
+        assert!(solved["converged"] == true && solved["is_known"] == true, "{solved}");
+        assert!(number(&solved["true_residual"]) < 2e-8, "{solved}");
+    }
+    let text = printed(&["solve", "--engine", "cpu", "--convergence", "4,8"]);
+    assert!(text.contains("order") && text.lines().any(|line| line.trim_start().starts_with("8 ")), "{text}");
+}
+
+#[test]
+fn only_boxes_have_a_known_solution() {
+    let known = |more: &[&str]| {
+        json(&[&["solve", "--engine", "cpu", "--squares", "4"], more].concat())["solved"][0]["is_known"] == true
+    };
+    assert!(known(&[]) && known(&["--levels", "4", "--height", "0.5"]) && known(&["--height", "0.25"]));
+    assert!(!known(&["--levels", "4", "--height", "0.1"]));
+    let text = printed(&["solve", "--engine", "cpu", "--squares", "4", "--levels", "4", "--height", "0.1"]);
+    assert!(text.contains("this mesh is none"), "{text}");
+}
+
+#[test]
+fn meshes_are_read_from_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, content: &str| {
+        std::fs::write(folder.path().join(name), content).expect("a file");
+        folder.path().join(name).to_str().expect("a name").to_owned()
+    };
+    let nodes = "4 2 0 0\n1 0 0\n2 1 0\n3 0 1\n4 1 1\n";
+    let mesh = write("square.node", nodes);
+    write("square.ele", "2 3 0\n1 1 2 4\n2 1 4 3\n");
+    let report = json(&["assemble", "--engine", "cpu", "--precision", "f64", "--mesh", &mesh]);
+    close(&report["stages"][2]["norm"], 4.955935065348e1, 1e-10);
+    let solved = json(&["solve", "--engine", "cpu", "--mesh", &mesh]);
+    assert_eq!(solved["solved"][0]["mesh"]["levels"], 2);
+
+    write("dangling.node", nodes);
+    write("flat.node", nodes);
+    let dangling = write("dangling.ele", "2 3 0\n1 1 2 4\n2 1 7 3\n");
+    let flat = write("flat.ele", "1 3 0\n1 1 1 4\n");
+    let alone = write("alone.node", nodes);
+    for (mesh, told) in [
+        (dangling.as_str(), "dangling.ele:3: there is no vertex 7: the .node file has 1 to 4"),
+        (&flat, "triangle 0 is degenerate"),
+        (&alone, "alone.ele: "),
+        ("/nowhere/there", "/nowhere/there.node: "),
+    ] {
+        let done = run(&["assemble", "--engine", "cpu", "--mesh", mesh]);
+        assert_eq!(done.status.code(), Some(1));
+        assert!(said(&done).contains(told), "{told}: {}", said(&done));
+    }
+}
+
+/// Without the line ends that a narrow terminal makes.
+fn said(done: &Output) -> String {
+    text(&done.stderr).replace("\n  │ ", " ")
+}
+
+const KEYS: [&str; 6] = ["median_ms", "fastest_ms", "slowest_ms", "bytes", "gb_per_s", "stage"];
+
+#[test]
+fn bench_times_what_it_has_checked_on_the_cpu() {
+    let common = ["bench", "--engine", "cpu", "--squares", "5", "--rounds", "2", "--threads", "2,1"];
+    let report = json(&common);
+    let measured = report["measured"].as_array().expect("a list");
+    let ran: Vec<(&str, u64)> = measured
+        .iter()
+        .map(|row| (row["precision"].as_str().expect("a name"), row["threads"].as_u64().expect("a number")))
+        .collect();
+    assert_eq!(ran, [("f32", 1), ("f32", 2), ("f64", 1), ("f64", 2)]);
+    for row in measured {
+        let stages = row["stages"].as_array().expect("stages");
+        assert!(stages.len() == 4 && stages.iter().all(|stage| KEYS.iter().all(|&key| !stage[key].is_null())), "{row}");
+        for key in ["total_ms", "nodes_per_s", "gb_per_s", "times_one_thread", "times_reference"] {
+            assert!(number(&row[key]) > 0.0, "{key}: {row}");
+        }
+        assert_eq!(row["errors"].as_array().map(Vec::len), Some(4));
+    }
+    assert_eq!(report["reference"]["prisms"], 5000);
+    assert!(report["read_gb_per_s"].is_null());
+    let text = printed(&common);
+    assert!(text.contains("x reference") && text.contains("reference, one core, 5000 prisms"), "{text}");
+    let text = printed(&["bench", "--engine", "reference", "--squares", "2"]);
+    assert!(text.contains("reference, one core, 800 prisms"), "{text}");
+}
+
+#[test]
+fn bench_has_every_strategy_of_each_adapter() {
+    for adapter in on_adapters() {
+        let index = adapter.index.to_string();
+        let report = json(&[
+            "bench",
+            "--adapter",
+            &index,
+            "--squares",
+            "3",
+            "--levels",
+            "4",
+            "--rounds",
+            "1",
+            "--tables",
+            "storage",
+            "--accumulators",
+            "6,12",
+            "--precision",
+            "f32",
+        ]);
+        let strategies: Vec<&str> =
+            report["measured"].as_array().expect("a list").iter().filter_map(|row| row["strategy"].as_str()).collect();
+        assert_eq!(strategies, ["gather", "coloured", "coloured", "scatter", "scatter"], "{}", adapter.name);
+        for row in report["measured"].as_array().expect("a list") {
+            assert!(number(&row["host_to_host_ms"]) > 0.0, "{row}");
+            assert!(row["stages"].as_array().is_some_and(|stages| stages.is_empty() || stages.len() == 4), "{row}");
+        }
+        let solved = json(&["solve", "--adapter", &index, "--squares", "6"]);
+        assert!(solved["solved"][0]["converged"] == true, "{solved}");
+        let told = said(&run(&["assemble", "--adapter", &index, "--workgroup-size", "3"]));
+        assert!(told.contains("3 threads a workgroup"), "{told}");
+    }
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    for (command, more, code, told) in [
+        ("assemble", &["--squares", "0"][..], 1, "1 x 1 cells or more, not 0"),
+        ("assemble", &["--levels", "1"], 1, "1 levels: a layer of prisms lies between two"),
+        ("assemble", &["--jitter", "0.7"], 1, "0 to 0.2 of a cell, not 0.7"),
+        ("assemble", &["--mesh", "a", "--squares", "3"], 2, "cannot be used with"),
+        ("assemble", &["--output", "fields.csv"], 2, "fields are written as .npz"),
+        ("assemble", &["--output", "/nowhere/there/x.npy"], 1, "/nowhere/there/x.npy"),
+        ("assemble", &["--engine", "abacus"], 2, "abacus"),
+        ("assemble", &["--engine", "auto", "--adapter", "no such one"], 3, "no such one"),
+        ("solve", &["--plot", "u.pdf"], 2, "--plot u.pdf: pictures are .png or .svg"),
+        ("solve", &["--plot", "u.svg", "--squares", "200", "--levels", "3"], 2, "80000 triangles"),
+        ("solve", &["--plot", "u.png", "--z", "1.5"], 2, "--z 1.5: the mesh goes from 0 to 1"),
+        ("solve", &["--plot", "/nowhere/there/u.png", "--squares", "2"], 1, "/nowhere/there/u.png"),
+        ("solve", &["--tolerance", "0"], 2, "above 0 and below 1"),
+        ("solve", &["--convergence", "4,8", "--plot", "u.png"], 2, "cannot be used with"),
+        ("bench", &["--threads", "0"], 2, "0"),
+    ] {
+        let mut arguments = vec![command];
+        if !more.contains(&"--engine") {
+            arguments.extend(["--engine", "cpu"]);
+        }
+        arguments.extend(more);
+        let done = run(&arguments);
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {}", said(&done));
+        assert!(said(&done).contains(told), "{told}: {}", said(&done));
+        assert!(done.stdout.is_empty());
+    }
+    let done = run(&["solve", "--engine", "cpu", "--squares", "8", "--iterations", "3"]);
+    assert_eq!(done.status.code(), Some(1));
+    assert!(said(&done).contains("not solved: after 3 iterations"), "{}", said(&done));
+    assert!(text(&done.stdout).contains("3 iterations: residual"), "what there is, is printed");
+}
+
+/// Command lines that pages quote.
+#[test]
+fn quoted_command_lines_are_understood() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut seen = 0;
+    for page in ["README.md", "docs/helmholtz.md"] {
+        let page = std::fs::read_to_string(root.join(page)).expect("a page");
+        let of = |line: &'_ str| -> Option<String> {
+            let line = line
+                .strip_prefix("cargo run --release -p zfinder-helmholtz -- ")
+                .or_else(|| line.strip_prefix("helmholtz "))?;
+            line.starts_with(|first: char| first.is_ascii_lowercase()).then(|| line.to_owned())
+        };
+        for line in page.lines().filter_map(of) {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let help = run(&[words[0], "--help"]);
+            assert!(help.status.success(), "{line}");
+            for option in words.iter().filter(|word| word.starts_with("--")) {
+                let there = text(&help.stdout).lines().any(|line| line.split_whitespace().next() == Some(option));
+                assert!(there, "`{line}`: there is no option {option}");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen >= 8, "{seen}");
+}

@@ -1,0 +1,189 @@
+//! Files in, banks out: what is written is read again, what is damaged is told, and the command does it all.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use lumi::io::{Banks, read_banks, read_events, write_banks, write_events};
+use lumi::{CaloSums, Calorimeter, Engine, LumiCounter, Scheme, Simulation, VertexCounters};
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+fn create(path: &Path) -> BufWriter<File> {
+    BufWriter::new(File::create(path).expect("a file"))
+}
+
+fn simulation(events: usize) -> Simulation {
+    Simulation { events, lumi_fraction: 0.5, seed: 4, ..Simulation::default() }
+}
+
+#[test]
+fn files_hold_what_is_written() {
+    let folder = folder("round_trip");
+    let batch = simulation(20).simulate(&Calorimeter::lhcb()).expect("events");
+    let path = folder.join("events.npz");
+    write_events(create(&path), &batch).expect("written");
+    assert_eq!(read_events(&path).expect("read"), batch);
+    let banks = Banks { event_ids: vec![3, 1, u64::MAX], banks: vec![vec![1, 2], vec![], vec![u32::MAX]] };
+    write_banks(create(&path), &banks).expect("written");
+    assert_eq!(read_banks(&path).expect("read"), banks);
+    let error = read_events(&path).expect_err("these are banks").to_string();
+    assert!(error.contains("events.npz: there is no array `gps_us`"), "{error}");
+}
+
+/// Wherever a file is cut or a byte is changed it is read or refused.
+#[test]
+fn damaged_files_are_told() {
+    let folder = folder("damaged");
+    let cell = lumi::Cell { x: 1.0, y: 1.0, gain: 1.0, pedestal: 0 };
+    let small = Calorimeter::new(vec![cell; 4], 1, 1, [0.0, 0.0, 1.0, -1.0]).expect("a calorimeter");
+    let batch = Simulation { collisions: 0.1, ..simulation(2) }.simulate(&small).expect("events");
+    let (whole, path) = (folder.join("whole.npz"), folder.join("damaged.npz"));
+    write_events(create(&whole), &batch).expect("written");
+    let bytes = std::fs::read(&whole).expect("read");
+    let mut refused = 0;
+    let rng = &mut fastrand::Rng::with_seed(6);
+    for i in 0..2000 {
+        let mut damaged = bytes.clone();
+        if i % 4 == 0 {
+            damaged.truncate(rng.usize(..bytes.len()));
+        } else {
+            let at = rng.usize(..bytes.len());
+            damaged[at] = rng.u8(..);
+        }
+        std::fs::write(&path, &damaged).expect("written");
+        refused += usize::from(read_events(&path).is_err());
+    }
+    assert!(refused > 800, "{refused}");
+}
+
+/// Encoded and decoded, counts are what they were and measured values within what a field resolves.
+#[test]
+fn decoding_undoes_encoding() {
+    let calorimeter = Calorimeter::lhcb();
+    let batch = simulation(120).simulate(&calorimeter).expect("events");
+    for scheme in [Scheme::Float, Scheme::Fixed, Scheme::Exact] {
+        let counter = LumiCounter::builder().engine(Engine::Cpu).scheme(scheme).build().expect("the CPU");
+        let counted = counter.count(&batch).expect("counters");
+        let banks = counter.summaries(&batch, &counted);
+        assert!(counted.len() > 40);
+        for (counters, bank) in counted.iter().zip(&banks) {
+            let header = batch.event(counters.event).header;
+            let summary = counter.schemata().decode(bank).expect("a bank");
+            assert_eq!((summary.full, summary.reconstructed), (header.full, header.reconstructed));
+            let crossing = u64::from(header.orbit) * lumi::BUNCHES + u64::from(header.bunch);
+            assert_eq!((summary.crossing, summary.crossing_type), (crossing, header.crossing.into()));
+            assert_eq!(summary.t0_us, header.gps_us - crossing * 1000 / 40_078);
+            let count = |name: &str| summary.counters[name].map(|value| value as u32);
+            assert_eq!(count("SciFiT3M45"), Some(counters.scifi[5]));
+            assert_eq!(count("VeloClustersInnerBin02"), Some(counters.velo_clusters[56]));
+            assert_eq!(count("VeloTracks"), counters.velo_tracks.map(|tracks| tracks[0]));
+            let mev = counters.calo.mev(&calorimeter);
+            for (name, value, scale) in
+                [("ECalET", mev[0], 0.2), ("ECalEtot", mev[1], 0.0667), ("ECalETInnerBottom", mev[7], 0.2)]
+            {
+                let stored = summary.counters[name].expect("it fits");
+                assert!(stored <= value + 1e-6 && value - stored < 1.0 / scale + 1e-6, "{name}: {stored} {value}");
+            }
+            if let Some(VertexCounters { position, .. }) = counters.vertices {
+                let stored = summary.counters["VeloVertexZ"].expect("it fits");
+                assert!((stored - f64::from(position[2])).abs() < 1.0 / 16.0, "{stored} {position:?}");
+            }
+            if header.full {
+                assert_eq!(count("SciFiT1Q13M2"), Some(counters.scifi[11]));
+                // Sums of the extended counters are the basic ones.
+                let sum = |names: &[&str]| names.iter().map(|name| count(name).expect("it fits")).sum::<u32>();
+                let modules = ["Q02M1", "Q13M1", "Q02M2", "Q13M2", "Q02M3", "Q13M3"].map(|m| format!("SciFiT2{m}"));
+                assert_eq!(count("SciFiT2M123"), Some(sum(&modules.each_ref().map(String::as_str))));
+                let stations: Vec<String> = (4..=13).map(|s| format!("VeloClustersOuterS{s:02}")).collect();
+                let stations: Vec<&str> = stations.iter().map(String::as_str).collect();
+                assert_eq!(count("VeloClustersOuterBin01"), Some(sum(&stations)));
+            } else {
+                assert!(!summary.counters.contains_key("SciFiT1Q13M2"));
+            }
+        }
+        // Beyond a field: measured values are the greatest, counts are not stored.
+        let mut counters = counted[0];
+        counters.calo = CaloSums::Float([1e12; 8]);
+        counters.scifi = [100_000; 38];
+        counters.velo_tracks = None;
+        let header = batch.event(counters.event).header;
+        let bank = counter.schemata().encode(header, &counters, &calorimeter);
+        let summary = counter.schemata().decode(&bank).expect("a bank");
+        for name in ["ECalET", "SciFiT1M123", "VeloTracks"] {
+            assert_eq!(summary.counters[name], None, "{name}");
+        }
+        assert!(counter.schemata().decode(&bank[1..]).is_err() && counter.schemata().decode(&[]).is_err());
+        assert!(counter.schemata().decode(&[&bank[..], &[0]].concat()).is_err());
+    }
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_lumi")).args(arguments).output().expect("the command")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8(bytes.to_vec()).expect("text")
+}
+
+#[test]
+fn the_command_counts_and_prints() {
+    let folder = folder("command");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (events, banks) = (path("events.npz"), path("banks.npz"));
+    let done = run(&["simulate", &events, "--events", "60", "--lumi-fraction", "0.5"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let counted = run(&["count", &events, "--engine", "cpu", "-o", &banks, "--every", "7"]);
+    assert!(counted.status.success(), "{}", text(&counted.stderr));
+    let decoded = run(&["decode", &banks, "--every", "7"]);
+    // The same events in the same order, whoever prints them.
+    assert_eq!(text(&counted.stdout), text(&decoded.stdout));
+    let numbers: Vec<u64> = (text(&decoded.stdout).lines())
+        .filter_map(|line| line.strip_prefix("event ")?.split(':').next()?.parse().ok())
+        .collect();
+    assert!(numbers.len() > 2 && numbers.is_sorted(), "{numbers:?}");
+    let json = run(&["decode", &banks, "--every", "1", "--json", "--counter", "ecalet"]);
+    let line: serde_json::Value =
+        serde_json::from_str(text(&json.stdout).lines().next().expect("a line")).expect("JSON");
+    assert_eq!(line["summary"]["counters"].as_object().map(serde_json::Map::len), Some(8));
+    for (arguments, code, message) in [
+        (vec!["decode", &events], 1, "there is no array `words`"),
+        (vec!["count", "/no/such/file"], 1, "/no/such/file"),
+        (vec!["simulate", "/no/such/folder.npz", "--events", "1"], 1, "/no/such/folder.npz: "),
+        (vec!["count", &events, "--adapter", "no such adapter"], 3, "no GPU adapter"),
+        (vec!["simulate", &events, "--lumi-fraction", "2"], 2, "it is not from 0 to 1"),
+        (vec!["count", &events, "--every", "0"], 2, "--every"),
+    ] {
+        let failed = run(&arguments);
+        assert_eq!(failed.status.code(), Some(code), "{arguments:?}");
+        assert!(text(&failed.stderr).contains(message), "{arguments:?}: {}", text(&failed.stderr));
+    }
+}
+
+/// Command lines that pages quote.
+#[test]
+fn quoted_command_lines_are_understood() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut seen = 0;
+    for page in ["README.md", "docs/lumi.md"] {
+        let page = std::fs::read_to_string(root.join(page)).expect("a page");
+        let lines =
+            page.lines().map(|line| line.strip_prefix("cargo run --release -p zfinder-lumi -- ").unwrap_or(line));
+        let commands = ["simulate ", "count ", "decode ", "bench"];
+        for line in lines.map(|line| line.strip_prefix("lumi ").unwrap_or(line)) {
+            let Some(command) = commands.into_iter().find(|command| line.starts_with(command)) else { continue };
+            let help = run(&[command.trim(), "--help"]);
+            assert!(help.status.success(), "{line}");
+            for option in line.split_whitespace().filter(|word| word.starts_with("--")) {
+                assert!(text(&help.stdout).contains(&format!("{option} ")), "`{line}`: there is no option {option}");
+            }
+            seen += 1;
+        }
+    }
+    assert_eq!(seen, 7);
+}

@@ -1,0 +1,55 @@
+//! Propagates tracks to radii and updates them with hits (Kalman), on any GPU through WGSL or on the CPU.
+//!
+//! The crate compares memory layouts of tracks and mappings of tracks onto threads.
+//!
+//! # Theory
+//!
+//! The formulas come from the public mini-app p2r (Front. Big Data 7:1485344), which takes them from mkFit:
+//!
+//! 1. A helix in a field of 3.8 T is propagated to a hit's radius in five steps, with the derivatives of its path.
+//! 2. The Jacobian transports the covariance of x, y, z, 1/pt, phi and theta. Its zeros are exploited.
+//! 3. The hit updates the state across the mean direction and along the beam.
+//!
+//! [`Mode::Sequential`] continues from layer to layer: a track fit. [`Mode::SeedState`] begins each layer with the
+//! input track, as the mini-app does: the result is the result of the last layer.
+//!
+//! # Practice
+//!
+//! A [`Batch`] holds tracks of events and a hit for each track and layer, as an array of structures of arrays
+//! ([`Layout`]). A [`Fitter`] is built once and fits many batches. The [`Status`] of a track reports its faults: a bad
+//! track never stops a fit, and results are always finite.
+//!
+//! ```
+//! use p2r::{Engine, Fitter, Layout, Mode, Simulation, Statistics};
+//!
+//! # fn main() -> Result<(), p2r::Error> {
+//! let layout = Layout { events: 1, tracks: 64, layers: 20, bsize: 32 };
+//! let batch = Simulation { layout, ..Simulation::default() }.simulate::<f32>()?;
+//! let fitter = Fitter::builder().engine(Engine::Cpu).mode(Mode::Sequential).build::<f32>()?;
+//! let fitted = fitter.fit(&batch)?;
+//! assert!(fitted.status(0, 7).is_ok());
+//! let statistics = Statistics::of(&batch, &fitted);
+//! assert_eq!((statistics.tracks, statistics.nans, statistics.failed), (64, 0, 0));
+//! assert!((statistics.pt - 4.58).abs() < 0.02, "GeV: {}", statistics.pt);
+//! # Ok(())
+//! # }
+//! ```
+
+mod batch;
+mod engine;
+mod error;
+mod fitter;
+pub mod io;
+mod simulate;
+mod statistics;
+mod status;
+
+pub use batch::{Batch, COVARIANCES, HIT, Hit, Layout, MAX_LAYERS, Number, PARAMETERS, STATE, TRACK, Track};
+pub use engine::gpu::IndexMap;
+pub use engine::{Fitted, Mode};
+pub use error::{Error, Result};
+pub use fitter::{Fitter, FitterBuilder};
+pub use kernel_host::{AdapterChoice, Engine, Gpu, Precision};
+pub use simulate::{Simulation, Spread, seed_track};
+pub use statistics::{Deviation, Statistics};
+pub use status::Status;

@@ -1,0 +1,260 @@
+//! Every engine and adapter against the reference engine: whatever the tracks, the layout, the map and the cut.
+
+use kernel_host::AdapterSummary;
+use kernel_host::testing::on_adapters;
+use p2r::{
+    AdapterChoice, Batch, Engine, Error, Fitted, Fitter, FitterBuilder, IndexMap, Layout, Mode, STATE, Simulation,
+    Spread, Status,
+};
+
+const VARIANCES: [usize; 6] = [6, 8, 11, 15, 20, 26];
+
+fn helices(seed: u64, layout: Layout) -> Batch<f32> {
+    Simulation { layout, spread: Spread::Helices, seed, ..Simulation::default() }.simulate().expect("a batch")
+}
+
+fn reference(batch: &Batch<f32>, mode: Mode) -> Fitted<f64> {
+    let Layout { bsize, layers, .. } = batch.layout();
+    let wide: Batch<f64> = batch.relaid(bsize, layers).expect("the same");
+    Fitter::builder().engine(Engine::Reference).mode(mode).build().expect("the reference").fit(&wide).expect("fitted")
+}
+
+fn on(adapter: &AdapterSummary) -> FitterBuilder {
+    Fitter::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)))
+}
+
+/// The CPU engine, and each adapter with each map.
+fn engines() -> Vec<(String, FitterBuilder)> {
+    let mut all = vec![("CPU".to_owned(), Fitter::builder().engine(Engine::Cpu))];
+    for adapter in on_adapters() {
+        for map in IndexMap::ALL {
+            all.push((format!("{}, {map:?}", adapter.name), on(&adapter).map(map).workgroup_size(64)));
+        }
+    }
+    all
+}
+
+fn tracks(layout: Layout) -> impl Iterator<Item = (usize, usize)> {
+    (0..layout.events).flat_map(move |event| (0..layout.tracks).map(move |track| (event, track)))
+}
+
+#[test]
+fn engines_agree_with_the_reference() {
+    let mut rng = fastrand::Rng::with_seed(8);
+    for (name, builder) in engines() {
+        for mode in [Mode::Sequential, Mode::SeedState] {
+            let fitter = builder.clone().mode(mode).build::<f32>().expect("a fitter");
+            for bsize in [1, 7, 32] {
+                let layout = Layout { events: 3, tracks: rng.usize(30..90), layers: rng.usize(1..=22), bsize };
+                let batch = helices(rng.u64(..), layout);
+                let wanted = reference(&batch, mode);
+                let found = fitter.fit(&batch).expect("fitted");
+                let mut alike = 0;
+                for (event, track) in tracks(layout) {
+                    let (a, b) = (found.state(event, track), wanted.state(event, track));
+                    assert_eq!(found.status(event, track), wanted.status(event, track), "{name}");
+                    assert_eq!(found.status(event, track), Status::default(), "{name}");
+                    // A step near the one that corrects derivatives may fall on either side.
+                    let off = |n: usize| (a[n] - b[n]).abs() / b[VARIANCES[n]].sqrt();
+                    assert!((0..6).all(|n| off(n) < 2.0), "{name}, {mode:?}: {a:?}, not {b:?}");
+                    let variances = VARIANCES.iter().all(|&n| (a[n] - b[n]).abs() < 0.05 * b[n]);
+                    alike += usize::from((0..6).all(|n| off(n) < 0.2) && variances);
+                    if mode == Mode::SeedState {
+                        let (a, b) = (found.layer_sum(event, track), wanted.layer_sum(event, track));
+                        let (a, b) = (a.expect("a sum"), b.expect("a sum"));
+                        assert!((a - b).abs() < 1e-2 + 1e-4 * b.abs(), "{name}: layers sum to {a}, not {b}");
+                    }
+                }
+                let all = layout.events * layout.tracks;
+                assert!(alike * 100 >= all * 95, "{name}, {mode:?}, {layout:?}: {alike} of {all} tracks");
+            }
+        }
+    }
+}
+
+#[test]
+fn no_layout_map_or_cut_changes_a_bit() {
+    for adapter in on_adapters() {
+        let layout = Layout { events: 5, tracks: 70, layers: 12, bsize: 1 };
+        let batch = helices(4, layout);
+        let mut first: Option<Vec<[f64; STATE]>> = None;
+        let mut same = |what: &str, builder: FitterBuilder, batch: &Batch<f32>| {
+            let fitted = builder.build::<f32>().expect("a fitter").fit(batch).expect("fitted");
+            let states: Vec<_> = tracks(layout).map(|(event, track)| fitted.state(event, track)).collect();
+            assert!(first.get_or_insert_with(|| states.clone()) == &states, "{}: {what}", adapter.name);
+        };
+        let relaid = |bsize: usize| batch.relaid::<f32>(bsize, 12).expect("relaid");
+        same("as it is", on(&adapter), &batch);
+        for (bsize, size, map) in [
+            (1, 32, IndexMap::ByTrack),
+            (8, 256, IndexMap::ByTrack),
+            (3, 64, IndexMap::ByEvent),
+            (70, 32, IndexMap::ByEvent),
+            (32, 32, IndexMap::ByBatch),
+            (128, 64, IndexMap::ByBatch),
+        ] {
+            same(&format!("{bsize}, {size}, {map:?}"), on(&adapter).map(map).workgroup_size(size), &relaid(bsize));
+        }
+        same("two events at a time", on(&adapter).part_bytes(2 * 70 * 12 * 36), &batch);
+        same("an event at a time", on(&adapter).part_bytes(0), &relaid(32));
+        same("checked", on(&adapter).checked(true), &relaid(32));
+    }
+}
+
+/// Tracks that nobody should send, and what is to be said of each.
+fn hostile() -> (Batch<f32>, Vec<Status>) {
+    let layout = Layout { events: 1, tracks: 12, layers: 3, bsize: 4 };
+    let mut batch = helices(1, layout);
+    let all = vec![
+        Status::default(),
+        Status::BAD_TRACK,
+        Status::BAD_TRACK,
+        Status::BAD_TRACK,
+        Status::BAD_HIT,
+        Status::BAD_HIT,
+        Status::BAD_HIT,
+        Status::UNREACHABLE,
+        Status::SINGULAR,
+        Status::NOT_FINITE,
+        Status::BAD_TRACK,
+        Status::BAD_TRACK,
+    ];
+    let mut track = |i: usize, change: &dyn Fn(&mut p2r::Track)| {
+        let mut track = batch.track(0, i);
+        change(&mut track);
+        batch.set_track(0, i, &track);
+    };
+    track(1, &|track| track.par[3] = 0.0);
+    track(2, &|track| track.par[0] = f64::NAN);
+    track(3, &|track| track.cov[4] = f64::INFINITY);
+    // A circle of half a centimetre, a metre from the beam.
+    track(7, &|track| track.par[3] = 200.0);
+    track(8, &|track| track.cov = [0.0; 21]);
+    track(10, &|track| track.charge = f64::NAN);
+    track(11, &|track| track.charge = 0.0);
+    let mut hits = |i: usize, layers: std::ops::Range<usize>, change: &dyn Fn(&mut p2r::Hit)| {
+        for layer in layers {
+            let mut hit = batch.hit(0, i, layer);
+            change(&mut hit);
+            batch.set_hit(0, i, layer, &hit);
+        }
+    };
+    hits(4, 1..2, &|hit| (hit.pos[0], hit.pos[1]) = (0.0, 0.0));
+    hits(5, 0..3, &|hit| *hit = p2r::Hit { pos: [0.0; 3], cov: [0.0; 6] });
+    hits(6, 2..3, &|hit| hit.pos[0] = 1e12);
+    hits(8, 0..3, &|hit| hit.cov = [0.0; 6]);
+    hits(9, 2..3, &|hit| hit.pos[2] = f64::NAN);
+    (batch, all)
+}
+
+#[test]
+fn bad_input_is_told_of_each_track() {
+    let (batch, wanted) = hostile();
+    for mode in [Mode::Sequential, Mode::SeedState] {
+        let seen = reference(&batch, mode);
+        for (i, &status) in wanted.iter().enumerate() {
+            assert_eq!(seen.status(0, i), status, "the reference, {mode:?}, track {i}");
+        }
+        for (name, builder) in engines() {
+            for checked in [false, true] {
+                let fitter = builder.clone().mode(mode).checked(checked).build::<f32>().expect("a fitter");
+                let found = fitter.fit(&batch).expect("fitted");
+                for i in 0..wanted.len() {
+                    assert_eq!(found.status(0, i), seen.status(0, i), "{name}, {mode:?}, track {i}");
+                    let came = batch.track(0, i);
+                    let state = found.state(0, i);
+                    if [Status::BAD_TRACK, Status::NOT_FINITE].contains(&found.status(0, i)) {
+                        let bits = |numbers: &[f64]| numbers.iter().map(|number| number.to_bits()).collect::<Vec<_>>();
+                        assert_eq!(bits(&state[..6]), bits(&came.par), "{name}: given back as it came");
+                        assert_eq!(bits(&state[6..]), bits(&came.cov), "{name}: given back as it came");
+                    } else {
+                        assert!(state.iter().all(|number| number.is_finite()), "{name}, track {i}: {state:?}");
+                    }
+                }
+                // All hits at the beam: nothing was done.
+                assert_eq!(found.state(0, 5)[..6], batch.track(0, 5).par, "{name}");
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_no_number_in_silence() {
+    let mut rng = fastrand::Rng::with_seed(11);
+    let layout = Layout { events: 2, tracks: 120, layers: 4, bsize: 8 };
+    let mut batch = helices(2, layout);
+    let numbers = [0.0, -0.0, f64::NAN, f64::INFINITY, -1e30, 1e30, 1e-30, 1e15, -1.0, 1e-45];
+    let mut change = |number: &mut f64, often: f64| {
+        if rng.f64() < often {
+            *number = numbers[rng.usize(..numbers.len())];
+        }
+    };
+    for (event, i) in tracks(layout) {
+        let mut track = batch.track(event, i);
+        track.par.iter_mut().chain(&mut track.cov).for_each(|number| change(number, 0.02));
+        batch.set_track(event, i, &track);
+        for layer in 0..layout.layers {
+            let mut hit = batch.hit(event, i, layer);
+            hit.pos.iter_mut().chain(&mut hit.cov).for_each(|number| change(number, 0.02));
+            batch.set_hit(event, i, layer, &hit);
+        }
+    }
+    let mut flagged = 0;
+    for (name, builder) in engines() {
+        for mode in [Mode::Sequential, Mode::SeedState] {
+            let fitted = builder.clone().mode(mode).build::<f32>().expect("a fitter").fit(&batch).expect("fitted");
+            for (event, i) in tracks(layout) {
+                let status = fitted.status(event, i);
+                let sound = fitted.state(event, i).iter().all(|number| number.is_finite());
+                assert!(sound || status.contains(Status::BAD_TRACK), "{name}: {status}, {:?}", fitted.state(event, i));
+                flagged += usize::from(!status.is_ok());
+            }
+        }
+    }
+    assert!(flagged > 100);
+}
+
+#[test]
+fn empty_batches_and_no_layers() {
+    for (name, builder) in engines() {
+        let fitter = builder.build::<f32>().expect("a fitter");
+        for (events, tracks) in [(0, 5), (5, 0), (0, 0)] {
+            let batch = Batch::new(Layout { events, tracks, layers: 2, bsize: 3 }).expect("a batch");
+            assert_eq!(fitter.fit(&batch).expect("nothing").layout(), batch.layout(), "{name}");
+        }
+        let batch = helices(3, Layout { events: 2, tracks: 5, layers: 0, bsize: 4 });
+        let fitted = fitter.fit(&batch).expect("as they came");
+        for (event, track) in [(0, 0), (1, 4)] {
+            assert_eq!(fitted.status(event, track), Status::NO_HITS, "{name}");
+            assert_eq!(fitted.state(event, track)[..6], batch.track(event, track).par, "{name}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    assert!(matches!(Fitter::builder().engine(Engine::Cpu).build::<f64>(), Err(Error::NoF64OnCpu)));
+    for adapter in on_adapters() {
+        for size in [0, 1 << 20] {
+            assert!(matches!(on(&adapter).workgroup_size(size).build::<f32>(), Err(Error::WorkgroupSize { .. })));
+        }
+    }
+}
+
+/// What an earlier fit gave is written over, whatever its layout was.
+#[test]
+fn answers_may_use_the_memory_of_others() {
+    let layout = Layout { events: 2, tracks: 45, layers: 6, bsize: 8 };
+    let other = Layout { events: 1, tracks: 70, bsize: 32, ..layout };
+    let batches = [helices(3, layout), helices(4, other), helices(5, layout), helices(6, layout)];
+    for (name, builder) in engines() {
+        for mode in [Mode::Sequential, Mode::SeedState] {
+            let fitter = builder.clone().mode(mode).build::<f32>().expect("a fitter");
+            let mut fitted = fitter.fit(&batches[0]).expect("fitted");
+            for batch in &batches[1..] {
+                fitter.fit_into(batch, &mut fitted).expect("fitted");
+                assert!(fitted == fitter.fit(batch).expect("fitted"), "{name}, {mode:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! Histograms of deposits as files.
+
+use std::io::{self, Seek, Write};
+use std::path::{Path, PathBuf};
+
+use command_host::{Code, Failure, write_file};
+use npyz::WriterBuilder;
+use transport::Deposits;
+use zip::write::SimpleFileOptions;
+use zip::{CompressionMethod, ZipWriter};
+
+/// A file that deposits are to be written to.
+#[derive(Clone, Debug)]
+pub(super) struct Output {
+    path: PathBuf,
+    is_csv: bool,
+}
+
+/// That a file can be in its folder: better told before a long run than after it.
+pub(super) fn check_folder(path: &Path) -> Result<(), Failure> {
+    match path.parent() {
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            let what = format!("{}: there is no folder {}", path.display(), folder.display());
+            Err(Failure::new(Code::Data, what))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The bounds of bins.
+pub(super) fn edges([low, high]: [f64; 2], bins: usize) -> Vec<f64> {
+    (0..=bins).map(|bin| if bin == bins { high } else { low + bin as f64 * (high - low) / bins as f64 }).collect()
+}
+
+impl Output {
+    /// Of `--output`: refuses another ending before anything is computed.
+    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
+        let is_csv = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csv") => true,
+            Some("npz") => false,
+            _ => {
+                let what = "deposits are written as .csv (a row a bin) or .npz (for numpy.load)";
+                return Err(Failure::new(Code::Usage, format_args!("--output {}: {what}", path.display())));
+            }
+        };
+        check_folder(path)?;
+        Ok(Self { path: path.to_owned(), is_csv })
+    }
+
+    /// As `.csv` a row for each bin: its bounds, and MeV. As `.npz` the arrays `energies` (MeV, bins of r x bins of z), `r_edges` and
+    /// `z_edges` (mm), and `beyond` (MeV beyond all bins).
+    pub(super) fn write(&self, deposits: &Deposits) -> Result<(), Failure> {
+        write_file(
+            &self.path,
+            "transport",
+            |out| if self.is_csv { rows(out, deposits) } else { archive(out, deposits) },
+        )
+    }
+}
+
+fn rows(mut out: impl Write, deposits: &Deposits) -> io::Result<()> {
+    let grid = deposits.grid();
+    let (r, z) = (edges(grid.r, grid.bins[0]), edges(grid.z, grid.bins[1]));
+    writeln!(out, "r_low_mm,r_high_mm,z_low_mm,z_high_mm,energy_mev")?;
+    for (bin, energy) in deposits.energies().iter().enumerate() {
+        let (i, j) = (bin / grid.bins[1], bin % grid.bins[1]);
+        writeln!(out, "{},{},{},{},{energy}", r[i], r[i + 1], z[j], z[j + 1])?;
+    }
+    Ok(())
+}
+
+fn archive(out: impl Write + Seek, deposits: &Deposits) -> io::Result<()> {
+    let grid = deposits.grid();
+    let mut zip = ZipWriter::new(out);
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+    let mut array = |name: &str, shape: &[usize], numbers: &[f64]| -> io::Result<()> {
+        zip.start_file(format!("{name}.npy"), options)?;
+        let shape: Vec<u64> = shape.iter().map(|&length| length as u64).collect();
+        let mut array = npyz::WriteOptions::new().default_dtype().shape(&shape).writer(&mut zip).begin_nd()?;
+        array.extend(numbers.iter().copied())?;
+        array.finish()
+    };
+    array("energies", &grid.bins, &deposits.energies())?;
+    array("r_edges", &[grid.bins[0] + 1], &edges(grid.r, grid.bins[0]))?;
+    array("z_edges", &[grid.bins[1] + 1], &edges(grid.z, grid.bins[1]))?;
+    array("beyond", &[], &[deposits.beyond()])?;
+    zip.finish()?;
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! The state that engines keep during a run, and its end.
+
+use crate::track::{Process, Track};
+
+/// Sums of a run: energies in [units](crate::deposits::units).
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Tally {
+    /// Of each bin, and beyond them.
+    pub(crate) deposits: Vec<u64>,
+    pub(crate) escaped: u64,
+    pub(crate) abandoned: u64,
+    /// Steps that ended so.
+    pub(crate) processes: [u64; Process::COUNT],
+    /// Tracks that others made.
+    pub(crate) secondaries: u64,
+}
+
+impl Tally {
+    /// Adds another one, but for its deposits.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.escaped += other.escaped;
+        self.abandoned += other.abandoned;
+        self.secondaries += other.secondaries;
+        for (sum, process) in self.processes.iter_mut().zip(&other.processes) {
+            *sum += process;
+        }
+    }
+}
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Status {
+    /// No track remains.
+    Finished,
+    /// All requested steps are made, and tracks remain.
+    StepsMade,
+    /// Tracks wait for slots for their secondaries, and there are none. Their last steps have no
+    /// effect, and nothing is lost. With more capacity the same run continues.
+    CapacityExceeded {
+        /// The number of waiting tracks.
+        waiting: u64,
+    },
+}
+
+/// What an engine leaves.
+#[derive(Clone, Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: Status,
+    pub(crate) tally: Tally,
+    /// Tracks that are left, in no order.
+    pub(crate) left: Vec<Track<f64>>,
+    /// Steps that all tracks made together.
+    pub(crate) iterations: u32,
+    /// Slots that were used at most.
+    pub(crate) slots: usize,
+}

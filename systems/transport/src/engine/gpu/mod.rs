@@ -1,0 +1,10 @@
+//! The stages on a GPU.
+
+pub(crate) mod count;
+pub(crate) mod field;
+pub(crate) mod params;
+pub(crate) mod probe;
+pub(crate) mod run;
+mod shaders;
+pub(crate) mod sort;
+pub(crate) mod sorter;
