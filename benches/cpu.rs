@@ -7,8 +7,9 @@ use std::num::NonZeroUsize;
 
 use divan::counter::ItemsCount;
 use divan::{AllocProfiler, Bencher};
-use zfinder::simulate::Simulation;
-use zfinder::{Config, Detector, Engine, RoiBatch, RoiResult, Stages, Triplets, ZFinder};
+use zfinder::internals::Stages;
+use zfinder::{Config, Detector, Engine, RoiBatch, RoiResult, Triplets, ZFinder};
+use zfinder_study::simulate::Simulation;
 
 #[global_allocator]
 static ALLOC: AllocProfiler = AllocProfiler::system();

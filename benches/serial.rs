@@ -14,10 +14,10 @@ use std::mem;
 use std::num::NonZeroUsize;
 use std::time::{Duration, Instant};
 
-use zfinder::simulate::Simulation;
 use zfinder::{
     Config, DefaultWindow, Detector, Engine, RoiBatch, RoiDescriptor, RoiResult, RoiView, Spacepoint, Triplets, ZFinder,
 };
+use zfinder_study::simulate::Simulation;
 
 /// A row of the experiment's times, on one core of a server \[us an RoI\].
 struct Row {

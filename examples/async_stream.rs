@@ -6,8 +6,8 @@
 use std::error::Error;
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use zfinder::simulate::Simulation;
 use zfinder::{Answered, Roi, RoiBatch, Stream, StreamOptions, ZFinder};
+use zfinder_study::simulate::Simulation;
 
 type Failure = Box<dyn Error + Send + Sync>;
 

@@ -98,6 +98,7 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     // The reference engine is the specification in f64; the others round in f32 and in fixed point.
     let (z_within, weight_within) = if engine == Engine::Reference { (1e-6, 0.0) } else { (0.01, 2.0) };
 
+    let mut finders: Vec<ZFinder> = Vec::new();
     let (mut compared, mut all_agree) = (0, true);
     for (name, sample) in &expected.samples {
         let rois = read_spacepoints(&args.dir.join(&sample.events))?;
@@ -115,12 +116,21 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             };
             // Weights are recorded with six digits; those of mixed vertices are no whole numbers.
             let weight_rounding = if config.vertex_mixing > 0.0 { 0.5e-5 } else { 0.0 };
-            let finder = ZFinder::builder()
-                .config(config)
-                .engine(engine.clone())
-                .accumulate(if args.compare_exchange { Accumulate::CompareExchange } else { Accumulate::Fixed })
-                .precision(if args.f64 { Precision::F64 } else { Precision::F32 })
-                .build()?;
+            // Samples share their cases, and some cases their configuration: each finder is built once.
+            let known = finders.iter().find(|finder| *finder.config() == config).cloned();
+            let finder = match known {
+                Some(finder) => finder,
+                None => {
+                    let finder = ZFinder::builder()
+                        .config(config)
+                        .engine(engine.clone())
+                        .accumulate(if args.compare_exchange { Accumulate::CompareExchange } else { Accumulate::Fixed })
+                        .precision(if args.f64 { Precision::F64 } else { Precision::F32 })
+                        .build()?;
+                    finders.push(finder.clone());
+                    finder
+                }
+            };
             if compared == 0 {
                 println!("{}; z within {z_within} mm, weights within {weight_within}", finder.description());
             }

@@ -77,7 +77,7 @@ fn track(detector: &Detector, z0: f64, phi: f64, slope: f64) -> Vec<Spacepoint> 
 
 fn main() -> Result<(), Box<dyn Error>> {
     // In a program: the text of a file, and its name for messages.
-    let detector = Detector::from_toml("telescope.toml", TELESCOPE)?;
+    let detector = zfinder_io::detector_from_toml("telescope.toml", TELESCOPE)?;
     assert_eq!(detector.layers().len(), 7);
 
     // Files name layers by (volume, layer), or say only where a spacepoint is.
@@ -105,7 +105,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     assert_eq!(refused, Status::BadSpacepoint);
     // So is a table that contradicts itself.
     let twice = TELESCOPE.replace("[[2, 4]]", "[[2, 2]]");
-    let refused = Detector::from_toml("telescope.toml", &twice).map(|_| ()).expect_err("two layers of one id");
+    let refused =
+        zfinder_io::detector_from_toml("telescope.toml", &twice).map(|_| ()).expect_err("two layers of one id");
     println!("refused: {refused}");
     Ok(())
 }

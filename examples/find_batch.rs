@@ -5,7 +5,8 @@
 use std::error::Error;
 use std::path::{Path, PathBuf};
 
-use zfinder::{Config, Detector, RoiBatch, Status, Triplets, ZFinder, io};
+use zfinder::{Config, Detector, RoiBatch, Status, Triplets, ZFinder};
+use zfinder_io as io;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/zee7_mu2");

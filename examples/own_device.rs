@@ -5,8 +5,9 @@
 
 use std::error::Error;
 
-use zfinder::simulate::Simulation;
+use zfinder::wgpu;
 use zfinder::{Engine, ZFinder};
+use zfinder_study::simulate::Simulation;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());

@@ -62,8 +62,16 @@ pub(crate) fn rho_phi(x: f64, y: f64) -> (f64, f64) {
     if phi.is_nan() { (rho, y.atan2(x)) } else { (rho, phi) }
 }
 
-/// Makes rho of x and phi of y, each as [`rho_phi`] does; phi may be NaN where rho is zero, infinite or NaN.
-pub(crate) fn rho_phi_columns(x: &mut [f64], y: &mut [f64]) {
+/// Turns columns of x and y \[mm\] into rho \[mm\] and phi \[rad\] in place, with the bits of
+/// [`Spacepoint::from_xyz`](crate::Spacepoint::from_xyz). phi is NaN where rho is zero, infinite or NaN. Of columns of
+/// different lengths, the elements that have no partner stay.
+///
+/// ```
+/// let (mut x, mut y) = ([3.0, 0.0], [4.0, -2.0]);
+/// zfinder::rho_phi_columns(&mut x, &mut y);
+/// assert_eq!((x, y[1]), ([5.0, 2.0], -std::f64::consts::FRAC_PI_2));
+/// ```
+pub fn rho_phi_columns(x: &mut [f64], y: &mut [f64]) {
     Arch::new().dispatch(Columns(x, y));
 }
 

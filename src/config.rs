@@ -1,14 +1,11 @@
-//! Every option of the finder, under one name in Rust, in TOML and on the command line; validated once.
-
-use serde::{Deserialize, Serialize};
+//! Every option of the physics, under one name in Rust, in TOML and on the command line; validated once.
 
 use crate::detector::Sensor;
-use crate::engine::real::Real;
 use crate::error::{Error, Result};
 
 /// Which slices a pair or triplet may reach into.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Neighbours {
     /// The own slice and one on either side, for every pair of layers (the thesis's simplification).
     Single,
@@ -18,8 +15,8 @@ pub enum Neighbours {
 }
 
 /// What is counted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Triplets {
     /// Pairs, each with weight 1.
     #[default]
@@ -31,110 +28,21 @@ pub enum Triplets {
 }
 
 /// What a confirmed pair weighs.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Weighting {
     /// As [`Triplets`] says.
     #[default]
     Count,
     /// By the transverse momentum of the track that the three spacepoints make, in place of what [`Triplets`] counts; and
     /// peaks are ranked by their tracks' directions as well: the vertex of the hardest tracks comes first, under however
-    /// many others ([`PtWeight`]). With one histogram an RoI.
+    /// many others ([`PtWeight`](crate::PtWeight)). With one histogram an RoI.
     Pt,
 }
 
-/// How [`Weighting::Pt`] weighs a pair and ranks a peak. Where the numbers come from: `docs/physics.md`.
-///
-/// With a, b and c the three spacepoints from the beam outwards, k13 the curvature of the circle through the beam, a and c,
-/// pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a))) (specification, section 7), the second term being what hits
-/// and beam spot add to the curvature: a track is taken to be as soft as they allow, so that chance triplets of short lever
-/// arms are not the hardest tracks of all. Strips confirm within a sixth of
-/// [`Config::triplet_dz_mm`]: their lever arms are long.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct PtWeight {
-    /// Whether the outer spacepoint of the pair lies on a disk.
-    pub disk: bool,
-    /// Layers that confirm the pair with a pT of at least 3, 6 and 10 GeV; 4.5, 6 and 12 GeV on a disk.
-    pub layers: [u32; 3],
-    /// The highest pT of all \[GeV\].
-    pub pt: f64,
-}
-
-impl PtWeight {
-    pub(crate) const RESOLUTION_MM: f64 = 0.028;
-    pub(crate) const STRIP_DZ: f64 = 1.0 / 6.0;
-    /// Of a soft track, of one that weighs, and of a hard one: in the barrel, and on disks.
-    pub(crate) const GEV: [[f64; 3]; 2] = [[3.0, 6.0, 10.0], [4.5, 6.0, 12.0]];
-    /// Layers that each of them takes. A hard track far forward has few that are far enough apart.
-    pub(crate) const LAYERS: [[u32; 3]; 2] = [[2, 3, 3], [2, 3, 2]];
-    /// Beyond, curvature is noise.
-    pub(crate) const CAP_GEV: f64 = 50.0;
-    /// Weight of a pair at 6 GeV.
-    pub(crate) const SCALE: f64 = 15.0;
-    /// Weight over the square of pT.
-    pub(crate) const PER_GEV2: f64 = Self::SCALE / (Self::GEV[0][1] * Self::GEV[0][1]);
-    /// Parts of the RoI's window in which directions are told apart.
-    pub(crate) const SECTORS: u32 = 24;
-
-    /// Of a pair whose outer spacepoint lies on a disk, or not.
-    pub(crate) fn of_pair(disk: bool) -> Self {
-        Self { disk, ..Self::default() }
-    }
-
-    /// Takes a layer whose third spacepoints give at most so many GeV.
-    pub(crate) fn add_layer<R: Real>(&mut self, best: R) {
-        for (layers, gev) in self.layers.iter_mut().zip(Self::GEV[usize::from(self.disk)]) {
-            *layers += u32::from(best >= R::of(gev));
-        }
-    }
-
-    fn is(&self, which: usize) -> bool {
-        self.layers[which] >= Self::LAYERS[usize::from(self.disk)][which]
-    }
-
-    /// Whether the pair's direction counts as that of a soft track (2 layers with 3 GeV; 4.5 GeV on a disk), and of a hard
-    /// one (3 layers with 10 GeV; 2 with 12 GeV on a disk).
-    pub fn directions(&self) -> [bool; 2] {
-        [self.is(0), self.is(2)]
-    }
-
-    /// 15 (pT / 6 GeV)^2 with pT at most 50 GeV, if at least 3 layers confirm the pair with 6 GeV: up to 1,042. 1 if its
-    /// direction counts as that of a soft track; else 0.
-    pub fn weight(&self) -> u32 {
-        self.weight_in::<f64>()
-    }
-
-    /// The same, rounded as all engines that compute in `R` do: beside a half a last digit makes it another number.
-    /// `shaders/confirmations/pt.wgsl`.
-    pub(crate) fn weight_in<R: Real>(&self) -> u32 {
-        if self.is(1) {
-            let pt = R::of(self.pt.min(Self::CAP_GEV));
-            return (pt * pt * R::of(Self::PER_GEV2) + R::of(0.5)).to_f64() as u32;
-        }
-        u32::from(self.is(0))
-    }
-
-    /// The rank of three bins: (weight + 15) (h + 1)^3 (s + 1)^2, where pairs of so many of 24 sectors of phi have the
-    /// directions of hard (h) and of soft tracks (s). A pile-up vertex with one hard track has h = 1, Z -> ee has 2, and a
-    /// vertex of jets has many.
-    pub fn rank(weight: u32, soft: u32, hard: u32) -> f32 {
-        Self::rank_of(weight.into(), soft, hard)
-    }
-
-    /// [`PtWeight::rank`] of a weight that words of 32 bits cannot hold.
-    pub(crate) fn rank_of(weight: u64, soft: u32, hard: u32) -> f32 {
-        if weight == 0 {
-            return 0.0;
-        }
-        // Whole numbers, which f32 holds, but for weights that words of 32 bits cannot hold: the product is rounded once.
-        let (h, s) = (f64::from(hard) + 1.0, f64::from(soft) + 1.0);
-        (weight as f64 + Self::SCALE) as f32 * (h.powi(3) * s.powi(2)) as f32
-    }
-}
-
 /// Where along the beam a pair of spacepoints comes from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Extrapolation {
     /// Along a line that meets the beam: z = (z2 rho1 - z1 rho2) / (rho1 - rho2).
     #[default]
@@ -145,8 +53,12 @@ pub enum Extrapolation {
 }
 
 /// The last layer whose spacepoints take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is wanted")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    feature = "serde",
+    derive(serde::Serialize, serde::Deserialize),
+    serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is wanted")
+)]
 pub enum MaxLayer {
     /// By number: those beyond take no part.
     Number(u32),
@@ -166,8 +78,8 @@ impl std::fmt::Display for MaxLayer {
 }
 
 /// The window of an RoI for which none is given.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum DefaultWindow {
     /// The full circle.
     #[default]
@@ -229,12 +141,12 @@ impl Preset {
 ///
 /// ```
 /// use zfinder::{Config, Triplets};
-/// let config = Config::from_toml("z_bin_mm = 0.4\ntriplets = \"any\"")?;
-/// assert_eq!(config, Config { z_bin_mm: 0.4, triplets: Triplets::Any, ..Config::default() });
+/// let config = Config { z_bin_mm: 0.4, triplets: Triplets::Any, ..Config::default() };
+/// config.validate()?;
 /// # Ok::<(), zfinder::Error>(())
 /// ```
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
 pub struct Config {
     /// Width of a phi slice \[degrees\], 0.01 to 360.
     pub phi_slice_deg: f64,
@@ -251,7 +163,7 @@ pub struct Config {
     /// Factor on the bending.
     pub neighbour_multiplier: f64,
     /// Cap on the number of neighbour slices; none when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub neighbour_max: Option<u32>,
     /// Transverse momentum \[GeV\] of the track whose bending sets the neighbour slices.
     pub bending_pt_gev: f64,
@@ -298,7 +210,7 @@ pub struct Config {
     /// In full scan, let slices at +pi and -pi be neighbours.
     pub wrap_full_scan: bool,
     /// Last layer that takes part, by number or by sensor; all when absent.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub max_layer: Option<MaxLayer>,
     /// Beam position (x, y) at z = 0 \[mm\], subtracted before rho and phi are used.
     pub beam_spot_mm: [f64; 2],
@@ -451,22 +363,6 @@ impl Config {
         }
     }
 
-    /// From TOML; absent keys keep their defaults, unknown keys are errors.
-    ///
-    /// # Errors
-    /// What the parser or [`Config::validate`] finds.
-    pub fn from_toml(text: &str) -> Result<Self> {
-        let config: Self = toml::from_str(text)
-            .map_err(|error| Error::Toml { what: "configuration".into(), message: error.to_string() })?;
-        config.validate()?;
-        Ok(config)
-    }
-
-    /// As TOML, every key written out.
-    pub fn to_toml(&self) -> String {
-        toml::to_string(self).expect("a flat table of numbers and words is valid TOML")
-    }
-
     /// The z range of an RoI and the width of its bins, with what they must satisfy.
     pub(crate) fn z_bins(&self, eta: f64, z_range: Option<(f64, f64)>) -> Result<ZBins> {
         ZBins::new(z_range.unwrap_or((self.z_min_mm, self.z_max_mm)), self.z_bin_mm + self.z_bin_eta_coeff * eta.abs())
@@ -528,6 +424,14 @@ impl Config {
             });
         }
         self.z_bins(0.0, None).map(|_| ())
+    }
+
+    /// Checks that an RoI at `eta` with this z range \[mm\] has a histogram; the configuration's range if none is given.
+    ///
+    /// # Errors
+    /// [`Error::Config`]: a range that is empty or not finite, or one with more than [`Config::MAX_BINS`] bins.
+    pub fn validate_z_range(&self, eta: f64, z_range: Option<(f64, f64)>) -> Result<()> {
+        self.z_bins(eta, z_range).map(|_| ())
     }
 
     /// Entries that a peak needs: pairs meet by chance, so one alone is none (reference program).
@@ -613,44 +517,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn toml_round_trip_and_unknown_keys() {
-        for preset in Preset::ALL {
-            let config = Config::preset(preset);
-            assert_eq!(Config::from_toml(&config.to_toml()).expect("own output"), config);
-        }
-        let error = Config::from_toml("z_bin = 1.0").expect_err("unknown key").to_string();
-        assert!(error.contains("z_bin"), "{error}");
-        assert!(Config::from_toml("triplets = \"some\"").is_err());
-    }
-
-    #[test]
     fn values_out_of_range_name_their_key() {
-        for (text, key) in [
-            ("phi_slice_deg = 0.0", "phi_slice_deg"),
-            ("phi_slice_deg = nan", "phi_slice_deg"),
-            ("z_bin_mm = -1.0", "z_bin_mm"),
-            ("z_min_mm = 300.0", "z_max_mm"),
-            ("peaks = 0", "peaks"),
-            ("dphi_deta = 0.1", "dphi_deta"),
-            ("z_bin_mm = 0.001\nz_min_mm = -10000.0", "z_bin_mm"),
-            ("neighbour_max = 0", "neighbour_max"),
-            ("max_layer = \"gold\"", "short-strip"),
-            ("beam_spot_tilt = [2.0, 0.0]", "beam_spot_tilt"),
-            ("weighting = \"pt\"", "triplets"),
-            ("weighting = \"pt\"\ntriplets = \"any\"\ncharge_aware = true", "charge_aware"),
-        ] {
-            let error = Config::from_toml(text).expect_err(text).to_string();
-            assert!(error.contains(key), "{text}: {error}");
-        }
-    }
-
-    #[test]
-    fn ranks_of_any_weight_are_in_order() {
-        assert_eq!(PtWeight::rank(667, 2, 1), 682.0 * 9.0 * 8.0);
-        assert_eq!(PtWeight::rank(0, 24, 24), 0.0);
-        let most = PtWeight::rank(u32::MAX, 24, 24);
-        assert!(most > PtWeight::rank(u32::MAX / 2, 24, 24) && PtWeight::rank(u32::MAX, u32::MAX, u32::MAX) > most);
-        assert!(PtWeight::rank_of(1 << 33, 0, 0) > PtWeight::rank_of(1 << 32, 0, 0));
+        let refused = |change: fn(&mut Config), key: &str| {
+            let mut config = Config::default();
+            change(&mut config);
+            let error = config.validate().expect_err(key).to_string();
+            assert!(error.contains(key), "{key}: {error}");
+        };
+        refused(|c| c.phi_slice_deg = 0.0, "phi_slice_deg");
+        refused(|c| c.phi_slice_deg = f64::NAN, "phi_slice_deg");
+        refused(|c| c.z_bin_mm = -1.0, "z_bin_mm");
+        refused(|c| c.z_min_mm = 300.0, "z_max_mm");
+        refused(|c| c.peaks = 0, "peaks");
+        refused(|c| c.dphi_deta = 0.1, "dphi_deta");
+        refused(|c| (c.z_bin_mm, c.z_min_mm) = (0.001, -10_000.0), "z_bin_mm");
+        refused(|c| c.neighbour_max = Some(0), "neighbour_max");
+        refused(|c| c.beam_spot_tilt = [2.0, 0.0], "beam_spot_tilt");
+        refused(|c| c.weighting = Weighting::Pt, "triplets");
+        refused(|c| (c.weighting, c.triplets, c.charge_aware) = (Weighting::Pt, Triplets::Any, true), "charge_aware");
     }
 
     #[test]

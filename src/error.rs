@@ -1,16 +1,15 @@
-//! What can go wrong, and where.
+//! What can go wrong.
 
-use std::path::PathBuf;
+use std::fmt;
 
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// Everything that this crate can refuse, each with what to do about it.
 #[non_exhaustive]
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 pub enum Error {
     /// A configuration value that no engine could honour.
-    #[error("option `{key}`: {value} {reason}")]
     Config {
         /// The key, as in TOML.
         key: &'static str,
@@ -19,16 +18,7 @@ pub enum Error {
         /// What is wrong with it and what would be right.
         reason: String,
     },
-    /// A TOML text (configuration or detector) that cannot be read.
-    #[error("{what}: {message}")]
-    Toml {
-        /// Which text: a file's path, or "configuration".
-        what: String,
-        /// The parser's words, with line and column.
-        message: String,
-    },
     /// A detector table that contradicts itself.
-    #[error("detector `{detector}`: {reason}")]
     Detector {
         /// The detector's name.
         detector: String,
@@ -36,7 +26,6 @@ pub enum Error {
         reason: String,
     },
     /// A phi window that no spacepoint could lie in, or that is no window.
-    #[error("phi window [{phi_min}, {phi_max}] rad {reason}")]
     PhiWindow {
         /// Lower edge \[rad\].
         phi_min: f64,
@@ -45,49 +34,55 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
-    /// A file or folder that cannot be opened or read.
-    #[error("{}: {source}", path.display())]
-    Io {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: std::io::Error,
-    },
-    /// A file whose content is not what its format asks for.
-    #[error("{}{}: {message}", path.display(), place(*row, column.as_deref()))]
-    Input {
-        /// The file.
-        path: PathBuf,
-        /// Line in the file, the header being 1; 0 where the whole file is meant.
-        row: u64,
-        /// The column's name.
-        column: Option<String>,
-        /// What is wrong and what would be right.
-        message: String,
+    /// Columns or offsets of a batch that do not fit each other: [`RoiBatch::push_columns`](crate::RoiBatch::push_columns).
+    Columns {
+        /// What does not fit.
+        reason: String,
     },
     /// An engine panicked on a batch of a [`Stream`](crate::Stream): a fault of the program, not of its input. The stream
     /// goes on with the next batch.
-    #[error("the engine panicked: {message}")]
     Panicked {
-        /// What it said.
+        /// The panic's message.
         message: String,
     },
-    /// The system gives no thread for a [`Stream`](crate::Stream).
-    #[error("no thread for a stream: {0}")]
+    /// The system gives no thread for a [`Stream`](crate::Stream) or for the CPU engine.
     Thread(std::io::Error),
-    /// A plot that cannot be drawn.
-    #[error("cannot draw the plot: {0}")]
-    Plot(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The GPU, its driver or a shader.
-    #[error(transparent)]
-    Gpu(#[from] kernel_host::Error),
+    #[cfg(feature = "gpu")]
+    Gpu(kernel_host::Error),
 }
 
-fn place(row: u64, column: Option<&str>) -> String {
-    match (row, column) {
-        (0, None) => String::new(),
-        (0, Some(column)) => format!(", column {column}"),
-        (row, None) => format!(", row {row}"),
-        (row, Some(column)) => format!(", row {row}, column {column}"),
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Config { key, value, reason } => write!(f, "option `{key}`: {value} {reason}"),
+            Self::Detector { detector, reason } => write!(f, "detector `{detector}`: {reason}"),
+            Self::PhiWindow { phi_min, phi_max, reason } => {
+                write!(f, "phi window [{phi_min}, {phi_max}] rad {reason}")
+            }
+            Self::Columns { reason } => write!(f, "columns of spacepoints: {reason}"),
+            Self::Panicked { message } => write!(f, "the engine panicked: {message}"),
+            Self::Thread(source) => write!(f, "no thread for a stream: {source}"),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(error) => error.fmt(f),
+        }
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Thread(source) => Some(source),
+            #[cfg(feature = "gpu")]
+            Self::Gpu(error) => error.source(),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(feature = "gpu")]
+impl From<kernel_host::Error> for Error {
+    fn from(error: kernel_host::Error) -> Self {
+        Self::Gpu(error)
     }
 }

@@ -3,89 +3,27 @@
 use std::fmt;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
+#[cfg(feature = "gpu")]
 use std::time::Duration;
 
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::CpuEngine;
+#[cfg(feature = "gpu")]
 use crate::engine::gpu::GpuEngine;
+#[cfg(feature = "gpu")]
 use crate::engine::gpus::Gpus;
 use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceEngine;
 use crate::error::{Error, Result};
+use crate::options::{Accumulate, Encoding, Engine, EngineOptions, Precision};
+#[cfg(feature = "gpu")]
+use crate::options::{AdapterChoice, DeviceTimes};
 use crate::spacepoint::{Roi, RoiBatch};
 use crate::stream::{Stream, StreamOptions};
 use crate::vertex::RoiResult;
-use kernel_host::{AdapterChoice, Gpu, GpuOptions, wgpu};
-
-/// What computes.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Engine {
-    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
-    #[default]
-    Auto,
-    /// A GPU through wgpu; all of them with [`AdapterChoice::All`], as in [`Engine::Gpus`].
-    Gpu(AdapterChoice),
-    /// Several GPUs, those that are named, whatever they are; one named twice is opened twice. A stream gives each
-    /// batch to the next that is free, a batch by itself is divided among them, and a single RoI is for the first. What a
-    /// GPU has when it is lost is an error, and the others then do its work.
-    Gpus(Vec<AdapterChoice>),
-    /// All cores, in the same stages and fixed-point sums as the GPU.
-    Cpu,
-    /// Serial and in f64, straight from the specification: the answer that the others are checked against.
-    Reference,
-}
-
-/// How zHisto is summed on the GPU and CPU engines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Accumulate {
-    /// Offsets within the bin as fixed-point integers: the same bits in any order.
-    #[default]
-    Fixed,
-    /// The thesis's way: f32 sums by compare and retry. The last digits depend on the order.
-    CompareExchange,
-}
-
-/// The number type of the arithmetic on the GPU and CPU engines (the thesis's `real` switch).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Precision {
-    /// 32 bits.
-    #[default]
-    F32,
-    /// 64 bits; on a GPU only where the adapter has `SHADER_F64`.
-    F64,
-}
-
-/// How spacepoints travel to a GPU. The CPU engine computes with what the GPU would get, so that the two agree.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
-    /// All that the arithmetic holds: 16 bytes a spacepoint in f32, 32 in f64.
-    #[default]
-    Lossless,
-    /// 8 bytes a spacepoint, where the bus is the limit. The slice is exact, so the same pairs are made. rho and z come
-    /// in steps of a power of two that the detector's size and the configuration decide: 0.24 um for pairs in
-    /// `atlas2010`, 1 um with triplets, where phi comes in 1/32 of a slice; 4 um at most, else all is sent losslessly, and
-    /// so it is where pairs weigh by pT.
-    /// So is an RoI with a spacepoint further out than a fifth beyond the detector's size.
-    Compact,
-}
-
-/// How an engine works, beside what it computes.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct EngineOptions {
-    pub(crate) accumulate: Accumulate,
-    pub(crate) precision: Precision,
-    pub(crate) encoding: Encoding,
-    /// Some: the thesis's design.
-    pub(crate) slices_per_histogram: Option<u32>,
-    pub(crate) checked: bool,
-    pub(crate) most_buffer_bytes: Option<u64>,
-    pub(crate) most_gpu_bytes: Option<u64>,
-    /// Of the CPU engine.
-    pub(crate) threads: Option<NonZeroUsize>,
-    /// How long to ask the device again and again before waiting for it.
-    pub(crate) spin: Duration,
-}
+#[cfg(feature = "gpu")]
+use kernel_host::{Gpu, GpuOptions, wgpu};
 
 /// Options of a [`ZFinder`] to be.
 #[derive(Clone, Debug, Default)]
@@ -93,6 +31,7 @@ pub struct ZFinderBuilder {
     config: Config,
     detector: Option<Detector>,
     engine: Engine,
+    #[cfg(feature = "gpu")]
     device: Option<(String, wgpu::Device, wgpu::Queue)>,
     options: EngineOptions,
 }
@@ -116,6 +55,7 @@ impl ZFinderBuilder {
         self
     }
 
+    #[cfg(feature = "gpu")]
     /// Runs on the caller's own device, whatever [`ZFinderBuilder::engine`] says. `name` is for messages.
     pub fn device(mut self, name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         self.device = Some((name.to_owned(), device, queue));
@@ -140,6 +80,7 @@ impl ZFinderBuilder {
         self
     }
 
+    #[cfg(feature = "gpu")]
     /// GPU: the thesis's design, in which a workgroup numbers all pairs of so many phi slices, 1 (the thesis's choice)
     /// to 65,536, and fills a histogram from them. If not given, a workgroup takes a share of the spacepoints instead,
     /// which is faster; the answers are the same.
@@ -148,6 +89,7 @@ impl ZFinderBuilder {
         self
     }
 
+    #[cfg(feature = "gpu")]
     /// GPU: whether shaders carry bounds checks on every access. The answers are the same, the kernels slower.
     pub fn checked(mut self, checked: bool) -> Self {
         self.options.checked = checked;
@@ -162,6 +104,7 @@ impl ZFinderBuilder {
         self
     }
 
+    #[cfg(feature = "gpu")]
     /// GPU: how long a blocking call asks the device again and again for its answer before the thread parks; not at all if
     /// not given. It answers some 25 microseconds sooner and keeps a core busy meanwhile. For the latency of single RoIs:
     /// calls that have several parts in flight, and streams, always park.
@@ -170,12 +113,14 @@ impl ZFinderBuilder {
         self
     }
 
+    #[cfg(feature = "gpu")]
     /// GPU: bytes that no buffer may exceed, where less than the adapter offers is wanted. Batches are cut to fit.
     pub fn most_buffer_bytes(mut self, bytes: u64) -> Self {
         self.options.most_buffer_bytes = Some(bytes);
         self
     }
 
+    #[cfg(feature = "gpu")]
     /// GPU: bytes that all buffers on a device may take together, for one that is shared with others; as many as there are
     /// if not given. Answers are the same: where memory does not suffice for what is in flight, parts of a batch wait for
     /// each other, and a part that does not fit by itself is cut into smaller ones. An RoI of more than a megabyte that
@@ -186,11 +131,33 @@ impl ZFinderBuilder {
         self
     }
 
-    /// Builds the engine.
+    /// Builds the engine. Blocks while devices are opened and shaders are compiled.
     ///
     /// # Errors
     /// A configuration out of range, no such adapter, an adapter that lacks what was asked for.
     pub fn build(self) -> Result<ZFinder> {
+        #[cfg(feature = "gpu")]
+        let finder = pollster::block_on(self.build_on_any(Gpus::new));
+        #[cfg(not(feature = "gpu"))]
+        let finder = self.search().and_then(|search| self.build_on_host(search));
+        finder
+    }
+
+    /// [`ZFinderBuilder::build`] as a future, for any executor. Shaders are compiled on the thread that polls it.
+    ///
+    /// # Errors
+    /// As [`ZFinderBuilder::build`].
+    #[allow(clippy::unused_async, reason = "nothing is awaited without a GPU")]
+    pub async fn build_async(self) -> Result<ZFinder> {
+        #[cfg(feature = "gpu")]
+        let finder = self.build_on_any(Gpus::new_async).await;
+        #[cfg(not(feature = "gpu"))]
+        let finder = self.search().and_then(|search| self.build_on_host(search));
+        finder
+    }
+
+    /// Checks the options.
+    fn search(&self) -> Result<Search> {
         self.config.validate()?;
         if let Some(slices) = self.options.slices_per_histogram.filter(|slices| !(1..=1 << 16).contains(slices)) {
             return Err(Error::Config {
@@ -199,36 +166,60 @@ impl ZFinderBuilder {
                 reason: "must lie in [1, 65536]".into(),
             });
         }
-        let detector = self.detector.unwrap_or_else(Detector::atlas2010);
-        let search = Search::new(&self.config, &detector)?;
-        let open = |adapter: AdapterChoice| {
-            Gpu::open_all(&GpuOptions {
-                adapter,
-                required_features: GpuEngine::required_features(self.options.precision),
-                optional_features: wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::MAPPABLE_PRIMARY_BUFFERS,
-            })
-        };
-        let on_gpus = |gpus| Gpus::new(gpus, &search, &self.options).map(|gpus| Runs::Gpus(Box::new(gpus)));
-        let on_cpu = || CpuEngine::new(search.clone(), &self.options).map(Runs::Cpu);
-        let runs = match (self.device, self.engine) {
-            (Some((name, device, queue)), _) => on_gpus(vec![Gpu::from_device(&name, device, queue)])?,
-            (None, Engine::Reference) => Runs::Reference(ReferenceEngine::new(&self.config, &detector)?),
-            (None, Engine::Cpu) => on_cpu()?,
-            (None, Engine::Gpu(adapter)) => on_gpus(open(adapter)?)?,
-            (None, Engine::Gpus(adapters)) => {
-                let gpus: Result<Vec<_>, _> = adapters.into_iter().map(open).collect();
-                on_gpus(gpus?.concat())?
+        let atlas2010;
+        let detector = match &self.detector {
+            Some(detector) => detector,
+            None => {
+                atlas2010 = Detector::atlas2010();
+                &atlas2010
             }
-            (None, Engine::Auto) => match open(AdapterChoice::Hardware) {
-                Ok(gpus) => on_gpus(gpus)?,
-                Err(error) if !error.leaves_the_cpu() => return Err(error.into()),
-                Err(error) => {
-                    tracing::info!("no GPU, so the CPU engine: {error}");
-                    on_cpu()?
-                }
-            },
         };
-        Ok(ZFinder { core: Arc::new(Core { config: self.config, detector, runs }) })
+        Search::new(&self.config, detector)
+    }
+
+    /// Builds whichever engine was asked for. `engines` compiles the kernels for each device.
+    #[cfg(feature = "gpu")]
+    async fn build_on_any(
+        mut self,
+        engines: impl AsyncFnOnce(Vec<Gpu>, &Search, &EngineOptions) -> Result<Gpus>,
+    ) -> Result<ZFinder> {
+        let search = self.search()?;
+        let precision = self.options.precision;
+        let options = |adapter| GpuOptions {
+            adapter,
+            required_features: GpuEngine::required_features(precision),
+            optional_features: wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::MAPPABLE_PRIMARY_BUFFERS,
+        };
+        let mut gpus = Vec::new();
+        match (self.device.take(), std::mem::take(&mut self.engine)) {
+            (Some((name, device, queue)), _) => gpus.push(Gpu::from_device(&name, device, queue)),
+            (None, Engine::Gpu(adapter)) => gpus = Gpu::open_all_async(&options(adapter)).await?,
+            (None, Engine::Gpus(adapters)) => {
+                for adapter in adapters {
+                    gpus.extend(Gpu::open_all_async(&options(adapter)).await?);
+                }
+            }
+            (None, Engine::Auto) => match Gpu::open_hardware_async(options(AdapterChoice::Hardware)).await? {
+                Some(gpu) => gpus.push(gpu),
+                None => return self.build_on_host(search),
+            },
+            (None, engine @ (Engine::Cpu | Engine::Reference)) => {
+                self.engine = engine;
+                return self.build_on_host(search);
+            }
+        }
+        let gpus = engines(gpus, &search, &self.options).await?;
+        Ok(ZFinder::new(search, Runs::Gpus(Box::new(gpus))))
+    }
+
+    /// Builds the reference engine if that was asked for, else the CPU engine.
+    fn build_on_host(self, search: Search) -> Result<ZFinder> {
+        let runs = if self.engine == Engine::Reference {
+            Runs::Reference(ReferenceEngine::new(&search.config, &search.detector)?)
+        } else {
+            Runs::Cpu(CpuEngine::new(search.clone(), &self.options)?)
+        };
+        Ok(ZFinder::new(search, runs))
     }
 }
 
@@ -248,6 +239,7 @@ struct Core {
 
 /// The engine that runs.
 enum Runs {
+    #[cfg(feature = "gpu")]
     Gpus(Box<Gpus>),
     Cpu(CpuEngine),
     Reference(ReferenceEngine),
@@ -260,6 +252,11 @@ impl fmt::Debug for ZFinder {
 }
 
 impl ZFinder {
+    fn new(search: Search, runs: Runs) -> Self {
+        let Search { config, detector, .. } = search;
+        Self { core: Arc::new(Core { config, detector, runs }) }
+    }
+
     /// Starts from the defaults.
     pub fn builder() -> ZFinderBuilder {
         ZFinderBuilder::default()
@@ -278,6 +275,7 @@ impl ZFinder {
     /// Which engine runs, and on which adapters; for people.
     pub fn description(&self) -> String {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.description(),
             Runs::Cpu(engine) => engine.description(),
             Runs::Reference(_) => "reference engine, serial, f64".into(),
@@ -288,6 +286,7 @@ impl ZFinder {
     /// None are on other engines.
     pub fn gpu_bytes(&self) -> u64 {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.bytes(),
             Runs::Cpu(_) | Runs::Reference(_) => 0,
         }
@@ -299,6 +298,7 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.find(roi),
             Runs::Cpu(engine) => {
                 let mut result = RoiResult::default();
@@ -342,6 +342,7 @@ impl ZFinder {
     /// ```
     pub fn find_batch_into(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => *results = gpus.find_batch(batch)?,
             Runs::Cpu(engine) => engine.find_batch(batch, results)?,
             Runs::Reference(engine) => *results = engine.find_batch(batch)?,
@@ -355,6 +356,7 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.find_async(roi).await,
             Runs::Cpu(_) | Runs::Reference(_) => self.find(roi),
         }
@@ -367,6 +369,7 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.find_batch_async(batch).await,
             Runs::Cpu(_) | Runs::Reference(_) => self.find_batch(batch),
         }
@@ -380,12 +383,14 @@ impl ZFinder {
     pub fn stream(&self, options: StreamOptions) -> Result<Stream> {
         let core = Arc::clone(&self.core);
         let devices = match &core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.len(),
             Runs::Cpu(_) | Runs::Reference(_) => 1,
         };
         Stream::start(options, devices, move |worker, batch| core.find_batch_here(worker, batch))
     }
 
+    #[cfg(feature = "gpu")]
     /// What the GPU alone takes for a batch whose spacepoints it holds already, searched `rounds` times over: upload and
     /// packing are not in it. None on other engines, and for a batch with nothing to search. Of a batch that does not fit
     /// the device at once, its beginning; of several GPUs, the first.
@@ -394,11 +399,13 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.time_on_device(batch, rounds),
             Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
         }
     }
 
+    #[cfg(feature = "gpu")]
     /// How long one thread of the host takes to plan an RoI and to pack its spacepoints for a GPU, in seconds an RoI; into
     /// the processor's own memory, not over the bus. None on other engines, and for an empty batch.
     ///
@@ -406,6 +413,7 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
         match &self.core.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.time_packing(batch),
             Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
         }
@@ -414,24 +422,13 @@ impl ZFinder {
 
 impl Core {
     /// The answers to a batch from the thread of this number among many.
+    #[cfg_attr(not(feature = "gpu"), allow(unused_variables))]
     fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         match &self.runs {
+            #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.find_batch_here(worker, batch),
             Runs::Cpu(engine) => engine.find_batch_in_pool(batch),
             Runs::Reference(engine) => engine.find_batch(batch),
         }
     }
-}
-
-/// What a GPU takes when spacepoints are there already: [`ZFinder::time_on_device`].
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DeviceTimes {
-    /// RoIs that were searched at once.
-    pub rois: usize,
-    /// Bytes that their upload takes.
-    pub bytes: u64,
-    /// Seconds an RoI, from the first submission to the last answer, round by round.
-    pub resident: Vec<f64>,
-    /// Seconds an RoI of each stage by the device's own clock; none where it has no such clock.
-    pub stages: Vec<(String, f64)>,
 }

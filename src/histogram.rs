@@ -6,8 +6,9 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::config::{PtWeight, Weighting, ZBins};
-use crate::finder::Accumulate;
+use crate::config::{Weighting, ZBins};
+use crate::options::Accumulate;
+use crate::pt_weight::PtWeight;
 use crate::vertex::Vertex;
 
 /// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A bin of 0.2 mm has steps

@@ -51,7 +51,21 @@
 //! The walk is the same on every engine: spacepoints → `slice_spacepoints` → `find_z` → `sum_histos` → `find_peaks` →
 //! vertices. Each stage is a file of that name among the shaders, in the CPU engine and in the GPU engine.
 
+//! # Features
+//!
+//! - `gpu` (default): the GPU engine, with [`wgpu`] and [`kernel_host`], whose types stand in signatures. Without it the
+//!   library is a CPU library that depends on nothing of a GPU.
+//! - `serde`: `Serialize` and `Deserialize` for [`Config`] and results.
+//! - `internals`: parts of the engines for benchmarks and studies, in the module `internals`. They are no part of the
+//!   promise of compatibility: any release may change them.
+//!
+//! Files of spacepoints and configurations in TOML are read by the crate `zfinder-io`; `zfinder-study` simulates events and
+//! measures efficiencies.
+
 #![forbid(unsafe_code)]
+// What only the GPU engine calls is checked for dead code with the feature.
+#![cfg_attr(not(feature = "gpu"), allow(dead_code))]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 // The library is silent; the command says what is to be said.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
@@ -60,28 +74,34 @@
 extern crate self as zfinder;
 
 mod azimuth;
+mod columns;
 mod config;
 mod detector;
 mod engine;
 mod error;
-pub mod evaluate;
 mod finder;
 mod histogram;
-pub mod inspect;
-pub mod io;
-pub mod plot;
-pub mod simulate;
+#[cfg(feature = "internals")]
+pub mod internals;
+mod options;
+mod pt_weight;
+mod reach;
 mod spacepoint;
 mod stream;
 mod vertex;
 
-pub use config::{Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Preset, PtWeight, Triplets, Weighting};
-pub use detector::{Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
-#[doc(hidden)]
-pub use engine::cpu::stages::Stages;
+pub use azimuth::rho_phi_columns;
+pub use columns::{Columns, Coordinate, LayerIndex};
+pub use config::{Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Preset, Triplets, Weighting};
+pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
-pub use finder::{Accumulate, DeviceTimes, Encoding, Engine, Precision, ZFinder, ZFinderBuilder};
-pub use kernel_host::{AdapterChoice, AdapterKind, AdapterSummary, adapters};
+pub use finder::{ZFinder, ZFinderBuilder};
+#[cfg(feature = "gpu")]
+pub use kernel_host::{self, AdapterKind, AdapterSummary, adapters, adapters_async, wgpu};
+pub use options::{Accumulate, Encoding, Engine, Precision};
+#[cfg(feature = "gpu")]
+pub use options::{AdapterChoice, DeviceTimes};
+pub use pt_weight::PtWeight;
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{Answered, Stream, StreamOptions};
 pub use vertex::{RoiResult, Status, Vertex};

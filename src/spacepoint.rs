@@ -1,6 +1,7 @@
 //! Spacepoints, regions of interest, and batches of them.
 
 use std::f64::consts::{PI, TAU};
+use std::ops::Range;
 
 use crate::azimuth::rho_phi;
 use crate::error::{Error, Result};
@@ -43,6 +44,7 @@ const MOST_MM: f64 = 1e9;
 
 /// Which region of which event.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RoiId {
     /// Event number.
     pub event_id: u64,
@@ -95,16 +97,17 @@ impl PhiWindow {
         Ok(PhiWindow::Range { phi_min, phi_max })
     }
 
-    /// Lower edge in [-pi, pi] and width in (0, 2 pi], of a range.
-    pub(crate) fn edges(phi_min: f64, phi_max: f64) -> (f64, f64) {
+    /// Returns the lower edge in [-pi, pi] and the width in (0, 2 pi] of the range from `phi_min` up to `phi_max` \[rad\].
+    pub fn edges(phi_min: f64, phi_max: f64) -> (f64, f64) {
         let width = phi_max - phi_min;
         let width = if width < 0.0 { width + TAU } else { width };
         (normalised(phi_min), width.min(TAU))
     }
 }
 
-/// phi in [-pi, pi]; untouched, to the last bit, when it is there already.
-pub(crate) fn normalised(phi: f64) -> f64 {
+/// Returns phi in [-pi, pi]; untouched, to the last bit, when it is there already.
+#[cfg_attr(not(feature = "internals"), allow(unreachable_pub, reason = "public in `internals`"))]
+pub fn normalised(phi: f64) -> f64 {
     if phi.abs() <= PI {
         return phi;
     }
@@ -149,13 +152,13 @@ pub struct RoiBatch {
 
 /// rho, phi and z of many spacepoints.
 #[derive(Clone, Debug, PartialEq)]
-enum Coordinates {
+pub(crate) enum Coordinates {
     Double([Vec<f64>; 3]),
     Single([Vec<f32>; 3]),
 }
 
 /// In place of a layer that no detector has: [`crate::MAX_LAYERS`] are possible.
-const NO_LAYER: u8 = u8::MAX;
+pub(crate) const NO_LAYER: u8 = u8::MAX;
 
 impl Default for RoiBatch {
     fn default() -> Self {
@@ -260,8 +263,18 @@ impl RoiBatch {
             }
             self.layer.push(u8::try_from(s.layer).unwrap_or(NO_LAYER));
         }
-        self.offsets.push(self.layer.len());
+        self.end_roi(self.layer.len(), descriptor);
+    }
+
+    /// Ends an RoI at a number of spacepoints.
+    pub(crate) fn end_roi(&mut self, end: usize, descriptor: RoiDescriptor) {
+        self.offsets.push(end);
         self.descriptors.push(descriptor);
+    }
+
+    /// The columns, to append to: coordinates and layers.
+    pub(crate) fn columns_mut(&mut self) -> (&mut Coordinates, &mut Vec<u8>) {
+        (&mut self.coordinates, &mut self.layer)
     }
 
     /// Takes all RoIs out and keeps the memory, so that filling it again allocates nothing.
@@ -308,6 +321,20 @@ impl RoiBatch {
         RoiView { descriptor: &self.descriptors[index], spacepoints }
     }
 
+    /// Divides the batch into at most so many ranges of RoIs, none of them empty, with about equal numbers of spacepoints.
+    ///
+    /// ```
+    /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
+    /// let mut batch = RoiBatch::new();
+    /// for count in [100, 1, 1] {
+    ///     batch.push(RoiDescriptor::default(), vec![Spacepoint { rho: 50.5, phi: 0.1, z: 1.0, layer: 0 }; count]);
+    /// }
+    /// assert_eq!(batch.split(2), [0..1, 1..3]);
+    /// ```
+    pub fn split(&self, parts: usize) -> Vec<Range<usize>> {
+        split(&self.offsets, parts)
+    }
+
     /// All RoIs in order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = RoiView<'_>> {
         (0..self.len()).map(|i| self.roi(i))
@@ -315,24 +342,28 @@ impl RoiBatch {
 }
 
 /// RoIs of a batch that lie one after the other, or a single one.
+#[cfg(feature = "gpu")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rois<'a> {
     Of { batch: &'a RoiBatch, first: usize, end: usize },
     One(RoiView<'a>),
 }
 
+#[cfg(feature = "gpu")]
 impl<'a> From<&'a RoiBatch> for Rois<'a> {
     fn from(batch: &'a RoiBatch) -> Self {
         Self::Of { batch, first: 0, end: batch.len() }
     }
 }
 
+#[cfg(feature = "gpu")]
 impl<'a> From<&'a Roi> for Rois<'a> {
     fn from(roi: &'a Roi) -> Self {
         Self::One(roi.into())
     }
 }
 
+#[cfg(feature = "gpu")]
 impl<'a> Rois<'a> {
     pub(crate) fn len(&self) -> usize {
         match *self {
@@ -349,24 +380,30 @@ impl<'a> Rois<'a> {
         }
     }
 
-    /// At most so many parts, none of them empty, one after the other, with about equal numbers of spacepoints.
+    /// At most so many parts, as [`RoiBatch::split`] divides a batch.
     pub(crate) fn split(self, parts: usize) -> Vec<Self> {
-        let Self::Of { batch, mut first, end: last } = self else { return vec![self] };
-        let offsets = &batch.offsets[..=last];
-        let (low, high) = (offsets[first], offsets[last]);
-        let mut split = Vec::new();
-        for part in 1..=parts {
-            let target = low + (high - low) * part / parts;
-            let after = first + offsets[first..].partition_point(|&offset| offset < target);
-            let nearer_before = after > first && target - offsets[after - 1] < offsets[after] - target;
-            let end = if part == parts { last } else { after - usize::from(nearer_before) };
-            if end > first {
-                split.push(Self::Of { batch, first, end });
-            }
-            first = end;
-        }
-        split
+        let Self::Of { batch, first, end } = self else { return vec![self] };
+        let part = |range: Range<usize>| Self::Of { batch, first: first + range.start, end: first + range.end };
+        split(&batch.offsets[first..=end], parts).into_iter().map(part).collect()
     }
+}
+
+/// Ranges of items between these offsets, at most so many, none of them empty, of about equal sizes.
+fn split(offsets: &[usize], parts: usize) -> Vec<Range<usize>> {
+    let last = offsets.len() - 1;
+    let (low, high) = (offsets[0], offsets[last]);
+    let (mut first, mut split) = (0, Vec::new());
+    for part in 1..=parts {
+        let target = low + (high - low) * part / parts;
+        let after = first + offsets[first..].partition_point(|&offset| offset < target);
+        let nearer_before = after > first && target - offsets[after - 1] < offsets[after] - target;
+        let end = if part == parts { last } else { after - usize::from(nearer_before) };
+        if end > first {
+            split.push(first..end);
+        }
+        first = end;
+    }
+    split
 }
 
 impl FromIterator<Roi> for RoiBatch {
@@ -429,13 +466,8 @@ mod tests {
             }
             batch
         };
-        let first = |rois: &Rois<'_>| match rois {
-            Rois::Of { first, .. } => *first,
-            Rois::One(_) => 0,
-        };
         let split = |sizes: &[usize], parts| {
-            let batch = batch(sizes);
-            Rois::from(&batch).split(parts).iter().map(|rois| (first(rois), rois.len())).collect::<Vec<_>>()
+            batch(sizes).split(parts).into_iter().map(|part| (part.start, part.len())).collect::<Vec<_>>()
         };
         assert_eq!(split(&[5, 5, 5, 5], 2), [(0, 2), (2, 2)]);
         assert_eq!(split(&[100, 1, 1], 2), [(0, 1), (1, 2)]);

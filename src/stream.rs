@@ -8,8 +8,6 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use futures_intrusive::channel::shared::{OneshotReceiver, OneshotSender, oneshot_channel};
-
 use crate::error::{Error, Result};
 use crate::spacepoint::RoiBatch;
 use crate::vertex::RoiResult;
@@ -86,13 +84,13 @@ pub struct Stream {
     jobs: Option<Sender<Job>>,
     waiting: Arc<Mutex<Receiver<Job>>>,
     /// Where the answers will be, the oldest first.
-    in_flight: VecDeque<OneshotReceiver<Result<Answered>>>,
+    in_flight: VecDeque<oneshot::AsyncReceiver<Result<Answered>>>,
     workers: Vec<JoinHandle<()>>,
 }
 
 struct Job {
     batch: RoiBatch,
-    answer: OneshotSender<Result<Answered>>,
+    answer: oneshot::Sender<Result<Answered>>,
 }
 
 impl fmt::Debug for Stream {
@@ -152,7 +150,7 @@ impl Stream {
     pub async fn push_async(&mut self, batch: RoiBatch) -> Result<Option<Answered>> {
         let full = self.in_flight.len() == self.most_in_flight();
         let oldest = if full { self.next_async().await } else { None };
-        let (answer, in_flight) = oneshot_channel();
+        let (answer, in_flight) = oneshot::async_channel();
         if let Some(jobs) = &self.jobs {
             // Without a worker to take it, the sender of its answer is dropped, which is an answer.
             let _ = jobs.send(Job { batch, answer });
@@ -164,10 +162,10 @@ impl Stream {
     /// The next answer as a future, for any executor; None when nothing is in flight. Dropped before it is done, it loses
     /// nothing. (Blocking: [`Stream::next`](Iterator::next).)
     pub async fn next_async(&mut self) -> Option<Result<Answered>> {
-        let answer = self.in_flight.front()?.receive().await;
+        let answer = self.in_flight.front_mut()?.await;
         // Only now: a future that is dropped meanwhile leaves the answer where it is.
         self.in_flight.pop_front();
-        Some(answer.unwrap_or_else(|| Err(Error::Panicked { message: "the thread of the batch has ended".into() })))
+        Some(answer.unwrap_or_else(|_| Err(Error::Panicked { message: "the thread of the batch has ended".into() })))
     }
 
     /// The answers to all of these batches, one after the other, as many in flight as may be.

@@ -4,6 +4,7 @@ use crate::spacepoint::RoiId;
 
 /// A vertex candidate on the beam line.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Vertex {
     /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins.
     pub z_mm: f64,
@@ -33,6 +34,7 @@ impl Vertex {
 /// How an RoI's search ended. Never a silent wrong answer.
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "snake_case"))]
 pub enum Status {
     /// At least one vertex was found.
     Ok,
@@ -70,6 +72,7 @@ impl std::fmt::Display for Status {
 
 /// The answer for one RoI.
 #[derive(Clone, Debug, Default, PartialEq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RoiResult {
     /// Whose answer this is.
     pub id: RoiId,

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use zfinder::simulate::Simulation;
 use zfinder::{Accumulate, Config, Encoding, Engine, Precision, Preset, RoiBatch, Triplets, ZFinder};
+use zfinder_study::simulate::Simulation;
 
 /// What each configuration may ask of memory: histograms, third spacepoints, weights, several peaks.
 fn configs() -> Vec<(&'static str, Config)> {

@@ -1,15 +1,13 @@
 //! One finder in many threads, asked in every way at once: the same bits as one call after another.
 #![allow(clippy::print_stderr)] // what is skipped is said aloud
 
-mod common;
-
 use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
-use common::on_adapters::on_adapters;
-use common::toy::Toy;
 use zfinder::{AdapterChoice, Engine, Roi, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder_testing::on_adapters;
+use zfinder_testing::toy::Toy;
 
 const THREADS: u64 = 6;
 

@@ -1,14 +1,13 @@
 //! The answers of the experiment's own program (../shared/data/conformance), by the example that compares them.
 
-mod common;
 #[path = "../examples/conformance.rs"]
 #[allow(dead_code, clippy::print_stdout, clippy::print_stderr)] // its main; it is a program
 mod conformance;
 
-use common::on_adapters::on_adapters;
-use common::shared::shared;
 use conformance::{Args, run};
 use zfinder::{AdapterChoice, Config, Detector};
+use zfinder_testing::on_adapters;
+use zfinder_testing::shared;
 
 const CASES: [&str; 17] = [
     "default_pairs",
@@ -67,8 +66,20 @@ fn cpu_in_f64() {
     check("cpu", None, &CASES, |args| args.f64 = true);
 }
 
+/// Each case on one of the adapters in turn, and some on all: software adapters take seconds to compile a case.
 #[test]
 fn gpu() {
+    let adapters = on_adapters();
+    for (turn, adapter) in adapters.iter().enumerate() {
+        let mut cases: Vec<&str> = CASES.iter().copied().skip(turn).step_by(adapters.len()).collect();
+        cases.extend(["default_pairs", "thesis_triplets"]);
+        check("gpu", Some(adapter.index), &cases, |_| {});
+    }
+}
+
+#[test]
+#[ignore = "long form of `gpu`: scripts/test --full"]
+fn gpu_in_every_case() {
     for adapter in on_adapters() {
         check("gpu", Some(adapter.index), &CASES, |_| {});
     }

@@ -2,22 +2,21 @@
 //! the order, the batch and the number of threads.
 #![allow(clippy::print_stderr)] // what is skipped is said aloud
 
-mod common;
-
 use std::f64::consts::{PI, TAU};
 use std::sync::OnceLock;
 
-use common::engines::{
-    agree, batch, bits, build, build_with, close, engines, find, find_one, fixed_engines, gpus, rotated,
-};
-use common::on_adapters::on_adapters;
-use common::toy::{Event, Toy, between, turned};
 use rayon::prelude::*;
+use zfinder::wgpu;
 use zfinder::{
     Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Extrapolation, MaxLayer, Neighbours, PhiWindow,
     Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Spacepoint, Status, Triplets, Vertex,
     Weighting, ZFinder, ZFinderBuilder,
 };
+use zfinder_testing::engines::{
+    agree, batch, bits, build, build_with, close, engines, find, find_one, fixed_engines, gpus, rotated,
+};
+use zfinder_testing::on_adapters;
+use zfinder_testing::toy::{Event, Toy, between, turned};
 
 /// Every engine with the default configuration, built once: compiling shaders is what takes long here.
 fn finders() -> &'static [(String, ZFinder)] {
@@ -191,10 +190,8 @@ fn the_callers_own_device_answers_alike() {
         let own = found.iter().find(|own| own.get_info().name == *name).expect("the adapter again");
         let (device, queue) = pollster::block_on(own.request_device(&wgpu::DeviceDescriptor::default()))
             .unwrap_or_else(|error| panic!("{name}: {error}"));
-        let finder = ZFinder::builder()
-            .device("my own", device.clone(), queue.clone())
-            .build()
-            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        let builder = ZFinder::builder().device("my own", device.clone(), queue.clone());
+        let finder = pollster::block_on(builder.build_async()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert!(finder.description().contains("my own"), "{name}: {finder:?}");
         assert_eq!(bits(&find(name, &finder, &all)), wanted, "{name}");
         drop(finder);
@@ -659,7 +656,7 @@ fn layers_beyond_the_last_take_no_part() {
     }
     for (max_layer, word) in [(MaxLayer::Number(0), "two"), (MaxLayer::Sensor(Sensor::Pixel), "sensor")] {
         let text = "name = \"two\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 50.0\n[[layer]]\nkind = \"barrel\"\nradius_mm = 90.0";
-        let detector = zfinder::Detector::from_toml("two", text).expect("valid");
+        let detector = zfinder_io::detector_from_toml("two", text).expect("valid");
         let config = Config { max_layer: Some(max_layer), ..Config::default() };
         let error = ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).build().err();
         let error = error.expect("refused").to_string();

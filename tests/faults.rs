@@ -1,17 +1,16 @@
 //! Faults as a program meets them: little memory, its own device lost, its own threads panicking.
 #![allow(clippy::print_stderr)] // what is skipped is said aloud
 
-mod common;
-
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
-use common::on_adapters::on_adapters;
-use common::toy::Toy;
+use zfinder::wgpu;
 use zfinder::{AdapterChoice, AdapterSummary, Engine, Error, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder_testing::on_adapters;
+use zfinder_testing::toy::Toy;
 
 fn batch(seed: u64, rois: u64) -> RoiBatch {
     let rng = &mut fastrand::Rng::with_seed(seed);

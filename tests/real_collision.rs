@@ -1,13 +1,9 @@
 //! A real collision (CMS, 2010; ../shared/data/real): the vertex that the experiment reconstructed, on every engine.
 //! The file is read where it lies and is no part of the repository.
 
-mod common;
-
-use common::on_adapters::on_adapters;
-use common::shared::shared;
-use zfinder::{
-    Accumulate, AdapterChoice, Config, Detector, Engine, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder,
-};
+use zfinder::{Accumulate, AdapterChoice, Config, Engine, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
+use zfinder_testing::on_adapters;
+use zfinder_testing::shared;
 
 /// The experiment's own z \[mm\], from 87 tracks.
 const TRUE_Z: f64 = 42.350;
@@ -60,7 +56,7 @@ fn the_vertex_is_where_the_experiment_has_it() {
         for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
             let finder = ZFinder::builder()
                 .config(config.clone())
-                .detector(Detector::from_toml("pixels", PIXELS).expect("valid"))
+                .detector(zfinder_io::detector_from_toml("pixels", PIXELS).expect("valid"))
                 .engine(engine.clone())
                 .accumulate(accumulate)
                 .build()

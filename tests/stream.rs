@@ -1,16 +1,14 @@
 //! Streams on every engine: the same bits as batches one by one, in the order pushed, and nothing left behind.
 #![allow(clippy::print_stderr)] // what is skipped is said aloud
 
-mod common;
-
 use std::sync::OnceLock;
 
-use common::on_adapters::on_adapters;
-use common::toy::{Toy, between};
 use zfinder::{
     AdapterChoice, Answered, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Status,
     Stream, StreamOptions, Vertex, ZFinder,
 };
+use zfinder_testing::on_adapters;
+use zfinder_testing::toy::{Toy, between};
 
 /// Every engine, built once.
 fn finders() -> &'static [(String, ZFinder)] {

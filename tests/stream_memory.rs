@@ -2,11 +2,9 @@
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr)] // measurements are shown
 
-mod common;
-
-use common::on_adapters::on_adapters;
-use common::toy::Toy;
 use zfinder::{AdapterChoice, Engine, RoiBatch, StreamOptions, ZFinder};
+use zfinder_testing::on_adapters;
+use zfinder_testing::toy::Toy;
 
 /// Bytes of the process that lie in memory.
 fn resident() -> u64 {

@@ -2,8 +2,8 @@
 
 use std::num::NonZeroUsize;
 
-use zfinder::simulate::Simulation;
 use zfinder::{Config, Engine, Preset, Roi, RoiBatch, StreamOptions, Triplets, ZFinder};
+use zfinder_study::simulate::Simulation;
 
 fn finder(config: &Config, threads: usize) -> ZFinder {
     let threads = NonZeroUsize::new(threads).expect("a number of threads");

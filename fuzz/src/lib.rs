@@ -1,7 +1,7 @@
 //! What every fuzz target does with its bytes: it reads them as a user's file, and holds what comes of it against what
 //! the documentation promises. A panic is a find.
 //!
-//! `tests/fuzz_corpus.rs` includes this file, so that the committed corpus goes through it with every `cargo test`.
+//! `crates/zfinder-io/tests/fuzz_corpus.rs` includes this file, so that the committed corpus goes through it with every `cargo test`.
 
 use std::collections::HashSet;
 use std::f64::consts::PI;
@@ -13,11 +13,11 @@ use std::sync::LazyLock;
 
 use flate2::{Compression, read::MultiGzDecoder, write::GzEncoder};
 use tempfile::TempDir;
-use zfinder::io::{Addressing, RoiTable, SpacepointReader, TruthTable, addressing, line};
 use zfinder::{
-    Config, Detector, Engine, Error, LayerKind, PhiWindow, Preset, Result, Roi, RoiBatch, RoiDescriptor, RoiId,
-    RoiResult, Spacepoint, Status, ZFinder,
+    Config, Detector, Engine, LayerKind, PhiWindow, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint,
+    Status, ZFinder,
 };
+use zfinder_io::{Addressing, Error, RoiTable, SpacepointReader, TruthTable, addressing, line};
 
 /// A target's name, which its folder in `fuzz/corpus` has as well, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
@@ -69,7 +69,7 @@ fn finder(addressing: Addressing) -> &'static ZFinder {
 }
 
 /// On the CPU and in this thread, so that an input does the same each time.
-fn built(config: Config, detector: Detector) -> Result<ZFinder> {
+fn built(config: Config, detector: Detector) -> zfinder::Result<ZFinder> {
     ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()
 }
 
@@ -181,12 +181,12 @@ pub fn truth(bytes: &[u8]) {
 /// The TOML configuration.
 pub fn config(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let config = match Config::from_toml(text) {
+    let config = match zfinder_io::config_from_toml(text) {
         Ok(config) => config,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
     config.validate().expect("it was validated");
-    assert_eq!(Config::from_toml(&config.to_toml()).expect("own output"), config);
+    assert_eq!(zfinder_io::config_from_toml(&zfinder_io::config_to_toml(&config)).expect("own output"), config);
     for detector in [Detector::atlas2010(), Detector::odd()] {
         search_tracks(config.clone(), detector);
     }
@@ -195,11 +195,11 @@ pub fn config(bytes: &[u8]) {
 /// The detector's TOML.
 pub fn detector(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
-    let detector = match Detector::from_toml("a detector", text) {
+    let detector = match zfinder_io::detector_from_toml("a detector", text) {
         Ok(detector) => detector,
         Err(error) => return assert!(!error.to_string().is_empty()),
     };
-    assert_eq!(Detector::from_toml("a detector", text).expect("as before"), detector);
+    assert_eq!(zfinder_io::detector_from_toml("a detector", text).expect("as before"), detector);
     let layers = detector.layers();
     assert!((2..=zfinder::MAX_LAYERS).contains(&layers.len()));
     for (index, layer) in layers.iter().enumerate() {
@@ -314,7 +314,7 @@ fn search_tracks(config: Config, detector: Detector) {
     let bins = (config.z_max_mm - config.z_min_mm) / config.z_bin_mm * 360.0 / config.phi_slice_deg;
     let finder = match built(config, detector) {
         Ok(finder) => finder,
-        Err(error @ Error::Config { .. }) => return assert!(!error.to_string().is_empty()),
+        Err(error @ zfinder::Error::Config { .. }) => return assert!(!error.to_string().is_empty()),
         Err(error) => panic!("{error}"),
     };
     if bins <= MOST_BINS || !finder.config().histogram_per_slice {

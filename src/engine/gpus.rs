@@ -12,7 +12,7 @@ use crate::engine::gpu::GpuEngine;
 use crate::engine::plan::Search;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
-use crate::finder::{DeviceTimes, EngineOptions};
+use crate::options::{DeviceTimes, EngineOptions};
 use crate::spacepoint::{Roi, RoiBatch, Rois};
 use crate::vertex::RoiResult;
 
@@ -23,10 +23,24 @@ pub(crate) struct Gpus {
 }
 
 impl Gpus {
-    pub(crate) fn new(gpus: Vec<Gpu>, search: &Search, options: &EngineOptions) -> Result<Self> {
-        // Compiling shaders takes a while, on each.
-        let engines = gpus.into_par_iter().map(|gpu| GpuEngine::new(gpu, search.clone(), options));
-        let mut engines = engines.collect::<Result<Vec<_>>>()?.into_iter();
+    /// Builds the engines side by side on the pool's threads: compiling shaders takes a while.
+    #[expect(clippy::unused_async, reason = "a twin of `new_async`")]
+    pub(crate) async fn new(gpus: Vec<Gpu>, search: &Search, options: &EngineOptions) -> Result<Self> {
+        let engines = gpus.into_par_iter().map(|gpu| pollster::block_on(GpuEngine::new(gpu, search.clone(), options)));
+        Self::of(engines.collect::<Result<Vec<_>>>()?)
+    }
+
+    /// Builds the engines on the thread that polls.
+    pub(crate) async fn new_async(gpus: Vec<Gpu>, search: &Search, options: &EngineOptions) -> Result<Self> {
+        let mut engines = Vec::new();
+        for gpu in gpus {
+            engines.push(GpuEngine::new(gpu, search.clone(), options).await?);
+        }
+        Self::of(engines)
+    }
+
+    fn of(engines: Vec<GpuEngine>) -> Result<Self> {
+        let mut engines = engines.into_iter();
         let Some(first) = engines.next() else {
             return Err(Error::Config { key: "engine", value: "no adapter".into(), reason: "was named".into() });
         };

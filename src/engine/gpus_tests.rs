@@ -12,11 +12,11 @@ use kernel_host::{AdapterChoice, AdapterSummary, Gpu, GpuOptions, wgpu};
 use super::*;
 use crate::config::Config;
 use crate::detector::Detector;
-use crate::engine::gpu::tests::on_adapters::on_adapters;
-use crate::engine::gpu::tests::toy::Toy;
+use crate::engine::toy::Toy;
 use crate::spacepoint::RoiView;
 use crate::stream::{Answered, Stream, StreamOptions};
 use crate::vertex::Status;
+use kernel_host::testing::on_adapters;
 
 fn open(adapter: &AdapterSummary) -> Gpu {
     let optional_features = wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
@@ -26,7 +26,8 @@ fn open(adapter: &AdapterSummary) -> Gpu {
 
 fn build_with(gpus: &[&Gpu], options: &EngineOptions) -> Arc<Gpus> {
     let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
-    Arc::new(Gpus::new(gpus.iter().map(|&gpu| gpu.clone()).collect(), &search, options).expect("an engine"))
+    let gpus = gpus.iter().map(|&gpu| gpu.clone()).collect();
+    Arc::new(pollster::block_on(Gpus::new(gpus, &search, options)).expect("an engine"))
 }
 
 /// With small buffers: a batch is many parts.
@@ -151,7 +152,7 @@ fn no_memory_at_all_is_an_error_from_the_beginning() {
     let Some(adapter) = on_adapters().into_iter().next() else { return };
     let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
     let options = EngineOptions { most_gpu_bytes: Some(100), ..EngineOptions::default() };
-    let built = Gpus::new(vec![open(&adapter)], &search, &options);
+    let built = pollster::block_on(Gpus::new(vec![open(&adapter)], &search, &options));
     let error = built.err().expect("not even room for constants");
     let said = error.to_string();
     assert!(said.contains("no memory left") && said.contains("100 in all"), "{said}");

@@ -2,10 +2,21 @@
 
 pub(crate) mod cpu;
 pub(crate) mod encoding;
+#[cfg(feature = "gpu")]
 pub(crate) mod gpu;
+#[cfg(feature = "gpu")]
 pub(crate) mod gpus;
 pub(crate) mod plan;
 pub(crate) mod real;
+#[cfg_attr(not(feature = "internals"), allow(dead_code, unreachable_pub, reason = "public in `internals`"))]
 pub(crate) mod reference;
+#[cfg(feature = "gpu")]
 mod threads;
 pub(crate) mod vertices;
+
+#[cfg(test)]
+#[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "the GPU's tests use more of it"))]
+pub(crate) mod test_cases;
+#[cfg(test)]
+#[path = "../../tests/common/toy.rs"]
+pub(crate) mod toy;

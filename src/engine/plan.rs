@@ -4,12 +4,13 @@
 
 use std::f64::consts::{PI, TAU};
 
-use crate::config::{Config, DefaultWindow, Neighbours, PtWeight, ZBins};
+use crate::config::{Config, DefaultWindow, Neighbours, ZBins};
 use crate::detector::{Detector, Sensor};
 use crate::engine::encoding::{Encode, Source};
 use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
 use crate::error::Result;
 use crate::histogram::OFFSET_STEPS;
+use crate::pt_weight::PtWeight;
 use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, Spacepoint, SpacepointsView, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
 

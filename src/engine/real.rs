@@ -4,6 +4,8 @@ use std::ops::{Add, Div, Mul, Sub};
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::pt_weight::PtWeight;
+
 #[cfg(test)]
 use crate::engine::encoding::DROPPED;
 
@@ -124,6 +126,15 @@ pub(crate) trait Real:
     /// Takes an RoI's spacepoints out of the search.
     fn leave_out(roi: &mut Self::Roi);
     fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts;
+}
+
+/// The weight of a pair as all engines that compute in `R` round it: beside a half, a last digit decides.
+/// `shaders/confirmations/pt.wgsl`.
+pub(crate) fn weight_in<R: Real>(pt_weight: &PtWeight) -> u32 {
+    pt_weight.weight_by(|pt| {
+        let pt = R::of(pt);
+        (pt * pt * R::of(PtWeight::PER_GEV2) + R::of(0.5)).to_f64() as u32
+    })
 }
 
 /// Records as the shaders lay them out: reals first, then words, no padding but what is written here.

@@ -4,15 +4,16 @@
 use std::f64::consts::{PI, TAU};
 use std::ops::{ControlFlow, Range};
 
-use crate::config::{Config, DefaultWindow, Extrapolation, PtWeight, Triplets, Weighting, ZBins};
+use crate::config::{Config, DefaultWindow, Extrapolation, Triplets, Weighting, ZBins};
 use crate::detector::Detector;
 use crate::detector::Sensor;
 use crate::error::Result;
-use crate::inspect::{Pair, Peak};
+use crate::pt_weight::PtWeight;
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiView, Spacepoint, normalised, usable};
 use crate::vertex::{RoiResult, Status, Vertex};
 
-pub(crate) struct ReferenceEngine {
+/// The reference engine: serial, in f64, straight from the specification.
+pub struct ReferenceEngine {
     config: Config,
     detector: Detector,
     neighbours: Vec<Vec<u32>>,
@@ -45,7 +46,7 @@ struct Sliced {
 
 /// Entries by bin of z, of one histogram after the other. There may be thousands: memory in one piece goes back to the
 /// system, that of many small ones stays with the thread.
-pub(crate) struct Histograms {
+pub struct Histograms {
     /// Of each.
     bins: usize,
     n: Vec<u64>,
@@ -55,12 +56,15 @@ pub(crate) struct Histograms {
     sectors: Vec<[u32; 2]>,
 }
 
-/// One of them.
+/// One histogram of [`Histograms`].
 #[derive(Clone, Copy)]
-pub(crate) struct Histogram<'a> {
-    pub(crate) n: &'a [u64],
-    pub(crate) z: &'a [f64],
-    pub(crate) pairs: &'a [u64],
+pub struct Histogram<'a> {
+    /// Sums of weights.
+    pub n: &'a [u64],
+    /// Sums of weight times z \[mm\].
+    pub z: &'a [f64],
+    /// Pairs, whatever their weight.
+    pub pairs: &'a [u64],
     sectors: &'a [[u32; 2]],
 }
 
@@ -79,6 +83,33 @@ struct Candidate<'a> {
     bin: usize,
 }
 
+/// A vertex, and where it was found.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// The vertex, as in [`RoiResult::vertices`].
+    pub vertex: Vertex,
+    /// The number of its histogram in [`Filled::histograms`].
+    pub histogram: usize,
+    /// The first of its three bins. Bins that an earlier peak had as well were empty by then.
+    pub first_bin: usize,
+}
+
+/// A pair of spacepoints, about the beam, that a peak consists of.
+#[cfg(feature = "internals")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// On the inner layer.
+    pub inner: Spacepoint,
+    /// On the outer layer.
+    pub outer: Spacepoint,
+    /// Those further out that confirm it; none where none are asked for.
+    pub thirds: Vec<Spacepoint>,
+    /// Where the line through the two meets the beam \[mm\].
+    pub z_mm: f64,
+    /// What it counts.
+    pub weight: u64,
+}
+
 /// What a pair enters with.
 #[derive(Default)]
 struct Entry {
@@ -87,17 +118,38 @@ struct Entry {
 }
 
 /// An RoI in histograms, before peaks are looked for; without any where nothing can be.
-pub(crate) struct Filled {
-    /// Without its vertices.
-    pub(crate) result: RoiResult,
-    pub(crate) bins: ZBins,
-    pub(crate) histograms: Histograms,
+pub struct Filled {
+    /// The answer, without its vertices.
+    pub result: RoiResult,
+    /// The histograms of each charge and of each slice.
+    pub histograms: Histograms,
+    bins: ZBins,
+}
+
+#[cfg(feature = "internals")]
+impl Filled {
+    /// Returns the lower edge of the first bin \[mm\].
+    pub fn low_mm(&self) -> f64 {
+        (self.bins.offset - 0.5) * self.bins.width
+    }
+
+    /// Returns the width of a bin \[mm\].
+    pub fn bin_mm(&self) -> f64 {
+        self.bins.width
+    }
+
+    /// Returns the number of bins of a histogram.
+    pub fn bins(&self) -> usize {
+        self.bins.bins as usize
+    }
 }
 
 impl ReferenceEngine {
+    /// Makes the engine.
+    ///
     /// # Errors
     /// A configuration that this detector cannot have.
-    pub(crate) fn new(config: &Config, detector: &Detector) -> Result<Self> {
+    pub fn new(config: &Config, detector: &Detector) -> Result<Self> {
         Ok(Self {
             config: config.clone(),
             detector: detector.clone(),
@@ -106,19 +158,30 @@ impl ReferenceEngine {
         })
     }
 
-    pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    /// Finds the vertices of every RoI of a batch.
+    ///
+    /// # Errors
+    /// An RoI whose z range makes no histogram.
+    pub fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         batch.iter().map(|roi| self.find(roi)).collect()
     }
 
-    pub(crate) fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
+    /// Finds the vertices of an RoI.
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
+    pub fn find(&self, roi: RoiView<'_>) -> Result<RoiResult> {
         let mut filled = self.fill(roi)?;
         let peaks = self.find_peaks(&mut filled);
         filled.result.vertices = peaks.into_iter().map(|peak| peak.vertex).collect();
         Ok(filled.result)
     }
 
-    /// Everything up to the histograms. The status is that of an RoI without a peak, where peaks can be looked for.
-    pub(crate) fn fill(&self, roi: RoiView<'_>) -> Result<Filled> {
+    /// Fills the histograms. The status is that of an RoI without a peak, where peaks can be looked for.
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
+    pub fn fill(&self, roi: RoiView<'_>) -> Result<Filled> {
         let bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
         let result = RoiResult {
             id: roi.descriptor.id,
@@ -146,8 +209,12 @@ impl ReferenceEngine {
         Ok(filled)
     }
 
-    /// The pairs in the three bins of a peak, in the order of the search.
-    pub(crate) fn pairs(&self, roi: RoiView<'_>, peak: &Peak) -> Result<Vec<Pair>> {
+    /// Returns the pairs in the three bins of a peak, in the order of the search.
+    ///
+    /// # Errors
+    /// A z range that makes no histogram.
+    #[cfg(feature = "internals")]
+    pub fn pairs(&self, roi: RoiView<'_>, peak: &Peak) -> Result<Vec<Pair>> {
         let eta = roi.descriptor.eta;
         let bins = self.config.z_bins(eta, roi.descriptor.z_range)?;
         let mut pairs = Vec::new();
@@ -173,8 +240,8 @@ impl ReferenceEngine {
         Ok(pairs)
     }
 
-    /// A spacepoint about the beam; none where it cannot be.
-    pub(crate) fn about_beam(&self, s: Spacepoint) -> Option<Spacepoint> {
+    /// Returns a spacepoint about the beam; none if it is invalid.
+    pub fn about_beam(&self, s: Spacepoint) -> Option<Spacepoint> {
         if !usable(s.rho, s.phi, s.z) {
             return None;
         }
@@ -445,8 +512,8 @@ impl ReferenceEngine {
         true
     }
 
-    /// Entries that three bins have without a vertex: the mean of the lowest windows.
-    pub(crate) fn background(&self, filled: &Filled) -> Option<f64> {
+    /// Returns the entries that three bins have without a vertex: the mean of the lowest windows.
+    pub fn background(&self, filled: &Filled) -> Option<f64> {
         let Filled { bins, histograms, .. } = filled;
         if histograms.is_empty() {
             return None;
@@ -458,8 +525,8 @@ impl ReferenceEngine {
         (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64)
     }
 
-    /// The peaks, which it empties; sets the status.
-    pub(crate) fn find_peaks(&self, filled: &mut Filled) -> Vec<Peak> {
+    /// Takes the peaks out of the histograms, and sets the status.
+    pub fn find_peaks(&self, filled: &mut Filled) -> Vec<Peak> {
         let mut peaks = Vec::new();
         if filled.histograms.is_empty() {
             return peaks;
@@ -540,7 +607,7 @@ impl ReferenceEngine {
 
 impl Histograms {
     /// So many without an entry.
-    pub(crate) fn empty(bins: &ZBins, count: usize) -> Self {
+    fn empty(bins: &ZBins, count: usize) -> Self {
         let bins = bins.bins as usize;
         let all = bins * count;
         Self { bins, n: vec![0; all], z: vec![0.0; all], pairs: vec![0; all], sectors: vec![[0; 2]; all] }
@@ -550,7 +617,8 @@ impl Histograms {
         self.n.len() / self.bins
     }
 
-    pub(crate) fn is_empty(&self) -> bool {
+    /// Returns whether there is none.
+    pub fn is_empty(&self) -> bool {
         self.n.is_empty()
     }
 
@@ -564,7 +632,8 @@ impl Histograms {
         }
     }
 
-    pub(crate) fn iter(&self) -> impl Iterator<Item = Histogram<'_>> {
+    /// Returns the histograms in order.
+    pub fn iter(&self) -> impl Iterator<Item = Histogram<'_>> {
         (0..self.len()).map(|histogram| self.of(histogram))
     }
 

@@ -3,8 +3,8 @@
 
 use crate::config::{Config, ZBins};
 use crate::engine::plan::{RoiPlan, Search};
-use crate::finder::Accumulate;
 use crate::histogram::Peak;
+use crate::options::Accumulate;
 use crate::vertex::Vertex;
 
 /// Takes an RoI's peaks, highest first, until there are as many vertices as are wanted.

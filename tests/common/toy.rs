@@ -1,6 +1,11 @@
 //! A toy collision in the detector `atlas2010`: vertices along the beam, helices from each, spacepoints where they
 //! cross layers. Seeded, and good for tests only: layers are perfect cylinders and disks, tracks lose no energy.
-#![allow(dead_code)] // not every test program uses all of it
+#![allow(
+    dead_code,
+    unreachable_pub,
+    missing_docs,
+    reason = "included by unit tests of the library and by zfinder-testing"
+)]
 
 use std::f64::consts::{PI, TAU};
 
@@ -22,16 +27,16 @@ const FIELD: f64 = 2.0;
 
 /// What to make.
 #[derive(Clone, Debug)]
-pub(crate) struct Toy {
+pub struct Toy {
     /// Tracks of the first vertex; the others have a quarter as many.
-    pub(crate) tracks: usize,
-    pub(crate) vertices: usize,
+    pub tracks: usize,
+    pub vertices: usize,
     /// Spacepoints anywhere.
-    pub(crate) noise: usize,
+    pub noise: usize,
     /// Centre and width of the window \[rad\]; None: the full circle.
-    pub(crate) window: Option<(f64, f64)>,
+    pub window: Option<(f64, f64)>,
     /// Spread of spacepoints, along phi and z \[mm\].
-    pub(crate) smear: (f64, f64),
+    pub smear: (f64, f64),
 }
 
 impl Default for Toy {
@@ -42,14 +47,14 @@ impl Default for Toy {
 
 /// One toy event in one RoI.
 #[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) roi: Roi,
+pub struct Event {
+    pub roi: Roi,
     /// True z of the vertices \[mm\], that with the most tracks first.
-    pub(crate) truth: Vec<f64>,
+    pub truth: Vec<f64>,
 }
 
 impl Toy {
-    pub(crate) fn event(&self, rng: &mut fastrand::Rng, event_id: u64) -> Event {
+    pub fn event(&self, rng: &mut fastrand::Rng, event_id: u64) -> Event {
         let (centre, width) = self.window.unwrap_or((0.0, TAU));
         let mut spacepoints = Vec::new();
         let mut truth: Vec<f64> = Vec::new();
@@ -117,12 +122,12 @@ impl Toy {
     }
 }
 
-pub(crate) fn between(rng: &mut fastrand::Rng, low: f64, high: f64) -> f64 {
+pub fn between(rng: &mut fastrand::Rng, low: f64, high: f64) -> f64 {
     low + (high - low) * rng.f64()
 }
 
 /// phi in [-pi, pi).
-pub(crate) fn turned(phi: f64) -> f64 {
+pub fn turned(phi: f64) -> f64 {
     let turned = (phi + PI).rem_euclid(TAU) - PI;
     if turned >= PI { -PI } else { turned }
 }

@@ -20,7 +20,7 @@ use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
 use crate::engine::cpu::thirds::Thirds;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
-use crate::finder::Accumulate;
+use crate::options::Accumulate;
 
 /// Memory of find_z, used over and over.
 #[derive(Debug)]

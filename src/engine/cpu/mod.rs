@@ -8,6 +8,7 @@ pub(crate) mod lanes;
 pub(crate) mod machine;
 pub(crate) mod packed_histogram;
 pub(crate) mod slice_spacepoints;
+#[cfg(feature = "internals")]
 pub(crate) mod stages;
 pub(crate) mod sum_histos;
 #[cfg(test)]
@@ -28,8 +29,8 @@ use crate::engine::encoding::{Compact, Encode, Lossless};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::vertices::Vertices;
 use crate::error::{Error, Result};
-use crate::finder::{Accumulate, Encoding, EngineOptions, Precision};
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, Peak};
+use crate::options::{Accumulate, Encoding, EngineOptions, Precision};
 use crate::spacepoint::{RoiBatch, RoiView};
 use crate::vertex::RoiResult;
 

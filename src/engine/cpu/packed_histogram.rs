@@ -8,8 +8,8 @@ use pulp::{Arch, NullaryFnOnce};
 
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::plan::RoiPlan;
-use crate::finder::Accumulate;
 use crate::histogram::{CompareExchange, MAX_COUNT, OFFSET_STEPS, ZSum};
+use crate::options::Accumulate;
 
 /// The pair of histograms while find_z fills it.
 ///

@@ -10,8 +10,8 @@ use crate::engine::cpu::workspace::Workspace;
 use crate::engine::encoding::{Encode, Lossless};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::error::Result;
-use crate::finder::Accumulate;
 use crate::histogram::{FixedPoint, HistogramPair};
+use crate::options::Accumulate;
 use crate::spacepoint::RoiBatch;
 
 /// The CPU engine's stages in f32 on one RoI of a batch, each on what the one before it left.

@@ -2,7 +2,7 @@ use super::*;
 use crate::config::{Config, Extrapolation, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::gpu::shaders::{Pairing, Rounding};
-use crate::finder::{Accumulate, Precision};
+use crate::options::{Accumulate, Precision};
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 
 const SHAPE: Shape = Shape {

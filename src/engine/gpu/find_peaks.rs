@@ -2,12 +2,13 @@
 
 use kernel_host::{BindGroupSlot, Gpu, Kernel, wgpu};
 
-use crate::config::{PtWeight, Weighting};
+use crate::config::Weighting;
 use crate::engine::gpu::batch::Layout;
 use crate::engine::gpu::shaders::Variant;
 use crate::engine::gpu::workspace::Workspace;
 use crate::engine::real::Real;
 use crate::error::Result;
+use crate::pt_weight::PtWeight;
 
 pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_peaks"];
 

@@ -2,12 +2,13 @@
 
 use kernel_host::{BindGroupSlot, Error as GpuError, Gpu, Kernel, wgpu};
 
-use crate::config::{PtWeight, Triplets, Weighting};
+use crate::config::{Triplets, Weighting};
 use crate::engine::gpu::batch::{Layout, Pairs, STAGES, Shape};
 use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::real::Real;
 use crate::error::Result;
+use crate::pt_weight::PtWeight;
 
 pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_z"];
 

@@ -6,7 +6,7 @@ use crate::engine::encoding::Compact;
 use crate::engine::gpu::batch::Shape;
 use crate::engine::gpu::{find_peaks, find_z, highest_windows, slice_spacepoints, sum_histos, walk};
 use crate::error::Result;
-use crate::finder::Encoding;
+use crate::options::Encoding;
 
 pub(crate) struct Kernels {
     lossless: Readers,

@@ -14,13 +14,12 @@ pub(in crate::engine) mod tests;
 mod timing;
 mod walk;
 mod workspace;
-mod workspaces;
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kernel_host::{Checks, Gpu, Submission, Timer, UploadPart, UploadView, wgpu};
+use kernel_host::{Checks, Gpu, Pool, Pooled, Reserved, Submission, Timer, UploadPart, UploadView, Waiting, wgpu};
 use rayon::prelude::*;
 
 use crate::config::{Config, Triplets, Weighting};
@@ -31,14 +30,13 @@ use crate::engine::gpu::kernels::Kernels;
 use crate::engine::gpu::shaders::{Pairing, Variant};
 use crate::engine::gpu::slice_spacepoints::Room;
 use crate::engine::gpu::workspace::{Constants, Groups, Sums, Workspace};
-use crate::engine::gpu::workspaces::{InUse, Place, Workspaces};
 use crate::engine::plan::{RoiPlan, Search, Taken};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::engine::vertices::Vertices;
 use crate::error::{Error, Result};
-use crate::finder::{Accumulate, DeviceTimes, Encoding, EngineOptions, Precision};
 use crate::histogram::Peak;
+use crate::options::{Accumulate, DeviceTimes, Encoding, EngineOptions, Precision};
 use crate::spacepoint::{RoiBatch, Rois};
 use crate::vertex::RoiResult;
 
@@ -62,16 +60,7 @@ pub(crate) struct Typed<R: Real> {
     direct_bytes: u64,
     /// How long to ask the device again and again before waiting for it.
     spin: Duration,
-    workspaces: Workspaces<Workspace<R>>,
-}
-
-/// How to wait for the device.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waiting {
-    /// On the caller's thread.
-    Blocking,
-    /// As a future.
-    Async,
+    workspaces: Pool<Workspace<R>>,
 }
 
 /// Parts of a batch that one thread lets the device have at once: one computes while the next is prepared.
@@ -89,7 +78,7 @@ struct InFlight<'a, R: Real> {
     rois: Vec<usize>,
     /// Of each of them.
     taken: Vec<Taken>,
-    workspace: InUse<'a, Workspace<R>>,
+    workspace: Pooled<'a, Workspace<R>>,
     submission: Submission,
 }
 
@@ -152,7 +141,7 @@ impl GpuEngine {
         }
     }
 
-    pub(crate) fn new(gpu: Gpu, search: Search, options: &EngineOptions) -> Result<Self> {
+    pub(crate) async fn new(gpu: Gpu, search: Search, options: &EngineOptions) -> Result<Self> {
         let missing = Self::required_features(options.precision).difference(gpu.features());
         if !missing.is_empty() {
             return Err(kernel_host::Error::MissingFeature {
@@ -166,8 +155,8 @@ impl GpuEngine {
             gpu.limit_memory(bytes);
         }
         Ok(match options.precision {
-            Precision::F32 => Self::F32(Typed::new(gpu, search, options)?),
-            Precision::F64 => Self::F64(Typed::new(gpu, search, options)?),
+            Precision::F32 => Self::F32(Typed::new(gpu, search, options).await?),
+            Precision::F64 => Self::F64(Typed::new(gpu, search, options).await?),
         })
     }
 
@@ -234,7 +223,7 @@ impl GpuEngine {
 }
 
 impl<R: Real> Typed<R> {
-    fn new(gpu: Gpu, search: Search, options: &EngineOptions) -> Result<Self> {
+    async fn new(gpu: Gpu, search: Search, options: &EngineOptions) -> Result<Self> {
         let pairs = match options.slices_per_histogram {
             Some(slices) => Pairs::Numbered { slices },
             None => Pairs::Streamed { share: None },
@@ -258,7 +247,7 @@ impl<R: Real> Typed<R> {
             weighting,
             extrapolation: search.config.extrapolation,
             several,
-            rounding: rounding::of::<R>(&gpu, options.precision)?,
+            rounding: rounding::of::<R>(&gpu, options.precision).await?,
         };
         let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
         let teams = Teams::new(&gpu, pairing, triplets);
@@ -293,7 +282,7 @@ impl<R: Real> Typed<R> {
             accumulate: options.accumulate,
             direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
             spin: options.spin,
-            workspaces: Workspaces::default(),
+            workspaces: Pool::default(),
             constants: Constants::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
             gpu,
             search,
@@ -462,11 +451,11 @@ impl<R: Real> Typed<R> {
         let (mut layout, regions) = self.layout(planned, rois);
         let make_room = |w: &mut Workspace<R>| w.make_room(&self.gpu, &layout, regions, self.direct_bytes);
         let new = || self.new_workspace();
-        let room = self.workspaces.with_room(planned.waiting, has_another, new, make_room).await?;
+        let room = self.workspaces.reserve(planned.waiting, has_another, new, make_room, is_out_of_memory).await?;
         let (mut workspace, view) = match room {
-            Place::In(workspace, view) => (workspace, view),
-            Place::Later => return Ok(Submitted::Later),
-            Place::Nowhere(error) => return Ok(Submitted::TooLarge(error)),
+            Reserved::Ready(workspace, view) => (workspace, view),
+            Reserved::Later => return Ok(Submitted::Later),
+            Reserved::Full(error) => return Ok(Submitted::TooLarge(error)),
         };
         let taken = self.pack(planned, view, &mut layout, regions, rois);
         let mut encoder = self.gpu.encoder("zfinder");
@@ -659,3 +648,8 @@ impl<R: Real> Typed<R> {
 
 /// Spacepoints of a part that are worth more than one thread.
 const PARALLEL_PACKING: usize = 1 << 16;
+
+/// Whether the device had no memory to give: nothing was begun, and less may fit.
+fn is_out_of_memory(error: &Error) -> bool {
+    matches!(error, Error::Gpu(kernel_host::Error::OutOfMemory { .. }))
+}

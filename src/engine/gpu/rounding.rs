@@ -9,7 +9,7 @@ use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Sourc
 use crate::engine::gpu::shaders::{Rounding, probe_rounding};
 use crate::engine::real::Real;
 use crate::error::Result;
-use crate::finder::Precision;
+use crate::options::Precision;
 
 const ENTRY_POINT: &str = "probe_rounding";
 
@@ -23,7 +23,7 @@ type Make = (u32, u32, String, String);
 static LEARNT: Mutex<Vec<(Make, Precision, Rounding)>> = Mutex::new(Vec::new());
 
 /// What a device needs so that it rounds as the CPU engine.
-pub(crate) fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
+pub(crate) async fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
     let adapter = gpu.summary();
     let make: Make = (adapter.vendor, adapter.device, adapter.driver.clone(), adapter.backend.clone());
     let learnt = || LEARNT.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +34,7 @@ pub(crate) fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
     let operands = operands::<R>(0, OPERANDS);
     let mut found = Rounding::Native;
     for rounding in [Rounding::Native, Rounding::Corrected] {
-        if wrong(&operands, &asked(gpu, &probe_rounding(precision, rounding), &operands)?) == [0; 2] {
+        if wrong(&operands, &asked(gpu, &probe_rounding(precision, rounding), &operands).await?) == [0; 2] {
             found = rounding;
             break;
         }
@@ -60,7 +60,7 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
 }
 
 /// What the probe makes of operands: quotients and square roots as the device rounds them.
-fn asked<R: Real, T: Pod>(gpu: &Gpu, source: &Source, operands: &[[R; 2]]) -> Result<Vec<[T; 2]>> {
+async fn asked<R: Real, T: Pod>(gpu: &Gpu, source: &Source, operands: &[[R; 2]]) -> Result<Vec<[T; 2]>> {
     let (entry_points, checks) = (&[ENTRY_POINT][..], Checks::Trusted);
     let kernel = Kernel::build(gpu, &KernelDescriptor { source, entry_points, constants: &[], checks })?;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
@@ -79,7 +79,7 @@ fn asked<R: Real, T: Pod>(gpu: &Gpu, source: &Source, operands: &[[R; 2]]) -> Re
     }
     back.copy_from(&mut encoder, &made, operands.len())?;
     let submission = gpu.submit(encoder)?;
-    Ok(back.read(gpu, &submission, operands.len())?)
+    Ok(back.read_async(gpu, &submission, operands.len()).await?)
 }
 
 /// How many operands have a quotient, and how many a root, other than the CPU's.
@@ -99,7 +99,7 @@ mod tests {
     use kernel_host::{AdapterChoice, GpuOptions};
 
     use super::*;
-    use crate::engine::gpu::tests::on_adapters::on_adapters;
+    use kernel_host::testing::on_adapters;
 
     fn gpu(index: usize, precision: Precision) -> Gpu {
         let required_features = super::super::GpuEngine::required_features(precision);
@@ -116,12 +116,13 @@ mod tests {
             let operands = operands::<R>(first + (count - left), next);
             for (rounding, all) in [Rounding::Native, Rounding::Corrected].into_iter().zip(&mut all) {
                 let source = probe_rounding(precision, rounding);
-                let [quotients, roots] = wrong(&operands, &asked(gpu, &source, &operands).expect("an answer"));
+                let [quotients, roots] =
+                    wrong(&operands, &pollster::block_on(asked(gpu, &source, &operands)).expect("an answer"));
                 *all = [all[0] + quotients, all[1] + roots];
             }
             left -= next;
         }
-        let learnt = of::<R>(gpu, precision).expect("an answer");
+        let learnt = pollster::block_on(of::<R>(gpu, precision)).expect("an answer");
         let [native, corrected] = all;
         eprintln!(
             "{} {precision:?}: {learnt:?}; of {count}, wrong quotients and roots natively {native:?}, corrected {corrected:?}",
@@ -173,7 +174,8 @@ mod tests {
         fn check<R: Real>(gpu: &Gpu, precision: Precision) {
             let one = R::of(1.0);
             let given = operands::<R>(0, 1 << 16);
-            let made: Vec<[R; 2]> = asked(gpu, &instead(precision, SUMS), &given).expect("an answer");
+            let made: Vec<[R; 2]> =
+                pollster::block_on(asked(gpu, &instead(precision, SUMS), &given)).expect("an answer");
             let others = given
                 .iter()
                 .zip(&made)
@@ -218,7 +220,7 @@ mod tests {
                     (0..60_000).map(|i| [R::of(half * (f64::from(i) / 3e4 - 1.0)), R::of(0.0)]).collect();
                 (given[0][1], given[1][1], given[2][1]) = (R::of(offset), R::of(tile), R::of(scale));
                 let offset = offset - tile * 1024.0;
-                let made: Vec<[u32; 2]> = asked(gpu, &source, &given).expect("an answer");
+                let made: Vec<[u32; 2]> = pollster::block_on(asked(gpu, &source, &given)).expect("an answer");
                 for (&[x, _], [steps, _]) in given.iter().zip(made) {
                     if x.to_f64() * scale + offset > 1.0 {
                         assert_eq!(
@@ -256,7 +258,7 @@ mod tests {
     #[test]
     fn a_device_that_computes_nothing_is_left_alone() {
         let gpu = Gpu::noop().expect("wgpu's noop backend");
-        assert_eq!(of::<f32>(&gpu, Precision::F32).ok(), Some(Rounding::Native));
+        assert_eq!(pollster::block_on(of::<f32>(&gpu, Precision::F32)).ok(), Some(Rounding::Native));
         gpu.wait_spinning(&gpu.submit(gpu.encoder("nothing")).expect("nothing"), Duration::ZERO).expect("no wait");
     }
 }

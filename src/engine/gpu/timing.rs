@@ -7,12 +7,13 @@ use kernel_host::{AdapterKind, Timer};
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::batch::{self, Capacity, Layout};
 use crate::engine::gpu::workspace::Workspace;
-use crate::engine::gpu::{Planned, Typed, Waiting};
+use crate::engine::gpu::{Planned, Typed};
 use crate::engine::real::Real;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
-use crate::finder::{DeviceTimes, Encoding};
+use crate::options::{DeviceTimes, Encoding};
 use crate::spacepoint::{RoiBatch, Rois};
+use kernel_host::Waiting;
 
 /// Times that a batch is searched in a row where only the device is timed.
 const IN_A_ROW: usize = 4;

@@ -3,10 +3,11 @@
 
 use std::ops::Range;
 
-use crate::config::{Extrapolation, PtWeight, Triplets, Weighting};
+use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::plan::{RoiPlan, Search};
-use crate::engine::real::{Point, Real, TripletCuts};
+use crate::engine::real::{Point, Real, TripletCuts, weight_in};
 use crate::histogram::{HistogramPair, OFFSET_STEPS, ZSum};
+use crate::pt_weight::PtWeight;
 
 /// A sorted spacepoint.
 #[derive(Clone, Copy)]
@@ -86,7 +87,7 @@ pub(super) fn find_z<R: Real, Z: ZSum>(
                                 let pt = pt_weight(search, plan, sliced, &cuts, &filled[j + 1..], a, b);
                                 let sector = 1 << (s * PtWeight::SECTORS / plan.slices);
                                 sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
-                                pt.weight_in::<R>()
+                                weight_in::<R>(&pt)
                             }
                             mode => confirmations(search, plan, sliced, &cuts, mode, &filled[j + 1..], a, b),
                         };
@@ -296,7 +297,7 @@ fn pt_weight<R: Real>(
                 best = if pt > best { pt } else { best };
             }
         }
-        weight.add_layer(best);
+        weight.add_layer(best.to_f64());
         hardest = if best > hardest { best } else { hardest };
     }
     PtWeight { pt: hardest.to_f64(), ..weight }

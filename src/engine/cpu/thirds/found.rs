@@ -5,7 +5,6 @@ use std::ops::Range;
 use pulp::{Simd, WithSimd};
 
 use super::Among;
-use crate::config::PtWeight;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Columns};
 use crate::engine::cpu::find_z::{
@@ -15,6 +14,8 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::engine::cpu::slice_spacepoints::Outer;
+use crate::engine::real::weight_in;
+use crate::pt_weight::PtWeight;
 
 /// The third spacepoints of some outer ones.
 #[derive(Debug)]
@@ -429,7 +430,7 @@ impl<R: Lanes> Found<R> {
             let mut pt = PtWeight::of_pair(among.sets.disk);
             let mut hardest = R::of(0.0);
             for &best in &self.tracks[track] {
-                pt.add_layer(best);
+                pt.add_layer(best.to_f64());
                 hardest = if best > hardest { best } else { hardest };
             }
             pt.pt = hardest.to_f64();
@@ -437,7 +438,7 @@ impl<R: Lanes> Found<R> {
             let slice_a = (pairs.slice[i].to_f64() as i32).rem_euclid(slices as i32) as u32;
             let sector = 1 << (slice_a * PtWeight::SECTORS / slices);
             let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
-            let weight = pt.weight_in::<R>();
+            let weight = weight_in::<R>(&pt);
             if weight > 0 {
                 let z12 = pairs.z12[i];
                 let steps = z12.whole_steps(call.scale.steps_per_mm, call.scale.steps_at_0);

@@ -179,7 +179,7 @@ fn buffers_stay_within_what_is_allowed() {
             let results = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
             results.unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         }
-        let idle = engine.workspaces.idle();
+        let idle = engine.workspaces.take_idle();
         assert_eq!(idle.len(), 1, "{}", adapter.name);
         for workspace in idle {
             let sizes = [

@@ -2,12 +2,7 @@
 //! the CPU stage makes of the same input. Input is random and adversarial, always seeded.
 #![allow(clippy::print_stderr)] // what is skipped is said aloud
 
-pub(in crate::engine) mod cases;
 mod limits;
-#[path = "../../../../tests/common/on_adapters.rs"]
-pub(in crate::engine) mod on_adapters;
-#[path = "../../../../tests/common/toy.rs"]
-pub(in crate::engine) mod toy;
 
 use std::f64::consts::PI;
 
@@ -24,11 +19,11 @@ use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::encoding::Encode;
 use crate::engine::gpu::workspace::RoiStatus;
+use crate::engine::test_cases::{Case, cases, roi, window};
+use crate::engine::toy::{Toy, turned};
 use crate::histogram::{CompareExchange, FixedPoint, HistogramPair, MAX_COUNT, ZSum};
 use crate::spacepoint::{Roi, Spacepoint};
-use cases::{Case, cases, roi, window};
-use on_adapters::on_adapters;
-use toy::{Toy, turned};
+use kernel_host::testing::on_adapters;
 
 /// A sorted spacepoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -529,7 +524,8 @@ fn open(adapter: &AdapterSummary, precision: Precision) -> Gpu {
 
 fn build<R: Real>(gpu: &Gpu, config: &Config, options: &EngineOptions) -> Typed<R> {
     let search = Search::new(config, &Detector::atlas2010()).expect("a valid configuration");
-    Typed::new(gpu.clone(), search, options).unwrap_or_else(|error| panic!("{}, {options:?}: {error}", gpu.name()))
+    pollster::block_on(Typed::new(gpu.clone(), search, options))
+        .unwrap_or_else(|error| panic!("{}, {options:?}: {error}", gpu.name()))
 }
 
 /// Pairs of the default configuration, gone through in one of the ways.
@@ -648,15 +644,48 @@ fn check_configured<R: Lanes, Z: Compare>(gpu: &Gpu, config: Config, options: En
 
 const PAIRINGS: [Pairing; 3] = [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered];
 
+/// Pairings and triplets of the short form, in which each occurs; the long form has them all.
+const SHORT: [(Pairing, Triplets); 4] = [
+    (Pairing::TwoSlices, Triplets::Any),
+    (Pairing::ByLayer, Triplets::Off),
+    (Pairing::ByLayer, Triplets::Any),
+    (Pairing::Numbered, Triplets::Count),
+];
+
 #[test]
 fn stages_in_fixed_point() {
     for adapter in on_adapters() {
         let gpu = open(&adapter, Precision::F32);
+        for (pairing, triplets) in SHORT {
+            check_variant::<f32, FixedPoint>(&gpu, Precision::F32, triplets, pairing);
+        }
+    }
+}
+
+#[test]
+#[ignore = "long form of the tests of stages: scripts/test --full"]
+fn stages_in_every_variant() {
+    for adapter in on_adapters() {
+        let gpu = open(&adapter, Precision::F32);
         for pairing in PAIRINGS {
             for triplets in [Triplets::Off, Triplets::Any, Triplets::Count] {
-                check_variant::<f32, FixedPoint>(&gpu, Precision::F32, triplets, pairing);
+                let (config, options) = pairing_options(pairing, triplets);
+                let accurate = Config { extrapolation: Extrapolation::Accurate, ..config.clone() };
+                check_configured::<f32, FixedPoint>(&gpu, accurate, options.clone(), pairing);
+                check_configured::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), pairing);
+                check_configured::<f32, CompareExchange>(&gpu, config.clone(), options.clone(), pairing);
+                if pairing != Pairing::TwoSlices {
+                    for (charge_aware, histogram_per_slice) in [(true, false), (false, true), (true, true)] {
+                        let config = Config { charge_aware, histogram_per_slice, ..config.clone() };
+                        check_configured::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), pairing);
+                        check_configured::<f32, CompareExchange>(&gpu, config, options.clone(), pairing);
+                    }
+                }
             }
         }
+        let (config, options) = pairing_options(Pairing::Numbered, Triplets::Any);
+        let config = Config { weighting: Weighting::Pt, ..config };
+        check_configured::<f32, FixedPoint>(&gpu, config, options, Pairing::Numbered);
     }
 }
 
@@ -674,12 +703,7 @@ fn stages_with_compact_spacepoints() {
 fn stages_by_compare_and_exchange() {
     for adapter in on_adapters() {
         let gpu = open(&adapter, Precision::F32);
-        for (pairing, triplets) in [
-            (Pairing::Numbered, Triplets::Off),
-            (Pairing::Numbered, Triplets::Count),
-            (Pairing::TwoSlices, Triplets::Any),
-            (Pairing::ByLayer, Triplets::Off),
-        ] {
+        for (pairing, triplets) in [(Pairing::Numbered, Triplets::Off), (Pairing::TwoSlices, Triplets::Any)] {
             check_variant::<f32, CompareExchange>(&gpu, Precision::F32, triplets, pairing);
         }
     }
@@ -689,18 +713,10 @@ fn stages_by_compare_and_exchange() {
 fn stages_with_several_histograms() {
     for adapter in on_adapters() {
         let gpu = open(&adapter, Precision::F32);
-        for (pairing, triplets, charge_aware, histogram_per_slice) in [
-            (Pairing::ByLayer, Triplets::Off, true, false),
-            (Pairing::ByLayer, Triplets::Any, true, true),
-            (Pairing::ByLayer, Triplets::Count, false, true),
-            (Pairing::Numbered, Triplets::Off, true, false),
-        ] {
-            let (config, options) = pairing_options(pairing, triplets);
-            let config = Config { charge_aware, histogram_per_slice, ..config };
-            check_configured::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), pairing);
-            if triplets == Triplets::Count {
-                check_configured::<f32, CompareExchange>(&gpu, config, options, pairing);
-            }
+        for (triplets, charge_aware) in [(Triplets::Any, true), (Triplets::Off, false)] {
+            let (config, options) = pairing_options(Pairing::ByLayer, triplets);
+            let config = Config { charge_aware, histogram_per_slice: true, ..config };
+            check_configured::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), Pairing::ByLayer);
         }
     }
 }
@@ -709,11 +725,9 @@ fn stages_with_several_histograms() {
 fn stages_weighted_by_pt() {
     for adapter in on_adapters() {
         let gpu = open(&adapter, Precision::F32);
-        for pairing in [Pairing::ByLayer, Pairing::Numbered] {
-            let (config, options) = pairing_options(pairing, Triplets::Any);
-            let config = Config { weighting: Weighting::Pt, ..config };
-            check_configured::<f32, FixedPoint>(&gpu, config, options, pairing);
-        }
+        let (config, options) = pairing_options(Pairing::ByLayer, Triplets::Any);
+        let config = Config { weighting: Weighting::Pt, ..config };
+        check_configured::<f32, FixedPoint>(&gpu, config, options, Pairing::ByLayer);
     }
 }
 
@@ -721,12 +735,7 @@ fn stages_weighted_by_pt() {
 fn stages_with_accurate_extrapolation() {
     for adapter in on_adapters() {
         let gpu = open(&adapter, Precision::F32);
-        for (pairing, triplets) in [
-            (Pairing::TwoSlices, Triplets::Off),
-            (Pairing::TwoSlices, Triplets::Any),
-            (Pairing::ByLayer, Triplets::Off),
-            (Pairing::Numbered, Triplets::Count),
-        ] {
+        for (pairing, triplets) in [(Pairing::TwoSlices, Triplets::Off), (Pairing::ByLayer, Triplets::Count)] {
             let (config, options) = pairing_options(pairing, triplets);
             let config = Config { extrapolation: Extrapolation::Accurate, ..config };
             check_configured::<f32, FixedPoint>(&gpu, config, options, pairing);
@@ -761,7 +770,7 @@ fn stages_in_f64() {
         let gpu = open(&adapter, Precision::F32);
         let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
         let options = EngineOptions { precision: Precision::F64, ..EngineOptions::default() };
-        let given = GpuEngine::new(gpu, search, &options).map(|_| ());
+        let given = pollster::block_on(GpuEngine::new(gpu, search, &options)).map(|_| ());
         for refused in [chosen, given] {
             match refused {
                 Err(Error::Gpu(kernel_host::Error::MissingFeature { adapter: name, feature, hint })) => {

@@ -1,0 +1,320 @@
+//! Whether an engine answers as the reference engine does.
+
+use crate::failure::WRONG_ANSWER;
+use rayon::prelude::*;
+use zfinder::{Config, Encoding, Engine, RoiResult, Status, Triplets, Vertex, ZFinder};
+use zfinder_study::inspect::ZHistogram;
+
+use super::report::Checked;
+use super::sample::Sample;
+use command_host::Failure;
+
+/// Peaks of the reference engine that are looked at where the first is not clear of the next.
+pub(super) const PEAKS: u32 = 8;
+
+/// Pairs by which two engines' weights may differ: one on the edge of a bin or of a cut falls on either side.
+const PAIRS: f64 = 2.0;
+/// Where pairs weigh more than one, what such a one weighs at most, in means of a peak's pairs.
+const HEAVIEST: f64 = 2.0;
+
+/// And the most that one weighs ([`zfinder::PtWeight::weight`]): a cut decides whether it weighs that or next to nothing.
+const HEAVIEST_OF_ALL: f64 = 1042.0;
+
+/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the
+/// edge of a bin or a cut.
+pub(super) const COMPACT_TRIPLETS: f64 = 0.01;
+
+/// Largest difference of their z \[mm\] where their weights are equal.
+const Z_MM: f64 = 0.01;
+
+/// Share of the RoIs, and their number in any case, that may have the three bins of their peak a bin or two further on.
+const SHIFTED: f64 = 0.05;
+const SHIFTED_ROIS: usize = 2;
+
+/// What the reference engine answers for the first RoIs of a sample.
+pub(super) struct Expected {
+    /// Each with the width of its bins \[mm\].
+    results: Vec<(RoiResult, f64)>,
+    /// [`COMPACT_TRIPLETS`], where they are.
+    share: f64,
+}
+
+/// How two answers that agree do so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Agreement {
+    Same,
+    /// Of several peaks whose weights are equal within the tolerance, another.
+    Tie,
+    /// The same peak with its window of three bins a bin or two further: a pair that changed its bin can decide which
+    /// of two windows that overlap is the higher one.
+    Shifted,
+}
+
+impl Expected {
+    pub(super) fn of(sample: &Sample, config: &Config, encoding: Encoding, rois: usize) -> Result<Self, Failure> {
+        let finder = ZFinder::builder()
+            .config(Config { peaks: PEAKS, ..config.clone() })
+            .detector(sample.detector().clone())
+            .engine(Engine::Reference)
+            .build()?;
+        // The engine is serial: all threads ask it.
+        let find = |index: usize| {
+            let roi = sample.roi(index);
+            let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
+            finder.find(&roi).map(|result| (result, bin))
+        };
+        let results: zfinder::Result<Vec<_>> = (0..rois.min(sample.len())).into_par_iter().map(find).collect();
+        let coarse = encoding == Encoding::Compact && config.triplets != Triplets::Off;
+        Ok(Self { results: results?, share: if coarse { COMPACT_TRIPLETS } else { 0.0 } })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.results.len()
+    }
+
+    /// Compares answers for the first RoIs of the sample, as many as there are in both.
+    pub(super) fn check(&self, what: &str, found: &[RoiResult]) -> Result<Checked, Failure> {
+        let mut checked = Checked::default();
+        for (found, (expected, bin)) in found.iter().zip(&self.results) {
+            let compared = compare(found, expected, *bin, self.share);
+            checked.rois += 1;
+            match compared {
+                Some((Agreement::Shifted, ..)) => checked.shifted += 1,
+                Some((agreement, weight, z)) => {
+                    checked.ties += usize::from(agreement == Agreement::Tie);
+                    checked.max_weight_difference = checked.max_weight_difference.max(weight);
+                    checked.max_z_difference_mm = checked.max_z_difference_mm.max(z);
+                }
+                None => {}
+            }
+            let most = SHIFTED_ROIS.max((SHIFTED * self.len() as f64) as usize);
+            if compared.is_none() || checked.shifted > most {
+                let id = expected.id;
+                return Err(Failure::wrong_answer(format!(
+                    "{what}: {} for event {}, RoI {}: {}; the reference engine: {}",
+                    if compared.is_none() { "wrong answer" } else { "once more an answer a bin beside the peak" },
+                    id.event_id,
+                    id.roi_id,
+                    answer(found, 1),
+                    answer(expected, 3)
+                ))
+                .with_help(WRONG_ANSWER));
+            }
+        }
+        Ok(checked)
+    }
+}
+
+/// How the first vertices agree, and how far they differ in weight and z; none if they do not.
+pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
+    if (found.id, found.status) != (expected.id, expected.status) {
+        return None;
+    }
+    let (Some(vertex), Some(first)) = (found.vertices.first(), expected.vertices.first()) else {
+        let neither = found.vertices.is_empty() && expected.vertices.is_empty();
+        return neither.then_some((Agreement::Same, 0.0, 0.0));
+    };
+    // One, but where pairs are weighted.
+    let mean = first.weight / first.pairs.max(1) as f64;
+    let heaviest = if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
+    let most = PAIRS * heaviest + share * first.weight;
+    let equals = expected.vertices.iter().take_while(|other| first.weight - other.weight <= most);
+    let mut shifted = None;
+    for (rank, other) in equals.enumerate() {
+        let (weight, z) = ((vertex.weight - other.weight).abs(), (vertex.z_mm - other.z_mm).abs());
+        if weight > most {
+            continue;
+        }
+        if z <= Z_MM + moved(weight, vertex, bin) {
+            return Some((if rank == 0 { Agreement::Same } else { Agreement::Tie }, weight, z));
+        }
+        if z <= 2.0 * bin {
+            shifted = Some((Agreement::Shifted, weight, z));
+        }
+    }
+    shifted
+}
+
+/// How far entries of so much weight that are in one window of three bins and not in another move the mean: by their distance,
+/// half a window at most.
+fn moved(weight: f64, vertex: &Vertex, bin: f64) -> f64 {
+    weight * 1.5 * bin / vertex.weight.max(1.0)
+}
+
+/// Whether one pair on the other side of a cut makes the one answer of the other: the highest peak with a pair more or less,
+/// as heavy as pairs are, or a vertex of one pair where there is none. What else decides it must be known: this says
+/// nothing of why the pair changed sides.
+pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bool {
+    match (found.vertices.first(), expected.vertices.first()) {
+        (Some(vertex), Some(other)) => {
+            let weight = (vertex.weight - other.weight).abs();
+            vertex.pairs.abs_diff(other.pairs) <= 1
+                && weight <= HEAVIEST_OF_ALL
+                && (vertex.z_mm - other.z_mm).abs() <= Z_MM + moved(weight, vertex, bin)
+        }
+        (Some(vertex), None) | (None, Some(vertex)) => vertex.pairs == 1 && vertex.weight <= HEAVIEST_OF_ALL,
+        (None, None) => false,
+    }
+}
+
+/// Whether three bins of the reference engine's histograms hold as much as the first vertex weighs and have their mean there,
+/// and none hold more; of an answer without a vertex, none hold as much as one needs. In all, as far as pairs that changed
+/// bins allow: of an RoI with a few pairs, one that does so may be what makes a peak of others.
+pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
+    // Weight and mean of each three bins.
+    let windows = |histogram: &ZHistogram| -> Vec<(f64, f64)> {
+        let bins = histogram.weights.windows(3).zip(histogram.z_sums_mm.windows(3));
+        bins.map(|(weights, sums)| (weights.iter().sum::<u64>() as f64, sums.iter().sum::<f64>()))
+            .filter(|&(weight, _)| weight > 0.0)
+            .map(|(weight, sum)| (weight, sum / weight))
+            .collect()
+    };
+    let all: u64 = histograms.iter().flat_map(|histogram| &histogram.weights).sum();
+    let pairs: u64 = histograms.iter().flat_map(|histogram| &histogram.pairs).sum();
+    let mean = all as f64 / pairs.max(1) as f64;
+    let most = PAIRS * if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
+    let highest = histograms.iter().flat_map(windows).map(|(weight, _)| weight).fold(0.0, f64::max);
+    let Some(vertex) = found.vertices.first() else {
+        return found.status == Status::NoPeak && highest <= most;
+    };
+    histograms.iter().any(|histogram| {
+        windows(histogram).into_iter().any(|(weight, mean)| {
+            let changed = (vertex.weight - weight).abs();
+            // An entry more moves the mean by its distance, a window at most.
+            let moved = changed * 3.0 * histogram.bin_mm / vertex.weight.max(1.0);
+            changed <= most && highest - weight <= most && (vertex.z_mm - mean).abs() <= Z_MM + moved
+        })
+    })
+}
+
+/// An answer in words, with as many vertices.
+pub(super) fn answer(result: &RoiResult, vertices: usize) -> String {
+    let vertex = |vertex: &Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
+    let vertices: Vec<String> = result.vertices.iter().take(vertices).map(vertex).collect();
+    let vertices = if vertices.is_empty() { "no vertex".to_owned() } else { vertices.join(", then ") };
+    format!("{}, {vertices}", result.status)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zfinder::RoiId;
+
+    fn result(status: Status, vertices: &[(f64, f64)]) -> RoiResult {
+        let vertices = vertices
+            .iter()
+            .map(|&(z_mm, weight)| Vertex { z_mm, weight, pairs: weight as u64, ..Vertex::default() })
+            .collect();
+        RoiResult { id: RoiId::default(), vertices, status, spacepoints: 9, outside_window: 0 }
+    }
+
+    fn one(z: f64, weight: f64) -> RoiResult {
+        result(Status::Ok, &[(z, weight)])
+    }
+
+    const BIN: f64 = 0.25;
+
+    #[test]
+    fn near_answers_agree_and_others_do_not() {
+        let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 30.0)]);
+        let agree = |found: &RoiResult| compare(found, &expected, BIN, 0.0);
+        assert_eq!(agree(&one(1.0078125, 50.0)), Some((Agreement::Same, 0.0, 0.0078125)));
+        assert_eq!(agree(&one(1.015625, 49.0)), Some((Agreement::Same, 1.0, 0.015625)), "one pair less");
+        assert_eq!(agree(&one(1.015625, 50.0)), Some((Agreement::Shifted, 0.0, 0.015625)));
+        assert_eq!(agree(&one(1.625, 50.0)), None);
+        assert_eq!(agree(&one(1.0, 47.0)), None);
+        assert_eq!(compare(&one(1.0, 47.5), &expected, BIN, 0.01), Some((Agreement::Same, 2.5, 0.0)));
+        assert_eq!(agree(&one(80.0, 30.0)), None);
+        assert_eq!(agree(&result(Status::NoPeak, &[])), None);
+        let nothing = result(Status::NoPeak, &[]);
+        assert_eq!(compare(&nothing, &nothing, BIN, 0.0), Some((Agreement::Same, 0.0, 0.0)));
+    }
+
+    #[test]
+    fn a_weighted_pair_moves_its_weight() {
+        let mut expected = one(1.0, 50.0);
+        assert_eq!(compare(&one(1.0, 45.0), &expected, BIN, 0.0), None);
+        expected.vertices[0].pairs = 25;
+        assert_eq!(compare(&one(1.0, 45.0), &expected, BIN, 0.0), Some((Agreement::Same, 5.0, 0.0)));
+        assert_eq!(compare(&one(1.0, 41.0), &expected, BIN, 0.0), None);
+    }
+
+    #[test]
+    fn one_pair_is_one() {
+        let nothing = result(Status::NoPeak, &[]);
+        let pairs = |z, weight, pairs| {
+            let mut found = one(z, weight);
+            found.vertices[0].pairs = pairs;
+            found
+        };
+        let expected = pairs(1.0, 466.0, 5);
+        let beside = |found: &RoiResult| is_a_pair_beside(found, &expected, BIN);
+        assert!(beside(&pairs(1.05, 700.0, 6)) && beside(&pairs(1.05, 700.0, 5)));
+        assert!(!beside(&pairs(1.05, 700.0, 7)), "two pairs");
+        assert!(!beside(&pairs(1.0, 1600.0, 6)), "no pair is so heavy");
+        assert!(!beside(&pairs(1.5, 700.0, 6)), "elsewhere");
+        assert!(!beside(&nothing));
+        assert!(
+            is_a_pair_beside(&pairs(5.0, 1.0, 1), &nothing, BIN)
+                && is_a_pair_beside(&nothing, &pairs(5.0, 1.0, 1), BIN)
+        );
+        assert!(!is_a_pair_beside(&pairs(5.0, 2.0, 2), &nothing, BIN));
+    }
+
+    #[test]
+    fn of_equal_peaks_either_will_do() {
+        let expected = result(Status::Ok, &[(1.0, 50.0), (80.0, 49.0), (-7.0, 47.0)]);
+        assert_eq!(compare(&one(80.0, 50.0), &expected, BIN, 0.0), Some((Agreement::Tie, 1.0, 0.0)));
+        assert_eq!(compare(&one(-7.0, 47.0), &expected, BIN, 0.0), None);
+    }
+
+    #[test]
+    fn a_pair_that_changed_its_bin_may_make_a_peak() {
+        let mut weights = vec![0; 100];
+        let histogram = |weights: &[u64]| {
+            let mut histogram = ZHistogram {
+                low_mm: -10.0,
+                bin_mm: 0.2,
+                weights: weights.to_vec(),
+                z_sums_mm: Vec::new(),
+                pairs: weights.to_vec(),
+            };
+            histogram.z_sums_mm = (0..100).map(|bin| weights[bin] as f64 * histogram.centre_mm(bin)).collect();
+            [histogram]
+        };
+        (weights[10], weights[13], weights[60], weights[61]) = (1, 1, 1, 1);
+        let few = histogram(&weights);
+        // Two pairs three bins apart, each as good as in one window with the other.
+        assert!(is_as_high(&one(-7.6, 2.0), &few));
+        assert!(is_as_high(&one(2.2, 2.0), &few));
+        assert!(!is_as_high(&one(5.0, 3.0), &few), "nothing is there");
+        assert!(is_as_high(&result(Status::NoPeak, &[]), &few));
+        assert!(!is_as_high(&result(Status::Empty, &[]), &few));
+        weights[60] = 30;
+        let many = histogram(&weights);
+        assert!(is_as_high(&one(2.1, 31.0), &many) && is_as_high(&one(2.1, 29.0), &many));
+        assert!(!is_as_high(&one(2.1, 27.0), &many), "too light");
+        assert!(!is_as_high(&one(-7.6, 2.0), &many), "another is higher");
+        assert!(!is_as_high(&one(3.1, 31.0), &many), "elsewhere");
+        assert!(!is_as_high(&result(Status::NoPeak, &[]), &many));
+    }
+
+    #[test]
+    fn a_wrong_answer_says_which_and_both() {
+        let expected = Expected { results: vec![(result(Status::Ok, &[(1.0, 50.0), (80.0, 30.0)]), BIN)], share: 0.0 };
+        let error = expected.check("pairs, cpu", &[one(2.0, 50.0)]).expect_err("wrong").to_string();
+        for part in ["pairs, cpu", "event 0, RoI 0", "z 2.0000 mm", "z 1.0000 mm of weight 50, then z 80.0000 mm"] {
+            assert!(error.contains(part), "{error}");
+        }
+    }
+
+    #[test]
+    fn few_peaks_may_be_a_bin_beside() {
+        let beside = |rois| {
+            let expected = Expected { results: vec![(one(1.0, 50.0), BIN); rois], share: 0.0 };
+            expected.check("", &vec![one(1.25, 50.0); rois]).map(|checked| checked.shifted)
+        };
+        assert_eq!(beside(2).ok(), Some(2));
+        assert!(beside(3).is_err());
+    }
+}

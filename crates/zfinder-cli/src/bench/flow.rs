@@ -1,0 +1,103 @@
+//! The sample through [`ZFinder::stream`](zfinder::ZFinder::stream): batches in flight, for a round or for long.
+
+use std::collections::VecDeque;
+use std::time::Instant;
+
+use zfinder::{Answered, RoiBatch, RoiResult, Stream, StreamOptions};
+
+use super::measure::{LONGEST, Load, Subject};
+use super::memory;
+use super::report::{Checked, LongStream, Rate};
+use command_host::Failure;
+
+/// Batches of a round for each one in flight, on hardware, and in any round.
+const BATCHES_IN_FLIGHT: usize = 8;
+const MOST_BATCHES: usize = 1 << 20;
+
+/// A stream and the batches that wait for their turn; those that were answered come to their end.
+struct Flow {
+    stream: Stream,
+    waiting: VecDeque<RoiBatch>,
+}
+
+impl Flow {
+    /// Sends this many batches through, and waits for the last; fewer if there are neither so many nor one more than can
+    /// be in flight. Returns the RoIs answered. `take` is given the answers in their order.
+    fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<usize, Failure> {
+        let Self { stream, waiting } = self;
+        let mut rois = 0;
+        let mut give_back = |Answered { batch, results }, waiting: &mut VecDeque<RoiBatch>| {
+            waiting.push_back(batch);
+            rois += results.len();
+            take(results);
+        };
+        for _ in 0..batches {
+            let Some(batch) = waiting.pop_front() else { break };
+            if let Some(answered) = stream.push(batch)? {
+                give_back(answered, waiting);
+            }
+        }
+        for answered in stream {
+            give_back(answered?, waiting);
+        }
+        Ok(rois)
+    }
+}
+
+impl Subject<'_> {
+    /// Batches of the sample: all of it, and one more than are in flight at once; no more than `most` says, which is told how
+    /// many those are.
+    fn flow(&self, batch_rois: usize, most: impl FnOnce(usize) -> usize) -> Result<Flow, Failure> {
+        let stream = self.finder.stream(StreamOptions { in_flight: self.in_flight })?;
+        let needed = stream.most_in_flight() + 1;
+        let different = self.sample.len().div_ceil(batch_rois).max(needed).min(most(needed));
+        let waiting = (0..different).map(|i| self.sample.batch(i * batch_rois, batch_rois)).collect();
+        Ok(Flow { stream, waiting })
+    }
+
+    /// From batches in host memory to vertices in host memory, with several batches in flight.
+    pub(super) fn streamed(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
+        let mut flow = self.flow(load.batch_rois, |needed| load.batches_a_round.max(needed))?;
+        let mut first = None;
+        flow.run(flow.waiting.len(), |results| {
+            first.get_or_insert(results);
+        })?;
+        self.check(first.as_deref().unwrap_or_default(), checked)?;
+        // A stream is faster than one batch after the other: it gets as many as it has time for, and so many that its
+        // beginning and its end, when fewer are in flight, hardly count.
+        let in_flight = flow.stream.most_in_flight();
+        let warm = flow.waiting.len();
+        let start = Instant::now();
+        flow.run(warm, drop)?;
+        let fit = (self.seconds * warm as f64 / start.elapsed().as_secs_f64().max(1e-12)) as usize;
+        let enough = (BATCHES_IN_FLIGHT * in_flight).min((LONGEST * fit).max(warm));
+        let least = if self.hardware() { enough } else { load.batches_a_round };
+        let batches = fit.clamp(least, least.max(MOST_BATCHES));
+        let mut times = Vec::new();
+        for _ in 0..self.rounds {
+            let start = Instant::now();
+            let mut last = Vec::new();
+            let rois = flow.run(batches, |results| last = results)?;
+            times.push(start.elapsed().as_secs_f64() / rois.max(1) as f64);
+            // The batch that was answered last has come to the end.
+            if let Some(batch) = flow.waiting.back() {
+                self.same(&[self.finder.find_batch(batch)?], &[last])?;
+            }
+        }
+        Ok(Rate::of(batches * load.batch_rois, load.batch_rois, in_flight, times))
+    }
+
+    /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its length.
+    pub(super) fn long_stream(&self, rois: usize, batch_rois: usize) -> Result<LongStream, Failure> {
+        let batch_rois = batch_rois.min(rois);
+        let batches = rois / batch_rois;
+        let mut flow = self.flow(batch_rois, |_| batches)?;
+        let rest = self.sample.batch(0, rois % batch_rois);
+        memory::forget_peak();
+        let start = Instant::now();
+        let answered = flow.run(batches, drop)? + self.finder.find_batch(&rest)?.len();
+        let us_per_roi = 1e6 * start.elapsed().as_secs_f64() / answered.max(1) as f64;
+        let memory::Resident { now, peak } = memory::resident();
+        Ok(LongStream { rois, us_per_roi, peak_memory_bytes: peak, memory_bytes: now })
+    }
+}

@@ -1,0 +1,302 @@
+//! A case on an engine, measured. Nothing is timed before its answers were checked.
+
+use crate::failure::WRONG_ANSWER;
+use std::num::NonZeroUsize;
+use std::time::Instant;
+
+use zfinder::{Config, Engine, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
+
+use super::check::Expected;
+use super::report::{Adapter, Checked, KernelTime, Latency, Measured, OneCore, Rate, Transfer, median, percentile};
+use super::sample::Sample;
+use super::words::{CaseName, EngineName, word};
+use command_host::Failure;
+
+/// How many times longer than wished a round may last on hardware.
+pub(super) const LONGEST: usize = 8;
+/// Batches of a round, at least: of a slow engine they are made small enough for that.
+const LEAST_BATCHES: usize = 4;
+
+/// Calls of which a latency is told: on hardware, where there is time, and at least.
+const HARDWARE_CALLS: usize = 200;
+const MOST_CALLS: usize = 1000;
+const LEAST_CALLS: usize = 5;
+
+/// Calls before those that count, on hardware.
+const WARM_UP_CALLS: usize = 20;
+
+/// `time_on_device` searches a batch about so many times a round.
+const RESIDENT_SEARCHES: f64 = 5.0;
+/// Spacepoints that a GPU holds while it alone is timed.
+const RESIDENT_SPACEPOINTS: usize = 32_000_000;
+
+/// What is measured, and how.
+pub(super) struct Subject<'a> {
+    pub(super) sample: &'a Sample,
+    pub(super) case: CaseName,
+    pub(super) engine: EngineName,
+    /// GPUs that work together; none of other engines.
+    pub(super) adapters: &'a [Adapter],
+    pub(super) config: &'a Config,
+    pub(super) finder: &'a ZFinder,
+    /// Of which it was built.
+    pub(super) builder: &'a ZFinderBuilder,
+    pub(super) expected: &'a Expected,
+    pub(super) rounds: usize,
+    /// That a round shall last, about.
+    pub(super) seconds: f64,
+    /// Batches of a stream.
+    pub(super) in_flight: usize,
+    pub(super) stream_rois: &'a [usize],
+    /// Whether the same RoIs must give the same bits.
+    pub(super) exact: bool,
+    pub(super) say: &'a (dyn Fn(&str) + Sync),
+}
+
+/// What goes through the engine in a round.
+pub(super) struct Load {
+    batches: Vec<RoiBatch>,
+    /// RoIs of each of them.
+    pub(super) batch_rois: usize,
+    /// Batches of a round, which come over and over.
+    pub(super) batches_a_round: usize,
+}
+
+impl Load {
+    pub(super) fn rois(&self) -> usize {
+        self.batch_rois * self.batches_a_round
+    }
+}
+
+impl Subject<'_> {
+    pub(super) fn measure(&self) -> Result<Measured, Failure> {
+        let mut measured = Measured {
+            case: self.case,
+            engine: self.engine,
+            adapters: self.adapters.iter().map(|adapter| adapter.index).collect(),
+            description: self.finder.description(),
+            config: self.config.clone(),
+            check: None,
+            streamed: None,
+            end_to_end: None,
+            resident: None,
+            latency: None,
+            one_core: None,
+            kernels: Vec::new(),
+            transfer: None,
+            long_streams: Vec::new(),
+        };
+        if self.engine == EngineName::Reference {
+            (self.say)("one core");
+            measured.one_core = self.one_core(self.finder, self.sample.len())?;
+            return Ok(measured);
+        }
+        (self.say)("check");
+        let mut checked = Checked::default();
+        let load = self.load(&mut checked)?;
+        (self.say)("end to end");
+        measured.end_to_end = self.end_to_end(&load, &mut checked)?;
+        (self.say)("streamed");
+        measured.streamed = self.streamed(&load, &mut checked)?;
+        let rates = [&measured.end_to_end, &measured.streamed];
+        let rate = rates.into_iter().flatten().map(|rate| rate.roi_per_s).max_by(f64::total_cmp);
+        (self.say)("latency");
+        measured.latency = self.latency(&mut checked)?;
+        measured.check = Some(checked);
+        if let Some(rate) = rate.filter(|_| self.engine == EngineName::Gpu) {
+            (self.say)("on the device");
+            self.on_device(&mut measured, &load, rate)?;
+        }
+        if self.engine == EngineName::Cpu {
+            (self.say)("one core");
+            measured.one_core = self.against_reference(load.batch_rois)?;
+        }
+        for &rois in self.stream_rois {
+            (self.say)(&format!("stream of {rois} RoIs"));
+            measured.long_streams.push(self.long_stream(rois, load.batch_rois)?);
+        }
+        Ok(measured)
+    }
+
+    fn what(&self) -> String {
+        format!("{}, {}, {}", self.sample.name(), word(self.case), self.finder.description())
+    }
+
+    /// Compares answers for the beginning of the sample.
+    pub(super) fn check(&self, found: &[RoiResult], checked: &mut Checked) -> Result<(), Failure> {
+        checked.include(&self.expected.check(&self.what(), found)?);
+        Ok(())
+    }
+
+    pub(super) fn hardware(&self) -> bool {
+        !self.adapters.is_empty() && self.adapters.iter().all(|adapter| adapter.hardware)
+    }
+
+    /// As many RoIs as a round has time for; the engine is warm and checked after this.
+    fn load(&self, checked: &mut Checked) -> Result<Load, Failure> {
+        let few = self.sample.batch(0, self.expected.len());
+        // The first time buffers are made.
+        self.check(&self.finder.find_batch(&few)?, checked)?;
+        let mut seconds_per_roi = self.seconds_of(&few)? / few.len() as f64;
+        let fit = |seconds_per_roi: f64| (self.seconds / seconds_per_roi.max(1e-12)) as usize;
+        let most = self.sample.batch_rois();
+        // Hardware is to be full, but as many batches as are in flight must not take for ever.
+        let batches = if self.hardware() { self.in_flight.div_ceil(LONGEST) } else { LEAST_BATCHES };
+        let batch_rois = (fit(seconds_per_roi) / batches).clamp(1, most);
+        let first = self.sample.batch(0, batch_rois);
+        self.finder.find_batch(&first)?;
+        seconds_per_roi = self.seconds_of(&first)? / first.len() as f64;
+        let wanted = (fit(seconds_per_roi) / batch_rois).max(1);
+        let different = wanted.min(self.sample.len().div_ceil(batch_rois));
+        let mut batches = vec![first];
+        batches.extend((1..different).map(|i| self.sample.batch(i * batch_rois, batch_rois)));
+        // Where there is time for the whole sample, each part of it comes as often.
+        Ok(Load { batches, batch_rois, batches_a_round: wanted - wanted % different })
+    }
+
+    fn seconds_of(&self, batch: &RoiBatch) -> Result<f64, Failure> {
+        let start = Instant::now();
+        self.finder.find_batch(batch)?;
+        Ok(start.elapsed().as_secs_f64())
+    }
+
+    /// From a batch in host memory to vertices in host memory, batch after batch.
+    fn end_to_end(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
+        let answers: zfinder::Result<Vec<_>> = load.batches.iter().map(|batch| self.finder.find_batch(batch)).collect();
+        let answers = answers?;
+        self.check(&answers[0], checked)?;
+        let mut last = answers.clone();
+        let mut times = Vec::new();
+        for _ in 0..self.rounds {
+            let start = Instant::now();
+            for i in 0..load.batches_a_round {
+                let i = i % load.batches.len();
+                last[i] = self.finder.find_batch(&load.batches[i])?;
+            }
+            times.push(start.elapsed().as_secs_f64() / load.rois() as f64);
+        }
+        self.same(&answers, &last)?;
+        Ok(Rate::of(load.rois(), load.batch_rois, 1, times))
+    }
+
+    /// The batches that were timed gave what they gave before.
+    pub(super) fn same(&self, before: &[Vec<RoiResult>], after: &[Vec<RoiResult>]) -> Result<(), Failure> {
+        let count = |answers: &[Vec<RoiResult>]| answers.iter().map(Vec::len).sum::<usize>();
+        if count(before) != count(after) {
+            let message = format!("{}: {} answers, and later {}", self.what(), count(before), count(after));
+            return Err(Failure::wrong_answer(message).with_help(WRONG_ANSWER));
+        }
+        let differs = before.iter().flatten().zip(after.iter().flatten()).find(|(before, after)| before != after);
+        match differs {
+            Some((before, after)) if self.exact => {
+                Err(Failure::wrong_answer(format!("{}: the same RoI gave {before:?} and later {after:?}", self.what()))
+                    .with_help(WRONG_ANSWER))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A batch of one RoI, call after call, each with another RoI of the sample.
+    fn latency(&self, checked: &mut Checked) -> Result<Option<Latency>, Failure> {
+        let call = |roi: &RoiBatch| -> Result<(f64, RoiResult), Failure> {
+            let start = Instant::now();
+            let mut results = self.finder.find_batch(roi)?;
+            Ok((start.elapsed().as_secs_f64(), results.remove(0)))
+        };
+        let first = self.sample.batch(0, 1);
+        let mut warm = call(&first)?.0;
+        for _ in 0..if self.hardware() { WARM_UP_CALLS } else { 1 } {
+            warm = call(&first)?.0;
+        }
+        let least = if self.hardware() { HARDWARE_CALLS } else { LEAST_CALLS };
+        let calls = ((2.0 * self.seconds / warm.max(1e-12)) as usize).clamp(least, MOST_CALLS);
+        let rois: Vec<RoiBatch> = (0..calls.min(self.sample.len())).map(|i| self.sample.batch(i, 1)).collect();
+        let mut seconds = Vec::with_capacity(calls);
+        let mut results = Vec::with_capacity(calls);
+        for i in 0..calls {
+            let (time, result) = call(&rois[i % rois.len()])?;
+            seconds.push(time);
+            results.push(result);
+        }
+        results.truncate(rois.len());
+        self.check(&results, checked)?;
+        seconds.sort_by(f64::total_cmp);
+        let us = |share| percentile(&seconds, share).map(|seconds| 1e6 * seconds);
+        Ok(us(0.5).zip(us(0.99)).map(|(p50_us, p99_us)| Latency { calls, p50_us, p99_us }))
+    }
+
+    /// With the data on the device already, kernel by kernel, and what their way there takes of the bus.
+    fn on_device(&self, measured: &mut Measured, load: &Load, rate: f64) -> Result<(), Failure> {
+        // A GPU gets enough to be full, a software adapter what it can do in time.
+        let fit = (self.seconds * rate / RESIDENT_SEARCHES) as usize;
+        let full = RESIDENT_SPACEPOINTS * self.sample.len() / self.sample.spacepoints();
+        let rois = if self.hardware() { full.max(load.batch_rois) } else { fit.clamp(1, load.batch_rois) };
+        let batch = self.sample.batch(0, rois);
+        let Some(times) = self.finder.time_on_device(&batch, self.rounds)? else { return Ok(()) };
+        measured.resident = Rate::of(times.rois, times.rois, 1, times.resident);
+        let kernel = |(name, seconds): (String, f64)| KernelTime { name, us_per_roi: 1e6 * seconds };
+        measured.kernels = times.stages.into_iter().map(kernel).collect();
+        let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;
+        let gb_per_s = bytes_per_roi * rate / 1e9;
+        // Each GPU has a bus.
+        let buses: f64 = self.adapters.iter().map(|adapter| adapter.bus_gb_per_s).sum();
+        let fraction_of_bus = gb_per_s / buses.max(1e-12);
+        let packing_us_per_roi = self.finder.time_packing(&load.batches[0])?.map(|seconds| 1e6 * seconds);
+        measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, fraction_of_bus, packing_us_per_roi });
+        Ok(())
+    }
+
+    /// The CPU engine on one thread, and in turn with it the reference engine: how a machine's speed wanders concerns both.
+    fn against_reference(&self, most: usize) -> Result<Option<OneCore>, Failure> {
+        let builder = self.builder.clone().threads(NonZeroUsize::MIN);
+        let (finder, reference) = (builder.clone().build()?, builder.engine(Engine::Reference).build()?);
+        let Some(one_core) = self.one_core(&finder, most)? else { return Ok(None) };
+        let slow = self.one_core(&reference, one_core.rois)?;
+        let Some(rois) = slow.map(|slow| slow.rois) else { return Ok(None) };
+        let batch = self.sample.batch(0, rois);
+        // Each as often as makes a round.
+        let repeat = ((self.seconds * 1e6 / (rois as f64 * one_core.us_per_roi)) as usize).max(1);
+        let mut results = Vec::new();
+        let mut time = |finder: &ZFinder, repeat: usize| -> Result<f64, Failure> {
+            let start = Instant::now();
+            for _ in 0..repeat {
+                finder.find_batch_into(&batch, &mut results)?;
+            }
+            Ok(start.elapsed().as_secs_f64() / repeat as f64)
+        };
+        let ratios: Result<Vec<f64>, Failure> =
+            (0..self.rounds).map(|_| Ok(time(&reference, 1)? / time(&finder, repeat)?.max(1e-12))).collect();
+        let mut ratios = ratios?;
+        ratios.sort_by(f64::total_cmp);
+        Ok(Some(OneCore { times_faster_than_reference: median(&ratios), ..one_core }))
+    }
+
+    /// A few RoIs on one core.
+    fn one_core(&self, finder: &ZFinder, most: usize) -> Result<Option<OneCore>, Failure> {
+        let mut results = Vec::new();
+        let mut time = |rois: usize| -> Result<f64, Failure> {
+            let batch = self.sample.batch(0, rois);
+            let start = Instant::now();
+            finder.find_batch_into(&batch, &mut results)?;
+            Ok(start.elapsed().as_secs_f64() / rois as f64)
+        };
+        // The first time buffers are made.
+        time(1)?;
+        let rois = ((self.seconds / time(1)?.max(1e-12)) as usize).clamp(1, most.max(1));
+        let mut seconds: Vec<f64> = (0..self.rounds.min(3)).map(|_| time(rois)).collect::<Result<_, _>>()?;
+        seconds.sort_by(f64::total_cmp);
+        let core = |seconds| OneCore { rois, us_per_roi: 1e6 * seconds, times_faster_than_reference: None };
+        Ok(median(&seconds).map(core))
+    }
+}
+
+impl Checked {
+    /// With what another check saw; RoIs that both compared count once.
+    fn include(&mut self, other: &Checked) {
+        self.rois = self.rois.max(other.rois);
+        self.ties = self.ties.max(other.ties);
+        self.shifted = self.shifted.max(other.shifted);
+        self.max_weight_difference = self.max_weight_difference.max(other.max_weight_difference);
+        self.max_z_difference_mm = self.max_z_difference_mm.max(other.max_z_difference_mm);
+    }
+}

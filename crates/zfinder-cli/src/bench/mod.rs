@@ -1,0 +1,408 @@
+//! `zfinder bench`: how fast every engine is on this machine, and whether it answers rightly.
+
+mod bus;
+mod check;
+mod flow;
+mod measure;
+mod memory;
+mod report;
+mod sample;
+mod self_check;
+mod soak;
+mod table;
+mod words;
+
+use std::io::{self, IsTerminal, Write};
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use kernel_host::{AdapterKind, Gpu, GpuOptions};
+use zfinder::{Accumulate, AdapterChoice, Engine, Error, StreamOptions, ZFinder};
+
+use super::options::{AccumulateName, PrecisionName};
+use check::Expected;
+use command_host::Failure;
+use command_host::note;
+use measure::Subject;
+use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
+use sample::Sample;
+pub(super) use self_check::SelfCheck;
+use words::{CaseName, CoordinatesName, EncodingName, EngineName, SampleName, or_all, word};
+
+/// Measures every engine on this machine and checks the answers that it times
+///
+/// For each sample, case and engine: RoIs a second from host memory to vertices, as a stream and batch by batch
+/// (median, slowest and fastest round), latency of one RoI, time on one core; on a GPU also RoIs a second with the data
+/// there already, time of each kernel, bytes uploaded, and the fraction of the bus, whose bandwidth it measures itself.
+/// Built without --release it says so.
+#[derive(Args)]
+#[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
+pub(super) struct Bench {
+    /// Simulated sample of the size of the thesis's; may be repeated [default: all]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "SAMPLE",
+        value_delimiter = ',',
+        conflicts_with = "input",
+        help_heading = "Sample"
+    )]
+    sample: Vec<SampleName>,
+    /// Seed of the simulation
+    #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sample")]
+    seed: u64,
+    /// Measure with the RoIs of these files or folders of spacepoints, read as `zfinder find` reads them
+    #[arg(long, num_args = 1.., value_name = "FILE|FOLDER", help_heading = "Sample")]
+    input: Vec<PathBuf>,
+    /// CSV of RoIs for --input, as of `zfinder find`
+    #[arg(long, value_name = "FILE", requires = "input", help_heading = "Sample")]
+    rois: Option<PathBuf>,
+    /// Layers of --input: atlas2010, generic, odd or a TOML file [default: as of `zfinder find`]
+    #[arg(long, value_name = "NAME|FILE.toml", requires = "input", help_heading = "Sample")]
+    detector: Option<String>,
+    /// Take no more than the first N RoIs of a sample [default: all; with --quick 256, of highlum 32]
+    #[arg(long, value_name = "N", help_heading = "Sample")]
+    limit: Option<NonZeroUsize>,
+    /// RoIs of a batch, for which the sample is repeated [default: lowlum 8192, highlum 512, of --input about
+    /// 2,000,000 spacepoints]
+    #[arg(long, visible_alias = "rois-per-batch", value_name = "N", help_heading = "Sample")]
+    batch: Option<NonZeroUsize>,
+
+    /// What is searched for and how; may be repeated [default: all]
+    #[arg(long, value_enum, value_name = "CASE", value_delimiter = ',', help_heading = "What is measured")]
+    case: Vec<CaseName>,
+    /// What computes; may be repeated [default: all, the GPU only where there is one or --adapter names it]
+    #[arg(long, value_enum, value_name = "ENGINE", value_delimiter = ',', help_heading = "What is measured")]
+    engine: Vec<EngineName>,
+    /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may be repeated, and
+    /// each is measured. all: every hardware GPU, which then work together
+    #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "What is measured")]
+    adapter: Vec<AdapterChoice>,
+    /// How spacepoints travel to a GPU; the CPU engine computes with the same [default: compact; lossless of --input]
+    #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
+    encoding: Option<EncodingName>,
+    /// How coordinates are kept in host memory [default: f32; f64 of --input]
+    #[arg(long, value_enum, value_name = "TYPE", help_heading = "What is measured")]
+    coordinates: Option<CoordinatesName>,
+    /// Number type on the GPU and the CPU
+    #[arg(long, value_enum, default_value = "f32", help_heading = "What is measured")]
+    precision: PrecisionName,
+    /// How z is summed on the GPU and the CPU
+    #[arg(long, value_enum, default_value = "fixed", help_heading = "What is measured")]
+    accumulate: AccumulateName,
+    /// Threads of the CPU engine [default: one a core]
+    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    threads: Option<NonZeroUsize>,
+    /// Batches in flight in a stream; the thesis's two streams are 2 [default: twice as many as cores, 2 to 32]
+    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    in_flight: Option<NonZeroUsize>,
+    /// Microseconds that a blocking call asks the GPU for its answer before its thread parks: for the latency
+    #[arg(long, value_name = "US", default_value_t = 0, help_heading = "What is measured")]
+    spin_us: u64,
+    /// Also time streams of so many RoIs, the sample over and over, and the memory held meanwhile: 1000,10000,...
+    #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
+    stream_rois: Vec<NonZeroUsize>,
+
+    /// Instead of measuring, search random batches for so long on each engine, hostile RoIs among them; check every answer,
+    /// and that neither memory nor handles grow: 90s, 10m, 2h. Cases and adapters are those of the options above; if not given,
+    /// all cases but all-options, and --encoding lossless
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        conflicts_with_all = [
+            "sample", "input", "limit", "batch", "coordinates", "in_flight", "spin_us", "stream_rois", "quick", "rounds",
+            "seconds", "check"
+        ],
+        help_heading = "How"
+    )]
+    soak: Option<Duration>,
+    /// Fewer RoIs and shorter rounds: about a minute without a GPU
+    #[arg(long, help_heading = "How")]
+    quick: bool,
+    /// Rounds of each figure [default: 7, with --quick 3]
+    #[arg(long, value_name = "N", help_heading = "How")]
+    rounds: Option<NonZeroUsize>,
+    /// Seconds that a round shall last, about: a slow engine gets a part of the sample, a fast one gets it over and
+    /// over [default: 0.5, with --quick 0.1]
+    #[arg(long, value_name = "S", value_parser = seconds, help_heading = "How")]
+    seconds: Option<f64>,
+    /// RoIs of each sample whose answers are checked against the reference engine [default: 64, of a sample with more
+    /// than 2000 spacepoints an RoI 16; with --quick a quarter]
+    #[arg(long, value_name = "N", help_heading = "How")]
+    check: Option<NonZeroUsize>,
+
+    /// One JSON document on standard output instead of tables
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+    /// Nothing of progress (there is none anyway if standard error is no terminal)
+    #[arg(long, help_heading = "Output")]
+    no_progress: bool,
+}
+
+const EXIT_CODES: &str = "Exit codes: as of `zfinder find`, and 4 when an engine's answer is wrong or memory grows";
+
+const AFTER_LONG_HELP: &str = "Examples:
+  zfinder bench --quick
+  zfinder bench --sample highlum --case pairs,triplets --engine gpu --json > bench.json
+  zfinder bench --engine gpu --adapter llvmpipe --limit 8 --check 4
+  zfinder bench --sample lowlum --case pairs --engine gpu --stream-rois 1000,10000,100000,1000000
+  zfinder bench --soak 10m --engine gpu --adapter llvmpipe
+  zfinder bench --input data/rois/spacepoints.csv --rois data/rois/rois.csv --detector generic
+
+The keys of --json are explained in docs/bench.md. All its keys are always there; what could not be measured is null.
+
+Exit codes:
+  0  measured, and every answer that was checked is right
+  1  input that cannot be read, is wrong or holds no RoI; output that cannot be written
+  2  wrong usage: an unknown option, a value out of range, a bad detector file
+  3  no such adapter, or the GPU failed
+  4  an engine's answer is not that of the reference engine; with --soak, or memory grows";
+
+/// A second that a round shall last: a positive number, and no more than an hour.
+fn seconds(text: &str) -> Result<f64, String> {
+    let parsed = text.parse().ok().filter(|seconds| (1e-3..=3600.0).contains(seconds));
+    parsed.ok_or_else(|| "a number from 0.001 to 3600 is wanted".into())
+}
+
+impl Bench {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        if let Some(duration) = self.soak {
+            return self.soak_for(duration);
+        }
+        let mut report = self.report()?;
+        let bar = self.bar();
+        let gpus = self.gpus(&mut report.not_measured, &bar)?;
+        for adapter in gpus.iter().flatten() {
+            if report.adapters.iter().all(|known| known.index != adapter.index) {
+                report.adapters.push(adapter.clone());
+            }
+        }
+        let (simulated, from_files) =
+            if self.input.is_empty() { (or_all(&self.sample), false) } else { (vec![], true) };
+        let sources = simulated.into_iter().map(Some).chain(from_files.then_some(None));
+        for source in sources {
+            bar.set_message(source.map_or("reading the input".into(), |name| format!("simulating {}", word(name))));
+            let sample = self.sample(source)?;
+            let measured = self.measure(&sample, &gpus, &report.settings, &bar)?;
+            report.samples.push(measured);
+            if let Some(measured) = report.samples.last().filter(|_| !self.json) {
+                let text = table::of_sample(measured, &report);
+                bar.suspend(|| written(&text))?;
+            }
+        }
+        bar.finish_and_clear();
+        let text = if self.json {
+            let json = serde_json::to_string_pretty(&report).map_err(io::Error::from);
+            json.map_err(|source| Failure::output("standard output", &source))? + "\n"
+        } else {
+            table::closing(&report)
+        };
+        written(&text)
+    }
+
+    /// Without what is measured.
+    fn report(&self) -> Result<Report, Failure> {
+        if !self.adapter.is_empty() && !self.wants(EngineName::Gpu) {
+            return Err(Failure::usage(
+                "--adapter names a GPU, and --engine cpu and reference use none",
+                "leave --adapter out, or add --engine gpu",
+            ));
+        }
+        let debug_build = cfg!(debug_assertions);
+        if debug_build {
+            note("warning: this is a debug build, whose figures mean little: use `cargo run --release -- bench`");
+        }
+        Ok(Report {
+            version: env!("CARGO_PKG_VERSION"),
+            debug_build,
+            host: Host {
+                os: std::env::consts::OS,
+                arch: std::env::consts::ARCH,
+                threads: self.threads.map_or_else(rayon::current_num_threads, NonZeroUsize::get),
+            },
+            settings: Settings {
+                quick: self.quick,
+                rounds: self.rounds.map_or(if self.quick { 3 } else { 7 }, NonZeroUsize::get),
+                seconds: self.seconds.unwrap_or(if self.quick { 0.1 } else { 0.5 }),
+                in_flight: self.in_flight.map_or(StreamOptions::default().in_flight, NonZeroUsize::get),
+                encoding: self.encoding.unwrap_or(if self.input.is_empty() {
+                    EncodingName::Compact
+                } else {
+                    EncodingName::Lossless
+                }),
+                coordinates: self.coordinates(),
+                spin_us: self.spin_us,
+                precision: word(self.precision),
+                accumulate: word(self.accumulate),
+            },
+            adapters: Vec::new(),
+            not_measured: Vec::new(),
+            samples: Vec::new(),
+        })
+    }
+
+    fn coordinates(&self) -> CoordinatesName {
+        self.coordinates.unwrap_or(if self.input.is_empty() { CoordinatesName::F32 } else { CoordinatesName::F64 })
+    }
+
+    fn wants(&self, engine: EngineName) -> bool {
+        or_all(&self.engine).contains(&engine)
+    }
+
+    /// The GPUs that are measured, those together that work together, each with what its bus carries.
+    fn gpus(&self, not_measured: &mut Vec<NotMeasured>, bar: &ProgressBar) -> Result<Vec<Vec<Adapter>>, Failure> {
+        if !self.wants(EngineName::Gpu) {
+            return Ok(Vec::new());
+        }
+        // Whoever names an adapter or the engine wants that or nothing.
+        let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+        let optional = self.adapter.is_empty() && self.engine.is_empty() && !named("WGPU_ADAPTER_NAME");
+        let hardware = [AdapterChoice::Hardware];
+        let choices = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
+        let mut all: Vec<Vec<Adapter>> = Vec::new();
+        for adapter in choices {
+            let gpus = match Gpu::open_all(&GpuOptions { adapter: adapter.clone(), ..GpuOptions::default() }) {
+                Err(kernel_host::Error::NoAdapter { .. }) if optional => {
+                    let reason = "there is no hardware GPU; --adapter takes a software adapter by name".to_owned();
+                    if self.json {
+                        note(&format!("gpu: not measured: {reason}"));
+                    }
+                    not_measured.push(NotMeasured { engine: EngineName::Gpu, reason });
+                    break;
+                }
+                gpus => gpus.map_err(Error::from)?,
+            };
+            let together: Result<Vec<Adapter>, Failure> = gpus.iter().map(|gpu| self.gpu(gpu, bar)).collect();
+            let together = together?;
+            let indices = |adapters: &[Adapter]| adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>();
+            if all.iter().all(|known| indices(known) != indices(&together)) {
+                all.push(together);
+            }
+        }
+        Ok(all)
+    }
+
+    fn gpu(&self, gpu: &Gpu, bar: &ProgressBar) -> Result<Adapter, Failure> {
+        let summary = gpu.summary();
+        bar.set_message(format!("the bus to {}", summary.name));
+        let rounds = if self.quick { 3 } else { 9 };
+        Ok(Adapter {
+            index: summary.index,
+            name: summary.name.clone(),
+            kind: summary.kind.to_string(),
+            backend: summary.backend.clone(),
+            pci: format!("{:04x}:{:04x}", summary.vendor, summary.device),
+            driver: summary.driver.clone(),
+            bus_gb_per_s: bus::upload_bandwidth(gpu, rounds).map_err(Error::from)?,
+            hardware: summary.kind != AdapterKind::Software,
+        })
+    }
+
+    /// A simulated sample, or that of the input.
+    fn sample(&self, simulated: Option<SampleName>) -> Result<Sample, Failure> {
+        let batch = self.batch.map(NonZeroUsize::get);
+        let few = if simulated == Some(SampleName::Highlum) { 32 } else { 256 };
+        let limit = self.limit.map(NonZeroUsize::get).or(self.quick.then_some(few));
+        match simulated {
+            Some(name) => Ok(Sample::simulated(name, self.seed, self.coordinates(), limit, batch)),
+            None => {
+                let (rois, detector) = (self.rois.as_deref(), self.detector.as_deref());
+                Sample::read(&self.input, rois, detector, self.coordinates(), limit, batch)
+            }
+        }
+    }
+
+    fn measure(
+        &self,
+        sample: &Sample,
+        gpus: &[Vec<Adapter>],
+        settings: &Settings,
+        bar: &ProgressBar,
+    ) -> Result<SampleReport, Failure> {
+        let quarter = if self.quick { 4 } else { 1 };
+        let check = self.check.map_or(if sample.is_busy() { 16 } else { 64 } / quarter, NonZeroUsize::get);
+        let stream_rois: Vec<usize> = self.stream_rois.iter().copied().map(NonZeroUsize::get).collect();
+        let mut results = Vec::new();
+        for case in or_all(&self.case) {
+            let config = case.config();
+            let place = format!("{}, {}", sample.name(), word(case));
+            bar.set_message(format!("{place}: reference engine"));
+            let expected = Expected::of(sample, &config, settings.encoding.into(), check)?;
+            for (engine, adapters) in self.engines(gpus) {
+                let name = table::name(engine, &adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>());
+                let index = |adapter: &Adapter| AdapterChoice::Index(adapter.index);
+                let builder = ZFinder::builder()
+                    .config(config.clone())
+                    .detector(sample.detector().clone())
+                    .engine(match engine {
+                        EngineName::Gpu => Engine::Gpus(adapters.iter().map(index).collect()),
+                        EngineName::Cpu => Engine::Cpu,
+                        EngineName::Reference => Engine::Reference,
+                    })
+                    .encoding(settings.encoding.into())
+                    .precision(self.precision.into())
+                    .accumulate(self.accumulate.into())
+                    .spin(Duration::from_micros(self.spin_us));
+                let builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
+                bar.set_message(format!("{place}, {name}: building it"));
+                let subject = Subject {
+                    sample,
+                    case,
+                    engine,
+                    adapters,
+                    config: &config,
+                    finder: &builder.clone().build()?,
+                    builder: &builder,
+                    expected: &expected,
+                    rounds: settings.rounds,
+                    seconds: settings.seconds,
+                    in_flight: settings.in_flight,
+                    stream_rois: &stream_rois,
+                    exact: Accumulate::from(self.accumulate) == Accumulate::Fixed,
+                    say: &|step| bar.set_message(format!("{place}, {name}: {step}")),
+                };
+                results.push(subject.measure()?);
+            }
+        }
+        Ok(SampleReport {
+            name: sample.name().to_owned(),
+            seed: sample.seed(),
+            files: sample.files().iter().map(|path| path.display().to_string()).collect(),
+            detector: sample.detector().name().to_owned(),
+            rois: sample.len(),
+            spacepoints: sample.spacepoints(),
+            batch_rois: sample.batch_rois(),
+            results,
+        })
+    }
+
+    /// Every engine, the GPU engine once for each of these.
+    fn engines<'a>(&self, gpus: &'a [Vec<Adapter>]) -> Vec<(EngineName, &'a [Adapter])> {
+        let each = |engine| match engine {
+            EngineName::Gpu => gpus.iter().map(|together| (engine, together.as_slice())).collect(),
+            _ => vec![(engine, [].as_slice())],
+        };
+        or_all(&self.engine).into_iter().flat_map(each).collect()
+    }
+
+    fn bar(&self) -> ProgressBar {
+        if self.no_progress || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let style = ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("a fixed template");
+        let bar = ProgressBar::new_spinner().with_style(style);
+        // Drawn by a thread of its own, seldom enough not to be seen in what is timed.
+        bar.enable_steady_tick(Duration::from_millis(500));
+        bar
+    }
+}
+
+fn written(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+    written.map_err(|source| Failure::output("standard output", &source))
+}

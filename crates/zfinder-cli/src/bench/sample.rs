@@ -1,0 +1,158 @@
+//! The RoIs that are measured with: simulated, or out of files.
+
+use crate::failure::NO_ROI;
+use command_host::Code;
+use std::path::{Path, PathBuf};
+
+use zfinder::{Config, Detector, Roi, RoiBatch};
+use zfinder_io::{RoiTable, SpacepointReader};
+use zfinder_study::simulate::Simulation;
+
+use super::super::input;
+use super::words::{CoordinatesName, SampleName, word};
+use command_host::Failure;
+use command_host::note;
+
+/// Spacepoints that a batch of a sample out of files holds, about.
+const BATCH_SPACEPOINTS: usize = 2_000_000;
+const MOST_BATCH_ROIS: usize = 8192;
+
+/// RoIs of this many spacepoints in the mean are busy.
+const BUSY: usize = 2000;
+
+/// RoIs in memory, and how they are taken.
+pub(super) struct Sample {
+    name: String,
+    seed: Option<u64>,
+    files: Vec<PathBuf>,
+    detector: Detector,
+    rois: RoiBatch,
+    coordinates: CoordinatesName,
+    batch: usize,
+}
+
+/// The same RoIs with coordinates kept so.
+fn kept(rois: &RoiBatch, coordinates: CoordinatesName) -> RoiBatch {
+    let mut batch = coordinates.batch();
+    for view in rois.iter() {
+        batch.push(*view.descriptor, view.spacepoints());
+    }
+    batch
+}
+
+impl Sample {
+    /// A simulated sample, or the beginning of it.
+    pub(super) fn simulated(
+        name: SampleName,
+        seed: u64,
+        coordinates: CoordinatesName,
+        limit: Option<usize>,
+        batch: Option<usize>,
+    ) -> Self {
+        let simulation = name.simulation();
+        let rois = limit.map_or(simulation.rois, |limit| limit.min(simulation.rois));
+        let (rois, _) = Simulation { seed, rois, ..simulation }.batch();
+        let default_batch = match name {
+            SampleName::Lowlum => 8192,
+            SampleName::Highlum => 512,
+        };
+        Self {
+            name: word(name),
+            seed: Some(seed),
+            files: Vec::new(),
+            detector: Detector::atlas2010(),
+            rois: kept(&rois, coordinates),
+            coordinates,
+            batch: batch.unwrap_or(default_batch),
+        }
+    }
+
+    /// The RoIs of files, or the first of them, as `find` reads them.
+    pub(super) fn read(
+        paths: &[PathBuf],
+        rois: Option<&Path>,
+        detector: Option<&str>,
+        coordinates: CoordinatesName,
+        limit: Option<usize>,
+        batch: Option<usize>,
+    ) -> Result<Self, Failure> {
+        let inputs = input::inputs(paths)?;
+        let detector = input::detector(detector, &inputs.files)?;
+        let table = rois.map(RoiTable::read).transpose()?;
+        if let Some(table) = &table {
+            table.validate(&Config::default())?;
+        }
+        let mut reader = SpacepointReader::new(inputs.files.clone(), detector.clone(), table);
+        let rois: RoiBatch = reader.by_ref().take(limit.unwrap_or(usize::MAX)).collect::<zfinder_io::Result<_>>()?;
+        for warning in reader.warnings() {
+            note(&format!("warning: {warning}"));
+        }
+        if rois.spacepoints() == 0 {
+            let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+            let lack = if rois.is_empty() { "no RoI" } else { "no RoI with a spacepoint" };
+            return Err(
+                Failure::new(Code::Data, format!("{lack} in the input ({})", names.join(", "))).with_help(NO_ROI)
+            );
+        }
+        let of_this_size = BATCH_SPACEPOINTS * rois.len() / rois.spacepoints();
+        Ok(Self {
+            name: "input".into(),
+            seed: None,
+            files: inputs.files,
+            detector,
+            batch: batch.unwrap_or(of_this_size.clamp(1, MOST_BATCH_ROIS)),
+            rois: kept(&rois, coordinates),
+            coordinates,
+        })
+    }
+
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    pub(super) fn seed(&self) -> Option<u64> {
+        self.seed
+    }
+
+    pub(super) fn files(&self) -> &[PathBuf] {
+        &self.files
+    }
+
+    pub(super) fn detector(&self) -> &Detector {
+        &self.detector
+    }
+
+    /// RoIs, at least one.
+    pub(super) fn len(&self) -> usize {
+        self.rois.len()
+    }
+
+    pub(super) fn spacepoints(&self) -> usize {
+        self.rois.spacepoints()
+    }
+
+    pub(super) fn is_busy(&self) -> bool {
+        self.spacepoints() > BUSY * self.len()
+    }
+
+    /// RoIs of a batch.
+    pub(super) fn batch_rois(&self) -> usize {
+        self.batch
+    }
+
+    /// One RoI; the sample comes over and over.
+    pub(super) fn roi(&self, index: usize) -> Roi {
+        let view = self.rois.roi(index % self.len());
+        Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() }
+    }
+
+    /// `count` RoIs from `start`; the sample comes over and over.
+    pub(super) fn batch(&self, start: usize, count: usize) -> RoiBatch {
+        let mut batch = self.coordinates.batch();
+        for index in start..start + count {
+            let view = self.rois.roi(index % self.len());
+            batch.push(*view.descriptor, view.spacepoints());
+        }
+        batch
+    }
+}

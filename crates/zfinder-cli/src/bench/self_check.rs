@@ -1,0 +1,33 @@
+//! A few simulated RoIs with known answers, for whoever wants to know whether an engine works.
+
+use zfinder::{Config, Encoding, Triplets, ZFinderBuilder};
+
+use super::check::Expected;
+use super::sample::Sample;
+use super::words::{CoordinatesName, SampleName};
+use command_host::Failure;
+
+const ROIS: usize = 16;
+
+/// Confirmed pairs in the default configuration, which make use of all stages, and what the reference engine answers.
+pub(crate) struct SelfCheck {
+    sample: Sample,
+    config: Config,
+    expected: Expected,
+}
+
+impl SelfCheck {
+    pub(crate) fn new() -> Result<Self, Failure> {
+        let sample = Sample::simulated(SampleName::Lowlum, 1, CoordinatesName::F64, Some(ROIS), None);
+        let config = Config { triplets: Triplets::Any, ..Config::default() };
+        let expected = Expected::of(&sample, &config, Encoding::Lossless, ROIS)?;
+        Ok(Self { sample, config, expected })
+    }
+
+    /// Builds the finder and compares its answers.
+    pub(crate) fn run(&self, builder: ZFinderBuilder) -> Result<(), Failure> {
+        let finder = builder.config(self.config.clone()).detector(self.sample.detector().clone()).build()?;
+        let found = finder.find_batch(&self.sample.batch(0, ROIS))?;
+        self.expected.check(&finder.description(), &found).map(|_| ())
+    }
+}

@@ -1,0 +1,602 @@
+//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process holds watched.
+
+mod random;
+mod table;
+mod usage;
+
+use crate::failure::WRONG_ANSWER;
+use command_host::Code;
+use std::collections::VecDeque;
+use std::io;
+use std::num::NonZeroUsize;
+use std::ops::RangeFrom;
+use std::time::{Duration, Instant};
+
+use rayon::prelude::*;
+use serde::Serialize;
+use zfinder::{
+    Accumulate, AdapterChoice, Config, Engine, Precision, Roi, RoiResult, RoiView, Status, StreamOptions, Triplets,
+    ZFinder, ZFinderBuilder,
+};
+use zfinder_study::inspect::Inspect;
+
+use super::Bench;
+use super::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high};
+use super::words::{CaseName, EncodingName, EngineName, or_all, word};
+use super::{report::Adapter, written};
+use command_host::Failure;
+use random::{Kind, Question, RandomBatches};
+use usage::{QUARTERS, Quarters, Watch};
+
+/// All that is soaked, as `--json` writes it.
+#[derive(Debug, Serialize)]
+struct SoakReport {
+    version: &'static str,
+    debug_build: bool,
+    seed: u64,
+    cases: Vec<CaseName>,
+    encoding: EncodingName,
+    precision: String,
+    accumulate: String,
+    adapters: Vec<Adapter>,
+    soaked: Vec<Soaked>,
+}
+
+/// An engine that is soaked, and in what.
+struct Soak<'a> {
+    duration: Duration,
+    seed: u64,
+    cases: &'a [CaseName],
+    encoding: EncodingName,
+    /// The same RoIs must give the same bits.
+    exact: bool,
+    engine: EngineName,
+    /// Of the engine, its number type and its sums.
+    builder: ZFinderBuilder,
+    say: &'a (dyn Fn(&str) + Sync),
+}
+
+/// What became of it.
+#[derive(Debug, Default, Serialize)]
+struct Soaked {
+    engine: String,
+    /// Indices of GPUs.
+    adapters: Vec<usize>,
+    seconds: f64,
+    batches: u64,
+    rois: u64,
+    spacepoints: u64,
+    vertices: u64,
+    /// RoIs by their status.
+    statuses: Vec<(String, u64)>,
+    /// RoIs by case.
+    cases: Vec<(CaseName, u64)>,
+    /// RoIs with the very bits of the CPU engine's answer, computed one by one on one thread.
+    identical: u64,
+    /// RoIs that the GPU could not do and said so, and the CPU engine could.
+    told: u64,
+    /// Of the others, RoIs whose answer is the reference engine's within rounding.
+    rounded: u64,
+    /// The first of those.
+    other_bits: Vec<OtherBits>,
+    /// RoIs that were held against the reference engine.
+    against_reference: u64,
+    /// Of those, another of several equal peaks, and the peak's window a bin or two further.
+    ties: u64,
+    shifted: u64,
+    held: Quarters,
+}
+
+/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask for it again.
+#[derive(Debug, PartialEq, Serialize)]
+struct OtherBits {
+    case: CaseName,
+    batch: u64,
+    roi: u64,
+    kind: Kind,
+    spacepoints: usize,
+    /// Vertices in digits that give all their bits back.
+    found: String,
+    cpu: String,
+}
+
+/// A case on an engine, and who checks it.
+struct Subject {
+    case: CaseName,
+    config: Config,
+    finder: ZFinder,
+    /// The CPU engine on one thread.
+    twin: ZFinder,
+    /// The reference engine, which looks for more peaks so that equal ones are known.
+    reference: ZFinder,
+    /// The CPU engine in f64: its stages, without the roundings.
+    unrounded: ZFinder,
+}
+
+/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference engine, too; of the CPU
+/// engine's own all are, but where the reference engine takes some ten milliseconds for each.
+const REFERENCE_SHARE: u64 = 32;
+/// A run of this length tells whether memory grows.
+const LONG: Duration = Duration::from_secs(119);
+const MOST_IN_FLIGHT: usize = 4;
+const FIRST_BATCHES: u64 = 4;
+/// Sums by compare and retry have other bits in most RoIs; few tell what there is to tell.
+const MOST_OTHER_BITS: usize = 32;
+/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
+const REFERENCE_SPACEPOINTS: usize = 1500;
+
+impl Bench {
+    /// Soaks every engine for so long.
+    pub(super) fn soak_for(&self, duration: Duration) -> Result<(), Failure> {
+        if self.engine.contains(&EngineName::Reference) {
+            return Err(Failure::usage(
+                "--soak checks engines against the reference engine, which cannot be checked so",
+                "leave it out of --engine",
+            ));
+        }
+        let mut report = self.report()?;
+        let bar = self.bar();
+        let gpus = self.gpus(&mut report.not_measured, &bar)?;
+        let encoding = self.encoding.unwrap_or(EncodingName::Lossless);
+        let mut cases = or_all(&self.case);
+        if self.case.is_empty() {
+            cases.retain(|&case| case != CaseName::AllOptions);
+        }
+        let mut soak = SoakReport {
+            version: report.version,
+            debug_build: report.debug_build,
+            seed: self.seed,
+            cases: cases.clone(),
+            encoding,
+            precision: report.settings.precision.clone(),
+            accumulate: report.settings.accumulate.clone(),
+            adapters: gpus.iter().flatten().cloned().collect(),
+            soaked: Vec::new(),
+        };
+        let mut ended = Ok(());
+        for (engine, adapters) in self.engines(&gpus).into_iter().filter(|(engine, _)| *engine != EngineName::Reference)
+        {
+            let indices: Vec<usize> = adapters.iter().map(|adapter| adapter.index).collect();
+            let choices = indices.iter().map(|&index| AdapterChoice::Index(index)).collect();
+            let builder = ZFinder::builder()
+                .engine(if engine == EngineName::Gpu { Engine::Gpus(choices) } else { Engine::Cpu })
+                .encoding(encoding.into())
+                .precision(self.precision.into())
+                .accumulate(self.accumulate.into());
+            let one = Soak {
+                duration,
+                seed: self.seed,
+                cases: &cases,
+                encoding,
+                exact: Accumulate::from(self.accumulate) == Accumulate::Fixed,
+                engine,
+                builder: self.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
+                say: &|step| bar.set_message(format!("{}: {step}", word(engine))),
+            };
+            let mut soaked = Soaked { adapters: indices, ..Soaked::default() };
+            ended = one.run(&mut soaked);
+            // What was seen until something failed counts, too.
+            if !self.json && soaked.batches > 0 {
+                bar.suspend(|| written(&table::of(&soaked)))?;
+            }
+            soak.soaked.push(soaked);
+            if ended.is_err() {
+                break;
+            }
+        }
+        bar.finish_and_clear();
+        if self.json && soak.soaked.iter().any(|soaked| soaked.batches > 0) {
+            let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
+            written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))?;
+        }
+        ended.and_then(|()| soak.soaked.iter().try_for_each(Soaked::verdict))
+    }
+}
+
+impl Soak<'_> {
+    fn run(&self, soaked: &mut Soaked) -> Result<(), Failure> {
+        soaked.cases = self.cases.iter().map(|&case| (case, 0)).collect();
+        let mut watch = Watch::default();
+        let start = Instant::now();
+        let ended = self.quarters(soaked, &mut watch);
+        soaked.seconds = start.elapsed().as_secs_f64();
+        soaked.held = watch.quarters();
+        ended
+    }
+
+    fn quarters(&self, soaked: &mut Soaked, watch: &mut Watch) -> Result<(), Failure> {
+        let random = RandomBatches::new(self.seed);
+        let mut spent = vec![Duration::ZERO; self.cases.len()];
+        let mut numbers = 0..;
+        let mut subjects: Vec<Subject> = Vec::new();
+        for quarter in 0..QUARTERS {
+            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew, with the same batches:
+            // what the process holds more then, in a later quarter, was left behind.
+            if subjects.is_empty() || self.duration > LONG {
+                subjects.clear();
+                subjects = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
+            }
+            soaked.engine = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
+            for subject in &subjects {
+                self.first_batches(subject, &random)?;
+            }
+            watch.look(quarter, gpu_bytes(&subjects));
+            let begun = Instant::now();
+            let mut said = begun;
+            while begun.elapsed() < self.duration / QUARTERS as u32 {
+                // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
+                let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
+                let begun = Instant::now();
+                let before = soaked.rois;
+                let ended = self.spell(&subjects[case], &random, &mut numbers, soaked);
+                spent[case] += begun.elapsed();
+                soaked.cases[case].1 += soaked.rois - before;
+                ended?;
+                if said.elapsed() > self.duration / 400 {
+                    said = Instant::now();
+                    (self.say)(&format!("{} RoIs", soaked.rois));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn subject(&self, case: CaseName) -> Result<Subject, Failure> {
+        (self.say)(&format!("building {}", word(case)));
+        let config = case.config();
+        let builder = self.builder.clone().config(config.clone());
+        let peaks = config.peaks.max(PEAKS);
+        let reference = builder.clone().config(Config { peaks, ..config.clone() }).engine(Engine::Reference).build()?;
+        Ok(Subject {
+            case,
+            finder: builder.clone().build()?,
+            twin: builder.clone().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()?,
+            unrounded: builder.engine(Engine::Cpu).threads(NonZeroUsize::MIN).precision(Precision::F64).build()?,
+            reference,
+            config,
+        })
+    }
+
+    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come again.
+    fn first_batches(&self, subject: &Subject, random: &RandomBatches) -> Result<(), Failure> {
+        (0..FIRST_BATCHES).try_for_each(|back| {
+            let question = random.batch(u64::MAX - back);
+            let results = subject.finder.find_batch(&question.batch)?;
+            self.check(subject, &question, &results, &mut Soaked::default())
+        })
+    }
+
+    /// A few batches, asked in one of the ways that there are.
+    fn spell(
+        &self,
+        subject: &Subject,
+        random: &RandomBatches,
+        numbers: &mut RangeFrom<u64>,
+        soaked: &mut Soaked,
+    ) -> Result<(), Failure> {
+        let finder = &subject.finder;
+        let mut next = || random.batch(numbers.next().unwrap_or_default());
+        let first = next();
+        // Any order of the ways will do.
+        match first.number % 8 {
+            0..4 => {
+                let in_flight = 1 + first.number as usize / 8 % MOST_IN_FLIGHT;
+                let gives_up = first.number.is_multiple_of(11);
+                let mut stream = finder.stream(StreamOptions { in_flight })?;
+                let mut asked = VecDeque::new();
+                for question in std::iter::once(first).chain((0..4 + 2 * in_flight).map(|_| next())) {
+                    let Question { number, batch, kinds } = question;
+                    asked.push_back((number, kinds));
+                    if let Some(answered) = stream.push(batch)? {
+                        let Some((number, kinds)) = asked.pop_front() else { break };
+                        let question = Question { number, batch: answered.batch, kinds };
+                        self.check(subject, &question, &answered.results, soaked)?;
+                    }
+                }
+                // Sometimes what is in flight is given up.
+                while let Some((number, kinds)) = asked.pop_front().filter(|_| !gives_up) {
+                    let Some(answered) = stream.next().transpose()? else { break };
+                    let question = Question { number, batch: answered.batch, kinds };
+                    self.check(subject, &question, &answered.results, soaked)?;
+                }
+            }
+            4..6 => {
+                let results = finder.find_batch(&first.batch)?;
+                self.check(subject, &first, &results, soaked)?;
+            }
+            6 => {
+                let results = pollster::block_on(finder.find_batch_async(&first.batch))?;
+                self.check(subject, &first, &results, soaked)?;
+            }
+            _ => {
+                let results = first.batch.iter().map(|view| finder.find(&roi_of(view)));
+                let results: Vec<RoiResult> = results.collect::<zfinder::Result<_>>()?;
+                self.check(subject, &first, &results, soaked)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Every answer of a batch.
+    fn check(
+        &self,
+        subject: &Subject,
+        question: &Question,
+        results: &[RoiResult],
+        soaked: &mut Soaked,
+    ) -> Result<(), Failure> {
+        let wrong = |message: String| {
+            Failure::wrong_answer(format!(
+                "{}, {}, seed {}, batch {}: {message}",
+                subject.finder.description(),
+                word(subject.case),
+                self.seed,
+                question.number
+            ))
+            .with_help(WRONG_ANSWER)
+        };
+        if results.len() != question.batch.len() {
+            return Err(wrong(format!("{} answers to {} RoIs", results.len(), question.batch.len())));
+        }
+        let checked: Vec<Result<Verdict, Failure>> = (0..results.len())
+            .into_par_iter()
+            .map(|i| self.verdict(subject, question.batch.roi(i), question.kinds[i], &results[i], &wrong))
+            .collect();
+        let checked = checked.into_iter().collect::<Result<Vec<Verdict>, Failure>>()?;
+        for (verdict, result) in checked.into_iter().zip(results) {
+            soaked.count(verdict, result);
+        }
+        soaked.batches += 1;
+        soaked.rois += results.len() as u64;
+        soaked.spacepoints += question.batch.spacepoints() as u64;
+        Ok(())
+    }
+
+    fn verdict(
+        &self,
+        subject: &Subject,
+        view: RoiView<'_>,
+        kind: Kind,
+        found: &RoiResult,
+        wrong: &(dyn Fn(String) -> Failure + Sync),
+    ) -> Result<Verdict, Failure> {
+        let roi = roi_of(view);
+        let twin = subject.twin.find(&roi)?;
+        let id = found.id;
+        let place = || format!("RoI {} of {} spacepoints ({kind:?})", id.roi_id, roi.spacepoints.len());
+        let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
+        // What a device cannot do and says so is no wrong answer.
+        if self.engine == EngineName::Gpu && found.status == Status::CapacityExceeded && found.status != twin.status {
+            return Ok(Verdict { told: true, ..Verdict::default() });
+        }
+        let identical = *found == twin;
+        if counts(found) != counts(&twin) || (!identical && self.exact && self.engine == EngineName::Cpu) {
+            return Err(wrong(format!("{}: {found:?}; the CPU engine on one thread: {twin:?}", place())));
+        }
+        let dear = subject.config.histogram_per_slice || self.engine == EngineName::Gpu;
+        let wanted = !dear || id.roi_id.is_multiple_of(REFERENCE_SHARE);
+        let wanted = wanted && kind != Kind::Hostile && roi.spacepoints.len() <= REFERENCE_SPACEPOINTS;
+        if identical && !wanted {
+            return Ok(Verdict { identical, ..Verdict::default() });
+        }
+        // Of what nobody should send, a rounding may move many pairs at once: there the two engines stand for each other.
+        let hostile = kind == Kind::Hostile && !identical;
+        let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
+        let coarse = self.encoding == EncodingName::Compact && subject.config.triplets != Triplets::Off;
+        let share = if coarse { COMPACT_TRIPLETS } else { 0.0 };
+        let bin = subject.config.z_bin_mm + subject.config.z_bin_eta_coeff * roi.descriptor.eta.abs();
+        let mut compared = compare(found, &expected, bin, share);
+        if compared.is_none() && hostile {
+            expected = subject.reference.find(&roi)?;
+            compared = compare(found, &expected, bin, share);
+        }
+        // Of a few spacepoints, more peaks than were asked for may be equal, or a pair make one of others.
+        if compared.is_none() && is_as_high(found, &subject.reference.inspect(&roi)?.histograms) {
+            compared = Some((Agreement::Tie, 0.0, 0.0));
+        }
+        // A pair beside a cut: a rounding only if the same stages without roundings answer as the reference engine does.
+        if compared.is_none() && is_a_pair_beside(found, &expected, bin) {
+            let same = compare(&subject.unrounded.find(&roi)?, &expected, bin, 0.0);
+            compared = same.filter(|&(agreement, weight, _)| agreement == Agreement::Same && weight == 0.0);
+        }
+        match compared {
+            Some((agreement, ..)) => {
+                let other_bits = (!identical).then(|| OtherBits {
+                    case: subject.case,
+                    batch: id.event_id,
+                    roi: id.roi_id,
+                    kind,
+                    spacepoints: roi.spacepoints.len(),
+                    found: format!("{:?}", found.vertices),
+                    cpu: format!("{:?}", twin.vertices),
+                });
+                Ok(Verdict { identical, other_bits, agreement: Some(agreement), ..Verdict::default() })
+            }
+            None => Err(wrong(format!(
+                "{}: {}; the CPU engine on one thread: {}; the reference engine: {}",
+                place(),
+                answer(found, 2),
+                answer(&twin, 2),
+                answer(&expected, 4)
+            ))),
+        }
+    }
+}
+
+/// How an answer was right.
+#[derive(Default)]
+struct Verdict {
+    identical: bool,
+    other_bits: Option<OtherBits>,
+    /// The device said that it could not.
+    told: bool,
+    /// With the reference engine, if that was asked.
+    agreement: Option<Agreement>,
+}
+
+impl Soaked {
+    fn count(&mut self, verdict: Verdict, result: &RoiResult) {
+        self.vertices += result.vertices.len() as u64;
+        let status = result.status.to_string();
+        match self.statuses.iter_mut().find(|(name, _)| *name == status) {
+            Some((_, count)) => *count += 1,
+            None => self.statuses.push((status, 1)),
+        }
+        self.identical += u64::from(verdict.identical);
+        self.told += u64::from(verdict.told);
+        self.rounded += u64::from(verdict.other_bits.is_some());
+        self.other_bits.extend(verdict.other_bits.filter(|_| self.other_bits.len() < MOST_OTHER_BITS));
+        self.against_reference += u64::from(verdict.agreement.is_some());
+        self.ties += u64::from(verdict.agreement == Some(Agreement::Tie));
+        self.shifted += u64::from(verdict.agreement == Some(Agreement::Shifted));
+    }
+
+    /// Whether anything that the process holds grew. In a short run all is still being made.
+    fn verdict(&self) -> Result<(), Failure> {
+        match self.held.grown().filter(|_| self.seconds > LONG.as_secs_f64()) {
+            None => Ok(()),
+            Some(what) => Err(Failure::new(
+                Code::WrongAnswer,
+                format!("{}: {what}, in the second and the last quarter of the run", self.engine),
+            )),
+        }
+    }
+}
+
+fn gpu_bytes(subjects: &[Subject]) -> u64 {
+    subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum()
+}
+
+fn roi_of(view: RoiView<'_>) -> Roi {
+    Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zfinder::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint, Vertex};
+
+    /// What soaks stopped at: in f32 a pair lies on the other side of a cut than in f64.
+    #[test]
+    fn roundings_are_no_wrong_answers() {
+        let soak = soak();
+        let subject = soak.subject(CaseName::HardScatter).expect("a case");
+        let rounded = soak.subject(CaseName::HardScatter).expect("a case");
+        let rounded = Subject { unrounded: rounded.twin.clone(), ..rounded };
+        // A pair alone, of two layers that confirm it: it weighs 1. One that may be an electron's, beside twelve soft tracks.
+        for (others, gev, layers, most) in [(0, 20.0, 4, 1.0), (12, 35.0, 5, 30.0)] {
+            let roi_with = |slope: f64, beside: f64| {
+                let soft = (0..others).flat_map(|i| track(0.05 + 0.02 * f64::from(i), 0.2, 4.0, 4));
+                let mut spacepoints: Vec<Spacepoint> = track(0.01, slope, gev, layers).chain(soft).collect();
+                spacepoints[layers - 1].z += beside;
+                let window = Some(PhiWindow::new(0.0, 0.5).expect("a window"));
+                Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints }
+            };
+            // How far beside its track the outermost spacepoint may be in z [mm] until that weighs nothing.
+            let edge = |finder: &ZFinder, slope: f64| {
+                let weight = |beside: f64| {
+                    let found = finder.find(&roi_with(slope, beside)).expect("an answer");
+                    found.vertices.first().map_or(0.0, |vertex| vertex.weight)
+                };
+                let (mut within, mut beyond) = (0.0, 50.0);
+                assert!(weight(within) >= most && weight(beyond) < most, "{} to {}", weight(within), weight(beyond));
+                for _ in 0..50 {
+                    let middle = 0.5 * (within + beyond);
+                    (within, beyond) = if weight(middle) >= most { (middle, beyond) } else { (within, middle) };
+                }
+                within
+            };
+            // Further in f32 than in f64.
+            let beside = (0..100).find_map(|i| {
+                let slope = 0.2 + 1e-3 * f64::from(i);
+                let [f32, f64] = [&subject.twin, &subject.unrounded].map(|finder| edge(finder, slope));
+                (f32 > f64).then(|| roi_with(slope, 0.5 * (f32 + f64)))
+            });
+            let Roi { descriptor, spacepoints } = beside.expect("roundings");
+            let mut question = Question { number: 0, batch: RoiBatch::new(), kinds: vec![Kind::Collision] };
+            question.batch.push(descriptor, spacepoints);
+            let results = subject.finder.find_batch(&question.batch).expect("answers");
+            let mut soaked = Soaked::default();
+            soak.check(&subject, &question, &results, &mut soaked).expect("right answers");
+            // By what is known of one pair, and by nothing else.
+            let roi = roi_of(question.batch.roi(0));
+            let expected = subject.reference.find(&roi).expect("an answer");
+            assert_eq!(compare(&results[0], &expected, subject.config.z_bin_mm, 0.0), None);
+            assert!(!is_as_high(&results[0], &subject.reference.inspect(&roi).expect("histograms").histograms));
+            assert!(soak.check(&rounded, &question, &results, &mut soaked).is_err(), "f64 has to say so");
+        }
+    }
+
+    /// From z = 0 at this azimuth and slope, with so many spacepoints.
+    fn track(phi: f64, slope: f64, gev: f64, layers: usize) -> impl Iterator<Item = Spacepoint> {
+        let radii = [50.5, 88.5, 122.5, 299.0, 371.0].into_iter().zip(0..).take(layers);
+        // rho / 2R, in 2 T.
+        radii.map(move |(rho, layer)| Spacepoint { rho, phi: phi + rho * 0.0003 / gev, z: slope * rho, layer })
+    }
+
+    fn soak() -> Soak<'static> {
+        Soak {
+            duration: Duration::ZERO,
+            seed: 7,
+            cases: &[],
+            encoding: EncodingName::Lossless,
+            exact: true,
+            engine: EngineName::Cpu,
+            builder: ZFinder::builder().engine(Engine::Cpu),
+            say: &|_| (),
+        }
+    }
+
+    #[test]
+    fn wrong_answers_are_noticed() {
+        let soak = soak();
+        let subject = soak.subject(CaseName::Pairs).expect("a case");
+        let random = RandomBatches::new(soak.seed);
+        let found = |question: &Question| subject.finder.find_batch(&question.batch).expect("answers");
+        let mut batches = (0..).map(|number| random.batch(number)).map(|question| (found(&question), question));
+        let heavy = |result: &RoiResult| result.vertices.first().is_some_and(|vertex| vertex.weight > 9.0);
+        let (results, question) = batches.find(|(results, _)| results.iter().any(heavy)).expect("a vertex");
+        let check = |soak: &Soak<'_>, results: &[RoiResult]| {
+            let mut soaked = Soaked::default();
+            soak.check(&subject, &question, results, &mut soaked).map(|()| soaked)
+        };
+        let soaked = check(&soak, &results).expect("right answers");
+        assert_eq!((soaked.rois, soaked.identical), (results.len() as u64, results.len() as u64));
+        assert!(soaked.against_reference > 0);
+
+        let at = results.iter().position(heavy).expect("a vertex");
+        let gpu = Soak { engine: EngineName::Gpu, cases: &[], builder: soak.builder.clone(), ..soak };
+        let tampered = |change: fn(&mut Vertex)| {
+            let mut results = results.clone();
+            change(&mut results[at].vertices[0]);
+            results
+        };
+        let is_wrong = |failure: &Failure| failure.code() == Some(Code::WrongAnswer);
+        // A bit is no rounding on the CPU engine, and one on a GPU; a millimetre is none anywhere.
+        let bit = tampered(|vertex| vertex.z_mm = vertex.z_mm.next_up());
+        let refused = check(&soak, &bit).map(drop).expect_err("a bit");
+        assert!(is_wrong(&refused) && refused.to_string().contains("seed 7"), "{refused}");
+        let rounded = check(&gpu, &bit).expect("a rounding");
+        let [other] = &rounded.other_bits[..] else { panic!("one RoI: {:?}", rounded.other_bits) };
+        assert_eq!((rounded.rounded, other.batch, other.roi), (1, question.number, at as u64));
+        assert_eq!(
+            (other.found.clone(), other.cpu.clone()),
+            (format!("{:?}", bit[at].vertices), format!("{:?}", results[at].vertices))
+        );
+        let told = table::of(&rounded);
+        assert!(
+            told.contains(&format!("batch {}, RoI {at} of", question.number)) && told.contains(&other.found),
+            "{told}"
+        );
+        let far = tampered(|vertex| vertex.z_mm += 1.0);
+        assert!(check(&gpu, &far).is_err_and(|failure| is_wrong(&failure)));
+        let mut told = results.clone();
+        told[at].status = Status::CapacityExceeded;
+        assert_eq!(check(&gpu, &told).map(|soaked| soaked.told).ok(), Some(1));
+        assert!(check(&soak, &told).is_err());
+        let mut fewer = results.clone();
+        fewer[at].spacepoints -= 1;
+        assert!(check(&gpu, &fewer).is_err_and(|failure| is_wrong(&failure)));
+        assert!(check(&gpu, &results[1..]).is_err_and(|failure| is_wrong(&failure)));
+    }
+}

@@ -1,0 +1,125 @@
+//! The words of the options of `bench`, and what they stand for.
+
+use clap::ValueEnum;
+use serde::Serialize;
+use zfinder::{Config, Encoding, Extrapolation, Preset, RoiBatch, Triplets};
+use zfinder_study::simulate::Simulation;
+
+pub(super) use super::super::options::word;
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum SampleName {
+    /// 340 spacepoints an RoI on average, about 5 collisions at once
+    Lowlum,
+    /// 7805 spacepoints an RoI on average, about 180 collisions at once
+    Highlum,
+}
+
+impl SampleName {
+    pub(super) fn simulation(self) -> Simulation {
+        match self {
+            SampleName::Lowlum => Simulation::lowlum(),
+            SampleName::Highlum => Simulation::highlum(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CoordinatesName {
+    /// 13 bytes a spacepoint in host memory
+    F32,
+    /// 25 bytes a spacepoint in host memory
+    F64,
+}
+
+impl CoordinatesName {
+    /// A batch that keeps them so.
+    pub(super) fn batch(self) -> RoiBatch {
+        match self {
+            CoordinatesName::F32 => RoiBatch::single(),
+            CoordinatesName::F64 => RoiBatch::new(),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum CaseName {
+    /// Pairs in the thesis's configuration: single neighbours, all layers as inner layers, 1000 bins over +-200 mm
+    Pairs,
+    /// Triplets (any) in the thesis's configuration
+    Triplets,
+    /// Pairs in the default configuration: bending neighbours, three inner layers
+    BendingPairs,
+    /// Triplets (any) in the default configuration
+    BendingTriplets,
+    /// Triplets (count) in the default configuration
+    BendingCount,
+    /// The same with histograms of each charge and of each slice, accurate extrapolation about a beam that is off and
+    /// tilted, and five separated vertices over the background of the lowest 95 %
+    AllOptions,
+    /// The preset hard-scatter: pairs weighted by pT
+    HardScatter,
+}
+
+impl CaseName {
+    pub(super) fn config(self) -> Config {
+        match self {
+            CaseName::Pairs => Config::preset(Preset::Thesis),
+            CaseName::Triplets => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
+            CaseName::BendingPairs => Config::default(),
+            CaseName::BendingTriplets => Config { triplets: Triplets::Any, ..Config::default() },
+            CaseName::BendingCount => Config { triplets: Triplets::Count, ..Config::default() },
+            CaseName::AllOptions => Config {
+                triplets: Triplets::Any,
+                charge_aware: true,
+                histogram_per_slice: true,
+                extrapolation: Extrapolation::Accurate,
+                beam_spot_mm: [0.3, -0.2],
+                beam_spot_tilt: [1e-4, -1e-4],
+                peaks: 5,
+                vertex_separation_bins: 5.0,
+                percentile: 0.95,
+                ..Config::default()
+            },
+            CaseName::HardScatter => Config::preset(Preset::HardScatter),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EngineName {
+    /// Each GPU that --adapter names, else the first hardware GPU if there is one
+    Gpu,
+    /// All cores, and one core beside it
+    Cpu,
+    /// Serial and in f64: one core
+    Reference,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum EncodingName {
+    /// 8 bytes a spacepoint
+    Compact,
+    /// All that the arithmetic holds: 16 bytes a spacepoint in f32
+    Lossless,
+}
+
+impl From<EncodingName> for Encoding {
+    fn from(name: EncodingName) -> Self {
+        match name {
+            EncodingName::Compact => Encoding::Compact,
+            EncodingName::Lossless => Encoding::Lossless,
+        }
+    }
+}
+
+/// Those given, each once and in their order; all if none is given.
+pub(super) fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
+    let given = if given.is_empty() { T::value_variants() } else { given };
+    given.iter().enumerate().filter(|(i, value)| !given[..*i].contains(value)).map(|(_, value)| value.clone()).collect()
+}

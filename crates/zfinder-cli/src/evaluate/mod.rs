@@ -1,0 +1,269 @@
+//! `zfinder evaluate`: how good the answers are, against truth.
+
+mod report;
+
+use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use clap::{Args, ValueEnum};
+use zfinder::{Config, Detector, ZFinderBuilder};
+use zfinder_io::{RoiTable, SpacepointReader, TruthTable};
+use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
+use zfinder_study::plot::{self, Plotted};
+
+use super::engine::EngineOptions;
+use super::input::{self, InputOptions};
+use super::options::{KeyOptions, PresetName, word};
+use super::output::{self, PROGRAM, PictureTarget};
+use super::search::{ProgressOptions, counted, search};
+use command_host::Failure;
+use command_host::{Output, note};
+use report::{Configuration, Format, Report};
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ByName {
+    /// True vertices of the event, the primary among them
+    PileUp,
+    /// Spacepoints that took part in the search
+    Spacepoints,
+    /// All RoIs only
+    None,
+}
+
+/// Compares the vertices found in files of spacepoints with the true ones
+///
+/// Reports the efficiency of the first and of any vertex, resolution, pulls, false and split vertices, for isolated and
+/// close primaries, against pile-up or spacepoints, for several configurations side by side. docs/physics.md defines
+/// every figure. Input is that of `zfinder find`.
+#[derive(Args)]
+#[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
+pub(super) struct Evaluate {
+    /// Files of spacepoints, or folders of them, as of `zfinder find`; read once for each configuration, so that - does
+    /// for one
+    #[arg(required = true, value_name = "FILE|FOLDER")]
+    paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    input: InputOptions,
+
+    /// A vertex is right if it is nearer than this to the true one, in mm
+    #[arg(long, value_name = "MM", default_value_t = WITHIN_MM, value_parser = length, help_heading = "Figures")]
+    within_mm: f64,
+    /// A primary is isolated if every other true vertex is further away than this, in mm
+    #[arg(long, value_name = "MM", default_value = "10", value_parser = length, help_heading = "Figures")]
+    isolation_mm: f64,
+    /// What figures are shown against [default: pile-up if truth lists it, else spacepoints]
+    #[arg(long, value_enum, help_heading = "Figures")]
+    by: Option<ByName>,
+    /// Most bins, of about as many RoIs each [default: 5, but 10 RoIs or more in each]
+    #[arg(long, value_name = "N", help_heading = "Figures")]
+    bins: Option<NonZeroUsize>,
+
+    /// How to write [default: by the ending of -o, .csv, .json or .txt; else table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    format: Option<Format>,
+    /// Write to this file, which appears when all is done
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Also draw efficiency and resolution against pile-up or spacepoints, and the residuals
+    #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
+    plot: Option<PathBuf>,
+    #[command(flatten)]
+    progress: ProgressOptions,
+
+    #[command(flatten)]
+    engine: EngineOptions,
+
+    /// A configuration to measure; may be repeated [default: default, if there is no --config]
+    #[arg(long, value_enum, help_heading = "Configurations")]
+    preset: Vec<PresetName>,
+    /// TOML file of another, over the default preset, as of `zfinder find`; may be repeated. The options below change
+    /// every configuration
+    #[arg(long, value_name = "FILE.toml", help_heading = "Configurations")]
+    config: Vec<PathBuf>,
+    #[command(flatten)]
+    keys: KeyOptions,
+}
+
+const AFTER_LONG_HELP: &str = "Examples:
+  zfinder evaluate data/zee7_mu2
+  zfinder evaluate --preset default --preset jet --peaks 4 data/zee7_mu2 --format json
+  zfinder evaluate --config mine.toml --truth truth.csv spacepoints.csv --by spacepoints --bins 3
+  zfinder evaluate --triplets any data/zee7_mu2 -o figures.csv --plot figures.svg
+
+Of a fraction the table has percent, and how far the interval of 68 % reaches up and down.
+
+Exit codes:
+  0  measured, however good the answers are
+  1  input that cannot be read or is wrong, truth for none of it, output that cannot be written
+  2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file, no truth
+  3  no such adapter, or the GPU or another engine failed
+  130  interrupted; no file is half-written";
+
+fn length(text: &str) -> Result<f64, String> {
+    let parsed = text.parse().ok().filter(|length: &f64| length.is_finite() && *length > 0.0);
+    parsed.ok_or_else(|| "a number of mm above 0 is wanted".into())
+}
+
+/// What all configurations are measured with.
+struct Measurement {
+    files: Vec<PathBuf>,
+    detector: Detector,
+    rois: Option<RoiTable>,
+    truth: TruthTable,
+    builder: ZFinderBuilder,
+    options: Options,
+}
+
+impl Evaluate {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let configs = self.configs()?;
+        let builder = self.engine.builder()?;
+        let format = output::format(self.format, self.output.as_deref())?;
+        let outputs = [&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref());
+        let inputs = input::inputs_apart(&self.paths, outputs)?;
+        if configs.len() > 1 && inputs.files.iter().any(|file| file == Path::new("-")) {
+            return Err(Failure::usage(
+                "standard input can be read for one configuration only",
+                "save it in a file, or name one configuration",
+            ));
+        }
+        let detector = self.input.detector(&inputs.files)?;
+        let rois = self.input.rois(configs.iter().map(|(_, config)| config))?;
+        let truth = self.input.truth(&self.paths, &inputs.files)?.ok_or_else(|| {
+            Failure::usage(
+                "there is no truth to compare with",
+                "name the file of true vertices with --truth; truth_vertices.csv is found if it lies in the one folder \
+                   of all inputs",
+            )
+        })?;
+        let by = self.by(&truth)?;
+        let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
+        let plot = self.plot()?;
+
+        let options = Options { within_mm: self.within_mm, isolation_mm: self.isolation_mm };
+        let mut report = Report {
+            version: env!("CARGO_PKG_VERSION"),
+            detector: detector.name().to_owned(),
+            truth: truth.path().display().to_string(),
+            options,
+            by,
+            configurations: Vec::new(),
+        };
+        let measurement = Measurement { files: inputs.files, detector, rois, truth, builder, options };
+        let mut binning: Option<Binning> = None;
+        for (name, config) in configs {
+            let (engine, evaluation) = self.measure(&name, &config, &measurement, report.configurations.is_empty())?;
+            // The bins of the first are those of all.
+            binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.bins.map(NonZeroUsize::get))));
+            report.configurations.push(Configuration {
+                name,
+                engine,
+                summary: evaluation.summary(binning.as_ref()),
+                config,
+                residuals_mm: evaluation.residuals().collect(),
+            });
+        }
+        if let Some(plot) = plot {
+            let plotted: Vec<Plotted> = report.configurations.iter().map(Configuration::plotted).collect();
+            plot.write(|format| plot::evaluation(&plotted, by, self.within_mm, format))?;
+        }
+        out.write(|out| report.write(format, out))?;
+        out.finish()
+    }
+
+    /// All configurations with their names, presets before files.
+    fn configs(&self) -> Result<Vec<(String, Config)>, Failure> {
+        let mut configs = Vec::new();
+        for &preset in &self.preset {
+            configs.push((word(preset), self.keys.over(preset, None)?));
+        }
+        for path in &self.config {
+            let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
+            configs.push((name, self.keys.over(PresetName::Default, Some(path))?));
+        }
+        if configs.is_empty() {
+            configs.push((word(PresetName::Default), self.keys.over(PresetName::Default, None)?));
+        }
+        for (number, (name, _)) in configs.iter().enumerate() {
+            if configs[..number].iter().any(|(other, _)| other == name) {
+                return Err(Failure::usage(
+                    format!("two configurations are named `{name}`"),
+                    "a configuration is named by its preset or, without the ending, by its file; each name once",
+                ));
+            }
+        }
+        Ok(configs)
+    }
+
+    fn by(&self, truth: &TruthTable) -> Result<Option<By>, Failure> {
+        match self.by {
+            Some(ByName::PileUp) if !truth.has_pile_up() => Err(Failure::usage(
+                format!("{} lists no pile-up", truth.path().display()),
+                "--by spacepoints needs none",
+            )),
+            Some(ByName::PileUp) => Ok(Some(By::PileUp)),
+            Some(ByName::Spacepoints) => Ok(Some(By::Spacepoints)),
+            Some(ByName::None) => Ok(None),
+            None => Ok(Some(if truth.has_pile_up() { By::PileUp } else { By::Spacepoints })),
+        }
+    }
+
+    fn plot(&self) -> Result<Option<PictureTarget>, Failure> {
+        let Some(path) = self.plot.as_deref() else { return Ok(None) };
+        if self.output.as_deref() == Some(path) {
+            return Err(Failure::usage(
+                "the figures and the plot would go to one file",
+                "give -o and --plot different names",
+            ));
+        }
+        PictureTarget::open(path).map(Some)
+    }
+
+    /// One configuration: the engine in words, and what came of it. What holds for all is told with the first.
+    fn measure(
+        &self,
+        name: &str,
+        config: &Config,
+        measurement: &Measurement,
+        is_first: bool,
+    ) -> Result<(String, Evaluation), Failure> {
+        let start = Instant::now();
+        let Measurement { files, detector, rois, truth, builder, options } = measurement;
+        let finder = builder.clone().config(config.clone()).detector(detector.clone()).build()?;
+        if is_first && !self.progress.quiet {
+            note(&format!("{}; detector {}", finder.description(), detector.name()));
+        }
+        let mut reader = SpacepointReader::new(files.clone(), detector.clone(), rois.clone());
+        let bar = self.progress.bar(reader.files());
+        let mut evaluation = Evaluation::new(*options);
+        let totals = search(&finder, &mut reader, &bar, |_, results| {
+            results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id)));
+            Ok(())
+        })?;
+        if evaluation.rois() == 0 {
+            return Err(without_truth(truth.path(), totals.rois).into());
+        }
+        if is_first {
+            let mut warnings = reader.warnings();
+            if evaluation.without_truth() > 0 {
+                let number = counted(evaluation.without_truth() as usize, "RoI");
+                warnings.push(format!("{number} without a primary vertex in {}: not counted", truth.path().display()));
+            }
+            warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
+        }
+        if !self.progress.quiet {
+            note(&format!("{name}: {}", totals.told(start)));
+        }
+        Ok((finder.description(), evaluation))
+    }
+}
+
+fn without_truth(truth: &Path, rois: usize) -> zfinder_io::Error {
+    let message = format!(
+        "no primary vertex of any of the {} of the input; are the event numbers the same?",
+        counted(rois, "RoI")
+    );
+    zfinder_io::Error::Input { path: truth.to_owned(), row: 0, column: None, message }
+}

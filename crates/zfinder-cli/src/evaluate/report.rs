@@ -1,0 +1,188 @@
+//! What `evaluate` writes: a table for people, JSON, CSV.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+
+use clap::ValueEnum;
+use serde::Serialize;
+use zfinder::Config;
+use zfinder_study::evaluate::{Bin, By, Figure, Figures, InBin, Options, Summary};
+use zfinder_study::plot::Plotted;
+
+use super::super::output;
+use command_host::table as plain;
+
+const CSV_HEADER: [&str; 9] =
+    ["configuration", "by", "low", "high", "rois", "figure", "value", "low_error", "high_error"];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// To be read by people: a column for every configuration
+    Table,
+    /// configuration,by,low,high,rois,figure,value,low_error,high_error: a row for every figure in every bin
+    Csv,
+    /// One JSON document
+    Json,
+}
+
+impl TryFrom<output::Format> for Format {
+    type Error = ();
+
+    fn try_from(format: output::Format) -> Result<Self, ()> {
+        Ok(match format {
+            output::Format::Table => Format::Table,
+            output::Format::Csv => Format::Csv,
+            output::Format::Json => Format::Json,
+            output::Format::Parquet => return Err(()),
+        })
+    }
+}
+
+/// All that was measured.
+#[derive(Serialize)]
+pub(super) struct Report {
+    pub(super) version: &'static str,
+    pub(super) detector: String,
+    pub(super) truth: String,
+    #[serde(flatten)]
+    pub(super) options: Options,
+    pub(super) by: Option<By>,
+    pub(super) configurations: Vec<Configuration>,
+}
+
+#[derive(Serialize)]
+pub(super) struct Configuration {
+    pub(super) name: String,
+    pub(super) engine: String,
+    #[serde(flatten)]
+    pub(super) summary: Summary,
+    pub(super) config: Config,
+    #[serde(skip)]
+    pub(super) residuals_mm: Vec<f64>,
+}
+
+impl Configuration {
+    pub(super) fn plotted(&self) -> Plotted<'_> {
+        Plotted {
+            name: &self.name,
+            figures: &self.summary.figures,
+            bins: &self.summary.bins,
+            residuals_mm: &self.residuals_mm,
+        }
+    }
+}
+
+impl Report {
+    pub(super) fn write(&self, format: Format, out: &mut dyn Write) -> io::Result<()> {
+        match format {
+            Format::Table => self.write_table(out),
+            Format::Csv => self.write_csv(out),
+            Format::Json => {
+                serde_json::to_writer_pretty(&mut *out, self)?;
+                writeln!(out)
+            }
+        }
+    }
+
+    fn write_csv(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut csv = csv::Writer::from_writer(out);
+        csv.write_record(CSV_HEADER)?;
+        for Configuration { name, summary, .. } in &self.configurations {
+            let all = ("all", [String::new(), String::new()], &summary.figures);
+            let by = self.by.map_or("", By::as_str);
+            let bins = summary.bins.iter().map(|InBin { bin, figures }| {
+                let range = [bin.low, bin.high].map(|end| end.to_string());
+                (by, range, figures)
+            });
+            for (by, [low, high], figures) in std::iter::once(all).chain(bins) {
+                for figure in figures.named() {
+                    let or_empty = |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string());
+                    let (low_error, high_error) = errors(&figure).unzip();
+                    csv.write_record([
+                        name,
+                        by,
+                        &low,
+                        &high,
+                        &figures.rois.to_string(),
+                        figure.name,
+                        &or_empty(figure.value),
+                        &or_empty(low_error),
+                        &or_empty(high_error),
+                    ])?;
+                }
+            }
+        }
+        csv.flush()
+    }
+
+    fn write_table(&self, out: &mut dyn Write) -> io::Result<()> {
+        let names = || self.configurations.iter().map(|one| one.name.clone());
+        let mut table = plain(std::iter::once(String::new()).chain(names()), 1);
+        let mut row = |label: &str, text: &dyn Fn(&Summary) -> String| {
+            let cells = self.configurations.iter().map(|one| text(&one.summary));
+            table.add_row(std::iter::once(label.to_owned()).chain(cells));
+        };
+        row("RoIs with truth", &|summary| summary.figures.rois.to_string());
+        row("of them isolated", &|summary| summary.figures.isolated.first.of.to_string());
+        let statuses = self.configurations.iter().flat_map(|one| one.summary.statuses.keys());
+        for &status in BTreeSet::from_iter(statuses) {
+            row(&format!("status {status}"), &|summary| summary.statuses.get(status).unwrap_or(&0).to_string());
+        }
+        row("vertices", &|summary| summary.figures.vertices.to_string());
+        let figures = Figures::default().named();
+        for (number, figure) in figures.iter().enumerate() {
+            row(&label(figure), &|summary| cell(&summary.figures.named()[number]));
+        }
+        writeln!(out, "{}", table.trim_fmt())?;
+
+        let Some(by) = self.by else { return self.write_legend(out) };
+        for (number, figure) in figures.iter().enumerate() {
+            let columns: Vec<Vec<Figure>> =
+                self.configurations.iter().map(|one| in_bins(&one.summary, number)).collect();
+            if columns.iter().flatten().all(|figure| figure.value.is_none()) {
+                continue;
+            }
+            let mut table = plain([by.label().to_owned(), "RoIs".to_owned()].into_iter().chain(names()), 1);
+            let bins = self.configurations.first().map_or(&[][..], |first| &first.summary.bins);
+            for (at, InBin { bin: Bin { low, high }, figures }) in bins.iter().enumerate() {
+                let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
+                let cells = columns.iter().map(|column| cell(&column[at]));
+                table.add_row([range, figures.rois.to_string()].into_iter().chain(cells));
+            }
+            writeln!(out, "\n{}\n{}", label(figure), table.trim_fmt())?;
+        }
+        self.write_legend(out)
+    }
+
+    fn write_legend(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Options { within_mm, isolation_mm } = self.options;
+        writeln!(
+            out,
+            "\nright: within {within_mm} mm of the true primary vertex; residuals and pulls: of right first vertices;\n\
+             false: within {within_mm} mm of no true vertex; split: two or more within {within_mm} mm of the primary;\n\
+             isolated: no other true vertex within {isolation_mm} mm of the primary, else close"
+        )
+    }
+}
+
+/// The figure of this number, bin by bin.
+fn in_bins(summary: &Summary, number: usize) -> Vec<Figure> {
+    summary.bins.iter().map(|bin| bin.figures.named()[number]).collect()
+}
+
+/// How far the interval reaches down and up.
+fn errors(figure: &Figure) -> Option<(f64, f64)> {
+    figure.value.zip(figure.interval).map(|(value, (low, high))| (value - low, high - value))
+}
+
+fn label(figure: &Figure) -> String {
+    format!("{}{}", figure.label, if figure.is_fraction { ", %" } else { "" })
+}
+
+fn cell(figure: &Figure) -> String {
+    match (figure.value, errors(figure)) {
+        (None, _) => "-".into(),
+        (Some(value), None) => format!("{value:.3}"),
+        (Some(value), Some((low, high))) => format!("{:.1} +{:.1} -{:.1}", 100.0 * value, 100.0 * high, 100.0 * low),
+    }
+}

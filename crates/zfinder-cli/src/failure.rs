@@ -1,0 +1,95 @@
+//! What the user is told of an error of the library or of a file: the place in the file, what to do, and the exit code.
+
+use std::error::Error as StdError;
+use std::path::Path;
+
+use command_host::{Code, Diagnosis, Excerpt, Failure};
+use zfinder_io::Error;
+
+/// Help for an input without RoIs.
+pub(crate) const NO_ROI: &str = "leave --input out for a simulated sample, or give --rois that select its events";
+/// Help for an engine that answers differently from the reference engine.
+pub(crate) const WRONG_ANSWER: &str =
+    "no figure counts where an answer is wrong; if `--encoding lossless` is wrong as well, please report it";
+
+/// Diagnoses an error: its exit code, what to do, and the row of the file.
+pub(crate) fn diagnose(error: &(dyn StdError + 'static)) -> Diagnosis {
+    if let Some(error) = error.downcast_ref::<Error>() {
+        return of_file(error);
+    }
+    let of_study = error.downcast_ref::<zfinder_study::Error>();
+    if let Some(zfinder_study::Error::Zfinder(error)) = of_study {
+        return of_library(error);
+    }
+    error.downcast_ref::<zfinder::Error>().map_or(Code::Data.into(), of_library)
+}
+
+fn of_file(error: &Error) -> Diagnosis {
+    match error {
+        Error::Zfinder(error) => of_library(error),
+        Error::Toml { .. } => Diagnosis {
+            help: Some(
+                "`zfinder find --print-config` shows every key of a configuration; data/detectors has detectors to copy from",
+            ),
+            ..Code::Usage.into()
+        },
+        Error::Input { path, row, column, .. } => Diagnosis {
+            help: column.as_deref().and_then(help_on_column),
+            excerpt: if *row > 0 { excerpt(path, *row, column.as_deref()) } else { None },
+            ..Code::Data.into()
+        },
+        _ => Code::Data.into(),
+    }
+}
+
+fn of_library(error: &zfinder::Error) -> Diagnosis {
+    use zfinder::Error as E;
+    let (code, help) = match error {
+        E::Config { .. } => (
+            Code::Usage,
+            Some("`zfinder find --help` says what each option means; --print-config shows the values in use"),
+        ),
+        E::Detector { .. } => (Code::Usage, None),
+        E::Gpu(_) => (Code::Gpu, Some("`zfinder adapters` lists the adapters; --engine cpu needs none")),
+        E::Panicked { .. } | E::Thread(_) => (Code::Gpu, None),
+        _ => (Code::Data, None),
+    };
+    Diagnosis { help, ..code.into() }
+}
+
+fn help_on_column(column: &str) -> Option<&'static str> {
+    match column {
+        "layer" | "layer_id" | "geometry_id_1" | "geometry_id" | "sp_vollayer" | "sp_x" => {
+            Some("name the detector that the file is of: --detector atlas2010, generic, odd or FILE.toml")
+        }
+        _ => None,
+    }
+}
+
+/// Makes a failure of a writer's error: what fails is an output.
+pub(crate) fn unwritten(error: Error) -> Failure {
+    match error {
+        Error::Io { path, source } => Failure::output(&path.display().to_string(), &source),
+        other => other.into(),
+    }
+}
+
+/// Reads the row of a file, and marks the field of the column in it.
+fn excerpt(path: &Path, row: u64, column: Option<&str>) -> Option<Excerpt> {
+    let line = zfinder_io::line(path, row).filter(|line| !line.is_empty())?;
+    let mut marked = 0..line.len();
+    if let Some(column) = column {
+        let header = zfinder_io::line(path, 1)?;
+        let at = header.split(',').position(|name| name.trim() == column)?;
+        let start: usize = line.split(',').take(at).map(|field| field.len() + 1).sum();
+        let length = line.split(',').nth(at)?.len();
+        marked = start..start + length;
+    }
+    Some(Excerpt {
+        name: path.display().to_string(),
+        line,
+        row: usize::try_from(row).ok()?,
+        marked,
+        label: column.map(str::to_owned),
+    })
+}

@@ -1,0 +1,131 @@
+//! `zfinder find`: files of spacepoints in, vertices out.
+
+use std::path::PathBuf;
+use std::time::Instant;
+
+use clap::Args;
+use zfinder_io::SpacepointReader;
+use zfinder_study::inspect::Inspect;
+use zfinder_study::plot;
+
+use super::engine::EngineOptions;
+use super::input::{self, InputOptions};
+use super::options::ConfigOptions;
+use super::output::{self, Answers, Format};
+use super::search::{ProgressOptions, search};
+use super::table::Score;
+use command_host::Failure;
+use command_host::note;
+
+/// Finds the vertices of every RoI in files of spacepoints
+///
+/// Input is CSV, gzipped or not, with these columns in any order (mm, rad), or Parquet or ROOT with such columns:
+///   own format    event_id,roi_id,x,y,z,layer  or  event_id,roi_id,rho,phi,z,layer
+///   ACTS          measurement_id_1,...,geometry_id_1,...,x,y,z,...  (older: sp_x,sp_y,sp_z)
+///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
+/// event_id and roi_id may be absent: the event is then the number after `event` in the file's name, else 0. Rows of
+/// an event follow one another: files are read event by event, however long they are.
+#[derive(Args)]
+#[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
+pub(super) struct Find {
+    /// Files of spacepoints, - for standard input, or folders (every file of spacepoints inside)
+    #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
+    paths: Vec<PathBuf>,
+
+    #[command(flatten)]
+    input: InputOptions,
+
+    /// How to write [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
+    #[arg(long, value_enum, help_heading = "Output")]
+    format: Option<Format>,
+    /// Write to this file, which appears when all is done
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
+    /// Below the table draw the z histograms of the first RoIs, 5 unless said: columns are as high as the highest three
+    /// bins in them; found vertices, the true hard scatter and true pile-up are marked. Computed by the reference engine
+    #[arg(long, value_name = "ROIS", num_args = 0..=1, default_missing_value = "5", require_equals = true, help_heading = "Output")]
+    show: Option<usize>,
+    #[command(flatten)]
+    progress: ProgressOptions,
+
+    #[command(flatten)]
+    engine: EngineOptions,
+
+    #[command(flatten)]
+    config: ConfigOptions,
+}
+
+const AFTER_LONG_HELP: &str = "Examples:
+  zfinder find data/zee7_mu2
+  zfinder find --triplets any --peaks 5 data/tt14_mu46 --show
+  zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
+  zfinder find --config my.toml --print-config
+  zcat big.csv.gz | zfinder find - --format csv > vertices.csv
+
+Each key of the configuration is an option; the order is --preset, then --config, then the options.
+A [config: ...] is the value of the default preset.
+
+Exit codes:
+  0  done; what became of each RoI is its status
+  1  input that cannot be read or is wrong, output that cannot be written
+  2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
+  3  no such adapter, or the GPU or another engine failed
+  130  interrupted; no file is half-written";
+
+impl Find {
+    pub(super) fn run(self) -> Result<(), Failure> {
+        let start = Instant::now();
+        let config = self.config.config()?;
+        if self.config.print_config {
+            return ConfigOptions::print(&config);
+        }
+        let builder = self.engine.builder()?;
+        let format = output::format(self.format, self.output.as_deref())?;
+        if self.show.is_some() && format != Format::Table {
+            return Err(Failure::usage(
+                "--show draws below the table, and there is no table in CSV, JSON or Parquet",
+                "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
+            ));
+        }
+        let inputs = input::inputs_apart(&self.paths, self.output.as_deref())?;
+        let detector = self.input.detector(&inputs.files)?;
+        let rois = self.input.rois([&config])?;
+        let truth = self.input.truth(&self.paths, &inputs.files)?;
+        let finder = builder.config(config).detector(detector.clone()).build()?;
+        if !self.progress.quiet {
+            note(&format!("{}; detector {}", finder.description(), detector.name()));
+        }
+        let mut output = Answers::open(self.output.as_deref(), format, truth.as_ref())?;
+        let mut reader = SpacepointReader::new(inputs.files, detector, rois);
+        let bar = self.progress.bar(reader.files());
+        let mut score = Score::default();
+        let mut shown = Vec::new();
+        let totals = search(&finder, &mut reader, &bar, |batch, results| {
+            for (number, result) in results.iter().enumerate().take(self.show.unwrap_or(0).saturating_sub(shown.len()))
+            {
+                let vertices = truth.as_ref().map_or(&[][..], |truth| truth.vertices(result.id));
+                shown.push(plot::terminal(&finder.inspect(batch.roi(number))?, result, vertices));
+            }
+            if let Some(truth) = &truth {
+                results.iter().for_each(|result| score.add(truth, result));
+            }
+            output.results(results)
+        })?;
+        let score = truth.as_ref().map(|_| score.summary(finder.config().peaks));
+        // In a table the score is the last line of the output itself.
+        let (closing, said) = if format == Format::Table { (score, None) } else { (None, score) };
+        shown.iter().try_for_each(|text| output.closing(text))?;
+        if let Some(closing) = closing {
+            output.closing(&closing)?;
+        }
+        output.finish()?;
+        for warning in reader.warnings() {
+            note(&format!("warning: {warning}"));
+        }
+        if !self.progress.quiet {
+            note(&totals.told(start));
+            said.iter().for_each(|score| note(score));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+//! The command `zfinder`: what a user types, and how failures are told. One file a subcommand; no physics.
+
+mod adapters;
+mod bench;
+mod completions;
+mod engine;
+mod evaluate;
+mod failure;
+mod find;
+mod histogram;
+mod input;
+mod options;
+mod output;
+mod plot;
+mod search;
+mod select;
+mod simulate;
+mod table;
+
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+
+const EXIT_CODES: &str = "Exit codes:
+  0  done; what became of each RoI is its status
+  1  input that cannot be read or is wrong, output that cannot be written
+  2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
+  3  no such adapter, or the GPU or another engine failed
+  130  interrupted; no file is half-written";
+
+/// Finds the z of the primary vertex from raw tracker spacepoints, on any GPU or on the CPU.
+#[derive(Parser)]
+#[command(name = "zfinder", version, after_help = EXIT_CODES, propagate_version = true, max_term_width = 110)]
+struct Cli {
+    /// Say more of what is done, on standard error; -vv still more
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Find(Box<find::Find>),
+    Evaluate(Box<evaluate::Evaluate>),
+    Histogram(Box<histogram::Histogram>),
+    Plot(plot::Plot),
+    Simulate(Box<simulate::Simulate>),
+    Adapters(adapters::Adapters),
+    Bench(Box<bench::Bench>),
+    Completions(completions::Completions),
+    Man(completions::Man),
+}
+
+fn main() -> ExitCode {
+    command_host::main_with(failure::diagnose, |cli: Cli| {
+        let level = match cli.verbose {
+            0 => tracing::Level::WARN,
+            1 => tracing::Level::INFO,
+            _ => tracing::Level::DEBUG,
+        };
+        let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time();
+        subscriber.with_ansi(io::stderr().is_terminal()).init();
+        match cli.command {
+            Command::Find(find) => find.run(),
+            Command::Evaluate(evaluate) => evaluate.run(),
+            Command::Histogram(histogram) => histogram.run(),
+            Command::Plot(plot) => plot.run(),
+            Command::Adapters(adapters) => adapters.run(),
+            Command::Bench(bench) => bench.run(),
+            Command::Simulate(simulate) => simulate.run(),
+            Command::Completions(completions) => completions.run(Cli::command()),
+            Command::Man(man) => man.run(Cli::command()),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

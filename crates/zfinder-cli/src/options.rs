@@ -1,0 +1,403 @@
+//! The options that are keys of the configuration, and what they are laid over; words that `bench` shares.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args, ValueEnum};
+use zfinder::{
+    Accumulate, Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Precision, Preset, Sensor, Triplets,
+    Weighting,
+};
+
+use command_host::Failure;
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum PresetName {
+    /// The reference program's: bending neighbours, 3 inner layers, 0.2 mm bins
+    Default,
+    /// For the beam spot: full scan in slices of 1 degree, 3 vertices
+    #[value(alias = "beam_spot")]
+    BeamSpot,
+    /// For B physics: full scan in slices of 1 degree, 4 inner layers, 3 vertices
+    Bphysics,
+    /// Full scan in slices of 1 degree, 3 vertices
+    #[value(alias = "full_scan")]
+    FullScan,
+    /// For jets: pairs that a third spacepoint confirms, 3 vertices
+    Jet,
+    /// For electrons and photons: confirmed pairs in narrow slices, a histogram a charge, 4 vertices
+    Egamma,
+    /// For muons: the same for tracks that bend more
+    Muon,
+    /// For taus: the same in wider slices
+    Tau,
+    /// For many interactions: pixels, confirmed pairs in full scan, 4 vertices that stand out
+    #[value(alias = "high_pileup")]
+    HighPileup,
+    /// For heavy ions: pixels, confirmed pairs in full scan, 3.5 mm bins
+    #[value(alias = "high_multiplicity")]
+    HighMultiplicity,
+    /// For the hard scatter among many interactions: confirmed pairs weighted by pT, 4 vertices
+    #[value(alias = "hard_scatter")]
+    HardScatter,
+    /// The thesis's: single neighbours, all layers as inner layers, 0.4 mm bins
+    Thesis,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum NeighboursName {
+    /// One slice on either side
+    Single,
+    /// As many slices as a track bends across
+    Bending,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum TripletsName {
+    /// Count pairs of spacepoints
+    Off,
+    /// Count the pairs that a third spacepoint confirms: for many collisions at once
+    Any,
+    /// Count every third spacepoint that confirms a pair
+    Count,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WeightingName {
+    /// As --triplets says
+    Count,
+    /// By the transverse momentum of the track through the three spacepoints: for the hard scatter
+    Pt,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum ExtrapolationName {
+    /// Along a line that meets the beam
+    Linear,
+    /// Along the line through both spacepoints, to where it is nearest to the beam
+    Accurate,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum WindowName {
+    /// The full circle
+    FullScan,
+    /// The smallest range that holds the RoI's spacepoints
+    Spacepoints,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum AccumulateName {
+    /// Fixed-point integers: the same bits in any order
+    Fixed,
+    /// f32 by compare and retry, as in the thesis
+    CompareExchange,
+}
+
+impl From<AccumulateName> for Accumulate {
+    fn from(name: AccumulateName) -> Self {
+        match name {
+            AccumulateName::Fixed => Accumulate::Fixed,
+            AccumulateName::CompareExchange => Accumulate::CompareExchange,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum PrecisionName {
+    /// 32 bits
+    F32,
+    /// 64 bits; on a GPU only if `zfinder adapters` says so
+    F64,
+}
+
+impl From<PrecisionName> for Precision {
+    fn from(name: PrecisionName) -> Self {
+        match name {
+            PrecisionName::F32 => Precision::F32,
+            PrecisionName::F64 => Precision::F64,
+        }
+    }
+}
+
+/// One configuration.
+#[derive(Args)]
+pub(super) struct ConfigOptions {
+    /// Where to start from; --config and the options below change it
+    #[arg(long, value_enum, default_value = "default", help_heading = "Configuration")]
+    preset: PresetName,
+    /// TOML file with any of the keys that --print-config shows
+    #[arg(long, value_name = "FILE.toml", help_heading = "Configuration")]
+    config: Option<PathBuf>,
+    /// Print the configuration that results, as TOML for --config, and exit
+    #[arg(long, help_heading = "Configuration")]
+    pub(super) print_config: bool,
+
+    #[command(flatten)]
+    keys: KeyOptions,
+}
+
+/// Keys of the configuration. Each option is a key in kebab-case; a unit `-mm` may be left out or written.
+#[derive(Args)]
+pub(super) struct KeyOptions {
+    /// Most vertices wanted for an RoI, highest peak first [config: 1]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    peaks: Option<u32>,
+    /// Which slices of phi a pair may reach into [config: bending]
+    #[arg(long, value_enum, help_heading = "Search")]
+    neighbours: Option<NeighboursName>,
+    /// What is counted [config: off]
+    #[arg(long, value_enum, help_heading = "Search")]
+    triplets: Option<TripletsName>,
+    /// What a pair that a third spacepoint confirms weighs [config: count]
+    #[arg(long, value_enum, help_heading = "Search")]
+    weighting: Option<WeightingName>,
+    /// Window of an RoI for which --rois gives none [config: full-scan]
+    #[arg(long, value_enum, help_heading = "Search")]
+    phi_window: Option<WindowName>,
+    /// Beam position in mm, subtracted before rho and phi are used [config: 0,0]
+    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = beam_spot, allow_hyphen_values = true, help_heading = "Search")]
+    beam_spot: Option<[f64; 2]>,
+    /// Slope of the beam, dx/dz and dy/dz [config: 0,0]
+    #[arg(long, value_name = "X,Y", value_parser = beam_spot_tilt, allow_hyphen_values = true, help_heading = "Search")]
+    beam_spot_tilt: Option<[f64; 2]>,
+    /// How z is extrapolated to the beam [config: linear]
+    #[arg(long, value_enum, help_heading = "Search")]
+    extrapolation: Option<ExtrapolationName>,
+    /// Last layer that takes part: its number, or pixel, short-strip or long-strip [config: all]
+    #[arg(long, value_name = "N|SENSOR", value_parser = max_layer, help_heading = "Search")]
+    max_layer: Option<MaxLayer>,
+    /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair [config: 3]
+    #[arg(long, value_name = "N", help_heading = "Search")]
+    first_layers: Option<u32>,
+
+    /// Width of a bin of z at eta = 0, in mm [config: 0.2]
+    #[arg(long, alias = "z-bin-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_bin: Option<f64>,
+    /// How much wider a bin gets with |eta| of the RoI, in mm [config: 0.1]
+    #[arg(long, value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_bin_eta_coeff: Option<f64>,
+    /// Lower end of the range of z, in mm [config: -200]
+    #[arg(long, alias = "z-min-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_min: Option<f64>,
+    /// Upper end of the range of z, in mm [config: 200]
+    #[arg(long, alias = "z-max-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
+    z_max: Option<f64>,
+    /// A histogram for pairs that bend up and one for those that bend down [config: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Histogram")]
+    charge_aware: Option<bool>,
+    /// A histogram for each slice, of the pairs whose track may come from there [config: false]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Histogram")]
+    histogram_per_slice: Option<bool>,
+    /// Mix a peak nearer than so many bins to a vertex into it [config: 0]
+    #[arg(long, value_name = "BINS", allow_negative_numbers = true, help_heading = "Histogram")]
+    vertex_separation_bins: Option<f64>,
+    /// Mix a peak nearer than this fraction of its |z| to a vertex into it [config: 0]
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
+    vertex_distance_cut: Option<f64>,
+    /// What a peak that is mixed in contributes to z and weight, 0 to 1; 0 drops it [config: 0]
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
+    vertex_mixing: Option<f64>,
+    /// End at the first peak less significant than this [config: 0, which keeps all]
+    #[arg(long, value_name = "SIGMA", allow_negative_numbers = true, help_heading = "Histogram")]
+    min_significance: Option<f64>,
+    /// Fraction of all windows of three bins, the lowest, whose mean is the background [config: 1]
+    #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
+    percentile: Option<f64>,
+    /// Between peaks of equal height take the one nearest to the middle of the range, not the lowest z [config: true]
+    #[arg(long, value_name = "BOOL", help_heading = "Histogram")]
+    prefer_central: Option<bool>,
+
+    /// Width of a slice of phi, in degrees [config: 0.2]
+    #[arg(long, value_name = "DEG", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    phi_slice_deg: Option<f64>,
+    /// In full scan, let the slices at +pi and -pi be neighbours [config: true]
+    #[arg(long, value_name = "BOOL", help_heading = "Slices and bending")]
+    wrap_full_scan: Option<bool>,
+    /// Factor on the bending [config: 1]
+    #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    neighbour_multiplier: Option<f64>,
+    /// Cap on the number of neighbour slices [config: none]
+    #[arg(long, value_name = "N", help_heading = "Slices and bending")]
+    neighbour_max: Option<u32>,
+    /// Transverse momentum of the track whose bending sets the neighbour slices, in GeV [config: 6]
+    #[arg(long, value_name = "GEV", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    bending_pt_gev: Option<f64>,
+    /// Solenoid field, in T [config: 2]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    field_t: Option<f64>,
+    /// Change of the bending with eta in the end-caps, in rad, at most 0 [config: -0.02]
+    #[arg(long, value_name = "RAD", allow_negative_numbers = true, help_heading = "Slices and bending")]
+    dphi_deta: Option<f64>,
+
+    /// Largest difference of the two z extrapolations, in mm [config: 25]
+    #[arg(long, alias = "triplet-dz-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Triplets")]
+    triplet_dz: Option<f64>,
+    /// Largest difference of the two curvatures, in rad/mm [config: 0.005]
+    #[arg(long, value_name = "RAD/MM", allow_negative_numbers = true, help_heading = "Triplets")]
+    triplet_dk: Option<f64>,
+    /// The two azimuths at the beam line must differ by less than this, in rad [config: 0.05]
+    #[arg(long, value_name = "RAD", allow_negative_numbers = true, help_heading = "Triplets")]
+    triplet_dp: Option<f64>,
+}
+
+fn two_numbers(text: &str) -> Option<[f64; 2]> {
+    text.split_once(',').and_then(|(x, y)| Some([x.trim().parse().ok()?, y.trim().parse().ok()?]))
+}
+
+pub(super) fn beam_spot(text: &str) -> Result<[f64; 2], String> {
+    two_numbers(text).ok_or_else(|| "two numbers in mm with a comma between them are wanted, as in 0.97,-0.18".into())
+}
+
+pub(super) fn beam_spot_tilt(text: &str) -> Result<[f64; 2], String> {
+    two_numbers(text).ok_or_else(|| "two slopes with a comma between them are wanted, as in 1e-4,-2e-4".into())
+}
+
+fn max_layer(text: &str) -> Result<MaxLayer, String> {
+    Ok(match text {
+        "pixel" => MaxLayer::Sensor(Sensor::Pixel),
+        "short-strip" => MaxLayer::Sensor(Sensor::ShortStrip),
+        "long-strip" => MaxLayer::Sensor(Sensor::LongStrip),
+        number => {
+            let number = number.parse().map_err(|_| "a layer's number, pixel, short-strip or long-strip is wanted")?;
+            MaxLayer::Number(number)
+        }
+    })
+}
+
+impl From<PresetName> for Preset {
+    fn from(name: PresetName) -> Self {
+        match name {
+            PresetName::Default => Preset::Default,
+            PresetName::BeamSpot => Preset::BeamSpot,
+            PresetName::Bphysics => Preset::Bphysics,
+            PresetName::FullScan => Preset::FullScan,
+            PresetName::Jet => Preset::Jet,
+            PresetName::Egamma => Preset::Egamma,
+            PresetName::Muon => Preset::Muon,
+            PresetName::Tau => Preset::Tau,
+            PresetName::HighPileup => Preset::HighPileup,
+            PresetName::HighMultiplicity => Preset::HighMultiplicity,
+            PresetName::HardScatter => Preset::HardScatter,
+            PresetName::Thesis => Preset::Thesis,
+        }
+    }
+}
+
+impl ConfigOptions {
+    pub(super) fn config(&self) -> Result<Config, Failure> {
+        self.keys.over(self.preset, self.config.as_deref())
+    }
+
+    /// The configuration goes to standard output, as TOML.
+    pub(super) fn print(config: &Config) -> Result<(), Failure> {
+        let written = io::stdout().lock().write_all(zfinder_io::config_to_toml(config).as_bytes());
+        written.map_err(|source| Failure::output("standard output", &source))
+    }
+}
+
+impl KeyOptions {
+    /// Preset, then file, then options; validated when all are in.
+    pub(super) fn over(&self, preset: PresetName, file: Option<&Path>) -> Result<Config, Failure> {
+        let mut config = Config::preset(preset.into());
+        if let Some(path) = file {
+            config = over(&config, path)?;
+        }
+        self.apply(&mut config);
+        config.validate()?;
+        Ok(config)
+    }
+
+    fn apply(&self, config: &mut Config) {
+        fn set<T: Copy>(key: &mut T, option: Option<T>) {
+            *key = option.unwrap_or(*key);
+        }
+        set(&mut config.peaks, self.peaks);
+        set(
+            &mut config.neighbours,
+            self.neighbours.map(|name| match name {
+                NeighboursName::Single => Neighbours::Single,
+                NeighboursName::Bending => Neighbours::Bending,
+            }),
+        );
+        set(
+            &mut config.triplets,
+            self.triplets.map(|name| match name {
+                TripletsName::Off => Triplets::Off,
+                TripletsName::Any => Triplets::Any,
+                TripletsName::Count => Triplets::Count,
+            }),
+        );
+        set(
+            &mut config.phi_window,
+            self.phi_window.map(|name| match name {
+                WindowName::FullScan => DefaultWindow::FullScan,
+                WindowName::Spacepoints => DefaultWindow::Spacepoints,
+            }),
+        );
+        set(&mut config.beam_spot_mm, self.beam_spot);
+        set(&mut config.beam_spot_tilt, self.beam_spot_tilt);
+        set(
+            &mut config.extrapolation,
+            self.extrapolation.map(|name| match name {
+                ExtrapolationName::Linear => Extrapolation::Linear,
+                ExtrapolationName::Accurate => Extrapolation::Accurate,
+            }),
+        );
+        set(
+            &mut config.weighting,
+            self.weighting.map(|name| match name {
+                WeightingName::Count => Weighting::Count,
+                WeightingName::Pt => Weighting::Pt,
+            }),
+        );
+        config.max_layer = self.max_layer.or(config.max_layer);
+        set(&mut config.charge_aware, self.charge_aware);
+        set(&mut config.histogram_per_slice, self.histogram_per_slice);
+        set(&mut config.first_layers, self.first_layers);
+        set(&mut config.z_bin_mm, self.z_bin);
+        set(&mut config.z_bin_eta_coeff, self.z_bin_eta_coeff);
+        set(&mut config.z_min_mm, self.z_min);
+        set(&mut config.z_max_mm, self.z_max);
+        set(&mut config.vertex_separation_bins, self.vertex_separation_bins);
+        set(&mut config.vertex_distance_cut, self.vertex_distance_cut);
+        set(&mut config.vertex_mixing, self.vertex_mixing);
+        set(&mut config.min_significance, self.min_significance);
+        set(&mut config.percentile, self.percentile);
+        set(&mut config.prefer_central, self.prefer_central);
+        set(&mut config.phi_slice_deg, self.phi_slice_deg);
+        set(&mut config.wrap_full_scan, self.wrap_full_scan);
+        set(&mut config.neighbour_multiplier, self.neighbour_multiplier);
+        config.neighbour_max = self.neighbour_max.or(config.neighbour_max);
+        set(&mut config.bending_pt_gev, self.bending_pt_gev);
+        set(&mut config.field_t, self.field_t);
+        set(&mut config.dphi_deta, self.dphi_deta);
+        set(&mut config.triplet_dz_mm, self.triplet_dz);
+        set(&mut config.triplet_dk, self.triplet_dk);
+        set(&mut config.triplet_dp, self.triplet_dp);
+    }
+}
+
+/// A configuration with the keys of a file laid over it.
+fn over(config: &Config, path: &Path) -> Result<Config, Failure> {
+    let text = read_text(path)?;
+    let toml_error = |error: toml::de::Error| zfinder_io::Error::Toml {
+        what: path.display().to_string(),
+        message: error.to_string(),
+    };
+    // By itself first: unknown keys and wrong types are then told with their line.
+    toml::from_str::<Config>(&text).map_err(toml_error)?;
+    let mut keys: toml::Table = toml::from_str(&zfinder_io::config_to_toml(config)).map_err(toml_error)?;
+    keys.extend(toml::from_str::<toml::Table>(&text).map_err(toml_error)?);
+    Ok(keys.try_into().map_err(toml_error)?)
+}
+
+/// A word as the user types it.
+pub(super) fn word(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
+    fs::read_to_string(path).map_err(|source| zfinder_io::Error::Io { path: path.to_owned(), source }.into())
+}

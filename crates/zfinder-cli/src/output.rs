@@ -1,0 +1,174 @@
+//! Where answers go: standard output, or a file that appears whole or not at all.
+
+use std::io::{self, IsTerminal};
+use std::path::Path;
+
+use clap::ValueEnum;
+use command_host::{Failure, Output, file_of};
+use zfinder::RoiResult;
+use zfinder_io::{CSV_HEADER, ParquetVertices, TruthTable, write_csv, write_json_line};
+use zfinder_study::plot;
+
+use crate::failure::unwritten;
+use crate::table;
+
+/// The name of the command, with which temporary files begin.
+pub(super) const PROGRAM: &str = "zfinder";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum Format {
+    /// To be read by people; with truth beside it if there is truth
+    Table,
+    /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background: a row for every vertex
+    Csv,
+    /// JSON lines: an object for every RoI
+    Json,
+    /// The columns and rows of csv as Parquet, null where a field is empty
+    Parquet,
+}
+
+impl Format {
+    /// What a file's name asks for.
+    fn of_name(path: &Path) -> Option<Self> {
+        match path.extension()?.to_str()?.to_lowercase().as_str() {
+            "csv" => Some(Format::Csv),
+            "json" | "jsonl" | "ndjson" => Some(Format::Json),
+            "txt" => Some(Format::Table),
+            "parquet" => Some(Format::Parquet),
+            _ => None,
+        }
+    }
+}
+
+/// The format that was asked for, else the one that the file's name asks for; a table on standard output. Not every
+/// command can write all.
+pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) -> Result<F, Failure> {
+    let path = file_of(path);
+    let by_name = || path.map_or(Some(Format::Table), Format::of_name).and_then(|format| F::try_from(format).ok());
+    asked.or_else(by_name).ok_or_else(|| {
+        Failure::usage(
+            format!("the ending of `{}` does not say how to write it", path.unwrap_or(Path::new("")).display()),
+            "`--help` has the formats and endings under --format; end it in one of these, or give --format",
+        )
+    })
+}
+
+/// Answers on their way out, in one format.
+pub(super) enum Answers<'a> {
+    Text(Text<'a>),
+    Parquet(Box<ParquetVertices<Output>>),
+}
+
+/// Answers as text of some format.
+pub(super) struct Text<'a> {
+    target: Output,
+    format: Format,
+    truth: Option<&'a TruthTable>,
+    begun: bool,
+}
+
+impl<'a> Answers<'a> {
+    pub(super) fn open(path: Option<&Path>, format: Format, truth: Option<&'a TruthTable>) -> Result<Self, Failure> {
+        if format == Format::Parquet && file_of(path).is_none() && io::stdout().is_terminal() {
+            return Err(Failure::usage(
+                "Parquet is nothing to read on a terminal",
+                "name a file with -o, or send standard output to one",
+            ));
+        }
+        let target = Output::open(path, PROGRAM)?;
+        if format != Format::Parquet {
+            return Ok(Self::Text(Text { target, format, truth, begun: false }));
+        }
+        let name = target.name().to_owned();
+        Ok(Self::Parquet(Box::new(ParquetVertices::new(target, name.as_ref()).map_err(unwritten)?)))
+    }
+
+    pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+        match self {
+            Self::Text(text) => text.results(results),
+            Self::Parquet(file) => results.iter().try_for_each(|result| file.write(result)).map_err(unwritten),
+        }
+    }
+
+    /// A line or more below a table.
+    pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
+        match self {
+            Self::Text(text) => text.closing(lines),
+            Self::Parquet(_) => Ok(()),
+        }
+    }
+
+    /// Everything is written: the file takes its name.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        match self {
+            Self::Text(mut text) => {
+                text.begin()?;
+                text.target.finish()
+            }
+            Self::Parquet(file) => file.finish().map_err(unwritten)?.finish(),
+        }
+    }
+}
+
+impl Text<'_> {
+    /// The header, before anything else: an error in the first batch then leaves standard output untouched.
+    fn begin(&mut self) -> Result<(), Failure> {
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(());
+        }
+        let (format, truth) = (self.format, self.truth.is_some());
+        self.target.write(|out| match format {
+            Format::Table => table::header(out, truth),
+            Format::Csv => writeln!(out, "{CSV_HEADER}"),
+            Format::Json | Format::Parquet => Ok(()),
+        })
+    }
+
+    fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+        self.begin()?;
+        let (format, truth) = (self.format, self.truth);
+        self.target.write(|mut out| {
+            for result in results {
+                match format {
+                    Format::Table => table::rows(out, truth, result)?,
+                    Format::Csv => write_csv(&mut out, result)?,
+                    Format::Json | Format::Parquet => write_json_line(&mut out, result)?,
+                }
+            }
+            out.flush()
+        })
+    }
+
+    fn closing(&mut self, lines: &str) -> Result<(), Failure> {
+        self.begin()?;
+        self.target.write(|out| writeln!(out, "\n{}", lines.trim_end()))
+    }
+}
+
+/// A file that a picture goes to.
+pub(super) struct PictureTarget {
+    target: Output,
+    format: plot::Format,
+}
+
+impl PictureTarget {
+    /// In the format that the file's name asks for.
+    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
+        let format = plot::Format::of(path).ok_or_else(|| {
+            Failure::usage(
+                format!("the ending of `{}` is not that of a picture", path.display()),
+                "pictures are written as SVG or PNG: end the name in .svg or .png",
+            )
+        })?;
+        Ok(Self { target: Output::open(Some(path), PROGRAM)?, format })
+    }
+
+    pub(super) fn write(
+        mut self,
+        draw: impl FnOnce(plot::Format) -> zfinder_study::Result<Vec<u8>>,
+    ) -> Result<(), Failure> {
+        let picture = draw(self.format)?;
+        self.target.write(|out| out.write_all(&picture))?;
+        self.target.finish()
+    }
+}

@@ -1,0 +1,129 @@
+//! Files in, answers out, batch after batch, in whatever memory a few batches take.
+
+use std::io::{self, IsTerminal};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use indicatif::{ProgressBar, ProgressStyle};
+use zfinder::{Answered, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder_io::SpacepointReader;
+
+use command_host::Failure;
+
+/// A batch is searched when it holds this many spacepoints, or RoIs.
+const BATCH_SPACEPOINTS: usize = 1_000_000;
+const BATCH_ROIS: usize = 4096;
+
+/// Batches that are searched while the next is read; on several GPUs the stream has more.
+const IN_FLIGHT: usize = 2;
+
+/// What is said meanwhile.
+#[derive(Args)]
+pub(super) struct ProgressOptions {
+    /// No progress bar (there is none anyway if standard error is no terminal)
+    #[arg(long, help_heading = "Output")]
+    no_progress: bool,
+    /// Nothing on standard error but warnings and errors
+    #[arg(short, long, help_heading = "Output")]
+    pub(super) quiet: bool,
+}
+
+impl ProgressOptions {
+    /// Shows how far reading has come; of one file, or of standard input, nobody knows how far the end is.
+    pub(super) fn bar(&self, files: usize) -> ProgressBar {
+        if self.quiet || self.no_progress || !io::stderr().is_terminal() {
+            return ProgressBar::hidden();
+        }
+        let (template, bar) = match files {
+            0 | 1 => ("{spinner} {msg}, {elapsed}", ProgressBar::no_length()),
+            _ => ("{bar:40} {pos}/{len} files read, {msg}, {elapsed}", ProgressBar::new(files as u64)),
+        };
+        bar.with_style(ProgressStyle::with_template(template).expect("a fixed template"))
+    }
+}
+
+/// What a search took.
+#[derive(Default)]
+pub(super) struct Totals {
+    pub(super) events: usize,
+    pub(super) rois: usize,
+    pub(super) spacepoints: usize,
+    /// For answers, beyond what reading took meanwhile.
+    waiting: Duration,
+}
+
+impl Totals {
+    /// In words.
+    pub(super) fn told(&self, start: Instant) -> String {
+        format!(
+            "{}, {}, {}: {:.3} s, of which waiting for answers {:.3} s",
+            counted(self.events, "event"),
+            counted(self.rois, "RoI"),
+            counted(self.spacepoints, "spacepoint"),
+            start.elapsed().as_secs_f64(),
+            self.waiting.as_secs_f64()
+        )
+    }
+}
+
+/// Searches all that the reader has, and hands over batches with their answers.
+pub(super) fn search(
+    finder: &ZFinder,
+    reader: &mut SpacepointReader,
+    bar: &ProgressBar,
+    mut answer: impl FnMut(&RoiBatch, &[RoiResult]) -> Result<(), Failure>,
+) -> Result<Totals, Failure> {
+    let mut totals = Totals::default();
+    let stream = finder.stream(StreamOptions { in_flight: IN_FLIGHT })?;
+    let (mut reading, mut unread) = (Duration::ZERO, None);
+    // Files are read while those read before are searched.
+    let batches = std::iter::from_fn(|| {
+        let begin = Instant::now();
+        let batch = read_batch(reader, bar);
+        reading += begin.elapsed();
+        batch.unwrap_or_else(|error| {
+            unread = Some(error);
+            None
+        })
+    });
+    let mut answers = stream.run(batches);
+    loop {
+        let begin = Instant::now();
+        let Some(answered) = answers.next() else { break };
+        totals.waiting += begin.elapsed();
+        let Answered { batch, results } = answered?;
+        totals.rois += batch.len();
+        totals.spacepoints += batch.spacepoints();
+        bar.set_message(format!(
+            "{} searched, {}",
+            counted(totals.rois, "RoI"),
+            counted(totals.spacepoints, "spacepoint")
+        ));
+        tracing::debug!(rois = batch.len(), spacepoints = batch.spacepoints(), "a batch is answered");
+        bar.suspend(|| answer(&batch, &results))?;
+    }
+    drop(answers);
+    // What came before it is told first.
+    if let Some(error) = unread {
+        return Err(error.into());
+    }
+    totals.events = reader.events();
+    totals.waiting = totals.waiting.saturating_sub(reading);
+    bar.finish_and_clear();
+    Ok(totals)
+}
+
+/// The next batch; None when all is read.
+fn read_batch(reader: &mut SpacepointReader, bar: &ProgressBar) -> zfinder_io::Result<Option<RoiBatch>> {
+    let mut batch = RoiBatch::new();
+    while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
+        let Some(roi) = reader.next().transpose()? else { break };
+        batch.push(roi.descriptor, roi.spacepoints);
+    }
+    bar.set_position(reader.files_read() as u64);
+    Ok(Some(batch).filter(|batch| !batch.is_empty()))
+}
+
+pub(super) fn counted(number: usize, what: &str) -> String {
+    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+}

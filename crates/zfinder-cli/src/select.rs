@@ -1,0 +1,111 @@
+//! Which RoIs of the input are meant, for what is shown of single ones, and how they are searched.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use zfinder::{Config, Engine, Roi, RoiId, ZFinder};
+use zfinder_io::{SpacepointReader, TruthTable, TruthVertex};
+
+use super::input::{self, InputOptions};
+use super::options::ConfigOptions;
+use command_host::Failure;
+
+/// Spacepoints in, one RoI of them or all out. What is shown is computed by the reference engine.
+#[derive(Args)]
+pub(super) struct SelectOptions {
+    /// Files of spacepoints, or folders of them, as of `zfinder find`
+    #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
+    paths: Vec<PathBuf>,
+    /// Of this event only
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    event: Option<u64>,
+    /// Of RoIs of this number only
+    #[arg(long, value_name = "N", help_heading = "Input")]
+    roi: Option<u64>,
+
+    #[command(flatten)]
+    input: InputOptions,
+
+    #[command(flatten)]
+    config: ConfigOptions,
+}
+
+/// The RoIs that are meant, and what searches them.
+pub(super) struct Selected {
+    pub(super) finder: ZFinder,
+    pub(super) truth: Option<TruthTable>,
+    reader: SpacepointReader,
+    event: Option<u64>,
+    roi: Option<u64>,
+}
+
+impl SelectOptions {
+    /// None: the configuration was asked for, and is printed.
+    pub(super) fn config(&self) -> Result<Option<Config>, Failure> {
+        let config = self.config.config()?;
+        if self.config.print_config {
+            ConfigOptions::print(&config)?;
+            return Ok(None);
+        }
+        Ok(Some(config))
+    }
+
+    /// Reads nothing yet but truth and RoIs; none of the inputs may be the output.
+    pub(super) fn open(&self, config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
+        let inputs = input::inputs_apart(&self.paths, output)?;
+        let detector = self.input.detector(&inputs.files)?;
+        let rois = self.input.rois([&config])?;
+        let truth = self.input.truth(&self.paths, &inputs.files)?;
+        let finder = ZFinder::builder().config(config).detector(detector.clone()).engine(Engine::Reference).build()?;
+        let reader = SpacepointReader::new(inputs.files, detector, rois);
+        Ok(Selected { finder, truth, reader, event: self.event, roi: self.roi })
+    }
+}
+
+impl Selected {
+    /// The first RoI that is meant; an error if there is none.
+    pub(super) fn first(&mut self) -> Result<Roi, Failure> {
+        match self.next().transpose()? {
+            Some(roi) => Ok(roi),
+            None => Err(self.nothing()),
+        }
+    }
+
+    /// What to say where no RoI is what was asked for.
+    pub(super) fn nothing(&self) -> Failure {
+        let part = |name, number: Option<u64>| number.map(|number| format!("{name} {number}"));
+        let asked: Vec<String> = [part("event", self.event), part("RoI", self.roi)].into_iter().flatten().collect();
+        if asked.is_empty() {
+            return Failure::usage(
+                "the input has no RoI",
+                "is there a row below the header? --rois may select none of its events",
+            );
+        }
+        Failure::usage(
+            format!("the input has no {}", asked.join(", ")),
+            "`zfinder find` lists the events and RoIs of the input; leave --event and --roi out for the first",
+        )
+    }
+
+    /// The true vertices of an RoI; none where none are known.
+    pub(super) fn vertices(&self, id: RoiId) -> &[TruthVertex] {
+        self.truth.as_ref().map_or(&[], |truth| truth.vertices(id))
+    }
+
+    fn is_meant(&self, id: RoiId) -> bool {
+        self.event.is_none_or(|event| event == id.event_id) && self.roi.is_none_or(|roi| roi == id.roi_id)
+    }
+}
+
+impl Iterator for Selected {
+    type Item = zfinder_io::Result<Roi>;
+
+    fn next(&mut self) -> Option<zfinder_io::Result<Roi>> {
+        loop {
+            let roi = self.reader.next()?;
+            if roi.as_ref().map_or(true, |roi| self.is_meant(roi.descriptor.id)) {
+                return Some(roi);
+            }
+        }
+    }
+}

@@ -1,0 +1,427 @@
+//! The command as a user meets it: what it prints, what it writes, how it ends.
+
+mod common;
+
+use std::fs;
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+
+use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use tempfile::TempDir;
+
+/// `find` on the reference engine, quietly.
+fn find(arguments: &[&str]) -> Output {
+    zfinder(&[&["find", "--engine", "reference", "-q"], arguments].concat())
+}
+
+/// Event 3 has four straight tracks from z = 12.5 mm; event 4 a lone spacepoint; RoI 1 of event 3 is all on a layer.
+fn tracks(dir: &TempDir) -> String {
+    let mut text = String::from("event_id,roi_id,rho,phi,z,layer\n");
+    for (phi, slope) in [(0.1, 0.5), (0.7, -0.25), (1.5, 0.125), (2.5, -1.0)] {
+        for (layer, rho) in [(0, 50.5), (1, 88.5), (2, 122.5)] {
+            text.push_str(&format!("3,0,{rho},{phi},{},{layer}\n", 12.5 + slope * rho));
+        }
+    }
+    text.push_str("4,0,50.5,0.1,3,0\n3,1,50.5,0.1,3,0\n3,1,50.5,0.2,3,0\n");
+    written(dir, "tracks.csv", &text)
+}
+
+#[test]
+fn csv_and_json_are_exact() {
+    let dir = folder();
+    let input = tracks(&dir);
+    let csv = succeeded(find(&[&input, "--format", "csv"]));
+    assert_eq!(
+        csv,
+        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
+         3,0,0,12.5,12,ok,0.0527838430417217,89.28615799217985,0.018009004502251125\n\
+         4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n"
+    );
+    let json = succeeded(find(&[&input, "--format", "json"]));
+    let lines: Vec<&str> = json.lines().collect();
+    assert_eq!(
+        lines[0],
+        concat!(
+            r#"{"event_id":3,"roi_id":0,"status":"ok","spacepoints":12,"outside_window":0,"vertices":[{"z_mm":12.5,"#,
+            r#""weight":12.0,"pairs":12,"z_error_mm":0.0527838430417217,"significance":89.28615799217985,"#,
+            r#""background":0.018009004502251125}]}"#
+        )
+    );
+    assert_eq!(
+        lines[1],
+        r#"{"event_id":4,"roi_id":0,"status":"no_peak","spacepoints":1,"outside_window":0,"vertices":[]}"#
+    );
+    assert_eq!(lines.len(), 3);
+    let table = succeeded(find(&[&input]));
+    assert_eq!(table.lines().next().expect("a header").split_whitespace().last(), Some("status"));
+    assert!(table.lines().all(|line| line.trim_end() == line), "{table}");
+}
+
+#[test]
+fn outputs_go_to_files_whole_or_not_at_all() {
+    let dir = folder();
+    let input = tracks(&dir);
+    let target = dir.path().join("out.csv");
+    let name = target.display().to_string();
+    assert_eq!(succeeded(find(&[&input, "-o", &name])), "");
+    assert!(fs::read_to_string(&target).expect("there").starts_with("event_id,roi_id,vertex"));
+    for (ending, first) in [("jsonl", '{'), ("txt", ' ')] {
+        let path = dir.path().join(format!("out.{ending}"));
+        succeeded(find(&[&input, "-o", &path.display().to_string()]));
+        assert!(fs::read_to_string(&path).expect("there").starts_with(first));
+    }
+
+    // An error in the second file leaves the old output as it was, and nothing beside it.
+    fs::write(&target, "old").expect("written");
+    let bad = written(&dir, "zbad.csv", "event_id,x,y,z,layer\n9,1,2,bad,0\n");
+    let before = fs::read_dir(dir.path()).expect("there").count();
+    failed(&find(&[&input, &bad, "-o", &name]), 1, &["zbad.csv, row 2, column z: `bad` is not a number"]);
+    assert_eq!(fs::read_to_string(&target).expect("there"), "old");
+    assert_eq!(fs::read_dir(dir.path()).expect("there").count(), before);
+
+    failed(&find(&[&input, "-o", "vertices.dat"]), 2, &["vertices.dat", "--format"]);
+    failed(&find(&[&input, "-o", &input]), 2, &["the output file is one of the inputs"]);
+    failed(&find(&[&input, "-o", "/none/such/out.csv"]), 1, &["cannot write /none/such/out.csv"]);
+}
+
+#[test]
+fn truth_stands_beside_what_was_found() {
+    let table = succeeded(find(&[&sample("zee7_mu2")]));
+    let lines: Vec<&str> = table.lines().collect();
+    assert_eq!(
+        lines[0].split_whitespace().collect::<Vec<_>>(),
+        [
+            "event_id",
+            "roi_id",
+            "vertex",
+            "z_mm",
+            "error_mm",
+            "true_z_mm",
+            "delta_mm",
+            "weight",
+            "significance",
+            "status"
+        ]
+    );
+    assert_eq!(lines[1].split_whitespace().collect::<Vec<_>>()[5], "26.993");
+    assert_eq!(lines.len(), 1 + 20 + 2);
+    assert_eq!(lines[22], "20 RoIs with truth: first vertex within 1 mm of the true hard scatter in 20 (100.0 %)");
+    let five = succeeded(find(&[&sample("zee7_mu2/event000000000-spacepoint.csv.gz"), "--peaks", "5"]));
+    assert!(five.contains("1 RoI with truth") && five.contains("any of at most 5 in 1 (100.0 %)"), "{five}");
+    let dir = folder();
+    let bad = written(&dir, "truth.csv", "event,z\n");
+    failed(&find(&[&sample("zee7_mu2"), "--truth", &bad]), 1, &["truth.csv, row 1: missing columns `vz_mm`"]);
+}
+
+#[test]
+fn triplets_hold_at_high_pile_up() {
+    let table = succeeded(find(&["--triplets", "any", &sample("tt14_mu46")]));
+    assert!(table.contains("hard scatter in 1 (100.0 %)"), "{table}");
+}
+
+#[test]
+fn rois_select_and_warn() {
+    let dir = folder();
+    let input = tracks(&dir);
+    let rois = written(&dir, "rois.csv", "event_id,roi_id,phi_min,phi_max\n3,0,0,1\n3,1,0,1\n8,0,0,1\n");
+    let output = find(&[&input, "--rois", &rois, "--format", "csv"]);
+    failed(&output, 0, &["1 RoI of the input has no line in", "of events that the input does not have: status empty"]);
+    assert_eq!(
+        stdout(&output),
+        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
+         3,0,0,12.5,6,ok,0.05773502691896258,63.134847782363835,0.009004502251125562\n\
+         4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n8,0,,,,empty,,,\n"
+    );
+    let sample = succeeded(find(&[
+        "--detector",
+        "generic",
+        "--rois",
+        &sample("rois/rois.csv"),
+        &sample("rois/spacepoints.csv"),
+    ]));
+    assert!(sample.contains("12 RoIs with truth"), "{sample}");
+    let bad = written(&dir, "bad.csv", "event_id,roi_id,phi_min,phi_max\n3,0,1,1\n");
+    failed(&find(&[&input, "--rois", &bad]), 1, &["bad.csv, row 2, column phi_min", "zero width", "3,0,1,1"]);
+}
+
+#[test]
+fn bad_input_ends_with_1_and_shows_the_row() {
+    let dir = folder();
+    let bad = written(&dir, "bad.csv", "x,y,z,layer\n1,2,3,0\n1,2,3,99\n");
+    assert_eq!(stdout(&find(&[&bad])), "", "no header without an answer");
+    failed(
+        &find(&[&bad]),
+        1,
+        &["bad.csv:3:7", "bad.csv, row 3, column layer", "layers 0 to 18", "1,2,3,99", "--detector"],
+    );
+    failed(&find(&["/none/such.csv"]), 1, &["/none/such.csv: ", "os error"]);
+    let empty = written(&dir, "empty.csv", "");
+    failed(&find(&[&empty]), 1, &["empty.csv: the file is empty"]);
+    let header = written(&dir, "header.csv", "x,y,z,layer\n");
+    failed(&find(&[&header]), 1, &["header.csv: there is a header and no spacepoint below it"]);
+    let none = folder();
+    failed(&find(&[&none.path().display().to_string()]), 1, &["the folder holds no"]);
+    let acts = written(&none, "event000000007-spacepoint.csv", "geometry_id_1,x,y,z\n");
+    assert!(succeeded(find(&[&acts, "--format", "csv"])).ends_with("7,0,,,,empty,,,\n"));
+    failed(&find(&[&acts, &bad]), 2, &["some files of the input have a column `layer`", "--detector"]);
+    failed(&find(&[&sample("zee7_mu2"), "--detector", "atlas2010"]), 1, &["(volume, layer)", "geometry_id_1"]);
+}
+
+#[test]
+fn wrong_usage_ends_with_2() {
+    let dir = folder();
+    let input = tracks(&dir);
+    failed(&find(&[]), 2, &["FILE|FOLDER"]);
+    failed(&find(&[&input, "--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must lie in"]);
+    failed(&find(&[&input, "--z-max", "-300"]), 2, &["`z_max_mm`: -300 must be"]);
+    failed(&find(&[&input, "--neighbours", "some"]), 2, &["single", "bending"]);
+    failed(&find(&[&input, "--beam-spot", "1"]), 2, &["two numbers in mm"]);
+    failed(&find(&[&input, "--adapter", "0"]), 2, &["--adapter names a GPU"]);
+    failed(&find(&[&input, "--adapter", "all"]), 2, &["--adapter names a GPU"]);
+    failed(&find(&[&input, "--detector", "cms"]), 2, &["there is no detector `cms`"]);
+    let config = written(&dir, "config.toml", "peaks = 2\nz_bin = 0.4\n");
+    failed(&find(&[&input, "--config", &config]), 2, &["config.toml", "line 2", "z_bin"]);
+    let detector = written(&dir, "detector.toml", "name = \"x\"\nlayer = []\n");
+    failed(&find(&[&input, "--detector", &detector]), 2, &["detector `x`: has 0 layers"]);
+    failed(&find(&[&input, "--config", "/none/such.toml"]), 1, &["/none/such.toml"]);
+}
+
+#[test]
+fn no_adapter_ends_with_3() {
+    // A backend that this system cannot have.
+    let backend = if cfg!(windows) { "metal" } else { "dx12" };
+    let run = |arguments: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_zfinder"))
+            .args(arguments)
+            .env("WGPU_BACKEND", backend)
+            .env("NO_COLOR", "1")
+            .output()
+            .expect("it starts")
+    };
+    failed(&run(&["adapters"]), 3, &["no adapters at all"]);
+    let dir = folder();
+    failed(&run(&["find", "--engine", "gpu", &tracks(&dir)]), 3, &["no adapters at all", "zfinder adapters"]);
+}
+
+/// Adapters of the machine, all of them that are software if there is no other.
+#[test]
+fn all_adapters_are_all_hardware_and_several_can_be_named() {
+    let adapters = zfinder::adapters().expect("the list of adapters");
+    let dir = folder();
+    let input = tracks(&dir);
+    let arguments = ["find", &input, "--format", "csv"];
+    let run = |more: &[&str]| zfinder(&[&arguments[..], more].concat());
+    let output = run(&["--adapter", "all"]);
+    let hardware = adapters.iter().filter(|adapter| adapter.kind != zfinder::AdapterKind::Software).count();
+    if hardware > 0 {
+        assert!(succeeded(output).starts_with("event_id"));
+    } else if adapters.is_empty() {
+        failed(&output, 3, &["hardware", "no adapters at all"]);
+    } else {
+        let names: Vec<&str> = adapters.iter().map(|adapter| adapter.name.as_str()).collect();
+        failed(&output, 3, &[&["no GPU adapter is hardware"], &names[..]].concat());
+    }
+    let indices: Vec<String> = adapters.iter().map(|adapter| adapter.index.to_string()).collect();
+    if !indices.is_empty() {
+        let output = run(&indices.iter().flat_map(|index| ["--adapter", index]).collect::<Vec<_>>());
+        assert!(stderr(&output).contains(&adapters[adapters.len() - 1].name), "{}", stderr(&output));
+        assert!(succeeded(output).contains("3,0,0,12.5,12,ok"));
+    }
+}
+
+#[test]
+fn print_config_goes_round_and_the_order_is_preset_file_option() {
+    let dir = folder();
+    let print = |arguments: &[&str]| succeeded(zfinder(&[&["find", "--print-config"], arguments].concat()));
+    let all = print(&[
+        "--preset",
+        "thesis",
+        "--peaks",
+        "7",
+        "--triplets",
+        "count",
+        "--phi-window",
+        "spacepoints",
+        "--beam-spot",
+        "-0.5,1.25",
+        "--first-layers",
+        "5",
+        "--z-bin-eta-coeff",
+        "0",
+        "--z-min",
+        "-150",
+        "--z-max-mm",
+        "120",
+        "--prefer-central",
+        "false",
+        "--phi-slice-deg",
+        "0.5",
+        "--wrap-full-scan",
+        "false",
+        "--neighbour-multiplier",
+        "2",
+        "--neighbour-max",
+        "9",
+        "--bending-pt-gev",
+        "1",
+        "--field-t",
+        "3.8",
+        "--dphi-deta",
+        "-0.01",
+        "--triplet-dz",
+        "3",
+        "--triplet-dk",
+        "0.1",
+        "--triplet-dp",
+        "0.2",
+    ]);
+    for line in ["neighbours = \"single\"", "z_bin_mm = 0.4", "beam_spot_mm = [-0.5, 1.25]", "neighbour_max = 9"] {
+        assert!(all.lines().any(|l| l == line), "no `{line}` in:\n{all}");
+    }
+    let file = written(&dir, "all.toml", &all);
+    assert_eq!(print(&["--config", &file]), all);
+
+    // Every key is an option under its own name.
+    for line in all.lines() {
+        let (key, value) = line.split_once(" = ").expect("a key");
+        let option = format!("--{}={}", key.replace('_', "-"), value.trim_matches(['"', '[', ']']));
+        assert_eq!(print(&["--config", &file, &option]), all, "{option}");
+    }
+    let part = written(&dir, "part.toml", "z_bin_mm = 0.3\npeaks = 4\n");
+    let layered = print(&["--preset", "thesis", "--config", &part, "--peaks", "5"]);
+    for line in ["z_bin_mm = 0.3", "peaks = 5", "first_layers = 64"] {
+        assert!(layered.lines().any(|l| l == line), "no `{line}` in:\n{layered}");
+    }
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+        .args(["find", "--engine", "reference", "--format", "json", "--peaks", "1000", &sample("zee7_mu2")])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
+    assert!(line.starts_with("{\"event_id\":0"));
+    let output = child.wait_with_output().expect("it ends");
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+}
+
+#[test]
+fn it_says_what_ran_and_how_to_use_it() {
+    let dir = folder();
+    let output = zfinder(&["find", "--engine", "reference", &tracks(&dir)]);
+    let said = stderr(&output);
+    assert!(said.contains("reference engine") && said.contains("detector atlas2010"), "{said}");
+    assert!(said.contains("2 events, 3 RoIs, 15 spacepoints"), "{said}");
+    let help = succeeded(zfinder(&["find", "--help"]));
+    for word in ["Exit codes:", "geometry_id_1", "--rois", "phi_min > phi_max", "Examples:"] {
+        assert!(help.contains(word), "no `{word}` in:\n{help}");
+    }
+    assert!(PathBuf::from(sample("README.md")).is_file());
+}
+
+/// Threads are of the CPU engine, and change nothing that is found.
+#[test]
+fn threads_are_counted_and_change_nothing() {
+    let dir = folder();
+    let file = tracks(&dir);
+    let find = |arguments: &[&str]| zfinder(&[&["find", "-q"], arguments, &[&file]].concat());
+    let found = |threads: &str| succeeded(find(&["--engine", "cpu", "--threads", threads]));
+    assert_eq!(found("1"), found("3"));
+    for (arguments, told) in [
+        (["--engine", "reference", "--threads", "2"], "--threads is of the CPU engine"),
+        (["--engine", "cpu", "--threads", "0"], "non-zero"),
+    ] {
+        let output = find(&arguments);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(told), "{}", stderr(&output));
+    }
+}
+
+/// `zfinder` with these bytes on standard input.
+fn fed(arguments: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    // One that ends early closes the pipe.
+    let _ = child.stdin.take().expect("piped").write_all(input);
+    child.wait_with_output().expect("it ends")
+}
+
+#[test]
+fn standard_input_is_a_file_like_others() {
+    let dir = folder();
+    let path = tracks(&dir);
+    let text = fs::read(&path).expect("there");
+    let arguments = ["find", "--engine", "reference", "-q", "--format", "csv", "-"];
+    let expected = succeeded(find(&[&path, "--format", "csv"]));
+    assert_eq!(succeeded(fed(&arguments, &text)), expected);
+    assert_eq!(succeeded(fed(&[&arguments[..], &["-o", "-"]].concat(), &text)), expected);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(&text).expect("in memory");
+    assert_eq!(succeeded(fed(&arguments, &gzip.finish().expect("in memory"))), expected);
+    let bad = fed(&arguments, b"rho,phi,z,layer\n50,1,1,0\n50,1,x,0\n");
+    failed(&bad, 1, &["standard input, row 3, column z", "`x` is not a number"]);
+    failed(&fed(&arguments, b""), 1, &["standard input: the file is empty"]);
+}
+
+/// Ctrl-C in the middle of it all leaves nothing behind.
+#[cfg(unix)]
+#[test]
+fn an_interrupt_leaves_no_file() {
+    let dir = folder();
+    let output = dir.path().join("out.csv");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+        .args(["find", "--engine", "reference", "-", "-o", &output.display().to_string()])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(b"event_id,rho,phi,z,layer\n0,50,1,1,0\n").expect("it reads");
+    let files = || fs::read_dir(dir.path()).expect("there").count();
+    let begin = std::time::Instant::now();
+    while files() == 0 {
+        assert!(begin.elapsed().as_secs() < 60, "no output is begun");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
+    assert!(killed.success());
+    assert_eq!(child.wait().expect("it ends").code(), Some(130));
+    assert_eq!(files(), 0);
+    drop(input);
+}
+
+#[test]
+fn completions_and_manual_pages() {
+    for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
+        let script = succeeded(zfinder(&["completions", shell]));
+        assert!(script.contains("zfinder") && script.contains("evaluate"), "{shell}");
+    }
+    assert!(succeeded(zfinder(&["man"])).contains(".TH zfinder 1"));
+    let dir = folder();
+    succeeded(zfinder(&["man", &dir.path().display().to_string()]));
+    let page = fs::read_to_string(dir.path().join("zfinder-find.1")).expect("a page a subcommand");
+    assert!(page.contains("print\\-config"), "{page:.300}");
+    failed(&zfinder(&["man", "/no/such/folder"]), 1, &["cannot write /no/such/folder"]);
+}
+
+/// The adapters say what they run, and do.
+#[test]
+fn adapters_are_checked() {
+    if zfinder_testing::on_adapters().is_empty() {
+        return;
+    }
+    let said = succeeded(zfinder(&["adapters", "--check"]));
+    let answered = said.lines().filter(|line| line.contains("answers as the reference engine")).count();
+    assert!(answered >= 2 && said.contains("f32, compare-exchange"), "{said}");
+}

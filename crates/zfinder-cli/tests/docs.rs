@@ -1,0 +1,303 @@
+//! The pages hold together: every page is in the book, every link and include points at a file, and every command line
+//! that is quoted is one that the command understands.
+
+mod common;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use common::{stdout, zfinder};
+
+fn root() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Markdown files of docs, by name.
+fn book() -> Vec<PathBuf> {
+    let entries = fs::read_dir(root().join("docs")).expect("the folder of the book");
+    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    pages.sort();
+    pages
+}
+
+/// Every page that a user reads.
+fn pages() -> Vec<PathBuf> {
+    let others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "data/README.md"].map(|name| root().join(name));
+    others.into_iter().chain(book()).collect()
+}
+
+/// Text without its blocks of code, and without code in lines.
+fn prose(text: &str) -> String {
+    let mut prose = String::new();
+    for (block, lines) in blocks(text) {
+        if block.is_none() {
+            // Every other piece between backticks is code.
+            prose.extend(lines.split('`').step_by(2).map(|piece| format!("{piece} ")));
+        }
+    }
+    prose
+}
+
+/// The text in pieces, each with the word after the backticks where it is a block of code.
+fn blocks(text: &str) -> Vec<(Option<String>, String)> {
+    let mut blocks = vec![(None, String::new())];
+    for line in text.lines() {
+        let inside = blocks.last().is_some_and(|(block, _)| block.is_some());
+        match line.trim_start().strip_prefix("```") {
+            Some(_) if inside => blocks.push((None, String::new())),
+            Some(word) => blocks.push((Some(word.trim().to_owned()), String::new())),
+            None => {
+                if let Some((_, piece)) = blocks.last_mut() {
+                    piece.push_str(line);
+                    piece.push('\n');
+                }
+            }
+        }
+    }
+    blocks
+}
+
+/// What stands between `open` and the next `close`, wherever it does.
+fn between<'a>(text: &'a str, open: &'a str, close: char) -> impl Iterator<Item = &'a str> {
+    text.split(open).skip(1).filter_map(move |rest| rest.split_once(close).map(|(inside, _)| inside))
+}
+
+/// The headings of a page as mdBook and GitHub name them in links.
+fn anchors(text: &str) -> BTreeSet<String> {
+    let headings = blocks(text).into_iter().filter(|(block, _)| block.is_none()).flat_map(|(_, piece)| {
+        let headings = piece.lines().filter_map(|line| line.strip_prefix('#')).map(str::to_owned);
+        headings.collect::<Vec<_>>()
+    });
+    let anchor = |heading: String| -> String {
+        let heading = heading.trim_start_matches('#').trim().to_lowercase();
+        let kept = heading.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
+    };
+    headings.map(anchor).collect()
+}
+
+#[test]
+fn every_page_is_in_the_book_once() {
+    let docs = root().join("docs");
+    let text = read(&docs.join("SUMMARY.md"));
+    let listed: Vec<&str> = between(&text, "](", ')').collect();
+    let mut names: Vec<String> = book()
+        .iter()
+        .filter_map(|page| page.file_name()?.to_str().map(str::to_owned))
+        .filter(|name| name != "SUMMARY.md")
+        .collect();
+    assert!(names.len() >= 9, "{names:?}");
+    let mut sorted = listed.clone();
+    sorted.sort_unstable();
+    names.sort();
+    assert_eq!(sorted, names, "pages of SUMMARY.md, and pages that there are");
+    let book = read(&docs.join("book.toml")).parse::<toml::Table>().expect("valid TOML");
+    assert_eq!(book["book"]["src"].as_str(), Some("."), "SUMMARY.md lies beside book.toml");
+}
+
+#[test]
+fn links_and_includes_point_at_files() {
+    let mut seen = 0;
+    for page in pages() {
+        let (text, folder) = (read(&page), page.parent().expect("a folder"));
+        let prose = prose(&text);
+        for link in between(&prose, "](", ')').chain(between(&prose, "]: ", '\n')) {
+            let link = link.split_whitespace().next().unwrap_or_default();
+            if link.contains("://") {
+                continue;
+            }
+            let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
+            let target = if path.is_empty() { page.clone() } else { folder.join(path) };
+            assert!(target.exists(), "{}: `{link}` points at nothing", page.display());
+            if let Some(anchor) = anchor {
+                let there = anchors(&read(&target));
+                assert!(there.contains(anchor), "{}: `{link}`: there are {there:?}", page.display());
+            }
+            seen += 1;
+        }
+        for include in between(&text, "{{#include ", '}') {
+            let path = include.split(':').next().unwrap_or_default().trim();
+            assert!(folder.join(path).is_file(), "{}: `{include}` includes nothing", page.display());
+            seen += 1;
+        }
+    }
+    assert!(seen > 20, "{seen} links and includes");
+}
+
+/// Files that a page names in code, as `src/finder.rs`, are there.
+#[test]
+fn files_that_are_named_exist() {
+    let mut seen = 0;
+    for page in pages() {
+        // History speaks of what was.
+        if page.ends_with("CHANGELOG.md") {
+            continue;
+        }
+        for word in read(&page).split(['`', ' ', '\n', '(', ')', ',']) {
+            let word = word.trim_end_matches(['.', ':', ';', '/']);
+            let of_project =
+                ["src/", "shaders/", "tests/", "examples/", "docs/", "scripts/", "crates/", "systems/", "data/"];
+            let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
+            if plain && of_project.iter().any(|folder| word.starts_with(folder)) {
+                assert!(root().join(word).exists(), "{}: there is no `{word}`", page.display());
+                seen += 1;
+            }
+        }
+    }
+    assert!(seen > 40, "{seen} files");
+}
+
+/// All sources, one after the other.
+fn sources(folder: &Path, all: &mut String) {
+    for entry in fs::read_dir(folder).expect("a folder of sources") {
+        let path = entry.expect("an entry").path();
+        if path.is_dir() {
+            sources(&path, all);
+        } else if path.extension().is_some_and(|extension| extension == "rs" || extension == "wgsl") {
+            all.push_str(&read(&path));
+        }
+    }
+}
+
+/// Names of code that the pages for developers speak of are still names of code.
+#[test]
+fn names_of_code_exist() {
+    let mut code = String::new();
+    ["src", "crates", "systems", "shaders", "tests", "examples"]
+        .iter()
+        .for_each(|folder| sources(&root().join(folder), &mut code));
+    let names: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
+    let mut seen = 0;
+    for page in ["docs/design.md", "docs/adding-an-engine-or-kernel.md", "docs/embedding.md", "CONTRIBUTING.md"] {
+        let text = blocks(&read(&root().join(page))).into_iter().filter(|(block, _)| block.is_none());
+        let text: String = text.map(|(_, piece)| piece).collect();
+        for word in text.split('`').skip(1).step_by(2) {
+            let path = word.trim_end_matches("()");
+            let is_name = path.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c));
+            // Other words in code may be anything: options, file endings, beginnings of names.
+            if !is_name || path.ends_with('_') || !(path.contains('_') || path.contains("::")) {
+                continue;
+            }
+            for name in path.split("::") {
+                assert!(names.contains(name), "{page}: there is no `{name}` of `{word}`");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 30, "{seen} names");
+}
+
+/// A subcommand's options, and whether each takes a value.
+type Options = BTreeMap<String, bool>;
+
+/// Reads `--help` of a subcommand, or of `plot histogram` and its like; None if there is none.
+fn options(subcommand: &str) -> Option<Options> {
+    let words: Vec<&str> = subcommand.split(' ').chain(["--help"]).collect();
+    let output = zfinder(&words);
+    if output.status.code() != Some(0) {
+        return None;
+    }
+    let mut options = Options::from([("--help".into(), false), ("--version".into(), false)]);
+    for line in stdout(&output).lines() {
+        // `  -o, --output <FILE>`: of descriptions the first word is no option.
+        let Some(first) = line.split_whitespace().next().filter(|first| first.starts_with('-')) else { continue };
+        if line.len() - line.trim_start().len() > 6 {
+            continue;
+        }
+        let takes_value = line.contains('<');
+        for word in line.split_whitespace().take_while(|word| word.starts_with('-')) {
+            options.insert(name(word), takes_value);
+        }
+        options.insert(name(first), takes_value);
+    }
+    Some(options)
+}
+
+/// Of `--output,`, `--verbose...` and `--show[=<N>]`.
+fn name(word: &str) -> String {
+    word.split('[').next().unwrap_or(word).trim_end_matches([',', '.']).to_owned()
+}
+
+/// Command lines of zfinder that a page quotes, without comments and with continued lines joined.
+fn quoted(text: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (block, piece) in blocks(text) {
+        if block.is_none() {
+            let quoted = piece.split('`').skip(1).step_by(2).filter(|code| code.starts_with("zfinder "));
+            lines.extend(quoted.map(|code| code.replace('\n', " ")));
+            continue;
+        }
+        for line in piece.replace("\\\n", " ").lines() {
+            for part in line.split('|').map(str::trim) {
+                let part = part.strip_prefix("$ ").unwrap_or(part);
+                let part = match part.strip_prefix("cargo run") {
+                    // The sister systems are looked at by their own tests.
+                    Some(rest) if ["--example", "-p zfinder-"].iter().all(|of| !rest.contains(of)) => {
+                        rest.split_once(" -- ").map(|(_, rest)| rest)
+                    }
+                    _ => part.strip_prefix("zfinder "),
+                };
+                lines.extend(part.map(|part| format!("zfinder {part}")));
+            }
+        }
+    }
+    let without_comment = |line: String| line.split(" #").next().unwrap_or_default().trim().to_owned();
+    lines.into_iter().map(without_comment).collect()
+}
+
+#[test]
+fn quoted_command_lines_are_understood() {
+    let mut known: BTreeMap<String, Option<Options>> = BTreeMap::new();
+    let mut seen = 0;
+    for page in pages() {
+        if page.ends_with("CHANGELOG.md") {
+            continue;
+        }
+        for line in quoted(&read(&page)) {
+            let place = format!("{}: `{line}`", page.display());
+            let mut words = line.split_whitespace().skip(1);
+            let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
+            let mut subcommand = subcommand.to_owned();
+            // The only one that has subcommands of its own.
+            if subcommand == "plot" {
+                subcommand = format!("plot {}", words.next().unwrap_or_else(|| panic!("{place}: plot what?")));
+            }
+            let options = known.entry(subcommand).or_insert_with_key(|name| options(name));
+            let options = options.as_ref().unwrap_or_else(|| panic!("{place}: there is no such subcommand"));
+            for word in words.filter(|word| word.starts_with('-') && *word != "-" && *word != "--") {
+                let (name, value) = word.split_once('=').map_or((word, None), |(name, value)| (name, Some(value)));
+                let takes_value = options.get(name).unwrap_or_else(|| panic!("{place}: there is no option {name}"));
+                assert!(value.is_none() || *takes_value, "{place}: {name} takes no value");
+            }
+            seen += 1;
+        }
+    }
+    assert!(seen > 15 && known.len() >= 4, "{seen} command lines of {:?}", known.keys());
+}
+
+#[test]
+fn every_example_is_shown() {
+    let shown = read(&root().join("docs/embedding.md"));
+    let entries = fs::read_dir(root().join("examples")).expect("the examples");
+    for entry in entries {
+        let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
+        assert!(shown.contains(&format!("examples/{name}")), "docs/embedding.md does not speak of {name}");
+    }
+}
+
+#[test]
+fn the_helpers_tell_good_from_bad() {
+    let text = "See [a](b.md#c) `[no](link)`.\n\n```sh\nzfinder find x | head # zfinder no\ncargo run --release -- adapters\n```\n# A b, c-d!\n`zfinder bench --quick`\n";
+    assert_eq!(between(&prose(text), "](", ')').collect::<Vec<_>>(), ["b.md#c"]);
+    assert_eq!(quoted(text), ["zfinder find x", "zfinder adapters", "zfinder bench --quick"]);
+    assert_eq!(anchors(text), ["a-b-c-d".to_owned()].into());
+    assert!(options("no-such-subcommand").is_none());
+    let find = options("find").expect("a subcommand");
+    assert_eq!((find.get("--peaks"), find.get("-o"), find.get("--quiet")), (Some(&true), Some(&true), Some(&false)));
+}

@@ -1,0 +1,248 @@
+//! `zfinder evaluate` as a user meets it: its figures against those counted here, its formats, how it fails.
+
+mod common;
+
+use std::fmt::Write;
+use std::fs;
+use std::process::Output;
+
+use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use serde_json::Value;
+use tempfile::TempDir;
+use zfinder_testing::shared;
+use zfinder_testing::toy::Toy;
+
+/// Toy events, their truth in both formats, and the true z of each primary.
+struct Sample {
+    dir: TempDir,
+    spacepoints: String,
+    acts: String,
+    own: String,
+    primaries: Vec<f64>,
+}
+
+const EVENTS: u64 = 24;
+
+fn toys() -> Sample {
+    let dir = folder();
+    let mut rng = fastrand::Rng::with_seed(7);
+    let mut spacepoints = String::from("event_id,roi_id,rho,phi,z,layer\n");
+    let mut acts = String::from("event,vz_mm,is_hard_scatter\n");
+    let mut own = String::from("event_id,roi_id,z\n");
+    let mut primaries = Vec::new();
+    for event in 0..EVENTS {
+        let toy = Toy { tracks: 32, vertices: 1 + event as usize % 6, ..Toy::default() };
+        let made = toy.event(&mut rng, event);
+        for point in &made.roi.spacepoints {
+            let _ = writeln!(spacepoints, "{event},0,{},{},{},{}", point.rho, point.phi, point.z, point.layer);
+        }
+        // Not always the one of the most tracks.
+        let primary = usize::from(made.truth.len() > 3);
+        for (number, z) in made.truth.iter().enumerate() {
+            let _ = writeln!(acts, "{event},{z},{}", u8::from(number == primary));
+        }
+        let _ = writeln!(own, "{event},0,{}", made.truth[primary]);
+        primaries.push(made.truth[primary]);
+    }
+    let [spacepoints, acts, own] = [("toys.csv", spacepoints), ("acts.csv", acts), ("own.csv", own)]
+        .map(|(name, text)| written(&dir, name, &text));
+    Sample { dir, spacepoints, acts, own, primaries }
+}
+
+fn evaluate(arguments: &[&str]) -> Output {
+    zfinder(&[&["evaluate", "--engine", "cpu", "-q"], arguments].concat())
+}
+
+#[track_caller]
+fn json(arguments: &[&str]) -> Value {
+    let document = succeeded(evaluate(&[arguments, &["--format", "json"]].concat()));
+    serde_json::from_str(&document).unwrap_or_else(|error| panic!("{error}:\n{document}"))
+}
+
+/// RoIs whose first vertex, and any vertex, is within 1 mm, out of what `find` writes.
+fn counted(sample: &Sample, options: &[&str]) -> (u64, u64) {
+    let arguments = [&["find", "--engine", "cpu", "-q", "--format", "json", &sample.spacepoints], options].concat();
+    let (mut first, mut any) = (0, 0);
+    for line in succeeded(zfinder(&arguments)).lines() {
+        let roi: Value = serde_json::from_str(line).expect("a line of JSON");
+        let true_z = sample.primaries[roi["event_id"].as_u64().expect("a number") as usize];
+        let near = |vertex: &Value| (vertex["z_mm"].as_f64().expect("a number") - true_z).abs() < 1.0;
+        let vertices = roi["vertices"].as_array().expect("vertices");
+        first += u64::from(vertices.first().is_some_and(near));
+        any += u64::from(vertices.iter().any(near));
+    }
+    (first, any)
+}
+
+#[test]
+fn both_formats_of_truth_give_the_efficiency_that_find_has() {
+    let sample = toys();
+    let options = ["--peaks", "4", "--first-layers", "2"];
+    let expected = counted(&sample, &options);
+    assert!(expected.0 > 0 && expected.0 < expected.1, "a sample that tells the two apart: {expected:?}");
+    for (truth, by) in [(&sample.acts, "pile-up"), (&sample.own, "spacepoints")] {
+        let report = json(&[&[&sample.spacepoints, "--truth", truth], &options[..]].concat());
+        assert_eq!(report["by"], by);
+        let one = &report["configurations"][0];
+        assert_eq!((&one["name"], &one["config"]["first_layers"]), (&"default".into(), &2.into()));
+        let figures = &one["figures"];
+        assert_eq!(figures["rois"], EVENTS);
+        let passed = |figures: &Value, name: &str| figures[name]["passed"].as_u64().expect("a count");
+        assert_eq!((passed(figures, "first"), passed(figures, "any")), expected);
+        assert_eq!(figures["residual_mm"]["number"], expected.0);
+        // Without pile-up in the truth there is no vertex of it, and no primary has a neighbour.
+        let knows_pile_up = by == "pile-up";
+        assert_eq!(passed(figures, "pile_up_vertices") > 0, knows_pile_up);
+        assert_eq!(figures["close"]["first"]["of"].as_u64() > Some(0), knows_pile_up);
+        let bins = one["bins"].as_array().expect("bins");
+        assert_eq!(bins.len(), 2, "10 RoIs or more in each");
+        assert_eq!(bins.iter().map(|bin| passed(&bin["figures"], "first")).sum::<u64>(), expected.0);
+        assert!(bins[0]["high"].as_u64() < bins[1]["low"].as_u64());
+    }
+    // The same truth serves `find`.
+    for truth in [&sample.acts, &sample.own] {
+        let table = succeeded(zfinder(&["find", "--engine", "cpu", "-q", &sample.spacepoints, "--truth", truth]));
+        assert!(table.contains(&format!("{EVENTS} RoIs with truth")), "{table}");
+    }
+}
+
+#[test]
+fn configurations_stand_side_by_side() {
+    let sample = toys();
+    let file = written(&sample.dir, "wide.toml", "z_bin_mm = 0.6\npeaks = 5\n");
+    let input = [sample.spacepoints.as_str(), "--truth", &sample.acts];
+    let columns = ["--preset", "jet", "--preset", "default", "--config", &file, "--peaks", "2", "--bins", "3"];
+    let arguments = [&input[..], &columns[..]].concat();
+    let report = json(&arguments);
+    let all = report["configurations"].as_array().expect("configurations");
+    let of_all = |key: &str| all.iter().map(|one| one["config"][key].clone()).collect::<Vec<_>>();
+    assert_eq!(all.iter().map(|one| &one["name"]).collect::<Vec<_>>(), ["jet", "default", "wide"]);
+    assert_eq!(of_all("peaks"), [2, 2, 2]);
+    assert_eq!(of_all("z_bin_mm"), [0.4, 0.2, 0.6]);
+    // Each is what it would be by itself.
+    let alone = json(&[&input[..], &["--config", &file, "--peaks", "2", "--bins", "3"]].concat());
+    assert_eq!(alone["configurations"][0], all[2]);
+
+    let table = succeeded(evaluate(&arguments));
+    assert_eq!(
+        table.lines().next().expect("a header").split_whitespace().collect::<Vec<_>>(),
+        ["jet", "default", "wide"]
+    );
+    let row = table.lines().find(|line| line.contains("first vertex right, %")).expect("a row");
+    let percent = format!("{:.1}", 100.0 * all[0]["figures"]["first"]["value"].as_f64().expect("a fraction"));
+    assert_eq!(row.split_whitespace().nth(4), Some(percent.as_str()), "{row}");
+    assert_eq!(table.matches(" true vertices  RoIs").count(), 18, "a block for each figure");
+    assert!(table.lines().all(|line| line.trim_end() == line), "{table}");
+
+    let csv = succeeded(evaluate(&[&arguments[..], &["--format", "csv"]].concat()));
+    let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!(rows[0].join(","), "configuration,by,low,high,rois,figure,value,low_error,high_error");
+    assert!(rows.iter().all(|row| row.len() == 9));
+    assert_eq!(rows.len(), 1 + 3 * (1 + 3) * 18, "three configurations, all RoIs and three bins, 18 figures");
+    let value = all[0]["figures"]["first"]["value"].as_f64().expect("a fraction").to_string();
+    assert_eq!(rows[1][..7], ["jet", "all", "", "", "24", "efficiency_first", &value]);
+    assert_eq!(rows[19][..6], ["jet", "pile-up", "1", "2", "8", "efficiency_first"]);
+}
+
+#[test]
+fn outputs_go_to_files_and_a_plot_is_drawn() {
+    let sample = toys();
+    let input = [sample.spacepoints.as_str(), "--truth", &sample.acts];
+    let path = |name: &str| sample.dir.path().join(name);
+    for (name, begin) in [("figures.csv", "configuration,"), ("figures.json", "{\n"), ("figures.txt", "  ")] {
+        let plot = path("figures.svg").display().to_string();
+        let output = path(name).display().to_string();
+        assert_eq!(succeeded(evaluate(&[&input[..], &["-o", &output, "--plot", &plot]].concat())), "");
+        let text = fs::read_to_string(output).expect("written");
+        assert!(text.starts_with(begin), "{text}");
+        let drawn = fs::read_to_string(plot).expect("written");
+        for word in ["<svg", "default", "true vertices", "68 % width", "first vertex less true z [mm]"] {
+            assert!(drawn.contains(word), "no `{word}` in:\n{drawn}");
+        }
+    }
+    let none = json(&[&input[..], &["--by", "none"]].concat());
+    assert_eq!((&none["by"], &none["configurations"][0]["bins"]), (&Value::Null, &Value::Array(vec![])));
+    let table = succeeded(evaluate(&[&input[..], &["--by", "none"]].concat()));
+    assert!(!table.contains("true vertices  RoIs"), "{table}");
+}
+
+#[test]
+fn truth_beside_the_input_is_found_and_what_it_lacks_is_counted() {
+    let report = json(&[&sample("zee7_mu2"), "--within-mm", "0.5", "--isolation-mm", "5"]);
+    assert_eq!((&report["within_mm"], &report["isolation_mm"]), (&0.5.into(), &5.0.into()));
+    assert_eq!(report["configurations"][0]["figures"]["first"]["passed"], 20);
+
+    let sample = toys();
+    let part = written(&sample.dir, "part.csv", &format!("event_id,z\n3,{}\n", sample.primaries[3]));
+    let output = evaluate(&[&sample.spacepoints, "--truth", &part, "--format", "json"]);
+    failed(&output, 0, &["warning: 23 RoIs without a primary vertex in", "part.csv: not counted"]);
+    let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
+    let one = &report["configurations"][0];
+    assert_eq!((&one["without_truth"], &one["figures"]["rois"]), (&23.into(), &1.into()));
+}
+
+#[test]
+fn failures_say_what_to_do() {
+    let sample = toys();
+    let input = sample.spacepoints.as_str();
+    let with_truth = |more: &[&str]| evaluate(&[&[input, "--truth", &sample.acts], more].concat());
+    failed(&evaluate(&[input]), 2, &["there is no truth to compare with", "--truth"]);
+    failed(&evaluate(&["--truth", &sample.acts]), 2, &["FILE|FOLDER"]);
+    failed(&evaluate(&[input, "--truth", "/none/such.csv"]), 1, &["/none/such.csv", "os error"]);
+    failed(
+        &evaluate(&[input, "--truth", input]),
+        1,
+        &["toys.csv, row 3, column roi_id: event 0, RoI 0 has a vertex already"],
+    );
+    let other = written(&sample.dir, "other.csv", "event_id,roi_id,z\n99,0,1\n");
+    failed(
+        &evaluate(&[input, "--truth", &other]),
+        1,
+        &["other.csv: no primary vertex of any of the 24 RoIs of the input", "event numbers"],
+    );
+    failed(
+        &evaluate(&[input, "--truth", &sample.own, "--by", "pile-up"]),
+        2,
+        &["own.csv lists no pile-up", "--by spacepoints"],
+    );
+    failed(&with_truth(&["--preset", "best"]), 2, &["'best'", "thesis"]);
+    failed(&with_truth(&["--preset", "jet", "--preset", "jet"]), 2, &["two configurations are named `jet`"]);
+    failed(&evaluate(&["-", "--preset", "jet", "--preset", "thesis"]), 2, &["for one configuration only"]);
+    failed(&with_truth(&["--within-mm", "0"]), 2, &["a number of mm above 0"]);
+    failed(&with_truth(&["--bins", "0"]), 2, &["--bins"]);
+    failed(&with_truth(&["--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must lie in"]);
+    failed(&with_truth(&["--config", "/none/such.toml"]), 1, &["/none/such.toml"]);
+    failed(&with_truth(&["--plot", "figures.pdf"]), 2, &["figures.pdf", "end the name in .svg or .png"]);
+    let twice = ["--plot", "figures.svg", "-o", "figures.svg", "--format", "csv"];
+    failed(&with_truth(&twice), 2, &["would go to one file"]);
+    failed(&with_truth(&["-o", "figures.dat"]), 2, &["figures.dat", "--format"]);
+    failed(&with_truth(&["-o", input]), 2, &["the output file is one of the inputs"]);
+    failed(&with_truth(&["-o", "/none/such/out.csv"]), 1, &["cannot write /none/such/out.csv"]);
+    let bad = written(&sample.dir, "bad.csv", "event_id,x,y,z,layer\n9,1,2,bad,0\n");
+    let output = with_truth(&[&bad]);
+    failed(&output, 1, &["bad.csv, row 2, column z: `bad` is not a number"]);
+    assert_eq!(stdout(&output), "");
+}
+
+#[test]
+fn it_says_what_ran_and_how_to_use_it() {
+    let sample = toys();
+    let output = zfinder(&["evaluate", "--engine", "reference", &sample.spacepoints, "--truth", &sample.own]);
+    let said = stderr(&output);
+    assert!(said.contains("reference engine") && said.contains("default: 24 events, 24 RoIs"), "{said}");
+    let help = succeeded(zfinder(&["evaluate", "--help"]));
+    for word in ["Exit codes:", "Examples:", "--isolation-mm", "--first-layers", "--preset", "pile-up"] {
+        assert!(help.contains(word), "no `{word}` in:\n{help}");
+    }
+}
+
+#[test]
+fn the_documented_figures_are_measured() {
+    let Some(set) = shared("data/acts/zee7_mu2") else { return };
+    let report = json(&[&set.display().to_string()]);
+    let figures = &report["configurations"][0]["figures"];
+    assert_eq!((&figures["first"]["passed"], &figures["first"]["of"]), (&60.into(), &60.into()));
+    let rounded = |value: &Value| format!("{:.3}", value.as_f64().expect("a number"));
+    assert_eq!(rounded(&figures["residual_mm"]["rms"]), "0.077");
+    assert_eq!(&rounded(&figures["pull"]["rms"])[..4], "0.92");
+}

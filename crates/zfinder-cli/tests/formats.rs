@@ -1,0 +1,108 @@
+//! The same events through every format, as a user carries them from one command to the next.
+
+mod common;
+
+use common::{failed, folder, sample, stdout, succeeded, zfinder};
+use zfinder_testing::shared;
+
+fn find(arguments: &[&str]) -> String {
+    succeeded(zfinder(&[&["find", "--engine", "cpu", "-q", "--format", "csv"], arguments].concat()))
+}
+
+/// Simulated RoIs written as CSV, Parquet and ROOT, with their windows, give the same bytes of vertices.
+#[test]
+fn a_sample_is_the_same_in_every_format() {
+    let dir = folder();
+    let at = |name: &str| dir.path().join(name).display().to_string();
+    let rois = at("rois.csv");
+    let simulate = |name: &str| {
+        let told = ["simulate", "-q", "--rois", "60", "--seed", "4", "-o", &at(name), "--rois-file", &rois];
+        succeeded(zfinder(&told));
+        find(&[&at(name), "--rois", &rois, "--triplets", "any", "--peaks", "3"])
+    };
+    let csv = simulate("sample.csv");
+    assert!(csv.lines().count() > 100, "{csv:.300}");
+    assert_eq!(simulate("sample.parquet"), csv);
+    #[cfg(feature = "root")]
+    assert_eq!(simulate("sample.root"), csv);
+}
+
+/// The specimens: ACTS's CSV, ColliderML's Parquet and uproot's TTree of the same events, with the truth that each brings.
+#[test]
+fn the_specimens_are_the_same_events() {
+    let Some(shared) = shared("data") else { return };
+    let path = |below: &str| shared.join(below).display().to_string();
+    let parquet = find(&[&path("formats/colliderml/zee7_mu2_tracker_hits.parquet")]);
+    let events: Vec<String> =
+        (0..50).map(|event| path(&format!("acts/zee7_mu2/event{event:09}-spacepoint.csv.gz"))).collect();
+    let csv = find(&events.iter().map(String::as_str).collect::<Vec<_>>());
+    assert_eq!(csv, parquet);
+    #[cfg(feature = "root")]
+    {
+        let root = path("formats/root/acts_zee7_mu2_20ev_uproot_jagged.root");
+        let of_20: String = csv.lines().take(21).map(|line| format!("{line}\n")).collect();
+        assert_eq!(find(&[&root]), of_20);
+        let table = succeeded(zfinder(&["find", "--engine", "cpu", "-q", &root]));
+        assert!(
+            table.contains("20 RoIs with truth: first vertex within 1 mm of the true hard scatter in 20"),
+            "{table}"
+        );
+        let refused = zfinder(&["find", "-q", &path("formats/root/acts_zee7_mu2_20ev_rntuple.root")]);
+        failed(&refused, 1, &["RNTuple", "TTree", "Parquet"]);
+        // Of a folder it is left out, and that is said.
+        let folder = zfinder(&["find", "--engine", "cpu", "-q", &path("formats/root")]);
+        assert!(common::stderr(&folder).contains("left out"), "{}", common::stderr(&folder));
+        assert_eq!(succeeded(folder), table);
+    }
+    // ColliderML's particles lie beside its hits.
+    let hits = path("formats/colliderml/tt14_mu46_tracker_hits.parquet");
+    let table = succeeded(zfinder(&["find", "--engine", "cpu", "-q", "--preset", "hard-scatter", &hits]));
+    assert!(table.contains("5 RoIs with truth: first vertex within 1 mm of the true hard scatter in 5"), "{table}");
+}
+
+/// The answers as Parquet hold what the CSV holds.
+#[test]
+fn answers_as_parquet() {
+    let dir = folder();
+    let file = dir.path().join("vertices.parquet");
+    let name = file.display().to_string();
+    let arguments = ["--peaks", "2", &sample("zee7_mu2")];
+    let csv = find(&arguments);
+    succeeded(zfinder(&[&["find", "--engine", "cpu", "-q", "-o", &name], &arguments[..]].concat()));
+    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(
+        std::fs::File::open(&file).expect("written"),
+        1024,
+    );
+    let batches: Vec<arrow_array::RecordBatch> =
+        reader.expect("a Parquet file").collect::<Result<_, _>>().expect("batches");
+    let names: Vec<&str> = batches[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+    assert_eq!(names.join(","), csv.lines().next().expect("a header"));
+    let z: Vec<f64> = batches
+        .iter()
+        .flat_map(|batch| {
+            let z = batch.column(3).as_any().downcast_ref::<arrow_array::Float64Array>().expect("numbers");
+            z.iter().flatten().collect::<Vec<_>>()
+        })
+        .collect();
+    let expected: Vec<f64> =
+        csv.lines().skip(1).filter_map(|row| row.split(',').nth(3).and_then(|z| z.parse().ok())).collect();
+    assert_eq!(z, expected);
+    assert!(z.len() > 20);
+}
+
+/// What is read from its end cannot come through a pipe; and the command says what to do.
+#[test]
+fn parquet_and_root_are_no_streams() {
+    let dir = folder();
+    let file = dir.path().join("sample.parquet").display().to_string();
+    succeeded(zfinder(&["simulate", "-q", "--rois", "3", "-o", &file]));
+    let output = std::process::Command::new(env!("CARGO_BIN_EXE_zfinder"))
+        .args(["find", "-q", "-"])
+        .stdin(std::fs::File::open(&file).expect("written"))
+        .output()
+        .expect("it starts");
+    failed(&output, 1, &["standard input", "save this in a file"]);
+    assert!(stdout(&output).is_empty());
+    #[cfg(feature = "root")]
+    failed(&zfinder(&["simulate", "-q", "--rois", "3", "--format", "root"]), 2, &["name the file with -o"]);
+}

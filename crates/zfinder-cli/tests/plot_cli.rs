@@ -1,0 +1,166 @@
+//! `zfinder plot`, `zfinder histogram` and `zfinder find --show` as a user meets them.
+
+mod common;
+
+use std::fs;
+
+use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use serde_json::Value;
+use tempfile::TempDir;
+
+/// Event 3 has four straight tracks from z = 12.5 mm, its RoI 1 two spacepoints; event 4 has a spacepoint that cannot be.
+fn tracks(dir: &TempDir) -> String {
+    let mut text = String::from("event_id,roi_id,rho,phi,z,layer\n");
+    for (phi, slope) in [(0.1, 0.5), (0.7, -0.25), (1.5, 0.125), (-2.5, -1.0)] {
+        for (layer, rho) in [(0, 50.5), (1, 88.5), (2, 122.5)] {
+            text.push_str(&format!("3,0,{rho},{phi},{},{layer}\n", 12.5 + slope * rho));
+        }
+    }
+    text.push_str("3,1,50.5,0.1,3,0\n3,1,50.5,0.2,3,0\n4,0,1e12,0.1,3,0\n");
+    written(dir, "tracks.csv", &text)
+}
+
+fn truth(dir: &TempDir) -> String {
+    written(dir, "truth.csv", "event,vz_mm,is_hard_scatter\n3,12.4,1\n3,-80,0\n")
+}
+
+#[test]
+fn every_picture_of_every_roi_is_drawn() {
+    let dir = folder();
+    let (input, truth) = (tracks(&dir), truth(&dir));
+    for (picture, width) in [("histogram", 1000u32), ("event", 1000)] {
+        for which in [&["--event", "3"][..], &["--roi", "1"], &["--event", "4"], &[]] {
+            for (name, begin) in [("picture.svg", &b"<svg width=\"1000\""[..]), ("picture.PNG", b"\x89PNG\r\n\x1a\n")] {
+                let path = dir.path().join(name);
+                let output = path.display().to_string();
+                let arguments = [&["plot", picture, &input, "--truth", &truth, "-o", &output], which].concat();
+                assert_eq!(succeeded(zfinder(&arguments)), "");
+                let drawn = fs::read(&path).expect("written");
+                assert!(drawn.starts_with(begin), "{arguments:?}");
+                if name == "picture.PNG" {
+                    assert_eq!(drawn[16..20], width.to_be_bytes());
+                } else {
+                    let text = String::from_utf8(drawn).expect("UTF-8");
+                    let (event, roi) = (if which.contains(&"4") { 4 } else { 3 }, u32::from(which.contains(&"--roi")));
+                    for word in [&format!("event {event}, RoI {roi}: "), "z [mm]"] {
+                        assert!(text.contains(word), "no `{word}` in:\n{text:.3000}");
+                    }
+                    assert_eq!(text.contains("true hard scatter"), event == 3);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn pictures_of_samples_have_pairs_and_thirds() {
+    let dir = folder();
+    let path = dir.path().join("event.svg");
+    let output = path.display().to_string();
+    let input = sample("zee7_mu2/event000000003-spacepoint.csv.gz");
+    succeeded(zfinder(&["plot", "event", "--preset", "hard-scatter", &input, "-o", &output]));
+    let text = fs::read_to_string(&path).expect("written");
+    for word in ["pairs of the first vertex", "third spacepoint", "true pile-up", "near the first vertex"] {
+        assert!(text.contains(word), "no `{word}`");
+    }
+    assert!(succeeded(zfinder(&["plot", "event", "--preset", "jet", "--print-config"])).contains("triplets"));
+}
+
+#[test]
+fn what_cannot_be_drawn_is_told() {
+    let dir = folder();
+    let input = tracks(&dir);
+    let output = dir.path().join("picture.svg").display().to_string();
+    let plot = |arguments: &[&str]| zfinder(&[&["plot", "histogram", &input], arguments].concat());
+    failed(&plot(&["-o", &output, "--event", "7", "--roi", "2"]), 2, &["the input has no event 7, RoI 2"]);
+    failed(&plot(&["-o", "picture.pdf"]), 2, &["picture.pdf", ".svg or .png"]);
+    failed(&plot(&["-o", &input]), 2, &["the output file is one of the inputs"]);
+    failed(&plot(&[]), 2, &["--output"]);
+    failed(&plot(&["-o", "/none/such/picture.svg"]), 1, &["cannot write /none/such/picture.svg"]);
+    let bad = written(&dir, "bad.csv", "event_id,x,y,z,layer\n9,1,2,bad,0\n");
+    failed(&zfinder(&["plot", "event", &bad, "-o", &output]), 1, &["bad.csv, row 2, column z"]);
+    assert!(!dir.path().join("picture.svg").exists());
+}
+
+#[test]
+fn histograms_are_written_as_csv_and_json() {
+    let dir = folder();
+    let input = tracks(&dir);
+    let output = zfinder(&["histogram", &input]);
+    assert!(stderr(&output).contains("event 4, RoI 0: bad_spacepoint, no histogram"), "{}", stderr(&output));
+    let csv = succeeded(output);
+    assert_eq!(csv.lines().count(), 1 + 2 * 2001);
+    // Three pairs of each track, on the edge of two bins.
+    let full: Vec<&str> = csv.lines().skip(1).filter(|line| !line.ends_with(",0,0,0")).collect();
+    let entries: u64 = full.iter().filter_map(|line| line.rsplit(',').next()?.parse::<u64>().ok()).sum();
+    assert_eq!(entries, 12);
+    assert!(full.iter().all(|line| line.starts_with("3,0,12.")), "{full:?}");
+
+    let path = dir.path().join("histograms.json");
+    let name = path.display().to_string();
+    succeeded(zfinder(&["histogram", &input, "--event", "3", "--roi", "1", "-o", &name]));
+    let json: Value = serde_json::from_str(&fs::read_to_string(&path).expect("written")).expect("JSON");
+    assert_eq!(json.as_object().expect("by name").keys().collect::<Vec<_>>(), ["event_3_roi_1"]);
+    assert_eq!(json["event_3_roi_1"]["storage"]["values"].as_array().map(Vec::len), Some(2001));
+
+    failed(&zfinder(&["histogram", &input, "-o", "h.svg"]), 2, &["h.svg", "zfinder plot histogram"]);
+    failed(&zfinder(&["histogram", &input, "--event", "8"]), 2, &["the input has no event 8"]);
+}
+
+#[test]
+fn find_shows_histograms_below_its_table() {
+    let dir = folder();
+    let (input, truth) = (tracks(&dir), truth(&dir));
+    let find = |arguments: &[&str]| zfinder(&[&["find", "--engine", "reference", "-q", &input], arguments].concat());
+    let text = succeeded(find(&["--show", "--truth", &truth]));
+    assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
+    let pictures: Vec<&str> = text.split("\n\n").collect();
+    // The table, three RoIs, and the score.
+    assert_eq!(pictures.len(), 1 + 3 + 1, "{text}");
+    assert!(pictures[1].starts_with("event 3, RoI 0: 12 spacepoints, status ok\n"), "{text}");
+    for sign in ["█", "▲", "◆ hard scatter", "· pile-up"] {
+        assert!(pictures[1].contains(sign), "{text}");
+    }
+    assert!(pictures[1].lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(pictures[2].contains("no_peak") && !pictures[2].contains('▲'), "{text}");
+    assert!(pictures[3].contains("bad_spacepoint") && pictures[3].ends_with("no histogram"), "{text}");
+    assert_eq!(succeeded(find(&["--show=1"])).matches("spacepoints, status").count(), 1);
+    assert!(!stdout(&find(&[])).contains('█'));
+    for format in ["csv", "json"] {
+        failed(&find(&["--show", "--format", format]), 2, &["--show", "zfinder histogram"]);
+    }
+}
+
+#[test]
+fn an_evaluation_is_drawn_from_its_json() {
+    let dir = folder();
+    let path = |name: &str| dir.path().join(name).display().to_string();
+    let input = sample("zee7_mu2");
+    let evaluate = |arguments: &[&str], name: &str| {
+        let output = path(name);
+        let all = [&["evaluate", "--engine", "cpu", "-q", &input, "-o", &output], arguments].concat();
+        succeeded(zfinder(&all));
+    };
+    evaluate(&["--preset", "default", "--preset", "jet"], "one.json");
+    evaluate(&["--by", "spacepoints"], "two.json");
+    evaluate(&["--by", "none"], "none.json");
+    let efficiency = |arguments: &[&str]| {
+        let output = path("efficiency.svg");
+        zfinder(&[&["plot", "efficiency", "-o", &output], arguments].concat())
+    };
+    succeeded(efficiency(&[&path("one.json")]));
+    let text = fs::read_to_string(dir.path().join("efficiency.svg")).expect("written");
+    for word in ["<svg width=\"1000\"", "20 RoIs with truth", "default", "jet", "true vertices", "[µm]"] {
+        assert!(text.contains(word), "no `{word}` in:\n{text:.3000}");
+    }
+    fs::copy(dir.path().join("one.json"), dir.path().join("again.json")).expect("copied");
+    succeeded(efficiency(&[&path("one.json"), &path("again.json")]));
+    let text = fs::read_to_string(dir.path().join("efficiency.svg")).expect("written");
+    assert!(text.contains("one: jet") && text.contains("again: jet"));
+
+    failed(&efficiency(&[&path("one.json"), &path("two.json")]), 2, &["not against the same thing"]);
+    failed(&efficiency(&[&path("none.json")]), 2, &["--by pile-up"]);
+    failed(&efficiency(&["/none/such.json"]), 1, &["/none/such.json"]);
+    let bad = written(&dir, "bad.json", "{\n\"by\": 3}\n");
+    failed(&efficiency(&[&bad]), 1, &["bad.json, row 2", "zfinder evaluate --format json"]);
+}

@@ -1,0 +1,282 @@
+//! CSV files of spacepoints, in any of the column sets.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use super::event::{Addressing, Event, EventReader};
+use super::place::{Address, Place};
+use super::source::event_of_name;
+use super::table::{Column, Table};
+use crate::error::{Error, Result};
+use zfinder::Detector;
+use zfinder::Spacepoint;
+use zfinder::rho_phi_columns;
+
+const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are several, `event_id` and `roi_id`; \
+                      ACTS's `x,y,z,geometry_id_1`, or its older `sp_x,sp_y,sp_z`; or TrackML's \
+                      `x,y,z,volume_id,layer_id`";
+
+/// [`addressing`](super::addressing) of a CSV file.
+pub(super) fn addressing(path: &Path) -> Result<Addressing> {
+    let table = Table::peek(path)?;
+    Ok(Schema::of(&table)?.addressing())
+}
+
+/// Which columns hold what.
+struct Schema {
+    event: Option<Column>,
+    roi: Option<Column>,
+    position: Position,
+    layer: LayerFrom,
+}
+
+#[derive(Clone, Copy)]
+enum Position {
+    Cartesian([Column; 3]),
+    /// Those of ACTS, whose numbers are of single precision: so they are the same as in its binary formats.
+    Single([Column; 3]),
+    Cylindrical([Column; 3]),
+}
+
+#[derive(Clone, Copy)]
+enum LayerFrom {
+    Index(Column),
+    GeometryId(Column),
+    VolumeAndLayer([Column; 2]),
+    Position(Column),
+}
+
+impl Schema {
+    fn of(table: &Table) -> Result<Self> {
+        let older = table.columns(["sp_x", "sp_y", "sp_z"]);
+        let position = if let Some(columns) = table.columns(["x", "y", "z"]).or(older) {
+            Position::Cartesian(columns)
+        } else if let Some(columns) = table.columns(["rho", "phi", "z"]) {
+            Position::Cylindrical(columns)
+        } else {
+            // Speak of the set of which most is there.
+            let sets = [["x", "y", "z"], ["rho", "phi", "z"], ["sp_x", "sp_y", "sp_z"]];
+            let missing = sets.map(|set| -> Vec<&str> {
+                let mut names: Vec<&str> = set.into_iter().filter(|name| table.column(name).is_none()).collect();
+                if set[0] != "sp_x" && LayerFrom::of(table).is_none() {
+                    names.push("layer");
+                }
+                names
+            });
+            // Of ACTS's older one only where it seems to be meant.
+            let sets = if table.begins_with("sp_") { &missing[..] } else { &missing[..2] };
+            let fewest = sets.iter().min_by_key(|names| names.len()).expect("there are two");
+            return Err(table.missing(fewest, WANTED));
+        };
+        let layer = match (LayerFrom::of(table), older) {
+            (Some(layer), _) => layer,
+            (None, Some([x, ..])) => LayerFrom::Position(x),
+            (None, None) => return Err(table.missing(&["layer"], WANTED)),
+        };
+        let position = match (position, layer) {
+            (Position::Cartesian(columns), LayerFrom::GeometryId(_) | LayerFrom::Position(_)) => {
+                Position::Single(columns)
+            }
+            (position, _) => position,
+        };
+        Ok(Self { event: table.column("event_id"), roi: table.column("roi_id"), position, layer })
+    }
+
+    fn addressing(&self) -> Addressing {
+        match self.layer {
+            LayerFrom::Index(_) => Addressing::Index,
+            _ => Addressing::Geometry,
+        }
+    }
+}
+
+impl LayerFrom {
+    /// None: no column says it.
+    fn of(table: &Table) -> Option<Self> {
+        let geometry_id = || table.column("geometry_id_1").or_else(|| table.column("geometry_id"));
+        let index = table.column("layer").map(Self::Index);
+        index
+            .or_else(|| geometry_id().map(Self::GeometryId))
+            .or_else(|| table.columns(["volume_id", "layer_id"]).map(Self::VolumeAndLayer))
+    }
+
+    /// The column that an error about a layer points at.
+    fn column(self) -> Column {
+        match self {
+            Self::Index(column) | Self::GeometryId(column) | Self::Position(column) => column,
+            Self::VolumeAndLayer([_, layer]) => layer,
+        }
+    }
+
+    fn address(self, table: &Table) -> Result<Address> {
+        let small = |column| -> Result<u32> {
+            let number = table.whole_number(column)?;
+            u32::try_from(number).map_err(|_| table.error(column, format!("{number} is not the number of a layer")))
+        };
+        Ok(match self {
+            Self::Index(column) => Address::Index(table.whole_number(column)?),
+            Self::GeometryId(column) => Address::of_geometry_id(table.whole_number(column)?),
+            Self::VolumeAndLayer([volume, layer]) => Address::Id(small(volume)?, small(layer)?),
+            Self::Position(_) => Address::Position,
+        })
+    }
+}
+
+/// Events out of a CSV file.
+pub(super) struct CsvEvents {
+    table: Table,
+    schema: Schema,
+    place: Place,
+    /// Where the first spacepoint without a layer stands.
+    first_unplaced: Option<Error>,
+    event_of_file: u64,
+    /// The row in hand is the first of the next event.
+    ahead: bool,
+    begun: bool,
+}
+
+impl CsvEvents {
+    pub(super) fn open(path: &Path, detector: &Detector) -> Result<Self> {
+        let table = Table::open(path)?;
+        let schema = Schema::of(&table)?;
+        Ok(Self {
+            table,
+            schema,
+            place: Place::new(detector),
+            first_unplaced: None,
+            event_of_file: event_of_name(path),
+            ahead: false,
+            begun: false,
+        })
+    }
+
+    fn next_row(&mut self) -> Result<bool> {
+        Ok(std::mem::take(&mut self.ahead) || self.table.next()?)
+    }
+
+    fn event_of_row(&self) -> Result<u64> {
+        self.schema.event.map_or(Ok(self.event_of_file), |column| self.table.whole_number(column))
+    }
+
+    /// The spacepoint of the row, of which x and y may still stand for rho and phi; None where the detector has no layer for
+    /// it.
+    fn spacepoint(&mut self) -> Result<Option<Spacepoint>> {
+        let mut point = position(&self.table, self.schema.position)?;
+        let from = self.schema.layer;
+        let address = from.address(&self.table)?;
+        let at = match address {
+            Address::Position => Spacepoint { rho: (point.rho * point.rho + point.phi * point.phi).sqrt(), ..point },
+            _ => point,
+        };
+        let found = self.place.layer(&at, address).map_err(|message| self.table.error(from.column(), message))?;
+        if found.is_none() && self.first_unplaced.is_none() {
+            self.first_unplaced = Some(self.table.error(from.column(), String::new()));
+        }
+        Ok(found.map(|layer| {
+            point.layer = layer;
+            point
+        }))
+    }
+
+    /// Counts the rest of the file's spacepoints without a layer, and tells of all.
+    fn unplaced(&mut self) -> Error {
+        loop {
+            match self.table.next().and_then(|more| if more { self.spacepoint().map(|_| true) } else { Ok(false) }) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(error) => return error,
+            }
+        }
+        let whole = || self.table.whole(String::new());
+        let mut error = self.first_unplaced.take().unwrap_or_else(whole);
+        if let Error::Input { message, .. } = &mut error {
+            *message = self.place.error();
+        }
+        error
+    }
+}
+
+impl EventReader for CsvEvents {
+    fn has_rois(&self) -> bool {
+        self.schema.roi.is_some()
+    }
+
+    fn next_event(&mut self) -> Result<Option<Event>> {
+        if !self.next_row()? {
+            if std::mem::replace(&mut self.begun, true) {
+                return Ok(None);
+            }
+            if self.schema.addressing() == Addressing::Index {
+                return Err(self.table.whole("there is a header and no spacepoint below it".into()));
+            }
+            // One file is one event, and an event may be empty.
+            return Ok(Some(Event { event_id: self.event_of_file, rois: vec![(0, Vec::new())] }));
+        }
+        self.begun = true;
+        let mut event = Event { event_id: self.event_of_row()?, rois: Vec::new() };
+        let mut index: HashMap<u64, usize> = HashMap::new();
+        let mut at = 0;
+        loop {
+            let roi_id = self.schema.roi.map_or(Ok(0), |column| self.table.whole_number(column))?;
+            // Rows of an RoI mostly follow one another.
+            if event.rois.get(at).is_none_or(|(current, _)| *current != roi_id) {
+                at = *index.entry(roi_id).or_insert(event.rois.len());
+                if at == event.rois.len() {
+                    event.rois.push((roi_id, Vec::new()));
+                }
+            }
+            match self.spacepoint()? {
+                Some(point) => event.rois[at].1.push(point),
+                None => return Err(self.unplaced()),
+            }
+            let more = self.table.next()?;
+            if !more || self.event_of_row()? != event.event_id {
+                self.ahead = more;
+                if !matches!(self.schema.position, Position::Cylindrical(_)) {
+                    event.rois.iter_mut().for_each(|(_, points)| to_cylindrical(points));
+                }
+                return Ok(Some(event));
+            }
+        }
+    }
+}
+
+/// Makes rho and phi of the x and y that stand for them: many at once, which takes a small part of the time.
+fn to_cylindrical(points: &mut [Spacepoint]) {
+    const MANY: usize = 256;
+    let (mut x, mut y) = ([0.0; MANY], [0.0; MANY]);
+    for points in points.chunks_mut(MANY) {
+        let (x, y) = (&mut x[..points.len()], &mut y[..points.len()]);
+        for (i, point) in points.iter().enumerate() {
+            (x[i], y[i]) = (point.rho, point.phi);
+        }
+        rho_phi_columns(x, y);
+        for (i, point) in points.iter_mut().enumerate() {
+            (point.rho, point.phi) = (x[i], y[i]);
+        }
+    }
+}
+
+/// A spacepoint whose layer is still to be found; of x and y, which stand for rho and phi, until [`to_cylindrical`].
+fn position(table: &Table, position: Position) -> Result<Spacepoint> {
+    let of_xyz = |x_column, [x, y, z]: [f64; 3]| {
+        let square = x * x + y * y;
+        if square > 0.0 && square.is_finite() {
+            return Ok(Spacepoint { rho: x, phi: y, z, layer: 0 });
+        }
+        let rho = square.sqrt();
+        let message = format!("rho, the distance from the z axis, is {rho} mm; it must be above 0 and finite");
+        Err(table.error(x_column, message))
+    };
+    match position {
+        Position::Cartesian([x, y, z]) => of_xyz(x, [table.number(x)?, table.number(y)?, table.number(z)?]),
+        Position::Single([x, y, z]) => of_xyz(x, [table.single(x)?, table.single(y)?, table.single(z)?]),
+        Position::Cylindrical([rho, phi, z]) => {
+            let point = Spacepoint { rho: table.number(rho)?, phi: table.number(phi)?, z: table.number(z)?, layer: 0 };
+            if point.rho <= 0.0 {
+                return Err(table.error(rho, format!("rho is {} mm; it must be above 0", point.rho)));
+            }
+            Ok(point)
+        }
+    }
+}

@@ -1,0 +1,53 @@
+//! What can go wrong with a file, and where.
+
+use std::path::PathBuf;
+
+/// A result with this crate's [`Error`].
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// Everything that this crate can refuse, each with what to do about it.
+#[non_exhaustive]
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A TOML text (configuration or detector) that cannot be read.
+    #[error("{what}: {message}")]
+    Toml {
+        /// Which text: a file's path, or "configuration".
+        what: String,
+        /// The parser's words, with line and column.
+        message: String,
+    },
+    /// A file or folder that cannot be opened, read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: std::io::Error,
+    },
+    /// A file whose content is not what its format asks for.
+    #[error("{}{}: {message}", path.display(), place(*row, column.as_deref()))]
+    Input {
+        /// The file.
+        path: PathBuf,
+        /// Line in the file, the header being 1; 0 where the whole file is meant.
+        row: u64,
+        /// The column's name.
+        column: Option<String>,
+        /// What is wrong and what would be right.
+        message: String,
+    },
+    /// A configuration or a detector that the library refuses.
+    #[error(transparent)]
+    Zfinder(#[from] zfinder::Error),
+}
+
+/// Returns `, row 3, column z`, or the part of it that is known.
+fn place(row: u64, column: Option<&str>) -> String {
+    match (row, column) {
+        (0, None) => String::new(),
+        (0, Some(column)) => format!(", column {column}"),
+        (row, None) => format!(", row {row}"),
+        (row, Some(column)) => format!(", row {row}, column {column}"),
+    }
+}

@@ -1,0 +1,62 @@
+//! Parquet files: spacepoints and truth read, spacepoints and vertices written. With the cargo feature `parquet`.
+
+#[cfg(feature = "parquet")]
+mod arrays;
+#[cfg(feature = "parquet")]
+mod headers;
+#[cfg(feature = "parquet")]
+mod read;
+#[cfg(feature = "parquet")]
+mod truth;
+#[cfg(feature = "parquet")]
+mod write;
+
+use std::path::Path;
+
+use zfinder::Detector;
+
+use super::event::{Addressing, EventReader};
+use super::truth::EventVertices;
+use crate::error::Result;
+
+#[cfg(feature = "parquet")]
+pub use write::{ParquetSpacepoints, ParquetVertices};
+
+/// Opens a file of spacepoints.
+///
+/// # Errors
+/// A file that is not Parquet, and one without the columns of spacepoints.
+pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventReader>> {
+    #[cfg(feature = "parquet")]
+    let opened = read::open(path, detector).map(|reader| Box::new(reader) as _);
+    #[cfg(not(feature = "parquet"))]
+    let opened = {
+        let _ = detector;
+        crate::event::not_built(path, "Parquet", "parquet")
+    };
+    opened
+}
+
+/// Returns how a file says on which layer a spacepoint lies.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn addressing(path: &Path) -> Result<Addressing> {
+    #[cfg(feature = "parquet")]
+    let addressing = read::addressing(path);
+    #[cfg(not(feature = "parquet"))]
+    let addressing = crate::event::not_built(path, "Parquet", "parquet");
+    addressing
+}
+
+/// Returns the primary vertices of each event, in the order of the file.
+///
+/// # Errors
+/// As [`open`], and a z that is not finite.
+pub(super) fn read_truth(path: &Path) -> Result<EventVertices> {
+    #[cfg(feature = "parquet")]
+    let truth = truth::read(path);
+    #[cfg(not(feature = "parquet"))]
+    let truth = crate::event::not_built(path, "Parquet", "parquet");
+    truth
+}

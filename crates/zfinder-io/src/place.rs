@@ -1,0 +1,122 @@
+//! On which layer a spacepoint lies, by what a file says of it.
+
+use std::collections::BTreeMap;
+
+use zfinder::Detector;
+use zfinder::Spacepoint;
+
+/// A spacepoint without a layer of its own lies within this \[mm\] of the layer that it is given.
+const LAYER_TOLERANCE_MM: f64 = 10.0;
+
+/// (volume, layer) pairs that an error names.
+const NAMED: usize = 10;
+
+/// What a file says of a spacepoint's layer.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Address {
+    /// The index of the detector's layer.
+    Index(u64),
+    /// Volume and layer.
+    Id(u32, u32),
+    /// Nothing: it is the layer nearest to the point.
+    Position,
+}
+
+impl Address {
+    /// Volume and layer of an ACTS geometry id: its bits 56 to 63 and 36 to 47.
+    pub(super) fn of_geometry_id(id: u64) -> Self {
+        Self::Id((id >> 56) as u32, ((id >> 36) & 0xfff) as u32)
+    }
+}
+
+/// The layers of a detector as the spacepoints of one file find them. Those for which there is none are counted: all of
+/// a file are told together.
+pub(super) struct Place {
+    detector: Detector,
+    /// Spacepoints mostly come layer by layer.
+    last: Option<((u32, u32), u32)>,
+    unplaced: BTreeMap<(u32, u32), u64>,
+    spacepoints: u64,
+    /// Where the first one without a (volume, layer) lies.
+    first_at: Option<(f64, f64)>,
+}
+
+impl Place {
+    pub(super) fn new(detector: &Detector) -> Self {
+        let detector = detector.clone();
+        Self { detector, last: None, unplaced: BTreeMap::new(), spacepoints: 0, first_at: None }
+    }
+
+    /// The layer's index. None: the detector has no such layer, which [`Place::error`] will tell.
+    ///
+    /// # Errors
+    /// An index that is not one of the detector's layers, in words.
+    pub(super) fn layer(&mut self, point: &Spacepoint, address: Address) -> Result<Option<u32>, String> {
+        let found = match address {
+            Address::Index(layer) => {
+                let layers = self.detector.layers().len();
+                if layer >= layers as u64 {
+                    let name = self.detector.name();
+                    return Err(format!(
+                        "layer {layer} is not one of detector `{name}`, which has layers 0 to {}",
+                        layers - 1
+                    ));
+                }
+                return Ok(Some(layer as u32));
+            }
+            Address::Id(volume, layer) => {
+                let id = (volume, layer);
+                if let Some((_, layer)) = self.last.filter(|(last, _)| *last == id) {
+                    return Ok(Some(layer));
+                }
+                let found = self.detector.layer_by_id(volume, layer);
+                match found {
+                    Some(layer) => self.last = Some((id, layer)),
+                    None => *self.unplaced.entry(id).or_default() += 1,
+                }
+                found
+            }
+            Address::Position => {
+                let found = self.detector.layer_at(point.rho, point.z, LAYER_TOLERANCE_MM);
+                if found.is_none() {
+                    self.first_at.get_or_insert((point.rho, point.z));
+                }
+                found
+            }
+        };
+        self.spacepoints += u64::from(found.is_none());
+        Ok(found)
+    }
+
+    /// What to say at the end of the file of spacepoints without a layer. The error points at the first.
+    pub(super) fn error(&self) -> String {
+        let spacepoints = match self.spacepoints {
+            1 => "1 spacepoint lies".into(),
+            n => format!("{n} spacepoints lie"),
+        };
+        let name = self.detector.name();
+        if let Some((rho, z)) = self.first_at {
+            return format!(
+                "{spacepoints} further than {LAYER_TOLERANCE_MM} mm from every layer of detector `{name}`, this one \
+                 the first, at rho = {rho:.1} mm, z = {z:.1} mm"
+            );
+        }
+        let counts = self.unplaced.iter().take(NAMED);
+        let mut named: Vec<String> = counts.map(|((volume, layer), n)| format!("({volume}, {layer}): {n}")).collect();
+        if self.unplaced.len() > NAMED {
+            named.push(format!("and {} more", self.unplaced.len() - NAMED));
+        }
+        let volumes: Vec<String> = self.detector.volumes().iter().map(u32::to_string).collect();
+        let volumes = if volumes.is_empty() {
+            "it knows no volumes".into()
+        } else {
+            format!("its volumes are {}", volumes.join(", "))
+        };
+        format!(
+            "{spacepoints} on {} (volume, layer) that detector `{name}` does not have, this one the first ({volumes}); \
+             (volume, layer) and spacepoints: {}",
+            self.unplaced.len(),
+            named.join(", ")
+        )
+    }
+}

@@ -1,0 +1,60 @@
+//! ROOT files: spacepoints and truth out of a TTree, and spacepoints into one. With the cargo feature `root`.
+
+#[cfg(feature = "root")]
+mod read;
+#[cfg(feature = "root")]
+mod tree;
+#[cfg(feature = "root")]
+mod write;
+
+use std::path::Path;
+
+use zfinder::Detector;
+
+use super::event::{Addressing, EventReader};
+use super::truth::EventVertices;
+use crate::error::Result;
+
+#[cfg(feature = "root")]
+pub use write::RootSpacepoints;
+
+/// Opens a file of spacepoints.
+///
+/// # Errors
+/// A file that is not ROOT, and one without a tree that has the branches of spacepoints.
+pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventReader>> {
+    #[cfg(feature = "root")]
+    let opened =
+        read::RootTree::open(path).map(|tree| Box::new(super::columns::ColumnReader::new(tree, detector)) as _);
+    #[cfg(not(feature = "root"))]
+    let opened = {
+        let _ = detector;
+        crate::event::not_built(path, "ROOT", "root")
+    };
+    opened
+}
+
+/// Returns how a file says on which layer a spacepoint lies.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn addressing(path: &Path) -> Result<Addressing> {
+    #[cfg(feature = "root")]
+    let addressing = read::RootTree::open(path).map(|tree| super::columns::Chunks::schema(&tree).addressing());
+    #[cfg(not(feature = "root"))]
+    let addressing = crate::event::not_built(path, "ROOT", "root");
+    addressing
+}
+
+/// Returns the primary vertex of each event, in the order of the file, from a tree with the branches `event_id` (or `event`)
+/// and `truth_pv_z` \[mm\]; None where no tree has them.
+///
+/// # Errors
+/// As [`open`], and a z that is not finite.
+pub(super) fn read_truth(path: &Path) -> Result<Option<EventVertices>> {
+    #[cfg(feature = "root")]
+    let truth = read::truth(path);
+    #[cfg(not(feature = "root"))]
+    let truth = crate::event::not_built(path, "ROOT", "root");
+    truth
+}

@@ -1,0 +1,223 @@
+//! Branches of a TTree as columns: what they hold, and their bytes entry by entry.
+
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::panic::resume_unwind;
+use std::rc::Rc;
+
+use oxyroot::{Branch, RBuffer, ReaderTree};
+
+use super::read::damaged;
+use crate::guard::quietly;
+
+/// The type of one value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Element {
+    F32,
+    F64,
+    /// Whole numbers, by their size in bytes.
+    Signed(usize),
+    Unsigned(usize),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Layout {
+    /// One value an entry.
+    Scalar,
+    /// `x[n]`.
+    Array,
+    /// `std::vector`.
+    Vector,
+}
+
+impl Element {
+    /// From the names that C++, ROOT and the standard's sized types have for it.
+    fn of(name: &str) -> Option<Self> {
+        Some(match name.trim() {
+            "float" | "Float_t" => Self::F32,
+            "double" | "Double_t" => Self::F64,
+            "int8_t" | "signed char" | "char" | "Char_t" => Self::Signed(1),
+            "int16_t" | "short" | "Short_t" => Self::Signed(2),
+            "int32_t" | "int" | "Int_t" => Self::Signed(4),
+            "int64_t" | "long" | "long long" | "Long64_t" => Self::Signed(8),
+            "uint8_t" | "unsigned char" | "UChar_t" => Self::Unsigned(1),
+            "uint16_t" | "unsigned short" | "UShort_t" => Self::Unsigned(2),
+            "uint32_t" | "unsigned int" | "unsigned" | "UInt_t" => Self::Unsigned(4),
+            "uint64_t" | "unsigned long" | "unsigned long long" | "ULong64_t" => Self::Unsigned(8),
+            _ => return None,
+        })
+    }
+
+    pub(super) fn is_whole(self) -> bool {
+        matches!(self, Self::Signed(_) | Self::Unsigned(_))
+    }
+
+    pub(super) fn size(self) -> usize {
+        match self {
+            Self::F32 => 4,
+            Self::F64 => 8,
+            Self::Signed(size) | Self::Unsigned(size) => size,
+        }
+    }
+
+    /// Appends numbers, of which ROOT stores the highest byte first.
+    pub(super) fn append_numbers(self, bytes: &[u8], to: &mut Vec<f64>) {
+        match self {
+            Self::F32 => to.extend(bytes.as_chunks().0.iter().map(|&value| f64::from(f32::from_be_bytes(value)))),
+            _ => to.extend(bytes.as_chunks().0.iter().map(|&value| f64::from_be_bytes(value))),
+        }
+    }
+
+    /// Appends whole numbers; the first negative one is refused.
+    pub(super) fn append_whole_numbers(self, bytes: &[u8], to: &mut Vec<u64>) -> Result<(), (usize, String)> {
+        let first = to.len();
+        match self {
+            Self::Signed(1) => to.extend(bytes.iter().map(|&value| i64::from(value.cast_signed()).cast_unsigned())),
+            Self::Unsigned(1) => to.extend(bytes.iter().map(|&value| u64::from(value))),
+            Self::Signed(2) => to.extend(signed(bytes, i16::from_be_bytes)),
+            Self::Signed(4) => to.extend(signed(bytes, i32::from_be_bytes)),
+            Self::Unsigned(2) => to.extend(unsigned(bytes, u16::from_be_bytes)),
+            Self::Unsigned(4) => to.extend(unsigned(bytes, u32::from_be_bytes)),
+            Self::F32 | Self::F64 => return self.append_whole_floats(bytes, to),
+            _ => to.extend(unsigned(bytes, u64::from_be_bytes)),
+        }
+        if !matches!(self, Self::Signed(_)) {
+            return Ok(());
+        }
+        match to[first..].iter().position(|value| value.cast_signed() < 0) {
+            Some(at) => Err((at, format!("{} is not a whole number from 0", to[first + at].cast_signed()))),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Element {
+    /// Whole numbers that are stored as others: see [`RootSpacepoints`](super::RootSpacepoints).
+    fn append_whole_floats(self, bytes: &[u8], to: &mut Vec<u64>) -> Result<(), (usize, String)> {
+        let mut numbers = Vec::new();
+        self.append_numbers(bytes, &mut numbers);
+        for (at, number) in numbers.into_iter().enumerate() {
+            if !(0.0..1e15).contains(&number) || number.fract() != 0.0 {
+                return Err((at, format!("{number} is not a whole number from 0")));
+            }
+            to.push(number as u64);
+        }
+        Ok(())
+    }
+}
+
+fn signed<const N: usize, T: Into<i64>>(bytes: &[u8], of: fn([u8; N]) -> T) -> impl Iterator<Item = u64> {
+    bytes.as_chunks().0.iter().map(move |&value| of(value).into().cast_unsigned())
+}
+
+fn unsigned<const N: usize, T: Into<u64>>(bytes: &[u8], of: fn([u8; N]) -> T) -> impl Iterator<Item = u64> {
+    bytes.as_chunks().0.iter().map(move |&value| of(value).into())
+}
+
+/// What a branch holds, if it is something of these.
+pub(super) fn kind(branch: &Branch) -> Option<(Layout, Element)> {
+    let name = branch.item_type_name();
+    if let Some(item) = name.strip_prefix("vector<").and_then(|rest| rest.strip_suffix('>')) {
+        return Element::of(item).map(|element| (Layout::Vector, element));
+    }
+    match name.strip_suffix("[]") {
+        Some(item) => Element::of(item).map(|element| (Layout::Array, element)),
+        None => Element::of(&name).map(|element| (Layout::Scalar, element)),
+    }
+}
+
+/// Entries that were read and not yet taken, or what is wrong with the last.
+type Values = VecDeque<Result<Vec<u8>, String>>;
+
+/// A branch, entry by entry. It holds the values of one basket.
+pub(super) struct Column<'a> {
+    pub(super) name: &'static str,
+    pub(super) element: Element,
+    /// Adds values below before it yields; None: it has ended.
+    entries: Option<Box<dyn Iterator<Item = ()> + 'a>>,
+    values: Rc<RefCell<Values>>,
+}
+
+impl<'a> Column<'a> {
+    /// None: there is no such branch, or it holds something else.
+    pub(super) fn of(tree: &'a ReaderTree, name: &'static str) -> Option<Self> {
+        let branch = tree.branch(name)?;
+        let (layout, element) = kind(branch)?;
+        let read: fn(&mut RBuffer<'_>, usize) -> Result<Vec<u8>, String> = match layout {
+            Layout::Scalar => bytes,
+            Layout::Array => array,
+            Layout::Vector => vector,
+        };
+        let values: Rc<RefCell<Values>> = Rc::default();
+        let to = Rc::clone(&values);
+        // oxyroot makes room for as many values as a basket says that it has entries, and asks for each: in a damaged
+        // file for billions. Of nothing they take no room, and the first that is not there ends it.
+        let take = move |entry: &mut RBuffer<'_>| {
+            let value = read(entry, element.size());
+            let ends = value.is_err();
+            to.borrow_mut().push_back(value);
+            if ends {
+                resume_unwind(Box::new(()));
+            }
+        };
+        Some(Self { name, element, entries: Some(Box::new(branch.get_basket(take))), values })
+    }
+
+    /// The values of the next entry. None at the end.
+    ///
+    /// An array is given only when the next one has been seen as well: see [`array`].
+    pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
+        while self.values.borrow().len() < 2 {
+            let Some(entries) = &mut self.entries else { break };
+            let more = quietly(|| entries.next());
+            if matches!(more, Ok(Some(()))) {
+                continue;
+            }
+            self.entries = None;
+            let mut values = self.values.borrow_mut();
+            let told = matches!(values.back(), Some(Err(_)));
+            if let Err(panic) = more
+                && !told
+            {
+                values.push_back(Err(damaged(&panic)));
+            }
+        }
+        let mut values = self.values.borrow_mut();
+        let value = values.pop_front().transpose()?;
+        match values.front() {
+            Some(Err(message)) => Err(message.clone()),
+            _ => Ok(value),
+        }
+    }
+}
+
+fn bytes(entry: &mut RBuffer<'_>, length: usize) -> Result<Vec<u8>, String> {
+    if length as u64 > entry.len().max(0).cast_unsigned() {
+        return Err(format!("has {} bytes where {length} are wanted", entry.len()));
+    }
+    entry.read_array_u8(length).map(<[u8]>::to_vec).map_err(|error| error.to_string())
+}
+
+/// The rest of the buffer, which is the entry's own. But where a basket holds as many values as the tree has entries,
+/// oxyroot takes the basket for one value an entry, and hands out all of them at once: the next entry then begins where
+/// that one ended, and not at 0. Of such a basket without any value every entry would be empty, and there may be billions.
+fn array(entry: &mut RBuffer<'_>, size: usize) -> Result<Vec<u8>, String> {
+    let length = entry.len().max(0) as usize;
+    let own = entry.skip_header().is_some();
+    if entry.pos() != 0 || !length.is_multiple_of(size) || (length == 0 && !own) {
+        return Err("cannot be told apart into entries: a basket holds as many values as the tree has entries; write \
+                    the file with baskets of another size, or std::vector branches, or Parquet"
+            .into());
+    }
+    bytes(entry, length)
+}
+
+fn vector(entry: &mut RBuffer<'_>, size: usize) -> Result<Vec<u8>, String> {
+    entry.do_skip_header().map_err(|error| error.to_string())?;
+    if entry.len() < 4 {
+        return Err("is a std::vector without its length".into());
+    }
+    let length = entry.read_i32().map_err(|error| error.to_string())?;
+    let length = usize::try_from(length).map_err(|_| format!("is a std::vector of length {length}"))?;
+    bytes(entry, length.saturating_mul(size))
+}

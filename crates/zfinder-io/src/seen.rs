@@ -1,0 +1,86 @@
+//! Which RoIs have been read, in little memory where their numbers follow one another.
+
+use std::collections::BTreeMap;
+
+use zfinder::RoiId;
+
+/// RoIs and the number of the file that each came from. RoIs of one number and of events that follow one another in one
+/// file take one entry together.
+#[derive(Default)]
+pub(super) struct Seen {
+    /// (RoI, first event) to (last event, file).
+    ranges: BTreeMap<(u64, u64), (u64, usize)>,
+}
+
+impl Seen {
+    /// The file that the RoI came from.
+    pub(super) fn file_of(&self, id: RoiId) -> Option<usize> {
+        let (&(roi, _), &(last, file)) = self.ranges.range(..=(id.roi_id, id.event_id)).next_back()?;
+        (roi == id.roi_id && last >= id.event_id).then_some(file)
+    }
+
+    /// Adds an RoI; the file that it came from already, if it did.
+    pub(super) fn insert(&mut self, id: RoiId, file: usize) -> Option<usize> {
+        let RoiId { event_id, roi_id } = id;
+        if let Some(before) = self.file_of(id) {
+            return Some(before);
+        }
+        let after = event_id.checked_add(1).map(|next| (roi_id, next));
+        // The range that begins behind it, if that is of the same file, is now a part of its own.
+        let last = match after.and_then(|key| self.ranges.get(&key).copied().map(|range| (key, range))) {
+            Some((key, (last, of))) if of == file => {
+                self.ranges.remove(&key);
+                last
+            }
+            _ => event_id,
+        };
+        let before = self.ranges.range_mut(..(roi_id, event_id)).next_back();
+        match before {
+            Some((&(roi, _), (end, of))) if roi == roi_id && end.checked_add(1) == Some(event_id) && *of == file => {
+                *end = last;
+            }
+            _ => {
+                self.ranges.insert((roi_id, event_id), (last, file));
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+
+    #[test]
+    fn answers_as_a_plain_map_does() {
+        let mut rng = fastrand::Rng::with_seed(3);
+        let (mut seen, mut plain) = (Seen::default(), HashMap::new());
+        for _ in 0..3000 {
+            let event_id = if rng.u8(0..20) == 0 { u64::MAX - rng.u64(0..3) } else { rng.u64(0..400) };
+            let id = RoiId { event_id, roi_id: rng.u64(0..4) };
+            let file = rng.usize(0..2);
+            let before = plain.get(&id).copied();
+            assert_eq!(seen.insert(id, file), before, "{id:?}");
+            plain.entry(id).or_insert(file);
+        }
+        for event_id in (0..401).chain(u64::MAX - 4..=u64::MAX) {
+            for roi_id in 0..5 {
+                let id = RoiId { event_id, roi_id };
+                assert_eq!(seen.file_of(id), plain.get(&id).copied(), "{id:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn events_in_a_row_take_no_memory() {
+        let mut seen = Seen::default();
+        for event_id in (0..1000).chain((1000..2000).rev()) {
+            for roi_id in 0..2 {
+                assert_eq!(seen.insert(RoiId { event_id, roi_id }, 0), None);
+            }
+        }
+        assert_eq!(seen.ranges.len(), 2);
+    }
+}

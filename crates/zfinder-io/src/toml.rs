@@ -1,0 +1,172 @@
+//! Configurations and detectors in TOML.
+
+use serde::Deserialize;
+use zfinder::{BendingPair, BendingTable, Config, Detector, Layer, LayerKind, Sensor};
+
+use crate::error::{Error, Result};
+
+/// Reads a configuration from TOML. Absent keys keep their defaults, unknown keys are errors.
+///
+/// # Errors
+/// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for a value that [`Config::validate`] refuses.
+///
+/// ```
+/// use zfinder::{Config, Triplets};
+/// let config = zfinder_io::config_from_toml("z_bin_mm = 0.4\ntriplets = \"any\"")?;
+/// assert_eq!(config, Config { z_bin_mm: 0.4, triplets: Triplets::Any, ..Config::default() });
+/// # Ok::<(), zfinder_io::Error>(())
+/// ```
+pub fn config_from_toml(text: &str) -> Result<Config> {
+    let config: Config = parse("configuration", text)?;
+    config.validate()?;
+    Ok(config)
+}
+
+/// Writes a configuration as TOML, every key written out.
+pub fn config_to_toml(config: &Config) -> String {
+    ::toml::to_string(config).expect("a flat table of numbers and words is valid TOML")
+}
+
+/// Reads a detector from TOML as in `data/detectors`. `what` names the text in errors.
+///
+/// # Errors
+/// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for tables that contradict themselves.
+///
+/// ```
+/// let detector = zfinder_io::detector_from_toml("telescope.toml", "
+///     name = \"telescope\"
+///     [[layer]]
+///     kind = \"barrel\"
+///     radius_mm = 30.0
+///     [[layer]]
+///     kind = \"endcap\"
+///     z_mm = 500.0
+///     r_max_mm = 150.0
+/// ")?;
+/// assert_eq!(detector.layers().len(), 2);
+/// # Ok::<(), zfinder_io::Error>(())
+/// ```
+pub fn detector_from_toml(what: &str, text: &str) -> Result<Detector> {
+    let toml: DetectorToml = parse(what, text)?;
+    let layers = toml.layer.into_iter().map(Layer::from).collect();
+    Ok(Detector::new(&toml.name, layers, toml.bending.map(BendingTable::from))?)
+}
+
+fn parse<'a, T: Deserialize<'a>>(what: &str, text: &'a str) -> Result<T> {
+    ::toml::from_str(text).map_err(|error| Error::Toml { what: what.into(), message: error.to_string() })
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DetectorToml {
+    name: String,
+    layer: Vec<LayerToml>,
+    bending: Option<BendingToml>,
+}
+
+#[derive(Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
+enum LayerToml {
+    Barrel {
+        radius_mm: f64,
+        sensor: Option<Sensor>,
+        #[serde(default)]
+        ids: Vec<(u32, u32)>,
+    },
+    Endcap {
+        z_mm: f64,
+        r_max_mm: f64,
+        sensor: Option<Sensor>,
+        #[serde(default)]
+        ids: Vec<(u32, u32)>,
+    },
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct BendingToml {
+    pt_gev: f64,
+    field_t: f64,
+    #[serde(default)]
+    barrel: Vec<(u32, u32, f64)>,
+    #[serde(default)]
+    endcap: Vec<(u32, u32, f64, f64)>,
+}
+
+impl From<LayerToml> for Layer {
+    fn from(layer: LayerToml) -> Self {
+        match layer {
+            LayerToml::Barrel { radius_mm, sensor, ids } => Self { kind: LayerKind::Barrel { radius_mm }, sensor, ids },
+            LayerToml::Endcap { z_mm, r_max_mm, sensor, ids } => {
+                Self { kind: LayerKind::Endcap { z_mm, r_max_mm }, sensor, ids }
+            }
+        }
+    }
+}
+
+impl From<BendingToml> for BendingTable {
+    fn from(toml: BendingToml) -> Self {
+        let barrel = toml.barrel.into_iter().map(|(inner, outer, dphi_rad)| (inner, outer, dphi_rad, None));
+        let endcap = toml.endcap.into_iter().map(|(inner, outer, dphi_rad, eta)| (inner, outer, dphi_rad, Some(eta)));
+        let pair = |(inner, outer, dphi_rad, eta)| BendingPair { inner, outer, dphi_rad, eta };
+        Self { pt_gev: toml.pt_gev, field_t: toml.field_t, pairs: barrel.chain(endcap).map(pair).collect() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use zfinder::Preset;
+
+    use super::*;
+
+    #[test]
+    fn configurations_survive_the_round_trip() {
+        for preset in Preset::ALL {
+            let config = Config::preset(preset);
+            assert_eq!(config_from_toml(&config_to_toml(&config)).expect("own output"), config);
+        }
+    }
+
+    #[test]
+    fn errors_of_a_configuration_name_its_key() {
+        for (text, key) in [
+            ("z_bin = 1.0", "z_bin"),
+            ("triplets = \"some\"", "some"),
+            ("max_layer = \"gold\"", "short-strip"),
+            ("phi_slice_deg = nan", "phi_slice_deg"),
+            ("z_bin_mm = 0.001\nz_min_mm = -10000.0", "z_bin_mm"),
+            ("weighting = \"pt\"", "triplets"),
+        ] {
+            let error = config_from_toml(text).expect_err(text).to_string();
+            assert!(error.contains(key), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn errors_of_a_detector_name_what_is_wrong() {
+        for (text, word) in [
+            ("name = \"x\"\nlayer = []", "layers"),
+            ("name = \"x\"\n[[layer]]\nkind = \"cone\"", "cone"),
+            ("name = \"x\"\n[[layer]]\nkind = \"barrel\"\nradius = 1.0", "radius"),
+            (
+                "name = \"x\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 1.0\nids = [[1, 1]]\n\
+                 [[layer]]\nkind = \"barrel\"\nradius_mm = 2.0\nids = [[1, 1]]",
+                "(1, 1)",
+            ),
+        ] {
+            let error = detector_from_toml("x.toml", text).expect_err(text).to_string();
+            assert!(error.contains(word), "{error}");
+        }
+    }
+
+    /// `data/detectors` is there to be copied from: it says what is built in.
+    #[test]
+    fn built_in_detectors_are_those_of_the_files() {
+        for name in Detector::BUILT_IN {
+            let path = format!("{}/../../data/detectors/{name}.toml", env!("CARGO_MANIFEST_DIR"));
+            let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+            let read = detector_from_toml(&path, &text).expect("valid");
+            assert_eq!(Some(read), Detector::built_in(name), "{name}");
+        }
+    }
+}

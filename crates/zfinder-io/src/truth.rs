@@ -1,0 +1,215 @@
+//! Where the simulated collisions were.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::{Path, PathBuf};
+
+use super::source::{self, Container, event_of_name};
+use super::table::Table;
+use super::{parquet, root};
+use crate::error::{Error, Result};
+use zfinder::RoiId;
+
+const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0); `event_id`, `z` and, \
+                      if you like, `roi_id`; or TrackML's `particle_id` and `vz`";
+
+/// A simulated primary vertex.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TruthVertex {
+    /// Its position along the beam \[mm\].
+    pub z_mm: f64,
+    /// Whether it is the collision of interest, and not pile-up.
+    pub is_hard_scatter: bool,
+}
+
+/// The vertices of whole events, in the order of a file.
+pub(super) type EventVertices = Vec<(u64, Vec<TruthVertex>)>;
+
+/// Of which event, and of which RoI; None: of all RoIs of the event that have no vertices of their own.
+type Whose = (u64, Option<u64>);
+
+/// True vertices of events or RoIs, from files in one of these formats, which their headers tell apart:
+///
+/// | format | columns | vertices |
+/// |---|---|---|
+/// | ACTS's sets | `event,vz_mm,is_hard_scatter` | all of an event, one hard scatter at most |
+/// | own | `event_id,roi_id,z` | the primary vertex of each RoI, and no pile-up |
+/// | TrackML particles | `particle_id,vz` | all with a prompt particle, of the event in the file's name |
+///
+/// A TrackML particle's id holds its primary vertex from bit 52 on, of which 1 is the hard scatter, and in bits 40 to 51
+/// its secondary vertex, 0 if it is prompt.
+///
+/// z is in mm. In the own format a row without `roi_id` (no such column, or an empty field) is for all RoIs of its
+/// event, but those that have a row of their own. Other columns are not looked at.
+#[derive(Clone, Debug)]
+pub struct TruthTable {
+    path: PathBuf,
+    vertices: HashMap<Whose, Vec<TruthVertex>>,
+}
+
+impl TruthTable {
+    /// Reads a CSV file of any of these formats, gzipped or not. One with a column `event_id` is in the own format.
+    ///
+    /// # Errors
+    /// Missing columns, fields that are no numbers, two hard scatters in an event, two rows for an (event, RoI) in the
+    /// own format, and a file without vertices, unless it is TrackML's.
+    pub fn read(path: &Path) -> Result<Self> {
+        let mut truth = Self { path: path.to_owned(), vertices: HashMap::new() };
+        let mut table = match source::container(path)? {
+            Container::Csv => Table::open(path)?,
+            Container::Parquet => return truth.with_events(parquet::read_truth(path)?),
+            Container::Root => {
+                let none = "no tree has the branches `event_id` (or `event`) and `truth_pv_z`";
+                return truth.with_events(root::read_truth(path)?.ok_or_else(|| Error::Input {
+                    path: path.to_owned(),
+                    row: 0,
+                    column: None,
+                    message: none.into(),
+                })?);
+            }
+        };
+        if table.column("event_id").is_some() {
+            truth.read_own(&mut table)?;
+        } else if table.column("particle_id").is_some() {
+            truth.read_trackml(&mut table, event_of_name(path))?;
+            return Ok(truth);
+        } else {
+            truth.read_acts(&mut table)?;
+        }
+        if truth.vertices.is_empty() {
+            return Err(table.whole("there is a header and no vertex below it".into()));
+        }
+        Ok(truth)
+    }
+
+    /// With the vertices of whole events, in the order of a file.
+    fn with_events(mut self, events: EventVertices) -> Result<Self> {
+        let refuse = |message| Err(Error::Input { path: self.path.clone(), row: 0, column: None, message });
+        for (event_id, vertices) in events {
+            if self.vertices.insert((event_id, None), vertices).is_some() {
+                return refuse(format!("event {event_id} comes twice"));
+            }
+        }
+        if self.vertices.is_empty() {
+            return refuse("there is no vertex in it".into());
+        }
+        Ok(self)
+    }
+
+    /// The truth that comes with files of spacepoints: of TrackML's `NAME-hits.csv` the `NAME-particles.csv` beside it, of
+    /// ColliderML's `NAME_tracker_hits.parquet` the `NAME_particles.parquet`, and a ROOT file's own `truth_pv_z`. None
+    /// where no file has any.
+    ///
+    /// # Errors
+    /// Those of [`TruthTable::read`].
+    pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
+        let mut all: Option<Self> = None;
+        for file in files.iter().filter(|file| !source::is_standard_input(file)) {
+            let truth = match particles_of(file) {
+                Some(path) => Self::read(&path)?,
+                None if source::container(file)? == Container::Root => {
+                    let Some(events) = root::read_truth(file)? else { continue };
+                    Self { path: file.clone(), vertices: HashMap::new() }.with_events(events)?
+                }
+                None => continue,
+            };
+            match &mut all {
+                Some(all) => all.vertices.extend(truth.vertices),
+                None => all = Some(truth),
+            }
+        }
+        Ok(all)
+    }
+
+    fn read_trackml(&mut self, table: &mut Table, event_id: u64) -> Result<()> {
+        let [particle, z] = table.need(["particle_id", "vz"], WANTED)?;
+        let mut vertices: BTreeMap<u64, f64> = BTreeMap::new();
+        while table.next()? {
+            let id = table.whole_number(particle)?;
+            let (primary, secondary) = (id >> 52, (id >> 40) & 0xfff);
+            // Vertex 0 stands for noise.
+            if secondary == 0 && primary > 0 && !vertices.contains_key(&primary) {
+                vertices.insert(primary, table.number(z)?);
+            }
+        }
+        let vertices: Vec<TruthVertex> =
+            vertices.into_iter().map(|(id, z_mm)| TruthVertex { z_mm, is_hard_scatter: id == 1 }).collect();
+        if !vertices.is_empty() {
+            self.vertices.insert((event_id, None), vertices);
+        }
+        Ok(())
+    }
+
+    fn read_acts(&mut self, table: &mut Table) -> Result<()> {
+        let [event, z, hard] = table.need(["event", "vz_mm", "is_hard_scatter"], WANTED)?;
+        while table.next()? {
+            let event_id = table.whole_number(event)?;
+            let is_hard_scatter = match table.whole_number(hard)? {
+                0 => false,
+                1 => true,
+                other => return Err(table.error(hard, format!("{other} must be 0 or 1"))),
+            };
+            let vertices = self.vertices.entry((event_id, None)).or_default();
+            if is_hard_scatter && primary_z(vertices).is_some() {
+                return Err(table.error(hard, format!("event {event_id} has a hard scatter already")));
+            }
+            vertices.push(TruthVertex { z_mm: table.number(z)?, is_hard_scatter });
+        }
+        Ok(())
+    }
+
+    fn read_own(&mut self, table: &mut Table) -> Result<()> {
+        let [event, z] = table.need(["event_id", "z"], WANTED)?;
+        let roi = table.column("roi_id");
+        while table.next()? {
+            let event_id = table.whole_number(event)?;
+            let roi_id = match roi {
+                Some(roi) if !table.text(roi)?.is_empty() => Some(table.whole_number(roi)?),
+                _ => None,
+            };
+            let vertex = TruthVertex { z_mm: table.number(z)?, is_hard_scatter: true };
+            if self.vertices.insert((event_id, roi_id), vec![vertex]).is_some() {
+                let whose = roi_id.map_or_else(String::new, |roi_id| format!(", RoI {roi_id}"));
+                let message = format!("event {event_id}{whose} has a vertex already; one row each is wanted");
+                return Err(table.error(roi.unwrap_or(event), message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The file that it was read from, or the first of them.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// All true vertices that are known for an RoI, those of its whole event, in the order of the file.
+    pub fn vertices(&self, id: RoiId) -> &[TruthVertex] {
+        let own = self.vertices.get(&(id.event_id, Some(id.roi_id)));
+        own.or_else(|| self.vertices.get(&(id.event_id, None))).map_or(&[], Vec::as_slice)
+    }
+
+    /// Where the collision of interest was \[mm\].
+    pub fn hard_scatter_z(&self, id: RoiId) -> Option<f64> {
+        primary_z(self.vertices(id))
+    }
+
+    /// Whether any event has vertices beside its hard scatter: then pile-up is known.
+    pub fn has_pile_up(&self) -> bool {
+        self.vertices.values().flatten().any(|vertex| !vertex.is_hard_scatter)
+    }
+}
+
+/// The file of particles beside a file of hits, of TrackML's or ColliderML's, if both are such.
+fn particles_of(hits: &Path) -> Option<PathBuf> {
+    let name = hits.file_name()?.to_str()?;
+    let beside = |name: String| Some(hits.with_file_name(name)).filter(|path| path.is_file());
+    if let Some(stem) = name.strip_suffix("_tracker_hits.parquet") {
+        return beside(format!("{stem}_particles.parquet"));
+    }
+    let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix("-hits.csv")?;
+    ["", ".gz"].into_iter().find_map(|ending| beside(format!("{stem}-particles.csv{ending}")))
+}
+
+/// Returns z of the hard scatter among the vertices of an event \[mm\].
+pub fn primary_z(vertices: &[TruthVertex]) -> Option<f64> {
+    vertices.iter().find(|vertex| vertex.is_hard_scatter).map(|vertex| vertex.z_mm)
+}

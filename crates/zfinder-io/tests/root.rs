@@ -1,0 +1,235 @@
+//! ROOT files, read and written: the shared specimens, round trips, and damage.
+#![cfg(feature = "root")]
+
+use std::fs;
+use std::path::Path;
+
+use oxyroot::{Marshaler, RootFile, WriterTree};
+use tempfile::TempDir;
+use zfinder::{Detector, Roi, RoiDescriptor, RoiId, Spacepoint};
+use zfinder_io::{Result, RootSpacepoints, SpacepointReader, SpacepointWriter, TruthTable, inputs};
+
+use zfinder_testing::shared;
+
+const SPECIMEN: &str = "data/formats/root/acts_zee7_mu2_20ev_uproot_jagged.root";
+
+fn read(path: &Path) -> Result<Vec<Roi>> {
+    SpacepointReader::new(vec![path.to_owned()], Detector::generic(), None).collect()
+}
+
+fn folder() -> TempDir {
+    tempfile::tempdir().expect("a temporary folder")
+}
+
+#[test]
+fn the_specimen_holds_the_events_of_the_csv_files_and_of_parquet() {
+    let Some(file) = shared(SPECIMEN) else { return };
+    let Some(folder) = shared("data/acts/zee7_mu2") else { return };
+    let Some(parquet) = shared("data/formats/colliderml/zee7_mu2_tracker_hits.parquet") else { return };
+    let found = read(&file).expect("a good file");
+    assert_eq!(found.len(), 20);
+    // All are of single precision: the same bits.
+    assert_eq!(found, read(&parquet).expect("a good file")[..20]);
+    let csv = SpacepointReader::new(inputs(&[folder]).expect("files").files, Detector::generic(), None);
+    for (found, wanted) in found.iter().zip(csv) {
+        assert_eq!(*found, wanted.expect("a good file"));
+    }
+}
+
+#[test]
+fn the_specimen_says_where_the_vertices_are() {
+    let Some(file) = shared(SPECIMEN) else { return };
+    let Some(csv) = shared("data/acts/zee7_mu2/truth_vertices.csv") else { return };
+    let (found, wanted) = (TruthTable::read(&file).expect("truth"), TruthTable::read(&csv).expect("truth"));
+    for event_id in 0..20 {
+        let id = RoiId { event_id, roi_id: 0 };
+        let (found, wanted) = (found.hard_scatter_z(id).expect("a z"), wanted.hard_scatter_z(id).expect("a z"));
+        assert!((found - wanted).abs() <= 1e-5, "event {event_id}: {found}, {wanted}");
+    }
+}
+
+#[test]
+fn an_rntuple_is_refused_with_what_to_do() {
+    let Some(file) = shared("data/formats/root/acts_zee7_mu2_20ev_rntuple.root") else { return };
+    for error in [read(&file).expect_err("refused"), TruthTable::read(&file).expect_err("refused")] {
+        let error = error.to_string();
+        for word in ["`spacepoints` is an RNTuple", "TTree", "uproot", "Parquet"] {
+            assert!(error.contains(word), "no `{word}` in: {error}");
+        }
+    }
+}
+
+fn rois() -> Vec<Roi> {
+    let mut random = fastrand::Rng::with_seed(42);
+    let layers = Detector::generic().layers().len() as u32;
+    let mut rois = Vec::new();
+    for event_id in [0, 7, u64::MAX, 3] {
+        for (roi_id, size) in [(5, 0), (0, 1), (u64::MAX, 20_000), (2, 3)] {
+            let mut point = || Spacepoint {
+                rho: 10.0 + 900.0 * random.f64(),
+                phi: 6.0 * (random.f64() - 0.5),
+                z: 2000.0 * (random.f64() - 0.5),
+                layer: random.u32(..layers),
+            };
+            let spacepoints = (0..size).map(|_| point()).collect();
+            let descriptor = RoiDescriptor { id: RoiId { event_id, roi_id }, ..RoiDescriptor::default() };
+            rois.push(Roi { descriptor, spacepoints });
+        }
+    }
+    rois
+}
+
+#[test]
+fn what_is_written_is_read_back_bit_by_bit() {
+    let dir = folder();
+    let path = dir.path().join("written.root");
+    let wanted = rois();
+    let mut writer: Box<dyn SpacepointWriter> = Box::new(RootSpacepoints::create(&path).expect("a writer"));
+    wanted.iter().for_each(|roi| writer.write(roi.into()).expect("written"));
+    writer.finish().expect("written");
+    assert_eq!(read(&path).expect("read"), wanted);
+}
+
+#[test]
+fn nothing_written_is_an_error_to_read_and_an_absent_folder_one_to_write() {
+    let dir = folder();
+    let path = dir.path().join("empty.root");
+    Box::new(RootSpacepoints::create(&path).expect("a writer")).finish().expect("written");
+    let error = read(&path).expect_err("empty").to_string();
+    assert!(error.contains("empty.root"), "{error}");
+    assert!(RootSpacepoints::create(&dir.path().join("none/x.root")).is_err());
+    assert!(read(&dir.path().join("none.root")).is_err());
+}
+
+/// A tree with `event`, `x`, `y`, `z` of one entry each, and `layer`.
+fn tree<L: Marshaler + 'static>(path: &Path, z: Vec<Vec<f64>>, layer: Vec<Vec<L>>) {
+    let mut file = RootFile::create(path).expect("a file");
+    let mut tree = WriterTree::new("hits");
+    let x = vec![vec![1.0f32, 2.0], vec![3.0]];
+    tree.new_branch("event", [4u16, 6].into_iter());
+    tree.new_branch("x", x.clone().into_iter());
+    tree.new_branch("y", x.into_iter());
+    tree.new_branch("z", z.into_iter());
+    tree.new_branch("layer", layer.into_iter());
+    tree.write(&mut file).expect("written");
+    file.close().expect("written");
+}
+
+#[test]
+fn what_cannot_be_is_refused_with_its_entry() {
+    let dir = folder();
+    let path = dir.path().join("hits.root");
+    let (z, layer) = (vec![vec![1.0, 2.0], vec![3.0]], vec![vec![0, 1], vec![2]]);
+    tree(&path, z.clone(), layer.clone());
+    let good = read(&path).expect("read");
+    assert_eq!(good[1].spacepoints, [Spacepoint::from_xyz(3.0, 3.0, 3.0, 2)]);
+    assert_eq!(good[0].descriptor.id.event_id, 4);
+    let refused = |words: &[&str]| {
+        let error = read(&path).expect_err("refused").to_string();
+        for word in words.iter().chain(&["hits.root", "tree `hits`"]) {
+            assert!(error.contains(word), "no `{word}` in: {error}");
+        }
+    };
+    tree(&path, vec![vec![1.0, f64::NAN], vec![3.0]], layer.clone());
+    refused(&["entry 0", "value 1", "column z", "NaN is not finite"]);
+    tree(&path, vec![vec![1.0, 2.0], vec![3.0, 4.0]], layer.clone());
+    refused(&["entry 1", "column z", "2 values", "1 in the branches before"]);
+    tree(&path, z.clone(), vec![vec![0, 1], vec![-2]]);
+    refused(&["entry 1", "value 0", "column layer", "-2 is not a whole number"]);
+    tree(&path, z.clone(), vec![vec![0.0, 1.0], vec![2.0f32]]);
+    assert_eq!(read(&path).expect("read"), good);
+    tree(&path, z.clone(), vec![vec![0.0, 1.0], vec![2.5f32]]);
+    refused(&["entry 1", "value 0", "column layer", "2.5 is not a whole number"]);
+    tree(&path, z.clone(), vec![vec![0, 99], vec![2]]);
+    refused(&["entry 0", "value 1", "column layer", "layer 99"]);
+
+    let mut file = RootFile::create(&path).expect("a file");
+    let mut other = WriterTree::new("hits");
+    other.new_branch("x", z.into_iter());
+    other.new_branch("energy", [1.0f32, 2.0].into_iter());
+    other.write(&mut file).expect("written");
+    file.close().expect("written");
+    drop(file);
+    refused(&["lacks `y`, `z`, `layer`", "`energy`", "volume_id,layer_id"]);
+    let error = TruthTable::read(&path).expect_err("refused").to_string();
+    assert!(error.contains("no tree has") && error.contains("truth_pv_z"), "{error}");
+}
+
+/// Damage anywhere is an error or goes unnoticed in a number. It never ends the program, and nothing hangs.
+fn damaged(bytes: &[u8], flips: usize) {
+    let dir = folder();
+    let path = dir.path().join("damaged.root");
+    let whole = read_bytes(&path, bytes).expect("a good file").len();
+    for part in 0..10 {
+        let cut = &bytes[..4 + (bytes.len() - 5) * part / 10];
+        let error = read_bytes(&path, cut).expect_err("cut off").to_string();
+        assert!(error.contains("damaged"), "{error}");
+    }
+    let mut random = fastrand::Rng::with_seed(9);
+    let mut bytes = bytes.to_vec();
+    let mut errors = 0;
+    for _ in 0..flips {
+        // The first and the last bytes hold what the others mean.
+        let at = match random.u8(..3) {
+            0 => 4 + random.usize(..2000.min(bytes.len() - 4)),
+            1 => bytes.len() - 1 - random.usize(..6000.min(bytes.len() - 4)),
+            _ => 4 + random.usize(..bytes.len() - 4),
+        };
+        let before = bytes[at];
+        bytes[at] ^= 1 << random.u8(..8);
+        match read_bytes(&path, &bytes) {
+            Ok(rois) => assert_eq!(rois.len(), whole, "byte {at}"),
+            Err(_) => errors += 1,
+        }
+        bytes[at] = before;
+    }
+    assert!(errors > 0, "none of {flips} was noticed");
+}
+
+/// A basket says how many entries it has: none are made, and no room for them, that it does not have.
+#[test]
+fn a_basket_of_billions_of_entries_is_an_error() {
+    let dir = folder();
+    let path = dir.path().join("written.root");
+    let mut writer: Box<dyn SpacepointWriter> = Box::new(RootSpacepoints::create(&path).expect("a writer"));
+    rois().iter().filter(|roi| roi.spacepoints.len() < 10).for_each(|roi| writer.write(roi.into()).expect("written"));
+    writer.finish().expect("written");
+    let good = fs::read(&path).expect("a file");
+    let of_branch = |branch: &str| {
+        // The key of its basket ends with the names of class, branch and tree, each behind its length.
+        let names =
+            ["TBasket", branch, "spacepoints"].map(|name| format!("{}{name}", name.len() as u8 as char)).concat();
+        let at = good.windows(names.len()).position(|window| window == names.as_bytes()).expect("a basket");
+        // Then come a version of 2 bytes, and two numbers of 4.
+        let at = at + names.len() + 10;
+        let mut bytes = good.clone();
+        assert_eq!(bytes[at..at + 4], 12i32.to_be_bytes());
+        bytes[at..at + 4].copy_from_slice(&i32::MAX.to_be_bytes());
+        read_bytes(&path, &bytes)
+    };
+    for branch in ["event_id", "roi_id"] {
+        let error = of_branch(branch).expect_err("damaged").to_string();
+        for word in [branch, "entry 11", "0 bytes where 8 are wanted"] {
+            assert!(error.contains(word), "no `{word}` in: {error}");
+        }
+    }
+    // Of others each entry has its place told, so that the number is not looked at.
+    assert_eq!(of_branch("rho").expect("read").len(), 12);
+}
+
+fn read_bytes(path: &Path, bytes: &[u8]) -> Result<Vec<Roi>> {
+    fs::write(path, bytes).expect("written");
+    read(path)
+}
+
+#[test]
+fn damaged_files_are_errors() {
+    let dir = folder();
+    let path = dir.path().join("written.root");
+    let mut writer: Box<dyn SpacepointWriter> = Box::new(RootSpacepoints::create(&path).expect("a writer"));
+    rois().iter().filter(|roi| roi.spacepoints.len() < 10).for_each(|roi| writer.write(roi.into()).expect("written"));
+    writer.finish().expect("written");
+    damaged(&fs::read(&path).expect("a file"), 200);
+    let Some(specimen) = shared(SPECIMEN) else { return };
+    damaged(&fs::read(specimen).expect("a file"), 10);
+}

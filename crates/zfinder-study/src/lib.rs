@@ -1,0 +1,15 @@
+//! Studies with `zfinder`: simulated events with truth ([`simulate`]), efficiency and resolution ([`evaluate`]), what the search
+//! sees of one RoI ([`inspect`]) and its histograms as files
+//! ([`histogram_writer`]), and pictures of all three ([`plot`]).
+
+#![forbid(unsafe_code)]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
+
+mod error;
+pub mod evaluate;
+pub mod histogram_writer;
+pub mod inspect;
+pub mod plot;
+pub mod simulate;
+
+pub use error::{Error, Result};

@@ -1,0 +1,175 @@
+use super::*;
+use crate::evaluate::{By, Evaluation, Options};
+use crate::inspect::Inspect;
+use zfinder::Detector;
+use zfinder::{Config, Engine, Preset, Roi, RoiId, RoiResult, Spacepoint, Status, Vertex, ZFinder};
+use zfinder_io::TruthVertex;
+
+/// The width and height that a picture says it has.
+#[track_caller]
+fn size(picture: &[u8], format: Format) -> (u32, u32) {
+    match format {
+        Format::Png => {
+            assert!(picture.starts_with(png::SIGNATURE) && picture.ends_with(b"IEND\xaeB`\x82"));
+            let number = |at: usize| u32::from_be_bytes(picture[at..at + 4].try_into().expect("four bytes"));
+            (number(16), number(20))
+        }
+        Format::Svg => {
+            let text = std::str::from_utf8(picture).expect("UTF-8");
+            assert!(text.trim_end().ends_with("</svg>"), "{text:.200}");
+            let number = |name: &str| {
+                let rest = text.split_once(&format!("{name}=\"")).expect("a size").1;
+                rest.split('"').next().and_then(|number| number.parse().ok()).expect("a number")
+            };
+            (number("width"), number("height"))
+        }
+    }
+}
+
+fn truth() -> Vec<TruthVertex> {
+    [(12.5, true), (12.6, false), (-77.0, false), (900.0, false)]
+        .map(|(z_mm, is_hard_scatter)| TruthVertex { z_mm, is_hard_scatter })
+        .into()
+}
+
+/// Spacepoints anywhere, and tracks from z = 12.5 mm.
+fn busy(spacepoints: usize) -> Vec<Spacepoint> {
+    let mut rng = fastrand::Rng::with_seed(3);
+    let radii = [50.5, 88.5, 122.5, 299.0, 371.0, 443.0, 514.0];
+    let mut all = Vec::new();
+    for number in 0..spacepoints {
+        let layer = number % radii.len();
+        let (phi, z) = (6.3 * rng.f64(), 1500.0 * rng.f64() - 750.0);
+        all.push(Spacepoint { rho: radii[layer], phi, z, layer: layer as u32 });
+    }
+    for number in 0..spacepoints / 10 {
+        let (phi, slope) = (number as f64, 3.0 * rng.f64() - 1.5);
+        all.extend([0, 1, 2].map(|layer| {
+            let rho = radii[layer];
+            Spacepoint { rho, phi, z: 12.5 + slope * rho, layer: layer as u32 }
+        }));
+    }
+    all
+}
+
+#[test]
+fn every_roi_can_be_drawn() {
+    let lone = Spacepoint { rho: 50.5, phi: 0.1, z: 3.0, layer: 0 };
+    let bad = Spacepoint { rho: f64::NAN, ..lone };
+    let far = Spacepoint { rho: 9e8, z: -9e8, ..lone };
+    let near = Spacepoint { rho: 1e-6, z: 0.0, ..lone };
+    let rois = [vec![], vec![lone], vec![lone, bad], vec![far, lone], vec![near], busy(10), busy(3000)];
+    let configs = [
+        Config { peaks: 12, ..Config::default() },
+        Config { peaks: 3, charge_aware: true, z_min_mm: -0.4, z_max_mm: 0.4, ..Config::default() },
+        Config::preset(Preset::HardScatter),
+    ];
+    let mut peaks = 0;
+    for config in configs {
+        let finder = ZFinder::builder().config(config).engine(Engine::Reference).build().expect("a finder");
+        for spacepoints in &rois {
+            let roi = Roi { spacepoints: spacepoints.clone(), ..Roi::default() };
+            let inspection = finder.inspect(&roi).expect("an RoI");
+            let pairs = match inspection.peaks.first() {
+                Some(peak) => finder.pairs(&roi, peak).expect("an RoI"),
+                None => Vec::new(),
+            };
+            peaks += inspection.peaks.len();
+            for truth in [truth(), Vec::new()] {
+                let format = if truth.is_empty() { Format::Png } else { Format::Svg };
+                let drawn = histogram(&inspection, &truth, format).expect("drawn");
+                let height = if inspection.peaks.is_empty() { 420 } else { 740 };
+                assert_eq!(size(&drawn, format), (1000, height));
+                let drawn = event(&inspection, &pairs, finder.detector(), &truth, format).expect("drawn");
+                assert_eq!(size(&drawn, format), (1000, 660));
+                let text = terminal(&inspection, &inspection.result, &truth);
+                assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+                assert_eq!(text.contains('▲'), !inspection.peaks.is_empty(), "{text}");
+            }
+        }
+    }
+    assert!(peaks > 10, "{peaks}");
+}
+
+#[test]
+fn an_unknown_detector_frames_an_empty_event() {
+    let finder = ZFinder::builder().engine(Engine::Reference).build().expect("a finder");
+    let inspection = finder.inspect(&Roi::default()).expect("an RoI");
+    for detector in [Detector::atlas2010(), Detector::generic()] {
+        let drawn = event(&inspection, &[], &detector, &[], Format::Png).expect("drawn");
+        assert_eq!(size(&drawn, Format::Png), (1000, 660));
+    }
+}
+
+#[test]
+fn the_terminal_shows_where_vertices_are() {
+    let finder = ZFinder::builder().engine(Engine::Reference).build().expect("a finder");
+    let roi = Roi { spacepoints: busy(30), ..Roi::default() };
+    let inspection = finder.inspect(&roi).expect("an RoI");
+    let text = terminal(&inspection, &inspection.result, &truth());
+    let lines: Vec<Vec<char>> = text.lines().map(|line| line.chars().collect()).collect();
+    let line = |begins: &str| {
+        let is_it = |line: &&Vec<char>| line.iter().collect::<String>().trim_start().starts_with(begins);
+        lines.iter().find(is_it).unwrap_or_else(|| panic!("no {begins} in {text}"))
+    };
+    let place = |line: &[char], sign: char| line.iter().position(|&c| c == sign);
+    // 12.5 mm, of which there are 212.6 beyond the lower end of 400.2.
+    let column = 9 + (212.6 / 400.2 * 71.0) as usize;
+    assert_eq!(place(line("found"), '▲'), Some(column), "{text}");
+    assert_eq!(place(line("true"), '◆'), Some(column), "{text}");
+    assert_eq!(place(&lines[1], '█'), Some(column), "{text}");
+    assert_eq!(
+        line("z [mm]").iter().collect::<String>().split_whitespace().collect::<Vec<_>>(),
+        ["z", "[mm]", "-200", "-100", "0", "100", "200"]
+    );
+}
+
+fn measured(residuals: &[f64]) -> Evaluation {
+    let mut evaluation = Evaluation::new(Options::default());
+    for (event, &z_mm) in residuals.iter().enumerate() {
+        let id = RoiId { event_id: event as u64, roi_id: 0 };
+        let vertices = vec![Vertex { z_mm, ..Vertex::default() }];
+        let result = RoiResult { id, vertices, status: Status::Ok, spacepoints: 10 * event, outside_window: 0 };
+        evaluation.add(&result, &[TruthVertex { z_mm: 0.0, is_hard_scatter: true }]);
+    }
+    evaluation
+}
+
+#[test]
+fn an_evaluation_has_the_panels_that_there_are_figures_for() {
+    let (good, none) = (measured(&[0.1; 30]), measured(&[]));
+    for (measured, by, has_residuals, width) in [
+        (&good, Some(By::Spacepoints), true, 1500),
+        (&good, Some(By::PileUp), false, 1000),
+        (&good, None, true, 760),
+        (&none, Some(By::PileUp), true, 760),
+        (&none, None, false, 760),
+    ] {
+        let binning = by.map(|by| measured.binning(by, None));
+        let summary = measured.summary(binning.as_ref());
+        let residuals_mm: Vec<f64> = measured.residuals().filter(|_| has_residuals).collect();
+        let plotted =
+            Plotted { name: "a < b & c", figures: &summary.figures, bins: &summary.bins, residuals_mm: &residuals_mm };
+        for format in [Format::Svg, Format::Png] {
+            let drawn = evaluation(&vec![plotted.clone(); 9], by, 1.0, format).expect("drawn");
+            assert_eq!(size(&drawn, format), (width, 534), "{by:?}");
+            if format == Format::Svg {
+                let text = String::from_utf8(drawn).expect("UTF-8");
+                assert!(text.contains("a &lt; b &amp; c"), "{text:.200}");
+            }
+        }
+    }
+    let drawn = evaluation(&[], None, 1.0, Format::Png).expect("drawn");
+    assert_eq!(size(&drawn, Format::Png).0, 760);
+}
+
+#[test]
+fn a_png_is_what_was_drawn() {
+    let pixels: Vec<u8> = (0..5 * 3 * 3).collect();
+    let png = png::encode(&pixels, (5, 3)).expect("memory");
+    let mut reader = ::png::Decoder::new(std::io::Cursor::new(png)).read_info().expect("a header");
+    let mut read = vec![0; reader.output_buffer_size().expect("a size")];
+    let info = reader.next_frame(&mut read).expect("pixels");
+    assert_eq!((info.width, info.height, info.color_type), (5, 3, ::png::ColorType::Rgb));
+    assert_eq!(read, pixels);
+}

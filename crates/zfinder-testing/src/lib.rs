@@ -1,0 +1,11 @@
+//! What the tests of this workspace share: adapters, toy events, comparisons of engines.
+
+#![allow(missing_docs, reason = "read by its tests")]
+
+pub mod engines;
+pub mod shared;
+#[path = "../../../tests/common/toy.rs"]
+pub mod toy;
+
+pub use kernel_host::testing::on_adapters;
+pub use shared::shared;

@@ -1,0 +1,261 @@
+//! A tracker: its layers, and how far tracks bend between them.
+
+mod built_in;
+
+use std::collections::{BTreeSet, HashMap};
+
+use self::built_in::Table;
+use crate::error::{Error, Result};
+
+/// Where a layer's spacepoints lie.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LayerKind {
+    /// A cylinder about the beam.
+    Barrel {
+        /// Its radius \[mm\].
+        radius_mm: f64,
+    },
+    /// A disk across the beam; the disks at +z and -z share a layer.
+    Endcap {
+        /// Its |z| \[mm\].
+        z_mm: f64,
+        /// Its outer radius \[mm\].
+        r_max_mm: f64,
+    },
+}
+
+/// What a layer measures with, from the best in z to the worst.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Sensor {
+    /// Pixels.
+    Pixel,
+    /// Strips whose z is known to about a millimetre: short ones, or pairs at an angle.
+    ShortStrip,
+    /// Strips whose z is known to some millimetres or worse.
+    LongStrip,
+}
+
+/// One layer of a detector.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layer {
+    /// Barrel or end-cap, with its place.
+    pub kind: LayerKind,
+    /// What it measures with, where that is known.
+    pub sensor: Option<Sensor>,
+    /// The (volume, layer) numbers by which geometry-aware files call it.
+    pub ids: Vec<(u32, u32)>,
+}
+
+impl Layer {
+    /// Whether it is a disk.
+    pub fn is_endcap(&self) -> bool {
+        matches!(self.kind, LayerKind::Endcap { .. })
+    }
+}
+
+/// Bending of tracks between pairs of layers, tabulated at one momentum and field.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BendingTable {
+    /// Transverse momentum of the tracks \[GeV\].
+    pub pt_gev: f64,
+    /// Solenoid field \[T\].
+    pub field_t: f64,
+    /// The pairs of layers that are known. A pair that is absent reaches one neighbour slice.
+    pub pairs: Vec<BendingPair>,
+}
+
+/// Bending of tracks between two layers.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BendingPair {
+    /// Index of the inner layer.
+    pub inner: u32,
+    /// Index of the outer layer, above `inner`.
+    pub outer: u32,
+    /// Difference of the azimuths on the two layers \[rad\].
+    pub dphi_rad: f64,
+    /// Pseudorapidity at which the bending was taken, for a pair with a disk.
+    pub eta: Option<f64>,
+}
+
+/// [`BendingTable`] by pair of layers.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Bending {
+    pub(crate) pt_gev: f64,
+    pub(crate) field_t: f64,
+    /// (inner, outer) -> dphi \[rad\] and, with a disk, the eta at which it was taken.
+    pub(crate) dphi: HashMap<(u32, u32), (f64, Option<f64>)>,
+}
+
+/// A tracker: its layers from 0, and what it knows of bending.
+///
+/// ```
+/// use zfinder::Detector;
+/// let detector = Detector::atlas2010();
+/// assert_eq!(detector.layers().len(), 19);
+/// assert!(detector.layers()[7].is_endcap());
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+pub struct Detector {
+    name: String,
+    layers: Vec<Layer>,
+    by_id: HashMap<(u32, u32), u32>,
+    pub(crate) bending: Option<Bending>,
+}
+
+/// Most layers a detector may have: engines keep a layer in a byte and sets of layers in two words.
+pub const MAX_LAYERS: usize = 64;
+
+impl Detector {
+    /// The names of the built-in detectors.
+    pub const BUILT_IN: [&str; 3] = ["atlas2010", "generic", "odd"];
+
+    /// Returns the 19 layers of the 2010 ATLAS inner detector, with the experiment's bending table.
+    pub fn atlas2010() -> Self {
+        Self::from_table(&built_in::ATLAS2010)
+    }
+
+    /// Returns the 29 layers of the ACTS generic detector, which is TrackML's.
+    pub fn generic() -> Self {
+        Self::from_table(&built_in::GENERIC)
+    }
+
+    /// Returns the 29 layers of the Open Data Detector's tracker, which is ColliderML's.
+    pub fn odd() -> Self {
+        Self::from_table(&built_in::ODD)
+    }
+
+    fn from_table(table: &Table) -> Self {
+        Self::new(table.name, table.layers(), table.bending()).expect("built-in tables are valid")
+    }
+
+    /// Returns a built-in detector by name.
+    pub fn built_in(name: &str) -> Option<Self> {
+        match name {
+            "atlas2010" => Some(Self::atlas2010()),
+            "generic" => Some(Self::generic()),
+            "odd" => Some(Self::odd()),
+            _ => None,
+        }
+    }
+
+    /// Makes a detector of its layers, numbered from 0 in this order, and of its bending, where that is tabulated.
+    /// (`zfinder-io` reads detectors from TOML.)
+    ///
+    /// # Errors
+    /// [`Error::Detector`]: fewer than 2 or more than [`MAX_LAYERS`] layers, sizes that are not finite and positive, two
+    /// layers with the same (volume, layer) number, a table of bending that names unknown layers.
+    ///
+    /// ```
+    /// use zfinder::{Detector, Layer, LayerKind, Sensor};
+    /// let barrel = |radius_mm| Layer { kind: LayerKind::Barrel { radius_mm }, sensor: Some(Sensor::Pixel), ids: vec![] };
+    /// let detector = Detector::new("telescope", vec![barrel(30.0), barrel(60.0), barrel(90.0)], None)?;
+    /// assert_eq!(detector.layer_at(60.4, 10.0, 1.0), Some(1));
+    /// # Ok::<(), zfinder::Error>(())
+    /// ```
+    pub fn new(name: &str, layers: Vec<Layer>, bending: Option<BendingTable>) -> Result<Self> {
+        let refuse = |reason: String| Err(Error::Detector { detector: name.to_owned(), reason });
+        let positive = |value: f64| value.is_finite() && value > 0.0;
+        if layers.len() < 2 || layers.len() > MAX_LAYERS {
+            return refuse(format!("has {} layers; 2 to {MAX_LAYERS} are possible", layers.len()));
+        }
+        let mut by_id = HashMap::new();
+        for (index, layer) in layers.iter().enumerate() {
+            let good = match layer.kind {
+                LayerKind::Barrel { radius_mm } => positive(radius_mm),
+                LayerKind::Endcap { z_mm, r_max_mm } => positive(z_mm) && positive(r_max_mm),
+            };
+            if !good {
+                return refuse(format!("layer {index}: sizes must be finite and positive (z_mm is |z|)"));
+            }
+            for &id in &layer.ids {
+                if let Some(other) = by_id.insert(id, index as u32) {
+                    return refuse(format!("(volume, layer) {id:?} belongs to layer {other} and to layer {index}"));
+                }
+            }
+        }
+        let Some(table) = bending else {
+            return Ok(Self { name: name.to_owned(), layers, by_id, bending: None });
+        };
+        if !positive(table.pt_gev) || !positive(table.field_t) {
+            return refuse("bending: pt_gev and field_t must be finite and positive".into());
+        }
+        let mut dphi = HashMap::new();
+        for BendingPair { inner, outer, dphi_rad, eta } in table.pairs {
+            let known = (inner as usize) < layers.len() && (outer as usize) < layers.len() && inner < outer;
+            if !known || !dphi_rad.is_finite() || eta.is_some_and(|eta| !eta.is_finite()) {
+                return refuse(format!(
+                    "bending: [{inner}, {outer}, {dphi_rad}, ..] needs inner < outer < {} and finite numbers",
+                    layers.len()
+                ));
+            }
+            dphi.insert((inner, outer), (dphi_rad, eta));
+        }
+        let bending = Some(Bending { pt_gev: table.pt_gev, field_t: table.field_t, dphi });
+        Ok(Self { name: name.to_owned(), layers, by_id, bending })
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its layers; a spacepoint's `layer` is an index into them.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The layer that a file calls (volume, layer).
+    pub fn layer_by_id(&self, volume: u32, layer: u32) -> Option<u32> {
+        self.by_id.get(&(volume, layer)).copied()
+    }
+
+    /// The layer on which a point lies, for files that do not say: the barrel at its `rho`, or the disk at its |z|,
+    /// within `tolerance_mm`. Barrels are taken to end where the first disk that reaches as far out begins; of disks at
+    /// one |z|, the smallest that reaches `rho` is meant.
+    ///
+    /// ```
+    /// use zfinder::Detector;
+    /// let detector = Detector::generic();
+    /// assert_eq!(detector.layer_at(33.4, -120.0, 10.0), Some(0));
+    /// assert_eq!(detector.layer_at(172.0, 1498.0, 10.0), Some(16)); // a disk, though at a barrel's radius
+    /// assert_eq!(detector.layer_at(50.0, 0.0, 10.0), None);
+    /// ```
+    pub fn layer_at(&self, rho: f64, z: f64, tolerance_mm: f64) -> Option<u32> {
+        let z = z.abs();
+        let mut best: Option<(f64, f64, u32)> = None;
+        for (index, layer) in self.layers.iter().enumerate() {
+            // A barrel goes before any disk; then the smaller disk; then the nearer one.
+            let (size, distance) = match layer.kind {
+                LayerKind::Barrel { radius_mm } if z < self.barrel_end(radius_mm) - tolerance_mm => {
+                    (0.0, (rho - radius_mm).abs())
+                }
+                LayerKind::Endcap { z_mm, r_max_mm } if rho <= r_max_mm + tolerance_mm => (r_max_mm, (z - z_mm).abs()),
+                _ => continue,
+            };
+            let nearer = best.is_none_or(|(s, d, _)| (size, distance) < (s, d));
+            if distance <= tolerance_mm && nearer {
+                best = Some((size, distance, index as u32));
+            }
+        }
+        best.map(|(_, _, index)| index)
+    }
+
+    /// Returns |z| of the first disk whose edge is at least as far out as a barrel of this radius \[mm\]; infinity if there
+    /// is none.
+    pub fn barrel_end(&self, radius: f64) -> f64 {
+        let disks = self.layers.iter().filter_map(|layer| match layer.kind {
+            LayerKind::Endcap { z_mm, r_max_mm } if r_max_mm >= radius => Some(z_mm),
+            _ => None,
+        });
+        disks.fold(f64::INFINITY, f64::min)
+    }
+
+    /// The volumes that its (volume, layer) numbers name, for error messages.
+    pub fn volumes(&self) -> BTreeSet<u32> {
+        self.by_id.keys().map(|&(volume, _)| volume).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,5 @@
+//! Parts of the engines, for benchmarks and studies. Unstable: any release may change them.
+
+pub use crate::engine::cpu::stages::Stages;
+pub use crate::engine::reference::{Filled, Histogram, Histograms, Pair, Peak, ReferenceEngine};
+pub use crate::spacepoint::normalised;

@@ -1,0 +1,142 @@
+//! How a configuration applies to a detector: which layers take part, how many slices a pair of layers reaches, how many
+//! entries a track makes.
+
+use crate::config::{Config, MaxLayer, Neighbours, Triplets, Weighting};
+use crate::detector::{Detector, LayerKind};
+use crate::error::{Error, Result};
+use crate::pt_weight::PtWeight;
+
+/// Azimuthal spread of a spacepoint \[rad\] that the reference program adds to the bending, twice in quadrature.
+const SIGMA_PHI: f64 = 0.0003;
+/// The eta at which the end-caps' bending is taken before it is moved to the RoI's.
+const ETA_REFERENCE: f64 = 0.9;
+
+impl Detector {
+    /// Layers that take part ([`Config::max_layer`]), a bit each.
+    ///
+    /// # Errors
+    /// [`Error::Config`] if sensors are asked for that the detector does not tell, or if fewer than two layers are left.
+    pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
+        let refuse = |reason: String| {
+            let value = config.max_layer.map_or_else(String::new, |layer| layer.to_string());
+            Err(Error::Config { key: "max_layer", value, reason })
+        };
+        let mut mask = 0u64;
+        for (index, layer) in self.layers().iter().enumerate() {
+            let takes_part = match (config.max_layer, layer.sensor) {
+                (None, _) => true,
+                (Some(MaxLayer::Number(last)), _) => index as u64 <= u64::from(last),
+                (Some(MaxLayer::Sensor(last)), Some(sensor)) => sensor <= last,
+                (Some(MaxLayer::Sensor(_)), None) => {
+                    return refuse(format!("detector {} does not say what layer {index}'s sensor is", self.name()));
+                }
+            };
+            mask |= u64::from(takes_part) << index;
+        }
+        if mask.count_ones() < 2 {
+            return refuse(format!(
+                "leaves {} of detector {}'s layers; a pair needs two",
+                mask.count_ones(),
+                self.name()
+            ));
+        }
+        Ok(mask)
+    }
+
+    /// How far a track of `bending_pt_gev` in `field_t` bends between two layers \[rad\]; in a tabulated pair with a
+    /// disk also the eta at which that holds. None: a pair absent from the table.
+    fn dphi(&self, config: &Config, inner: usize, outer: usize) -> Option<(f64, Option<f64>)> {
+        if let Some(table) = &self.bending {
+            // Bending is proportional to field over momentum as far as the table is good.
+            let scale = (config.field_t / table.field_t) * (table.pt_gev / config.bending_pt_gev);
+            return table.dphi.get(&(inner as u32, outer as u32)).map(|&(dphi, eta)| (scale * dphi, eta));
+        }
+        let curvature = 0.0003 * config.field_t / config.bending_pt_gev; // 1 / R [1/mm], R = pT / (0.3 B)
+        let turned = |radius: f64| (0.5 * curvature * radius).min(1.0).asin();
+        let (from, to) = match (self.layers()[inner].kind, self.layers()[outer].kind) {
+            (LayerKind::Barrel { radius_mm: from }, LayerKind::Barrel { radius_mm: to }) => (from, to),
+            // A disk's outer radius bounds the bending from above.
+            (LayerKind::Barrel { radius_mm }, LayerKind::Endcap { r_max_mm, .. })
+            | (LayerKind::Endcap { r_max_mm, .. }, LayerKind::Barrel { radius_mm }) => (radius_mm, r_max_mm),
+            // From the beam line straight to the outer disk's edge: where the track crossed the other.
+            (LayerKind::Endcap { z_mm: z1, r_max_mm: r1 }, LayerKind::Endcap { z_mm: z2, r_max_mm: r2 }) => {
+                let (z_near, z_far, r_far) = if z1 < z2 { (z1, z2, r2) } else { (z2, z1, r1) };
+                (r_far * z_near / z_far, r_far)
+            }
+        };
+        Some(((turned(to) - turned(from)).abs(), None))
+    }
+
+    /// Neighbour slices n(A, B) for every inner layer A (row) and outer layer B (column), 0 where B <= A, before an
+    /// RoI's eta moves the end-caps' (specification, section 2).
+    ///
+    /// ```
+    /// use zfinder::{Config, Detector};
+    /// let n = Detector::atlas2010().neighbours(&Config::default());
+    /// assert_eq!(n[0][..4], [0, 1, 2, 4]);
+    /// ```
+    pub fn neighbours(&self, config: &Config) -> Vec<Vec<u32>> {
+        let m = config.neighbour_multiplier;
+        let count = |inner: usize, outer: usize| {
+            if outer <= inner {
+                return 0;
+            }
+            let Some((dphi, eta)) = self.dphi(config, inner, outer) else { return 1 };
+            if config.neighbours == Neighbours::Single {
+                return 1;
+            }
+            let dphi = dphi + eta.map_or(0.0, |eta| config.dphi_deta * (ETA_REFERENCE - eta));
+            let slices = ((m * dphi).powi(2) + 2.0 * SIGMA_PHI * SIGMA_PHI).sqrt() * config.slices_per_rad();
+            (slices.ceil() as u32).clamp(1, config.neighbour_max.unwrap_or(u32::MAX).min(MAX_NEIGHBOURS))
+        };
+        (0..self.layers().len())
+            .map(|inner| (0..self.layers().len()).map(|outer| count(inner, outer)).collect())
+            .collect()
+    }
+
+    /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers, a share.
+    pub(crate) fn track_entries(&self, config: &Config) -> f64 {
+        // Pixels alone make fewer entries, which are as much worse in z: all layers count (docs/physics.md).
+        let taking_part = match config.weighting {
+            Weighting::Count => u64::MAX,
+            Weighting::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),
+        };
+        let layers = self.layers().iter().enumerate();
+        let barrel = layers.filter(|(i, layer)| !layer.is_endcap() && taking_part >> i & 1 != 0).count();
+        let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
+        let outer = |a: usize| a + 1..barrel;
+        let entries: usize = match config.triplets {
+            // What weighs takes several layers.
+            _ if config.weighting == Weighting::Pt => {
+                let weighs = |&b: &usize| outer(b).count() >= PtWeight::LAYERS[0][1] as usize;
+                (0..inner).flat_map(outer).filter(weighs).count()
+            }
+            Triplets::Off => (0..inner).map(|a| outer(a).count()).sum(),
+            Triplets::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
+            Triplets::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
+        };
+        (TRACK_SHARE * entries as f64).max(1.0)
+    }
+
+    /// How many slices fewer a pair with a disk reaches in an RoI at `eta`: negative for more. The bending was taken
+    /// at one eta; where the detector has no such table, its upper bound holds at every eta and nothing is moved.
+    pub(crate) fn endcap_shift(&self, config: &Config, eta: f64) -> i32 {
+        if self.bending.is_none() || config.neighbours == Neighbours::Single {
+            return 0;
+        }
+        let shift =
+            (ETA_REFERENCE - eta.abs()) * config.dphi_deta * config.slices_per_rad() * config.neighbour_multiplier;
+        shift.floor().clamp(-f64::from(MAX_NEIGHBOURS), f64::from(MAX_NEIGHBOURS)) as i32
+    }
+}
+
+/// What tracks make of the entries of one that has a spacepoint on every barrel layer, on average: with it the z error
+/// describes the residuals of simulated events (docs/physics.md).
+const TRACK_SHARE: f64 = 2.0 / 3.0;
+
+/// More neighbours than any window has slices mean the whole window.
+const MAX_NEIGHBOURS: u32 = 1 << 20;
+
+#[cfg(test)]
+#[path = "reach_tests.rs"]
+mod tests;

@@ -1,0 +1,25 @@
+//! Neighbour slices that follow from a detector and a configuration.
+
+use super::*;
+use crate::detector::Layer;
+
+#[test]
+fn barrel_bending_follows_from_radii() {
+    // 6 GeV in 2 T: R = 10 m; specification, section 2.
+    let barrel = |radius_mm| Layer { kind: LayerKind::Barrel { radius_mm }, sensor: None, ids: Vec::new() };
+    let two = Detector::new("two", vec![barrel(50.5), barrel(514.0)], None).expect("valid");
+    let (dphi, _) = two.dphi(&Config::default(), 0, 1).expect("two barrels");
+    approx::assert_relative_eq!(dphi, (514.0f64 / 20_000.0).asin() - (50.5f64 / 20_000.0).asin(), epsilon = 1e-12);
+    assert_eq!(two.neighbours(&Config::default())[0][1], 7);
+    assert_eq!(two.neighbours(&Config { neighbour_max: Some(3), ..Config::default() })[0][1], 3);
+}
+
+#[test]
+fn the_table_gives_the_reference_programs_counts() {
+    let n = Detector::atlas2010().neighbours(&Config::default());
+    // Rows of the reference program at 0.2 degrees (conformance data; the whole table is compared there).
+    assert_eq!(n[0], [0, 1, 2, 4, 5, 6, 7, 7, 7, 8, 9, 10, 11, 11, 12, 13, 14, 15, 16]);
+    assert_eq!(n[2][16], 1);
+    let single = Detector::atlas2010().neighbours(&Config { neighbours: Neighbours::Single, ..Config::default() });
+    assert!(single.iter().flatten().all(|&n| n <= 1));
+}

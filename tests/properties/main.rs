@@ -1,0 +1,257 @@
+//! What holds for any event under any configuration: engines agree, and what cannot matter does not.
+//!
+//! `ZFINDER_PROPERTY_CASES` says how many random searches each test makes, `ZFINDER_PROPERTY_SEED` which ones.
+#![allow(clippy::print_stderr)] // what was compared is said aloud
+
+mod random;
+
+use std::cell::{Cell, RefCell};
+use std::num::NonZeroUsize;
+
+use zfinder_testing::engines::{batch, bits};
+use zfinder_testing::on_adapters;
+
+use proptest::test_runner::{Config as Runs, RngAlgorithm, TestRng, TestRunner};
+use random::{Case, case};
+use zfinder::{
+    AdapterChoice, AdapterKind, Encoding, Engine, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status,
+    StreamOptions, Weighting, ZFinder, ZFinderBuilder,
+};
+use zfinder_testing::toy::turned;
+
+/// Cases of a test that builds no GPU engine; one that does, has a tenth.
+fn cases() -> u32 {
+    let said = std::env::var("ZFINDER_PROPERTY_CASES").ok();
+    said.map_or(60, |said| said.parse().unwrap_or_else(|_| panic!("ZFINDER_PROPERTY_CASES: {said} is no number")))
+}
+
+/// Holds random cases against a property, the same ones in every run.
+fn holds(cases: u32, property: impl Fn(&Case)) {
+    let seed: u8 = std::env::var("ZFINDER_PROPERTY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
+    let runs = Runs {
+        cases,
+        failure_persistence: None,
+        max_shrink_iters: 300,
+        max_global_rejects: 100_000,
+        ..Runs::default()
+    };
+    let mut runner = TestRunner::new_with_rng(runs, TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]));
+    let test = |case: Case| {
+        property(&case);
+        Ok(())
+    };
+    runner.run(&case(), test).unwrap_or_else(|error| panic!("{error}"));
+}
+
+impl Case {
+    fn finder(&self, engine: Engine, options: impl FnOnce(ZFinderBuilder) -> ZFinderBuilder) -> ZFinder {
+        let builder = ZFinder::builder().config(self.config.clone()).detector(self.detector.clone()).engine(engine);
+        options(builder).build().unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    fn find(&self, finder: &ZFinder) -> Vec<RoiResult> {
+        finder.find_batch(&batch(&self.rois)).unwrap_or_else(|error| panic!("{}: {error}", finder.description()))
+    }
+
+    fn with_rois(&self, rois: Vec<Roi>) -> Self {
+        Self { rois, ..self.clone() }
+    }
+
+    /// Whether peaks are mixed into others, so that one place's last digit may decide what becomes of a whole peak.
+    fn mixes(&self) -> bool {
+        self.config.vertex_separation_bins > 0.0 || self.config.vertex_distance_cut > 0.0
+    }
+
+    /// Bins of an RoI \[mm\].
+    fn bin_mm(&self, roi: &Roi) -> f64 {
+        self.config.z_bin_mm + self.config.z_bin_eta_coeff * roi.descriptor.eta.abs()
+    }
+}
+
+/// The same vertices, from the same entries, each `shift` further along; z to so many mm.
+fn same(place: &str, found: &RoiResult, wanted: &RoiResult, mixes: bool, within_mm: f64, shift: f64) {
+    let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
+    assert_eq!(counts(found), counts(wanted), "{place}");
+    // What is mixed depends on distances, to the last digit; the first peak is what it is.
+    let count = if mixes { 1 } else { usize::MAX };
+    assert!(mixes || found.vertices.len() == wanted.vertices.len(), "{place}: {found:?}, wanted {wanted:?}");
+    for (a, b) in found.vertices.iter().zip(&wanted.vertices).take(count) {
+        assert_eq!((a.pairs, a.background, a.significance), (b.pairs, b.background, b.significance), "{place}");
+        if !mixes {
+            assert_eq!(a.weight, b.weight, "{place}: {a:?}, wanted {b:?}");
+            assert!((a.z_mm - shift - b.z_mm).abs() <= within_mm, "{place}: {a:?}, wanted {b:?} and {shift}");
+            assert!(
+                (a.z_error_mm - b.z_error_mm).abs() <= 1e-2 * b.z_error_mm + within_mm,
+                "{place}: {a:?}, wanted {b:?}"
+            );
+        }
+    }
+}
+
+/// f64 in fixed point differs from the reference engine by a thousandth of a bin, which is its step.
+#[test]
+fn the_cpu_engine_is_the_reference() {
+    holds(cases(), |case| {
+        let reference = case.find(&case.finder(Engine::Reference, |builder| builder));
+        let double = case.find(&case.finder(Engine::Cpu, |builder| builder.precision(Precision::F64)));
+        for ((found, wanted), roi) in double.iter().zip(&reference).zip(&case.rois) {
+            same("CPU, f64", found, wanted, case.mixes(), case.bin_mm(roi) / 1000.0, 0.0);
+        }
+    });
+}
+
+/// Order, company, threads, streams: nothing of that changes a bit.
+fn invariances(case: &Case, finder: &ZFinder, wanted: &[RoiResult]) {
+    let (place, wanted) = (finder.description(), bits(wanted));
+    let rng = &mut fastrand::Rng::with_seed(wanted.len() as u64);
+    let mut shuffled = case.rois.clone();
+    shuffled.iter_mut().for_each(|roi| rng.shuffle(&mut roi.spacepoints));
+    assert_eq!(bits(&case.with_rois(shuffled).find(finder)), wanted, "{place}: spacepoints shuffled");
+    let mut turned = case.rois.clone();
+    turned.reverse();
+    let mut found = bits(&case.with_rois(turned).find(finder));
+    found.reverse();
+    assert_eq!(found, wanted, "{place}: RoIs reversed");
+    let one_by_one: Vec<_> = case.rois.iter().map(|roi| finder.find(roi).expect("an answer")).collect();
+    assert_eq!(bits(&one_by_one), wanted, "{place}: one by one");
+    for in_flight in [1, 3] {
+        let mut stream = finder.stream(StreamOptions { in_flight }).expect("threads");
+        let pushed = case.rois.iter().map(|roi| stream.push(batch(std::slice::from_ref(roi))).expect("an answer"));
+        let mut answered: Vec<_> = pushed.collect::<Vec<_>>().into_iter().flatten().collect();
+        answered.extend(stream.map(|answer| answer.expect("an answer")));
+        let found: Vec<_> = answered.into_iter().flat_map(|answered| answered.results).collect();
+        assert_eq!(bits(&found), wanted, "{place}: {in_flight} in flight");
+    }
+}
+
+#[test]
+fn nothing_but_input_changes_a_bit() {
+    holds(cases(), |case| {
+        let plain: Options = |builder| builder;
+        let compact: Options = |builder| builder.encoding(Encoding::Compact);
+        let double: Options = |builder| builder.precision(Precision::F64);
+        for options in [plain, compact, double] {
+            let finder = case.finder(Engine::Cpu, options);
+            let wanted = case.find(&finder);
+            invariances(case, &finder, &wanted);
+            for threads in [1, 3] {
+                let threads = NonZeroUsize::new(threads).expect("not 0");
+                let found = case.find(&case.finder(Engine::Cpu, |builder| options(builder).threads(threads)));
+                assert_eq!(bits(&found), bits(&wanted), "{threads} threads");
+            }
+        }
+    });
+}
+
+/// What moves along with everything else stays the same.
+#[test]
+fn turns_and_shifts_move_vertices_along() {
+    let compared = RefCell::new([0, 0]);
+    holds(2 * cases(), |case| {
+        let finder = case.finder(Engine::Cpu, |builder| builder.precision(Precision::F64));
+        let wanted = case.find(&finder);
+        let at_origin = case.config.beam_spot_mm == [0.0; 2] && case.config.beam_spot_tilt == [0.0; 2];
+        // A round number of slices, which keeps those of the full circle where they are.
+        let slices = (360.0 / case.config.phi_slice_deg).round();
+        let divides = (slices * case.config.phi_slice_deg - 360.0).abs() < 1e-9
+            && case.config.wrap_full_scan
+            // Directions are told apart in 24 sectors, which stay where they are.
+            && case.config.weighting == Weighting::Count;
+        let angle = (slices * 0.3).floor() * case.config.phi_slice_deg.to_radians();
+        for ((roi, wanted), finder) in case.rois.iter().zip(&wanted).zip(std::iter::repeat(&finder)) {
+            let (bin, mixes) = (case.bin_mm(roi), case.mixes());
+            let descriptor = roi.descriptor;
+            let window = match descriptor.window {
+                Some(PhiWindow::Range { phi_min, phi_max }) => {
+                    PhiWindow::new(turned(phi_min + angle), turned(phi_max + angle)).ok()
+                }
+                Some(PhiWindow::FullScan) if divides => descriptor.window,
+                _ => None,
+            };
+            if let Some(window) = window.filter(|_| at_origin) {
+                let turned = |s: &Spacepoint| Spacepoint { phi: turned(s.phi + angle), ..*s };
+                let mut found = Roi { descriptor, spacepoints: roi.spacepoints.iter().map(turned).collect() };
+                found.descriptor.window = Some(window);
+                let found = finder.find(&found).expect("an answer");
+                same("turned", &found, wanted, mixes, bin / 1000.0, 0.0);
+                compared.borrow_mut()[0] += 1;
+            }
+            if case.config.beam_spot_tilt == [0.0; 2] {
+                let (low, high) = descriptor.z_range.unwrap_or((case.config.z_min_mm, case.config.z_max_mm));
+                let shift = 12.0 * bin;
+                let moved = |s: &Spacepoint| Spacepoint { z: s.z + shift, ..*s };
+                let mut found = Roi { descriptor, spacepoints: roi.spacepoints.iter().map(moved).collect() };
+                found.descriptor.z_range = Some((low + shift, high + shift));
+                let found = finder.find(&found).expect("an answer");
+                same("shifted", &found, wanted, mixes, bin / 1000.0, shift);
+                compared.borrow_mut()[1] += 1;
+            }
+        }
+    });
+    eprintln!("RoIs turned and shifted: {:?}", compared.borrow());
+}
+
+/// RoIs of an adapter: as many as were compared, those that it says it cannot answer, and those with other bits.
+#[derive(Clone, Debug, Default)]
+struct Compared {
+    all: usize,
+    told: usize,
+    other: usize,
+}
+
+impl Compared {
+    /// Holds a GPU's answers against the CPU's.
+    fn add(&mut self, place: &str, case: &Case, found: &[RoiResult], wanted: &[RoiResult]) {
+        for (found, wanted) in found.iter().zip(wanted) {
+            self.all += 1;
+            // llvmpipe ends long loops, buffers may be small: the CPU engine has no such limits.
+            if found.status == Status::CapacityExceeded {
+                self.told += 1;
+            } else if bits(std::slice::from_ref(found)) != bits(std::slice::from_ref(wanted)) {
+                self.other += 1;
+                eprintln!("{place}: {found:?}, the CPU's {wanted:?}, {:?}", case.config);
+            }
+        }
+    }
+}
+
+type Options = fn(ZFinderBuilder) -> ZFinderBuilder;
+
+/// What changes how a GPU works, and nothing else, but for the last two, which the CPU engine does alike.
+const OPTIONS: [(&str, Options); 6] = [
+    ("numbered", |builder| builder.slices_per_histogram(32)),
+    ("checked", |builder| builder.checked(true)),
+    ("checked, numbered", |builder| builder.checked(true).slices_per_histogram(300)),
+    ("small buffers", |builder| builder.most_buffer_bytes(3 << 20)),
+    ("compact", |builder| builder.encoding(Encoding::Compact)),
+    ("f64", |builder| builder.precision(Precision::F64)),
+];
+
+#[test]
+fn gpus_are_the_cpu() {
+    let all: Vec<_> = on_adapters().into_iter().map(|adapter| (adapter, RefCell::new(Compared::default()))).collect();
+    let turn = Cell::new(0);
+    holds(cases().div_ceil(10), |case| {
+        turn.set(turn.get() + 1);
+        let (what, options) = OPTIONS[turn.get() % OPTIONS.len()];
+        let single = case.find(&case.finder(Engine::Cpu, |builder| builder));
+        let alike = case.find(&case.finder(Engine::Cpu, options));
+        for (adapter, compared) in &all {
+            let engine = Engine::Gpu(AdapterChoice::Index(adapter.index));
+            let (name, mut compared) = (&adapter.name, compared.borrow_mut());
+            let finder = case.finder(engine.clone(), |builder| builder);
+            let found = case.find(&finder);
+            compared.add(name, case, &found, &single);
+            invariances(case, &finder, &found);
+            if what != "f64" || adapter.shader_f64 {
+                compared.add(&format!("{name}, {what}"), case, &case.find(&case.finder(engine, options)), &alike);
+            }
+            // No software adapter is known to round otherwise; hardware may (docs/design.md).
+            let most = if adapter.kind == AdapterKind::Software { 0 } else { 1 + compared.all / 100 };
+            assert!(compared.other <= most, "{name}: {compared:?}");
+        }
+    });
+    for (adapter, compared) in &all {
+        eprintln!("{}: {:?}", adapter.name, compared.borrow());
+    }
+}

@@ -1,0 +1,220 @@
+//! Random configurations, detectors and events, as strategies of proptest.
+
+use std::f64::consts::{PI, TAU};
+
+use proptest::prelude::*;
+use proptest::sample::select;
+use zfinder::{
+    BendingPair, BendingTable, Config, DefaultWindow, Detector, Extrapolation, Layer, LayerKind, MaxLayer, Neighbours,
+    PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor, Triplets, Weighting,
+};
+
+use zfinder_testing::toy::{Toy, turned};
+
+/// What is searched, and how.
+#[derive(Clone, Debug)]
+pub(crate) struct Case {
+    pub(crate) config: Config,
+    pub(crate) detector: Detector,
+    pub(crate) rois: Vec<Roi>,
+}
+
+/// Numbers of all sizes between two, which are positive.
+fn sizes(low: f64, high: f64) -> impl Strategy<Value = f64> + Clone {
+    (low.ln()..high.ln()).prop_map(f64::exp)
+}
+
+/// A number that is often this one.
+fn often(value: f64, others: impl Strategy<Value = f64> + 'static) -> impl Strategy<Value = f64> {
+    prop_oneof![2 => Just(value), 3 => others]
+}
+
+fn slices_and_z() -> impl Strategy<Value = Config> {
+    let slice = prop_oneof![4 => Just(0.2), 4 => 0.1..2.0, 2 => 2.0..360.0, 1 => 0.01..0.1, 1 => select(vec![360.0, 180.0, 90.0])];
+    let bin = prop_oneof![3 => Just(0.2), 3 => sizes(0.1, 20.0), 1 => sizes(0.02, 1e4)];
+    let z = (often(-200.0, -600.0..400.0), often(400.0, sizes(0.5, 900.0)));
+    let beam = (often(0.0, -5.0..5.0), often(0.0, -5.0..5.0), often(0.0, -0.01..0.01));
+    (slice, bin, often(0.1, 0.0..2.0), z, beam).prop_map(
+        |(phi_slice_deg, z_bin_mm, z_bin_eta_coeff, (z_min_mm, length), beam)| Config {
+            phi_slice_deg,
+            z_bin_mm,
+            z_bin_eta_coeff,
+            z_min_mm,
+            z_max_mm: z_min_mm + length,
+            beam_spot_mm: [beam.0, beam.1],
+            beam_spot_tilt: [beam.2, 0.5 * beam.2],
+            ..Config::default()
+        },
+    )
+}
+
+fn pairs() -> impl Strategy<Value = Config> {
+    let reach = (often(1.0, prop_oneof![0.0..4.0, sizes(4.0, 1e3)]), prop::option::weighted(0.3, 1..60u32));
+    let bending =
+        (often(6.0, sizes(0.05, 1e4)), often(2.0, prop_oneof![Just(0.0), 0.1..10.0]), often(-0.02, -0.2..0.0));
+    let cut = |default: f64, low, high| prop_oneof![3 => Just(default), 4 => sizes(low, high), 1 => Just(1e6)];
+    let cuts = (cut(25.0, 0.05, 300.0), cut(0.005, 1e-6, 0.1), cut(0.05, 1e-4, 2.0));
+    let modes = (
+        select(vec![Neighbours::Single, Neighbours::Bending, Neighbours::Bending]),
+        select(vec![Triplets::Off, Triplets::Off, Triplets::Any, Triplets::Count]),
+        select(vec![Extrapolation::Linear, Extrapolation::Linear, Extrapolation::Accurate]),
+        prop_oneof![Just(3u32), 1..12u32, Just(64u32)],
+    );
+    (reach, bending, cuts, modes).prop_map(|((neighbour_multiplier, neighbour_max), bending, cuts, modes)| Config {
+        neighbour_multiplier,
+        neighbour_max,
+        bending_pt_gev: bending.0,
+        field_t: bending.1,
+        dphi_deta: bending.2,
+        triplet_dz_mm: cuts.0,
+        triplet_dk: cuts.1,
+        triplet_dp: cuts.2,
+        neighbours: modes.0,
+        triplets: modes.1,
+        extrapolation: modes.2,
+        first_layers: modes.3,
+        ..Config::default()
+    })
+}
+
+fn peaks() -> impl Strategy<Value = Config> {
+    let count = prop_oneof![6 => 1..6u32, 1 => Just(50u32), 1 => Just(Config::MAX_PEAKS - 1)];
+    let mixed = prop_oneof![
+        3 => Just((0.0, 0.0, 0.0)),
+        1 => (0.0..30.0, Just(0.0), 0.0..1.0),
+        1 => (Just(0.0), 0.0..0.3, 0.0..1.0),
+    ];
+    let background = (often(0.0, sizes(0.5, 100.0)), prop_oneof![3 => Just(1.0), 2 => 0.0..1.0, 1 => Just(0.0)]);
+    let histograms = (prop::bool::weighted(0.2), prop::bool::weighted(0.15), prop::bool::weighted(0.2));
+    let choices = (any::<bool>(), any::<bool>(), any::<bool>());
+    (count, mixed, background, histograms, choices).prop_map(|(peaks, mixed, background, histograms, choices)| Config {
+        peaks,
+        vertex_separation_bins: mixed.0,
+        vertex_distance_cut: mixed.1,
+        vertex_mixing: mixed.2,
+        min_significance: background.0,
+        percentile: background.1,
+        charge_aware: histograms.0,
+        histogram_per_slice: histograms.1,
+        weighting: if histograms.2 { Weighting::Pt } else { Weighting::Count },
+        prefer_central: choices.0,
+        wrap_full_scan: choices.1,
+        phi_window: if choices.2 { DefaultWindow::FullScan } else { DefaultWindow::Spacepoints },
+        ..Config::default()
+    })
+}
+
+/// Any legal configuration, one of the presets in four.
+pub(crate) fn config() -> impl Strategy<Value = Config> {
+    let last = prop_oneof![
+        4 => Just(None),
+        1 => (1..20u32).prop_map(|last| Some(MaxLayer::Number(last))),
+        1 => select(vec![Sensor::Pixel, Sensor::ShortStrip]).prop_map(|last| Some(MaxLayer::Sensor(last))),
+    ];
+    let any = (slices_and_z(), pairs(), peaks(), last).prop_map(|(z, pairs, peaks, max_layer)| {
+        let by_pt = peaks.weighting == Weighting::Pt;
+        Config {
+            phi_slice_deg: z.phi_slice_deg,
+            z_bin_mm: z.z_bin_mm,
+            z_bin_eta_coeff: z.z_bin_eta_coeff,
+            z_min_mm: z.z_min_mm,
+            z_max_mm: z.z_max_mm,
+            beam_spot_mm: z.beam_spot_mm,
+            beam_spot_tilt: z.beam_spot_tilt,
+            // What weighs by pT is confirmed, and has one histogram.
+            triplets: if by_pt && pairs.triplets == Triplets::Off { Triplets::Any } else { pairs.triplets },
+            charge_aware: peaks.charge_aware && !by_pt,
+            histogram_per_slice: peaks.histogram_per_slice && !by_pt,
+            max_layer,
+            neighbours: pairs.neighbours,
+            neighbour_multiplier: pairs.neighbour_multiplier,
+            neighbour_max: pairs.neighbour_max,
+            bending_pt_gev: pairs.bending_pt_gev,
+            field_t: pairs.field_t,
+            dphi_deta: pairs.dphi_deta,
+            triplet_dz_mm: pairs.triplet_dz_mm,
+            triplet_dk: pairs.triplet_dk,
+            triplet_dp: pairs.triplet_dp,
+            extrapolation: pairs.extrapolation,
+            first_layers: pairs.first_layers,
+            ..peaks
+        }
+    });
+    let preset = select(Preset::ALL.to_vec()).prop_map(Config::preset);
+    prop_oneof![1 => preset, 3 => any]
+}
+
+/// One that is built in, or barrels and disks of any size in any order, with a table of bending or without.
+fn detector() -> impl Strategy<Value = Detector> {
+    let layer =
+        (prop::bool::weighted(0.3), 20.0..1000.0, 100.0..3000.0, 0..3usize).prop_map(|(disk, size, z_mm, sensor)| {
+            let sensor = [Sensor::Pixel, Sensor::ShortStrip, Sensor::LongStrip][sensor];
+            let kind =
+                if disk { LayerKind::Endcap { z_mm, r_max_mm: size } } else { LayerKind::Barrel { radius_mm: size } };
+            Layer { kind, sensor: Some(sensor), ids: Vec::new() }
+        });
+    let pair = (0..6u32, 6..12u32, 0.0..0.1, -2.0..2.0).prop_map(|(inner, outer, dphi_rad, eta)| BendingPair {
+        inner,
+        outer,
+        dphi_rad,
+        eta: Some(eta),
+    });
+    let bending = prop::option::of(prop::collection::vec(pair, 0..20));
+    let own = (prop::collection::vec(layer, 12..=64), bending).prop_map(|(layers, pairs)| {
+        let bending = pairs.map(|pairs| BendingTable { pt_gev: 6.0, field_t: 2.0, pairs });
+        Detector::new("random", layers, bending).expect("valid")
+    });
+    prop_oneof![4 => Just(Detector::atlas2010()), 1 => Just(Detector::generic()), 2 => own]
+}
+
+/// Tracks and noise in an RoI of any place and width; some of its spacepoints far from where any detector has them.
+fn roi() -> impl Strategy<Value = Roi> {
+    let window = prop_oneof![
+        6 => (-PI..PI, 0.01..1.5).prop_map(Some),
+        1 => Just(None),
+    ];
+    let toy = (any::<u64>().no_shrink(), 0..25usize, 1..5usize, 0..80usize, window);
+    let wild = prop_oneof![3 => Just(0), 1 => 1..10usize];
+    let own = (often(0.0, -3.0..3.0), prop::option::weighted(0.2, (-250.0..100.0, 1.0..400.0)), 0..10u32, wild);
+    (toy, own).prop_map(|((seed, tracks, vertices, noise, window), (eta, z_range, kind, wild))| {
+        let rng = &mut fastrand::Rng::with_seed(seed);
+        let event = Toy { tracks, vertices, noise, window, ..Toy::default() }.event(rng, 0);
+        let mut roi = event.roi;
+        for _ in 0..wild.min(roi.spacepoints.len()) {
+            let i = rng.usize(0..roi.spacepoints.len());
+            let point = &mut roi.spacepoints[i];
+            match rng.u32(0..4) {
+                0 => point.z *= 1e3 * rng.f64(),
+                1 => point.rho *= 10.0 * rng.f64() + 1e-3,
+                2 => point.phi = turned(point.phi + PI) + TAU,
+                _ => point.phi += 0.1 * (rng.f64() - 0.5),
+            }
+        }
+        let window = match kind {
+            0 => None,
+            1 => Some(PhiWindow::FromSpacepoints),
+            2 if roi.spacepoints.len() < 400 => Some(PhiWindow::FullScan),
+            _ => roi.descriptor.window,
+        };
+        let z_range = z_range.map(|(low, length)| (low, low + length));
+        roi.descriptor = RoiDescriptor { eta, z_range, window, ..roi.descriptor };
+        roi
+    })
+}
+
+/// A search that is legal: of one to four RoIs, numbered, on layers that the detector has.
+pub(crate) fn case() -> impl Strategy<Value = Case> {
+    let legal = |(config, detector, mut rois): (Config, Detector, Vec<Roi>)| {
+        let layers = detector.layers().len() as u32;
+        for (i, roi) in rois.iter_mut().enumerate() {
+            roi.descriptor.id = RoiId { event_id: i as u64, roi_id: 1 };
+            roi.spacepoints.iter_mut().for_each(|s| s.layer %= layers);
+        }
+        let finder = zfinder::ZFinder::builder().config(config.clone()).detector(detector.clone());
+        let finder = finder.engine(zfinder::Engine::Cpu).build().ok()?;
+        // Ranges of z that make no histogram are errors.
+        rois.retain(|roi| finder.find(&Roi { spacepoints: Vec::new(), ..roi.clone() }).is_ok());
+        (!rois.is_empty()).then_some(Case { config, detector, rois })
+    };
+    (config(), detector(), prop::collection::vec(roi(), 1..5)).prop_filter_map("a legal search", legal)
+}
