@@ -3,6 +3,8 @@
 mod common;
 
 use common::{failed, folder, sample, stdout, succeeded, zfinder};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::record::Row;
 use zfinder_testing::shared;
 
 fn find(arguments: &[&str]) -> String {
@@ -69,21 +71,11 @@ fn answers_as_parquet() {
     let arguments = ["--peaks", "2", &sample("zee7_mu2")];
     let csv = find(&arguments);
     succeeded(zfinder(&[&["find", "--engine", "cpu", "-q", "-o", &name], &arguments[..]].concat()));
-    let reader = parquet::arrow::arrow_reader::ParquetRecordBatchReader::try_new(
-        std::fs::File::open(&file).expect("written"),
-        1024,
-    );
-    let batches: Vec<arrow_array::RecordBatch> =
-        reader.expect("a Parquet file").collect::<Result<_, _>>().expect("batches");
-    let names: Vec<&str> = batches[0].schema_ref().fields().iter().map(|field| field.name().as_str()).collect();
+    let written = SerializedFileReader::new(std::fs::File::open(&file).expect("written")).expect("a Parquet file");
+    let rows: Vec<Row> = written.get_row_iter(None).expect("rows").collect::<Result<_, _>>().expect("rows");
+    let names: Vec<&str> = rows[0].get_column_iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names.join(","), csv.lines().next().expect("a header"));
-    let z: Vec<f64> = batches
-        .iter()
-        .flat_map(|batch| {
-            let z = batch.column(3).as_any().downcast_ref::<arrow_array::Float64Array>().expect("numbers");
-            z.iter().flatten().collect::<Vec<_>>()
-        })
-        .collect();
+    let z: Vec<f64> = rows.iter().filter_map(|row| row.get_double(3).ok()).collect();
     let expected: Vec<f64> =
         csv.lines().skip(1).filter_map(|row| row.split(',').nth(3).and_then(|z| z.parse().ok())).collect();
     assert_eq!(z, expected);

@@ -1,15 +1,16 @@
 //! Files of spacepoints, read from end to end: `cargo bench -p zfinder-io --bench read`. An item is a spacepoint. The data are made
 //! here, seeded, in a temporary folder, and what is timed is checked: the spacepoints read are those written, bit by bit.
 
+#[path = "../tests/parquet/columns.rs"]
+mod columns;
+
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
-use arrow_array::{ArrayRef, Float32Array, Float64Array, RecordBatch, UInt8Array, UInt64Array};
+use columns::Column;
 use divan::Bencher;
 use divan::counter::{BytesCount, ItemsCount};
-use parquet::arrow::ArrowWriter;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use tempfile::TempDir;
@@ -77,16 +78,11 @@ fn bench(bencher: Bencher<'_, '_>, points: Vec<Point>, write: impl FnOnce(&Path,
 }
 
 /// A row a spacepoint, as pandas and polars write it: all columns may hold nulls.
-fn write_rows(path: &Path, columns: Vec<(&str, ArrayRef)>) {
-    let events = UInt64Array::from_iter_values((0..EVENTS).flat_map(|event| std::iter::repeat_n(event, SPACEPOINTS)));
-    let events: (&str, ArrayRef) = ("event_id", Arc::new(events));
-    let columns = [events].into_iter().chain(columns).map(|(name, column)| (name, column, true));
-    let batch = RecordBatch::try_from_iter_with_nullable(columns).expect("columns of one length");
+fn write_rows(path: &Path, mut columns: Vec<(&str, Column)>) {
+    let events: Vec<u64> = (0..EVENTS).flat_map(|event| std::iter::repeat_n(event, SPACEPOINTS)).collect();
+    columns.insert(0, ("event_id", Column::flat(&events)));
     let zstd = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default())).build();
-    let mut writer =
-        ArrowWriter::try_new(File::create(path).expect("a file"), batch.schema(), Some(zstd)).expect("a writer");
-    writer.write(&batch).expect("written");
-    writer.close().expect("written");
+    columns::write(path, &columns, zstd, 1 << 20);
 }
 
 fn write_all(points: &[Point], mut writer: Box<dyn SpacepointWriter>) {
@@ -97,11 +93,9 @@ fn write_all(points: &[Point], mut writer: Box<dyn SpacepointWriter>) {
 #[divan::bench(sample_count = 10)]
 fn parquet_rows_xyz_f32(bencher: Bencher<'_, '_>) {
     bench(bencher, points(), |path, points| {
-        let column = |axis: usize| -> ArrayRef {
-            Arc::new(Float32Array::from_iter_values(points.iter().map(|point| point.xyz[axis] as f32)))
-        };
-        let layer = UInt8Array::from_iter_values(points.iter().map(|point| point.layer));
-        write_rows(path, vec![("x", column(0)), ("y", column(1)), ("z", column(2)), ("layer", Arc::new(layer))]);
+        let column = |axis: usize| Column::flat(&points.iter().map(|point| point.xyz[axis] as f32).collect::<Vec<_>>());
+        let layer = Column::flat(&points.iter().map(|point| point.layer).collect::<Vec<_>>());
+        write_rows(path, vec![("x", column(0)), ("y", column(1)), ("z", column(2)), ("layer", layer)]);
     });
 }
 
@@ -109,13 +103,13 @@ fn parquet_rows_xyz_f32(bencher: Bencher<'_, '_>) {
 fn parquet_rows_rho_phi_z_f64(bencher: Bencher<'_, '_>) {
     bench(bencher, points(), |path, points| {
         let points: Vec<Spacepoint> = points.iter().map(spacepoint).collect();
-        let column = |of: fn(&Spacepoint) -> f64| -> ArrayRef {
-            Arc::new(Float64Array::from_iter_values(points.iter().map(of)))
-        };
-        let layer = UInt8Array::from_iter_values(points.iter().map(|point| point.layer as u8));
-        let position =
-            [("rho", column(|point| point.rho)), ("phi", column(|point| point.phi)), ("z", column(|point| point.z))];
-        write_rows(path, position.into_iter().chain([("layer", Arc::new(layer) as ArrayRef)]).collect());
+        let column = |of: fn(&Spacepoint) -> f64| Column::flat(&points.iter().map(of).collect::<Vec<_>>());
+        let layer = Column::flat(&points.iter().map(|point| point.layer as u8).collect::<Vec<_>>());
+        let rho = column(|point| point.rho);
+        write_rows(
+            path,
+            vec![("rho", rho), ("phi", column(|point| point.phi)), ("z", column(|point| point.z)), ("layer", layer)],
+        );
     });
 }
 

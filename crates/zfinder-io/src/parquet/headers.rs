@@ -12,6 +12,9 @@ use parquet::file::reader::{ChunkReader, Length};
 /// A Parquet file whose headers are looked at before the crate reads them.
 pub(super) struct Parquet(File);
 
+/// Values of a page. A run of any length takes few bytes, and the crate fills memory for the longest list of a page at once.
+/// fastparquet writes pages of 50 million values.
+const MOST_PAGE_VALUES: u64 = 1 << 26;
 /// Values of a footer beyond one a byte. (Thrift's compact protocol.)
 const MOST_VALUES: u64 = 1000;
 const MOST_DEPTH: u32 = 64;
@@ -21,6 +24,8 @@ const TAIL: u64 = 8;
 /// What a field is.
 enum Field {
     Number,
+    /// A number of values.
+    Count,
     Truth,
     Text,
     /// Fields from number 1 on.
@@ -28,11 +33,11 @@ enum Field {
 }
 
 const PAGE_HEADER: &[Field] = {
-    use Field::{Number, Struct, Text, Truth};
+    use Field::{Count, Number, Struct, Text, Truth};
     const STATISTICS: &[Field] = &[Text, Text, Number, Number, Text, Text, Truth, Truth, Number];
-    const DATA_PAGE: &[Field] = &[Number, Number, Number, Number, Struct(STATISTICS)];
-    const DICTIONARY_PAGE: &[Field] = &[Number, Number, Truth];
-    const DATA_PAGE_V2: &[Field] = &[Number, Number, Number, Number, Number, Number, Truth, Struct(STATISTICS)];
+    const DATA_PAGE: &[Field] = &[Count, Number, Number, Number, Struct(STATISTICS)];
+    const DICTIONARY_PAGE: &[Field] = &[Count, Number, Truth];
+    const DATA_PAGE_V2: &[Field] = &[Count, Number, Number, Number, Number, Number, Truth, Struct(STATISTICS)];
     &[Number, Number, Number, Number, Struct(DATA_PAGE), Struct(&[]), Struct(DICTIONARY_PAGE), Struct(DATA_PAGE_V2)]
 };
 
@@ -152,6 +157,14 @@ impl<R: BufRead + Seek> Walk<R> {
                 (Some(Field::Truth) | None, 1 | 2) => {}
                 (None, 3) => self.byte().map(|_| ())?,
                 (Some(Field::Number) | None, 4..=6) => self.number().map(|_| ())?,
+                // In zigzag form a negative number is odd. The crate refuses it.
+                (Some(Field::Count), 4..=6) => {
+                    let count = self.number()? >> 1;
+                    if count > MOST_PAGE_VALUES {
+                        let message = format!("a page of {count} values; at most {MOST_PAGE_VALUES} are read");
+                        return Err(ParquetError::General(message));
+                    }
+                }
                 (Some(Field::Text) | None, 8) => {
                     let length = self.number()?;
                     self.skip(length)?;
@@ -256,6 +269,20 @@ mod tests {
             [&[0xf9, 0xf1, 9, 0][..], &[0x5c, 0x69, 0xf7, 9, 0, 0], &[0x55, 4, 0], &[0x1c, 0, 0], &[0xf8, 0xff, 9, 0]]
         {
             assert!(!is_header(none), "{none:?}");
+        }
+    }
+
+    /// Of a data page, of one in the second version, and of a dictionary page.
+    #[test]
+    fn pages_of_too_many_values_are_refused() {
+        let is_header = |page: u8, count: &[u8]| {
+            let bytes = [&[page << 4 | 0xc, 0x15], count, &[0, 0]].concat();
+            Walk { reader: Cursor::new(bytes), most: 0, left: 0 }.fields(PAGE_HEADER).is_ok()
+        };
+        for page in [5, 7, 8] {
+            assert!(is_header(page, &[0x80, 0x80, 0x80, 0x40]), "1 << 26");
+            assert!(!is_header(page, &[0x82, 0x80, 0x80, 0x40]), "one more");
+            assert!(!is_header(page, &[0xfe, 0xff, 0xff, 0xff, 0x0f]), "as many as a number says");
         }
     }
 

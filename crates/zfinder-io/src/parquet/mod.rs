@@ -1,11 +1,15 @@
 //! Parquet files: spacepoints and truth read, spacepoints and vertices written. With the cargo feature `parquet`.
 
 #[cfg(feature = "parquet")]
-mod arrays;
+mod column;
+#[cfg(feature = "parquet")]
+mod field;
 #[cfg(feature = "parquet")]
 mod headers;
 #[cfg(feature = "parquet")]
 mod read;
+#[cfg(feature = "parquet")]
+mod table;
 #[cfg(feature = "parquet")]
 mod truth;
 #[cfg(feature = "parquet")]

@@ -3,18 +3,17 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 
-use arrow_array::cast::AsArray;
-use arrow_array::{Array, ArrayRef};
-use arrow_schema::DataType;
-use parquet::arrow::ProjectionMask;
-
-use super::arrays::{self, Refused};
-use super::read::{all_lists, builder, carefully};
+use super::column::Refused;
+use super::field::Wanted;
+use super::table::Table;
 use crate::columns::quoted;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::truth::{EventVertices, TruthVertex};
 
-const COLUMNS: [&str; 3] = ["event_id", "vertex_primary", "vz"];
+const EVENT: &str = "event_id";
+const NUMBER: &str = "vertex_primary";
+const Z: &str = "vz";
+const COLUMNS: [&str; 3] = [EVENT, NUMBER, Z];
 
 /// The number of the collision of interest among the primary vertices of an event; pile-up has the others.
 const HARD_SCATTER: u64 = 1;
@@ -27,37 +26,19 @@ const HARD_SCATTER: u64 = 1;
 /// # Errors
 /// What is no Parquet file, columns that are missing or of other types, nulls, and a vz that is not finite.
 pub(crate) fn read(path: &Path) -> Result<EventVertices> {
-    let refuse = |row: u64, column: Option<&str>, message: String| Error::Input {
-        path: path.to_owned(),
-        row,
-        column: column.map(str::to_owned),
-        message,
-    };
-    let builder = builder(path)?;
-    let names = builder.schema().fields().iter().map(|field| field.name().as_str());
-    let missing: Vec<&str> = COLUMNS.into_iter().filter(|name| !names.clone().any(|there| there == *name)).collect();
+    let mut table = Table::open(path)?;
+    let missing: Vec<&str> = COLUMNS.into_iter().filter(|name| !table.names().any(|there| there == *name)).collect();
     if !missing.is_empty() {
-        let (missing, there) = (quoted(missing.into_iter()), quoted(names));
+        let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
         let message = format!("missing {missing}; the file has {there}; wanted: {}", quoted(COLUMNS.into_iter()));
-        return Err(refuse(0, None, message));
+        return Err(table.error(0, None, message));
     }
-    let whole: fn(&DataType) -> bool = arrays::is_whole_number;
-    let number: fn(&DataType) -> bool = arrays::is_number;
-    let kinds = [(COLUMNS[1], whole, "whole numbers"), (COLUMNS[2], number, "numbers (float or double)")];
-    let lists = all_lists(path, builder.schema(), kinds.into_iter())?;
-    let mask = ProjectionMask::columns(builder.parquet_schema(), COLUMNS);
-    let builder = builder.with_projection(mask);
-    let mut batches = carefully(|| builder.build()).map_err(|message| refuse(0, None, message))?;
-
+    table.all_lists([(NUMBER, Wanted::WholeNumbers), (Z, Wanted::Numbers)].into_iter())?;
+    table.check_ids([EVENT].into_iter())?;
+    table.select([Z, NUMBER, EVENT].into_iter());
     let mut particles = Particles::default();
-    let mut rows = 0;
-    let beyond = |rows: u64, message| refuse(0, None, format!("cannot be read beyond row {rows}: {message}"));
-    while let Some(batch) = carefully(|| batches.next().transpose()).map_err(|message: String| beyond(rows, message))? {
-        let columns = COLUMNS.map(|name| batch.column_by_name(name).expect("it is there").clone());
-        particles
-            .add(&columns, lists)
-            .map_err(|(column, (row, message))| refuse(rows + row as u64 + 1, Some(column), message))?;
-        rows += batch.num_rows() as u64;
+    while table.next_batch()? > 0 {
+        particles.add(&table).map_err(|(column, refused)| table.refuse(column, refused))?;
     }
     Ok(particles.into_vertices())
 }
@@ -78,65 +59,31 @@ struct Particles {
 }
 
 impl Particles {
-    /// Adds a batch; else which column and row cannot be, and why.
-    fn add(&mut self, columns: &[ArrayRef; 3], lists: bool) -> Result<(), (&'static str, Refused)> {
-        let [event, number, z] = columns;
+    /// Adds a batch.
+    fn add(&mut self, table: &Table) -> Result<(), (&'static str, Refused)> {
+        let [event, number, z] = COLUMNS.map(|name| table.column(name));
         self.ids.clear();
         self.numbers.clear();
         self.z.clear();
-        arrays::append_whole_numbers(event, 0, event.len(), &mut self.ids).map_err(|refused| (COLUMNS[0], refused))?;
-        if !lists {
-            return self.add_particles(number, z, |row| row + 1);
+        event.whole_numbers(&mut self.ids).map_err(|refused| (EVENT, refused))?;
+        for (name, column) in [(NUMBER, number), (Z, z)] {
+            column.check_lengths(number).map_err(|refused| (name, refused))?;
         }
-        let lists = [number.as_list::<i32>(), z.as_list::<i32>()];
-        for (list, name) in lists.into_iter().zip(&COLUMNS[1..]) {
-            arrays::no_null(list).map_err(|refused| (*name, refused))?;
-        }
-        for row in 0..self.ids.len() {
-            let [numbers, positions] = lists.map(|list| list.value_length(row));
-            if numbers != positions {
-                let message = format!("the list has {positions} values, that of `{}` has {numbers}", COLUMNS[1]);
-                return Err((COLUMNS[2], (row, message)));
-            }
-        }
-        let offsets = lists[0].value_offsets();
-        let end = |row: usize| (offsets[row + 1] - offsets[0]) as usize;
-        let items = lists.map(|list| {
-            let offsets = list.value_offsets();
-            list.values().slice(offsets[0] as usize, (offsets[offsets.len() - 1] - offsets[0]) as usize)
-        });
-        self.add_particles(&items[0], &items[1], end)
-    }
-
-    /// Of which those of a row end at `end(row)`.
-    fn add_particles(
-        &mut self,
-        numbers: &ArrayRef,
-        z: &ArrayRef,
-        end: impl Fn(usize) -> usize,
-    ) -> Result<(), (&'static str, Refused)> {
-        let row_of = |at: usize| (0..self.ids.len()).find(|&row| at < end(row)).unwrap_or(0);
-        let at_row = |column, (at, message): Refused| (column, (row_of(at), message));
-        arrays::append_whole_numbers(numbers, 0, numbers.len(), &mut self.numbers)
-            .map_err(|refused| at_row(COLUMNS[1], refused))?;
-        arrays::append_numbers(z, 0, z.len(), &mut self.z).map_err(|refused| at_row(COLUMNS[2], refused))?;
+        number.whole_numbers(&mut self.numbers).map_err(|refused| (NUMBER, refused))?;
+        z.numbers(&mut self.z).map_err(|refused| (Z, refused))?;
         if let Some(at) = self.z.iter().position(|z| !z.is_finite()) {
-            return Err(at_row(COLUMNS[2], (at, format!("{} is not finite", self.z[at]))));
+            return Err((Z, (z.row(at), format!("{} is not finite", self.z[at]))));
         }
-        let mut from = 0;
         for (row, &event_id) in self.ids.iter().enumerate() {
             let vertices = self.vertices.entry(event_id).or_insert_with(|| {
                 self.events.push(event_id);
                 BTreeMap::new()
             });
-            for at in from..end(row) {
-                if self.numbers[at] != 0 {
-                    let positions = vertices.entry(self.numbers[at]).or_default();
-                    let order = positions.len();
-                    positions.entry(self.z[at].to_bits()).or_insert((0, order)).0 += 1;
-                }
+            for at in number.values(row).filter(|&at| self.numbers[at] != 0) {
+                let positions = vertices.entry(self.numbers[at]).or_default();
+                let order = positions.len();
+                positions.entry(self.z[at].to_bits()).or_insert((0, order)).0 += 1;
             }
-            from = end(row);
         }
         Ok(())
     }

@@ -4,65 +4,76 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use arrow_array::builder::{Float64Builder, ListBuilder, StringBuilder, UInt32Builder, UInt64Builder};
-use arrow_array::{ArrayRef, RecordBatch};
-use arrow_schema::{DataType, Field, Schema, SchemaRef};
-use parquet::arrow::ArrowWriter;
+use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::errors::ParquetError;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::properties::WriterProperties;
+use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
+use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
 use crate::SpacepointWriter;
 use crate::error::{Error, Result};
 use zfinder::RoiResult;
 use zfinder::RoiView;
+use zfinder::Status;
 
-/// So many values of a column are handed to Parquet at a time, and so many make a row group.
-const BATCH: usize = 1 << 16;
+/// Values of a column in a row group, about: they wait in memory, for a row group is written column by column.
 const ROW_GROUP: usize = 1 << 20;
+/// Texts that are handed to Parquet at a time.
+const TEXTS: usize = 1 << 10;
 
-/// The file below, batch by batch.
-struct Batches<W: Write + Send> {
+const SPACEPOINTS: &str = "message schema {
+    required int64 event_id (INTEGER(64, false));
+    required int64 roi_id (INTEGER(64, false));
+    required group rho (LIST) { repeated group list { required double element; } }
+    required group phi (LIST) { repeated group list { required double element; } }
+    required group z (LIST) { repeated group list { required double element; } }
+    required group layer (LIST) { repeated group list { required int32 element (INTEGER(32, false)); } }
+}";
+
+const VERTICES: &str = "message schema {
+    required int64 event_id (INTEGER(64, false));
+    required int64 roi_id (INTEGER(64, false));
+    optional int32 vertex (INTEGER(32, false));
+    optional double z_mm;
+    optional double weight;
+    required binary status (STRING);
+    optional double z_error_mm;
+    optional double significance;
+    optional double background;
+}";
+
+/// The file below, row group by row group.
+struct GroupWriter<W: Write + Send> {
     path: PathBuf,
-    writer: ArrowWriter<W>,
-    schema: SchemaRef,
-    /// Values of a column that wait for a batch, and those of the row group.
-    waiting: usize,
-    in_group: usize,
+    writer: SerializedFileWriter<W>,
 }
 
-impl<W: Write + Send> Batches<W> {
+impl<W: Write + Send> GroupWriter<W> {
     /// `numbers` never come twice: a dictionary of them is of no use.
-    fn new(out: W, path: &Path, fields: Vec<Field>, numbers: &[&[&str]]) -> Result<Self> {
-        let schema = Arc::new(Schema::new(fields));
+    fn new(out: W, path: &Path, schema: &str, numbers: &[&str]) -> Result<Self> {
         let mut properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
-        for parts in numbers {
-            let parts = parts.iter().map(|&part| part.to_owned()).collect::<Vec<_>>();
+        for path in numbers {
+            let parts = path.split('.').map(str::to_owned).collect::<Vec<_>>();
             properties = properties.set_column_dictionary_enabled(ColumnPath::new(parts), false);
         }
-        let writer = ArrowWriter::try_new(out, schema.clone(), Some(properties.build()));
-        let writer = writer.map_err(|error| failed(path, error))?;
-        Ok(Self { path: path.to_owned(), writer, schema, waiting: 0, in_group: 0 })
+        let writer = parse_message_type(schema)
+            .and_then(|schema| SerializedFileWriter::new(out, Arc::new(schema), Arc::new(properties.build())));
+        Ok(Self { path: path.to_owned(), writer: writer.map_err(|error| failed(path, error))? })
     }
 
-    /// Counts values; whether the batch is full.
-    fn add(&mut self, values: usize) -> bool {
-        self.waiting += values;
-        self.waiting >= BATCH
-    }
-
-    fn write(&mut self, columns: Vec<ArrayRef>) -> Result<()> {
-        let written = RecordBatch::try_new(self.schema.clone(), columns)
-            .map_err(ParquetError::from)
-            .and_then(|batch| self.writer.write(&batch));
-        written.map_err(|error| failed(&self.path, error))?;
-        self.in_group += std::mem::take(&mut self.waiting);
-        if self.in_group >= ROW_GROUP {
-            self.in_group = 0;
-            self.writer.flush().map_err(|error| failed(&self.path, error))?;
+    /// Writes a row group of so many rows.
+    fn write(&mut self, rows: usize, columns: impl FnOnce(&mut Group<'_, W>) -> ParquetResult<()>) -> Result<()> {
+        if rows == 0 {
+            return Ok(());
         }
-        Ok(())
+        let written = self.writer.next_row_group().and_then(|mut group| {
+            columns(&mut group)?;
+            group.close()
+        });
+        written.map(|_| ()).map_err(|error| failed(&self.path, error))
     }
 
     /// What was written to, with everything in it.
@@ -86,6 +97,26 @@ fn failed(path: &Path, error: ParquetError) -> Error {
     Error::Io { path: path.to_owned(), source }
 }
 
+type Group<'a, W> = SerializedRowGroupWriter<'a, W>;
+
+/// Definition and repetition levels of a column, if it has them.
+type Levels<'a> = (Option<&'a [i16]>, Option<&'a [i16]>);
+const REQUIRED: Levels<'static> = (None, None);
+
+/// Writes the next column of a row group in one or several batches.
+fn write_column<T: DataType, W: Write + Send>(
+    group: &mut Group<'_, W>,
+    batches: impl IntoIterator<Item = impl AsRef<[T::T]>>,
+    (definition, repetition): Levels<'_>,
+) -> ParquetResult<()> {
+    let no_column = || ParquetError::General("the schema has fewer columns than the row group".into());
+    let mut column = group.next_column()?.ok_or_else(no_column)?;
+    for values in batches {
+        column.typed::<T>().write_batch(values.as_ref(), definition, repetition)?;
+    }
+    column.close()
+}
+
 /// Writes spacepoints as Parquet: a row an RoI, the columns `event_id`, `roi_id`, and `rho`, `phi`, `z` (f64) and `layer`
 /// (u32), each a list. So an RoI without spacepoints is a row as well. Compressed with zstd.
 ///
@@ -101,11 +132,20 @@ fn failed(path: &Path, error: ParquetError) -> Error {
 /// # Ok::<(), zfinder_io::Error>(())
 /// ```
 pub struct ParquetSpacepoints<W: Write + Send> {
-    batches: Batches<W>,
-    event: UInt64Builder,
-    roi: UInt64Builder,
-    position: [ListBuilder<Float64Builder>; 3],
-    layer: ListBuilder<UInt32Builder>,
+    groups: GroupWriter<W>,
+    rows: SpacepointRows,
+}
+
+/// Columns of a row group.
+#[derive(Default)]
+struct SpacepointRows {
+    event: Vec<i64>,
+    roi: Vec<i64>,
+    position: [Vec<f64>; 3],
+    layer: Vec<i32>,
+    /// Levels of the four lists: a definition level of 0 is an empty list, a repetition level of 0 is a list's first item.
+    definition: Vec<i16>,
+    repetition: Vec<i16>,
 }
 
 impl<W: Write + Send> ParquetSpacepoints<W> {
@@ -114,65 +154,69 @@ impl<W: Write + Send> ParquetSpacepoints<W> {
     /// # Errors
     /// Those of `out`.
     pub fn new(out: W, path: &Path) -> Result<Self> {
-        let item = |kind| Arc::new(Field::new("element", kind, false));
-        let list = |name, kind| Field::new(name, DataType::List(item(kind)), false);
-        let fields = vec![
-            Field::new("event_id", DataType::UInt64, false),
-            Field::new("roi_id", DataType::UInt64, false),
-            list("rho", DataType::Float64),
-            list("phi", DataType::Float64),
-            list("z", DataType::Float64),
-            list("layer", DataType::UInt32),
-        ];
-        let numbers = ["rho", "phi", "z"].map(|name| [name, "list", "element"]);
-        let numbers: Vec<&[&str]> = numbers.iter().map(<[&str; 3]>::as_slice).collect();
-        Ok(Self {
-            batches: Batches::new(out, path, fields, &numbers)?,
-            event: UInt64Builder::new(),
-            roi: UInt64Builder::new(),
-            position: std::array::from_fn(|_| {
-                ListBuilder::new(Float64Builder::new()).with_field(item(DataType::Float64))
-            }),
-            layer: ListBuilder::new(UInt32Builder::new()).with_field(item(DataType::UInt32)),
-        })
+        let numbers = ["rho.list.element", "phi.list.element", "z.list.element"];
+        Ok(Self { groups: GroupWriter::new(out, path, SPACEPOINTS, &numbers)?, rows: SpacepointRows::default() })
     }
 
-    fn write_batch(&mut self) -> Result<()> {
-        let [rho, phi, z] = &mut self.position;
-        self.batches.write(vec![
-            Arc::new(self.event.finish()),
-            Arc::new(self.roi.finish()),
-            Arc::new(rho.finish()),
-            Arc::new(phi.finish()),
-            Arc::new(z.finish()),
-            Arc::new(self.layer.finish()),
-        ])
+    fn write_group(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        let levels = (Some(rows.definition.as_slice()), Some(rows.repetition.as_slice()));
+        self.groups.write(rows.event.len(), |group| {
+            write_column::<Int64Type, W>(group, [&rows.event], REQUIRED)?;
+            write_column::<Int64Type, W>(group, [&rows.roi], REQUIRED)?;
+            for values in &rows.position {
+                write_column::<DoubleType, W>(group, [values], levels)?;
+            }
+            write_column::<Int32Type, W>(group, [&rows.layer], levels)
+        })
     }
 }
 
 impl<W: Write + Send> SpacepointWriter for ParquetSpacepoints<W> {
     fn write(&mut self, roi: RoiView<'_>) -> Result<()> {
         let id = roi.descriptor.id;
-        self.event.append_value(id.event_id);
-        self.roi.append_value(id.roi_id);
-        let [rho, phi, z] = &mut self.position;
+        let rows = &mut self.rows;
+        rows.event.push(id.event_id.cast_signed());
+        rows.roi.push(id.roi_id.cast_signed());
+        let [rho, phi, z] = &mut rows.position;
         for point in roi.spacepoints() {
-            rho.values().append_value(point.rho);
-            phi.values().append_value(point.phi);
-            z.values().append_value(point.z);
-            self.layer.values().append_value(point.layer);
+            rho.push(point.rho);
+            phi.push(point.phi);
+            z.push(point.z);
+            rows.layer.push(point.layer.cast_signed());
         }
-        self.position.iter_mut().for_each(|list| list.append(true));
-        self.layer.append(true);
-        if self.batches.add(roi.len() + 1) {
-            self.write_batch()?;
+        rows.definition.push(i16::from(!roi.is_empty()));
+        rows.repetition.push(0);
+        let levels = rows.definition.len() + roi.len().saturating_sub(1);
+        rows.definition.resize(levels, 1);
+        rows.repetition.resize(levels, 1);
+        if levels >= ROW_GROUP {
+            self.write_group()?;
         }
         Ok(())
     }
 
     fn finish(mut self: Box<Self>) -> Result<()> {
-        self.write_batch()?;
-        self.batches.close().map(|_| ())
+        self.write_group()?;
+        self.groups.close().map(|_| ())
+    }
+}
+
+/// A column with nulls.
+#[derive(Default)]
+struct Optional<T> {
+    values: Vec<T>,
+    definition: Vec<i16>,
+}
+
+impl<T> Optional<T> {
+    fn push(&mut self, value: Option<T>) {
+        self.definition.push(i16::from(value.is_some()));
+        self.values.extend(value);
+    }
+
+    fn write<P: DataType<T = T>, W: Write + Send>(&self, group: &mut Group<'_, W>) -> ParquetResult<()> {
+        write_column::<P, W>(group, [&self.values], (Some(&self.definition), None))
     }
 }
 
@@ -190,16 +234,22 @@ impl<W: Write + Send> SpacepointWriter for ParquetSpacepoints<W> {
 /// # Ok::<(), zfinder_io::Error>(())
 /// ```
 pub struct ParquetVertices<W: Write + Send> {
-    batches: Batches<W>,
-    event: UInt64Builder,
-    roi: UInt64Builder,
-    vertex: UInt32Builder,
-    z: Float64Builder,
-    weight: Float64Builder,
-    status: StringBuilder,
-    z_error: Float64Builder,
-    significance: Float64Builder,
-    background: Float64Builder,
+    groups: GroupWriter<W>,
+    rows: VertexRows,
+}
+
+/// Columns of a row group.
+#[derive(Default)]
+struct VertexRows {
+    event: Vec<i64>,
+    roi: Vec<i64>,
+    vertex: Optional<i32>,
+    z: Optional<f64>,
+    weight: Optional<f64>,
+    status: Vec<Status>,
+    z_error: Optional<f64>,
+    significance: Optional<f64>,
+    background: Optional<f64>,
 }
 
 impl<W: Write + Send> ParquetVertices<W> {
@@ -208,29 +258,8 @@ impl<W: Write + Send> ParquetVertices<W> {
     /// # Errors
     /// Those of `out`.
     pub fn new(out: W, path: &Path) -> Result<Self> {
-        let fields = vec![
-            Field::new("event_id", DataType::UInt64, false),
-            Field::new("roi_id", DataType::UInt64, false),
-            Field::new("vertex", DataType::UInt32, true),
-            Field::new("z_mm", DataType::Float64, true),
-            Field::new("weight", DataType::Float64, true),
-            Field::new("status", DataType::Utf8, false),
-            Field::new("z_error_mm", DataType::Float64, true),
-            Field::new("significance", DataType::Float64, true),
-            Field::new("background", DataType::Float64, true),
-        ];
-        Ok(Self {
-            batches: Batches::new(out, path, fields, &[&["z_mm"], &["z_error_mm"]])?,
-            event: UInt64Builder::new(),
-            roi: UInt64Builder::new(),
-            vertex: UInt32Builder::new(),
-            z: Float64Builder::new(),
-            weight: Float64Builder::new(),
-            status: StringBuilder::new(),
-            z_error: Float64Builder::new(),
-            significance: Float64Builder::new(),
-            background: Float64Builder::new(),
-        })
+        let groups = GroupWriter::new(out, path, VERTICES, &["z_mm", "z_error_mm"])?;
+        Ok(Self { groups, rows: VertexRows::default() })
     }
 
     /// Appends a row for every vertex, or one without a vertex.
@@ -240,17 +269,18 @@ impl<W: Write + Send> ParquetVertices<W> {
     pub fn write(&mut self, result: &RoiResult) -> Result<()> {
         let found = result.vertices.iter().map(Some).chain(result.vertices.is_empty().then_some(None));
         for (number, vertex) in found.enumerate() {
-            self.event.append_value(result.id.event_id);
-            self.roi.append_value(result.id.roi_id);
-            self.vertex.append_option(vertex.map(|_| number as u32));
-            self.z.append_option(vertex.map(|vertex| vertex.z_mm));
-            self.weight.append_option(vertex.map(|vertex| vertex.weight));
-            self.status.append_value(result.status.as_str());
-            self.z_error.append_option(vertex.map(|vertex| vertex.z_error_mm));
-            self.significance.append_option(vertex.and_then(|vertex| vertex.significance));
-            self.background.append_option(vertex.and_then(|vertex| vertex.background));
-            if self.batches.add(1) {
-                self.write_batch()?;
+            let rows = &mut self.rows;
+            rows.event.push(result.id.event_id.cast_signed());
+            rows.roi.push(result.id.roi_id.cast_signed());
+            rows.vertex.push(vertex.map(|_| number as i32));
+            rows.z.push(vertex.map(|vertex| vertex.z_mm));
+            rows.weight.push(vertex.map(|vertex| vertex.weight));
+            rows.status.push(result.status);
+            rows.z_error.push(vertex.map(|vertex| vertex.z_error_mm));
+            rows.significance.push(vertex.and_then(|vertex| vertex.significance));
+            rows.background.push(vertex.and_then(|vertex| vertex.background));
+            if rows.event.len() >= ROW_GROUP {
+                self.write_group()?;
             }
         }
         Ok(())
@@ -261,21 +291,24 @@ impl<W: Write + Send> ParquetVertices<W> {
     /// # Errors
     /// Those of `out`.
     pub fn finish(mut self) -> Result<W> {
-        self.write_batch()?;
-        self.batches.close()
+        self.write_group()?;
+        self.groups.close()
     }
 
-    fn write_batch(&mut self) -> Result<()> {
-        self.batches.write(vec![
-            Arc::new(self.event.finish()),
-            Arc::new(self.roi.finish()),
-            Arc::new(self.vertex.finish()),
-            Arc::new(self.z.finish()),
-            Arc::new(self.weight.finish()),
-            Arc::new(self.status.finish()),
-            Arc::new(self.z_error.finish()),
-            Arc::new(self.significance.finish()),
-            Arc::new(self.background.finish()),
-        ])
+    fn write_group(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        let text = |status: &Status| ByteArray::from(Bytes::from_static(status.as_str().as_bytes()));
+        self.groups.write(rows.event.len(), |group| {
+            write_column::<Int64Type, W>(group, [&rows.event], REQUIRED)?;
+            write_column::<Int64Type, W>(group, [&rows.roi], REQUIRED)?;
+            rows.vertex.write::<Int32Type, W>(group)?;
+            rows.z.write::<DoubleType, W>(group)?;
+            rows.weight.write::<DoubleType, W>(group)?;
+            let texts = rows.status.chunks(TEXTS).map(|status| status.iter().map(text).collect::<Vec<_>>());
+            write_column::<ByteArrayType, W>(group, texts, REQUIRED)?;
+            rows.z_error.write::<DoubleType, W>(group)?;
+            rows.significance.write::<DoubleType, W>(group)?;
+            rows.background.write::<DoubleType, W>(group)
+        })
     }
 }

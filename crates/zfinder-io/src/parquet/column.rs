@@ -1,0 +1,220 @@
+//! A column of a Parquet file, read batch by batch through definition and repetition levels.
+
+use std::ops::Range;
+
+use parquet::column::page::PageReader;
+use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
+use parquet::data_type::DataType;
+use parquet::errors::{ParquetError, Result};
+use parquet::schema::types::ColumnDescPtr;
+
+use super::field::{Field, Kind};
+
+/// The row of a value that is refused, from 0 in its batch, and the reason.
+pub(super) type Refused = (usize, String);
+
+/// One batch of a column.
+pub(super) struct Column {
+    pub(super) field: Field,
+    /// Reads the column's chunk of the current row group.
+    reader: Option<ColumnReader>,
+    values: Values,
+    levels: Levels,
+    /// Items before each row, and of all rows. Empty if the column is flat.
+    offsets: Vec<usize>,
+    null_list: Option<usize>,
+}
+
+/// Values of a batch without its nulls.
+enum Values {
+    None,
+    Int32(Vec<i32>),
+    Int64(Vec<i64>),
+    Float(Vec<f32>),
+    Double(Vec<f64>),
+}
+
+#[derive(Default)]
+struct Levels {
+    definition: Vec<i16>,
+    repetition: Vec<i16>,
+    /// Number of values that are not null.
+    values: usize,
+}
+
+impl Levels {
+    /// Replaces the batch by up to `rows` whole rows, and returns their number.
+    fn read<T: DataType>(
+        &mut self,
+        reader: &mut ColumnReaderImpl<T>,
+        values: &mut Vec<T::T>,
+        rows: usize,
+    ) -> Result<usize> {
+        self.definition.clear();
+        self.repetition.clear();
+        values.clear();
+        let mut read = 0;
+        while read < rows {
+            let (definition, repetition) = (&mut self.definition, &mut self.repetition);
+            let (more, _, _) = reader.read_records(rows - read, Some(definition), Some(repetition), values)?;
+            if more == 0 {
+                break;
+            }
+            read += more;
+        }
+        self.values = values.len();
+        Ok(read)
+    }
+}
+
+impl Column {
+    pub(super) fn new(field: Field) -> Self {
+        Self {
+            field,
+            reader: None,
+            values: Values::None,
+            levels: Levels::default(),
+            offsets: Vec::new(),
+            null_list: None,
+        }
+    }
+
+    /// Goes on with the pages of a row group.
+    pub(super) fn open(&mut self, descriptor: ColumnDescPtr, pages: Box<dyn PageReader>) {
+        let reader = get_column_reader(descriptor, pages);
+        if matches!(self.values, Values::None) {
+            self.values = match reader {
+                ColumnReader::Int32ColumnReader(_) => Values::Int32(Vec::new()),
+                ColumnReader::Int64ColumnReader(_) => Values::Int64(Vec::new()),
+                ColumnReader::FloatColumnReader(_) => Values::Float(Vec::new()),
+                ColumnReader::DoubleColumnReader(_) => Values::Double(Vec::new()),
+                _ => Values::None,
+            };
+        }
+        self.reader = Some(reader);
+    }
+
+    /// Replaces the batch by up to `rows` rows of the row group, and returns their number: 0 at its end.
+    pub(super) fn read(&mut self, rows: usize) -> Result<usize> {
+        let levels = &mut self.levels;
+        let Some(reader) = &mut self.reader else { return Ok(0) };
+        let rows = match (reader, &mut self.values) {
+            (ColumnReader::Int32ColumnReader(reader), Values::Int32(values)) => levels.read(reader, values, rows),
+            (ColumnReader::Int64ColumnReader(reader), Values::Int64(values)) => levels.read(reader, values, rows),
+            (ColumnReader::FloatColumnReader(reader), Values::Float(values)) => levels.read(reader, values, rows),
+            (ColumnReader::DoubleColumnReader(reader), Values::Double(values)) => levels.read(reader, values, rows),
+            _ => Err(ParquetError::General(format!("column `{}` holds no numbers", self.field.name))),
+        }?;
+        if self.field.is_list() {
+            self.delimit(rows)?;
+        }
+        Ok(rows)
+    }
+
+    /// Finds the rows' lists among the items.
+    fn delimit(&mut self, rows: usize) -> Result<()> {
+        let item_level = self.field.item_level;
+        self.offsets.clear();
+        self.null_list = None;
+        let mut items = 0;
+        for (&definition, &repetition) in self.levels.definition.iter().zip(&self.levels.repetition) {
+            if repetition == 0 {
+                // One level below an item the list is empty, and further below it is null.
+                if definition + 1 < item_level && self.null_list.is_none() {
+                    self.null_list = Some(self.offsets.len());
+                }
+                self.offsets.push(items);
+            }
+            items += usize::from(definition >= item_level);
+        }
+        if self.offsets.len() != rows {
+            let message = format!("column `{}` has other rows than its levels", self.field.name);
+            return Err(ParquetError::General(message));
+        }
+        self.offsets.push(items);
+        Ok(())
+    }
+
+    /// Returns the values of a row.
+    pub(super) fn values(&self, row: usize) -> Range<usize> {
+        if self.field.is_list() { self.offsets[row]..self.offsets[row + 1] } else { row..row + 1 }
+    }
+
+    /// Returns the row of a value.
+    pub(super) fn row(&self, value: usize) -> usize {
+        if self.field.is_list() { self.offsets.partition_point(|&offset| offset <= value) - 1 } else { value }
+    }
+
+    /// Refuses null lists, and lists that are not as long as the lists of the model. Accepts a flat column.
+    pub(super) fn check_lengths(&self, model: &Self) -> Result<(), Refused> {
+        if let Some(row) = self.null_list.filter(|_| self.field.is_list()) {
+            return Err((row, NULL.into()));
+        }
+        if self.offsets == model.offsets {
+            return Ok(());
+        }
+        let mut rows = 0..self.offsets.len().saturating_sub(1);
+        let lengths = |row| [self.values(row).len(), model.values(row).len()];
+        match rows.find_map(|row| Some((row, lengths(row))).filter(|(_, [own, other])| own != other)) {
+            Some((row, [own, other])) => {
+                Err((row, format!("the list has {own} values, that of `{}` has {other}", model.field.name)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Appends the batch's values of type float or double.
+    pub(super) fn numbers(&self, to: &mut Vec<f64>) -> Result<(), Refused> {
+        self.check_nulls()?;
+        match &self.values {
+            Values::Float(values) => to.extend(values.iter().map(|&value| f64::from(value))),
+            Values::Double(values) => to.extend_from_slice(values),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Appends the batch's whole numbers.
+    pub(super) fn whole_numbers(&self, to: &mut Vec<u64>) -> Result<(), Refused> {
+        self.check_nulls()?;
+        let Kind::WholeNumber { bits, signed } = self.field.kind else { return Ok(()) };
+        // Bits beyond the annotated width carry no value.
+        let unused = 64 - bits;
+        let narrow = |value: i64| match signed {
+            true => (value << unused >> unused).cast_unsigned(),
+            false => value.cast_unsigned() << unused >> unused,
+        };
+        let before = to.len();
+        match &self.values {
+            Values::Int32(values) => to.extend(values.iter().map(|&value| narrow(value.into()))),
+            Values::Int64(values) => to.extend(values.iter().map(|&value| narrow(value))),
+            _ => {}
+        }
+        match to[before..].iter().position(|value| signed && value.cast_signed() < 0) {
+            Some(at) => Err(self.refuse(at, format!("{} is not a whole number from 0", to[before + at].cast_signed()))),
+            None => Ok(()),
+        }
+    }
+
+    fn check_nulls(&self) -> Result<(), Refused> {
+        // A required column has no definition levels.
+        let items = if self.field.is_list() { self.offsets.last() } else { Some(&self.levels.definition.len()) };
+        if items.is_none_or(|&items| items <= self.levels.values) {
+            return Ok(());
+        }
+        let mut items = self.levels.definition.iter().filter(|&&level| level >= self.field.item_level);
+        let at = items.position(|&level| level < self.field.value_level).unwrap_or(0);
+        Err(self.refuse(at, NULL.into()))
+    }
+
+    /// Names the row and, of a list, the item of a value.
+    fn refuse(&self, value: usize, message: String) -> Refused {
+        let row = self.row(value);
+        match self.field.is_list() {
+            true => (row, format!("item {} of the list {message}", value - self.offsets[row] + 1)),
+            false => (row, message),
+        }
+    }
+}
+
+const NULL: &str = "is null; a value is wanted";

@@ -1,0 +1,155 @@
+//! The fields of a Parquet schema at its top level: flat columns and lists of numbers, and anything else by its name.
+
+use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
+use parquet::schema::types::{SchemaDescriptor, Type};
+
+/// Values that a reader needs from a field.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Numbers,
+    WholeNumbers,
+}
+
+impl Wanted {
+    pub(super) fn words(self) -> &'static str {
+        match self {
+            Self::Numbers => "numbers (float or double)",
+            Self::WholeNumbers => "whole numbers",
+        }
+    }
+}
+
+/// Values of a field, as its annotation defines them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Number,
+    WholeNumber { bits: u32, signed: bool },
+    Other,
+}
+
+impl Kind {
+    fn of(leaf: &Type) -> Self {
+        let info = leaf.get_basic_info();
+        let physical = leaf.get_physical_type();
+        if info.logical_type_ref() == Some(&LogicalType::Unknown) {
+            return Self::Other;
+        }
+        let width = match physical {
+            Physical::FLOAT | Physical::DOUBLE => return Self::Number,
+            Physical::INT32 => 32,
+            Physical::INT64 => 64,
+            _ => return Self::Other,
+        };
+        let (bits, signed) = match (info.logical_type_ref(), info.converted_type()) {
+            (Some(LogicalType::Integer(integer)), _) => (integer.bit_width, integer.is_signed),
+            (None, ConvertedType::NONE) => (width, true),
+            (None, ConvertedType::INT_8) => (8, true),
+            (None, ConvertedType::INT_16) => (16, true),
+            (None, ConvertedType::INT_32) => (32, true),
+            (None, ConvertedType::INT_64) => (64, true),
+            (None, ConvertedType::UINT_8) => (8, false),
+            (None, ConvertedType::UINT_16) => (16, false),
+            (None, ConvertedType::UINT_32) => (32, false),
+            (None, ConvertedType::UINT_64) => (64, false),
+            _ => return Self::Other,
+        };
+        match (width, bits) {
+            (32, 8 | 16 | 32) | (64, 64) => Self::WholeNumber { bits: bits as u32, signed },
+            _ => Self::Other,
+        }
+    }
+}
+
+/// A field of the schema.
+#[derive(Clone)]
+pub(super) struct Field {
+    pub(super) name: String,
+    pub(super) kind: Kind,
+    /// The type in words, for errors.
+    pub(super) type_name: String,
+    /// Index of the first leaf column, which is the only one of a flat column or a list of numbers.
+    pub(super) leaf: usize,
+    /// Definition level of a list's items, null or not; 0 if the field is flat.
+    pub(super) item_level: i16,
+    /// Definition level of a value that is not null.
+    pub(super) value_level: i16,
+}
+
+impl Field {
+    /// Returns all fields that have columns, in the order of the schema.
+    pub(super) fn all(schema: &SchemaDescriptor) -> Vec<Self> {
+        let mut leaves: Vec<usize> = (0..schema.num_columns()).collect();
+        leaves.dedup_by_key(|leaf| schema.get_column_root_idx(*leaf));
+        leaves.into_iter().map(|leaf| Self::of(schema, leaf)).collect()
+    }
+
+    fn of(schema: &SchemaDescriptor, leaf: usize) -> Self {
+        let root = schema.get_column_root(leaf);
+        let (kind, type_name, item_level) = match item(root) {
+            Some((0, value)) => (Kind::of(value), type_name(value), 0),
+            Some((level, value)) => (Kind::of(value), format!("a list of {}", type_name(value)), level),
+            None => (Kind::Other, "a nested group".into(), 0),
+        };
+        let value_level = schema.column(leaf).max_def_level();
+        Self { name: root.name().to_owned(), kind, type_name, leaf, item_level, value_level }
+    }
+
+    pub(super) fn is_list(&self) -> bool {
+        self.item_level > 0
+    }
+
+    pub(super) fn holds(&self, wanted: Wanted) -> bool {
+        match self.kind {
+            Kind::Number => wanted == Wanted::Numbers,
+            Kind::WholeNumber { .. } => wanted == Wanted::WholeNumbers,
+            Kind::Other => false,
+        }
+    }
+}
+
+/// Returns the definition level of an item and the leaf of a flat column (level 0) or of a list, in any of the forms that
+/// the format's page on logical types lists. The names of the inner nodes are the writer's choice.
+fn item(root: &Type) -> Option<(i16, &Type)> {
+    let root_repeats = repetition(root) == Repetition::REPEATED;
+    if root.is_primitive() {
+        return Some((i16::from(root_repeats), root));
+    }
+    let [repeated] = root.get_fields() else { return None };
+    if root_repeats || !is_annotated_list(root) || repetition(repeated) != Repetition::REPEATED {
+        return None;
+    }
+    let level = 1 + i16::from(repetition(root) == Repetition::OPTIONAL);
+    if repeated.is_primitive() {
+        return Some((level, repeated));
+    }
+    let [element] = repeated.get_fields() else { return None };
+    (element.is_primitive() && repetition(element) != Repetition::REPEATED).then_some((level, element))
+}
+
+fn is_annotated_list(group: &Type) -> bool {
+    let info = group.get_basic_info();
+    match info.logical_type_ref() {
+        Some(logical) => *logical == LogicalType::List,
+        None => info.converted_type() == ConvertedType::LIST,
+    }
+}
+
+fn repetition(node: &Type) -> Repetition {
+    let info = node.get_basic_info();
+    if info.has_repetition() { info.repetition() } else { Repetition::REQUIRED }
+}
+
+/// Returns the physical type and its annotation, for example `BYTE_ARRAY (String)`.
+fn type_name(leaf: &Type) -> String {
+    let physical = leaf.get_physical_type();
+    let info = leaf.get_basic_info();
+    match (info.logical_type_ref(), info.converted_type()) {
+        (None, ConvertedType::NONE) => physical.to_string(),
+        (None, converted) => format!("{physical} ({converted})"),
+        (Some(logical), _) => {
+            // The parameters of an annotation stand behind its name.
+            let logical = format!("{logical:?}");
+            format!("{physical} ({})", logical.split(['(', ' ']).next().unwrap_or_default())
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! A Parquet file as a table: its fields, and batches of rows of some of its columns.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::reader::{FileReader, SerializedFileReader};
+
+use super::column::{Column, Refused};
+use super::field::{Field, Wanted};
+use super::headers::Parquet;
+use crate::error::{Error, Result};
+use crate::guard::quietly;
+use crate::source::failed;
+
+/// Values of a batch, about: their columns fit into a core's second-level cache or little more.
+const BATCH: usize = 1 << 14;
+
+/// An open file. [`Table::select`] comes before the first [`Table::next_batch`]. A page of each selected column and a batch
+/// of its rows are in memory at a time.
+pub(super) struct Table {
+    path: PathBuf,
+    file: SerializedFileReader<Parquet>,
+    fields: Vec<Field>,
+    columns: Vec<Column>,
+    next_group: usize,
+    batch_rows: usize,
+    /// Rows of earlier batches, and of this batch.
+    earlier: u64,
+    rows: usize,
+}
+
+impl Table {
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// A file that cannot be opened, and a file that is not Parquet or is damaged.
+    pub(super) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(|source| failed(path, source))?;
+        let open = || {
+            let file = SerializedFileReader::new(Parquet::new(file)?)?;
+            let fields = Field::all(file.metadata().file_metadata().schema_descr());
+            Ok::<_, ParquetError>((file, fields))
+        };
+        let (file, fields) = carefully(open).map_err(|error| Error::Input {
+            path: path.to_owned(),
+            row: 0,
+            column: None,
+            message: format!("this is no Parquet file, or a damaged one: {error}"),
+        })?;
+        let path = path.to_owned();
+        Ok(Self { path, file, fields, columns: Vec::new(), next_group: 0, batch_rows: BATCH, earlier: 0, rows: 0 })
+    }
+
+    /// Returns the names of all fields.
+    pub(super) fn names(&self) -> impl Iterator<Item = &str> + Clone {
+        self.fields.iter().map(|field| field.name.as_str())
+    }
+
+    fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Refuses columns that do not hold a whole number a row.
+    pub(super) fn check_ids<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Result<()> {
+        let is_id = |field: &Field| field.holds(Wanted::WholeNumbers) && !field.is_list();
+        match names.find(|name| !self.field(name).is_some_and(is_id)) {
+            Some(name) => Err(self.error(0, Some(name), "must hold a whole number a row".into())),
+            None => Ok(()),
+        }
+    }
+
+    /// Returns whether all of these columns are lists. Refuses other types, and lists beside flat columns.
+    pub(super) fn all_lists<'a>(&self, columns: impl Iterator<Item = (&'a str, Wanted)>) -> Result<bool> {
+        let mut first: Option<&Field> = None;
+        for (name, wanted) in columns {
+            let Some(field) = self.field(name) else { continue };
+            if !field.holds(wanted) {
+                let message = format!("is {}; {} are wanted", field.type_name, wanted.words());
+                return Err(self.error(0, Some(name), message));
+            }
+            let model = *first.get_or_insert(field);
+            if field.is_list() != model.is_list() {
+                let (these, those) = if field.is_list() { ("lists", "is not") } else { ("no lists", "is") };
+                let other = &model.name;
+                let message = format!("holds {these}, but `{other}` {those}; all columns of spacepoints must be alike");
+                return Err(self.error(0, Some(name), message));
+            }
+        }
+        Ok(first.is_some_and(Field::is_list))
+    }
+
+    /// Selects the columns to read, and sizes batches by the first of them.
+    pub(super) fn select<'a>(&mut self, names: impl Iterator<Item = &'a str>) {
+        let fields = names.filter_map(|name| self.field(name).cloned());
+        self.columns = fields.map(Column::new).collect();
+        let Some(model) = self.columns.first().filter(|column| column.field.is_list()) else { return };
+        let metadata = self.file.metadata();
+        let groups = metadata.row_groups().iter();
+        let values: i64 = groups.map(|group| group.column(model.field.leaf).num_values().max(0)).sum();
+        let rows = metadata.file_metadata().num_rows().max(1);
+        let row_values = usize::try_from(values / rows).unwrap_or(1).max(1);
+        self.batch_rows = (BATCH / row_values).clamp(1, BATCH);
+    }
+
+    /// Goes on to the next batch, and returns its number of rows: 0 at the end of the file.
+    ///
+    /// # Errors
+    /// A damaged file.
+    pub(super) fn next_batch(&mut self) -> Result<usize> {
+        self.earlier += self.rows as u64;
+        self.rows = 0;
+        self.rows = carefully(|| self.fill()).map_err(|error| {
+            let message = format!("cannot be read beyond row {}: {error}", self.earlier);
+            self.error(0, None, message)
+        })?;
+        Ok(self.rows)
+    }
+
+    fn fill(&mut self) -> ParquetResult<usize> {
+        loop {
+            let mut rows = None;
+            for column in &mut self.columns {
+                let own = column.read(self.batch_rows)?;
+                let rows = *rows.get_or_insert(own);
+                if own != rows {
+                    let name = &column.field.name;
+                    let message =
+                        format!("column `{name}` ends at another row of its row group than the other columns");
+                    return Err(ParquetError::General(message));
+                }
+            }
+            if let Some(rows @ 1..) = rows {
+                return Ok(rows);
+            }
+            if self.next_group == self.file.num_row_groups() {
+                return Ok(0);
+            }
+            let group = self.file.get_row_group(self.next_group)?;
+            let schema = self.file.metadata().file_metadata().schema_descr();
+            for column in &mut self.columns {
+                let leaf = column.field.leaf;
+                column.open(schema.column(leaf), group.get_column_page_reader(leaf)?);
+            }
+            self.next_group += 1;
+        }
+    }
+
+    /// Returns a selected column.
+    ///
+    /// # Panics
+    /// If the column was not selected.
+    pub(super) fn column(&self, name: &str) -> &Column {
+        self.columns.iter().find(|column| column.field.name == name).expect("a column that was selected")
+    }
+
+    /// Returns the number of a row of the batch in the file, from 1.
+    pub(super) fn row(&self, row: usize) -> u64 {
+        self.earlier + row as u64 + 1
+    }
+
+    /// Returns an error in a value of the batch.
+    pub(super) fn refuse(&self, name: &str, (row, message): Refused) -> Error {
+        self.error(self.row(row), Some(name), message)
+    }
+
+    /// Returns an error in a row of the file, or in the whole file: row 0.
+    pub(super) fn error(&self, row: u64, column: Option<&str>, message: String) -> Error {
+        Error::Input { path: self.path.clone(), row, column: column.map(str::to_owned), message }
+    }
+}
+
+/// Runs `work` and puts its error in words. At some damage the crate panics.
+fn carefully<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
+    quietly(work).map_err(|panic| format!("it is damaged (parquet: {panic})"))?.map_err(|error| error.to_string())
+}
