@@ -128,7 +128,7 @@ impl Column {
             items += usize::from(definition >= item_level);
         }
         if self.offsets.len() != rows {
-            let message = format!("column `{}` has other rows than its levels", self.field.name);
+            let message = format!("column `{}` begins within a list", self.field.name);
             return Err(ParquetError::General(message));
         }
         self.offsets.push(items);

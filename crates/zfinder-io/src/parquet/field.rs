@@ -126,12 +126,10 @@ fn item(root: &Type) -> Option<(i16, &Type)> {
     (element.is_primitive() && repetition(element) != Repetition::REPEATED).then_some((level, element))
 }
 
+/// Either annotation suffices: old writers set the converted type alone.
 fn is_annotated_list(group: &Type) -> bool {
     let info = group.get_basic_info();
-    match info.logical_type_ref() {
-        Some(logical) => *logical == LogicalType::List,
-        None => info.converted_type() == ConvertedType::LIST,
-    }
+    info.converted_type() == ConvertedType::LIST || info.logical_type_ref() == Some(&LogicalType::List)
 }
 
 fn repetition(node: &Type) -> Repetition {
@@ -139,15 +137,23 @@ fn repetition(node: &Type) -> Repetition {
     if info.has_repetition() { info.repetition() } else { Repetition::REQUIRED }
 }
 
-/// Returns the physical type and its annotation, for example `BYTE_ARRAY (String)`.
+/// Returns the name that Arrow's libraries, and so pyarrow and polars, give to the type of a leaf. Rare types have the names
+/// of the format, for example `FIXED_LEN_BYTE_ARRAY (Decimal)`.
 fn type_name(leaf: &Type) -> String {
     let physical = leaf.get_physical_type();
     let info = leaf.get_basic_info();
-    match (info.logical_type_ref(), info.converted_type()) {
-        (None, ConvertedType::NONE) => physical.to_string(),
-        (None, converted) => format!("{physical} ({converted})"),
-        (Some(logical), _) => {
-            // The parameters of an annotation stand behind its name.
+    match (Kind::of(leaf), physical, info.logical_type_ref(), info.converted_type()) {
+        (Kind::Number, Physical::FLOAT, ..) => "Float32".into(),
+        (Kind::Number, ..) => "Float64".into(),
+        (Kind::WholeNumber { bits, signed: true }, ..) => format!("Int{bits}"),
+        (Kind::WholeNumber { bits, signed: false }, ..) => format!("UInt{bits}"),
+        (_, _, Some(LogicalType::String), _) | (_, _, None, ConvertedType::UTF8) => "Utf8".into(),
+        (_, Physical::BOOLEAN, None, _) => "Boolean".into(),
+        (_, Physical::BYTE_ARRAY, None, ConvertedType::NONE) => "Binary".into(),
+        (_, _, None, ConvertedType::NONE) => physical.to_string(),
+        (_, _, None, converted) => format!("{physical} ({converted})"),
+        (_, _, Some(logical), _) => {
+            // The parameters of an annotation follow its name.
             let logical = format!("{logical:?}");
             format!("{physical} ({})", logical.split(['(', ' ']).next().unwrap_or_default())
         }

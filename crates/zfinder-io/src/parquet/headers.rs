@@ -12,8 +12,8 @@ use parquet::file::reader::{ChunkReader, Length};
 /// A Parquet file whose headers are looked at before the crate reads them.
 pub(super) struct Parquet(File);
 
-/// Values of a page. A run of any length takes few bytes, and the crate fills memory for the longest list of a page at once.
-/// fastparquet writes pages of 50 million values.
+/// Values of a page. A run of equal values takes a few bytes at any length, and the crate allocates memory for all values of
+/// a list at once. fastparquet writes pages of 50 million values.
 const MOST_PAGE_VALUES: u64 = 1 << 26;
 /// Values of a footer beyond one a byte. (Thrift's compact protocol.)
 const MOST_VALUES: u64 = 1000;

@@ -72,22 +72,21 @@ impl Table {
 
     /// Returns whether all of these columns are lists. Refuses other types, and lists beside flat columns.
     pub(super) fn all_lists<'a>(&self, columns: impl Iterator<Item = (&'a str, Wanted)>) -> Result<bool> {
-        let mut first: Option<&Field> = None;
+        let mut last: Option<&Field> = None;
         for (name, wanted) in columns {
             let Some(field) = self.field(name) else { continue };
             if !field.holds(wanted) {
                 let message = format!("is {}; {} are wanted", field.type_name, wanted.words());
                 return Err(self.error(0, Some(name), message));
             }
-            let model = *first.get_or_insert(field);
-            if field.is_list() != model.is_list() {
+            if let Some(other) = last.replace(field).filter(|other| other.is_list() != field.is_list()) {
                 let (these, those) = if field.is_list() { ("lists", "is not") } else { ("no lists", "is") };
-                let other = &model.name;
+                let other = &other.name;
                 let message = format!("holds {these}, but `{other}` {those}; all columns of spacepoints must be alike");
                 return Err(self.error(0, Some(name), message));
             }
         }
-        Ok(first.is_some_and(Field::is_list))
+        Ok(last.is_some_and(Field::is_list))
     }
 
     /// Selects the columns to read, and sizes batches by the first of them.

@@ -64,13 +64,15 @@ pub const LIST: Form = Form {
 };
 
 type Group<'a> = SerializedRowGroupWriter<'a, File>;
+/// Writes a range of rows.
+type WriteRows = dyn Fn(&mut Group<'_>, Range<usize>);
 
 /// A column that is to be written.
 #[derive(Clone)]
 pub struct Column {
     schema: String,
     rows: usize,
-    write: Rc<dyn Fn(&mut Group<'_>, Range<usize>)>,
+    write: Rc<WriteRows>,
 }
 
 /// A value's definition level, its repetition level, and itself unless it is missing.

@@ -52,7 +52,7 @@ fn what_cannot_be_is_refused_with_its_place() {
     refused(with("event_id", ids(&[1, 1, -2])), &["row 3", "column event_id", "-2"]);
     refused(with("layer", f64s(&[0.0, 1.0, 2.0])), &["column layer", "whole numbers"]);
     refused(with("event_id", f64s(&[0.0, 1.0, 2.0])), &["column event_id", "whole number"]);
-    refused(with("x", Column::flat(&["1", "2", "3"])), &["column x", "BYTE_ARRAY (String)", "numbers"]);
+    refused(with("x", Column::flat(&["1", "2", "3"])), &["column x", "Utf8", "numbers"]);
     refused(without("layer"), &["missing column `layer`", "`event_id`", "volume_id,layer_id"]);
     refused(without("y"), &["missing column `y`"]);
     refused(with("event_id", ids(&[1, 2, 1])), &["event 1", "comes again"]);
