@@ -4,7 +4,7 @@ mod common;
 
 use common::{failed, folder, sample, stdout, succeeded, zfinder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
-use parquet::record::Row;
+use parquet::record::{Row, RowAccessor};
 use zfinder_testing::shared;
 
 fn find(arguments: &[&str]) -> String {
