@@ -1,5 +1,5 @@
-//! Spacepoints out of a Parquet file, in one of two layouts, which its schema tells apart: a row a spacepoint, or a row
-//! an event or RoI, with lists.
+//! Reads spacepoints from a Parquet file. Its schema tells two layouts apart: a row for each spacepoint, or a row with lists
+//! for each event or RoI.
 
 use std::path::Path;
 
@@ -14,15 +14,15 @@ use zfinder::Detector;
 /// Opens a file of spacepoints.
 ///
 /// # Errors
-/// What is no Parquet file, and columns that are missing or of other types.
+/// A file that is not Parquet, and columns that are missing or of other types.
 pub(crate) fn open(path: &Path, detector: &Detector) -> Result<ColumnReader<ParquetFile>> {
     Ok(ColumnReader::new(ParquetFile::open(path)?, detector))
 }
 
-/// How a file says on which layer a spacepoint lies.
+/// Returns how a file says on which layer a spacepoint lies.
 ///
 /// # Errors
-/// Those of [`open`].
+/// As [`open`].
 pub(crate) fn addressing(path: &Path) -> Result<Addressing> {
     Ok(ParquetFile::open(path)?.schema.addressing())
 }
@@ -57,7 +57,7 @@ impl ParquetFile {
         Ok(Self { table, schema, lists, event_of_file, events: Vec::new(), rois: Vec::new() })
     }
 
-    /// Reads a column of ids, a row each; `otherwise` if the file has no such column.
+    /// Reads a column of ids, one for each row. Without that column, all ids are `otherwise`.
     fn ids(&self, name: Option<&str>, otherwise: u64, rows: usize, to: &mut Vec<u64>) -> Result<()> {
         to.clear();
         match name {

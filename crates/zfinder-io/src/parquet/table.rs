@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 use crate::guard::quietly;
 use crate::source::failed;
 
-/// Values of a batch, about: their columns fit into a core's second-level cache or little more.
+/// Approximate number of values of a column in a batch: all columns together about fill a core's second-level cache.
 const BATCH: usize = 1 << 14;
 
 /// An open file. [`Table::select`] comes before the first [`Table::next_batch`]. A page of each selected column and a batch
@@ -169,7 +169,7 @@ impl Table {
     }
 }
 
-/// Runs `work` and puts its error in words. At some damage the crate panics.
+/// Runs `work` and returns its error in words. The crate panics on some damaged files; a panic becomes an error.
 fn carefully<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     quietly(work).map_err(|panic| format!("it is damaged (parquet: {panic})"))?.map_err(|error| error.to_string())
 }

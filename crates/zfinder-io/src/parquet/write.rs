@@ -19,9 +19,10 @@ use zfinder::RoiResult;
 use zfinder::RoiView;
 use zfinder::Status;
 
-/// Values of a column in a row group, about: they wait in memory, for a row group is written column by column.
+/// Approximate number of values of a column in a row group. They are kept in memory, because a row group is written column
+/// by column.
 const ROW_GROUP: usize = 1 << 20;
-/// Texts that are handed to Parquet at a time.
+/// Texts in one batch, so that their `ByteArray`s take little memory.
 const TEXTS: usize = 1 << 10;
 
 const SPACEPOINTS: &str = "message schema {
@@ -45,14 +46,14 @@ const VERTICES: &str = "message schema {
     optional double background;
 }";
 
-/// The file below, row group by row group.
+/// Writes row groups to a file.
 struct GroupWriter<W: Write + Send> {
     path: PathBuf,
     writer: SerializedFileWriter<W>,
 }
 
 impl<W: Write + Send> GroupWriter<W> {
-    /// `numbers` never come twice: a dictionary of them is of no use.
+    /// Columns in `numbers` have no dictionary, because their values are almost all distinct.
     fn new(out: W, path: &Path, schema: &str, numbers: &[&str]) -> Result<Self> {
         let mut properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
         for path in numbers {
@@ -64,7 +65,7 @@ impl<W: Write + Send> GroupWriter<W> {
         Ok(Self { path: path.to_owned(), writer: writer.map_err(|error| failed(path, error))? })
     }
 
-    /// Writes a row group of so many rows.
+    /// Writes a row group of `rows` rows, or nothing if there are none.
     fn write(&mut self, rows: usize, columns: impl FnOnce(&mut Group<'_, W>) -> ParquetResult<()>) -> Result<()> {
         if rows == 0 {
             return Ok(());
@@ -76,7 +77,7 @@ impl<W: Write + Send> GroupWriter<W> {
         written.map(|_| ()).map_err(|error| failed(&self.path, error))
     }
 
-    /// What was written to, with everything in it.
+    /// Ends the file, and returns the writer below it after a flush.
     fn close(self) -> Result<W> {
         let ended = self.writer.into_inner().and_then(|mut out| {
             out.flush()?;
