@@ -31,8 +31,6 @@ pub struct ZFinderBuilder {
     config: Config,
     detector: Option<Detector>,
     engine: Engine,
-    #[cfg(feature = "gpu")]
-    device: Option<(String, wgpu::Device, wgpu::Queue)>,
     options: EngineOptions,
 }
 
@@ -56,10 +54,9 @@ impl ZFinderBuilder {
     }
 
     #[cfg(feature = "gpu")]
-    /// Runs on the caller's own device, whatever [`ZFinderBuilder::engine`] says. `name` is for messages.
-    pub fn device(mut self, name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        self.device = Some((name.to_owned(), device, queue));
-        self
+    /// The caller's own device computes: [`ZFinderBuilder::engine`] with [`AdapterChoice::Open`]. `name` is for messages.
+    pub fn device(self, name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        self.engine(Engine::Gpu(AdapterChoice::Open(Gpu::from_device(name, device, queue))))
     }
 
     /// How zHisto is summed; [`Accumulate::Fixed`] if not given. The reference engine sums in f64 in any case.
@@ -191,19 +188,18 @@ impl ZFinderBuilder {
             optional_features: wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::MAPPABLE_PRIMARY_BUFFERS,
         };
         let mut gpus = Vec::new();
-        match (self.device.take(), std::mem::take(&mut self.engine)) {
-            (Some((name, device, queue)), _) => gpus.push(Gpu::from_device(&name, device, queue)),
-            (None, Engine::Gpu(adapter)) => gpus = Gpu::open_all_async(&options(adapter)).await?,
-            (None, Engine::Gpus(adapters)) => {
+        match std::mem::take(&mut self.engine) {
+            Engine::Gpu(adapter) => gpus = Gpu::open_all_async(&options(adapter)).await?,
+            Engine::Gpus(adapters) => {
                 for adapter in adapters {
                     gpus.extend(Gpu::open_all_async(&options(adapter)).await?);
                 }
             }
-            (None, Engine::Auto) => match Gpu::open_hardware_async(options(AdapterChoice::Hardware)).await? {
+            Engine::Auto => match Gpu::open_hardware_async(options(AdapterChoice::Hardware)).await? {
                 Some(gpu) => gpus.push(gpu),
                 None => return self.build_on_host(search),
             },
-            (None, engine @ (Engine::Cpu | Engine::Reference)) => {
+            engine @ (Engine::Cpu | Engine::Reference) => {
                 self.engine = engine;
                 return self.build_on_host(search);
             }

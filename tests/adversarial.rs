@@ -4,9 +4,10 @@
 use std::f64::consts::PI;
 
 use zfinder::{
-    AdapterChoice, AdapterKind, AdapterSummary, Config, Engine, Extrapolation, PhiWindow, Precision, Preset, Roi,
-    RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Triplets, ZFinder, ZFinderBuilder,
+    AdapterKind, AdapterSummary, Config, Engine, Extrapolation, PhiWindow, Precision, Preset, Roi, RoiBatch,
+    RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Triplets, ZFinder, ZFinderBuilder,
 };
+use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{agree, batch, bits, build_with, find};
 use zfinder_testing::on_adapters;
 use zfinder_testing::toy::{Toy, between};
@@ -201,7 +202,7 @@ impl Finders {
     fn new(config: &Config, options: impl Fn(ZFinderBuilder) -> ZFinderBuilder) -> Self {
         let one_more = Config { peaks: config.peaks + 1, ..config.clone() };
         let gpu = |adapter: AdapterSummary| {
-            let engine = Engine::Gpu(AdapterChoice::Index(adapter.index));
+            let engine = on_shared_device(&adapter);
             let finder = build_with(&adapter.name, &engine, config, &options);
             (adapter, finder)
         };

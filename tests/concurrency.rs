@@ -5,7 +5,8 @@ use std::future::Future;
 use std::pin::pin;
 use std::task::{Context, Waker};
 
-use zfinder::{AdapterChoice, Engine, Roi, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder::{Engine, Roi, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::on_adapters;
 use zfinder_testing::toy::Toy;
 
@@ -84,7 +85,7 @@ fn any_mix_of_calls_on_many_threads_gives_the_same_bits() {
     let batches = batches(1);
     let mut engines = vec![("CPU".to_owned(), Engine::Cpu, 60)];
     for adapter in on_adapters() {
-        engines.push((adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)), 12));
+        engines.push((adapter.name.clone(), on_shared_device(&adapter), 12));
     }
     for (name, engine, calls) in engines {
         let finder = ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"));

@@ -8,10 +8,11 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use zfinder::wgpu;
 use zfinder::{
-    Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Extrapolation, MaxLayer, Neighbours, PhiWindow,
-    Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Spacepoint, Status, Triplets, Vertex,
-    Weighting, ZFinder, ZFinderBuilder,
+    Accumulate, Config, DefaultWindow, Engine, Extrapolation, MaxLayer, Neighbours, PhiWindow, Precision, Preset, Roi,
+    RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Spacepoint, Status, Triplets, Vertex, Weighting, ZFinder,
+    ZFinderBuilder,
 };
+use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{
     agree, batch, bits, build, build_with, close, engines, find, find_one, fixed_engines, gpus, rotated,
 };
@@ -91,7 +92,7 @@ fn f64_agrees_with_the_reference_where_there_is_f64() {
     let mut engines = vec![("CPU".to_owned(), Engine::Cpu)];
     for adapter in on_adapters() {
         if adapter.shader_f64 {
-            engines.push((adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index))));
+            engines.push((adapter.name.clone(), on_shared_device(&adapter)));
         } else {
             eprintln!("SKIPPED: f64 on {}, which has none", adapter.name);
         }

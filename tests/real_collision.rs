@@ -1,7 +1,8 @@
 //! A real collision (CMS, 2010; ../shared/data/real): the vertex that the experiment reconstructed, on every engine.
 //! The file is read where it lies and is no part of the repository.
 
-use zfinder::{Accumulate, AdapterChoice, Config, Engine, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
+use zfinder::{Accumulate, Config, Engine, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
+use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::on_adapters;
 use zfinder_testing::shared;
 
@@ -50,7 +51,7 @@ fn the_vertex_is_where_the_experiment_has_it() {
     let config = Config { beam_spot_mm: [0.97, 0.18], field_t: 3.8, ..Config::default() };
     let mut engines = vec![("reference".to_owned(), Engine::Reference), ("CPU".to_owned(), Engine::Cpu)];
     for adapter in on_adapters() {
-        engines.push((adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index))));
+        engines.push((adapter.name.clone(), on_shared_device(&adapter)));
     }
     for (name, engine) in engines {
         for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {

@@ -7,6 +7,7 @@ use zfinder::{
     AdapterChoice, Answered, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Status,
     Stream, StreamOptions, Vertex, ZFinder,
 };
+use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::on_adapters;
 use zfinder_testing::toy::{Toy, between};
 
@@ -14,7 +15,7 @@ use zfinder_testing::toy::{Toy, between};
 fn finders() -> &'static [(String, ZFinder)] {
     static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
     FINDERS.get_or_init(|| {
-        let gpu = |adapter: zfinder::AdapterSummary| (adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)));
+        let gpu = |adapter: zfinder::AdapterSummary| (adapter.name.clone(), on_shared_device(&adapter));
         let mut engines: Vec<_> = on_adapters().into_iter().map(gpu).collect();
         engines.push(("CPU".into(), Engine::Cpu));
         engines.push(("reference".into(), Engine::Reference));
@@ -121,7 +122,7 @@ fn parts_of_a_batch_change_no_bit() {
     let wide = Toy { window: None, tracks: 60, ..Toy::default() }.event(rng, 5).roi;
     batches[1].push(wide.descriptor, wide.spacepoints);
     for adapter in on_adapters() {
-        let builder = ZFinder::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)));
+        let builder = ZFinder::builder().engine(on_shared_device(&adapter));
         let builder = builder.encoding(Encoding::Compact).slices_per_histogram(8).most_buffer_bytes(1 << 20);
         let finder = builder.build().unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         let wanted = one_by_one(&adapter.name, &finder, &batches);

@@ -8,14 +8,15 @@ mod random;
 use std::cell::{Cell, RefCell};
 use std::num::NonZeroUsize;
 
+use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{batch, bits};
 use zfinder_testing::on_adapters;
 
 use proptest::test_runner::{Config as Runs, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, case};
 use zfinder::{
-    AdapterChoice, AdapterKind, Encoding, Engine, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status,
-    StreamOptions, Weighting, ZFinder, ZFinderBuilder,
+    AdapterKind, Encoding, Engine, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status, StreamOptions, Weighting,
+    ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::toy::turned;
 
@@ -237,7 +238,7 @@ fn gpus_are_the_cpu() {
         let single = case.find(&case.finder(Engine::Cpu, |builder| builder));
         let alike = case.find(&case.finder(Engine::Cpu, options));
         for (adapter, compared) in &all {
-            let engine = Engine::Gpu(AdapterChoice::Index(adapter.index));
+            let engine = on_shared_device(adapter);
             let (name, mut compared) = (&adapter.name, compared.borrow_mut());
             let finder = case.finder(engine.clone(), |builder| builder);
             let found = case.find(&finder);

@@ -6,6 +6,7 @@ use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
+use crate::gpu::Gpu;
 use crate::summary::{AdapterKind, AdapterSummary};
 
 /// Which adapter to use.
@@ -29,6 +30,9 @@ pub enum AdapterChoice {
     /// Every hardware GPU of the host, each once where several backends or drivers offer it; the best first, never
     /// software. For [`Gpu::open_all`](crate::Gpu::open_all): one device cannot be of them all.
     All,
+    /// A device that is open: one of the caller's own ([`Gpu::from_device`]), or one that several users share. They share
+    /// its compiled kernels and its limit of memory too.
+    Open(Gpu),
 }
 
 impl FromStr for AdapterChoice {
@@ -79,6 +83,7 @@ impl fmt::Display for AdapterChoice {
             Self::Pci { vendor, device: None } => write!(f, "of PCI vendor {vendor:04x}"),
             Self::Pci { vendor, device: Some(device) } => write!(f, "PCI device {vendor:04x}:{device:04x}"),
             Self::All => f.write_str("hardware, and `all` means all hardware GPUs"),
+            Self::Open(gpu) => write!(f, "open already: {}", gpu.name()),
         }
     }
 }
@@ -116,6 +121,8 @@ impl AdapterChoice {
                 };
                 hardware.iter().copied().filter(|&i| !is_known(&candidates[i])).collect()
             }
+            // Nothing is left to choose.
+            Self::Open(_) => Vec::new(),
         }
     }
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use naga::valid::Capabilities;
 
 use crate::adapter::{self, AdapterChoice};
+use crate::built::BuiltKernels;
 use crate::error::Error;
 use crate::memory::Memory;
 use crate::poll::{Poller, Submission, look_whether_lost};
@@ -23,11 +24,20 @@ pub struct GpuOptions {
     pub optional_features: wgpu::Features,
 }
 
-/// An open device and its queue. Cheap to clone; all clones are the same device.
+/// An open device and its queue. Cheap to clone; all clones are the same device, with the kernels that it has built.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     inner: Arc<Inner>,
 }
+
+impl PartialEq for Gpu {
+    /// Whether both are the same device.
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+}
+
+impl Eq for Gpu {}
 
 #[derive(Debug)]
 struct Inner {
@@ -40,6 +50,7 @@ struct Inner {
     poller: Poller,
     submissions: AtomicU64,
     memory: Arc<Memory>,
+    built_kernels: BuiltKernels,
 }
 
 /// The defaults of WebGPU, raised where compute gains by it, and lowered only where the adapter has less.
@@ -80,6 +91,19 @@ pub fn capabilities(features: wgpu::Features) -> Capabilities {
     capabilities
 }
 
+fn require(adapter: &str, required: wgpu::Features, offered: wgpu::Features) -> Result<(), Error> {
+    let missing = required.difference(offered);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    let names: Vec<&str> = missing.iter_names().map(|(name, _)| name).collect();
+    Err(Error::MissingFeature {
+        adapter: adapter.to_owned(),
+        feature: names.join(", "),
+        hint: "choose an adapter that does, or a variant that does without".to_owned(),
+    })
+}
+
 impl Gpu {
     /// Opens a device.
     ///
@@ -103,12 +127,16 @@ impl Gpu {
     }
 
     /// Opens a device on every adapter that is meant: for [`AdapterChoice::All`] on each hardware GPU, the best first, and
-    /// for any other choice on one. There is at least one.
+    /// for any other choice on one. There is at least one. A device that is open already is returned as it is.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] and [`Error::BadEnvironment`]; [`Error::MissingFeature`] or [`Error::Device`] of the first that
     /// cannot be opened.
     pub async fn open_all_async(options: &GpuOptions) -> Result<Vec<Self>, Error> {
+        if let AdapterChoice::Open(gpu) = &options.adapter {
+            require(gpu.name(), options.required_features, gpu.features())?;
+            return Ok(vec![gpu.clone()]);
+        }
         let mut opened = Vec::new();
         for (adapter, summary) in adapter::select(&options.adapter).await? {
             let limits = device_limits(&adapter.limits());
@@ -173,15 +201,7 @@ impl Gpu {
         options: &GpuOptions,
     ) -> Result<Self, Error> {
         let offered = adapter.features();
-        let missing = options.required_features.difference(offered);
-        if !missing.is_empty() {
-            let names: Vec<&str> = missing.iter_names().map(|(name, _)| name).collect();
-            return Err(Error::MissingFeature {
-                adapter: summary.name,
-                feature: names.join(", "),
-                hint: "choose an adapter that does, or a variant that does without".to_owned(),
-            });
-        }
+        require(&summary.name, options.required_features, offered)?;
         let (device, queue) = adapter
             .request_device(&wgpu::DeviceDescriptor {
                 label: Some(&summary.name),
@@ -229,6 +249,7 @@ impl Gpu {
                 poller,
                 submissions: AtomicU64::new(0),
                 memory: Arc::default(),
+                built_kernels: BuiltKernels::default(),
             }),
         }
     }
@@ -319,6 +340,10 @@ impl Gpu {
 
     pub(crate) fn memory(&self) -> &Arc<Memory> {
         &self.inner.memory
+    }
+
+    pub(crate) fn built_kernels(&self) -> &BuiltKernels {
+        &self.inner.built_kernels
     }
 
     pub(crate) fn poller(&self) -> &Poller {

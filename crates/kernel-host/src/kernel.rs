@@ -108,11 +108,23 @@ impl Kernel {
         kernels.pop().ok_or_else(|| descriptor.source.pipeline_error("nothing was built"))
     }
 
-    /// Builds many kernels, their modules and then their pipelines in parallel. The order is kept.
+    /// Builds many kernels, their modules and then their pipelines in parallel. The order is kept. One that the device has
+    /// built before is not compiled again.
     ///
     /// # Errors
     /// As [`Kernel::build`]: the first error in the order of the descriptors.
     pub fn build_all(gpu: &Gpu, descriptors: &[KernelDescriptor<'_>]) -> Result<Vec<Self>, Error> {
+        let mut kernels: Vec<Option<Self>> = descriptors.iter().map(|wanted| gpu.built_kernels().get(wanted)).collect();
+        let (missing, wanted): (Vec<&mut Option<Self>>, Vec<KernelDescriptor<'_>>) =
+            kernels.iter_mut().zip(descriptors.iter().copied()).filter(|(kernel, _)| kernel.is_none()).unzip();
+        for ((place, kernel), descriptor) in missing.into_iter().zip(Self::compile_all(gpu, &wanted)?).zip(&wanted) {
+            gpu.built_kernels().add(descriptor, &kernel);
+            *place = Some(kernel);
+        }
+        Ok(kernels.into_iter().flatten().collect())
+    }
+
+    fn compile_all(gpu: &Gpu, descriptors: &[KernelDescriptor<'_>]) -> Result<Vec<Self>, Error> {
         let prepared = in_parallel(descriptors, |descriptor| prepare(gpu, descriptor))?;
         let jobs: Vec<(&Prepared<'_>, &EntryPoint)> =
             prepared.iter().flat_map(|kernel| kernel.entries.iter().map(move |entry| (kernel, entry))).collect();

@@ -57,6 +57,7 @@ mod adapter;
 mod allocation;
 mod bandwidth;
 mod buffer;
+mod built;
 mod engine;
 mod error;
 mod gpu;

@@ -1,9 +1,20 @@
 //! Support for tests that run on every adapter.
 
-use std::sync::Once;
+use std::sync::{Mutex, Once};
 
-use crate::adapter::adapters;
+use crate::adapter::{AdapterChoice, adapters};
+use crate::gpu::{Gpu, GpuOptions};
+use crate::status::lock;
 use crate::summary::AdapterSummary;
+
+/// Optional features of compute: numbers, atomics, subgroups, times, and buffers that can be mapped.
+pub const FEATURES: wgpu::Features = wgpu::Features::SHADER_F64
+    .union(wgpu::Features::SHADER_INT64)
+    .union(wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS)
+    .union(wgpu::Features::SHADER_FLOAT32_ATOMIC)
+    .union(wgpu::Features::SUBGROUP)
+    .union(wgpu::Features::TIMESTAMP_QUERY)
+    .union(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS);
 
 /// Returns every adapter, software adapters included, and prints each one once on standard error.
 ///
@@ -34,4 +45,33 @@ pub fn on_adapters() -> Vec<AdapterSummary> {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| found.iter().for_each(|adapter| eprintln!("adapter {adapter}")));
     found
+}
+
+/// A device on this adapter that all tests of the process share, so that each kernel is compiled once, with what the
+/// adapter offers of [`FEATURES`]. Not for tests that limit memory or lose devices.
+///
+/// # Panics
+/// If the device cannot be opened.
+#[must_use]
+pub fn shared_device(adapter: &AdapterSummary) -> Gpu {
+    shared_device_with(adapter, FEATURES)
+}
+
+/// [`shared_device`] with what the adapter offers of other features.
+///
+/// # Panics
+/// If the device cannot be opened.
+#[must_use]
+pub fn shared_device_with(adapter: &AdapterSummary, optional_features: wgpu::Features) -> Gpu {
+    static OPEN: Mutex<Vec<(usize, wgpu::Features, Gpu)>> = Mutex::new(Vec::new());
+    let mut open = lock(&OPEN);
+    if let Some((.., gpu)) = open.iter().find(|(index, with, _)| (*index, *with) == (adapter.index, optional_features))
+    {
+        return gpu.clone();
+    }
+    let choice = AdapterChoice::Index(adapter.index);
+    let gpu = Gpu::new(&GpuOptions { adapter: choice, optional_features, ..GpuOptions::default() })
+        .unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
+    open.push((adapter.index, optional_features, gpu.clone()));
+    gpu
 }

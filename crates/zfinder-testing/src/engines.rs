@@ -1,16 +1,21 @@
 //! Engines side by side: how they are built, and how their answers are held against each other.
 
 use zfinder::{
-    AdapterChoice, Config, Engine, Roi, RoiBatch, RoiId, RoiResult, Spacepoint, Status, Vertex, ZFinder, ZFinderBuilder,
+    AdapterChoice, AdapterSummary, Config, Engine, Roi, RoiBatch, RoiId, RoiResult, Spacepoint, Status, Vertex,
+    ZFinder, ZFinderBuilder,
 };
 
 use super::toy::turned;
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::{on_adapters, shared_device};
 
 /// The GPU on every adapter.
 pub fn gpus() -> Vec<(String, Engine)> {
-    let gpu = |adapter: zfinder::AdapterSummary| (adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)));
-    on_adapters().into_iter().map(gpu).collect()
+    on_adapters().into_iter().map(|adapter| (adapter.name.clone(), on_shared_device(&adapter))).collect()
+}
+
+/// The GPU engine on the device that all tests of the process share.
+pub fn on_shared_device(adapter: &AdapterSummary) -> Engine {
+    Engine::Gpu(AdapterChoice::Open(shared_device(adapter)))
 }
 
 /// The engines whose sums are integers.

@@ -6,10 +6,10 @@ use helmholtz::{
     Extrusion, Mesh, Number, Order, Precision, SolveOptions, Strategy, TablesIn, forcing,
 };
 use kernel_host::AdapterSummary;
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::{on_adapters, shared_device};
 
 fn on(adapter: &AdapterSummary) -> AssemblerBuilder {
-    Assembler::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)))
+    Assembler::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))))
 }
 
 fn mesh(n: usize, is_irregular: bool, levels: usize) -> Mesh {

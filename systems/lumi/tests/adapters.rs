@@ -1,6 +1,7 @@
 //! The GPU against the CPU, on every adapter: the same bits, whatever the order and however the work is cut.
 
-use kernel_host::testing::on_adapters;
+use kernel_host::AdapterSummary;
+use kernel_host::testing::{on_adapters, shared_device};
 use lumi::{
     AdapterChoice, CaloSums, Calorimeter, Cell, Engine, Event, EventBatch, EventCounters, Header, INVALID_ADC,
     LumiCounter, LumiCounterBuilder, MAX_VERTICES, Scheme, SciFiHit, Simulation, VeloCluster, VeloTrack, Vertex,
@@ -11,8 +12,8 @@ fn cpu(calorimeter: &Calorimeter, scheme: Scheme, batch: &EventBatch) -> Vec<Eve
     counter.build().expect("the CPU").count(batch).expect("counters")
 }
 
-fn gpu(adapter: usize, calorimeter: &Calorimeter, scheme: Scheme) -> LumiCounterBuilder {
-    let counter = LumiCounter::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter)));
+fn gpu(adapter: &AdapterSummary, calorimeter: &Calorimeter, scheme: Scheme) -> LumiCounterBuilder {
+    let counter = LumiCounter::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))));
     counter.calorimeter(calorimeter.clone()).scheme(scheme)
 }
 
@@ -149,7 +150,7 @@ fn counters_are_the_same_bits() {
                 let wanted = cpu(calorimeter, scheme, batch);
                 assert_eq!(wanted.len(), batch.iter().filter(|event| event.header.is_lumi()).count());
                 for checked in [false, true] {
-                    let builder = gpu(adapter.index, calorimeter, scheme).checked(checked);
+                    let builder = gpu(&adapter, calorimeter, scheme).checked(checked);
                     let counter = builder.build().expect("a GPU");
                     let found = counter.count(batch).expect("counters");
                     for (found, wanted) in found.iter().zip(&wanted) {
@@ -176,7 +177,7 @@ fn no_order_changes_a_bit() {
         for scheme in [Scheme::Fixed, Scheme::Exact] {
             let wanted = cpu(&calorimeter, scheme, &batch);
             for workgroup_size in [32, 64, 128, 256] {
-                let builder = || gpu(adapter.index, &calorimeter, scheme).workgroup_size(workgroup_size);
+                let builder = || gpu(&adapter, &calorimeter, scheme).workgroup_size(workgroup_size);
                 let counter = builder().build().expect("a GPU");
                 let place = format!("{}, {scheme:?}, {workgroup_size}", adapter.name);
                 assert_eq!(counter.count(&shuffled).expect("counters"), wanted, "{place}");
@@ -216,7 +217,7 @@ fn floats_vary_with_the_order_within_their_error() {
     for adapter in on_adapters() {
         for scheme in [Scheme::Fixed, Scheme::Exact, Scheme::Float] {
             let count = |calorimeter: &Calorimeter, batch: &EventBatch| {
-                gpu(adapter.index, calorimeter, scheme).build().expect("a GPU").count(batch).expect("counters")
+                gpu(&adapter, calorimeter, scheme).build().expect("a GPU").count(batch).expect("counters")
             };
             let (before, after) = (count(&calorimeter, &batch), count(&other, &moved));
             let varied = before.iter().zip(&after).filter(|(a, b)| a.calo != b.calo).count();
@@ -254,7 +255,7 @@ fn the_old_scheme_counts_alike() {
     let batch = events(&calorimeter, 11, 700, 0.1);
     let wanted = cpu(&calorimeter, Scheme::Float, &batch);
     for adapter in on_adapters() {
-        let counter = gpu(adapter.index, &calorimeter, Scheme::Float).build().expect("a GPU");
+        let counter = gpu(&adapter, &calorimeter, Scheme::Float).build().expect("a GPU");
         let found = counter.count(&batch).expect("counters");
         assert_eq!(found.len(), wanted.len());
         for (found, wanted) in found.iter().zip(&wanted) {
@@ -291,7 +292,7 @@ fn many_events_are_selected() {
     let wanted = cpu(&calorimeter, Scheme::Exact, &batch);
     assert!(wanted.len() > 33_000);
     for adapter in on_adapters() {
-        let counter = gpu(adapter.index, &calorimeter, Scheme::Exact).build().expect("a GPU");
+        let counter = gpu(&adapter, &calorimeter, Scheme::Exact).build().expect("a GPU");
         assert!(counter.count(&batch).expect("counters") == wanted, "{}", adapter.name);
     }
 }
@@ -318,7 +319,7 @@ fn what_cannot_be_counted_is_told() {
     assert!(batch.is_empty());
     let batch = events(&calorimeter, 13, 1, 1.0);
     for adapter in on_adapters() {
-        let small = gpu(adapter.index, &calorimeter, Scheme::Exact).most_column_bytes(1000).build().expect("a GPU");
+        let small = gpu(&adapter, &calorimeter, Scheme::Exact).most_column_bytes(1000).build().expect("a GPU");
         let error = small.count(&batch).expect_err("it is too large").to_string();
         assert!(error.contains("event 0 of the batch is larger"), "{error}");
     }

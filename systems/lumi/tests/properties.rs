@@ -1,6 +1,6 @@
 //! Random events under random calorimeters: every engine and scheme that is exact gives the same.
 
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::{on_adapters, shared_device};
 use lumi::{
     AdapterChoice, Calorimeter, Cell, Engine, Event, EventBatch, Header, LumiCounter, Scheme, SciFiHit, VeloCluster,
     VeloTrack, Vertex,
@@ -81,7 +81,7 @@ fn engines_agree() {
                     prop_assert_eq!((hits + counters.skipped[1]) as usize, events[counters.event].scifi_hits.len());
                 }
                 for adapter in &adapters {
-                    let found = count(Engine::Gpu(AdapterChoice::Index(adapter.index)));
+                    let found = count(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))));
                     prop_assert_eq!(&found, &wanted, "{}, {:?}", adapter.name, scheme);
                 }
             }

@@ -1,7 +1,7 @@
 //! Every engine and adapter against the reference engine: whatever the tracks, the layout, the map and the cut.
 
 use kernel_host::AdapterSummary;
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::{on_adapters, shared_device};
 use p2r::{
     AdapterChoice, Batch, Engine, Error, Fitted, Fitter, FitterBuilder, IndexMap, Layout, Mode, STATE, Simulation,
     Spread, Status,
@@ -20,7 +20,7 @@ fn reference(batch: &Batch<f32>, mode: Mode) -> Fitted<f64> {
 }
 
 fn on(adapter: &AdapterSummary) -> FitterBuilder {
-    Fitter::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)))
+    Fitter::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))))
 }
 
 /// The CPU engine, and each adapter with each map.

@@ -2,7 +2,7 @@
 //! tracks are laid out and mapped.
 
 use kernel_host::AdapterSummary;
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::{on_adapters, shared_device};
 use p2r::{
     AdapterChoice, Batch, Engine, Error, Fitter, FitterBuilder, IndexMap, Layout, Mode, PARAMETERS, STATE, Simulation,
     Statistics,
@@ -113,7 +113,7 @@ fn cpu_finds_the_same_in_f32() {
 }
 
 fn on(adapter: &AdapterSummary) -> FitterBuilder {
-    Fitter::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)))
+    Fitter::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))))
 }
 
 #[test]

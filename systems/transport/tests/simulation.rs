@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::{on_adapters, shared_device};
 use transport::{
     AdapterChoice, AnyField, Cell, Cuts, Engine, Error, Geometry, Kernels, Kind, Map, Outcome, Primary, Process,
     Random, Rejected, Simulation, SimulationBuilder, Status, Track, simulate,
@@ -17,7 +17,7 @@ fn on(engine: &Engine) -> SimulationBuilder {
 }
 
 fn gpus() -> Vec<Engine> {
-    on_adapters().into_iter().map(|adapter| Engine::Gpu(AdapterChoice::Index(adapter.index))).collect()
+    on_adapters().iter().map(|adapter| Engine::Gpu(AdapterChoice::Open(shared_device(adapter)))).collect()
 }
 
 fn engines() -> Vec<Engine> {

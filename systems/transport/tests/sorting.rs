@@ -1,11 +1,11 @@
 //! Counting and sorting on every engine and adapter, against the host's own.
 
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::{on_adapters, shared_device};
 use kernel_host::{AdapterChoice, AdapterSummary, Engine};
 use transport::{Count, Error, Sorted, Sorter, SorterBuilder};
 
 fn on(adapter: &AdapterSummary) -> SorterBuilder {
-    Sorter::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)))
+    Sorter::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))))
 }
 
 /// The host's stable sort.

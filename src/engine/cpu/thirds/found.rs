@@ -129,8 +129,8 @@ struct Track<R: Lanes, S: Simd> {
 }
 
 impl<R: Lanes> Found<R> {
-    /// Looks up the third spacepoints of an outer one, behind those that there are, in a stretch; as many as fit. What is left
-    /// of the stretch is not looked at yet.
+    /// Looks up the third spacepoints of an outer one, behind those that there are, in a stretch with z23 in a range; as many
+    /// as fit. What is left of the stretch is not looked at yet.
     #[inline(always)]
     pub(super) fn look<S: Simd>(
         &mut self,
@@ -139,8 +139,7 @@ impl<R: Lanes> Found<R> {
         among: Columns<'_, R>,
         pairs: &Pairs<R>,
         of: usize,
-        stretch: Range<usize>,
-        z23: [R; 2],
+        (stretch, z23): (Range<usize>, [R; 2]),
     ) -> Range<usize> {
         let b = &pairs.outers()[of].b;
         let lanes = R::count::<S>();
@@ -402,7 +401,7 @@ impl<R: Lanes> Found<R> {
         self.track_of[..end].fill(None);
         let (mut stretch, z23) = among.sets.window(simd, call, pairs, 0);
         while !stretch.is_empty() {
-            stretch = self.look(simd, call.accurate, among.columns, pairs, 0, stretch, z23);
+            stretch = self.look(simd, call.accurate, among.columns, pairs, 0, (stretch, z23));
             if self.lookup_count == 0 {
                 continue;
             }

@@ -81,7 +81,7 @@ impl<R: Lanes> Thirds<R> {
         for of in 0..pairs.outers().len() {
             let (mut stretch, z23) = sets.window(simd, call, pairs, of);
             loop {
-                stretch = found.look(simd, call.accurate, columns, pairs, of, stretch, z23);
+                stretch = found.look(simd, call.accurate, columns, pairs, of, (stretch, z23));
                 if found.is_enough() {
                     simd.vectorize(CountAll { found, call, among: &among, pairs });
                 }

@@ -24,7 +24,7 @@ fn crossings(counts: &[[u32; 2]], apart: u32, z: f64) -> Roi {
 #[test]
 fn too_many_pairs_are_reported() {
     for adapter in on_adapters() {
-        let gpu = open(&adapter, Precision::F32);
+        let gpu = open(&adapter);
         let batch = [[10, 10], [65_536, 65_536], [3, 3]].map(|counts| crossings(&[counts], 1, 5.0));
         let batch = RoiBatch::from_iter(batch);
         for checked in [false, true] {
@@ -50,7 +50,7 @@ fn counts_up_to_the_last_are_exact() {
     assert_eq!((pairs(&exact), pairs(&over)), (MAX_COUNT, MAX_COUNT + 1));
     let batch = RoiBatch::from_iter([crossings(&exact, 3, 0.1), crossings(&over, 3, 0.1)]);
     for adapter in on_adapters() {
-        let gpu = open(&adapter, Precision::F32);
+        let gpu = open(&adapter);
         for pairing in PAIRINGS {
             let (config, mut options) = pairing_options(pairing, Triplets::Off);
             options.slices_per_histogram = options.slices_per_histogram.map(|_| 3);
@@ -77,7 +77,7 @@ fn walked_counts_up_to_the_last_are_exact() {
     let batch = RoiBatch::from_iter([track(160), track(162), track(3)]);
     let mut walked = 0;
     for adapter in on_adapters() {
-        let gpu = open(&adapter, Precision::F32);
+        let gpu = open(&adapter);
         for pairing in [Pairing::TwoSlices, Pairing::ByLayer] {
             let (config, options) = pairing_options(pairing, Triplets::Count);
             // Few bins leave room for spacepoints.
@@ -109,7 +109,7 @@ fn what_takes_long_is_counted_or_reported() {
         ("pairs", Triplets::Off, Config::default(), crossings(&[[3000, 1500]], 1, 5.0), 4_500_000),
     ];
     for adapter in on_adapters() {
-        let gpu = open(&adapter, Precision::F32);
+        let gpu = open(&adapter);
         for (case, triplets, config, roi, wanted) in cases.clone() {
             let mut engine = build::<f32>(&gpu, &Config { triplets, ..Config::default() }, &EngineOptions::default());
             engine.take_case(&Case::new(case, config, Vec::new()));
@@ -135,7 +135,7 @@ fn work_beyond_a_dispatch_is_split() {
     let batch = RoiBatch::from_iter([toy.event(rng, 0).roi, crossings(&[[700, 600], [0, 0], [90, 50]], 1, 5.0)]);
     let numbered = Some(2);
     for adapter in on_adapters() {
-        let gpu = open(&adapter, Precision::F32);
+        let gpu = open(&adapter);
         for (triplets, slices_per_histogram) in
             [(Triplets::Off, None), (Triplets::Any, None), (Triplets::Off, numbered)]
         {
@@ -166,7 +166,7 @@ fn work_beyond_a_dispatch_is_split() {
 #[test]
 fn buffers_stay_within_what_is_allowed() {
     for adapter in on_adapters() {
-        let gpu = open(&adapter, Precision::F32);
+        let gpu = open(&adapter);
         let bytes = 1 << 20;
         let options =
             EngineOptions { most_buffer_bytes: Some(bytes), slices_per_histogram: Some(4), ..EngineOptions::default() };
