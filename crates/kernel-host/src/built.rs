@@ -6,7 +6,7 @@ use crate::kernel::{Checks, Kernel, KernelDescriptor};
 use crate::source::Source;
 use crate::status::lock;
 
-/// A device that has more than so many forgets the oldest: who asks for ever new ones must not fill the memory.
+/// Most kernels that a device keeps; the oldest is forgotten first. So ever new kernels do not fill the memory.
 const MOST: usize = 256;
 
 /// The kernels of a device.
@@ -53,5 +53,60 @@ impl BuiltKernels {
             built.remove(0);
         }
         built.push((Key::new(descriptor), kernel.clone()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gpu::Gpu;
+
+    const DOUBLE: &str = "
+        override FACTOR: u32 = 2;
+        @group(0) @binding(0) var<storage, read_write> data: array<u32>;
+        @compute @workgroup_size(1) fn double() { data[0] *= FACTOR; }";
+
+    #[test]
+    fn a_kernel_is_kept_with_all_that_it_depends_on() {
+        let gpu = Gpu::noop().expect("the noop backend is always there");
+        let source = Source::new("double").piece("double.wgsl", DOUBLE);
+        let renamed = Source::new("triple").piece("double.wgsl", DOUBLE);
+        let wanted = KernelDescriptor {
+            source: &source,
+            entry_points: &["double"],
+            constants: &[("FACTOR", 3.0)],
+            checks: Checks::Checked,
+        };
+        assert!(gpu.built_kernels().get(&wanted).is_none());
+        let both = Kernel::build_all(&gpu, &[wanted, KernelDescriptor { source: &renamed, ..wanted }]).expect("built");
+        assert_eq!(both.iter().map(Kernel::name).collect::<Vec<_>>(), ["double", "triple"]);
+        assert!(gpu.built_kernels().get(&wanted).is_some());
+        for other in [
+            KernelDescriptor { constants: &[("FACTOR", 4.0)], ..wanted },
+            KernelDescriptor { constants: &[], ..wanted },
+            KernelDescriptor { entry_points: &[], ..wanted },
+            KernelDescriptor { checks: Checks::Trusted, ..wanted },
+        ] {
+            assert!(gpu.built_kernels().get(&other).is_none(), "{other:?}");
+        }
+        // Some are there and some are not: the order is that of the descriptors.
+        let added = KernelDescriptor { constants: &[("FACTOR", 4.0)], source: &renamed, ..wanted };
+        let mixed = Kernel::build_all(&gpu, &[added, wanted, added]).expect("built");
+        assert_eq!(mixed.iter().map(Kernel::name).collect::<Vec<_>>(), ["triple", "double", "triple"]);
+    }
+
+    #[test]
+    fn no_more_are_kept_than_there_is_room_for() {
+        let gpu = Gpu::noop().expect("the noop backend is always there");
+        let source = Source::new("double").piece("double.wgsl", DOUBLE);
+        let first = KernelDescriptor { source: &source, entry_points: &[], constants: &[], checks: Checks::Checked };
+        let kernel = Kernel::build(&gpu, &first).expect("built");
+        for number in 0..MOST {
+            let constants = [("FACTOR", number as f64)];
+            gpu.built_kernels().add(&KernelDescriptor { constants: &constants, ..first }, &kernel);
+        }
+        assert!(gpu.built_kernels().get(&first).is_none(), "the oldest");
+        let second = KernelDescriptor { constants: &[("FACTOR", 0.0)], ..first };
+        assert!(gpu.built_kernels().get(&second).is_some());
     }
 }

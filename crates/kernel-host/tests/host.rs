@@ -4,7 +4,9 @@ use std::future::Future;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use kernel_host::{Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer, wgpu};
+use kernel_host::{
+    AdapterChoice, Buffer, Checks, Error, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer, wgpu,
+};
 
 const COPY: &str = "
 override GAIN: u32 = 1u;
@@ -315,6 +317,22 @@ fn the_callers_own_device_is_used_as_it_is() {
     assert_eq!(round_trip(&own, &[1_u32, 2]), [1, 2]);
     assert!(!own.has(wgpu::Features::TIMESTAMP_QUERY));
     assert!(Timer::new(&own, 4).is_none());
+}
+
+#[test]
+fn a_device_that_is_open_is_not_opened_again() {
+    let gpu = noop();
+    let options = GpuOptions { adapter: AdapterChoice::Open(gpu.clone()), ..GpuOptions::default() };
+    assert_eq!(Gpu::new(&options).expect("the device"), gpu);
+    assert_eq!(Gpu::open_all(&options).expect("the device"), std::slice::from_ref(&gpu));
+    assert_ne!(noop(), gpu);
+    let required_features = wgpu::Features::SHADER_F64;
+    match Gpu::new(&GpuOptions { required_features, ..options }) {
+        Err(Error::MissingFeature { adapter, feature, .. }) => {
+            assert_eq!((adapter.as_str(), feature.as_str()), (gpu.name(), "SHADER_F64"));
+        }
+        other => panic!("{other:?}"),
+    }
 }
 
 #[test]

@@ -6,9 +6,10 @@ use std::path::Path;
 
 use oxyroot::{Marshaler, RootFile, WriterTree};
 use tempfile::TempDir;
-use zfinder::{Detector, Roi, RoiDescriptor, RoiId, Spacepoint};
+use zfinder::{Detector, Roi, RoiId, Spacepoint};
 use zfinder_io::{Result, RootSpacepoints, SpacepointReader, SpacepointWriter, TruthTable, inputs};
 
+use zfinder_testing::rois::rois;
 use zfinder_testing::shared;
 
 const SPECIMEN: &str = "data/formats/root/acts_zee7_mu2_20ev_uproot_jagged.root";
@@ -57,26 +58,6 @@ fn an_rntuple_is_refused_with_what_to_do() {
             assert!(error.contains(word), "no `{word}` in: {error}");
         }
     }
-}
-
-fn rois() -> Vec<Roi> {
-    let mut random = fastrand::Rng::with_seed(42);
-    let layers = Detector::generic().layers().len() as u32;
-    let mut rois = Vec::new();
-    for event_id in [0, 7, u64::MAX, 3] {
-        for (roi_id, size) in [(5, 0), (0, 1), (u64::MAX, 20_000), (2, 3)] {
-            let mut point = || Spacepoint {
-                rho: 10.0 + 900.0 * random.f64(),
-                phi: 6.0 * (random.f64() - 0.5),
-                z: 2000.0 * (random.f64() - 0.5),
-                layer: random.u32(..layers),
-            };
-            let spacepoints = (0..size).map(|_| point()).collect();
-            let descriptor = RoiDescriptor { id: RoiId { event_id, roi_id }, ..RoiDescriptor::default() };
-            rois.push(Roi { descriptor, spacepoints });
-        }
-    }
-    rois
 }
 
 #[test]

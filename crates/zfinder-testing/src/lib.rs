@@ -3,6 +3,7 @@
 #![allow(missing_docs, reason = "read by its tests")]
 
 pub mod engines;
+pub mod rois;
 pub mod shared;
 #[path = "../../../tests/common/toy.rs"]
 pub mod toy;

@@ -148,8 +148,6 @@ pub(crate) struct Call<'a, R: Lanes> {
     /// z23 further than this from z12 confirms no pair, by more than roundings.
     pub(crate) z_apart: R,
     pub(crate) lane_numbers: [R; MOST_LANES],
-    /// Of the extrapolation.
-    pub(crate) accurate: bool,
     /// There are fewer than 2^22 steps to either side of z = 0.
     few_steps: bool,
     /// Entries are written down as steps: these are few, and z itself is not summed.
@@ -203,39 +201,41 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
             cuts: search.triplet_cuts(),
             z_apart: R::of(dz),
             lane_numbers,
-            accurate: config.extrapolation == Extrapolation::Accurate,
             few_steps,
             in_steps,
         };
-        if config.triplets == Triplets::Off && plan.histograms == 1 && in_steps {
-            simd.vectorize(AllPairs::<R, true> { call: &call, slices, to });
-        } else {
-            simd.vectorize(AllPairs::<R, false> { call: &call, slices, to });
+        let plain = config.triplets == Triplets::Off && plan.histograms == 1 && in_steps;
+        let accurate = config.extrapolation == Extrapolation::Accurate;
+        match (plain, accurate) {
+            (true, false) => simd.vectorize(AllPairs::<R, true, false> { call: &call, slices, to }),
+            (true, true) => simd.vectorize(AllPairs::<R, true, true> { call: &call, slices, to }),
+            (false, false) => simd.vectorize(AllPairs::<R, false, false> { call: &call, slices, to }),
+            (false, true) => simd.vectorize(AllPairs::<R, false, true> { call: &call, slices, to }),
         }
     }
 }
 
 /// [`Call::pairs`] as a function of its own: into very large ones the compiler does not put the vectors' operations, but
 /// calls them.
-struct AllPairs<'a, R: Lanes, const PLAIN: bool> {
+struct AllPairs<'a, R: Lanes, const PLAIN: bool, const ACCURATE: bool> {
     call: &'a Call<'a, R>,
     slices: Range<u32>,
     to: &'a mut FindZ<R>,
 }
 
-impl<R: Lanes, const PLAIN: bool> WithSimd for AllPairs<'_, R, PLAIN> {
+impl<R: Lanes, const PLAIN: bool, const ACCURATE: bool> WithSimd for AllPairs<'_, R, PLAIN, ACCURATE> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { call, slices, to } = self;
-        call.pairs::<S, PLAIN>(simd, &slices, to);
+        call.pairs::<S, PLAIN, ACCURATE>(simd, &slices, to);
         to.histogram.look();
     }
 }
 
 /// [`Call::enter`], for the same reason.
-struct Enter<'a, R: Lanes> {
+struct Enter<'a, R: Lanes, const ACCURATE: bool> {
     call: &'a Call<'a, R>,
     pairs: &'a mut Pairs<R>,
     layers: &'a [R],
@@ -244,13 +244,13 @@ struct Enter<'a, R: Lanes> {
     histogram: &'a mut PackedHistogram,
 }
 
-impl<R: Lanes> WithSimd for Enter<'_, R> {
+impl<R: Lanes, const ACCURATE: bool> WithSimd for Enter<'_, R, ACCURATE> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
         let Self { call, pairs, layers, thirds, entries, histogram } = self;
-        call.enter(simd, pairs, layers, thirds, entries, histogram);
+        call.enter::<S, ACCURATE>(simd, pairs, layers, thirds, entries, histogram);
     }
 }
 
@@ -281,7 +281,6 @@ pub(crate) struct Meeting<'a, R: Lanes, S: Simd> {
     phi: &'a [R::Vector<S>],
     slice: R::Vector<S>,
     pub(crate) b: [R::Vector<S>; 3],
-    accurate: bool,
     z_min: R::Vector<S>,
     z_max: R::Vector<S>,
 }
@@ -289,9 +288,8 @@ pub(crate) struct Meeting<'a, R: Lanes, S: Simd> {
 impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
     /// `slice` is that of `b` and a quarter of a slice beside it: see [`Reaches::put`].
     #[inline(always)]
-    pub(crate) fn new(
+    pub(crate) fn new<const ACCURATE: bool>(
         simd: S,
-        accurate: bool,
         columns: &Columns<'a, R>,
         stretch: &Range<usize>,
         b: &Outer<R>,
@@ -303,10 +301,9 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
             reaches: Columns::vectors(simd, columns.reach, stretch),
             inverse_rho: Columns::vectors(simd, columns.inverse_rho, stretch),
             z_by_rho: Columns::vectors(simd, columns.z_by_rho, stretch),
-            phi: if accurate { Columns::vectors(simd, columns.phi, stretch) } else { &[] },
+            phi: if ACCURATE { Columns::vectors(simd, columns.phi, stretch) } else { &[] },
             slice: R::splat(simd, slice),
             b: [R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi)],
-            accurate,
             z_min: R::splat(simd, z_min),
             z_max: R::splat(simd, z_max),
         }
@@ -328,9 +325,9 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
     /// Which lanes of a vector may make pairs with z within the range, and some beside it. Without a quotient, which takes
     /// longer than all else.
     #[inline(always)]
-    pub(crate) fn may_be_pairs(&self, simd: S, i: usize) -> u32 {
-        if self.accurate {
-            return self.pairs(simd, i).0;
+    pub(crate) fn may_be_pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> u32 {
+        if ACCURATE {
+            return self.pairs::<ACCURATE>(simd, i).0;
         }
         let half = R::splat(simd, R::of(0.5));
         let middle = R::times(simd, half, R::plus(simd, self.z_min, self.z_max));
@@ -346,10 +343,10 @@ impl<'a, R: Lanes, S: Simd> Meeting<'a, R, S> {
     /// Which lanes of a vector make pairs with z within the range, and z where their lines meet the beam, or are nearest
     /// to it. The quotient is the same whichever of the two is the inner one.
     #[inline(always)]
-    pub(crate) fn pairs(&self, simd: S, i: usize) -> (u32, R::Vector<S>) {
+    pub(crate) fn pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> (u32, R::Vector<S>) {
         let near = self.near(simd, i);
-        let phi = if self.accurate { self.phi[i] } else { self.b[2] };
-        let z = extrapolate::<R, S>(simd, self.accurate, self.b, [self.inverse_rho[i], self.z_by_rho[i], phi]);
+        let phi = if ACCURATE { self.phi[i] } else { self.b[2] };
+        let z = extrapolate::<R, S>(simd, ACCURATE, self.b, [self.inverse_rho[i], self.z_by_rho[i], phi]);
         let above = R::and_less(simd, near, self.z_min, z);
         (R::bits(simd, R::and_less(simd, above, z, self.z_max)), z)
     }
@@ -409,9 +406,10 @@ impl<R: Lanes> Call<'_, R> {
         R::of(turns * TAU)
     }
 
-    /// All pairs. `PLAIN`: they count as they are, in one histogram, and [`Call::in_steps`].
+    /// All pairs. `PLAIN`: they count as they are, in one histogram, and are entered in steps ([`Call::in_steps`]).
+    /// `ACCURATE`: of the extrapolation. Both are known to the compiler: asked at run time, pairs take a fifth longer.
     #[inline(always)]
-    fn pairs<S: Simd, const PLAIN: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
+    fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
         let Self { search, plan, sliced, scale, .. } = *self;
         let FindZ { inner, reaches, thirds, pairs, entries, histogram } = to;
         let filled = sliced.filled();
@@ -427,7 +425,7 @@ impl<R: Lanes> Call<'_, R> {
         let most = filled[outer_layers.clone()].iter().flat_map(|&b| inner_layers(b).map(move |a| reach(a, b))).max();
         let most = most.unwrap_or_default();
         let Some((&innermost, &last_inner)) = first_layers.first().zip(first_layers.last()) else { return };
-        inner.fill(simd, sliced, innermost..=last_inner, slices, plan.ring, most, !PLAIN || self.accurate);
+        inner.fill(simd, sliced, innermost..=last_inner, slices, plan.ring, most, !PLAIN || ACCURATE);
         if triplets {
             thirds.sets.fill(simd, self, filled);
         }
@@ -466,12 +464,12 @@ impl<R: Lanes> Call<'_, R> {
                 let beside = R::of_slice(b.slice) - R::of(Around::<R>::BESIDE);
                 // One vector at least, which spares a branch that nothing foretells.
                 let meeting =
-                    Meeting::new(simd, self.accurate, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
+                    Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
                 if PLAIN {
                     let mut count = entries.count;
                     let z = &mut *entries.z;
                     for i in 0..meeting.len() {
-                        let (bits, z12) = meeting.pairs(simd, i);
+                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
                         R::pack(simd, bits, R::entries_of(simd, z12, steps), &mut z[count.min(ENTRIES)..]);
                         count += bits.count_ones() as usize;
                     }
@@ -485,7 +483,7 @@ impl<R: Lanes> Call<'_, R> {
                     let lanes = R::count::<S>();
                     let mut count = pairs.count;
                     for i in 0..meeting.len() {
-                        let (bits, z12) = meeting.pairs(simd, i);
+                        let (bits, z12) = meeting.pairs::<ACCURATE>(simd, i);
                         let at = count.min(ROOM);
                         R::pack(simd, bits, z12, &mut pairs.z12[at..]);
                         R::pack(simd, bits, meeting.inverse_rho[i], &mut pairs.inverse_rho[at..]);
@@ -503,7 +501,7 @@ impl<R: Lanes> Call<'_, R> {
                     // Weights by pT are those of one outer spacepoint at a time.
                     if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS || self.by_pt() {
                         let layers = columns.layer;
-                        simd.vectorize(Enter { call: self, pairs, layers, thirds, entries, histogram });
+                        simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                     }
                 }
                 if histogram.overflows() {
@@ -512,7 +510,7 @@ impl<R: Lanes> Call<'_, R> {
             }
             if !PLAIN {
                 let layers = columns.layer;
-                simd.vectorize(Enter { call: self, pairs, layers, thirds, entries, histogram });
+                simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
             }
         }
         simd.vectorize(Flush { call: self, entries, histogram });
@@ -520,7 +518,7 @@ impl<R: Lanes> Call<'_, R> {
 
     /// Enters the pairs that third spacepoints confirm, or all, whichever histograms they go into. None are left.
     #[inline(always)]
-    fn enter<S: Simd>(
+    fn enter<S: Simd, const ACCURATE: bool>(
         &self,
         simd: S,
         pairs: &mut Pairs<R>,
@@ -534,7 +532,7 @@ impl<R: Lanes> Call<'_, R> {
             return;
         }
         if self.by_pt() {
-            thirds.weigh(simd, self, pairs, histogram);
+            thirds.weigh::<S, ACCURATE>(simd, self, pairs, histogram);
             pairs.clear();
             return;
         }
@@ -545,7 +543,7 @@ impl<R: Lanes> Call<'_, R> {
         if config.triplets == Triplets::Off {
             pairs.weight[..found].fill(R::of(1.0));
         } else {
-            thirds.confirm(simd, self, pairs);
+            thirds.confirm::<S, ACCURATE>(simd, self, pairs);
         }
         if self.plan.histograms > 1 {
             for &PairsOf { b, first, end } in pairs.outers() {

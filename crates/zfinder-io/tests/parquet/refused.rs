@@ -6,8 +6,8 @@ use std::path::Path;
 use zfinder_io::{ParquetSpacepoints, SpacepointWriter};
 
 use crate::columns::{self, Column};
-use crate::written::rois;
 use crate::{f64s, folder, ids, read, written};
+use zfinder_testing::rois::rois;
 
 #[track_caller]
 fn refused(columns: Vec<(&str, Column)>, words: &[&str]) {

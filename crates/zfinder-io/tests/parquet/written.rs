@@ -5,31 +5,11 @@ use std::fs::File;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use parquet::schema::printer::print_schema;
-use zfinder::{Detector, Roi, RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Vertex};
+use zfinder::{Roi, RoiId, RoiResult, Status, Vertex};
 use zfinder_io::{ParquetSpacepoints, ParquetVertices, SpacepointWriter};
+use zfinder_testing::rois::rois;
 
 use crate::{field, folder, read, records};
-
-pub(crate) fn rois() -> Vec<Roi> {
-    let mut random = fastrand::Rng::with_seed(41);
-    let layers = Detector::generic().layers().len() as u32;
-    let mut rois = Vec::new();
-    for event_id in [0, 7, u64::MAX, 3] {
-        for roi_id in [5, 0, u64::MAX] {
-            let size = [0, 1, 3, 40_000][random.usize(..4)];
-            let mut point = || Spacepoint {
-                rho: 10.0 + 900.0 * random.f64(),
-                phi: 6.0 * (random.f64() - 0.5),
-                z: 2000.0 * (random.f64() - 0.5),
-                layer: random.u32(..layers),
-            };
-            let spacepoints = (0..size).map(|_| point()).collect();
-            let descriptor = RoiDescriptor { id: RoiId { event_id, roi_id }, ..RoiDescriptor::default() };
-            rois.push(Roi { descriptor, spacepoints });
-        }
-    }
-    rois
-}
 
 #[test]
 fn what_is_written_is_read_back_bit_by_bit() {

@@ -105,19 +105,19 @@ impl<R: Lanes> Default for Found<R> {
 }
 
 /// [`Found::count_all`] as a function of its own.
-pub(super) struct CountAll<'a, R: Lanes> {
+pub(super) struct CountAll<'a, R: Lanes, const ACCURATE: bool> {
     pub(super) found: &'a mut Found<R>,
     pub(super) call: &'a Call<'a, R>,
     pub(super) among: &'a Among<'a, R>,
     pub(super) pairs: &'a mut Pairs<R>,
 }
 
-impl<R: Lanes> WithSimd for CountAll<'_, R> {
+impl<R: Lanes, const ACCURATE: bool> WithSimd for CountAll<'_, R, ACCURATE> {
     type Output = ();
 
     #[inline(always)]
     fn with_simd<S: Simd>(self, simd: S) {
-        self.found.count_all(simd, self.call, self.among, self.pairs);
+        self.found.count_all::<S, ACCURATE>(simd, self.call, self.among, self.pairs);
     }
 }
 
@@ -129,28 +129,28 @@ struct Track<R: Lanes, S: Simd> {
 }
 
 impl<R: Lanes> Found<R> {
-    /// Looks up the third spacepoints of an outer one, behind those that there are, in a stretch with z23 in a range; as many
-    /// as fit. What is left of the stretch is not looked at yet.
+    /// Looks up the third spacepoints of an outer one, behind those that there are, in a stretch; as many as fit. What is left
+    /// of the stretch is not looked at yet.
     #[inline(always)]
-    pub(super) fn look<S: Simd>(
+    pub(super) fn look<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        accurate: bool,
         among: Columns<'_, R>,
         pairs: &Pairs<R>,
         of: usize,
-        (stretch, z23): (Range<usize>, [R; 2]),
+        stretch: Range<usize>,
+        z23: [R; 2],
     ) -> Range<usize> {
         let b = &pairs.outers()[of].b;
         let lanes = R::count::<S>();
         // From below, as a step from b to c counts.
         let slice = R::of_slice(b.slice) + R::of(Around::<R>::BESIDE);
-        let meeting = Meeting::new(simd, accurate, &among, &stretch, b, slice, z23);
+        let meeting = Meeting::new::<ACCURATE>(simd, &among, &stretch, b, slice, z23);
         let first = self.count.min(ROOM - MOST_LANES);
         let mut end = first;
         let mut looked_at = 0;
         while looked_at < meeting.len() && end <= ROOM - MOST_LANES {
-            let bits = meeting.may_be_pairs(simd, looked_at);
+            let bits = meeting.may_be_pairs::<ACCURATE>(simd, looked_at);
             end += pack_places(simd, bits, (stretch.start + looked_at * lanes) as u32, &mut self.place[end..]);
             looked_at += 1;
         }
@@ -172,7 +172,7 @@ impl<R: Lanes> Found<R> {
     /// Fetches what is to be known of the third spacepoints that were looked up. Few of those that were looked at are left:
     /// they are taken one by one, and met again in vectors.
     #[inline(always)]
-    fn fetch(&mut self, accurate: bool, among: &Among<'_, R>) {
+    fn fetch<const ACCURATE: bool>(&mut self, among: &Among<'_, R>) {
         let Columns { inverse_rho, z_by_rho, turned_phi, slice, phi, .. } = among.columns;
         // As many, which spares looking.
         let last = inverse_rho.len() - 1;
@@ -186,7 +186,7 @@ impl<R: Lanes> Found<R> {
             self.phi[i] = turned_phi[place];
             self.slice[i] = slice[place];
         }
-        if accurate {
+        if ACCURATE {
             for i in 0..count {
                 self.plain_phi[i] = phi[(self.place[i] as usize).min(last)];
             }
@@ -196,7 +196,7 @@ impl<R: Lanes> Found<R> {
     /// Works out z23, k23 and p23 of the third spacepoints of an outer one, which were fetched. What is written behind them is
     /// written over with what belongs to the next.
     #[inline(always)]
-    fn work_out<S: Simd>(
+    fn work_out<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
@@ -220,7 +220,7 @@ impl<R: Lanes> Found<R> {
             let slice_c = R::vectors(simd, &self.slice[at..])[0];
             let t_c = R::vectors(simd, &self.z_by_rho[at..])[0];
             let plain_phi = R::vectors(simd, &self.plain_phi[at..])[0];
-            let z = extrapolate::<R, S>(simd, call.accurate, [u_b, t_b, phi_b], [u_c, t_c, plain_phi]);
+            let z = extrapolate::<R, S>(simd, ACCURATE, [u_b, t_b, phi_b], [u_c, t_c, plain_phi]);
             let (k, p) = bend::<R, S>(simd, two, [u_b, phi_b], [u_c, phi_c]);
             R::store(simd, &mut self.z23[at..], z);
             R::store(simd, &mut self.k23[at..], k);
@@ -261,12 +261,18 @@ impl<R: Lanes> Found<R> {
 
     /// Counts those that were looked up. None are left.
     #[inline(always)]
-    fn count_all<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, among: &Among<'_, R>, pairs: &mut Pairs<R>) {
-        self.fetch(call.accurate, among);
+    fn count_all<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        among: &Among<'_, R>,
+        pairs: &mut Pairs<R>,
+    ) {
+        self.fetch::<ACCURATE>(among);
         for i in 0..self.lookup_count.min(LOOKUPS) {
             let lookup = self.lookups[i];
             let of = pairs.outers()[lookup.of];
-            let sides = self.work_out(simd, call, among, &of.b, lookup);
+            let sides = self.work_out::<S, ACCURATE>(simd, call, among, &of.b, lookup);
             self.count_into(simd, call, among, &of, pairs, lookup, &sides);
         }
         self.clear();
@@ -387,7 +393,7 @@ impl<R: Lanes> Found<R> {
 
     /// Enters each pair with the weight that the transverse momentum of its track gives it.
     #[inline(always)]
-    pub(super) fn weigh<S: Simd>(
+    pub(super) fn weigh<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
@@ -401,13 +407,13 @@ impl<R: Lanes> Found<R> {
         self.track_of[..end].fill(None);
         let (mut stretch, z23) = among.sets.window(simd, call, pairs, 0);
         while !stretch.is_empty() {
-            stretch = self.look(simd, call.accurate, among.columns, pairs, 0, (stretch, z23));
+            stretch = self.look::<S, ACCURATE>(simd, among.columns, pairs, 0, stretch, z23);
             if self.lookup_count == 0 {
                 continue;
             }
-            self.fetch(call.accurate, among);
+            self.fetch::<ACCURATE>(among);
             let lookup = self.lookups[0];
-            let sides = self.work_out(simd, call, among, &b, lookup);
+            let sides = self.work_out::<S, ACCURATE>(simd, call, among, &b, lookup);
             pairs.weight[..end].fill(R::of(0.0));
             self.count_into(simd, call, among, &of, pairs, lookup, &sides);
             for i in (0..end).filter(|&i| pairs.weight[i] > R::of(0.0)) {

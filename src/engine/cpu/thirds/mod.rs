@@ -73,7 +73,7 @@ struct Among<'a, R> {
 impl<R: Lanes> Thirds<R> {
     /// Counts the third spacepoints that confirm each pair, into its weight.
     #[inline(always)]
-    pub(crate) fn confirm<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
+    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
         let Self { sets, found } = self;
         let among = sets.among(call);
         // By itself, so that the compiler sees that all are of one length.
@@ -81,21 +81,21 @@ impl<R: Lanes> Thirds<R> {
         for of in 0..pairs.outers().len() {
             let (mut stretch, z23) = sets.window(simd, call, pairs, of);
             loop {
-                stretch = found.look(simd, call.accurate, columns, pairs, of, (stretch, z23));
+                stretch = found.look::<S, ACCURATE>(simd, columns, pairs, of, stretch, z23);
                 if found.is_enough() {
-                    simd.vectorize(CountAll { found, call, among: &among, pairs });
+                    simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
                 }
                 if stretch.is_empty() {
                     break;
                 }
             }
         }
-        simd.vectorize(CountAll { found, call, among: &among, pairs });
+        simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
     }
 
     /// Enters each pair with the weight that the transverse momentum of its track gives it.
     #[inline(always)]
-    pub(crate) fn weigh<S: Simd>(
+    pub(crate) fn weigh<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
         call: &Call<'_, R>,
@@ -103,7 +103,7 @@ impl<R: Lanes> Thirds<R> {
         histogram: &mut PackedHistogram,
     ) {
         let among = self.sets.among(call);
-        self.found.weigh(simd, call, &among, pairs, histogram);
+        self.found.weigh::<S, ACCURATE>(simd, call, &among, pairs, histogram);
     }
 }
 
