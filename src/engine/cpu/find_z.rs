@@ -17,7 +17,7 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::{avx512, pack_places};
 use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
-use crate::engine::cpu::thirds::Thirds;
+use crate::engine::cpu::thirds::{Thirds, bends_at_most};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
 use crate::options::Accumulate;
@@ -84,6 +84,31 @@ impl<R: Lanes> Pairs<R> {
 
     fn clear(&mut self) {
         (self.count, self.outer_count) = (0, 0);
+    }
+
+    /// Keeps the pairs, all of one outer spacepoint, whose tracks have a curvature of at most `most_k`: [`bends_at_most`].
+    #[inline(always)]
+    pub(crate) fn keep_straight<S: Simd>(&mut self, simd: S, most_k: R) {
+        let Self { z12, inverse_rho, phi, slice, turn, count, outers, .. } = self;
+        let PairsOf { b, end, .. } = &mut outers[0];
+        let (lanes, all) = (R::count::<S>(), (*count).min(ROOM));
+        let (u_b, phi_b) = (R::splat(simd, b.inverse_rho), R::splat(simd, b.phi));
+        let mut kept = 0;
+        for at in (0..all).step_by(lanes) {
+            let columns = [&*z12, &*inverse_rho, &*phi, &*slice, &*turn];
+            let [z, u, phi_a, slice_a, turn_a] = columns.map(|column| R::vectors(simd, &column[at..])[0]);
+            let outer = [u_b, R::minus(simd, phi_b, turn_a)];
+            let straight = R::bits(simd, bends_at_most::<R, S>(simd, most_k, [u, phi_a], outer));
+            let bits = straight & ((1u64 << (all - at).min(lanes)) - 1) as u32;
+            // What is written lies before the vectors that come next.
+            R::pack(simd, bits, z, &mut z12[kept..]);
+            R::pack(simd, bits, u, &mut inverse_rho[kept..]);
+            R::pack(simd, bits, phi_a, &mut phi[kept..]);
+            R::pack(simd, bits, slice_a, &mut slice[kept..]);
+            R::pack(simd, bits, turn_a, &mut turn[kept..]);
+            kept += bits.count_ones() as usize;
+        }
+        (*count, *end) = (kept, kept);
     }
 }
 
@@ -395,7 +420,13 @@ impl<R: Lanes> Call<'_, R> {
             return R::of(0.0);
         }
         let slices = f64::from(self.plan.slices);
-        let straight = other.rem_euclid(slices) - origin.rem_euclid(slices);
+        // By less than a ring.
+        let on_ring = |slice: f64| match slice {
+            below if below < 0.0 => below + slices,
+            above if above >= slices => above - slices,
+            _ => slice,
+        };
+        let straight = on_ring(other) - on_ring(origin);
         let turns = if 2.0 * straight > slices {
             -1.0
         } else if 2.0 * straight <= -slices {

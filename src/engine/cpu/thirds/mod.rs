@@ -9,6 +9,7 @@ use std::ops::{Range, RangeInclusive};
 
 use pulp::Simd;
 
+pub(crate) use self::found::bends_at_most;
 use self::found::{CountAll, Found};
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Columns, Reaches};
@@ -81,7 +82,7 @@ impl<R: Lanes> Thirds<R> {
         for of in 0..pairs.outers().len() {
             let (mut stretch, z23) = sets.window(simd, call, pairs, of);
             loop {
-                stretch = found.look::<S, ACCURATE>(simd, columns, pairs, of, stretch, z23);
+                stretch = found.look::<S, ACCURATE>(simd, columns, pairs, of, stretch, z23, None);
                 if found.is_enough() {
                     simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
                 }
