@@ -447,9 +447,12 @@ impl ReferenceEngine {
             let dz = self.config.triplet_dz_mm * if by_pt && strips { PtWeight::STRIP_DZ } else { 1.0 };
             for (_, c) in sliced.around(layer_c, s + step, below, above) {
                 // `around` gives phi near slice s + step of an unrolled circle, as b's is.
-                let (z23, (k23, p23)) = (self.extrapolate(b, &c), bend(b, &c));
-                let confirms = (z23 - z12).abs() <= dz
-                    && (k23 - k12).abs() <= self.config.triplet_dk
+                let near = (self.extrapolate(b, &c) - z12).abs() <= dz;
+                if !near {
+                    continue;
+                }
+                let (k23, p23) = bend(b, &c);
+                let confirms = (k23 - k12).abs() <= self.config.triplet_dk
                     && (p23 - p12).abs() < self.config.triplet_dp
                     && (!by_pt || a.rho < b.rho && b.rho < c.rho);
                 if confirms && each(layer_c, c).is_break() {

@@ -131,7 +131,7 @@ pub(super) struct Bench {
     #[arg(long, value_name = "S", value_parser = seconds, help_heading = "How")]
     seconds: Option<f64>,
     /// RoIs of each sample whose answers are checked against the reference engine [default: 64, of a sample with more
-    /// than 2000 spacepoints an RoI 16; with --quick a quarter]
+    /// than 2000 spacepoints an RoI 16; with --quick a quarter]; fewer if it takes more than 10 s for them
     #[arg(long, value_name = "N", help_heading = "How")]
     check: Option<NonZeroUsize>,
 
