@@ -278,7 +278,6 @@ pub(crate) fn sharing<'a, R: Real>(
     };
     let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
     let by_work = all.div_ceil(capacity.filling).clamp(u64::from(LEAST_SHARE), u64::from(MOST_SHARE)) as u32;
-    let asked = asked.or(std::env::var("ZF_SHARE").ok().and_then(|v| v.parse().ok()));
     let mut share = asked.unwrap_or(by_work.next_multiple_of(LEAST_SHARE));
     while asked.is_none() && share < MOST_SHARE {
         let pairs = Pairs::Streamed { share: Some(share) };

@@ -14,13 +14,7 @@ pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_z"];
 
 /// Threads of a workgroup: as many as every adapter has, and more where partners are many (measured on an H200:
 /// docs/performance.md).
-pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets, weighting: Weighting) -> u32 {
-    if weighting == Weighting::Pt && pairing != Pairing::Numbered {
-        // Half of the memory for marks.
-        let most = gpu.limits().max_compute_workgroup_storage_size / 2 / (3 * 4 * COLUMN);
-        let wanted = std::env::var("ZF_WG").ok().and_then(|v| v.parse().ok()).unwrap_or(256);
-        return gpu.limits().max_compute_invocations_per_workgroup.min(1 << most.ilog2()).min(wanted);
-    }
+pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets) -> u32 {
     let wanted = match (pairing, triplets) {
         (Pairing::Numbered, _) | (Pairing::TwoSlices, Triplets::Off) => 256,
         _ => 512,
@@ -28,16 +22,11 @@ pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets, we
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
-/// Words of a thread's column of marks: `shaders/pairs/by_pt.wgsl`.
-const COLUMN: u32 = 8;
-
 /// How `pairs/confirmed.wgsl` shares out its work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Teams {
     /// Words of workgroup memory for pairs that wait for a search of their third spacepoints, and for the teams' marks.
     pub(crate) shared: u32,
-    /// Words of each of the three tables of marks of `pairs/by_pt.wgsl`.
-    pub(crate) mark_words: u32,
     /// Most teams whose marks there is room for.
     pub(crate) most: u32,
     /// Partners of a spacepoint that are worth another thread.
@@ -46,32 +35,22 @@ pub(crate) struct Teams {
 
 impl Teams {
     /// No marks.
-    pub(crate) const NONE: Self = Self { shared: 0, mark_words: 0, most: u32::MAX, partners_a_lane: u32::MAX };
+    pub(crate) const NONE: Self = Self { shared: 0, most: u32::MAX, partners_a_lane: u32::MAX };
 
     /// Measured on an H200 (docs/performance.md): hardly any pairs wait where single neighbours and any third spacepoint
     /// will do; where many do, small rounds of many threads leave room for them all.
-    pub(crate) fn new(
-        gpu: &Gpu,
-        pairing: Pairing,
-        triplets: Triplets,
-        weighting: Weighting,
-        workgroup_size: u32,
-    ) -> Self {
+    pub(crate) fn new(gpu: &Gpu, pairing: Pairing, triplets: Triplets) -> Self {
         let most = gpu.limits().max_compute_workgroup_storage_size / 16;
-        if weighting == Weighting::Pt && pairing != Pairing::Numbered {
-            let mark_words = COLUMN * workgroup_size;
-            return Self { shared: std::env::var("ZF_QUEUE").ok().and_then(|v| v.parse().ok()).unwrap_or(most.min(2048)), mark_words, most: u32::MAX, partners_a_lane: std::env::var("ZF_PARTNERS").ok().and_then(|v| v.parse().ok()).unwrap_or(u32::MAX) };
-        }
         // `MARK_WORDS` a team.
         match (pairing, triplets) {
             (Pairing::Numbered, _) | (_, Triplets::Off) => Self::NONE,
             (Pairing::TwoSlices | Pairing::MixedLayers, _) => {
                 let shared = most.min(if triplets == Triplets::Any { 512 } else { 1024 });
-                Self { shared, mark_words: 0, most: shared / 4, partners_a_lane: u32::MAX }
+                Self { shared, most: shared / 4, partners_a_lane: u32::MAX }
             }
             (Pairing::ByLayer, _) => {
                 let shared = most.min(3072);
-                Self { shared, mark_words: 0, most: shared / 12, partners_a_lane: 8 }
+                Self { shared, most: shared / 12, partners_a_lane: 8 }
             }
         }
     }
@@ -91,10 +70,7 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
         Triplets::Count => 2.0,
     };
     let mut constants = vec![("TRIPLETS", mode)];
-    if shape.teams.mark_words != 0 {
-        constants.push(("QUEUED", f64::from(shape.teams.shared)));
-        constants.push(("MARK_WORDS", f64::from(shape.teams.mark_words)));
-    } else if shape.teams != Teams::NONE {
+    if shape.teams != Teams::NONE {
         constants.push(("SHARED", f64::from(shape.teams.shared)));
     }
     if shape.variants[1].weighting == Weighting::Pt {
@@ -139,7 +115,7 @@ pub(crate) fn tile_bins(
     let tables = tables
         + match pairs {
             Pairs::Numbered { .. } => 24 * workgroup_size + 20,
-            Pairs::Streamed { .. } => 4 * teams.shared + 12 * teams.mark_words + 32,
+            Pairs::Streamed { .. } => 4 * teams.shared + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     // A bin that takes none is limited by its number alone.

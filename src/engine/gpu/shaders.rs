@@ -242,7 +242,6 @@ impl Variant {
         }
         let pairs = match self.pairing {
             Pairing::Numbered => shader!("pairs/numbered.wgsl"),
-            _ if self.weighting == Weighting::Pt => shader!("pairs/by_pt.wgsl"),
             _ => shader!("pairs/confirmed.wgsl"),
         };
         let confirmations = match self.weighting {
