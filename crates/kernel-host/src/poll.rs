@@ -51,19 +51,33 @@ pub struct Submission {
     pub(crate) sequence: u64,
 }
 
+/// The beginning of the message with which wgpu-core 30 panics if a wait ends early and another thread empties the queue before
+/// the waiting thread looks at it (gfx-rs/wgpu pull request 9958). The device is unharmed, and the wait can be repeated.
+const EMPTIED_BY_ANOTHER: &str = "If the queue is empty, the current submission index";
+
 /// `Device::poll` panics where the driver reports a failure; here that is the loss of the device.
 pub(crate) fn poll(
     device: &wgpu::Device,
     status: &Status,
     how: wgpu::PollType,
 ) -> Result<wgpu::PollStatus, wgpu::PollError> {
-    catch_unwind(AssertUnwindSafe(|| device.poll(how))).unwrap_or_else(|panic| {
+    caught(status, || device.poll(how))
+}
+
+/// Calls `poll`, and takes a panic for the loss of the device, but for [`EMPTIED_BY_ANOTHER`].
+fn caught(
+    status: &Status,
+    poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>,
+) -> Result<wgpu::PollStatus, wgpu::PollError> {
+    catch_unwind(AssertUnwindSafe(poll)).unwrap_or_else(|panic| {
         let reason = panic
             .downcast_ref::<String>()
             .map(String::as_str)
             .or_else(|| panic.downcast_ref::<&str>().copied())
             .unwrap_or("waiting for it failed");
-        status.lose(reason.to_owned());
+        if !reason.starts_with(EMPTIED_BY_ANOTHER) {
+            status.lose(reason.to_owned());
+        }
         Err(wgpu::PollError::Timeout)
     })
 }
@@ -234,5 +248,22 @@ impl Drop for Poller {
         {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_queue_emptied_by_another_thread_is_no_loss() {
+        let status = Status::default();
+        let message = format!("{EMPTIED_BY_ANOTHER} (75) should be at least the wait submission index (78)");
+        let outcome = caught(&status, || panic!("{message}"));
+        assert!(matches!(outcome, Err(wgpu::PollError::Timeout)), "{outcome:?}");
+        assert_eq!(status.lost(), None);
+        let outcome = caught(&status, || panic!("the driver fails"));
+        assert!(matches!(outcome, Err(wgpu::PollError::Timeout)), "{outcome:?}");
+        assert_eq!(status.lost().as_deref(), Some("the driver fails"));
     }
 }
