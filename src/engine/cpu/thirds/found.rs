@@ -416,18 +416,11 @@ impl<R: Lanes> Found<R> {
         simd: S,
         call: &Call<'_, R>,
         among: &Among<'_, R>,
-        pairs: &mut Pairs<R>,
+        pairs: &Pairs<R>,
         histogram: &mut PackedHistogram,
     ) {
-        // The curvature of the track lies between those of its two pairs, which differ by the cut at most; a softer track than
-        // the softest that counts is none.
-        let [softest, ..] = PtWeight::GEV[usize::from(among.sets.disk)];
-        let most_k = call.cuts.gev_mm / R::of(softest) + call.cuts.dk;
-        pairs.keep_straight(simd, most_k);
+        let most_k = among.sets.most_k(call);
         let Some(&PairsOf { b, end, .. }) = pairs.outers().first() else { return };
-        if end == 0 {
-            return;
-        }
         self.tracks.clear();
         self.tracks_of[..end].fill(None);
         let (mut stretch, z23) = among.sets.window(simd, call, pairs, 0);
