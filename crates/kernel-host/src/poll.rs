@@ -51,8 +51,8 @@ pub struct Submission {
     pub(crate) sequence: u64,
 }
 
-/// The beginning of the message with which wgpu-core 30 panics if a wait ends early and another thread empties the queue before
-/// the waiting thread looks at it (gfx-rs/wgpu pull request 9958). The device is unharmed, and the wait can be repeated.
+/// The beginning of the message with which wgpu-core 30 panics if a wait times out and another thread empties the queue before
+/// the waiting thread looks at it (gfx-rs/wgpu pull request 9958). The device is unharmed, and the caller can wait again.
 const EMPTIED_BY_ANOTHER: &str = "If the queue is empty, the current submission index";
 
 /// `Device::poll` panics where the driver reports a failure; here that is the loss of the device.
@@ -64,7 +64,7 @@ pub(crate) fn poll(
     caught(status, || device.poll(how))
 }
 
-/// Calls `poll`, and takes a panic for the loss of the device, but for [`EMPTIED_BY_ANOTHER`].
+/// Calls `poll`. A panic counts as the loss of the device, except [`EMPTIED_BY_ANOTHER`], which counts as a timeout.
 fn caught(
     status: &Status,
     poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>,

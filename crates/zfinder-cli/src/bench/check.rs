@@ -14,7 +14,7 @@ use command_host::Failure;
 /// Peaks of the reference engine that are looked at where the first is not clear of the next.
 pub(super) const PEAKS: u32 = 8;
 
-/// After this time, the reference engine searches no further RoI: one of 100,000 spacepoints takes it several seconds.
+/// After this time, the reference engine starts no further RoI: it is serial, and slow with 100,000 spacepoints.
 const MOST_TIME: Duration = Duration::from_secs(10);
 
 /// Pairs by which two engines' weights may differ: one on the edge of a bin or of a cut falls on either side.
