@@ -17,7 +17,7 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::{avx512, pack_places};
 use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
 use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
-use crate::engine::cpu::thirds::Thirds;
+use crate::engine::cpu::thirds::{Thirds, bends_at_most};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
 use crate::options::Accumulate;
@@ -38,11 +38,13 @@ pub(crate) struct FindZ<R> {
 pub(crate) struct Pairs<R> {
     pub(crate) z12: Column<R>,
     pub(crate) inverse_rho: Column<R>,
+    /// Of pairs with weights by pT only.
+    z_by_rho: Column<R>,
     pub(crate) phi: Column<R>,
     pub(crate) slice: Column<R>,
     /// On a ring; else 0.
     pub(crate) turn: Column<R>,
-    /// Where in the window the inner spacepoint is; of several histograms only.
+    /// Where in the window the inner spacepoint is; of several histograms and of weights by pT only.
     place: Column<u32>,
     /// Third spacepoints that confirm it.
     pub(crate) weight: Column<R>,
@@ -85,6 +87,49 @@ impl<R: Lanes> Pairs<R> {
     fn clear(&mut self) {
         (self.count, self.outer_count) = (0, 0);
     }
+
+    /// Makes pairs of an outer spacepoint and the inner ones at so many places, if they have z within the range.
+    #[inline(always)]
+    fn make<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        inner: &Columns<'_, R>,
+        b: Outer<R>,
+        count: usize,
+        [z_min, z_max]: [R; 2],
+        ring: bool,
+    ) {
+        let Self { z12, inverse_rho, z_by_rho, phi, slice, turn, place, .. } = self;
+        let (lanes, count) = (R::count::<S>(), count.min(ROOM));
+        for (i, &place) in place[..count].iter().enumerate() {
+            let place = place as usize;
+            inverse_rho[i] = inner.inverse_rho[place];
+            z_by_rho[i] = inner.z_by_rho[place];
+            phi[i] = inner.phi[place];
+            slice[i] = inner.slice[place];
+            if ring {
+                turn[i] = inner.turn[place];
+            }
+        }
+        let outer = [b.inverse_rho, b.z_by_rho, b.phi].map(|number| R::splat(simd, number));
+        let [z_min, z_max] = [z_min, z_max].map(|z| R::splat(simd, z));
+        let mut kept = 0;
+        for at in (0..count).step_by(lanes) {
+            let columns = [&*inverse_rho, &*z_by_rho, &*phi, &*slice, &*turn];
+            let [u, t, phi_a, slice_a, turn_a] = columns.map(|column| R::vectors(simd, &column[at..])[0]);
+            let z = extrapolate::<R, S>(simd, ACCURATE, outer, [u, t, phi_a]);
+            let within = R::and_less(simd, R::less(simd, z_min, z), z, z_max);
+            let bits = R::bits(simd, within) & ((1u64 << (count - at).min(lanes)) - 1) as u32;
+            // What is written lies before the vectors that come next.
+            R::pack(simd, bits, z, &mut z12[kept..]);
+            R::pack(simd, bits, u, &mut inverse_rho[kept..]);
+            R::pack(simd, bits, phi_a, &mut phi[kept..]);
+            R::pack(simd, bits, slice_a, &mut slice[kept..]);
+            R::pack(simd, bits, turn_a, &mut turn[kept..]);
+            kept += bits.count_ones() as usize;
+        }
+        self.end_outer(b, kept);
+    }
 }
 
 /// Entries that wait for their bins.
@@ -123,6 +168,7 @@ impl<R: Lanes> Default for FindZ<R> {
             pairs: Pairs {
                 z12: column(),
                 inverse_rho: column(),
+                z_by_rho: column(),
                 phi: column(),
                 slice: column(),
                 turn: column(),
@@ -395,7 +441,13 @@ impl<R: Lanes> Call<'_, R> {
             return R::of(0.0);
         }
         let slices = f64::from(self.plan.slices);
-        let straight = other.rem_euclid(slices) - origin.rem_euclid(slices);
+        // By less than a ring.
+        let on_ring = |slice: f64| match slice {
+            below if below < 0.0 => below + slices,
+            above if above >= slices => above - slices,
+            _ => slice,
+        };
+        let straight = on_ring(other) - on_ring(origin);
         let turns = if 2.0 * straight > slices {
             -1.0
         } else if 2.0 * straight <= -slices {
@@ -447,6 +499,13 @@ impl<R: Lanes> Call<'_, R> {
                 thirds.sets.set_layer(simd, self, filled, i, of_layer);
             }
             let columns = inner.columns(sliced);
+            let most_k = thirds.sets.most_k(self);
+            // With weights by pT, pairs are tested without a quotient first, with a margin for its rounding.
+            let margin = R::of(1e-5 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-4);
+            let z_range = match self.by_pt() {
+                true => [scale.z_min - margin, scale.z_max + margin],
+                false => [scale.z_min, scale.z_max],
+            };
             let (mut next, mut from) = (0, 0);
             // What the next one meets is looked up before this one's vectors: how many they are is asked as soon as these end, and
             // by then it should be known.
@@ -463,8 +522,7 @@ impl<R: Lanes> Call<'_, R> {
                 // From above, as a step from a to b counts.
                 let beside = R::of_slice(b.slice) - R::of(Around::<R>::BESIDE);
                 // One vector at least, which spares a branch that nothing foretells.
-                let meeting =
-                    Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, [scale.z_min, scale.z_max]);
+                let meeting = Meeting::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, z_range);
                 if PLAIN {
                     let mut count = entries.count;
                     let z = &mut *entries.z;
@@ -476,6 +534,25 @@ impl<R: Lanes> Call<'_, R> {
                     entries.count = count;
                     if count > ENTRIES - PIECE {
                         simd.vectorize(Flush { call: self, entries, histogram });
+                    }
+                } else if self.by_pt() {
+                    // Few are left of those that are looked at: they are taken one by one, and met again in vectors.
+                    let phi = Columns::vectors(simd, columns.turned_phi, &stretch);
+                    let [u_b, _, phi_b] = meeting.b;
+                    let mut count = 0;
+                    for i in 0..meeting.len() {
+                        let inner = [meeting.inverse_rho[i], phi[i]];
+                        let straight = bends_at_most::<R, S>(simd, most_k, inner, [u_b, phi_b]);
+                        let bits = meeting.may_be_pairs::<ACCURATE>(simd, i) & R::bits(simd, straight);
+                        let first = (stretch.start + i * R::count::<S>()) as u32;
+                        count += pack_places(simd, bits, first, &mut pairs.place[count.min(ROOM)..]);
+                    }
+                    let within = [scale.z_min, scale.z_max];
+                    pairs.make::<S, ACCURATE>(simd, &columns, b, count, within, plan.ring);
+                    // Weights are those of one outer spacepoint at a time.
+                    if pairs.count > 0 {
+                        let layers = columns.layer;
+                        simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                     }
                 } else {
                     let turns = Columns::vectors(simd, columns.turn, &stretch);
@@ -498,8 +575,7 @@ impl<R: Lanes> Call<'_, R> {
                         count += bits.count_ones() as usize;
                     }
                     pairs.end_outer(b, count);
-                    // Weights by pT are those of one outer spacepoint at a time.
-                    if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS || self.by_pt() {
+                    if pairs.count >= ENOUGH_PAIRS || pairs.outer_count == OUTERS {
                         let layers = columns.layer;
                         simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
                     }

@@ -40,9 +40,18 @@ pub(super) struct Found<R> {
     dz: Column<R>,
     /// On a short ring, where those of an outer spacepoint are not in the order of their sides.
     side: Column<Side>,
-    /// Of pairs with weights by pT: which track is whose, and the highest pT of each track in each layer.
-    track_of: Box<[Option<usize>; ROOM + MOST_LANES]>,
-    tracks: Vec<[R; MAX_LAYERS]>,
+    /// Of pairs with weights by pT: the index of each pair's tracks, if a third spacepoint confirms it.
+    tracks_of: Box<[Option<usize>; ROOM + MOST_LANES]>,
+    tracks: Vec<Tracks<R>>,
+}
+
+/// The tracks that third spacepoints make of a pair.
+#[derive(Clone, Copy, Debug)]
+struct Tracks<R> {
+    /// A bit for each layer that holds a third spacepoint.
+    layers: u64,
+    /// The highest pT in each of these layers \[GeV\].
+    best: [R; MAX_LAYERS],
 }
 
 /// Third spacepoints of an outer one that were looked up.
@@ -98,7 +107,7 @@ impl<R: Lanes> Default for Found<R> {
             p23: column(),
             dz: column(),
             side: column(),
-            track_of: Box::new([None; ROOM + MOST_LANES]),
+            tracks_of: Box::new([None; ROOM + MOST_LANES]),
             tracks: Vec::new(),
         }
     }
@@ -130,7 +139,9 @@ struct Track<R: Lanes, S: Simd> {
 
 impl<R: Lanes> Found<R> {
     /// Looks up the third spacepoints of an outer one, behind those that there are, in a stretch; as many as fit. What is left
-    /// of the stretch is not looked at yet.
+    /// of the stretch is not looked at yet. With weights by pT, a third spacepoint whose track with the outer one has a
+    /// curvature above `most_k` is left out.
+    #[expect(clippy::too_many_arguments, reason = "an outer spacepoint, and which third ones it wants")]
     #[inline(always)]
     pub(super) fn look<S: Simd, const ACCURATE: bool>(
         &mut self,
@@ -140,6 +151,7 @@ impl<R: Lanes> Found<R> {
         of: usize,
         stretch: Range<usize>,
         z23: [R; 2],
+        most_k: Option<R>,
     ) -> Range<usize> {
         let b = &pairs.outers()[of].b;
         let lanes = R::count::<S>();
@@ -149,8 +161,14 @@ impl<R: Lanes> Found<R> {
         let first = self.count.min(ROOM - MOST_LANES);
         let mut end = first;
         let mut looked_at = 0;
+        let phi = Columns::vectors(simd, among.turned_phi, &stretch);
+        let [u_b, _, phi_b] = meeting.b;
         while looked_at < meeting.len() && end <= ROOM - MOST_LANES {
-            let bits = meeting.may_be_pairs::<ACCURATE>(simd, looked_at);
+            let mut bits = meeting.may_be_pairs::<ACCURATE>(simd, looked_at);
+            if let Some(most_k) = most_k {
+                let outer = [meeting.inverse_rho[looked_at], phi[looked_at]];
+                bits &= R::bits(simd, bends_at_most::<R, S>(simd, most_k, [u_b, phi_b], outer));
+            }
             end += pack_places(simd, bits, (stretch.start + looked_at * lanes) as u32, &mut self.place[end..]);
             looked_at += 1;
         }
@@ -398,48 +416,43 @@ impl<R: Lanes> Found<R> {
         simd: S,
         call: &Call<'_, R>,
         among: &Among<'_, R>,
-        pairs: &mut Pairs<R>,
+        pairs: &Pairs<R>,
         histogram: &mut PackedHistogram,
     ) {
-        let Some(&of @ PairsOf { b, end, .. }) = pairs.outers().first() else { return };
-        // Few pairs are confirmed at all: those are looked at one by one.
+        let most_k = among.sets.most_k(call);
+        let Some(&PairsOf { b, end, .. }) = pairs.outers().first() else { return };
         self.tracks.clear();
-        self.track_of[..end].fill(None);
+        self.tracks_of[..end].fill(None);
         let (mut stretch, z23) = among.sets.window(simd, call, pairs, 0);
         while !stretch.is_empty() {
-            stretch = self.look::<S, ACCURATE>(simd, among.columns, pairs, 0, stretch, z23);
+            stretch = self.look::<S, ACCURATE>(simd, among.columns, pairs, 0, stretch, z23, Some(most_k));
             if self.lookup_count == 0 {
                 continue;
             }
             self.fetch::<ACCURATE>(among);
             let lookup = self.lookups[0];
             let sides = self.work_out::<S, ACCURATE>(simd, call, among, &b, lookup);
-            pairs.weight[..end].fill(R::of(0.0));
-            self.count_into(simd, call, among, &of, pairs, lookup, &sides);
-            for i in (0..end).filter(|&i| pairs.weight[i] > R::of(0.0)) {
-                let track = *self.track_of[i].get_or_insert(self.tracks.len());
-                if track == self.tracks.len() {
-                    self.tracks.push([R::of(0.0); MAX_LAYERS]);
-                }
-                self.find_pt(call, among, &b, pairs, lookup.end, &sides, i, track);
-            }
+            self.find_tracks(simd, call, among, &b, pairs, &sides);
             self.clear();
         }
         for i in 0..end {
-            let Some(track) = self.track_of[i] else { continue };
+            let Some(tracks) = self.tracks_of[i] else { continue };
+            let Tracks { mut layers, best } = self.tracks[tracks];
             let mut pt = PtWeight::of_pair(among.sets.disk);
             let mut hardest = R::of(0.0);
-            for &best in &self.tracks[track] {
+            while layers != 0 {
+                let best = best[layers.trailing_zeros() as usize];
+                layers &= layers - 1;
                 pt.add_layer(best.to_f64());
                 hardest = if best > hardest { best } else { hardest };
             }
             pt.pt = hardest.to_f64();
-            let slices = call.plan.slices;
-            let slice_a = (pairs.slice[i].to_f64() as i32).rem_euclid(slices as i32) as u32;
-            let sector = 1 << (slice_a * PtWeight::SECTORS / slices);
-            let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
             let weight = weight_in::<R>(&pt);
             if weight > 0 {
+                let slices = call.plan.slices;
+                let slice_a = (pairs.slice[i].to_f64() as i32).rem_euclid(slices as i32) as u32;
+                let sector = 1 << (slice_a * PtWeight::SECTORS / slices);
+                let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
                 let z12 = pairs.z12[i];
                 let steps = z12.whole_steps(call.scale.steps_per_mm, call.scale.steps_at_0);
                 histogram.add(0, steps, z12.to_f32(), weight, sectors);
@@ -447,58 +460,90 @@ impl<R: Lanes> Found<R> {
         }
     }
 
-    /// The highest pT of a pair with third spacepoints of each layer. `shaders/confirmations/pt.wgsl`.
-    #[expect(clippy::too_many_arguments, reason = "a pair, and what may confirm it")]
-    fn find_pt(
+    /// Finds the tracks that each pair makes with the third spacepoints that were looked up, all of one outer spacepoint: the
+    /// highest pT in each layer. `shaders/confirmations/pt.wgsl`.
+    #[inline(always)]
+    fn find_tracks<S: Simd>(
         &mut self,
+        simd: S,
         call: &Call<'_, R>,
         among: &Among<'_, R>,
         b: &Outer<R>,
         pairs: &Pairs<R>,
-        thirds: usize,
         sides: &Sides<R>,
-        pair: usize,
-        track: usize,
     ) {
+        let Self { count, z23, k23, p23, dz, side, slice, inverse_rho, place, tracks_of, tracks, .. } = self;
+        let lanes = R::count::<S>();
+        let count = (*count).min(ROOM);
+        // The last vector's other lanes are near no pair.
+        z23[count..count + MOST_LANES].fill(R::of(f64::NAN));
+        let all = ..count.next_multiple_of(lanes);
+        let [z23, dz] = [z23, dz].map(|column| R::vectors(simd, &column[all]));
         let cuts = &call.cuts;
-        let (u, v) = (pairs.inverse_rho[pair], b.inverse_rho);
-        let turn = pairs.turn[pair];
-        let (k12, p12) = track_bend([u, pairs.phi[pair]], [v, b.phi - turn]);
-        let slice_a = pairs.slice[pair].to_f64();
-        let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
-        for i in 0..thirds {
-            let w = self.inverse_rho[i];
-            let side = if among.sets.short_ring {
-                self.side[i]
-            } else if i < sides.beside.start {
-                Side::Below
-            } else if i < sides.beside.end {
-                Side::Beside
-            } else {
-                Side::Above
-            };
-            let may = match side {
-                Side::Below => falls,
-                Side::Beside => true,
-                Side::Above => rises,
-                Side::Around => rises || falls,
-                Side::Nowhere => false,
-            };
-            let confirms = may
-                && (self.z23[i] - pairs.z12[pair]).abs() <= self.dz[i]
-                && (self.k23[i] - k12).abs() <= cuts.dk
-                && (self.p23[i] - turn - p12).abs() < cuts.dp;
-            if confirms && u > v && v > w {
-                // As it is seen from the inner spacepoint, the shorter way round.
-                let at = self.place[i] as usize;
-                let turn = call.turn_between(slice_a, self.slice[i].to_f64());
-                let (k13, _) = track_bend([u, pairs.phi[pair]], [w, among.columns.phi[at] + turn]);
-                // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
-                let pt = cuts.gev_mm / (k13.abs() + cuts.resolution_mm * u * u * w / (u - w));
-                let layer = self.layer(among, i);
-                let best = &mut self.tracks[track][layer];
-                *best = if pt > *best { pt } else { *best };
+        for pair in 0..pairs.count.min(ROOM) {
+            let z12 = R::splat(simd, pairs.z12[pair]);
+            for (vector, (&z23, &dz)) in z23.iter().zip(dz).enumerate() {
+                let mut near = R::bits(simd, within::<R, S>(simd, R::minus(simd, z23, z12), dz));
+                if near == 0 {
+                    continue;
+                }
+                let (u, v) = (pairs.inverse_rho[pair], b.inverse_rho);
+                let (phi_a, turn) = (pairs.phi[pair], pairs.turn[pair]);
+                let (k12, p12) = track_bend([u, phi_a], [v, b.phi - turn]);
+                let slice_a = pairs.slice[pair].to_f64();
+                let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
+                while near != 0 {
+                    let i = vector * lanes + near.trailing_zeros() as usize;
+                    near &= near - 1;
+                    let confirms = (k23[i] - k12).abs() <= cuts.dk && (p23[i] - turn - p12).abs() < cuts.dp;
+                    let w = inverse_rho[i];
+                    if !confirms || v <= w {
+                        continue;
+                    }
+                    let side = if among.sets.short_ring {
+                        side[i]
+                    } else if i < sides.beside.start {
+                        Side::Below
+                    } else if i < sides.beside.end {
+                        Side::Beside
+                    } else {
+                        Side::Above
+                    };
+                    if !side.may_confirm(rises, falls) {
+                        continue;
+                    }
+                    // As it is seen from the inner spacepoint, the shorter way round.
+                    let at = place[i] as usize;
+                    let phi_c = among.columns.phi[at] + call.turn_between(slice_a, slice[i].to_f64());
+                    let (k13, _) = track_bend([u, phi_a], [w, phi_c]);
+                    // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
+                    let pt = cuts.gev_mm / (k13.abs() + cuts.resolution_mm * u * u * w / (u - w));
+                    let layer = among.columns.layer[at].to_f64() as usize % MAX_LAYERS;
+                    let tracks = match tracks_of[pair] {
+                        Some(known) => &mut tracks[known],
+                        None => {
+                            tracks_of[pair] = Some(tracks.len());
+                            tracks.push_mut(Tracks { layers: 0, best: [R::of(0.0); MAX_LAYERS] })
+                        }
+                    };
+                    tracks.layers |= 1 << layer;
+                    let best = &mut tracks.best[layer];
+                    *best = if pt > *best { pt } else { *best };
+                }
             }
+        }
+    }
+}
+
+impl Side {
+    /// Whether it may confirm a pair whose slices rise or fall from the beam outwards.
+    fn may_confirm(self, rises: bool, falls: bool) -> bool {
+        match self {
+            Side::Below => falls,
+            Side::Beside => true,
+            Side::Above => rises,
+            Side::Around => rises || falls,
+            Side::Nowhere => false,
         }
     }
 }
@@ -517,6 +562,27 @@ fn side_on_ring(step: i32, reach: u32, slices: u32) -> Side {
         (_, false, true) => Side::Below,
         _ => Side::Nowhere,
     }
+}
+
+/// More than rounding takes from a difference of two azimuths \[rad\].
+const BLUR_RAD: f64 = 4e-6;
+
+/// Whether rho grows outwards, from 1 / rho and phi of an inner spacepoint to those of an outer one, and the curvature of
+/// their track is at most `most_k`, with a margin for rounding: what is left out has a greater one. Without a quotient.
+#[inline(always)]
+pub(crate) fn bends_at_most<R: Lanes, S: Simd>(
+    simd: S,
+    most_k: R,
+    [u, phi]: [R::Vector<S>; 2],
+    [v, phi_outer]: [R::Vector<S>; 2],
+) -> R::Mask<S> {
+    let zero = R::splat(simd, R::of(0.0));
+    let turned = R::absolute(simd, R::minus(simd, phi_outer, phi));
+    let turned = R::larger(simd, R::minus(simd, turned, R::splat(simd, R::of(BLUR_RAD))), zero);
+    let apart = R::minus(simd, u, v);
+    let most = R::times(simd, R::splat(simd, R::of(0.5005) * most_k), apart);
+    let bent = R::times(simd, R::times(simd, turned, u), v);
+    R::both(simd, R::less(simd, zero, apart), R::at_most(simd, bent, most))
 }
 
 /// |a| <= b.

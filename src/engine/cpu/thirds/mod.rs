@@ -9,12 +9,14 @@ use std::ops::{Range, RangeInclusive};
 
 use pulp::Simd;
 
+pub(crate) use self::found::bends_at_most;
 use self::found::{CountAll, Found};
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Columns, Reaches};
 use crate::engine::cpu::find_z::{Call, Pairs, PairsOf, ROOM};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
+use crate::pt_weight::PtWeight;
 
 /// Third spacepoints: those that there are, and those that were found.
 #[derive(Debug)]
@@ -81,7 +83,7 @@ impl<R: Lanes> Thirds<R> {
         for of in 0..pairs.outers().len() {
             let (mut stretch, z23) = sets.window(simd, call, pairs, of);
             loop {
-                stretch = found.look::<S, ACCURATE>(simd, columns, pairs, of, stretch, z23);
+                stretch = found.look::<S, ACCURATE>(simd, columns, pairs, of, stretch, z23, None);
                 if found.is_enough() {
                     simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
                 }
@@ -132,6 +134,13 @@ impl<R: Lanes> Sets<R> {
         for (layer, dz) in self.dz_of.iter_mut().enumerate().take(search.layers()) {
             *dz = if call.by_pt() && search.is_strips(layer) { call.cuts.strip_dz } else { call.cuts.dz };
         }
+    }
+
+    /// The largest curvature that the two pairs of a track may have where weights go by pT: the track's own lies between theirs,
+    /// which differ by the cut at most, and a track softer than the softest that counts is none.
+    pub(crate) fn most_k(&self, call: &Call<'_, R>) -> R {
+        let [softest, ..] = PtWeight::GEV[usize::from(self.disk)];
+        call.cuts.gev_mm / R::of(softest) + call.cuts.dk
     }
 
     /// Those that the outer spacepoints at hand meet.
