@@ -111,6 +111,17 @@ fn track_z(a: vec2<real>, b: vec2<real>) -> real {
     return quotient(b.y - a.y, b.x - a.x);
 }
 
+// A range of z: its middle and half of its width, with more than rounding may take.
+struct ZRange {
+    middle: real,
+    half: real,
+}
+
+fn z_range(low: real, high: real) -> ZRange {
+    let middle = real(0.5) * (low + high);
+    return ZRange(middle, real(0.500005) * (high - low) + real(0.00001) * abs(middle));
+}
+
 fn is_searched(z12: real) -> bool {
     return z12 > roi.z_min && z12 < roi.z_max;
 }

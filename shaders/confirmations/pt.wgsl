@@ -1,6 +1,6 @@
 // What third spacepoints make a pair weigh, by the transverse momentum of the track (PtWeight in src/config.rs, whose numbers
 // are the overrides and the last of cuts). Swapped with confirmations/count.wgsl.
-// Needs: rounding, tracks, bends, extrapolation, order/by_layer. CPU twin: weigh in src/engine/cpu/thirds.rs
+// Needs: rounding, tracks, bends, extrapolation, order/by_layer. CPU twin: weigh in src/engine/cpu/thirds/found.rs
 
 override SOFT_GEV: f32 = 0;
 override WEIGHED_GEV: f32 = 0;
@@ -20,6 +20,21 @@ override HARD_DISK_LAYERS: u32 = 0;
 // Set in a neighbour count of a pair whose outer layer is one of strips.
 const STRIP_PAIR: u32 = 0x40000000u;
 
+// The cut on z of a third spacepoint.
+fn cut_on_z(layer_b: u32, layer_c: u32) -> real {
+    return select(cuts.dz, cuts.strip_dz, (neighbours_word(layer_b, layer_c) & STRIP_PAIR) != 0u);
+}
+
+fn is_disk(layer: u32) -> bool {
+    return (neighbours_word(layer, layer) & ENDCAP_PAIR) != 0u;
+}
+
+// The largest curvature of the two pairs of a track that counts, with its second spacepoint on a layer: the track's own lies
+// between theirs, which differ by the cut at most.
+fn most_curvature(layer: u32) -> real {
+    return quotient(cuts.gev_mm, real(select(SOFT_GEV, SOFT_DISK_GEV, is_disk(layer)))) + cuts.dk;
+}
+
 // The weight of the pair of spacepoints a and b, and whether its direction counts; 0 if it is no track's.
 fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let slice_b = slice_layer_of(beside[b]) >> 8u;
@@ -29,7 +44,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let u = points[a].x;
     let v = points[b].x;
     let resolution = product(product(cuts.resolution_mm, u), u);
-    let disk = (neighbours_word(layer_b, layer_b) & ENDCAP_PAIR) != 0u;
+    let disk = is_disk(layer_b);
     let soft_gev = real(select(SOFT_GEV, SOFT_DISK_GEV, disk));
     let weighed_gev = real(select(WEIGHED_GEV, WEIGHED_DISK_GEV, disk));
     let hard_gev = real(select(HARD_GEV, HARD_DISK_GEV, disk));
@@ -40,12 +55,15 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let parts = third_parts();
     for (var part = 0u; part < parts; part++) {
         let among = thirds(layer_b, slice_b, step_b, part);
-        let strips = (neighbours_word(layer_b, wg_filled[part]) & STRIP_PAIR) != 0u;
-        let dz = select(cuts.dz, cuts.strip_dz, strips);
+        let dz = cut_on_z(layer_b, wg_filled[part]);
+        let range = z_range(z12 - dz, z12 + dz);
         var best = real(0.0);
         var i = among.first;
         for (; i < among.end; i++) {
             let c = place_among(among, i);
+            if !may_be_within(b, points[b], c, points[c], range) {
+                continue;
+            }
             let w = points[c].x;
             let near = abs(extrapolate(b, points[b], c, points[c]) - z12) <= dz;
             if near && u > v && v > w && bend_alike(inner, bend_from_first(b, c)) {

@@ -19,3 +19,8 @@ fn extrapolate(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>) -> real
     let wb = root(real(1.0) - product(product(square, v), v));
     return quotient(product(point_b.y, wa) - product(point_a.y, wb), product(v, wa) - product(u, wb));
 }
+
+// Whether z may lie in a range.
+fn may_be_within(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>, range: ZRange) -> bool {
+    return abs(extrapolate(a, point_a, b, point_b) - range.middle) <= range.half;
+}

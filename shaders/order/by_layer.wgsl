@@ -1,6 +1,6 @@
 // Spacepoints by layer and, within it, by slice, so that all of a layer in neighbouring slices lie side by side: for any
 // neighbours. Swapped with order/by_slice.wgsl and order/two_slices.wgsl.
-// workgroup memory: 4 MAX_LAYERS + 4 bytes
+// workgroup memory: 4 MAX_LAYERS + 12 bytes
 // Needs: cells/by_layer, tracks.
 
 const MAX_LAYERS: u32 = 64u;
@@ -8,6 +8,8 @@ const MAX_LAYERS: u32 = 64u;
 // Layers with a spacepoint, ascending.
 var<workgroup> wg_filled: array<u32, MAX_LAYERS>;
 var<workgroup> wg_filled_count: u32;
+// A bit for each of them.
+var<workgroup> wg_filled_bits: array<atomic<u32>, 2>;
 
 fn is_filled(layer: u32) -> bool {
     return cell(layer, 0u) != cell(layer, roi.slices);
@@ -15,17 +17,27 @@ fn is_filled(layer: u32) -> bool {
 
 // Lists the filled layers. Ends with a barrier.
 fn begin_order(thread: u32) {
+    for (var word = thread; word < MAX_LAYERS / 32u; word += WORKGROUP_SIZE) {
+        atomicStore(&wg_filled_bits[word], 0u);
+    }
+    workgroupBarrier();
     for (var layer = thread; layer < params.layers; layer += WORKGROUP_SIZE) {
-        var place = 0u;
-        for (var lower = 0u; lower < layer; lower++) {
-            place += select(0u, 1u, is_filled(lower));
-        }
         if is_filled(layer) {
-            wg_filled[place] = layer;
+            atomicOr(&wg_filled_bits[layer >> 5u], 1u << (layer & 31u));
         }
-        if layer + 1u == params.layers {
-            wg_filled_count = place + select(0u, 1u, is_filled(layer));
+    }
+    workgroupBarrier();
+    let low = atomicLoad(&wg_filled_bits[0]);
+    let high = atomicLoad(&wg_filled_bits[1]);
+    for (var layer = thread; layer < params.layers; layer += WORKGROUP_SIZE) {
+        let own = select(high, low, layer < 32u);
+        let below = own & ((1u << (layer & 31u)) - 1u);
+        if (own & (1u << (layer & 31u))) != 0u {
+            wg_filled[countOneBits(below) + select(countOneBits(low), 0u, layer < 32u)] = layer;
         }
+    }
+    if thread == 0u {
+        wg_filled_count = countOneBits(low) + countOneBits(high);
     }
     workgroupBarrier();
 }
@@ -136,10 +148,8 @@ fn slices_around(layer: u32, s: u32, below: u32, above: u32) -> Range {
     if roi.ring == 0u {
         return plain_range(cell(layer, s - min(s, below)), cell(layer, min(s + above, slices - 1u) + 1u));
     }
-    let layer_first = cell(layer, 0u);
-    let layer_end = cell(layer, slices);
     if below + above >= slices {
-        return plain_range(layer_first, layer_end);
+        return plain_range(cell(layer, 0u), cell(layer, slices));
     }
     let low = select(s + slices - below, s - below, s >= below);
     let high = select(s + above - slices, s + above, s + above < slices);
@@ -148,5 +158,15 @@ fn slices_around(layer: u32, s: u32, below: u32, above: u32) -> Range {
     if low <= high {
         return plain_range(first, end);
     }
+    let layer_first = cell(layer, 0u);
+    let layer_end = cell(layer, slices);
     return Range(first, layer_end + end - layer_first, layer_end, layer_first - layer_end);
+}
+
+// Which of the filled layers it is.
+fn part_of(layer: u32) -> u32 {
+    let low = atomicLoad(&wg_filled_bits[0]);
+    let high = atomicLoad(&wg_filled_bits[1]);
+    let below = (1u << (layer & 31u)) - 1u;
+    return select(countOneBits(low) + countOneBits(high & below), countOneBits(low & below), layer < 32u);
 }

@@ -696,7 +696,7 @@ pub(crate) fn track_bend<R: Lanes>([u, phi]: [R; 2], [v, phi_outer]: [R; 2]) -> 
 }
 
 /// Names the histograms that a pair goes into: those of its charge, and of the slices that its track may come from.
-/// `accumulate` in `shaders/accumulate/several.wgsl`. The slice of the inner spacepoint goes on beyond the ends of a ring.
+/// `accumulate` in `shaders/accumulate/totals.wgsl`. The slice of the inner spacepoint goes on beyond the ends of a ring.
 fn histograms_of(
     search: &Search,
     plan: &RoiPlan,

@@ -293,7 +293,7 @@ pub(crate) fn sharing<'a, R: Real>(
     let partners = (plans.clone().map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
     let wanted = (partners / shape.teams.partners_a_lane).clamp(1, MOST_LANES / 2);
     let mut lanes_shift = idle.max(wanted).ilog2();
-    while lanes_shift > 0 && shape.workgroup_size >> lanes_shift > shape.teams.most {
+    while shape.workgroup_size >> lanes_shift > shape.teams.most {
         lanes_shift += 1;
     }
     Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift, dispatches: dispatches(plans, capacity) }
@@ -521,6 +521,8 @@ impl<R: Real> Layout<R> {
             &[Stage::Walk]
         } else if self.several {
             &[Stage::SliceSpacepoints, Stage::FindZ, Stage::HighestWindows, Stage::FindPeaks]
+        } else if self.row_parts == 0 {
+            &[Stage::SliceSpacepoints, Stage::FindZ, Stage::FindPeaks]
         } else {
             &[Stage::SliceSpacepoints, Stage::FindZ, Stage::SumHistos, Stage::FindPeaks]
         }

@@ -34,13 +34,13 @@ impl Kernels {
         let find_z = |variant: super::shaders::Variant| -> Order {
             (variant.find_z(), &find_z::ENTRY_POINTS, find_z::constants(shape))
         };
-        let sums: Order = if many.several {
-            (many.highest_windows(), &highest_windows::ENTRY_POINTS, Vec::new())
-        } else {
-            (many.sum_histos(), &sum_histos::ENTRY_POINTS, Vec::new())
-        };
         let mut orders: Vec<Order> =
-            vec![sums, (many.find_peaks(), &find_peaks::ENTRY_POINTS, find_peaks::constants(many)), find_z(many)];
+            vec![(many.find_peaks(), &find_peaks::ENTRY_POINTS, find_peaks::constants(many)), find_z(many)];
+        if many.several {
+            orders.push((many.highest_windows(), &highest_windows::ENTRY_POINTS, Vec::new()));
+        } else if !many.fills_totals() {
+            orders.push((many.sum_histos(), &sum_histos::ENTRY_POINTS, Vec::new()));
+        }
         if few != many {
             orders.push(find_z(few));
         }
@@ -61,8 +61,9 @@ impl Kernels {
             .collect();
         let mut kernels = Kernel::build_all(gpu, &descriptors)?.into_iter();
         let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
-        let (sums, find_peaks, find_z_many) = (next(), next(), next());
-        let (sum_histos, highest_windows) = if many.several { (None, Some(sums)) } else { (Some(sums), None) };
+        let (find_peaks, find_z_many) = (next(), next());
+        let highest_windows = many.several.then(&mut next);
+        let sum_histos = (!many.fills_totals()).then(&mut next);
         let find_z_few = if few == many { find_z_many.clone() } else { next() };
         let mut readers =
             || Readers { slice_spacepoints: [next(), next()], walk: shape.walk.is_some().then(&mut next) };

@@ -107,21 +107,25 @@ impl Variant {
         round(self.rounding)
     }
 
+    /// Whether find_z adds entries to RoIs' own histograms at once: RoIs have several, or entries are few.
+    pub(crate) fn fills_totals(self) -> bool {
+        self.several || (self.weighting == Weighting::Pt && self.pairing != Pairing::Numbered)
+    }
+
     fn histogram(self) -> (&'static str, &'static str) {
         match self.accumulate {
-            _ if self.several => shader!("histogram/several.wgsl"),
             Accumulate::Fixed => shader!("histogram/fixed_point.wgsl"),
             Accumulate::CompareExchange => shader!("histogram/compare_exchange.wgsl"),
         }
     }
 
     fn accumulate(self) -> Vec<(&'static str, &'static str)> {
-        let several = shader!("accumulate/several.wgsl");
-        match (self.accumulate, self.several) {
+        let totals = shader!("accumulate/totals.wgsl");
+        match (self.accumulate, self.fills_totals()) {
             (Accumulate::Fixed, false) => vec![shader!("accumulate/fixed_point.wgsl")],
             (Accumulate::CompareExchange, false) => vec![shader!("accumulate/compare_exchange.wgsl")],
-            (Accumulate::Fixed, true) => vec![shader!("accumulate/total_fixed_point.wgsl"), several],
-            (Accumulate::CompareExchange, true) => vec![shader!("accumulate/total_compare_exchange.wgsl"), several],
+            (Accumulate::Fixed, true) => vec![shader!("accumulate/total_fixed_point.wgsl"), totals],
+            (Accumulate::CompareExchange, true) => vec![shader!("accumulate/total_compare_exchange.wgsl"), totals],
         }
     }
 
@@ -135,7 +139,7 @@ impl Variant {
     /// Words of a bin in a row that find_z fills: `ROW_PARTS` in `shaders/histogram/*.wgsl`.
     pub(crate) fn row_parts(self) -> u32 {
         match self.accumulate {
-            _ if self.several => 0,
+            _ if self.fills_totals() => 0,
             Accumulate::Fixed => 1,
             Accumulate::CompareExchange => 2,
         }
@@ -228,7 +232,8 @@ impl Variant {
     }
 
     pub(crate) fn find_z(self) -> Source {
-        let mut pieces = vec![self.real(), self.rounding(), TYPES, TOTALS, self.beside(), self.histogram()];
+        let histogram = if self.fills_totals() { shader!("histogram/totals.wgsl") } else { self.histogram() };
+        let mut pieces = vec![self.real(), self.rounding(), TYPES, TOTALS, self.beside(), histogram];
         pieces.extend(self.accumulate());
         pieces.extend([self.cells(), TRACKS, self.extrapolation(), self.order()]);
         pieces.extend(self.pairs());
@@ -242,6 +247,7 @@ impl Variant {
         }
         let pairs = match self.pairing {
             Pairing::Numbered => shader!("pairs/numbered.wgsl"),
+            _ if self.weighting == Weighting::Pt => shader!("pairs/by_pt.wgsl"),
             _ => shader!("pairs/confirmed.wgsl"),
         };
         let confirmations = match self.weighting {
@@ -366,7 +372,7 @@ mod tests {
                 write(variant.walk(Encoding::Compact), &["walk"], &constants);
                 write(variant.walk(Encoding::Lossless), &["walk"], &constants);
             }
-            if !variant.several {
+            if !variant.fills_totals() {
                 write(variant.sum_histos(), &["sum_histos"], &[]);
             }
             write(variant.find_peaks(), &["find_peaks"], &[]);

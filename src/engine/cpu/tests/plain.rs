@@ -122,7 +122,7 @@ pub(super) fn find_z<R: Real, Z: ZSum>(
 }
 
 /// Names the histograms that a pair goes into: those of its charge, and of the slices that its track may come from.
-/// `accumulate` in `shaders/accumulate/several.wgsl`.
+/// `accumulate` in `shaders/accumulate/totals.wgsl`.
 fn histograms_of(search: &Search, plan: &RoiPlan, layer_a: usize, s: u32, slice_b: u32, mut add: impl FnMut(u32)) {
     let config = &search.config;
     let step = step(plan.ring, plan.slices, s, slice_b);

@@ -171,7 +171,8 @@ impl<R: Real> Typed<R> {
         let histograms = copy(gpu, &mut encoder, &w.histograms, rows)?;
         let words = layout.total_words();
         let beyond = copy(gpu, &mut encoder, &w.totals, words)?;
-        encode(&mut encoder, &layout.stages()[2..3])?;
+        let stages = layout.stages();
+        encode(&mut encoder, &stages[2..stages.len() - 1])?;
         let totals = copy(gpu, &mut encoder, &w.totals, words)?;
         encode(&mut encoder, &[Stage::FindPeaks])?;
         let emptied = copy(gpu, &mut encoder, &w.totals, words)?;
@@ -237,6 +238,9 @@ impl<R: Real> Stages<R> {
 
     /// The rows that find_z filled for an RoI.
     fn rows(&self, i: usize) -> Vec<HistogramPair> {
+        if self.layout.row_parts == 0 {
+            return Vec::new();
+        }
         let words = &self.layout.words[i];
         let used = self.status[i].rows;
         assert!(used <= words.histogram_count, "{used} rows of {}", words.histogram_count);
@@ -445,10 +449,10 @@ fn check_stages<R: Lanes, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Stag
         );
         assert!(alike(&sorted, &wanted_points), "{place}: slice_spacepoints, spacepoints");
 
-        let rows = if gpu.layout.several { Vec::new() } else { gpu.rows(i) };
-        if gpu.layout.several {
-            // There are no rows.
-        } else if let Pairs::Numbered { slices: each } = engine.shape.pairs {
+        let rows = gpu.rows(i);
+        if let Pairs::Numbered { slices: each } = engine.shape.pairs
+            && gpu.layout.row_parts > 0
+        {
             for (group, found) in rows.iter().enumerate() {
                 let first = group as u32 * each;
                 let slices = first..first.saturating_add(each).min(plan.slices);
@@ -513,7 +517,7 @@ fn check_same<R: Lanes, Z: Compare>(place: &str, gpu: &Gpu, checked: &Stages<R>,
         assert_eq!(checked.status[i], trusted.status[i], "{place}: status, checked and trusted");
         let (a, b) = (checked.sorted(i), trusted.sorted(i));
         assert!(canonical(&a) == canonical(&b), "{place}: spacepoints, checked and trusted");
-        if checked.variant.pairing == Pairing::Numbered && !checked.layout.several {
+        if checked.variant.pairing == Pairing::Numbered {
             // Shares of spacepoints differ with their order within cells, slices do not.
             for (a, b) in checked.rows(i).iter().zip(&trusted.rows(i)) {
                 same("histograms", plan, a, b);

@@ -1,6 +1,0 @@
-// What words of histograms mean where find_z fills an RoI's own: it writes no rows. Swapped with histogram/fixed_point.wgsl
-// and histogram/compare_exchange.wgsl.
-
-const MAX_COUNT: u32 = 4194303u;
-
-const ROW_PARTS: u32 = 0u;
