@@ -133,6 +133,34 @@ fn neither_batch_nor_order_changes_a_bit() {
     }
 }
 
+/// Memory that the engine reuses carries nothing from one RoI into the next: rings after windows, crowded RoIs after empty ones.
+#[test]
+fn a_used_finder_answers_as_a_fresh_one() {
+    let mut events = toys(41);
+    events.extend(toys(42));
+    let mut rng = fastrand::Rng::with_seed(43);
+    for i in 0..24 {
+        let window = [None, Some((PI, 1.0)), Some((rng.f64() * TAU - PI, 0.3))][i % 3];
+        events.push(Toy { window, tracks: rng.usize(2..20), ..Toy::default() }.event(&mut rng, 100 + i as u64));
+    }
+    let all = rois(&events);
+    let bending = |triplets| Config { triplets, ..Config::default() };
+    let configs = [Config::preset(Preset::HardScatter), bending(Triplets::Count), bending(Triplets::Any)];
+    for config in &configs {
+        let build = || build_with("cpu", &Engine::Cpu, config, |builder| builder.threads(1));
+        let wanted: Vec<_> = all.iter().map(|roi| bits(&[find_one("fresh", &build(), roi)])).collect();
+        let used = build();
+        let mut order: Vec<usize> = (0..all.len()).collect();
+        for _ in 0..8 {
+            rng.shuffle(&mut order);
+            for &i in &order {
+                let found = bits(&[find_one("used", &used, &all[i])]);
+                assert_eq!(found, wanted[i], "{:?}, {:?}: RoI {i}", config.triplets, config.weighting);
+            }
+        }
+    }
+}
+
 #[test]
 fn options_of_the_gpu_change_no_bit() {
     let all = batch(&rois(&toys(5)));

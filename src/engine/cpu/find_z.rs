@@ -519,6 +519,11 @@ impl<R: Lanes> Call<'_, R> {
                 let last = stretch.end == end;
                 (next, from) = (next + usize::from(last), if last { 0 } else { stretch.end });
                 ahead = about(all.get(next).unwrap_or(first));
+                if self.by_pt() && begin == start && !thirds.may_weigh::<S, ACCURATE>(simd, self, &b, most_k) {
+                    (next, from) = (next + usize::from(!last), 0);
+                    ahead = about(all.get(next).unwrap_or(first));
+                    continue;
+                }
                 // From above, as a step from a to b counts.
                 let beside = R::of_slice(b.slice) - R::of(Around::<R>::BESIDE);
                 // One vector at least, which spares a branch that nothing foretells.

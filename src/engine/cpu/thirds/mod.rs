@@ -13,9 +13,11 @@ pub(crate) use self::found::bends_at_most;
 use self::found::{CountAll, Found};
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::around::{Around, Columns, Reaches};
-use crate::engine::cpu::find_z::{Call, Pairs, PairsOf, ROOM};
+use crate::engine::cpu::find_z::{Call, MOST_LANES, Meeting, Pairs, PairsOf, ROOM};
 use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
+use crate::engine::cpu::slice_spacepoints::Outer;
 use crate::pt_weight::PtWeight;
 
 /// Third spacepoints: those that there are, and those that were found.
@@ -43,6 +45,8 @@ pub(crate) struct Sets<R> {
     short_ring: bool,
 }
 
+/// Of more third spacepoints, two lie side by side nearly always.
+const FEW_THIRDS: usize = 16;
 const SETS: usize = 3;
 /// Fewer spacepoints are not worth another set; tests have few.
 const WORTH_A_SET: usize = if cfg!(test) { 50 } else { 1000 };
@@ -93,6 +97,52 @@ impl<R: Lanes> Thirds<R> {
             }
         }
         simd.vectorize(CountAll::<R, ACCURATE> { found, call, among: &among, pairs });
+    }
+
+    /// Whether pairs of an outer spacepoint may weigh anything by pT: tracks to third spacepoints of two layers, which bend
+    /// little enough, meet the beam side by side.
+    #[inline(always)]
+    pub(crate) fn may_weigh<S: Simd, const ACCURATE: bool>(
+        &self,
+        simd: S,
+        call: &Call<'_, R>,
+        b: &Outer<R>,
+        most_k: R,
+    ) -> bool {
+        let sets = &self.sets;
+        let columns = sets.among(call).columns;
+        let stretch = sets.all[sets.at_hand].window(b.slice, [sets.reaches.most; 2]);
+        let slice = R::of_slice(b.slice) + R::of(Around::<R>::BESIDE);
+        let z23 = [call.scale.z_min - call.z_apart, call.scale.z_max + call.z_apart];
+        let meeting = Meeting::new::<ACCURATE>(simd, &columns, &stretch, b, slice, z23);
+        let phi = Columns::vectors(simd, columns.turned_phi, &stretch);
+        let [u_b, _, phi_b] = meeting.b;
+        let (mut few, mut count) = ([0u32; FEW_THIRDS + MOST_LANES], 0);
+        for i in 0..meeting.len() {
+            let outer = [meeting.inverse_rho[i], phi[i]];
+            let straight = R::bits(simd, bends_at_most::<R, S>(simd, most_k, [u_b, phi_b], outer));
+            let bits = meeting.may_be_pairs::<ACCURATE>(simd, i) & straight;
+            count += pack_places(simd, bits, (stretch.start + i * R::count::<S>()) as u32, &mut few[count..]);
+            if count > FEW_THIRDS {
+                return true;
+            }
+        }
+        // Layer, z where the track meets the beam, and the cut on z.
+        let mut tracks = [(0, R::of(0.0), R::of(0.0)); FEW_THIRDS];
+        for (track, &place) in tracks.iter_mut().zip(&few[..count]) {
+            let at = place as usize;
+            let layer = columns.layer[at].to_f64() as usize % MAX_LAYERS;
+            let z = (b.z_by_rho - columns.z_by_rho[at]) / (b.inverse_rho - columns.inverse_rho[at]);
+            *track = (layer, z, sets.dz_of[layer]);
+        }
+        let tracks = &tracks[..count];
+        // More than rounding.
+        let blur = call.z_apart - call.cuts.dz;
+        tracks.iter().enumerate().any(|(i, &(layer, z, dz))| {
+            tracks[..i].iter().any(|&(other, other_z, other_dz)| {
+                other != layer && (ACCURATE || (z - other_z).abs() <= dz + other_dz + blur)
+            })
+        })
     }
 
     /// Enters each pair with the weight that the transverse momentum of its track gives it.

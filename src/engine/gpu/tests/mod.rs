@@ -401,13 +401,14 @@ fn check_find_z<Z: Compare>(
     }
 }
 
-/// Whether llvmpipe ended loops early, as the RoI's status says. It does so after 65,535 rounds, and retries take the more
-/// rounds the busier the machine is.
+/// Whether llvmpipe ended loops early, as the RoI's status says. It does so after 65,535 rounds. Retries take the more rounds
+/// the busier the machine is; numbered pairs take many for a histogram of each slice.
 fn is_cut<R: Real, Z: Compare>(gpu: &Gpu, stages: &Stages<R>, i: usize) -> bool {
     /// `STATUS_UNFINISHED` in `shaders/types.wgsl`.
     const UNFINISHED: u32 = 4;
-    let retries = Z::ACCUMULATE == Accumulate::CompareExchange;
-    retries && gpu.name().starts_with("llvmpipe") && stages.flags(i) == UNFINISHED
+    let is_long = stages.variant.pairing == Pairing::Numbered && stages.layout.several;
+    let may_be_cut = is_long || Z::ACCUMULATE == Accumulate::CompareExchange;
+    may_be_cut && gpu.name().starts_with("llvmpipe") && stages.flags(i) == UNFINISHED
 }
 
 /// Each stage against its CPU twin on the same input: the stage before it on the GPU.
