@@ -8,7 +8,7 @@
 // docs/lab/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, extrapolation, order/by_layer, confirmations/pt.
 
-// PLACES / 32 words a team.
+// Words of marks of all teams: a team of more threads has more places.
 override MARK_WORDS: u32 = 1024;
 // Pairs that the queue holds.
 override QUEUED: u32 = 256;
@@ -23,8 +23,6 @@ var<workgroup> wg_queue: array<vec2<u32>, QUEUED>;
 var<workgroup> wg_one: array<atomic<u32>, MARK_WORDS>;
 var<workgroup> wg_two: array<atomic<u32>, MARK_WORDS>;
 
-const PLACES: u32 = 128u;
-const COLUMN: u32 = PLACES / 32u;
 // Spacepoints are tested in blocks, a bit each, so that neighbouring threads then work on those that passed side by side.
 const BLOCK: u32 = 32u;
 // More than rounding takes from a place.
@@ -47,6 +45,7 @@ struct Second {
 struct Places {
     low: f32,
     per_mm: f32,
+    last: u32,
 }
 
 // How far the walk along the first spacepoints of a second one has come.
@@ -58,18 +57,23 @@ struct Walk {
     bits: u32, // of the block: what may make a pair and is not queued yet
 }
 
+// Words of a team's marks.
+fn column_words() -> u32 {
+    return (MARK_WORDS / WORKGROUP_SIZE) << params.lanes_shift;
+}
+
 // All places but two from z_min to z_max, and one more at each end; never more than 24 within the cut, nor so many that rounding
 // of z is more than a small part of one.
 fn places() -> Places {
-    let per_mm = min(f32(PLACES - 2u) / f32(roi.z_max - roi.z_min), 12.0 / max(f32(cuts.dz), 0.001));
+    let last = 32u * column_words() - 1u;
+    let per_mm = min(f32(last - 1u) / f32(roi.z_max - roi.z_min), 12.0 / max(f32(cuts.dz), 0.001));
     let farthest = max(abs(f32(roi.z_min)), abs(f32(roi.z_max)));
-    return Places(f32(roi.z_min), min(per_mm, 131072.0 / max(farthest, 0.001)));
+    return Places(f32(roi.z_min), min(per_mm, 131072.0 / max(farthest, 0.001)), last);
 }
 
 // The place `shift` places beyond z; of all z further out, the first or the last. A z that is no number has one, too.
 fn place_of(z: f32, at: Places, shift: f32) -> u32 {
-    let last = PLACES - 1u;
-    return min(u32(clamp((z - at.low) * at.per_mm + (1.0 + shift), 0.0, f32(last))), last);
+    return min(u32(clamp((z - at.low) * at.per_mm + (1.0 + shift), 0.0, f32(at.last))), at.last);
 }
 
 // Histograms the pairs of this workgroup's share. False if there is none.
@@ -94,7 +98,7 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     let lane = thread & (lanes - 1u);
     let at = places();
     for (var base = first; base < end; base += teams) {
-        for (var word = thread; word < COLUMN * teams; word += WORKGROUP_SIZE) {
+        for (var word = thread; word < MARK_WORDS; word += WORKGROUP_SIZE) {
             atomicStore(&wg_one[word], 0u);
             atomicStore(&wg_two[word], 0u);
         }
@@ -102,7 +106,7 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
             atomicStore(&wg_queued, 0u);
         }
         workgroupBarrier();
-        let second = second_at(min(base + team, end - 1u), team * COLUMN);
+        let second = second_at(min(base + team, end - 1u), team * column_words());
         let parts = select(0u, min(part_of(second.layer), inner_layers()), base + team < end);
         if parts > 0u {
             mark_thirds(second, at, lane, lanes);
@@ -215,7 +219,7 @@ fn mark_word(word: u32, bits: u32) {
 
 fn has_two_marks(column: u32) -> bool {
     var any_of_two = 0u;
-    for (var word = column; word < column + COLUMN; word++) {
+    for (var word = column; word < column + column_words(); word++) {
         any_of_two |= atomicLoad(&wg_two[word]);
     }
     return any_of_two != 0u;

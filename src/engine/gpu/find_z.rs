@@ -23,8 +23,8 @@ pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets, we
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
-/// Words of a team's marks: `shaders/pairs/by_pt.wgsl`.
-const COLUMN: u32 = 4;
+/// Words of marks that a thread brings into its team: `shaders/pairs/by_pt.wgsl`.
+const MARK_WORDS: u32 = 4;
 
 /// How `pairs/confirmed.wgsl` and `pairs/by_pt.wgsl` share out their work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,9 +57,11 @@ impl Teams {
         // `MARK_WORDS` a team.
         match (pairing, triplets) {
             (Pairing::Numbered, _) | (_, Triplets::Off) => Self::NONE,
-            // Little memory, so that many workgroups run side by side; a thread a spacepoint, whose ranges of partners take as
-            // long as the partners.
-            _ if weighting == Weighting::Pt => Self { shared: 512, mark_words: COLUMN * workgroup_size, ..Self::NONE },
+            // Little memory, so that many workgroups run side by side. Two threads a spacepoint only for many partners, which then
+            // have finer places: each thread works out the ranges of partners for itself.
+            _ if weighting == Weighting::Pt => {
+                Self { shared: 512, mark_words: MARK_WORDS * workgroup_size, partners_a_lane: 100, ..Self::NONE }
+            }
             (Pairing::TwoSlices | Pairing::MixedLayers, _) => {
                 let shared = most.min(if triplets == Triplets::Any { 512 } else { 1024 });
                 Self { shared, most: shared / 4, ..Self::NONE }
