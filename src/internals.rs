@@ -2,5 +2,4 @@
 
 pub use crate::engine::cpu::stages::Stages;
 pub use crate::engine::reference::{Filled, Histogram, Histograms, Pair, Peak, ReferenceEngine};
-pub use crate::engine::twin::Twin;
 pub use crate::spacepoint::normalised;

@@ -12,7 +12,7 @@ pub(crate) mod real;
 pub(crate) mod reference;
 #[cfg(feature = "gpu")]
 mod threads;
-#[cfg(any(test, feature = "internals"))]
+#[cfg(test)]
 pub(crate) mod twin;
 pub(crate) mod vertices;
 

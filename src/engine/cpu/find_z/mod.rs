@@ -256,6 +256,7 @@ impl<R: Lanes> Call<'_, R> {
             true => [scale.z_min - margin, scale.z_max + margin],
             false => [scale.z_min, scale.z_max],
         };
+        let steps = R::steps(simd, scale.steps_per_mm, scale.steps_at_0);
         let (mut next, mut from) = (0, 0);
         // The window of the next spacepoint is looked up before the vectors of this one: the length of a loop should be known
         // when the loop before it ends.
@@ -280,7 +281,7 @@ impl<R: Lanes> Call<'_, R> {
             let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, z_range);
             let layers = columns.layer;
             if PLAIN {
-                self.add_entries::<S, ACCURATE>(simd, &partners, entries);
+                Self::add_entries::<S, ACCURATE>(simd, &partners, steps, entries);
                 if entries.count > ENTRIES - PIECE {
                     simd.vectorize(Flush { call: self, entries, histogram });
                 }
@@ -309,12 +310,11 @@ impl<R: Lanes> Call<'_, R> {
     /// Adds the entries of an outer spacepoint's pairs.
     #[inline(always)]
     fn add_entries<S: Simd, const ACCURATE: bool>(
-        &self,
         simd: S,
         partners: &Partners<'_, R, S>,
+        steps: [R::Vector<S>; 2],
         entries: &mut Entries<R>,
     ) {
-        let steps = R::steps(simd, self.scale.steps_per_mm, self.scale.steps_at_0);
         let mut count = entries.count;
         let z = &mut *entries.z;
         for i in 0..partners.len() {
