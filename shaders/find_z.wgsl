@@ -5,7 +5,7 @@
 // grid: x, y = rows of this dispatch, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
 // Needs: real, types, totals, beside, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs.
-// CPU twin: src/engine/cpu/find_z.rs
+// CPU twin: src/engine/twin/find_z.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 // 0: pairs; 1: pairs that a third spacepoint confirms; 2: weighted by how many do.

@@ -120,11 +120,11 @@ pub(crate) struct Peak {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Background {
     /// Words of the sum of so many windows, whose own sums are below the threshold.
-    low: u32,
-    high: u32,
-    windows: u32,
+    pub(crate) low: u32,
+    pub(crate) high: u32,
+    pub(crate) windows: u32,
     /// The sum of each of the others.
-    threshold: u32,
+    pub(crate) threshold: u32,
 }
 
 /// Sums of windows that are counted, from 0 on.

@@ -147,7 +147,7 @@ fn a_used_finder_answers_as_a_fresh_one() {
     let bending = |triplets| Config { triplets, ..Config::default() };
     let configs = [Config::preset(Preset::HardScatter), bending(Triplets::Count), bending(Triplets::Any)];
     for config in &configs {
-        let build = || build_with("cpu", &Engine::Cpu, config, |builder| builder.threads(1));
+        let build = || build_with("cpu", &Engine::Cpu, config, |builder| builder.threads(std::num::NonZeroUsize::MIN));
         let wanted: Vec<_> = all.iter().map(|roi| bits(&[find_one("fresh", &build(), roi)])).collect();
         let used = build();
         let mut order: Vec<usize> = (0..all.len()).collect();

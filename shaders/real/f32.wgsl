@@ -33,7 +33,7 @@ fn whole_steps(x: real, scale: real, offset: real) -> u32 {
 }
 
 // sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in
-// src/engine/cpu/lanes.rs has it, so that both round alike.
+// src/engine/cpu/lanes/vectors.rs has it, so that both round alike.
 fn sine(x: real) -> real {
     let y = product(x, x);
     var sum = real(1.0 / 6227020800.0);

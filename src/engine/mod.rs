@@ -12,6 +12,8 @@ pub(crate) mod real;
 pub(crate) mod reference;
 #[cfg(feature = "gpu")]
 mod threads;
+#[cfg(test)]
+pub(crate) mod twin;
 pub(crate) mod vertices;
 
 #[cfg(test)]

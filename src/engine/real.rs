@@ -6,21 +6,6 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::pt_weight::PtWeight;
 
-#[cfg(test)]
-use crate::engine::encoding::DROPPED;
-
-/// A spacepoint that takes part, as the stages use it.
-#[cfg(test)]
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Point<R> {
-    pub(crate) rho: R,
-    /// From the lower edge of the window \[rad\].
-    pub(crate) phi: R,
-    pub(crate) z: R,
-    pub(crate) slice: u32,
-    pub(crate) layer: u32,
-}
-
 /// What the cuts and the binning of one RoI need.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ZScale<R> {
@@ -105,17 +90,10 @@ pub(crate) trait Real:
     fn to_i32(self) -> i32;
     fn abs(self) -> Self;
 
-    /// `slice_layer`: slice << 8 | layer, or [`DROPPED`].
+    /// `slice_layer`: slice << 8 | layer, or [`DROPPED`](crate::engine::encoding::DROPPED).
     fn spacepoint(rho: Self, phi: Self, z: Self, slice_layer: u32) -> Self::Spacepoint;
     /// rho, phi, z and `slice_layer`.
     fn fields(spacepoint: &Self::Spacepoint) -> ([Self; 3], u32);
-    /// None for one that takes no part.
-    #[cfg(test)]
-    fn point(spacepoint: &Self::Spacepoint) -> Option<Point<Self>> {
-        let ([rho, phi, z], slice_layer) = Self::fields(spacepoint);
-        let (slice, layer) = (slice_layer >> 8, slice_layer & 0xff);
-        (slice_layer != DROPPED).then_some(Point { rho, phi, z, slice, layer })
-    }
     /// The number and the word.
     #[cfg(test)]
     fn stored(stored: &Self::Stored) -> (Self, u32);

@@ -168,11 +168,29 @@ fn barrels(layers: u32) -> Detector {
 
 pub(in crate::engine) fn cases() -> Vec<Case> {
     let rng = &mut fastrand::Rng::with_seed(2010);
-    let config = Config { peaks: 3, ..Config::default() };
+    let config = &Config { peaks: 3, ..Config::default() };
+    let thesis = &Config { peaks: 3, ..Config::preset(Preset::Thesis) };
+    let mut cases = events(rng, config, thesis);
+    cases.extend(rings(rng, config, thesis));
+    cases.extend(cuts(rng, config, thesis));
+    cases.extend(extremes(rng, config, thesis));
+    for (i, case) in cases.iter_mut().enumerate() {
+        case.config.percentile = [1.0, 0.95, 0.5, 0.0, 1e-4][i % 5];
+        // Identities do not matter to the stages, but an answer must be told from its neighbours.
+        let rois = (0..case.batch.len()).map(|j| {
+            let view = case.batch.roi(j);
+            let id = RoiId { event_id: i as u64, roi_id: j as u64 };
+            Roi { descriptor: RoiDescriptor { id, ..*view.descriptor }, spacepoints: view.spacepoints().collect() }
+        });
+        case.batch = rois.collect();
+    }
+    cases
+}
+
+/// Events and RoIs that are none, in different configurations.
+fn events(rng: &mut fastrand::Rng, config: &Config, thesis: &Config) -> Vec<Case> {
     let single = Config { neighbours: Neighbours::Single, ..config.clone() };
-    let thesis = Config { peaks: 3, ..Config::preset(Preset::Thesis) };
-    let slice = |degrees| Config { phi_slice_deg: degrees, ..config.clone() };
-    let mut cases = vec![
+    vec![
         Case::new("toys", config.clone(), toys(rng)).with_triplets(),
         Case::new("toys, thesis", Config { peaks: 3, ..Config::preset(Preset::Thesis) }, toys(rng))
             .slices_per_histogram(1)
@@ -200,7 +218,13 @@ pub(in crate::engine) fn cases() -> Vec<Case> {
         Case::new("circle, thesis", thesis.clone(), circles(rng)).slices_per_histogram(9).with_triplets(),
         Case::new("unequal, thesis", thesis.clone(), unequal(rng)).slices_per_histogram(2),
         Case::new("beam spot", Config { beam_spot_mm: [1.5, -0.7], ..config.clone() }, toys(rng)),
-    ];
+    ]
+}
+
+/// Rings of few slices.
+fn rings(rng: &mut fastrand::Rng, config: &Config, thesis: &Config) -> Vec<Case> {
+    let slice = |degrees| Config { phi_slice_deg: degrees, ..config.clone() };
+    let mut cases = Vec::new();
     for (name, degrees) in [
         ("ring of 1", 360.0),
         ("ring of 2", 180.0),
@@ -220,7 +244,12 @@ pub(in crate::engine) fn cases() -> Vec<Case> {
         let config = Config { neighbour_multiplier: multiplier, ..slice(30.0) };
         cases.push(Case::new(name, config, circles(rng)).with_triplets());
     }
-    // Cuts on triplets from one that nothing passes to ones that all do.
+    cases
+}
+
+/// Cuts on triplets from one that nothing passes to ones that everything passes.
+fn cuts(rng: &mut fastrand::Rng, config: &Config, thesis: &Config) -> Vec<Case> {
+    let mut cases = Vec::new();
     for (name, dz, dk, dp) in [
         ("no dz", 0.0, 0.005, 0.05),
         ("no dp", 25.0, 0.005, 0.0),
@@ -230,20 +259,26 @@ pub(in crate::engine) fn cases() -> Vec<Case> {
         ("cut on k", 25.0, 5e-5, 1.0),
         ("wide cuts", 1e4, 10.0, 10.0),
     ] {
-        for config in [&config, &thesis] {
+        for config in [config, thesis] {
             let config = Config { triplet_dz_mm: dz, triplet_dk: dk, triplet_dp: dp, ..config.clone() };
             cases.push(Case::new(name, config, vec![dense(rng)]).with_triplets());
         }
     }
+    cases
+}
+
+/// Far from z = 0, very many bins and as many layers as there may be.
+fn extremes(rng: &mut fastrand::Rng, config: &Config, thesis: &Config) -> Vec<Case> {
+    let mut cases = Vec::new();
     // Far from z = 0, where f32 has coarser steps.
-    for config in [&config, &thesis] {
+    for config in [config, thesis] {
         let mut far = dense(rng);
         far.spacepoints.iter_mut().for_each(|point| point.z -= 600.0);
         far.descriptor.z_range = Some((-800.0, -400.0));
         let config = Config { triplet_dz_mm: 3.0, ..config.clone() };
         cases.push(Case::new("far", config, vec![far]).with_triplets());
     }
-    // 25,001 bins beside 11: many tiles, of which most are none of the second RoI's.
+    // 25,001 bins beside 11: the second RoI has none of most tiles.
     let mut wide = toys(rng);
     wide.truncate(2);
     wide[0].descriptor.z_range = Some((-2500.0, 2500.0));
@@ -256,17 +291,8 @@ pub(in crate::engine) fn cases() -> Vec<Case> {
             Spacepoint { rho, phi: between(rng, 0.0, 0.05), z: -7.0 + rho * between(rng, -0.4, 0.4), layer }
         })
         .collect();
-    let layers = Case::new("64 layers", Config { first_layers: 64, ..config }, vec![roi(window(0.0, 0.06), points)]);
+    let layers =
+        Case::new("64 layers", Config { first_layers: 64, ..config.clone() }, vec![roi(window(0.0, 0.06), points)]);
     cases.push(Case { detector: barrels(64), ..layers });
-    for (i, case) in cases.iter_mut().enumerate() {
-        case.config.percentile = [1.0, 0.95, 0.5, 0.0, 1e-4][i % 5];
-        // Identities do not matter to the stages, but an answer must be told from its neighbours.
-        let rois = (0..case.batch.len()).map(|j| {
-            let view = case.batch.roi(j);
-            let id = RoiId { event_id: i as u64, roi_id: j as u64 };
-            Roi { descriptor: RoiDescriptor { id, ..*view.descriptor }, spacepoints: view.spacepoints().collect() }
-        });
-        case.batch = rois.collect();
-    }
     cases
 }

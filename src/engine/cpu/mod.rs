@@ -1,12 +1,13 @@
 //! The CPU engine: the four stages in the order of the walk, parallel over RoIs and, in a large one, over groups of
-//! slices. Each stage is the twin of the shader of its name.
+//! slices. Each stage does in vectors what `engine/twin` does in scalars.
 
-mod around;
+mod bend;
 pub(crate) mod find_peaks;
 pub(crate) mod find_z;
 pub(crate) mod lanes;
 pub(crate) mod machine;
 pub(crate) mod packed_histogram;
+mod slice_index;
 pub(crate) mod slice_spacepoints;
 #[cfg(feature = "internals")]
 pub(crate) mod stages;

@@ -55,26 +55,6 @@ const TOGETHER: usize = 16;
 const BLOCK: usize = 64;
 
 impl PackedHistogram {
-    /// What fills these.
-    #[cfg(test)]
-    pub(crate) fn of(histogram: &crate::histogram::HistogramPair, accumulate: Accumulate) -> Self {
-        let word = |(bin, (&n, &z)): (usize, (&u32, &u32))| match accumulate {
-            Accumulate::Fixed => (u64::from(n) * one_in(bin) + u64::from(z)) << ENTRY_SHIFT,
-            Accumulate::CompareExchange => u64::from(n) << 32 | u64::from(z),
-        };
-        let bins = histogram.n.len();
-        Self {
-            words: histogram.n.iter().zip(&histogram.z).enumerate().map(word).collect(),
-            pairs: histogram.pairs.clone(),
-            sectors: histogram.sectors.clone(),
-            accumulate,
-            bins,
-            all_bins: bins,
-            weighted: !histogram.pairs.is_empty(),
-            ..Self::default()
-        }
-    }
-
     /// All zero, for an RoI whose pairs weigh 1 or, if `weighted`, no more than that.
     pub(crate) fn clear(&mut self, plan: &RoiPlan, accumulate: Accumulate, weighted: Option<usize>, sectors: bool) {
         self.piece = weighted.map_or(usize::MAX, |most| (LOOK_AFTER as usize / most.max(1)).max(1));

@@ -2,7 +2,7 @@
 
 use super::*;
 
-fn flags<R: Real>(stages: &Stages<R>) -> Vec<u32> {
+fn flags<R: Real>(stages: &Readbacks<R>) -> Vec<u32> {
     (0..stages.status.len()).map(|i| stages.flags(i)).collect()
 }
 

@@ -1,4 +1,4 @@
-//! Spacepoints of some layers that lie about a slice, side by side for vectors.
+//! The spacepoints of some layers in the order of their slices, so that those about a slice lie side by side for vectors.
 
 use std::f64::consts::TAU;
 use std::ops::{Range, RangeInclusive};
@@ -11,43 +11,43 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_spacepoints::{NO_LAYER, SlicedSpacepoints};
 use crate::engine::plan::RoiPlan;
 
-/// Room behind the last spacepoint, for a vector that begins at it.
+/// Room behind the last spacepoint for a vector that begins there.
 const BEYOND: usize = MOST_LANES;
-/// With more spacepoints a slice, where they begin is worked out slice by slice, otherwise spacepoint by spacepoint.
+/// With more spacepoints a slice, the beginnings are computed slice by slice, otherwise spacepoint by spacepoint.
 const CROWDED: usize = 2;
-/// What no distance is within.
+/// A reach that excludes every distance.
 const NOWHERE: f64 = -1.0;
 
-/// How far from each layer a partner may be, in slices; see [`Reaches::put`].
+/// The largest distance of a partner on each layer, in slices; see [`Reaches::put`].
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reaches<R> {
-    /// Of each layer from the first that was put; nowhere, unless it was.
+    /// By layer from `first` on; [`NOWHERE`] unless it was put.
     of: [R; MAX_LAYERS],
     first: usize,
-    /// Layers from the first to the last that was.
+    /// Layers from the first to the last one that was put.
     layers: usize,
     /// The most slices to either side.
     pub(crate) most: u32,
 }
 
 impl<R: Lanes> Reaches<R> {
-    /// To no layer.
+    /// Returns the reaches to no layer.
     pub(crate) fn none() -> Self {
         Self { of: [R::of(NOWHERE); MAX_LAYERS], first: 0, layers: 0, most: 0 }
     }
 
-    /// To no layer any more.
+    /// Removes every layer.
     pub(crate) fn clear(&mut self) {
         *self = Self::none();
     }
 
-    /// To a layer, beyond those that there are: so many slices to either side. On a ring that it goes round, each slice
-    /// once: from half of the ring below, which is left out where it is that above, to half of it above.
+    /// Adds a layer beyond the earlier ones: `slices` to either side. If they go round a ring, each slice counts once: from half
+    /// a ring below, excluding a slice that is also half a ring above, to half a ring above.
     pub(crate) fn put(&mut self, layer: usize, slices: u32, plan: &RoiPlan) {
         let ring = plan.ring && slices.saturating_mul(2) >= plan.slices;
         let slices = slices.min(plan.slices);
         let half = f64::from(plan.slices) / 2.0;
-        // Distances are taken from a quarter of a slice beside.
+        // Distances are measured from a quarter of a slice beside the slice.
         let (reach, most) = match ring {
             false => (f64::from(slices) + 0.5, slices),
             true if plan.slices.is_multiple_of(2) => (half - 0.25, plan.slices / 2),
@@ -62,9 +62,10 @@ impl<R: Lanes> Reaches<R> {
     }
 }
 
-/// Spacepoints of some layers in the order of their slices; on a ring, those of its ends once more beyond the other end.
+/// The spacepoints of some layers in the order of their slices. On a ring, the slices at each end are repeated beyond the other
+/// end.
 #[derive(Debug)]
-pub(crate) struct Around<R> {
+pub(crate) struct SliceIndex<R> {
     /// See [`Columns`].
     inverse_rho: Vec<R>,
     z_by_rho: Vec<R>,
@@ -76,18 +77,18 @@ pub(crate) struct Around<R> {
     reach: Vec<R>,
     /// Where each slice begins, from `margin` slices before the first, and where the last ends.
     begins: Vec<u32>,
-    /// How many were taken before each vector of those that were looked at, and which of it.
+    /// The number of spacepoints taken before each vector of the input, and the lanes taken of it.
     looked_at: Vec<[u32; 2]>,
     crowded: bool,
     taken: usize,
-    /// All that there are, which lie where they were sliced.
+    /// Every spacepoint is taken, so that the sliced columns themselves are used.
     whole: bool,
     margin: u32,
     slices: u32,
     ring: bool,
 }
 
-impl<R> Default for Around<R> {
+impl<R> Default for SliceIndex<R> {
     fn default() -> Self {
         Self {
             inverse_rho: Vec::new(),
@@ -110,13 +111,13 @@ impl<R> Default for Around<R> {
     }
 }
 
-impl<R: Lanes> Around<R> {
-    /// What distances in slices are taken from, beside the slice itself.
+impl<R: Lanes> SliceIndex<R> {
+    /// The origin of distances, in slices from the slice itself.
     pub(crate) const BESIDE: f64 = 0.25;
 
-    /// Takes the spacepoints of these layers that lie in these slices, with their azimuths if `phi`. No partner is further than
-    /// `most` slices.
-    #[expect(clippy::too_many_arguments, reason = "which spacepoints, and what of them")]
+    /// Takes the spacepoints of `layers` that lie in the slices `within`, with their azimuths if `phi`. No partner is more than
+    /// `most` slices away.
+    #[expect(clippy::too_many_arguments, reason = "the selection of spacepoints and of columns")]
     #[inline(always)]
     pub(crate) fn fill<S: Simd>(
         &mut self,
@@ -138,7 +139,7 @@ impl<R: Lanes> Around<R> {
         self.whole = !ring && *within == (0..end) && sliced.filled().iter().all(|layer| layers.contains(layer));
         if self.whole {
             self.taken = sliced.kept();
-            // In as many slices before the first there is nothing, nor behind the last.
+            // The margins on both sides are empty.
             self.begins.clear();
             self.begins.resize(margin as usize, 0);
             self.begins.extend_from_slice(&sliced.begins);
@@ -159,7 +160,7 @@ impl<R: Lanes> Around<R> {
         if ring {
             self.take(simd, sliced, &layers, 0..margin, within, 1, phi);
         }
-        // Numbers, whatever they are; nothing reaches there.
+        // Any numbers will do, because nothing reaches there.
         let taken = self.taken;
         self.layer[taken..taken + BEYOND].fill(R::of(NO_LAYER));
         let last = (end + 2 * margin) as usize;
@@ -167,8 +168,8 @@ impl<R: Lanes> Around<R> {
             self.begins.resize(last + 1, taken as u32);
             return;
         }
-        // Each slice begins with the first spacepoint in it or in one above. As many words are written as a vector holds: those
-        // too many are written over with what the next one says.
+        // Each slice begins with the first spacepoint in it or in a slice above. A whole vector of words is written each time; the
+        // next spacepoint overwrites the surplus.
         self.begins.resize(last + 1 + BEYOND, 0);
         let mut next = 0;
         for (i, slice) in self.slice[..taken].iter().enumerate() {
@@ -186,8 +187,8 @@ impl<R: Lanes> Around<R> {
         self.begins[next..].fill(taken as u32);
     }
 
-    /// Takes what lies within these slices and those, so many times round the ring.
-    #[expect(clippy::too_many_arguments, reason = "which spacepoints, and what of them")]
+    /// Takes the spacepoints that lie in `slices` and in `within`, shifted by `times` turns of the ring.
+    #[expect(clippy::too_many_arguments, reason = "the selection of spacepoints and of columns")]
     #[inline(always)]
     fn take<S: Simd>(
         &mut self,
@@ -237,7 +238,7 @@ impl<R: Lanes> Around<R> {
         self.taken = taken;
     }
 
-    /// Each slice begins behind what was taken of those before it.
+    /// Each slice begins behind the spacepoints taken from the slices before it.
     #[inline(always)]
     fn begin_slices(&mut self, all: &[u32], looked_at: Range<usize>, lanes: usize) {
         let begun = self.begins.len();
@@ -249,14 +250,15 @@ impl<R: Lanes> Around<R> {
         }
     }
 
-    /// Where the spacepoints of a slice and of so many below and above it lie: no more than were foretold.
+    /// Returns where the spacepoints lie from `below` slices below a slice to `above` slices above it; neither exceeds the `most`
+    /// of [`SliceIndex::fill`].
     #[inline(always)]
     pub(crate) fn window(&self, slice: u32, [below, above]: [u32; 2]) -> Range<usize> {
         let slice = slice + self.margin;
         self.begins[(slice - below) as usize] as usize..self.begins[(slice + above + 1) as usize] as usize
     }
 
-    /// Says how far off partners may be, of the spacepoints that may be about these slices.
+    /// Sets the reach of the spacepoints about these slices.
     #[inline(always)]
     pub(crate) fn set_reach<S: Simd>(
         &mut self,
@@ -273,7 +275,7 @@ impl<R: Lanes> Around<R> {
         }
     }
 
-    /// Looks it up in as many vectors at most.
+    /// [`SliceIndex::set_reach`] with reaches in at most `VECTORS` vectors.
     #[inline(always)]
     fn look_up_reach<S: Simd, const VECTORS: usize>(
         &mut self,
@@ -291,7 +293,7 @@ impl<R: Lanes> Around<R> {
         let layers = if self.whole { &sliced.layer_number } else { &self.layer };
         let (layers, to) = (&layers[..end], &mut self.reach[..end]);
         let vectors = if VECTORS < MAX_LAYERS { VECTORS } else { reaches.layers.div_ceil(lanes).min(of.len()) };
-        // The last vector ends with them.
+        // The last vector ends with the last spacepoint.
         for at in (first..end).step_by(lanes) {
             let at = at.min(end - lanes);
             let layer = R::minus(simd, R::vectors(simd, &layers[at..])[0], first_layer);
@@ -300,13 +302,13 @@ impl<R: Lanes> Around<R> {
                 let these = R::less(simd, layer, splat(((i + 1) * lanes) as f64));
                 found = R::select(simd, these, R::look_up(simd, of[i], layer), found);
             }
-            // For layers below the first any was looked up.
+            // A look-up below the first layer returned any lane.
             let found = R::select(simd, R::less(simd, layer, zero), nowhere, found);
             R::store(simd, &mut to[at..], found);
         }
     }
 
-    /// What was taken, which is somewhere else where it is the whole.
+    /// Returns the columns of the spacepoints taken.
     #[inline(always)]
     pub(crate) fn columns<'a>(&'a self, sliced: &'a SlicedSpacepoints<R>) -> Columns<'a, R> {
         let columns = if self.whole {
@@ -317,7 +319,7 @@ impl<R: Lanes> Around<R> {
             [inverse_rho, z_by_rho, phi, turned_phi, slice, layer]
         };
         let [inverse_rho, z_by_rho, phi, turned_phi, slice, layer] = columns;
-        // As many, so that one look at a stretch's ends is enough.
+        // Of one length, so that one bounds check of a stretch is enough.
         let count = self.taken + BEYOND;
         Columns {
             inverse_rho: &inverse_rho[..count],
@@ -332,25 +334,25 @@ impl<R: Lanes> Around<R> {
     }
 }
 
-/// Columns of one length: of [`Around`].
+/// Columns of one length, of a [`SliceIndex`].
 #[derive(Clone, Copy)]
 pub(crate) struct Columns<'a, R> {
     pub(crate) inverse_rho: &'a [R],
     pub(crate) z_by_rho: &'a [R],
     pub(crate) phi: &'a [R],
-    /// The slice, going on beyond the ends of a ring.
+    /// May lie beyond the ends of a ring.
     pub(crate) slice: &'a [R],
-    /// What phi then lacks: whole turns \[rad\].
+    /// Whole turns to add to phi where the slice does \[rad\].
     pub(crate) turn: &'a [R],
-    /// With these turns.
+    /// phi with these turns.
     pub(crate) turned_phi: &'a [R],
     pub(crate) layer: &'a [R],
-    /// How far off a partner may be.
+    /// The largest distance of a partner, in slices.
     pub(crate) reach: &'a [R],
 }
 
 impl<R: Lanes> Columns<'_, R> {
-    /// A stretch of a column in whole vectors, one at least: what is behind its end is beyond every reach.
+    /// A stretch of a column in whole vectors, at least one. Lanes behind its end are beyond every reach.
     #[inline(always)]
     pub(crate) fn vectors<'a, S: Simd>(simd: S, column: &'a [R], stretch: &Range<usize>) -> &'a [R::Vector<S>] {
         let lanes = R::count::<S>();

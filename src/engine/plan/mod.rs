@@ -1,25 +1,27 @@
-//! What one RoI's search needs, worked out once on the host in f64 and used alike by the CPU and the GPU engine:
-//! beam spot, phi window, each spacepoint's slice, z bins. Slices are therefore the same on every adapter, however it
-//! rounds.
+//! What the search of one RoI needs, worked out once on the host in f64 and used by the CPU and the GPU engine alike: beam
+//! spot, phi window, the slice of each spacepoint, z bins. Slices are therefore the same on every adapter, however it rounds.
+
+mod roi;
+mod window;
 
 use std::f64::consts::{PI, TAU};
 
-use crate::config::{Config, DefaultWindow, Neighbours, ZBins};
+pub(crate) use self::roi::{RoiPlan, Taken};
+use self::window::PhiExtremes;
+use crate::config::{Config, DefaultWindow, Neighbours};
 use crate::detector::{Detector, Sensor};
-use crate::engine::encoding::{Encode, Source};
-use crate::engine::real::{Real, RoiWords, TripletCuts, ZScale};
+use crate::engine::encoding::Encode;
+use crate::engine::real::{Real, TripletCuts};
 use crate::error::Result;
-use crate::histogram::OFFSET_STEPS;
 use crate::pt_weight::PtWeight;
-use crate::spacepoint::{PhiWindow, RoiDescriptor, RoiView, Spacepoint, SpacepointsView, normalised, usable};
-use crate::vertex::{RoiResult, Status, Vertex};
+use crate::spacepoint::{PhiWindow, RoiView, Spacepoint, SpacepointsView, normalised, usable};
 
-/// Configuration and detector, boiled down to what the stages ask.
+/// The configuration and the detector, in the form that the stages use.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     pub(crate) config: Config,
     pub(crate) detector: Detector,
-    /// n(A, B), row A, column B, and [`ENDCAP_PAIR`] where an RoI's eta moves it.
+    /// n(A, B), row A, column B; with [`ENDCAP_PAIR`] where it depends on the RoI's eta.
     pub(crate) neighbours: Vec<u32>,
     /// Layers that take part, a bit each.
     taking_part: u64,
@@ -27,48 +29,15 @@ pub(crate) struct Search {
 
 /// Set in a neighbour count of a pair with a disk.
 pub(crate) const ENDCAP_PAIR: u32 = 1 << 31;
-/// Set where the outer layer is one of strips.
+/// Set where the outer layer is a strip layer.
 pub(crate) const STRIP_PAIR: u32 = 1 << 30;
-/// What is left is the count.
+/// The bits of the count.
 pub(crate) const NEIGHBOURS: u32 = STRIP_PAIR - 1;
 
-/// One RoI's window and bins.
-#[derive(Clone, Debug)]
-pub(crate) struct RoiPlan {
-    pub(crate) descriptor: RoiDescriptor,
-    pub(crate) bins: ZBins,
-    pub(crate) slices: u32,
-    /// Slices at both ends are neighbours.
-    pub(crate) ring: bool,
-    pub(crate) endcap_shift: i32,
-    /// Histograms of its own: of each charge, and of each slice.
-    pub(crate) histograms: u32,
-    /// Windows of three bins whose mean is the background: those of the lowest sums.
-    pub(crate) background_windows: u32,
-    /// Lower edge and width of the phi window \[rad\].
-    phi_min: f64,
-    width: f64,
-    /// Spacepoints, inside the window or not.
-    pub(crate) spacepoints: usize,
-    /// A spacepoint that cannot be was seen already.
-    bad: bool,
-}
-
-/// What became of an RoI's spacepoints.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
-    pub(crate) kept: usize,
-    pub(crate) outside: usize,
-    /// One cannot be, so none is taken.
-    pub(crate) bad: bool,
-    /// One is beyond what the encoding holds: the RoI has to be packed in another.
-    pub(crate) too_far: bool,
-}
-
-/// Spacepoints that are encoded and written together: a stretch of memory that a bus likes.
+/// Spacepoints that are encoded and written together, so that writes to mapped memory are long.
 pub(crate) const BLOCK: usize = 64;
 
-/// A block of an RoI's spacepoints: rho, phi, z and layers, or one by one.
+/// A block of an RoI's spacepoints: columns of rho, phi, z and layers, or records.
 #[derive(Clone, Copy)]
 pub(crate) enum Block<'a> {
     Double([&'a [f64; BLOCK]; 3], &'a [u8; BLOCK]),
@@ -76,7 +45,7 @@ pub(crate) enum Block<'a> {
     Records(&'a [Spacepoint; BLOCK]),
 }
 
-/// What says where in an RoI's window a spacepoint lies.
+/// The numbers that place a spacepoint in an RoI's window.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Placing {
     /// Lower edge and width of the window \[rad\].
@@ -121,7 +90,7 @@ impl Search {
         self.taking_part >> layer & 1 != 0
     }
 
-    /// Whether rho and phi are as they come, and every layer takes part.
+    /// Whether the beam is at the origin and every layer takes part, so that blocks can be taken as they are.
     fn is_plain(&self) -> bool {
         self.config.is_beam_at_origin() && self.taking_part.count_ones() as usize == self.layers()
     }
@@ -152,7 +121,7 @@ impl Search {
         self.detector.layers()[layer].is_endcap()
     }
 
-    /// Whether a layer is one of strips.
+    /// Whether a layer is a strip layer.
     pub(crate) fn is_strips(&self, layer: usize) -> bool {
         self.detector.layers()[layer].sensor.is_some_and(|sensor| sensor > Sensor::Pixel)
     }
@@ -169,7 +138,7 @@ impl Search {
         }
     }
 
-    /// rho and phi about the beam spot, or None for a spacepoint that cannot be.
+    /// Returns rho and phi about the beam spot; None for an invalid spacepoint.
     fn about_beam(&self, rho: f64, phi: f64, z: f64, layer: u32) -> Option<(f64, f64)> {
         if !usable(rho, phi, z) || layer as usize >= self.layers() {
             return None;
@@ -198,10 +167,10 @@ impl Search {
             PhiWindow::FullScan => (-PI, TAU),
             PhiWindow::Range { phi_min, phi_max } => PhiWindow::edges(phi_min, phi_max),
             PhiWindow::FromSpacepoints => {
-                let mut extremes = Extremes::default();
+                let mut extremes = PhiExtremes::default();
                 let plain = self.is_plain();
                 for first in (0..roi.len()).step_by(BLOCK) {
-                    // What is left at the end goes with some that went before.
+                    // The last block overlaps the one before it, so that it is whole.
                     let begin = first.min(roi.len().saturating_sub(BLOCK));
                     if plain && block_of(roi, begin).is_some_and(|block| extremes.add_block(block)) {
                         continue;
@@ -260,7 +229,7 @@ impl Search {
         let mut block = [encoding.dropped(); BLOCK];
         for first in (0..roi.len()).step_by(BLOCK) {
             let count = BLOCK.min(roi.len() - first);
-            // What is left at the end goes with some that went before.
+            // The last block overlaps the one before it, so that it is whole.
             let begin = first - (BLOCK - count).min(first);
             if let Some(spacepoints) = block_of(roi, begin).filter(|_| plain)
                 && let Some(taken) = encoding.encode_block(&placing, spacepoints, &mut block)
@@ -291,7 +260,7 @@ impl Search {
     }
 }
 
-/// A whole block from `first` on, if there are so many.
+/// Returns the block that begins at `first`, if enough spacepoints follow.
 fn block_of(roi: RoiView<'_>, first: usize) -> Option<Block<'_>> {
     Some(match roi.spacepoints {
         SpacepointsView::Double([rho, phi, z], layers) => Block::Double(
@@ -304,161 +273,4 @@ fn block_of(roi: RoiView<'_>, first: usize) -> Option<Block<'_>> {
         ),
         SpacepointsView::Records(records) => Block::Records(records[first..].first_chunk()?),
     })
-}
-
-impl RoiPlan {
-    /// Whether there is nothing to search.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.spacepoints == 0 || self.bad
-    }
-
-    /// What is taken of an RoI with nothing to search.
-    pub(crate) fn nothing_taken(&self) -> Taken {
-        Taken { bad: self.bad, ..Taken::default() }
-    }
-
-    pub(crate) fn z_scale<R: Real>(&self) -> ZScale<R> {
-        ZScale {
-            z_min: R::of(self.bins.z_min),
-            z_max: R::of(self.bins.z_max),
-            steps_per_mm: R::of(f64::from(OFFSET_STEPS) / self.bins.width),
-            steps_at_0: R::of((0.5 - self.bins.offset) * f64::from(OFFSET_STEPS)),
-        }
-    }
-
-    /// Whether its histograms are more than memory should hold.
-    pub(crate) fn is_too_much(&self) -> bool {
-        u64::from(self.histograms) * u64::from(self.bins.bins) > Config::MOST_BINS_OF_ALL
-    }
-
-    /// The words of the RoI's record that do not depend on where its data lie in a batch.
-    pub(crate) fn words(&self) -> RoiWords {
-        RoiWords {
-            spacepoint_count: self.spacepoints as u32,
-            slices: self.slices,
-            ring: u32::from(self.ring),
-            endcap_shift: self.endcap_shift,
-            bins: self.bins.bins,
-            half: self.bins.half,
-            background_windows: self.background_windows,
-            ..RoiWords::default()
-        }
-    }
-
-    /// The answer: these vertices, or why there is none.
-    pub(crate) fn result(&self, taken: Taken, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
-        let status = if taken.bad {
-            Status::BadSpacepoint
-        } else if capacity_exceeded {
-            Status::CapacityExceeded
-        } else if taken.kept == 0 {
-            Status::Empty
-        } else if vertices.is_empty() {
-            Status::NoPeak
-        } else {
-            Status::Ok
-        };
-        if status != Status::Ok {
-            vertices.clear();
-        }
-        RoiResult { id: self.descriptor.id, vertices, status, spacepoints: taken.kept, outside_window: taken.outside }
-    }
-}
-
-/// Lowest and highest phi, the lowest of positive and the highest of other values, of some lanes each; infinite where there is none.
-#[derive(Clone, Copy)]
-struct Extremes {
-    lowest: [f64; LANES],
-    highest: [f64; LANES],
-    low_positive: [f64; LANES],
-    high_negative: [f64; LANES],
-}
-
-/// Lanes of extremes.
-const LANES: usize = 8;
-
-impl Default for Extremes {
-    fn default() -> Self {
-        let (low, high) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
-        Self { lowest: low, highest: high, low_positive: low, high_negative: high }
-    }
-}
-
-#[inline(always)]
-fn smaller(a: f64, b: f64) -> f64 {
-    if b < a { b } else { a }
-}
-
-#[inline(always)]
-fn larger(a: f64, b: f64) -> f64 {
-    if b > a { b } else { a }
-}
-
-/// Adds a block's azimuths, without branches, so that the compiler makes it what the machine's vectors can do; not if one of
-/// its spacepoints needs a closer look. What else is wrong with one is seen where it is packed.
-struct AddBlock<'a, S> {
-    extremes: &'a mut Extremes,
-    block: S,
-}
-
-impl<S: Source> pulp::NullaryFnOnce for AddBlock<'_, S> {
-    type Output = bool;
-
-    #[inline(always)]
-    fn call(self) -> bool {
-        let Self { extremes, block } = self;
-        let mut with = *extremes;
-        let mut plain = true;
-        for first in (0..BLOCK).step_by(LANES) {
-            for lane in 0..LANES {
-                let (_, phi, _, _) = block.at(first + lane);
-                plain &= phi.abs() <= PI;
-                with.add(lane, phi);
-            }
-        }
-        if plain {
-            *extremes = with;
-        }
-        plain
-    }
-}
-
-impl Extremes {
-    #[inline(always)]
-    fn add(&mut self, lane: usize, phi: f64) {
-        let Self { lowest, highest, low_positive, high_negative } = self;
-        let positive = phi > 0.0;
-        lowest[lane] = smaller(lowest[lane], phi);
-        highest[lane] = larger(highest[lane], phi);
-        low_positive[lane] = smaller(low_positive[lane], if positive { phi } else { f64::INFINITY });
-        high_negative[lane] = larger(high_negative[lane], if positive { f64::NEG_INFINITY } else { phi });
-    }
-
-    /// Adds a whole block. False, and nothing added, if one of its spacepoints needs a closer look.
-    fn add_block(&mut self, block: Block<'_>) -> bool {
-        let (arch, extremes) = (pulp::Arch::new(), self);
-        match block {
-            Block::Double(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
-            Block::Single(columns, at) => arch.dispatch(AddBlock { extremes, block: (columns, at) }),
-            Block::Records(block) => arch.dispatch(AddBlock { extremes, block }),
-        }
-    }
-
-    /// Lower edge and width: through 0 if the two sides are nearer to each other there than at pi.
-    fn window(&self) -> (f64, f64) {
-        const PAD: f64 = 1e-10;
-        let least = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::INFINITY, smaller);
-        let most = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::NEG_INFINITY, larger);
-        // Without positive ones the lowest of these is above them all, without negative ones likewise.
-        let (low, end) = (least(self.low_positive), most(self.highest));
-        let (first, high) = (least(self.lowest), most(self.high_negative));
-        let (low, high) = match (low <= end, first <= high) {
-            (false, false) => (0.0, 0.0),
-            (true, false) => (low, end),
-            (false, true) => (first, high),
-            (true, true) if low - high < PI => (first, end),
-            (true, true) => (low, high + TAU),
-        };
-        (low - PAD, (high - low + 2.0 * PAD).min(TAU))
-    }
 }

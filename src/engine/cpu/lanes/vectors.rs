@@ -1,4 +1,4 @@
-//! Arithmetic on as many numbers at once as a vector of this machine holds, in f32 or f64.
+//! [`Lanes`] for f32 and f64, with intrinsics where they beat what the compiler makes of `pulp`.
 
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::_CMP_LT_OQ;
@@ -9,6 +9,7 @@ use bytemuck::cast;
 use bytemuck::{cast_slice, cast_slice_mut};
 use pulp::Simd;
 
+use super::Lanes;
 #[cfg(target_arch = "aarch64")]
 use crate::engine::cpu::machine::bytes_of;
 use crate::engine::cpu::machine::fuses;
@@ -17,69 +18,8 @@ use crate::engine::cpu::machine::known;
 #[cfg(target_arch = "x86_64")]
 use crate::engine::cpu::machine::{PAIRS, WORDS};
 use crate::engine::cpu::packed_histogram::ENTRY_SHIFT;
-use crate::engine::real::Real;
 
-/// f32 or f64 in the lanes of a vector.
-///
-/// Everything here is `inline(always)`: only what is inlined into the function that was chosen for this machine is
-/// compiled for its vectors.
-pub(crate) trait Lanes: Real {
-    type Vector<S: Simd>: Copy;
-    type Mask<S: Simd>: Copy;
-
-    /// The number of a slice, of which there are never so many that it would not be exact.
-    fn of_slice(slice: u32) -> Self;
-    /// Lanes of a vector.
-    fn count<S: Simd>() -> usize;
-    fn splat<S: Simd>(simd: S, value: Self) -> Self::Vector<S>;
-    /// A slice as vectors; what is left at its end is not among them.
-    fn vectors<S: Simd>(simd: S, from: &[Self]) -> &[Self::Vector<S>];
-    /// To the beginning of a slice.
-    fn store<S: Simd>(simd: S, to: &mut [Self], vector: Self::Vector<S>);
-    fn plus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    fn minus<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    fn times<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    fn over<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    fn smaller<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    fn larger<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    /// The smallest lane, none of which is NaN.
-    fn smallest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
-    /// The largest lane, none of which is NaN.
-    fn largest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
-    fn absolute<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
-    fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
-    fn less<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
-    fn at_most<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
-    fn both<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
-    /// Where `mask` says so and a < b.
-    fn and_less<S: Simd>(simd: S, mask: Self::Mask<S>, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Mask<S>;
-    fn either<S: Simd>(simd: S, a: Self::Mask<S>, b: Self::Mask<S>) -> Self::Mask<S>;
-    fn select<S: Simd>(
-        simd: S,
-        mask: Self::Mask<S>,
-        if_true: Self::Vector<S>,
-        if_false: Self::Vector<S>,
-    ) -> Self::Vector<S>;
-    /// A bit a lane, the first lane's the lowest.
-    fn bits<S: Simd>(simd: S, mask: Self::Mask<S>) -> u32;
-    /// Writes the numbers of the lanes whose bits are set, one after the other, and leavings behind them: `to` has room for
-    /// a whole vector.
-    fn pack<S: Simd>(simd: S, bits: u32, vector: Self::Vector<S>, to: &mut [Self]);
-    /// What a vector holds in the lanes with these numbers, which are whole, modulo its lanes; any of it for those below 0.
-    fn look_up<S: Simd>(simd: S, of: Self::Vector<S>, numbers: Self::Vector<S>) -> Self::Vector<S>;
-
-    /// Scale and offset of steps as [`Lanes::entries_of`] has them.
-    fn steps<S: Simd>(simd: S, scale: Self, offset: Self) -> [Self::Vector<S>; 2];
-    /// [`Real::whole_steps`] shifted by [`ENTRY_SHIFT`], in the low bits of each lane, of numbers less than 2^22 steps from 0.
-    fn entries_of<S: Simd>(simd: S, z: Self::Vector<S>, steps: [Self::Vector<S>; 2]) -> Self::Vector<S>;
-    fn low_bits(self) -> u32;
-    /// Numbers in pieces of 16 bits.
-    fn halves(numbers: &[Self]) -> &[u16];
-    /// The square of the sine, for |x| <= pi.
-    fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S>;
-}
-
-/// The sum of x^i c_i in Horner's way.
+/// The sum of x^i c_i by Horner's method.
 macro_rules! horner {
     ($simd:ident, $x:expr, $real:ident, [$first:expr $(, $next:expr)*]) => {{
         let mut sum = $real::splat($simd, $first);
@@ -180,7 +120,7 @@ macro_rules! lanes {
             ) -> Self::Mask<S> {
                 #[cfg(target_arch = "x86_64")]
                 if let (Some(v4), Some(pulp::$v4_mask(mask))) = (known::<S, pulp::x86::V4>(simd), known(mask)) {
-                    // One instruction, where the compiler takes two.
+                    // One instruction instead of the compiler's two.
                     let (a, b): ([u32; 16], [u32; 16]) = (cast(a), cast(b));
                     let less = v4.avx512f.$mask_less::<_CMP_LT_OQ>(mask, pulp::cast(a), pulp::cast(b));
                     if let Some(less) = known(pulp::$v4_mask(less)) {
@@ -232,7 +172,7 @@ macro_rules! lanes {
                 {
                     if let Some(v3) = known::<S, pulp::x86::V3>(simd) {
                         let words: [u32; 8] = cast(vector);
-                        // A byte each, for tables that leave the first cache to others.
+                        // One byte a lane, so that the tables take little of the first cache.
                         let lanes = [$table[bits as usize % $table.len()], 0];
                         let lanes = v3.avx2._mm256_cvtepu8_epi32(pulp::cast(lanes));
                         let packed: [u32; 8] = pulp::cast(v3.avx2._mm256_permutevar8x32_ps(pulp::cast(words), lanes));
@@ -285,7 +225,7 @@ macro_rules! lanes {
                 #[cfg(target_arch = "aarch64")]
                 if let Some(pulp::aarch64::Neon { neon, .. }) = known(simd) {
                     const LANES: usize = 16 / size_of::<$real>();
-                    // Each byte of a lane the lane's first, and how far beyond it each is.
+                    // The first byte of a lane, repeated, and the distance of each byte from it.
                     const FIRST: $neon_lane = (0x0101_0101_0101_0101_u64 * size_of::<$real>() as u64) as $neon_lane;
                     const BEYOND: $neon_lane = 0x0706_0504_0302_0100_u64 as $neon_lane;
                     let whole: [$neon_lane; LANES] = cast(Self::plus(simd, numbers, Self::splat(simd, $whole)));
@@ -306,7 +246,7 @@ macro_rules! lanes {
 
             #[inline(always)]
             fn sine_squared<S: Simd>(simd: S, x: Self::Vector<S>) -> Self::Vector<S> {
-                // From pi / 2 on it comes back.
+                // sin(x) = sin(pi - x)
                 let x = Self::absolute(simd, x);
                 let x = Self::smaller(simd, x, Self::minus(simd, Self::splat(simd, std::$real::consts::PI), x));
                 let square = Self::times(simd, x, x);
@@ -388,7 +328,7 @@ lanes!(
     },
     fn entries_of<S: Simd>(simd: S, z: S::f32s, [scale, offset]: [S::f32s; 2]) -> S::f32s {
         let below = if fuses(simd) {
-            // Rounded once, as the product in f64 is.
+            // Rounded once, like the product in f64.
             simd.mul_add_f32s(z, scale, simd.splat_f32s(-0.5))
         } else {
             let mut below = z;

@@ -1,0 +1,388 @@
+//! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a group of slices: `shaders/find_z.wgsl` in
+//! vectors.
+//!
+//! The inner spacepoints of the first layers lie in the order of their slices. Each outer spacepoint is tested against its window
+//! of inner spacepoints, a vector at a time, and only the lanes that make pairs are stored. Steps and bins are computed for many
+//! pairs at once.
+
+mod entries;
+mod pairs;
+mod partners;
+
+use std::f64::consts::TAU;
+use std::ops::Range;
+
+use pulp::{Arch, Simd, WithSimd};
+
+use self::entries::{ENTRIES, Enter, Entries, Flush};
+pub(crate) use self::pairs::{OuterPairs, Pairs};
+pub(crate) use self::partners::{Partners, extrapolate};
+use crate::config::{Extrapolation, Triplets, Weighting};
+use crate::engine::cpu::bend::bends_at_most;
+use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::machine::pack_places;
+use crate::engine::cpu::packed_histogram::PackedHistogram;
+use crate::engine::cpu::slice_index::{Columns, Reaches, SliceIndex};
+use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
+use crate::engine::cpu::thirds::Thirds;
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::real::{TripletCuts, ZScale};
+use crate::options::Accumulate;
+
+/// Memory of find_z, reused by every call.
+#[derive(Debug)]
+pub(crate) struct FindZ<R> {
+    inner: SliceIndex<R>,
+    reaches: Reaches<R>,
+    thirds: Thirds<R>,
+    pairs: Pairs<R>,
+    entries: Entries<R>,
+    pub(crate) histogram: PackedHistogram,
+}
+
+/// Lanes of the longest vector of any machine.
+pub(crate) const MOST_LANES: usize = 16;
+/// Numbers of a column: few enough for the first cache, enough to make a loop worth its overhead.
+pub(crate) const ROOM: usize = 1024;
+/// The most inner spacepoints that an outer one is tested against before full columns are emptied.
+const PIECE: usize = ROOM / 2;
+/// Memory of a length that the compiler knows, so that it omits bounds checks, with room for one vector more.
+pub(crate) type Column<T, const LENGTH: usize = { ROOM + MOST_LANES }> = Box<[T; LENGTH]>;
+
+/// Returns an empty column.
+pub(crate) fn column<T: Copy + Default, const LENGTH: usize>() -> Column<T, LENGTH> {
+    Box::new([T::default(); LENGTH])
+}
+
+impl<R: Lanes> Default for FindZ<R> {
+    fn default() -> Self {
+        Self {
+            inner: SliceIndex::default(),
+            reaches: Reaches::none(),
+            thirds: Thirds::default(),
+            pairs: Pairs::default(),
+            entries: Entries::default(),
+            histogram: PackedHistogram::default(),
+        }
+    }
+}
+
+/// One call of find_z.
+pub(crate) struct Call<'a, R: Lanes> {
+    pub(crate) search: &'a Search,
+    pub(crate) plan: &'a RoiPlan,
+    pub(crate) sliced: &'a SlicedSpacepoints<R>,
+    pub(crate) scale: ZScale<R>,
+    pub(crate) cuts: TripletCuts<R>,
+    /// A third spacepoint whose z23 differs from z12 by more than this confirms no pair, whatever the rounding.
+    pub(crate) z_apart: R,
+    pub(crate) lane_numbers: [R; MOST_LANES],
+    /// There are fewer than 2^22 steps to either side of z = 0.
+    few_steps: bool,
+    /// Entries wait as steps, not as z: there are few steps, and z itself is not summed.
+    in_steps: bool,
+}
+
+/// Fills `to.histogram` with the pairs whose inner spacepoint lies in `slices`.
+pub(crate) fn find_z<R: Lanes>(
+    search: &Search,
+    plan: &RoiPlan,
+    accumulate: Accumulate,
+    sliced: &SlicedSpacepoints<R>,
+    slices: Range<u32>,
+    to: &mut FindZ<R>,
+) {
+    Arch::new().dispatch(Dispatch { search, plan, accumulate, sliced, slices, to });
+}
+
+/// [`find_z`] for the vectors of a given machine.
+pub(crate) struct Dispatch<'a, R: Lanes> {
+    pub(crate) search: &'a Search,
+    pub(crate) plan: &'a RoiPlan,
+    pub(crate) accumulate: Accumulate,
+    pub(crate) sliced: &'a SlicedSpacepoints<R>,
+    pub(crate) slices: Range<u32>,
+    pub(crate) to: &'a mut FindZ<R>,
+}
+
+impl<R: Lanes> WithSimd for Dispatch<'_, R> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { search, plan, accumulate, sliced, slices, to } = self;
+        let config = &search.config;
+        let by_pt = config.weighting == Weighting::Pt;
+        let weighted = by_pt || config.triplets == Triplets::Count;
+        // No pair has more third spacepoints than there are.
+        to.histogram.clear(plan, accumulate, weighted.then(|| sliced.kept()), by_pt);
+        let scale = plan.z_scale::<R>();
+        let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();
+        let few_steps = most_steps < f64::from((1 << 22) - 1);
+        let in_steps = accumulate == Accumulate::Fixed && few_steps;
+        let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
+        let lane_numbers = std::array::from_fn(|lane| R::of(lane as f64));
+        let call = Call {
+            search,
+            plan,
+            sliced,
+            scale,
+            cuts: search.triplet_cuts(),
+            z_apart: R::of(dz),
+            lane_numbers,
+            few_steps,
+            in_steps,
+        };
+        let plain = config.triplets == Triplets::Off && plan.histograms == 1 && in_steps;
+        let accurate = config.extrapolation == Extrapolation::Accurate;
+        match (plain, accurate) {
+            (true, false) => simd.vectorize(AllPairs::<R, true, false> { call: &call, slices, to }),
+            (true, true) => simd.vectorize(AllPairs::<R, true, true> { call: &call, slices, to }),
+            (false, false) => simd.vectorize(AllPairs::<R, false, false> { call: &call, slices, to }),
+            (false, true) => simd.vectorize(AllPairs::<R, false, true> { call: &call, slices, to }),
+        }
+    }
+}
+
+/// [`Call::pairs`] as a function of its own: in very large functions the compiler calls vector operations instead of inlining
+/// them.
+struct AllPairs<'a, R: Lanes, const PLAIN: bool, const ACCURATE: bool> {
+    call: &'a Call<'a, R>,
+    slices: Range<u32>,
+    to: &'a mut FindZ<R>,
+}
+
+impl<R: Lanes, const PLAIN: bool, const ACCURATE: bool> WithSimd for AllPairs<'_, R, PLAIN, ACCURATE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn with_simd<S: Simd>(self, simd: S) {
+        let Self { call, slices, to } = self;
+        call.pairs::<S, PLAIN, ACCURATE>(simd, &slices, to);
+        to.histogram.look();
+    }
+}
+
+impl<R: Lanes> Call<'_, R> {
+    /// Whether pairs weigh by the pT of their tracks.
+    pub(crate) fn by_pt(&self) -> bool {
+        self.search.config.weighting == Weighting::Pt
+    }
+
+    /// Returns the whole turns to add to the phi of a spacepoint in the slice `other`, seen from the slice `origin` the shorter
+    /// way round. Both slices may lie beyond the ends of a ring.
+    pub(crate) fn turn_between(&self, origin: f64, other: f64) -> R {
+        if !self.plan.ring {
+            return R::of(0.0);
+        }
+        let slices = f64::from(self.plan.slices);
+        // They do by less than a ring.
+        let on_ring = |slice: f64| match slice {
+            below if below < 0.0 => below + slices,
+            above if above >= slices => above - slices,
+            _ => slice,
+        };
+        let straight = on_ring(other) - on_ring(origin);
+        let turns = if 2.0 * straight > slices {
+            -1.0
+        } else if 2.0 * straight <= -slices {
+            1.0
+        } else {
+            0.0
+        };
+        R::of(turns * TAU)
+    }
+
+    /// Searches all pairs. `PLAIN`: pairs weigh 1 in one histogram and wait in steps ([`Call::in_steps`]). `ACCURATE`: of the
+    /// extrapolation. Both are known to the compiler: asked at run time, pairs take a fifth longer.
+    #[inline(always)]
+    fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
+        let Self { search, plan, sliced, .. } = *self;
+        let filled = sliced.filled();
+        let triplets = search.config.triplets != Triplets::Off;
+        if filled.len() < if triplets { 3 } else { 2 } {
+            return;
+        }
+        let first_layers = &filled[..(search.config.first_layers as usize).min(filled.len() - 1)];
+        // Outer layers begin behind the first layer. With triplets they end before the last one.
+        let outer_layers = 1..filled.len() - usize::from(triplets);
+        let inner_layers = |layer_b: usize| first_layers.iter().copied().take_while(move |&layer_a| layer_a < layer_b);
+        let reach = |layer_a: usize, layer_b: usize| search.reach(layer_a, layer_b, plan.endcap_shift);
+        let most = filled[outer_layers.clone()].iter().flat_map(|&b| inner_layers(b).map(move |a| reach(a, b))).max();
+        let most = most.unwrap_or_default();
+        let Some((&innermost, &last_inner)) = first_layers.first().zip(first_layers.last()) else { return };
+        to.inner.fill(simd, sliced, innermost..=last_inner, slices, plan.ring, most, !PLAIN || ACCURATE);
+        if triplets {
+            to.thirds.index.fill(simd, self, filled);
+        }
+        to.entries.count = 0;
+        to.pairs.clear();
+        if !PLAIN && !plan.ring {
+            to.pairs.turn.fill(R::of(0.0));
+        }
+        for i in outer_layers {
+            let layer_b = filled[i];
+            to.reaches.clear();
+            inner_layers(layer_b).for_each(|layer_a| to.reaches.put(layer_a, reach(layer_a, layer_b), plan));
+            let all = sliced.of_layer(layer_b);
+            let (Some(first), Some(last)) = (all.first(), all.last()) else { continue };
+            let of_layer = first.slice..=last.slice;
+            to.inner.set_reach(simd, sliced, of_layer.clone(), &to.reaches);
+            if triplets {
+                to.thirds.index.set_layer(simd, self, filled, i, of_layer);
+            }
+            self.pairs_of_layer::<S, PLAIN, ACCURATE>(simd, all, to);
+            if to.histogram.overflows() {
+                return;
+            }
+        }
+        simd.vectorize(Flush { call: self, entries: &mut to.entries, histogram: &mut to.histogram });
+    }
+
+    /// Searches the pairs of the outer spacepoints of a layer, of which there is at least one.
+    #[inline(always)]
+    fn pairs_of_layer<S: Simd, const PLAIN: bool, const ACCURATE: bool>(
+        &self,
+        simd: S,
+        all: &[Outer<R>],
+        to: &mut FindZ<R>,
+    ) {
+        let FindZ { inner, reaches, thirds, pairs, entries, histogram } = to;
+        let (scale, columns) = (self.scale, inner.columns(self.sliced));
+        let most_k = thirds.index.most_k(self);
+        // With weights by pT, pairs are tested without a quotient first, with a margin for its rounding.
+        let margin = R::of(1e-5 * self.plan.bins.z_min.abs().max(self.plan.bins.z_max.abs()) + 1e-4);
+        let z_range = match self.by_pt() {
+            true => [scale.z_min - margin, scale.z_max + margin],
+            false => [scale.z_min, scale.z_max],
+        };
+        let steps = R::steps(simd, scale.steps_per_mm, scale.steps_at_0);
+        let (mut next, mut from) = (0, 0);
+        // The window of the next spacepoint is looked up before the vectors of this one: the length of a loop should be known
+        // when the loop before it ends.
+        let with_window = |b: &Outer<R>| (*b, inner.window(b.slice, [reaches.most; 2]));
+        let mut ahead = with_window(&all[0]);
+        while next < all.len() {
+            let (b, Range { start, end }) = ahead;
+            // A long window is tested in pieces, each as if it belonged to another outer spacepoint.
+            let begin = start.max(from);
+            let stretch = begin..end.min(begin + PIECE);
+            let last = stretch.end == end;
+            (next, from) = (next + usize::from(last), if last { 0 } else { stretch.end });
+            ahead = with_window(all.get(next).unwrap_or(&all[0]));
+            if self.by_pt() && begin == start && !thirds.may_weigh::<S, ACCURATE>(simd, self, &b, most_k) {
+                (next, from) = (next + usize::from(!last), 0);
+                ahead = with_window(all.get(next).unwrap_or(&all[0]));
+                continue;
+            }
+            // From above, as a step from a to b counts.
+            let beside = R::of_slice(b.slice) - R::of(SliceIndex::<R>::BESIDE);
+            // At least one vector, which spares an unpredictable branch.
+            let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, &b, beside, z_range);
+            let layers = columns.layer;
+            if PLAIN {
+                Self::add_entries::<S, ACCURATE>(simd, &partners, steps, entries);
+                if entries.count > ENTRIES - PIECE {
+                    simd.vectorize(Flush { call: self, entries, histogram });
+                }
+            } else if self.by_pt() {
+                self.add_straight_pairs::<S, ACCURATE>(simd, &partners, &columns, &stretch, b, most_k, pairs);
+                // Weights are those of one outer spacepoint at a time.
+                if pairs.count > 0 {
+                    simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+                }
+            } else {
+                self.add_pairs::<S, ACCURATE>(simd, &partners, &columns, &stretch, b, pairs);
+                if pairs.is_full() {
+                    simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+                }
+            }
+            if histogram.overflows() {
+                return;
+            }
+        }
+        if !PLAIN {
+            let layers = columns.layer;
+            simd.vectorize(Enter::<R, ACCURATE> { call: self, pairs, layers, thirds, entries, histogram });
+        }
+    }
+
+    /// Adds the entries of an outer spacepoint's pairs.
+    #[inline(always)]
+    fn add_entries<S: Simd, const ACCURATE: bool>(
+        simd: S,
+        partners: &Partners<'_, R, S>,
+        steps: [R::Vector<S>; 2],
+        entries: &mut Entries<R>,
+    ) {
+        let mut count = entries.count;
+        let z = &mut *entries.z;
+        for i in 0..partners.len() {
+            let (bits, z12) = partners.pairs::<ACCURATE>(simd, i);
+            R::pack(simd, bits, R::entries_of(simd, z12, steps), &mut z[count.min(ENTRIES)..]);
+            count += bits.count_ones() as usize;
+        }
+        entries.count = count;
+    }
+
+    /// Adds the pairs of an outer spacepoint whose curvature is at most `most_k`. Few spacepoints of a window are left: they are
+    /// fetched one by one, and tested again in vectors.
+    #[expect(clippy::too_many_arguments, reason = "an outer spacepoint, and its inner ones")]
+    #[inline(always)]
+    fn add_straight_pairs<S: Simd, const ACCURATE: bool>(
+        &self,
+        simd: S,
+        partners: &Partners<'_, R, S>,
+        columns: &Columns<'_, R>,
+        stretch: &Range<usize>,
+        b: Outer<R>,
+        most_k: R,
+        pairs: &mut Pairs<R>,
+    ) {
+        let phi = Columns::vectors(simd, columns.turned_phi, stretch);
+        let [u_b, _, phi_b] = partners.b;
+        let mut count = 0;
+        for i in 0..partners.len() {
+            let inner = [partners.inverse_rho[i], phi[i]];
+            let straight = bends_at_most::<R, S>(simd, most_k, inner, [u_b, phi_b]);
+            let bits = partners.may_be_pairs::<ACCURATE>(simd, i) & R::bits(simd, straight);
+            let first = (stretch.start + i * R::count::<S>()) as u32;
+            count += pack_places(simd, bits, first, &mut pairs.place[count.min(ROOM)..]);
+        }
+        let within = [self.scale.z_min, self.scale.z_max];
+        pairs.make::<S, ACCURATE>(simd, columns, b, count, within, self.plan.ring);
+    }
+
+    /// Adds the pairs of an outer spacepoint.
+    #[inline(always)]
+    fn add_pairs<S: Simd, const ACCURATE: bool>(
+        &self,
+        simd: S,
+        partners: &Partners<'_, R, S>,
+        columns: &Columns<'_, R>,
+        stretch: &Range<usize>,
+        b: Outer<R>,
+        pairs: &mut Pairs<R>,
+    ) {
+        let turns = Columns::vectors(simd, columns.turn, stretch);
+        let phi = Columns::vectors(simd, columns.phi, stretch);
+        let lanes = R::count::<S>();
+        let mut count = pairs.count;
+        for i in 0..partners.len() {
+            let (bits, z12) = partners.pairs::<ACCURATE>(simd, i);
+            let at = count.min(ROOM);
+            R::pack(simd, bits, z12, &mut pairs.z12[at..]);
+            R::pack(simd, bits, partners.inverse_rho[i], &mut pairs.inverse_rho[at..]);
+            R::pack(simd, bits, phi[i], &mut pairs.phi[at..]);
+            R::pack(simd, bits, partners.slices[i], &mut pairs.slice[at..]);
+            if self.plan.ring {
+                R::pack(simd, bits, turns[i], &mut pairs.turn[at..]);
+            }
+            if self.plan.histograms > 1 {
+                pack_places(simd, bits, (stretch.start + i * lanes) as u32, &mut pairs.place[at..]);
+            }
+            count += bits.count_ones() as usize;
+        }
+        pairs.end_outer(b, count);
+    }
+}

@@ -1,0 +1,177 @@
+//! Weights of pairs by the pT of their tracks: `shaders/confirmations/pt.wgsl`.
+
+use pulp::Simd;
+
+use super::ThirdView;
+use super::buffer::{Sides, ThirdBuffer};
+use super::side::Side;
+use crate::detector::MAX_LAYERS;
+use crate::engine::cpu::bend::{track_bend, within};
+use crate::engine::cpu::find_z::{Call, MOST_LANES, OuterPairs, Pairs, ROOM};
+use crate::engine::cpu::lanes::Lanes;
+use crate::engine::cpu::packed_histogram::PackedHistogram;
+use crate::engine::cpu::slice_spacepoints::Outer;
+use crate::engine::real::weight_in;
+use crate::pt_weight::PtWeight;
+
+/// The tracks that third spacepoints make with one pair.
+#[derive(Clone, Copy, Debug)]
+struct Tracks<R> {
+    /// A bit for each layer that holds a third spacepoint.
+    layers: u64,
+    /// The highest pT in each of these layers \[GeV\].
+    best: [R; MAX_LAYERS],
+}
+
+/// Tracks of the pairs of one middle spacepoint.
+#[derive(Debug)]
+pub(super) struct PairTracks<R> {
+    /// The place of each pair's tracks in `tracks`, if a third spacepoint confirms the pair.
+    of_pair: Box<[Option<usize>; ROOM + MOST_LANES]>,
+    tracks: Vec<Tracks<R>>,
+}
+
+impl<R> Default for PairTracks<R> {
+    fn default() -> Self {
+        Self { of_pair: Box::new([None; ROOM + MOST_LANES]), tracks: Vec::new() }
+    }
+}
+
+impl<R: Lanes> PairTracks<R> {
+    fn clear(&mut self, pairs: usize) {
+        self.tracks.clear();
+        self.of_pair[..pairs].fill(None);
+    }
+
+    /// Adds a track of a pair with a third spacepoint of a layer.
+    #[inline(always)]
+    fn add(&mut self, pair: usize, layer: usize, pt: R) {
+        let tracks = match self.of_pair[pair] {
+            Some(known) => &mut self.tracks[known],
+            None => {
+                self.of_pair[pair] = Some(self.tracks.len());
+                self.tracks.push_mut(Tracks { layers: 0, best: [R::of(0.0); MAX_LAYERS] })
+            }
+        };
+        tracks.layers |= 1 << layer;
+        let best = &mut tracks.best[layer];
+        *best = if pt > *best { pt } else { *best };
+    }
+}
+
+impl<R: Lanes> ThirdBuffer<R> {
+    /// Enters each pair with its weight by the pT of its track.
+    #[inline(always)]
+    pub(super) fn weigh<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        thirds: &ThirdView<'_, R>,
+        pairs: &Pairs<R>,
+        histogram: &mut PackedHistogram,
+    ) {
+        let most_k = thirds.index.most_k(call);
+        let Some(&OuterPairs { b, end, .. }) = pairs.outers().first() else { return };
+        self.tracks.clear(end);
+        let (mut stretch, z23) = thirds.index.window(simd, call, pairs, 0);
+        while !stretch.is_empty() {
+            stretch = self.look::<S, ACCURATE>(simd, thirds.columns, pairs, 0, stretch, z23, Some(most_k));
+            if self.lookup_count == 0 {
+                continue;
+            }
+            self.fetch::<ACCURATE>(thirds);
+            let lookup = self.lookups[0];
+            let sides = self.compute::<S, ACCURATE>(simd, call, thirds, &b, lookup);
+            self.find_tracks(simd, call, thirds, &b, pairs, &sides);
+            self.clear();
+        }
+        for i in 0..end {
+            let Some(tracks) = self.tracks.of_pair[i] else { continue };
+            let Tracks { mut layers, best } = self.tracks.tracks[tracks];
+            let mut pt = PtWeight::of_pair(thirds.index.disk);
+            let mut hardest = R::of(0.0);
+            while layers != 0 {
+                let best = best[layers.trailing_zeros() as usize];
+                layers &= layers - 1;
+                pt.add_layer(best.to_f64());
+                hardest = if best > hardest { best } else { hardest };
+            }
+            pt.pt = hardest.to_f64();
+            let weight = weight_in::<R>(&pt);
+            if weight > 0 {
+                let slices = call.plan.slices;
+                let slice_a = (pairs.slice[i].to_f64() as i32).rem_euclid(slices as i32) as u32;
+                let sector = 1 << (slice_a * PtWeight::SECTORS / slices);
+                let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
+                let z12 = pairs.z12[i];
+                let steps = z12.whole_steps(call.scale.steps_per_mm, call.scale.steps_at_0);
+                histogram.add(0, steps, z12.to_f32(), weight, sectors);
+            }
+        }
+    }
+
+    /// Finds the tracks that each pair makes with the third spacepoints, all of one middle spacepoint: the highest pT in each
+    /// layer.
+    #[inline(always)]
+    fn find_tracks<S: Simd>(
+        &mut self,
+        simd: S,
+        call: &Call<'_, R>,
+        thirds: &ThirdView<'_, R>,
+        b: &Outer<R>,
+        pairs: &Pairs<R>,
+        sides: &Sides<R>,
+    ) {
+        let Self { count, z23, k23, p23, dz, side, slice, inverse_rho, place, tracks, .. } = self;
+        let lanes = R::count::<S>();
+        let count = (*count).min(ROOM);
+        // The lanes behind the last third spacepoint confirm no pair.
+        z23[count..count + MOST_LANES].fill(R::of(f64::NAN));
+        let all = ..count.next_multiple_of(lanes);
+        let [z23, dz] = [z23, dz].map(|column| R::vectors(simd, &column[all]));
+        let cuts = &call.cuts;
+        for pair in 0..pairs.count.min(ROOM) {
+            let z12 = R::splat(simd, pairs.z12[pair]);
+            for (vector, (&z23, &dz)) in z23.iter().zip(dz).enumerate() {
+                let mut near = R::bits(simd, within::<R, S>(simd, R::minus(simd, z23, z12), dz));
+                if near == 0 {
+                    continue;
+                }
+                let (u, v) = (pairs.inverse_rho[pair], b.inverse_rho);
+                let (phi_a, turn) = (pairs.phi[pair], pairs.turn[pair]);
+                let (k12, p12) = track_bend([u, phi_a], [v, b.phi - turn]);
+                let slice_a = pairs.slice[pair].to_f64();
+                let (rises, falls) = (slice_a < f64::from(b.slice), slice_a > f64::from(b.slice));
+                while near != 0 {
+                    let i = vector * lanes + near.trailing_zeros() as usize;
+                    near &= near - 1;
+                    let confirms = (k23[i] - k12).abs() <= cuts.dk && (p23[i] - turn - p12).abs() < cuts.dp;
+                    let w = inverse_rho[i];
+                    if !confirms || v <= w {
+                        continue;
+                    }
+                    let side = if thirds.index.short_ring {
+                        side[i]
+                    } else if i < sides.beside.start {
+                        Side::Below
+                    } else if i < sides.beside.end {
+                        Side::Beside
+                    } else {
+                        Side::Above
+                    };
+                    if !side.may_confirm(rises, falls) {
+                        continue;
+                    }
+                    // Seen from the inner spacepoint, the shorter way round.
+                    let at = place[i] as usize;
+                    let phi_c = thirds.columns.phi[at] + call.turn_between(slice_a, slice[i].to_f64());
+                    let (k13, _) = track_bend([u, phi_a], [w, phi_c]);
+                    // 1 / (rho_a (rho_c - rho_a)) = u u w / (u - w)
+                    let pt = cuts.gev_mm / (k13.abs() + cuts.resolution_mm * u * u * w / (u - w));
+                    let layer = thirds.columns.layer[at].to_f64() as usize % MAX_LAYERS;
+                    tracks.add(pair, layer, pt);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,254 @@
+//! The output of each stage of a batch, read back.
+
+use kernel_host::{Buffer, Readback};
+
+use super::*;
+use crate::engine::encoding::{DROPPED, Encode};
+use crate::engine::gpu::workspace::RoiStatus;
+use crate::histogram::HistogramPair;
+
+/// A sorted spacepoint.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct SortedPoint<R> {
+    pub(super) inverse_rho: R,
+    pub(super) z_by_rho: R,
+    pub(super) phi: R,
+    pub(super) slice: u32,
+    pub(super) layer: u32,
+}
+
+/// Every stage's output.
+pub(super) struct Readbacks<R: Real> {
+    pub(super) layout: Layout<R>,
+    /// The RoIs that were searched, and their spacepoints as the stages are to see them.
+    pub(super) planned: Vec<(RoiPlan, Vec<R::Spacepoint>)>,
+    pub(super) variant: Variant,
+    pub(super) cells: Vec<u32>,
+    pub(super) points: Vec<[R; 2]>,
+    pub(super) beside: Vec<u32>,
+    pub(super) histograms: Vec<u32>,
+    /// The totals before sum_histos: what rows could not hold.
+    pub(super) beyond: Vec<u32>,
+    pub(super) totals: Vec<u32>,
+    /// The totals after find_peaks.
+    pub(super) emptied: Vec<u32>,
+    pub(super) peaks: Vec<Peak>,
+    pub(super) status: Vec<RoiStatus>,
+}
+
+impl GpuEngine {
+    /// Frees what is kept for the next batch.
+    pub(in crate::engine) fn free_idle(&self) {
+        match self {
+            Self::F32(engine) => engine.workspaces.free_idle(),
+            Self::F64(engine) => engine.workspaces.free_idle(),
+        }
+    }
+}
+
+impl<R: Real> Typed<R> {
+    /// Another configuration in the same kernels.
+    pub(super) fn take_case(&mut self, case: &Case) {
+        self.search =
+            Search::new(&built_in(&self.search.config, &case.config), &case.detector).expect("a valid configuration");
+        self.shape.pairs = match self.shape.pairs {
+            Pairs::Numbered { .. } => Pairs::Numbered { slices: case.slices_per_histogram },
+            Pairs::Streamed { .. } => Pairs::Streamed { share: Some(case.share) },
+        };
+        self.shape.layers = self.search.layers() as u32;
+        self.compact = self.compact.and_then(|_| Compact::new(&self.search));
+        let cuts = R::cuts(self.search.triplet_cuts());
+        self.constants = Constants::new(&self.gpu, cuts, &self.search.neighbours).expect("small buffers");
+    }
+
+    /// The walk of `Typed::encode`, with every buffer read back.
+    pub(super) fn stages(&mut self, batch: &RoiBatch) -> Result<Readbacks<R>> {
+        let room = self.shape.walk.take();
+        let stages = self.four_stages(batch);
+        self.shape.walk = room;
+        stages
+    }
+
+    pub(super) fn four_stages(&self, batch: &RoiBatch) -> Result<Readbacks<R>> {
+        let (batch, waiting, helpers) = (batch.into(), Waiting::Blocking, Helpers::Pool);
+        let plans = self.plan(batch, helpers)?;
+        let encoding = self.encoding();
+        let shape = self.shape_for(self.search.config.peaks);
+        let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO, shape };
+        let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
+        let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &shape);
+        assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
+        let rois = &cut.parts[0];
+        let decoded = rois.iter().map(|&roi| {
+            let mut points = Vec::new();
+            let (plan, view) = (&plans[roi], batch.roi(roi));
+            let taken = match &self.compact {
+                Some(compact) => self.search.pack::<R, _>(compact, plan, view, |words| {
+                    Encode::<R>::decode(compact, words, &mut points);
+                }),
+                None => self.search.pack::<R, _>(&Lossless, plan, view, |words| points.extend_from_slice(words)),
+            };
+            points.retain(|point| R::fields(point).1 != DROPPED);
+            if taken.kept == 0 {
+                points.clear();
+            }
+            (plan.clone(), points)
+        });
+        let decoded: Vec<_> = decoded.collect();
+        // Used ones hold the leavings of other cases, which must not matter.
+        let mut workspace = self.workspaces.take(|| self.new_workspace());
+        let layout = self.upload(planned, &mut workspace, rois)?;
+        let mut encoder = self.gpu.encoder("stages");
+        self.begin(&mut encoder, &mut workspace)?;
+        self.clear(&mut encoder, &workspace, &layout)?;
+        let descriptor = wgpu::ComputePassDescriptor::default();
+        let row = layout.params.row_bins as usize;
+        let rows = layout.row_rois.len() * layout.row_parts as usize * row;
+        let rois = layout.rois.len();
+        let mut groups = std::mem::take(&mut workspace.groups);
+        let (gpu, w) = (&self.gpu, &workspace);
+        let mut encode = |encoder: &mut wgpu::CommandEncoder, stages: &[Stage]| {
+            let pass = &mut encoder.begin_compute_pass(&descriptor);
+            stages.iter().try_for_each(|&stage| self.encode_stage(stage, pass, encoding, w, &mut groups, &layout))
+        };
+        encode(&mut encoder, &[Stage::SliceSpacepoints, Stage::FindZ])?;
+        let cells = copy(gpu, &mut encoder, &w.cells, layout.cell_words)?;
+        let sorted = copy(gpu, &mut encoder, &w.points, layout.spacepoints)?;
+        let beside_words = layout.spacepoints * (layout.beside_bytes / 4);
+        let beside = copy(gpu, &mut encoder, &w.beside, beside_words)?;
+        let histograms = copy(gpu, &mut encoder, &w.histograms, rows)?;
+        let words = layout.total_words();
+        let beyond = copy(gpu, &mut encoder, &w.totals, words)?;
+        let stages = layout.stages();
+        encode(&mut encoder, &stages[2..stages.len() - 1])?;
+        let totals = copy(gpu, &mut encoder, &w.totals, words)?;
+        encode(&mut encoder, &[Stage::FindPeaks])?;
+        let emptied = copy(gpu, &mut encoder, &w.totals, words)?;
+        let peaks = copy(gpu, &mut encoder, &w.peaks, layout.peaks())?;
+        let status = copy(gpu, &mut encoder, &w.status, rois)?;
+        let submission = gpu.submit(encoder)?;
+        gpu.wait(&submission)?;
+        let stages = Readbacks {
+            variant: self.shape.variants[layout.room],
+            cells: cells.read_done(gpu, layout.cell_words)?,
+            points: sorted.read_done(gpu, layout.spacepoints)?,
+            beside: beside.read_done(gpu, beside_words)?,
+            histograms: histograms.read_done(gpu, rows)?,
+            beyond: beyond.read_done(gpu, words)?,
+            totals: totals.read_done(gpu, words)?,
+            emptied: emptied.read_done(gpu, words)?,
+            peaks: peaks.read_done(gpu, layout.peaks())?,
+            status: status.read_done(gpu, rois)?,
+            layout,
+            planned: decoded,
+        };
+        workspace.give_back();
+        Ok(stages)
+    }
+}
+
+fn copy<T: bytemuck::Pod>(
+    gpu: &Gpu,
+    encoder: &mut wgpu::CommandEncoder,
+    buffer: &Buffer<T>,
+    len: usize,
+) -> Result<Readback<T>> {
+    let mut readback = Readback::new("test");
+    readback.reserve(gpu, len)?;
+    readback.copy_from(encoder, buffer, len)?;
+    Ok(readback)
+}
+
+impl<R: Real> Readbacks<R> {
+    /// A row of so many words a bin: n, z, and pairs if they are not n.
+    pub(super) fn row(&self, words: &[u32], row: u32, parts: u32, bins: u32) -> HistogramPair {
+        let part = |part: u32| {
+            let first = ((row * parts + part) * self.layout.params.row_bins) as usize;
+            words[first..first + bins as usize].to_vec()
+        };
+        let sectors = if parts == 5 { [part(3), part(4)] } else { [const { Vec::new() }; 2] };
+        HistogramPair { n: part(0), z: part(1), pairs: part(if parts > 2 { 2 } else { 0 }), sectors }
+    }
+
+    /// An RoI's own histograms.
+    pub(super) fn own(&self, words: &[u32], i: usize) -> HistogramPair {
+        let roi = &self.layout.words[i];
+        let mut all = HistogramPair::new(0, 0);
+        for row in roi.total_first..roi.total_first + roi.totals {
+            let one = self.row(words, row, self.layout.params.total_parts, roi.bins);
+            all.n.extend(one.n);
+            all.z.extend(one.z);
+            all.pairs.extend(one.pairs);
+            all.sectors.iter_mut().zip(one.sectors).for_each(|(all, one)| all.extend(one));
+        }
+        all
+    }
+
+    /// The rows that find_z filled for an RoI.
+    pub(super) fn rows(&self, i: usize) -> Vec<HistogramPair> {
+        if self.layout.row_parts == 0 {
+            return Vec::new();
+        }
+        let words = &self.layout.words[i];
+        let used = self.status[i].rows;
+        assert!(used <= words.histogram_count, "{used} rows of {}", words.histogram_count);
+        let bins = words.bins as usize;
+        (words.histogram_first..words.histogram_first + used)
+            .map(|row| {
+                if self.layout.row_parts == 2 {
+                    return self.row(&self.histograms, row, 2, words.bins);
+                }
+                let first = (row * self.layout.params.row_bins) as usize;
+                let packed = &self.histograms[first..first + bins];
+                let n: Vec<u32> = packed.iter().map(|word| word >> 21).collect();
+                let z = packed.iter().map(|word| word & 0x1f_ffff).collect();
+                HistogramPair { pairs: n.clone(), n, z, sectors: [const { Vec::new() }; 2] }
+            })
+            .collect()
+    }
+
+    pub(super) fn total(&self, i: usize) -> HistogramPair {
+        self.own(&self.totals, i)
+    }
+
+    /// What went wrong with an RoI.
+    pub(super) fn flags(&self, i: usize) -> u32 {
+        self.peaks[i * self.layout.params.peaks as usize].flags
+    }
+
+    /// The peaks found.
+    pub(super) fn peaks(&self, i: usize) -> Vec<Peak> {
+        let each = self.layout.params.peaks as usize;
+        self.peaks[i * each..(i + 1) * each].iter().copied().take_while(|peak| peak.bin != Peak::NONE).collect()
+    }
+
+    /// phi of the i-th sorted spacepoint, where it is kept, and its slice << 8 | layer.
+    pub(super) fn beside(&self, i: usize) -> (R, u32) {
+        let bytes = self.layout.beside_bytes;
+        let words = &self.beside[i * bytes / 4..][..bytes / 4];
+        match *words {
+            [slice_layer] => (R::of(0.0), slice_layer),
+            _ => R::stored(&bytemuck::pod_read_unaligned(bytemuck::cast_slice(words))),
+        }
+    }
+
+    /// An RoI's sorted spacepoints.
+    pub(super) fn sorted(&self, i: usize) -> Vec<SortedPoint<R>> {
+        let first = self.layout.words[i].spacepoint_first as usize;
+        (first..first + self.planned[i].1.len())
+            .map(|i| {
+                let ([inverse_rho, z_by_rho], (phi, slice_layer)) = (self.points[i], self.beside(i));
+                SortedPoint { inverse_rho, z_by_rho, phi, slice: slice_layer >> 8, layer: slice_layer & 0xff }
+            })
+            .collect()
+    }
+
+    /// Where a spacepoint stands in the order that this pairing wants.
+    pub(super) fn cell(&self, point: &SortedPoint<R>, slices: u32) -> u32 {
+        match self.variant.pairing {
+            Pairing::MixedLayers => point.slice,
+            Pairing::TwoSlices => point.slice * self.layout.params.layers + point.layer,
+            Pairing::ByLayer | Pairing::Numbered => point.layer * slices + point.slice,
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The plan of one RoI, and the counts of its spacepoints.
+
+use crate::config::{Config, ZBins};
+use crate::engine::real::{Real, RoiWords, ZScale};
+use crate::histogram::OFFSET_STEPS;
+use crate::spacepoint::RoiDescriptor;
+use crate::vertex::{RoiResult, Status, Vertex};
+
+/// One RoI's window and bins.
+#[derive(Clone, Debug)]
+pub(crate) struct RoiPlan {
+    pub(crate) descriptor: RoiDescriptor,
+    pub(crate) bins: ZBins,
+    pub(crate) slices: u32,
+    /// Slices at both ends are neighbours.
+    pub(crate) ring: bool,
+    pub(crate) endcap_shift: i32,
+    /// Histograms of the RoI: one for each charge and each slice, if asked for.
+    pub(crate) histograms: u32,
+    /// The number of windows of three bins, those with the lowest sums, whose mean is the background.
+    pub(crate) background_windows: u32,
+    /// Lower edge and width of the phi window \[rad\].
+    pub(super) phi_min: f64,
+    pub(super) width: f64,
+    /// Spacepoints, inside the window or not.
+    pub(crate) spacepoints: usize,
+    /// The search for the window met an invalid spacepoint.
+    pub(super) bad: bool,
+}
+
+/// Counts of an RoI's spacepoints, or why none was packed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taken {
+    pub(crate) kept: usize,
+    pub(crate) outside: usize,
+    /// One is invalid, so none is packed.
+    pub(crate) bad: bool,
+    /// One lies outside the range of the encoding: the RoI has to be packed in another one.
+    pub(crate) too_far: bool,
+}
+
+impl RoiPlan {
+    /// Whether there is nothing to search.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.spacepoints == 0 || self.bad
+    }
+
+    /// Returns the counts of an RoI with nothing to search.
+    pub(crate) fn nothing_taken(&self) -> Taken {
+        Taken { bad: self.bad, ..Taken::default() }
+    }
+
+    pub(crate) fn z_scale<R: Real>(&self) -> ZScale<R> {
+        ZScale {
+            z_min: R::of(self.bins.z_min),
+            z_max: R::of(self.bins.z_max),
+            steps_per_mm: R::of(f64::from(OFFSET_STEPS) / self.bins.width),
+            steps_at_0: R::of((0.5 - self.bins.offset) * f64::from(OFFSET_STEPS)),
+        }
+    }
+
+    /// Whether the histograms exceed [`Config::MOST_BINS_OF_ALL`].
+    pub(crate) fn is_too_much(&self) -> bool {
+        u64::from(self.histograms) * u64::from(self.bins.bins) > Config::MOST_BINS_OF_ALL
+    }
+
+    /// The words of the RoI's record that do not depend on where its data lie in a batch.
+    pub(crate) fn words(&self) -> RoiWords {
+        RoiWords {
+            spacepoint_count: self.spacepoints as u32,
+            slices: self.slices,
+            ring: u32::from(self.ring),
+            endcap_shift: self.endcap_shift,
+            bins: self.bins.bins,
+            half: self.bins.half,
+            background_windows: self.background_windows,
+            ..RoiWords::default()
+        }
+    }
+
+    /// Returns the answer: these vertices, or the reason why there is none.
+    pub(crate) fn result(&self, taken: Taken, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
+        let status = if taken.bad {
+            Status::BadSpacepoint
+        } else if capacity_exceeded {
+            Status::CapacityExceeded
+        } else if taken.kept == 0 {
+            Status::Empty
+        } else if vertices.is_empty() {
+            Status::NoPeak
+        } else {
+            Status::Ok
+        };
+        if status != Status::Ok {
+            vertices.clear();
+        }
+        RoiResult { id: self.descriptor.id, vertices, status, spacepoints: taken.kept, outside_window: taken.outside }
+    }
+}

@@ -1,0 +1,239 @@
+//! Pairs, the third spacepoints that confirm them, and their entries in histograms.
+
+use std::ops::ControlFlow;
+
+use super::slices::{Point, Sliced};
+use super::{Histograms, ReferenceEngine};
+use crate::config::{Extrapolation, Triplets, Weighting, ZBins};
+use crate::detector::Sensor;
+use crate::pt_weight::PtWeight;
+#[cfg(feature = "internals")]
+use crate::spacepoint::Spacepoint;
+
+/// A pair of spacepoints, about the beam, that a peak consists of.
+#[cfg(feature = "internals")]
+#[derive(Clone, Debug, PartialEq)]
+pub struct Pair {
+    /// On the inner layer.
+    pub inner: Spacepoint,
+    /// On the outer layer.
+    pub outer: Spacepoint,
+    /// Third spacepoints that confirm the pair; empty without triplets.
+    pub thirds: Vec<Spacepoint>,
+    /// Where the line through the two meets the beam \[mm\].
+    pub z_mm: f64,
+    /// The pair's weight.
+    pub weight: u64,
+}
+
+/// A pair of spacepoints, a on the inner layer, and where it lies.
+pub(super) struct Candidate<'a> {
+    pub(super) a: &'a Point,
+    pub(super) b: Point,
+    pub(super) layer_a: usize,
+    pub(super) layer_b: usize,
+    /// The filled layers beyond b's, where third spacepoints may lie.
+    pub(super) outer: &'a [usize],
+    /// The slice of a, and slices from there to b.
+    pub(super) s: i64,
+    pub(super) step: i64,
+    pub(super) z12: f64,
+    pub(super) bin: usize,
+}
+
+/// A pair's entry in a bin.
+#[derive(Default)]
+pub(super) struct Entry {
+    pub(super) weight: u64,
+    pub(super) sectors: [u32; 2],
+}
+
+impl ReferenceEngine {
+    /// n(A, B) at the RoI's eta.
+    fn reach(&self, inner: usize, outer: usize, eta: f64) -> i64 {
+        let n = i64::from(self.neighbours[inner][outer]);
+        let layers = self.detector.layers();
+        if layers[inner].is_endcap() || layers[outer].is_endcap() {
+            return (n - i64::from(self.detector.endcap_shift(&self.config, eta))).max(1);
+        }
+        n
+    }
+
+    /// Fills the histograms of each charge and of each slice.
+    pub(super) fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Histograms {
+        let mut histograms = Histograms::empty(bins, self.config.histograms(sliced.slices as u32) as usize);
+        self.each_pair(sliced, bins, eta, |pair| {
+            let Entry { weight, sectors } = self.entry(sliced, &pair, eta);
+            for histogram in self.histograms_of(sliced, &pair, eta) {
+                let bin = histogram * histograms.bins + pair.bin;
+                histograms.n[bin] += weight;
+                histograms.z[bin] += weight as f64 * pair.z12;
+                histograms.pairs[bin] += u64::from(weight > 0);
+                for (all, new) in histograms.sectors[bin].iter_mut().zip(sectors) {
+                    *all |= new;
+                }
+            }
+        });
+        histograms
+    }
+
+    /// Hands every pair whose z lies in the range to `each`.
+    pub(super) fn each_pair(&self, sliced: &Sliced, bins: &ZBins, eta: f64, mut each: impl FnMut(Candidate<'_>)) {
+        let filled = &sliced.filled;
+        let inner = (self.config.first_layers as usize).min(filled.len().saturating_sub(1));
+        for s in 0..sliced.slices {
+            for (i, &layer_a) in filled[..inner].iter().enumerate() {
+                for a in &sliced.cells[layer_a][s as usize] {
+                    for (j, &layer_b) in filled.iter().enumerate().skip(i + 1) {
+                        let n = self.reach(layer_a, layer_b, eta);
+                        for (step, b) in sliced.around(layer_b, s, n, n) {
+                            let z12 = self.extrapolate(a, &b);
+                            if !(bins.z_min < z12 && z12 < bins.z_max) {
+                                continue;
+                            }
+                            let bin = (z12 / bins.width - bins.offset).round_ties_even() as usize;
+                            each(Candidate { a, b, layer_a, layer_b, outer: &filled[j + 1..], s, step, z12, bin });
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    pub(super) fn entry(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> Entry {
+        let weight = match (self.config.triplets, self.config.weighting) {
+            (Triplets::Off, _) => 1,
+            (_, Weighting::Pt) => {
+                let pt = self.pt_weight(sliced, pair, eta);
+                let sector = 1 << (pair.s * i64::from(PtWeight::SECTORS) / sliced.slices);
+                let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
+                return Entry { weight: pt.weight().into(), sectors };
+            }
+            _ => {
+                let mut confirmations = 0;
+                self.each_third(sliced, pair, eta, |_, _| {
+                    confirmations += 1;
+                    if self.config.triplets == Triplets::Any {
+                        ControlFlow::Break(())
+                    } else {
+                        ControlFlow::Continue(())
+                    }
+                });
+                confirmations
+            }
+        };
+        Entry { weight, ..Entry::default() }
+    }
+
+    /// Returns the numbers of the histograms that a pair goes into.
+    pub(super) fn histograms_of(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> Vec<usize> {
+        let &Candidate { layer_a, s, step, .. } = pair;
+        let mut histograms = Vec::new();
+        let charges = if self.config.charge_aware { 2 } else { 1 };
+        for charge in 0..charges {
+            if self.config.charge_aware && (if charge == 0 { step > 1 } else { step < -1 }) {
+                continue;
+            }
+            if !self.config.histogram_per_slice {
+                histograms.push(charge);
+                continue;
+            }
+            // Where the track may have been at the innermost layer.
+            let m = if layer_a == 0 { 0 } else { self.reach(0, layer_a, eta).max(1) };
+            let one = m.min(1);
+            let (below, above) = match (self.config.charge_aware, charge) {
+                (false, _) => (m, m),
+                (true, 0) => (one, m),
+                (true, _) => (m, one),
+            };
+            let (below, above) = sliced.once(below, above);
+            for slice in s - below..=s + above {
+                let slice = if sliced.ring { slice.rem_euclid(sliced.slices) } else { slice };
+                if (0..sliced.slices).contains(&slice) {
+                    histograms.push(charge * sliced.slices as usize + slice as usize);
+                }
+            }
+        }
+        histograms
+    }
+
+    /// z where the line through two spacepoints meets the beam, or is nearest to it.
+    fn extrapolate(&self, a: &Point, b: &Point) -> f64 {
+        let (mut rho_a, mut rho_b) = (a.rho, b.rho);
+        if self.config.extrapolation == Extrapolation::Accurate {
+            let (xa, ya, xb, yb) = (a.rho * a.phi.cos(), a.rho * a.phi.sin(), b.rho * b.phi.cos(), b.rho * b.phi.sin());
+            let d0_squared = (xa * yb - xb * ya).powi(2) / ((xb - xa).powi(2) + (yb - ya).powi(2));
+            (rho_a, rho_b) = ((rho_a * rho_a - d0_squared).sqrt(), (rho_b * rho_b - d0_squared).sqrt());
+        }
+        (b.z * rho_a - a.z * rho_b) / (rho_a - rho_b)
+    }
+
+    /// Hands the third spacepoints that confirm a pair, with their layers, to `each`, from the inside out, until it breaks.
+    /// Without triplets there are none.
+    pub(super) fn each_third(
+        &self,
+        sliced: &Sliced,
+        pair: &Candidate<'_>,
+        eta: f64,
+        mut each: impl FnMut(usize, Point) -> ControlFlow<()>,
+    ) {
+        if self.config.triplets == Triplets::Off {
+            return;
+        }
+        let &Candidate { a, ref b, layer_b, s, step, z12, .. } = pair;
+        let (k12, p12) = bend(a, b);
+        let by_pt = self.config.weighting == Weighting::Pt;
+        for &layer_c in pair.outer {
+            let n = self.reach(layer_b, layer_c, eta);
+            // The bending keeps its sign.
+            let below = if step >= 0 { 1 } else { n };
+            let above = if step <= 0 { 1 } else { n };
+            let strips = self.detector.layers()[layer_c].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
+            let dz = self.config.triplet_dz_mm * if by_pt && strips { PtWeight::STRIP_DZ } else { 1.0 };
+            for (_, c) in sliced.around(layer_c, s + step, below, above) {
+                // `around` gives phi near slice s + step of an unrolled circle, as b's is.
+                let near = (self.extrapolate(b, &c) - z12).abs() <= dz;
+                if !near {
+                    continue;
+                }
+                let (k23, p23) = bend(b, &c);
+                let confirms = (k23 - k12).abs() <= self.config.triplet_dk
+                    && (p23 - p12).abs() < self.config.triplet_dp
+                    && (!by_pt || a.rho < b.rho && b.rho < c.rho);
+                if confirms && each(layer_c, c).is_break() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Returns the weight of a pair by the pT of its track.
+    fn pt_weight(&self, sliced: &Sliced, pair: &Candidate<'_>, eta: f64) -> PtWeight {
+        let a = pair.a;
+        let mut weight = PtWeight::of_pair(self.detector.layers()[pair.layer_b].is_endcap());
+        // The hardest of each layer.
+        let (mut layer, mut best) = (0, 0.0f64);
+        let mut end_layer = |best: f64| {
+            weight.add_layer(best);
+            weight.pt = weight.pt.max(best);
+        };
+        self.each_third(sliced, pair, eta, |layer_c, c| {
+            if layer_c != layer {
+                end_layer(best);
+                (layer, best) = (layer_c, 0.0);
+            }
+            let (k13, _) = bend(a, &c);
+            let blur = PtWeight::RESOLUTION_MM / (a.rho * (c.rho - a.rho));
+            best = best.max(0.0003 * self.config.field_t / (k13.abs() + blur));
+            ControlFlow::Continue(())
+        });
+        end_layer(best);
+        weight
+    }
+}
+
+/// Curvature k and azimuth p at the beam line of the track through two spacepoints.
+fn bend(a: &Point, b: &Point) -> (f64, f64) {
+    let d = a.rho - b.rho;
+    (2.0 * (b.phi - a.phi) / d, (b.phi * a.rho - a.phi * b.rho) / d)
+}

@@ -1,0 +1,162 @@
+//! Peaks of the histograms, and the vertices that they mean.
+
+use super::histograms::Histogram;
+use super::{Filled, ReferenceEngine};
+use crate::config::{Weighting, ZBins};
+use crate::pt_weight::PtWeight;
+use crate::vertex::{Status, Vertex};
+
+/// A vertex, and the bins that it consists of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Peak {
+    /// The vertex, as in [`RoiResult::vertices`].
+    pub vertex: Vertex,
+    /// The number of its histogram in [`Filled::histograms`].
+    pub histogram: usize,
+    /// The first of its three bins. Bins that an earlier peak had as well were empty by then.
+    pub first_bin: usize,
+}
+
+/// The highest window of three bins of a histogram.
+#[derive(Clone, Copy)]
+struct Window {
+    rank: f64,
+    first_bin: usize,
+    /// From the middle bin.
+    distance: i64,
+}
+
+impl ReferenceEngine {
+    /// Adds a vertex, or mixes it into the nearest one if that is near. Returns false if the vertex is not significant.
+    fn accept(&self, peaks: &mut Vec<Peak>, peak: Peak, bins: &ZBins) -> bool {
+        let new = peak.vertex;
+        let mut nearest = None;
+        for (i, old) in peaks.iter().enumerate() {
+            let distance = (old.vertex.z_mm - new.z_mm).abs();
+            if nearest.is_none_or(|(_, least)| distance < least) {
+                nearest = Some((i, distance));
+            }
+        }
+        if let Some((i, distance)) = nearest
+            && (distance < self.config.vertex_separation_bins * bins.width
+                || distance < new.z_mm.abs() * self.config.vertex_distance_cut)
+        {
+            let (mix, old) = (self.config.vertex_mixing, peaks[i].vertex);
+            peaks[i].vertex = Vertex {
+                z_mm: mix * new.z_mm + (1.0 - mix) * old.z_mm,
+                weight: mix * new.weight + (1.0 - mix) * old.weight,
+                ..old
+            };
+            return true;
+        }
+        if new.significance.is_some_and(|significance| significance < self.config.min_significance) {
+            return false;
+        }
+        peaks.push(peak);
+        true
+    }
+
+    /// Returns the entries of three bins without a vertex: the mean of the lowest windows.
+    pub fn background(&self, filled: &Filled) -> Option<f64> {
+        let Filled { bins, histograms, .. } = filled;
+        if histograms.is_empty() {
+            return None;
+        }
+        let windows = histograms.iter().flat_map(|histogram| histogram.n.windows(3));
+        let mut sums: Vec<u64> = windows.map(|bins| bins.iter().sum()).collect();
+        let lowest = self.config.background_windows(bins, histograms.len() as u32) as usize;
+        sums.sort_unstable();
+        (lowest > 0).then(|| sums[..lowest].iter().sum::<u64>() as f64 / lowest as f64)
+    }
+
+    /// Takes the peaks out of the histograms, and sets the status.
+    pub fn find_peaks(&self, filled: &mut Filled) -> Vec<Peak> {
+        let mut peaks = Vec::new();
+        if filled.histograms.is_empty() {
+            return peaks;
+        }
+        let background = self.background(filled);
+        let Filled { bins, histograms, result, .. } = filled;
+        let mut windows: Vec<_> = histograms.iter().map(|histogram| self.highest_window(histogram, bins)).collect();
+        while peaks.len() < self.config.peaks as usize {
+            let mut highest = 0;
+            for (i, window) in windows.iter().enumerate() {
+                if self.is_higher(window, &windows[highest]) {
+                    highest = i;
+                }
+            }
+            let first_bin = windows[highest].first_bin;
+            let histogram = histograms.of(highest);
+            let sum: u64 = histogram.n[first_bin..first_bin + 3].iter().sum();
+            if sum < u64::from(self.config.least_weight()) {
+                break;
+            }
+            let vertex = self.vertex(histogram, first_bin, bins, background);
+            if !self.accept(&mut peaks, Peak { vertex, histogram: highest, first_bin }, bins) {
+                break;
+            }
+            histograms.remove(highest, first_bin..first_bin + 3);
+            windows[highest] = self.highest_window(histograms.of(highest), bins);
+        }
+        result.status = if peaks.is_empty() { Status::NoPeak } else { Status::Ok };
+        peaks
+    }
+
+    /// The rank of three bins: their sum, or by the directions of their tracks too.
+    fn rank(&self, histogram: Histogram<'_>, left: usize) -> f64 {
+        let sum: u64 = histogram.n[left..left + 3].iter().sum();
+        if self.config.weighting == Weighting::Count {
+            return sum as f64;
+        }
+        let directions = |which: usize| {
+            let sectors = histogram.sectors[left..left + 3].iter().fold(0, |all, sectors| all | sectors[which]);
+            sectors.count_ones()
+        };
+        PtWeight::rank_of(sum, directions(0), directions(1)).into()
+    }
+
+    /// Whether a window is higher than another one, or as high and nearer to the centre, if that counts.
+    fn is_higher(&self, one: &Window, other: &Window) -> bool {
+        one.rank > other.rank || (self.config.prefer_central && one.rank == other.rank && one.distance < other.distance)
+    }
+
+    fn highest_window(&self, histogram: Histogram<'_>, bins: &ZBins) -> Window {
+        let mut highest = Window { rank: 0.0, first_bin: 0, distance: i64::MAX };
+        for first_bin in 0..histogram.n.len() - 2 {
+            let rank = self.rank(histogram, first_bin);
+            let window = Window { rank, first_bin, distance: (first_bin as i64 + 1 - i64::from(bins.half)).abs() };
+            if self.is_higher(&window, &highest) {
+                highest = window;
+            }
+        }
+        highest
+    }
+
+    /// The vertex of three bins.
+    fn vertex(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins, background: Option<f64>) -> Vertex {
+        let three = first_bin..first_bin + 3;
+        let sum: u64 = histogram.n[three.clone()].iter().sum();
+        let z: f64 = histogram.z[three.clone()].iter().sum();
+        let (weight, z_mm) = (sum as f64, z / sum as f64);
+        let mut between = 0.0;
+        for bin in three.clone() {
+            if histogram.n[bin] > 0 {
+                let n = histogram.n[bin] as f64;
+                between += n * (histogram.z[bin] / n - z_mm).powi(2);
+            }
+        }
+        let spread = (between / weight + bins.width * bins.width / 12.0).sqrt();
+        let signal = weight - background.unwrap_or(0.0);
+        let pairs: u64 = histogram.pairs[three].iter().sum();
+        let entries = if self.config.weighting == Weighting::Pt { pairs as f64 } else { weight };
+        let tracks = entries * (signal / weight).powi(2) / self.detector.track_entries(&self.config);
+        Vertex {
+            z_mm,
+            z_error_mm: spread / tracks.max(1.0).sqrt(),
+            weight,
+            pairs,
+            significance: Vertex::significance_of(weight, background),
+            background,
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Spacepoints by layer and slice.
+
+use std::f64::consts::{PI, TAU};
+
+use super::ReferenceEngine;
+use crate::config::DefaultWindow;
+use crate::spacepoint::{PhiWindow, RoiView, Spacepoint};
+
+/// A spacepoint as the search uses it: phi from the lower edge of the window.
+#[derive(Clone, Copy)]
+pub(super) struct Point {
+    pub(super) rho: f64,
+    pub(super) phi: f64,
+    pub(super) z: f64,
+    /// Its number in the RoI.
+    pub(super) index: usize,
+}
+
+/// Kept spacepoints by layer and slice, and the window they lie in.
+pub(super) struct Sliced {
+    /// `cells[layer][slice]`
+    pub(super) cells: Vec<Vec<Vec<Point>>>,
+    pub(super) slices: i64,
+    /// Slices at both ends are neighbours.
+    pub(super) ring: bool,
+    /// Layers with a spacepoint, ascending.
+    pub(super) filled: Vec<usize>,
+    pub(super) kept: usize,
+    pub(super) outside: usize,
+}
+
+impl ReferenceEngine {
+    /// Returns the spacepoints by layer and slice; none if one of them is invalid.
+    pub(super) fn slice_spacepoints(&self, roi: RoiView<'_>) -> Option<Sliced> {
+        let layers = self.detector.layers().len();
+        let mut points = Vec::new();
+        let mut left_out = 0;
+        for (index, s) in roi.spacepoints().enumerate() {
+            let Spacepoint { rho, phi, z, layer } = self.about_beam(s).filter(|s| (s.layer as usize) < layers)?;
+            if self.layers >> layer & 1 == 0 {
+                left_out += 1;
+                continue;
+            }
+            points.push((layer as usize, Point { rho, phi, z, index }));
+        }
+
+        let window = roi.descriptor.window.unwrap_or(match self.config.phi_window {
+            DefaultWindow::FullScan => PhiWindow::FullScan,
+            DefaultWindow::Spacepoints => PhiWindow::FromSpacepoints,
+        });
+        let full = window == PhiWindow::FullScan;
+        let (phi_min, width) = match window {
+            PhiWindow::FullScan => (-PI, TAU),
+            PhiWindow::Range { phi_min, phi_max } => PhiWindow::edges(phi_min, phi_max),
+            PhiWindow::FromSpacepoints => window_of(points.iter().map(|(_, p)| p.phi)),
+        };
+        let inv = self.config.slices_per_rad();
+        // 2 pi over a slice that divides the circle must not round up to one slice more.
+        let slices = ((width * inv - 1e-9).ceil() as i64).max(1);
+        let mut cells = vec![vec![Vec::new(); slices as usize]; layers];
+        let (mut kept, mut outside) = (0, left_out);
+        for (layer, mut point) in points {
+            let mut phi = point.phi - phi_min;
+            if phi < 0.0 {
+                phi += TAU;
+            }
+            if phi >= TAU {
+                phi -= TAU;
+            }
+            if phi >= width {
+                outside += 1;
+                continue;
+            }
+            kept += 1;
+            point.phi = phi;
+            let slice = ((phi * inv).floor() as i64).min(slices - 1);
+            cells[layer][slice as usize].push(point);
+        }
+        let filled = (0..layers).filter(|&l| cells[l].iter().any(|cell| !cell.is_empty())).collect();
+        Some(Sliced { cells, slices, ring: full && self.config.wrap_full_scan, filled, kept, outside })
+    }
+}
+
+impl Sliced {
+    /// Slices below and above one, so that on a ring none is reached twice.
+    pub(super) fn once(&self, below: i64, above: i64) -> (i64, i64) {
+        if self.ring && below + above >= self.slices {
+            ((self.slices - 1) / 2, self.slices - 1 - (self.slices - 1) / 2)
+        } else {
+            (below, above)
+        }
+    }
+
+    /// Spacepoints of a layer in the slices from `s - below` to `s + above`, each with its distance from s in slices.
+    /// On a ring, a slice is reached once, the shorter way round, and phi goes on beyond the ends.
+    pub(super) fn around(
+        &self,
+        layer: usize,
+        s: i64,
+        below: i64,
+        above: i64,
+    ) -> impl Iterator<Item = (i64, Point)> + '_ {
+        let (below, above) = self.once(below, above);
+        let (from, to) =
+            if self.ring { (s - below, s + above) } else { ((s - below).max(0), (s + above).min(self.slices - 1)) };
+        (from..=to).flat_map(move |unrolled| {
+            let slice = unrolled.rem_euclid(self.slices);
+            let mut step = (slice - s).rem_euclid(self.slices);
+            if !self.ring {
+                step = slice - s;
+            } else if 2 * step > self.slices {
+                step -= self.slices;
+            }
+            // Whole turns between where the slice lies and where it is seen from s.
+            let turns = (s + step - slice) / self.slices;
+            self.cells[layer][slice as usize]
+                .iter()
+                .map(move |&point| (step, Point { phi: point.phi + turns as f64 * TAU, ..point }))
+        })
+    }
+}
+
+/// Lower edge and width of the smallest window about these azimuths, positive and negative ones taken separately.
+fn window_of(azimuths: impl Iterator<Item = f64>) -> (f64, f64) {
+    const PAD: f64 = 1e-10;
+    let (mut positive, mut negative) = (None::<(f64, f64)>, None::<(f64, f64)>);
+    for phi in azimuths {
+        let side = if phi > 0.0 { &mut positive } else { &mut negative };
+        let (low, high) = side.get_or_insert((phi, phi));
+        *low = low.min(phi);
+        *high = high.max(phi);
+    }
+    let (low, high) = match (positive, negative) {
+        (None, None) => (0.0, 0.0),
+        (Some(range), None) | (None, Some(range)) => range,
+        (Some(p), Some(n)) if p.0 - n.1 < PI => (n.0, p.1),
+        (Some(p), Some(n)) => (p.0, n.1 + TAU),
+    };
+    let low = low - PAD;
+    (low, (high + PAD - low).min(TAU))
+}
