@@ -291,7 +291,7 @@ pub(crate) fn sharing<'a, R: Real>(
     let idle = (shape.workgroup_size / share).clamp(1, MOST_LANES);
     // So do more of them where partners are many.
     let partners = (plans.clone().map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
-    let wanted = (partners / shape.teams.partners_a_lane).clamp(1, MOST_LANES / 2);
+    let wanted = (partners / shape.teams.partners_a_lane).clamp(1, shape.teams.most_lanes);
     let mut lanes_shift = idle.max(wanted).ilog2();
     // A thread by itself keeps its marks in registers.
     while lanes_shift > 0 && shape.workgroup_size >> lanes_shift > shape.teams.most {

@@ -36,13 +36,15 @@ pub(crate) struct Teams {
     pub(crate) mark_words: u32,
     /// Most teams whose marks there is room for.
     pub(crate) most: u32,
-    /// Partners of a spacepoint that are worth another thread.
+    /// Partners of a spacepoint that are worth another thread, and most threads that they are worth.
     pub(crate) partners_a_lane: u32,
+    pub(crate) most_lanes: u32,
 }
 
 impl Teams {
     /// No marks.
-    pub(crate) const NONE: Self = Self { shared: 0, mark_words: 0, most: u32::MAX, partners_a_lane: u32::MAX };
+    pub(crate) const NONE: Self =
+        Self { shared: 0, mark_words: 0, most: u32::MAX, partners_a_lane: u32::MAX, most_lanes: 1 };
 
     /// Measured on an H200 (docs/performance.md): hardly any pairs wait where single neighbours and any third spacepoint
     /// will do; where many do, small rounds of many threads leave room for them all.
@@ -59,16 +61,20 @@ impl Teams {
             (Pairing::Numbered, _) | (_, Triplets::Off) => Self::NONE,
             // Little memory, so that many workgroups run side by side. Two threads a spacepoint only for many partners, which then
             // have finer places: each thread works out the ranges of partners for itself.
-            _ if weighting == Weighting::Pt => {
-                Self { shared: 512, mark_words: MARK_WORDS * workgroup_size, partners_a_lane: 100, ..Self::NONE }
-            }
+            _ if weighting == Weighting::Pt => Self {
+                shared: 512,
+                mark_words: MARK_WORDS * workgroup_size,
+                partners_a_lane: 100,
+                most_lanes: 2,
+                ..Self::NONE
+            },
             (Pairing::TwoSlices | Pairing::MixedLayers, _) => {
                 let shared = most.min(if triplets == Triplets::Any { 512 } else { 1024 });
                 Self { shared, most: shared / 4, ..Self::NONE }
             }
             (Pairing::ByLayer, _) => {
                 let shared = most.min(3072);
-                Self { shared, most: shared / 12, partners_a_lane: 8, ..Self::NONE }
+                Self { shared, most: shared / 12, partners_a_lane: 8, most_lanes: 4, ..Self::NONE }
             }
         }
     }
