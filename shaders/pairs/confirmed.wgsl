@@ -1,20 +1,20 @@
-// Pairs that third spacepoints confirm, of a share of an RoI's spacepoints in the middle. The threads that take one first
-// mark where along z it makes tracks with spacepoints further out, a bit a place, and then hold its pairs with those further
-// in against the marks: most pairs are decided so, one way or the other. Those that are not are queued, and then the
-// third spacepoints of each are gone through. Swapped with pairs/streamed.wgsl and pairs/numbered.wgsl.
-// workgroup memory: 4 SHARED + 20 bytes
+// Pairs that third spacepoints confirm, of a share of an RoI's spacepoints in the middle. A thread that takes one first
+// marks where along z it makes tracks with spacepoints further out, a bit a place, and then holds its pairs with those further
+// in against the marks: most pairs are decided so, one way or the other. Those that are not are queued. When the queue is full,
+// all threads of the workgroup search the third spacepoints of its pairs, and the walks go on where they stopped.
+// Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and pairs/numbered.wgsl.
+// workgroup memory: 4 QUEUED + 16 bytes. It limits how many workgroups run side by side, and so the speed:
+// docs/lab/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, order, confirmations.
 
-// Words for pairs that wait to be decided, and before for marks of the threads of a team together; what finds no room in the
-// queue is decided at once.
-override SHARED: u32 = 512;
+// Pairs that the queue holds.
+override QUEUED: u32 = 512;
 
-// First and last of the spacepoints walked, and lanes of a team. Not a uniform where it is compared: for the values of those
-// llvmpipe compiles a kernel at each dispatch, and keeps all that it compiled.
-var<workgroup> wg_walked: vec3<u32>;
+// First and last of the spacepoints walked.
+var<workgroup> wg_walked: vec2<u32>;
 var<workgroup> wg_queued: atomic<u32>;
-var<workgroup> wg_queue_end: u32;
-var<workgroup> wg_shared: array<atomic<u32>, SHARED>;
+var<workgroup> wg_wanted: u32;
+var<workgroup> wg_queue: array<u32, QUEUED>;
 
 // Of a queued pair: the place of the spacepoint in the middle in the share, and that of the other one in the RoI.
 const OTHER_BITS: u32 = 22u;
@@ -26,7 +26,13 @@ struct Marks {
     sure: array<vec2<u32>, SIDES>,
 }
 
-const MARK_WORDS: u32 = 4u * SIDES;
+// How far the walk along the first spacepoints of a second one has come.
+struct Walk {
+    part: u32,
+    parts: u32, // those from here on are not walked
+    among: Stretches,
+    next: u32,
+}
 
 // Places along z: so many a mm from `low` on, and the cut on z in places.
 struct Places {
@@ -62,11 +68,12 @@ fn is_straight(bend: Bend, phi: real) -> bool {
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     begin_order(thread);
     if thread == 0u {
-        let all = vec3<u32>(cell(0u, 0u), order_end(), 1u << params.lanes_shift);
+        let all = vec2<u32>(cell(0u, 0u), order_end());
         wg_walked = all;
         if group == 0u && tile == 0u {
             set_rows((all.y - all.x + params.share - 1u) / params.share);
         }
+        atomicStore(&wg_queued, 0u);
     }
     let all = workgroupUniformLoad(&wg_walked);
     let first = all.x + group * params.share;
@@ -74,76 +81,36 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
         return false;
     }
     let end = min(first + params.share, all.y);
-    let teams = WORKGROUP_SIZE >> params.lanes_shift;
-    let team = thread >> params.lanes_shift;
-    let lanes = all.z;
-    let lane = thread & (lanes - 1u);
     let at = places();
-    for (var base = first; base < end; base += teams) {
-        let b = base + team;
-        if thread == 0u {
-            atomicStore(&wg_queued, 0u);
-        }
-        if lanes > 1u {
-            for (var word = thread; word < MARK_WORDS * teams; word += WORKGROUP_SIZE) {
-                atomicStore(&wg_shared[word], 0u);
-            }
-        }
-        workgroupBarrier();
+    for (var base = first; base < end; base += WORKGROUP_SIZE) {
+        let b = base + thread;
         var marks = Marks();
         if b < end && has_inners(b) {
-            marks = marks_of(b, at, lane, lanes);
+            marks = marks_of(b, at);
         }
-        if lanes > 1u {
-            give_marks(team, marks);
+        var walk = Walk(0u, select(0u, inner_parts(), b < end && has_any(marks)), stretch(no_range()), 0u);
+        loop {
+            hold_against(marks, at, all.x, first, b, &walk);
             workgroupBarrier();
-            marks = taken_marks(team);
+            if thread == 0u {
+                wg_wanted = atomicLoad(&wg_queued);
+                atomicStore(&wg_queued, 0u);
+            }
+            let wanted = workgroupUniformLoad(&wg_wanted);
+            let queue_end = min(wanted, QUEUED);
+            var i = thread;
+            for (; i < queue_end; i += WORKGROUP_SIZE) {
+                let pair = wg_queue[i];
+                decide(all.x + (pair & ((1u << OTHER_BITS) - 1u)), first + (pair >> OTHER_BITS));
+            }
+            unfinished = unfinished || i < queue_end;
             workgroupBarrier();
-        }
-        if b < end && has_any(marks) {
-            hold_against(marks, at, all.x, first, b, lane, lanes);
-        }
-        workgroupBarrier();
-        if thread == 0u {
-            wg_queue_end = min(atomicLoad(&wg_queued), SHARED);
-        }
-        let queue_end = workgroupUniformLoad(&wg_queue_end);
-        for (var i = thread; i < queue_end; i += WORKGROUP_SIZE) {
-            let pair = atomicLoad(&wg_shared[i]);
-            decide(all.x + (pair & ((1u << OTHER_BITS) - 1u)), first + (pair >> OTHER_BITS));
-        }
-        if lanes > 1u {
-            // Marks are about to take the queue's place.
-            workgroupBarrier();
+            if wanted <= QUEUED {
+                break;
+            }
         }
     }
     return true;
-}
-
-fn give_marks(team: u32, marks: Marks) {
-    let at = team * MARK_WORDS;
-    for (var side = 0u; side < SIDES; side++) {
-        atomicOr(&wg_shared[at + 4u * side], marks.any[side].x);
-        atomicOr(&wg_shared[at + 4u * side + 1u], marks.any[side].y);
-        atomicOr(&wg_shared[at + 4u * side + 2u], marks.sure[side].x);
-        atomicOr(&wg_shared[at + 4u * side + 3u], marks.sure[side].y);
-    }
-}
-
-fn taken_marks(team: u32) -> Marks {
-    let at = team * MARK_WORDS;
-    var marks = Marks();
-    for (var side = 0u; side < SIDES; side++) {
-        let words = array(
-            atomicLoad(&wg_shared[at + 4u * side]),
-            atomicLoad(&wg_shared[at + 4u * side + 1u]),
-            atomicLoad(&wg_shared[at + 4u * side + 2u]),
-            atomicLoad(&wg_shared[at + 4u * side + 3u]),
-        );
-        marks.any[side] = vec2<u32>(words[0], words[1]);
-        marks.sure[side] = vec2<u32>(words[2], words[3]);
-    }
-    return marks;
 }
 
 fn has_any(marks: Marks) -> bool {
@@ -167,8 +134,7 @@ fn has_inners(b: u32) -> bool {
     return false;
 }
 
-// A lane's part of the marks of a spacepoint.
-fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
+fn marks_of(b: u32, at: Places) -> Marks {
     let point = points[b];
     let phi = stored_real(beside[b]);
     let slice_layer = slice_layer_of(beside[b]);
@@ -180,8 +146,8 @@ fn marks_of(b: u32, at: Places, lane: u32, lanes: u32) -> Marks {
     let parts = third_parts();
     for (var part = 0u; part < parts; part++) {
         let among = thirds_around(layer, slice, part);
-        var i = among.first + lane;
-        for (; i < among.end; i += lanes) {
+        var i = among.first;
+        for (; i < among.end; i++) {
             let c = place_among(among, i);
             let z = extrapolate(b, point, c, points[c]);
             if z >= low && z <= high {
@@ -218,16 +184,18 @@ fn marks_of_side(marks: array<vec2<u32>, SIDES>, side: u32) -> vec2<u32> {
     return found;
 }
 
-fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u32, lane: u32, lanes: u32) {
+// Holds pairs against the marks until there are no more or the queue is full.
+fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u32, walk: ptr<function, Walk>) {
+    if (*walk).next >= (*walk).among.end && (*walk).part >= (*walk).parts {
+        return;
+    }
     let point = points[b];
     let phi = stored_real(beside[b]);
     let slice_layer = slice_layer_of(beside[b]);
-    let parts = inner_parts();
-    for (var part = 0u; part < parts; part++) {
-        let among = inners(slice_layer & 0xffu, slice_layer >> 8u, part);
-        var i = among.first + lane;
-        for (; i < among.end; i += lanes) {
-            let a = place_among(among, i);
+    var i = (*walk).next;
+    loop {
+        for (; i < (*walk).among.end; i++) {
+            let a = place_among((*walk).among, i);
             let z12 = extrapolate(b, point, a, points[a]);
             if !is_searched(z12) {
                 continue;
@@ -252,14 +220,22 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
             let other = a - roi_first;
             if other >> OTHER_BITS == 0u && b - share_first < (1u << (32u - OTHER_BITS)) {
                 let place = atomicAdd(&wg_queued, 1u);
-                if place < SHARED {
-                    atomicStore(&wg_shared[place], ((b - share_first) << OTHER_BITS) | other);
-                    continue;
+                if place >= QUEUED {
+                    (*walk).next = i;
+                    return;
                 }
+                wg_queue[place] = ((b - share_first) << OTHER_BITS) | other;
+                continue;
             }
             decide(a, b);
         }
-        unfinished = unfinished || i < among.end;
+        if (*walk).part >= (*walk).parts {
+            (*walk).next = i;
+            return;
+        }
+        (*walk).among = inners(slice_layer & 0xffu, slice_layer >> 8u, (*walk).part);
+        i = (*walk).among.first;
+        (*walk).part += 1u;
     }
 }
 

@@ -292,11 +292,7 @@ pub(crate) fn sharing<'a, R: Real>(
     // So do more of them where partners are many.
     let partners = (plans.clone().map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
     let wanted = (partners / shape.teams.partners_a_lane).clamp(1, shape.teams.most_lanes);
-    let mut lanes_shift = idle.max(wanted).ilog2();
-    // A thread by itself keeps its marks in registers.
-    while lanes_shift > 0 && shape.workgroup_size >> lanes_shift > shape.teams.most {
-        lanes_shift += 1;
-    }
+    let lanes_shift = idle.max(wanted).ilog2();
     Sharing { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift, dispatches: dispatches(plans, capacity) }
 }
 

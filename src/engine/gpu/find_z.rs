@@ -14,69 +14,47 @@ pub(crate) const ENTRY_POINTS: [&str; 1] = ["find_z"];
 
 /// Threads of a workgroup: as many as every adapter has, and more where partners are many (measured on an H200:
 /// docs/performance.md).
-pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets, weighting: Weighting) -> u32 {
-    let wanted = match (pairing, triplets) {
-        (Pairing::Numbered, _) | (Pairing::TwoSlices, Triplets::Off) => 256,
-        _ if weighting == Weighting::Pt => 256,
-        _ => 512,
-    };
+pub(crate) fn workgroup_size(gpu: &Gpu, pairing: Pairing, triplets: Triplets) -> u32 {
+    let wanted = if triplets == Triplets::Off && pairing == Pairing::ByLayer { 512 } else { 256 };
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
 /// Words of marks that a thread brings into its team: `shaders/pairs/by_pt.wgsl`.
 const MARK_WORDS: u32 = 4;
 
-/// How `pairs/confirmed.wgsl` and `pairs/by_pt.wgsl` share out their work.
+/// How `pairs/confirmed.wgsl` and `pairs/by_pt.wgsl` share out their work. Little memory lets many workgroups run side by side
+/// (measured on an H100: docs/lab/2026-11-25-triplets-by-lists.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Teams {
-    /// Words of workgroup memory for pairs that wait for a search of their third spacepoints; in `pairs/confirmed.wgsl`, for the
-    /// teams' marks, too.
-    pub(crate) shared: u32,
+    /// Pairs that may wait for a search of their third spacepoints.
+    pub(crate) queued: u32,
     /// Words of workgroup memory for each of the two tables of marks of `pairs/by_pt.wgsl`.
     pub(crate) mark_words: u32,
-    /// Most teams whose marks there is room for.
-    pub(crate) most: u32,
     /// Partners of a spacepoint that are worth another thread, and most threads that they are worth.
     pub(crate) partners_a_lane: u32,
     pub(crate) most_lanes: u32,
 }
 
 impl Teams {
-    /// No marks.
-    pub(crate) const NONE: Self =
-        Self { shared: 0, mark_words: 0, most: u32::MAX, partners_a_lane: u32::MAX, most_lanes: 1 };
+    /// A thread a spacepoint, and no queue.
+    pub(crate) const NONE: Self = Self { queued: 0, mark_words: 0, partners_a_lane: u32::MAX, most_lanes: 1 };
 
-    /// Measured on an H200 (docs/performance.md): hardly any pairs wait where single neighbours and any third spacepoint
-    /// will do; where many do, small rounds of many threads leave room for them all.
-    pub(crate) fn new(
-        gpu: &Gpu,
-        pairing: Pairing,
-        triplets: Triplets,
-        weighting: Weighting,
-        workgroup_size: u32,
-    ) -> Self {
-        let most = gpu.limits().max_compute_workgroup_storage_size / 16;
-        // `MARK_WORDS` a team.
-        match (pairing, triplets) {
-            (Pairing::Numbered, _) | (_, Triplets::Off) => Self::NONE,
-            // Little memory, so that many workgroups run side by side. Two threads a spacepoint only for many partners, which then
-            // have finer places: each thread works out the ranges of partners for itself.
-            _ if weighting == Weighting::Pt => Self {
-                shared: 512,
-                mark_words: MARK_WORDS * workgroup_size,
-                partners_a_lane: 100,
-                most_lanes: 2,
-                ..Self::NONE
-            },
-            (Pairing::TwoSlices | Pairing::MixedLayers, _) => {
-                let shared = most.min(if triplets == Triplets::Any { 512 } else { 1024 });
-                Self { shared, most: shared / 4, ..Self::NONE }
-            }
-            (Pairing::ByLayer, _) => {
-                let shared = most.min(3072);
-                Self { shared, most: shared / 12, partners_a_lane: 8, most_lanes: 4, ..Self::NONE }
+    pub(crate) fn new(pairing: Pairing, triplets: Triplets, weighting: Weighting, workgroup_size: u32) -> Self {
+        match (pairing, triplets, weighting) {
+            (Pairing::Numbered, ..) | (_, Triplets::Off, _) => Self::NONE,
+            (_, _, Weighting::Count) => Self { queued: 512, ..Self::NONE },
+            // Two threads a spacepoint only for many partners, which then have finer places: each thread works out the ranges of
+            // partners for itself.
+            (_, _, Weighting::Pt) => {
+                Self { queued: 256, mark_words: MARK_WORDS * workgroup_size, partners_a_lane: 100, most_lanes: 2 }
             }
         }
+    }
+
+    /// Bytes of the queue and of the marks.
+    fn bytes(&self) -> u32 {
+        let pair_bytes = if self.mark_words == 0 { 4 } else { 8 };
+        pair_bytes * self.queued + 8 * self.mark_words
     }
 }
 
@@ -94,12 +72,11 @@ pub(crate) fn pair_constants(shape: &Shape) -> Vec<(&'static str, f64)> {
         Triplets::Count => 2.0,
     };
     let mut constants = vec![("TRIPLETS", mode)];
+    if shape.teams.queued != 0 {
+        constants.push(("QUEUED", f64::from(shape.teams.queued)));
+    }
     if shape.teams.mark_words != 0 {
-        // Two words a pair.
-        constants.push(("QUEUED", f64::from(shape.teams.shared / 2)));
         constants.push(("MARK_WORDS", f64::from(shape.teams.mark_words)));
-    } else if shape.teams != Teams::NONE {
-        constants.push(("SHARED", f64::from(shape.teams.shared)));
     }
     if shape.variants[1].weighting == Weighting::Pt {
         constants.extend([
@@ -143,7 +120,7 @@ pub(crate) fn tile_bins(
     let tables = tables
         + match pairs {
             Pairs::Numbered { .. } => 24 * workgroup_size + 20,
-            Pairs::Streamed { .. } => 4 * teams.shared + 8 * teams.mark_words + 32,
+            Pairs::Streamed { .. } => teams.bytes() + 32,
         };
     let offered = gpu.limits().max_compute_workgroup_storage_size;
     // A bin that takes none is limited by its number alone.

@@ -249,8 +249,8 @@ impl<R: Real> Typed<R> {
             several,
             rounding: rounding::of::<R>(&gpu, options.precision).await?,
         };
-        let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets, weighting);
-        let teams = Teams::new(&gpu, pairing, triplets, weighting, workgroup_size);
+        let workgroup_size = find_z::workgroup_size(&gpu, pairing, triplets);
+        let teams = Teams::new(pairing, triplets, weighting, workgroup_size);
         let mut shape = Shape {
             pairs,
             workgroup_size,

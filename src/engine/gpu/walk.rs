@@ -42,7 +42,7 @@ impl Room {
         let bins = bins.next_multiple_of(64);
         // As the shaders' headers count it, and a little for alignment.
         let of_bins = (if variant.counts_pairs() { 12 } else { 8 }) * bins;
-        let tables = of_bins + 16 * threads + 4 * shape.teams.shared + 4 * crate::MAX_LAYERS as u32 + 256;
+        let tables = of_bins + 16 * threads + 4 * shape.teams.queued + 4 * crate::MAX_LAYERS as u32 + 256;
         let each = (2 * size_of::<R>() + variant.beside_bytes::<R>()) as u32;
         let offered = limits.max_compute_workgroup_storage_size.min(Self::MOST_BYTES).checked_sub(tables)?;
         // Cells of a usual RoI, or of as many slices as spacepoints leave room for.
