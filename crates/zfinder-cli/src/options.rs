@@ -290,6 +290,11 @@ impl ConfigOptions {
         self.keys.over(self.preset, self.config.as_deref())
     }
 
+    /// The file of `--config`.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
+    }
+
     /// The configuration goes to standard output, as TOML.
     pub(super) fn print(config: &Config) -> Result<(), Failure> {
         let written = io::stdout().lock().write_all(zfinder_io::config_to_toml(config).as_bytes());

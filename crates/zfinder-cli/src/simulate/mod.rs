@@ -201,15 +201,8 @@ impl Simulate {
     /// The file or folder of spacepoints, None for standard output; no two outputs may be one.
     fn outputs_apart(&self) -> Result<Option<&Path>, Failure> {
         let file = file_of(Some(&self.output));
-        let named = [file, self.truth.as_deref(), self.rois_file.as_deref()];
-        for (at, path) in named.iter().enumerate() {
-            if path.is_some() && named[..at].contains(path) {
-                return Err(Failure::usage(
-                    "two outputs are one file",
-                    "give -o, --truth and --rois-file different names",
-                ));
-            }
-        }
+        let tables = [&self.truth, &self.rois_file].into_iter().filter_map(|path| path.as_deref());
+        command_host::check_distinct([], file.into_iter().chain(tables))?;
         Ok(file)
     }
 
