@@ -164,6 +164,7 @@ impl TruthTable {
 
     fn read_own(&mut self, table: &mut Table) -> Result<()> {
         let [event, z] = table.need(["event_id", "z"], WANTED)?;
+        table.refuse_lookalikes(&["roi_id"])?;
         let roi = table.column("roi_id");
         while table.next()? {
             let event_id = table.whole_number(event)?;

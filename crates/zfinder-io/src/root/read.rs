@@ -7,9 +7,10 @@ use std::thread;
 use oxyroot::{Named, ReaderTree, RootFile};
 
 use super::tree::{Column, Layout, kind};
-use crate::columns::{Chunk, Chunks, Run, Schema, WANTED, quoted};
+use crate::columns::{Chunk, Chunks, Run, Schema, WANTED};
 use crate::error::{Error, Result};
 use crate::guard::quietly;
+use crate::names::{lookalike, quoted, refusal};
 use crate::source::failed;
 use crate::truth::{EventVertices, TruthVertex};
 
@@ -154,6 +155,9 @@ fn schema(tree: &ReaderTree) -> Result<Schema, String> {
     let schema = Schema::of(names.iter().copied()).map_err(|missing| {
         format!("lacks {} and has the branches {}", quoted(missing.into_iter()), quoted(names.iter().copied()))
     })?;
+    if let Some(name) = lookalike(names.iter().copied(), "roi_id") {
+        return Err(format!("is refused: {}", refusal(name, "roi_id")));
+    }
     // Layers may be whole numbers in any type.
     let check = |names: &[&str], jagged: bool, whole: Option<bool>| {
         for name in names {
