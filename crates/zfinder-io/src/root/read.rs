@@ -6,6 +6,7 @@ use std::thread;
 
 use oxyroot::{Named, ReaderTree, RootFile};
 
+use super::checksum;
 use super::tree::{Column, Layout, kind};
 use crate::columns::{Chunk, Chunks, Run, Schema, WANTED};
 use crate::error::{Error, Result};
@@ -88,6 +89,7 @@ fn read(
     if found.send(Ok((name, schema))).is_err() {
         return Ok(());
     }
+    checksum::verify(path)?;
     let mut columns = Columns::of(&tree, &schema)?;
     let mut entry = 0;
     while let Some(chunk) = columns.chunk(&mut entry)? {
@@ -315,6 +317,7 @@ pub(super) fn truth(path: &Path) -> Result<Option<EventVertices>> {
 }
 
 fn read_truth(path: &Path) -> Result<Option<EventVertices>, Fault> {
+    checksum::verify(path)?;
     let trees = trees(&mut open(path)?)?;
     let scalar = |tree: &ReaderTree, name: &str, whole: bool| {
         let kind = tree.branch(name).and_then(kind);
