@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -240,6 +241,18 @@ pub(super) struct KeyOptions {
     /// The two azimuths at the beam line must differ by less than this, in rad [config: 0.05]
     #[arg(long, value_name = "RAD", allow_negative_numbers = true, help_heading = "Triplets")]
     triplet_dp: Option<f64>,
+}
+
+/// Parses `--threads`: more than a few for each core only cost memory, and systems refuse many.
+pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    const PER_CORE: usize = 8;
+    const LEAST: usize = 64;
+    let most = (PER_CORE * std::thread::available_parallelism().map_or(1, NonZeroUsize::get)).max(LEAST);
+    let threads: NonZeroUsize = text.parse().map_err(|error| format!("{error}"))?;
+    if threads.get() > most {
+        return Err(format!("{most} is the most: {PER_CORE} for each core, or {LEAST}"));
+    }
+    Ok(threads)
 }
 
 fn two_numbers(text: &str) -> Option<[f64; 2]> {

@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::Error;
 use zfinder_study::simulate::{Geometry, SimulatedRoi, Simulation};
 
+use super::options::threads;
 use super::search::counted;
 use command_host::Failure;
 use command_host::{file_of, note};
@@ -95,7 +96,7 @@ pub(super) struct Simulate {
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
     /// Threads [default: one a core]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Output")]
     threads: Option<NonZeroUsize>,
 
     #[command(flatten)]
