@@ -16,6 +16,7 @@ fn every_failure_begins_with_error() {
         failed(&output, code, &[]);
         assert!(stderr(&output).starts_with("error: "), "{}", stderr(&output));
     }
+    failed(&zfinder(&[&find[..], &[&bad, "-o", "out.foo"]].concat()), 2, &[".csv, .json, .jsonl, .txt", ".parquet"]);
     let output = zfinder(&[&find[..], &[&bad]].concat());
     failed(&output, 1, &["row 2, column z", "\\u{1b}[2J"]);
     assert!(!stderr(&output).contains('\u{1b}'), "{:?}", stderr(&output));

@@ -18,7 +18,12 @@ pub(crate) fn refusal(name: &str, key: &str) -> String {
 /// Returns the names in backquotes, the first of them if there are many.
 pub(crate) fn quoted<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 40;
-    let mut text = names.by_ref().take(MOST).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    const LONGEST: usize = 80;
+    let name = |name: &str| match name.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("`{}...`", &name[..end]),
+        None => format!("`{name}`"),
+    };
+    let mut text = names.by_ref().take(MOST).map(name).collect::<Vec<_>>().join(", ");
     match names.count() {
         0 => {}
         more => text.push_str(&format!(" and {more} more")),
