@@ -119,14 +119,15 @@ impl Failure {
 
     /// Returns what is printed, or None for a closed pipe.
     fn report(self, diagnose: impl FnOnce(&(dyn Error + 'static)) -> Diagnosis) -> Option<Report> {
-        match self.0 {
-            Reason::ClosedPipe => None,
-            Reason::Message { code, message, help } => Some(Report { code, message, help, excerpt: None }),
+        let (code, message, help, excerpt) = match self.0 {
+            Reason::ClosedPipe => return None,
+            Reason::Message { code, message, help } => (code, message, help, None),
             Reason::Error(error) => {
                 let Diagnosis { code, help, excerpt } = diagnose(&*error);
-                Some(Report { code, message: error.to_string(), help, excerpt })
+                (code, error.to_string(), help, excerpt)
             }
-        }
+        };
+        Some(Report { code, message: printable(&message), help, excerpt: excerpt.map(Excerpt::printable) })
     }
 }
 
@@ -182,13 +183,38 @@ pub fn main_with<C: Parser>(
     let Err(failure) = run(C::parse()) else { return ExitCode::SUCCESS };
     let Some(report) = failure.report(diagnose) else { return ExitCode::SUCCESS };
     let code = report.code;
-    note(&format!("{:?}", miette::Report::new(report)));
+    let rendered = format!("{:?}", miette::Report::new(report));
+    let _ = writeln!(io::stderr().lock(), "{}", with_prefix(&rendered));
     ExitCode::from(code as u8)
 }
 
-/// Writes a line for people to standard error. A line that cannot be written is lost.
+/// Replaces miette's icon before the message by `error:`, as clap's failures begin.
+fn with_prefix(rendered: &str) -> String {
+    let text = rendered.trim_start();
+    match text.strip_prefix("x ") {
+        Some(message) => format!("error: {message}"),
+        None => text.replacen('\u{d7}', "error:", 1),
+    }
+}
+
+/// Writes a line for people to standard error, without control characters. A line that cannot be
+/// written is lost.
 pub fn note(text: &str) {
-    let _ = writeln!(io::stderr().lock(), "{text}");
+    let _ = writeln!(io::stderr().lock(), "{}", printable(text));
+}
+
+/// Escapes control characters but newlines: names and content of files may hold some that steer a
+/// terminal.
+fn printable(text: &str) -> String {
+    let mut printed = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() && c != '\n' {
+            printed.extend(c.escape_default());
+        } else {
+            printed.push(c);
+        }
+    }
+    printed
 }
 
 /// A failure as miette renders it.
@@ -240,6 +266,22 @@ pub struct Excerpt {
 }
 
 impl Excerpt {
+    /// Replaces control characters by as many bytes, so that the mark stays where it is.
+    fn printable(mut self) -> Self {
+        let line = self.line.chars().map(|c| {
+            let width = if c.is_control() { c.len_utf8() } else { 0 };
+            (c, width)
+        });
+        self.line = line
+            .flat_map(|(c, width)| {
+                let other = (width == 0).then_some(c);
+                std::iter::repeat_n('?', width).chain(other)
+            })
+            .collect();
+        self.name = printable(&self.name);
+        self
+    }
+
     fn span(&self) -> SourceSpan {
         SourceSpan::new(self.marked.start.into(), self.marked.len())
     }
@@ -275,6 +317,25 @@ mod tests {
         assert_eq!(of(ErrorKind::BrokenPipe), None);
         let (code, message) = of(ErrorKind::StorageFull).expect("a message");
         assert!(code == Code::Data && message.starts_with("cannot write standard output: "), "{message}");
+    }
+
+    #[test]
+    fn control_characters_are_escaped() {
+        assert_eq!(printable("a\u{1b}[31m\tb\r\nc\u{9b}"), "a\\u{1b}[31m\\tb\\r\nc\\u{9b}");
+        let (_, message) = told(Failure::new(Code::Data, "`\u{1b}[2J` is not a number")).expect("a message");
+        assert_eq!(message, "`\\u{1b}[2J` is not a number");
+        let line = "1,\u{1b}\u{9b},2".to_owned();
+        let excerpt = Excerpt { name: "a\rb".into(), line, row: 1, marked: 2..5, label: None }.printable();
+        assert_eq!((excerpt.name.as_str(), excerpt.line.as_str()), ("a\\rb", "1,???,2"));
+    }
+
+    #[test]
+    fn a_report_begins_with_error() {
+        for rendered in ["  \u{d7} no file\n  help: a\n", "  x no file\n  help: a\n"] {
+            assert_eq!(with_prefix(rendered), "error: no file\n  help: a\n");
+        }
+        let coloured = with_prefix("  \u{1b}[31m\u{d7}\u{1b}[0m 2 \u{d7} 2 is not 5");
+        assert_eq!(coloured, "\u{1b}[31merror:\u{1b}[0m 2 \u{d7} 2 is not 5");
     }
 
     #[test]

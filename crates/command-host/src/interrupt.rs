@@ -6,34 +6,62 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Files and folders that are being written, under their temporary names.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// The exit code that a shell reports for a command that SIGINT ended.
-const EXIT_CODE: i32 = 130;
+/// A shell reports 128 and the signal's number for a command that a signal ended.
+const SIGNAL_EXIT_CODE: i32 = 128;
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Removes unfinished files and exits with 128 and the number of the signal.
+fn end(signal: i32) {
+    // The lock is held to the end: no other file begins.
+    let files = unfinished();
+    for path in files.iter() {
+        let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
+    }
+    std::process::exit(SIGNAL_EXIT_CODE + signal);
+}
+
 /// Removes unfinished files and exits when the process is interrupted, from now on.
+///
+/// Without the handlers the command works; an interrupt then may leave a temporary file.
+#[cfg(unix)]
 pub(crate) fn watch() {
-    // Without the handler the command works; an interrupt then may leave a temporary file.
-    let _ = ctrlc::set_handler(|| {
-        // The lock is held to the end: no other file begins.
-        let files = unfinished();
-        for path in files.iter() {
-            let _ = if path.is_dir() { std::fs::remove_dir_all(path) } else { std::fs::remove_file(path) };
-        }
-        std::process::exit(EXIT_CODE);
-    });
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+    let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
+    if let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) {
+        let watch = move || signals.forever().take(1).for_each(end);
+        let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
+    }
+}
+
+/// Returns whether the parent process lets this one ignore the signal, as `nohup` does with HUP. A
+/// handler would undo that.
+#[cfg(unix)]
+fn is_ignored(signal: i32) -> bool {
+    // Other systems than Linux have no such file; there the handler is set.
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    mask >> (signal - 1) & 1 == 1
+}
+
+/// Removes unfinished files and exits when the process is interrupted, from now on.
+#[cfg(not(unix))]
+pub(crate) fn watch() {
+    const INTERRUPT: i32 = 2;
+    let _ = ctrlc::set_handler(|| end(INTERRUPT));
 }
 
 /// A file or folder that an interrupt removes, until this guard is dropped.
 #[derive(Debug)]
-pub struct Unfinished(PathBuf);
+pub(crate) struct Unfinished(PathBuf);
 
 impl Unfinished {
     /// Registers a temporary file or folder.
-    #[must_use]
-    pub fn new(path: &Path) -> Self {
+    pub(crate) fn new(path: &Path) -> Self {
         unfinished().push(path.to_owned());
         Self(path.to_owned())
     }

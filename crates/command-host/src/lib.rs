@@ -3,7 +3,8 @@
 //! - [`main`] parses the command line, runs the command, and prints a [`Failure`] with its exit [`Code`];
 //! - [`EngineOptions`] are `--engine` and `--adapter`, and [`precision_parser`] parses `--precision`;
 //! - [`table`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] serve benches;
-//! - [`Output`] and [`write_file`] write files that appear when they are complete, also where the command is interrupted;
+//! - [`Output`], [`OutputFolder`] and [`write_file`] write files that appear when they are complete, also where the command
+//!   is interrupted, and [`check_distinct`] keeps them apart from the files that are read;
 //! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is an image file of a `Drawing`.
 //!
 //! A system brings its subcommands, and chooses the exit codes of its library's errors. The library does not depend on
@@ -85,6 +86,7 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod bench;
+mod distinct;
 mod engine;
 mod failure;
 mod interrupt;
@@ -98,10 +100,10 @@ mod png;
 mod print;
 
 pub use bench::{bench_heading, median, rate, timed};
+pub use distinct::check_distinct;
 pub use engine::{EngineOptions, Engines, precision_parser};
 pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_with, note};
-pub use interrupt::Unfinished;
-pub use output::{Output, SeekableWrite, file_of, folder_of, with_temporary, write_file};
+pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
 #[cfg(feature = "plot")]
 pub use picture::{Drawing, Picture, colour};
 #[cfg(feature = "plot")]

@@ -1,10 +1,10 @@
-//! Output: standard output, or a file that appears when it is complete.
+//! Output: standard output, or a file or folder that appears when it is complete.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Cursor, Seek, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, TempDir};
 
 use crate::failure::Failure;
 use crate::interrupt::Unfinished;
@@ -37,8 +37,11 @@ impl Output {
         let Some(path) = file_of(path) else {
             return Ok(Self { sink: Sink::Stdout(BufWriter::new(io::stdout())), name: "standard output".into() });
         };
-        let name = path.display().to_string();
-        let sink = Sink::file(path, program).map_err(|source| Failure::output(&name, &source))?;
+        Self::named(path, path.display().to_string(), program)
+    }
+
+    fn named(path: &Path, name: String, program: &str) -> Result<Self, Failure> {
+        let sink = Sink::file(path, program).map_err(|source| Failure::output(&name, &without_path(source)))?;
         Ok(Self { sink, name })
     }
 
@@ -102,8 +105,12 @@ impl Write for Output {
 
 impl Sink {
     fn file(path: &Path, program: &str) -> io::Result<Self> {
+        if is_open_file(path) {
+            // A file that the shell has opened keeps its content, as with `>>`.
+            return Ok(Self::Direct(BufWriter::new(File::options().append(true).open(path)?)));
+        }
         // A link keeps pointing at the file that is written.
-        let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        let target = link_target(path)?;
         if let Ok(metadata) = fs::metadata(&target)
             && !metadata.is_file()
         {
@@ -123,16 +130,45 @@ pub fn file_of(path: Option<&Path>) -> Option<&Path> {
 
 /// Returns the folder that holds a file.
 #[must_use]
-pub fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
+/// Whether the path names a file descriptor of this process: `/dev/stdout`, `/dev/fd/3`.
+fn is_open_file(path: &Path) -> bool {
+    cfg!(unix)
+        && (["/dev/fd", "/proc/self/fd"].iter().any(|folder| path.starts_with(folder))
+            || ["/dev/stdout", "/dev/stderr"].iter().any(|file| path == Path::new(file)))
+}
+
+/// Returns the path at the end of symbolic links, whether a file is there or not.
+fn link_target(path: &Path) -> io::Result<PathBuf> {
+    const MOST_LINKS: usize = 40;
+    let mut target = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        if let Ok(file) = fs::canonicalize(&target) {
+            return Ok(file);
+        }
+        match fs::read_link(&target) {
+            Ok(next) => target = folder_of(&target).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(io::Error::other("too many symbolic links"))
+}
+
+/// Returns the system's error without the temporary name that `tempfile` adds to it.
+fn without_path(error: io::Error) -> io::Error {
+    let text = error.to_string();
+    match text.rsplit_once(" at path ") {
+        Some((message, _)) if error.get_ref().is_some() => io::Error::new(error.kind(), message),
+        _ => error,
+    }
+}
+
 /// Makes a file or folder `.PROGRAM-*.tmp`, with these rights less the umask, as any new one.
-///
-/// # Errors
-/// Those of `make`.
 #[cfg_attr(not(unix), allow(unused_variables))]
-pub fn with_temporary<T>(
+fn with_temporary<T>(
     program: &str,
     rights: u32,
     make: impl FnOnce(&tempfile::Builder<'_, '_>) -> io::Result<T>,
@@ -146,6 +182,80 @@ pub fn with_temporary<T>(
         builder.permissions(fs::Permissions::from_mode(rights));
     }
     make(&builder)
+}
+
+/// A folder that takes its name when everything is in it. Before, it has a temporary name, and any
+/// failure or interrupt removes it.
+#[derive(Debug)]
+pub struct OutputFolder {
+    temporary: TempDir,
+    target: PathBuf,
+    /// As the user names it.
+    name: PathBuf,
+    program: String,
+    _unfinished: Unfinished,
+}
+
+impl OutputFolder {
+    /// Makes the folder under a temporary name, which begins with that of the `program`.
+    ///
+    /// # Errors
+    /// [`Code::Usage`](crate::Code::Usage) if there is a folder of that name with something in it;
+    /// [`Code::Data`](crate::Code::Data) if the folder cannot be made.
+    pub fn open(path: &Path, program: &str) -> Result<Self, Failure> {
+        let failed = |source| Failure::output(&path.display().to_string(), &without_path(source));
+        // Events of two samples in one folder would be taken for one.
+        let is_occupied = match fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_some(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
+            Err(error) => return Err(failed(error)),
+        };
+        if is_occupied {
+            return Err(Failure::usage(
+                format!("the folder {} is not empty", path.display()),
+                "name a new one, so that two samples are not mixed",
+            ));
+        }
+        let target = link_target(path).map_err(failed)?;
+        let temporary =
+            with_temporary(program, 0o777, |builder| builder.tempdir_in(folder_of(&target))).map_err(failed)?;
+        let _unfinished = Unfinished::new(temporary.path());
+        Ok(Self { temporary, target, name: path.to_owned(), program: program.to_owned(), _unfinished })
+    }
+
+    /// Returns the temporary folder, for a writer that makes files in it.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        self.temporary.path()
+    }
+
+    /// Returns the name that the folder will have.
+    #[must_use]
+    pub fn name(&self) -> &Path {
+        &self.name
+    }
+
+    /// Opens a file in the folder.
+    ///
+    /// # Errors
+    /// As [`Output::open`].
+    pub fn output(&self, name: &str) -> Result<Output, Failure> {
+        Output::named(&self.path().join(name), self.name.join(name).display().to_string(), &self.program)
+    }
+
+    /// Completes the folder: it takes its name.
+    ///
+    /// # Errors
+    /// [`Code::Data`](crate::Code::Data) if a folder of that name is not empty any more.
+    pub fn finish(self) -> Result<(), Failure> {
+        // An empty folder of that name gives way; where there is none, that is as well.
+        let _ = fs::remove_dir(&self.target);
+        let renamed = fs::rename(self.path(), &self.target);
+        renamed.map_err(|source| Failure::output(&self.name.display().to_string(), &source))?;
+        // The folder has another name now: nothing is left to be removed.
+        let _ = self.temporary.keep();
+        Ok(())
+    }
 }
 
 /// A stream that formats with an index at a known place need.
@@ -196,7 +306,29 @@ mod tests {
         write_file(&path, "adds", |out| out.write_all(b"new")).expect("it can be written");
         assert_eq!(there().as_deref(), Some("new"));
         assert_eq!(fs::read_dir(folder.path()).expect("the folder").count(), 1, "nothing is left over");
-        assert!(write_file(&folder.path().join("none/answers"), "adds", |_| Ok(())).is_err());
+        let failed = write_file(&folder.path().join("none/answers"), "adds", |_| Ok(())).expect_err("no folder");
+        assert!(!failed.to_string().contains(".adds-"), "{failed}");
+    }
+
+    #[test]
+    fn a_folder_appears_when_it_is_complete() {
+        let parent = tempfile::tempdir().expect("a folder");
+        let path = parent.path().join("sample");
+        let folder = OutputFolder::open(&path, "adds").expect("it can be made");
+        let mut file = folder.output("a.csv").expect("it can be made");
+        assert_eq!(file.name(), path.join("a.csv").display().to_string());
+        assert_eq!(folder.name(), path);
+        file.write(|out| out.write_all(b"1")).expect("written");
+        file.finish().expect("written");
+        drop(folder);
+        assert_eq!(fs::read_dir(parent.path()).expect("the folder").count(), 0, "an unfinished folder is removed");
+
+        OutputFolder::open(&path, "adds").and_then(OutputFolder::finish).expect("it can be made");
+        fs::write(path.join("a"), "1").expect("written");
+        let occupied = OutputFolder::open(&path, "adds").expect_err("something is in it");
+        assert_eq!(occupied.code(), Some(Code::Usage));
+        let failed = OutputFolder::open(&parent.path().join("none/sample"), "adds").expect_err("no folder");
+        assert!(!failed.to_string().contains(".adds-"), "{failed}");
     }
 
     #[cfg(unix)]
@@ -211,5 +343,11 @@ mod tests {
         assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
         write_file(Path::new("/dev/null"), "adds", |out| out.write_all(b"new")).expect("it can be written");
         assert!(!fs::metadata("/dev/null").expect("the device").is_file());
+
+        // A link to a file that is not there yet stays a link, too.
+        fs::remove_file(&file).expect("it was there");
+        write_file(&link, "adds", |out| out.write_all(b"first")).expect("it can be written");
+        assert_eq!(fs::read_to_string(&file).expect("the file"), "first");
+        assert!(fs::symlink_metadata(&link).expect("the link").is_symlink());
     }
 }

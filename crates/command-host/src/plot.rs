@@ -6,6 +6,7 @@ use std::path::Path;
 use plotters::prelude::*;
 
 use crate::failure::{Code, Failure};
+use crate::output::write_file;
 
 /// The texts of a chart.
 #[derive(Clone, Copy, Debug)]
@@ -20,13 +21,20 @@ pub struct Chart<'a> {
 
 const COLOURS: [RGBColor; 3] = [RGBColor(0, 90, 160), RGBColor(210, 110, 0), RGBColor(20, 130, 60)];
 
-/// Draws named lines through points as SVG. Both axes are logarithmic, so coordinates must be
-/// positive.
+/// Draws named lines through points as SVG, and writes the file when it is complete; see
+/// [`write_file`]. Both axes are logarithmic, so coordinates must be positive.
 ///
 /// # Errors
 /// [`Code::Data`] if the file cannot be written.
-pub fn line_chart(path: &Path, chart: Chart<'_>, lines: &[(String, Vec<(f64, f64)>)]) -> Result<(), Failure> {
-    draw(path, chart, lines).map_err(|what| Failure::new(Code::Data, format_args!("{}: {what}", path.display())))
+pub fn line_chart(
+    path: &Path,
+    program: &str,
+    chart: Chart<'_>,
+    lines: &[(String, Vec<(f64, f64)>)],
+) -> Result<(), Failure> {
+    let drawn = draw(chart, lines);
+    let text = drawn.map_err(|what| Failure::new(Code::Data, format_args!("{}: {what}", path.display())))?;
+    write_file(path, program, |out| out.write_all(text.as_bytes()))
 }
 
 /// A face of our own: no system needs to have one.
@@ -35,7 +43,7 @@ pub(crate) fn register_face() -> Result<(), String> {
         .map_err(|_| "the crate's own font cannot be read".to_owned())
 }
 
-fn draw(path: &Path, texts: Chart<'_>, lines: &[(String, Vec<(f64, f64)>)]) -> Result<(), String> {
+fn draw(texts: Chart<'_>, lines: &[(String, Vec<(f64, f64)>)]) -> Result<String, String> {
     let told = |error: &dyn Display| error.to_string();
     register_face()?;
     let points = || lines.iter().flat_map(|(_, line)| line.iter().copied());
@@ -43,7 +51,8 @@ fn draw(path: &Path, texts: Chart<'_>, lines: &[(String, Vec<(f64, f64)>)]) -> R
         let (low, high) = points().map(of).fold((f64::MAX, f64::MIN_POSITIVE), |(a, b), v| (a.min(v), b.max(v)));
         low / 1.5..high * 1.5
     };
-    let area = SVGBackend::new(path, (900, 600)).into_drawing_area();
+    let mut text = String::new();
+    let area = SVGBackend::with_string(&mut text, (900, 600)).into_drawing_area();
     area.fill(&WHITE).map_err(|error| told(&error))?;
     let mut chart = ChartBuilder::on(&area)
         .caption(texts.caption, ("sans-serif", 20))
@@ -76,7 +85,10 @@ fn draw(path: &Path, texts: Chart<'_>, lines: &[(String, Vec<(f64, f64)>)]) -> R
         .label_font(("sans-serif", 16))
         .draw()
         .map_err(|error| told(&error))?;
-    area.present().map_err(|error| told(&error))
+    area.present().map_err(|error| told(&error))?;
+    drop(chart);
+    drop(area);
+    Ok(text)
 }
 
 #[cfg(test)]
@@ -89,11 +101,11 @@ mod tests {
         let path = folder.path().join("chart.svg");
         let chart = Chart { caption: "a device", x: "tracks", y: "tracks/s" };
         let lines = [("v1".to_owned(), vec![(10.0, 1e5), (1000.0, 1e7)]), ("v2".to_owned(), vec![(10.0, 2e5)])];
-        line_chart(&path, chart, &lines).expect("it can be written");
+        line_chart(&path, "draws", chart, &lines).expect("it can be written");
         let picture = std::fs::read_to_string(&path).expect("the picture");
         for text in ["a device", "tracks/s", "v1", "v2"] {
             assert!(picture.contains(text), "{text}: {picture}");
         }
-        assert!(line_chart(&folder.path().join("none/chart.svg"), chart, &lines).is_err());
+        assert!(line_chart(&folder.path().join("none/chart.svg"), "draws", chart, &lines).is_err());
     }
 }

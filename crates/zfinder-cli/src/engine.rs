@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use clap::{Args, ValueEnum};
 use zfinder::{AdapterChoice, Engine, ZFinder, ZFinderBuilder};
 
-use super::options::{AccumulateName, PrecisionName};
+use super::options::{AccumulateName, PrecisionName, threads};
 use command_host::Failure;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -31,7 +31,7 @@ pub(super) struct EngineOptions {
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "Engine")]
     adapter: Vec<AdapterChoice>,
     /// Threads of the CPU engine [default: one a core]
-    #[arg(long, value_name = "N", help_heading = "Engine")]
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Engine")]
     threads: Option<NonZeroUsize>,
     /// How z is summed on the GPU and the CPU
     #[arg(long, value_enum, default_value = "fixed", help_heading = "Engine")]

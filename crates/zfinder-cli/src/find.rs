@@ -70,7 +70,7 @@ Exit codes:
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
   3  no such adapter, or the GPU or another engine failed
-  130  interrupted; no file is half-written";
+  130  interrupted (143 by TERM, 129 by HUP); no file is half-written";
 
 impl Find {
     pub(super) fn run(self) -> Result<(), Failure> {
@@ -87,10 +87,12 @@ impl Find {
                 "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
             ));
         }
-        let inputs = input::inputs_apart(&self.paths, self.output.as_deref())?;
+        let inputs = input::inputs(&self.paths)?;
         let detector = self.input.detector(&inputs.files)?;
         let rois = self.input.rois([&config])?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
+        let output = self.output.as_deref();
+        self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), output)?;
         let finder = builder.config(config).detector(detector.clone()).build()?;
         if !self.progress.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));

@@ -1,6 +1,5 @@
 //! What is read: which files a user means, of which detector they are, and the RoIs and the truth that go with them.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -8,8 +7,7 @@ use zfinder::{Config, Detector};
 use zfinder_io::{Addressing, Inputs, RoiTable, TruthTable, addressing};
 
 use super::options::read_text;
-use command_host::Failure;
-use command_host::note;
+use command_host::{Failure, check_distinct, note};
 
 /// What is read beside the spacepoints.
 #[derive(Args)]
@@ -32,6 +30,20 @@ pub(super) struct InputOptions {
 }
 
 impl InputOptions {
+    /// Checks that no output is a file that is read, of any kind, nor another output.
+    pub(super) fn check_outputs<'a>(
+        &'a self,
+        files: &'a [PathBuf],
+        truth: Option<&'a TruthTable>,
+        configs: impl IntoIterator<Item = &'a Path>,
+        outputs: impl IntoIterator<Item = &'a Path>,
+    ) -> Result<(), Failure> {
+        let truth = truth.map_or(&[][..], TruthTable::paths);
+        let named = [self.rois.as_deref(), self.detector.as_deref().map(Path::new)];
+        let read = files.iter().chain(truth).map(PathBuf::as_path).chain(named.into_iter().flatten());
+        check_distinct(read.chain(configs), outputs)
+    }
+
     pub(super) fn detector(&self, files: &[PathBuf]) -> Result<Detector, Failure> {
         detector(self.detector.as_deref(), files)
     }
@@ -67,20 +79,6 @@ impl InputOptions {
         }
         Ok(TruthTable::beside(files)?)
     }
-}
-
-/// [`inputs`], none of which may be one of the outputs.
-pub(super) fn inputs_apart<'a>(
-    paths: &[PathBuf],
-    outputs: impl IntoIterator<Item = &'a Path>,
-) -> Result<Inputs, Failure> {
-    let inputs = inputs(paths)?;
-    for own in outputs.into_iter().filter_map(|output| fs::canonicalize(output).ok()) {
-        if inputs.files.iter().any(|file| fs::canonicalize(file).is_ok_and(|file| file == own)) {
-            return Err(Failure::usage("the output file is one of the inputs", "give it another name"));
-        }
-    }
-    Ok(inputs)
 }
 
 /// The files that these files and folders stand for; says which it leaves out.

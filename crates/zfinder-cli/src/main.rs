@@ -27,7 +27,7 @@ const EXIT_CODES: &str = "Exit codes:
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
   3  no such adapter, or the GPU or another engine failed
-  130  interrupted; no file is half-written";
+  130  interrupted (143 by TERM, 129 by HUP); no file is half-written";
 
 /// Finds the z of the primary vertex from raw tracker spacepoints, on any GPU or on the CPU.
 #[derive(Parser)]

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io::{self, Write};
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -242,6 +243,18 @@ pub(super) struct KeyOptions {
     triplet_dp: Option<f64>,
 }
 
+/// Parses `--threads`: more than a few for each core only cost memory, and systems refuse many.
+pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
+    const PER_CORE: usize = 8;
+    const LEAST: usize = 64;
+    let most = (PER_CORE * std::thread::available_parallelism().map_or(1, NonZeroUsize::get)).max(LEAST);
+    let threads: NonZeroUsize = text.parse().map_err(|error| format!("{error}"))?;
+    if threads.get() > most {
+        return Err(format!("{most} is the most: {PER_CORE} for each core, or {LEAST}"));
+    }
+    Ok(threads)
+}
+
 fn two_numbers(text: &str) -> Option<[f64; 2]> {
     text.split_once(',').and_then(|(x, y)| Some([x.trim().parse().ok()?, y.trim().parse().ok()?]))
 }
@@ -288,6 +301,11 @@ impl From<PresetName> for Preset {
 impl ConfigOptions {
     pub(super) fn config(&self) -> Result<Config, Failure> {
         self.keys.over(self.preset, self.config.as_deref())
+    }
+
+    /// The file of `--config`.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.config.as_deref()
     }
 
     /// The configuration goes to standard output, as TOML.

@@ -48,7 +48,7 @@ pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) 
     asked.or_else(by_name).ok_or_else(|| {
         Failure::usage(
             format!("the ending of `{}` does not say how to write it", path.unwrap_or(Path::new("")).display()),
-            "`--help` has the formats and endings under --format; end it in one of these, or give --format",
+            "end it in .csv, .json, .jsonl, .txt or, of `find`, .parquet, or give --format",
         )
     })
 }

@@ -52,10 +52,11 @@ impl SelectOptions {
 
     /// Reads nothing yet but truth and RoIs; none of the inputs may be the output.
     pub(super) fn open(&self, config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
-        let inputs = input::inputs_apart(&self.paths, output)?;
+        let inputs = input::inputs(&self.paths)?;
         let detector = self.input.detector(&inputs.files)?;
         let rois = self.input.rois([&config])?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
+        self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), output)?;
         let finder = ZFinder::builder().config(config).detector(detector.clone()).engine(Engine::Reference).build()?;
         let reader = SpacepointReader::new(inputs.files, detector, rois);
         Ok(Selected { finder, truth, reader, event: self.event, roi: self.roi })

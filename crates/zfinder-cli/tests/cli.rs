@@ -374,33 +374,6 @@ fn standard_input_is_a_file_like_others() {
     failed(&fed(&arguments, b""), 1, &["standard input: the file is empty"]);
 }
 
-/// Ctrl-C in the middle of it all leaves nothing behind.
-#[cfg(unix)]
-#[test]
-fn an_interrupt_leaves_no_file() {
-    let dir = folder();
-    let output = dir.path().join("out.csv");
-    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
-        .args(["find", "--engine", "reference", "-", "-o", &output.display().to_string()])
-        .stdin(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .expect("it starts");
-    let mut input = child.stdin.take().expect("piped");
-    input.write_all(b"event_id,rho,phi,z,layer\n0,50,1,1,0\n").expect("it reads");
-    let files = || fs::read_dir(dir.path()).expect("there").count();
-    let begin = std::time::Instant::now();
-    while files() == 0 {
-        assert!(begin.elapsed().as_secs() < 60, "no output is begun");
-        std::thread::sleep(std::time::Duration::from_millis(5));
-    }
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("there is kill");
-    assert!(killed.success());
-    assert_eq!(child.wait().expect("it ends").code(), Some(130));
-    assert_eq!(files(), 0);
-    drop(input);
-}
-
 #[test]
 fn completions_and_manual_pages() {
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::event::{Addressing, Event, EventReader};
+use super::names::quoted;
 use super::place::{Address, Place};
 use crate::error::{Error, Result};
 use zfinder::Detector;
@@ -99,10 +100,6 @@ impl Schema {
 pub(super) fn missing<'a>(missing: &[&str], names: impl Iterator<Item = &'a str>) -> String {
     let plural = if missing.len() == 1 { "column" } else { "columns" };
     format!("missing {plural} {}; the file has {}; wanted: {WANTED}", quoted(missing.iter().copied()), quoted(names))
-}
-
-pub(super) fn quoted<'a>(names: impl Iterator<Item = &'a str>) -> String {
-    names.map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 /// A piece of a file: spacepoints in columns of equal length, and whose they are.

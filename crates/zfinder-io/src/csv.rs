@@ -68,9 +68,13 @@ impl Schema {
             let fewest = sets.iter().min_by_key(|names| names.len()).expect("there are two");
             return Err(table.missing(fewest, WANTED));
         };
+        table.refuse_lookalikes(&["event_id", "roi_id"])?;
         let layer = match (LayerFrom::of(table), older) {
             (Some(layer), _) => layer,
-            (None, Some([x, ..])) => LayerFrom::Position(x),
+            (None, Some([x, ..])) => {
+                table.refuse_lookalikes(&["layer", "geometry_id_1", "geometry_id", "volume_id", "layer_id"])?;
+                LayerFrom::Position(x)
+            }
             (None, None) => return Err(table.missing(&["layer"], WANTED)),
         };
         let position = match (position, layer) {

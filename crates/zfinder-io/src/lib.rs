@@ -12,7 +12,8 @@
 //! | TrackML | `x,y,z,volume_id,layer_id` | volume and layer | as above |
 //!
 //! Lengths are in mm, azimuths in rad. Without an `event_id` column the event is the number after `event` in the
-//! file's name, else 0; without `roi_id` the RoI is 0. Other columns are not looked at.
+//! file's name, else 0; without `roi_id` the RoI is 0. Other columns are not looked at, but a column
+//! that looks like one of these, as `Event_ID` does, is an error.
 //!
 //! Parquet files and TTrees of ROOT files (with the cargo feature `root`) have columns and branches of the same names, in
 //! any type of numbers; also `volume_id,layer_id` apart, and ROOT's `sp_vollayer` (volume << 8 | layer). A Parquet file
@@ -47,6 +48,7 @@ mod error;
 mod event;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod guard;
+mod names;
 mod parquet;
 mod place;
 mod reader;

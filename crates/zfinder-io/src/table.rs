@@ -1,12 +1,17 @@
 //! A CSV file read by its header: rows, fields by column, and errors that say where.
 
+use std::collections::HashSet;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str;
 
+use super::names::{lookalike, quoted, refusal};
 use super::rows::{RowError, Rows};
 use super::source;
 use crate::error::{Error, Result};
+
+/// More columns than any file of spacepoints has.
+const MOST_COLUMNS: usize = 1 << 16;
 
 /// A column of a [`Table`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,11 +43,16 @@ impl Table {
         if table.names.iter().all(String::is_empty) {
             return Err(table.whole("the file is empty; a header with the names of the columns is wanted".into()));
         }
-        for (at, name) in table.names.iter().enumerate() {
+        if table.names.len() > MOST_COLUMNS {
+            let message = format!("the header has {} columns; {MOST_COLUMNS} at most are read", table.names.len());
+            return Err(table.row_error(message));
+        }
+        let mut there = HashSet::new();
+        for name in &table.names {
             if name.contains('\r') {
                 return Err(table.row_error("the lines end in carriage returns; newlines are wanted".into()));
             }
-            if !name.is_empty() && table.names[..at].contains(name) {
+            if !name.is_empty() && !there.insert(name) {
                 return Err(table.row_error(format!("the header names column `{name}` twice")));
             }
         }
@@ -75,11 +85,25 @@ impl Table {
         })
     }
 
+    /// Refuses a column that looks like one of these and has another name.
+    pub(super) fn refuse_lookalikes(&self, keys: &[&str]) -> Result<()> {
+        let names = self.names.iter().map(String::as_str);
+        for key in keys {
+            if let Some(name) = lookalike(names.clone(), key) {
+                return Err(self.row_error(refusal(name, key)));
+            }
+        }
+        Ok(())
+    }
+
     /// An error about columns that are missing, with those that are there and those wanted.
     pub(super) fn missing(&self, missing: &[&str], wanted: &str) -> Error {
         let plural = if missing.len() == 1 { "column" } else { "columns" };
-        let mut message =
-            format!("missing {plural} {}; the header has {}; wanted: {wanted}", quoted(missing), quoted(&self.names));
+        let mut message = format!(
+            "missing {plural} {}; the header has {}; wanted: {wanted}",
+            quoted(missing.iter().copied()),
+            quoted(self.names.iter().map(String::as_str))
+        );
         if self.names.len() == 1 && self.names[0].contains([';', '\t', ' ']) {
             message.push_str("; columns are separated by commas");
         }
@@ -188,10 +212,6 @@ impl Table {
     fn row_error(&self, message: String) -> Error {
         Error::Input { path: source::named(&self.path), row: self.row(), column: None, message }
     }
-}
-
-fn quoted(names: &[impl AsRef<str>]) -> String {
-    names.iter().map(|name| format!("`{}`", name.as_ref())).collect::<Vec<_>>().join(", ")
 }
 
 /// A number of at most 15 digits, a point among them or none, as most are written; None: another way must be found. The

@@ -42,7 +42,8 @@ type Whose = (u64, Option<u64>);
 /// event, but those that have a row of their own. Other columns are not looked at.
 #[derive(Clone, Debug)]
 pub struct TruthTable {
-    path: PathBuf,
+    /// The files that the vertices are from: one at least.
+    paths: Vec<PathBuf>,
     vertices: HashMap<Whose, Vec<TruthVertex>>,
 }
 
@@ -53,7 +54,7 @@ impl TruthTable {
     /// Missing columns, fields that are no numbers, two hard scatters in an event, two rows for an (event, RoI) in the
     /// own format, and a file without vertices, unless it is TrackML's.
     pub fn read(path: &Path) -> Result<Self> {
-        let mut truth = Self { path: path.to_owned(), vertices: HashMap::new() };
+        let mut truth = Self { paths: vec![path.to_owned()], vertices: HashMap::new() };
         let mut table = match source::container(path)? {
             Container::Csv => Table::open(path)?,
             Container::Parquet => return truth.with_events(parquet::read_truth(path)?),
@@ -83,7 +84,8 @@ impl TruthTable {
 
     /// With the vertices of whole events, in the order of a file.
     fn with_events(mut self, events: EventVertices) -> Result<Self> {
-        let refuse = |message| Err(Error::Input { path: self.path.clone(), row: 0, column: None, message });
+        let path = self.path().to_owned();
+        let refuse = |message| Err(Error::Input { path: path.clone(), row: 0, column: None, message });
         for (event_id, vertices) in events {
             if self.vertices.insert((event_id, None), vertices).is_some() {
                 return refuse(format!("event {event_id} comes twice"));
@@ -108,12 +110,15 @@ impl TruthTable {
                 Some(path) => Self::read(&path)?,
                 None if source::container(file)? == Container::Root => {
                     let Some(events) = root::read_truth(file)? else { continue };
-                    Self { path: file.clone(), vertices: HashMap::new() }.with_events(events)?
+                    Self { paths: vec![file.clone()], vertices: HashMap::new() }.with_events(events)?
                 }
                 None => continue,
             };
             match &mut all {
-                Some(all) => all.vertices.extend(truth.vertices),
+                Some(all) => {
+                    all.vertices.extend(truth.vertices);
+                    all.paths.extend(truth.paths);
+                }
                 None => all = Some(truth),
             }
         }
@@ -159,6 +164,7 @@ impl TruthTable {
 
     fn read_own(&mut self, table: &mut Table) -> Result<()> {
         let [event, z] = table.need(["event_id", "z"], WANTED)?;
+        table.refuse_lookalikes(&["roi_id"])?;
         let roi = table.column("roi_id");
         while table.next()? {
             let event_id = table.whole_number(event)?;
@@ -178,7 +184,12 @@ impl TruthTable {
 
     /// The file that it was read from, or the first of them.
     pub fn path(&self) -> &Path {
-        &self.path
+        self.paths.first().map_or(Path::new(""), PathBuf::as_path)
+    }
+
+    /// All files that it was read from.
+    pub fn paths(&self) -> &[PathBuf] {
+        &self.paths
     }
 
     /// All true vertices that are known for an RoI, those of its whole event, in the order of the file.

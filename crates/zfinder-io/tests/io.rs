@@ -89,6 +89,20 @@ fn gzip_is_recognised_whatever_the_name_and_in_several_members() {
 }
 
 #[test]
+fn a_flipped_bit_of_a_gzip_trailer_is_an_error() {
+    let dir = folder();
+    let bytes = gzip("x,y,z,layer\n3,4,1,0\n");
+    let trailer = 8 * (bytes.len() - 8)..8 * bytes.len();
+    for bit in trailer {
+        let path = dir.path().join("a.csv.gz");
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        fs::write(&path, &damaged).expect("written");
+        assert!(refused(&path, Detector::atlas2010()).contains("gzip data is damaged"));
+    }
+}
+
+#[test]
 fn acts_files_old_and_new_agree() {
     let dir = folder();
     let path = sample("tt14_mu46/event000000002-spacepoint.csv.gz");

@@ -203,6 +203,30 @@ fn read_bytes(path: &Path, bytes: &[u8]) -> Result<Vec<Roi>> {
     read(path)
 }
 
+/// The baskets of the specimen are compressed by zlib. A flipped bit of one does not match its checksum.
+#[test]
+fn a_flipped_bit_of_a_basket_is_an_error() {
+    let Some(specimen) = shared(SPECIMEN) else { return };
+    let dir = folder();
+    let path = dir.path().join("damaged.root");
+    let bytes = fs::read(specimen).expect("a file");
+    // Behind a block's method stand its version and two sizes of three bytes.
+    let blocks: Vec<usize> = (0..bytes.len() - 9).filter(|&at| bytes[at..].starts_with(b"ZL\x08")).collect();
+    assert!(blocks.len() > 4, "{blocks:?}");
+    let mut random = fastrand::Rng::with_seed(10);
+    for at in blocks {
+        let size = u32::from_le_bytes([bytes[at + 3], bytes[at + 4], bytes[at + 5], 0]) as usize;
+        for _ in 0..3 {
+            // Not the last bits of deflate, of which some mean nothing, but before them or in the checksum.
+            let byte = if random.bool() { random.usize(..size - 5) } else { size - 1 - random.usize(..4) };
+            let mut damaged = bytes.clone();
+            damaged[at + 9 + byte] ^= 1 << random.u8(..8);
+            let error = read_bytes(&path, &damaged).expect_err("damaged").to_string();
+            assert!(error.contains("damaged"), "{error}");
+        }
+    }
+}
+
 #[test]
 fn damaged_files_are_errors() {
     let dir = folder();

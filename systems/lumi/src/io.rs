@@ -211,7 +211,12 @@ impl<'a> Arrays<'a> {
             .map_err(|_| error(self.path, format!("there is no array `{name}`")))?;
         let mut bytes = Vec::new();
         let size = entry.size();
-        entry.by_ref().take(size).read_to_end(&mut bytes).map_err(|source| wrong(source.to_string()))?;
+        // The checksum is verified where the end is read: a byte more is asked for.
+        entry
+            .by_ref()
+            .take(size.saturating_add(1))
+            .read_to_end(&mut bytes)
+            .map_err(|source| wrong(source.to_string()))?;
         let mut rest = &bytes[..];
         let header = npyz::NpyHeader::from_reader(&mut rest).map_err(|source| wrong(source.to_string()))?;
         let shape = header.shape().to_vec();

@@ -36,6 +36,24 @@ fn files_hold_what_is_written() {
     assert!(error.contains("events.npz: there is no array `gps_us`"), "{error}");
 }
 
+/// The archive has a checksum of each array.
+#[test]
+fn a_flipped_bit_of_an_array_is_an_error() {
+    let path = folder("flipped").join("banks.npz");
+    let banks = Banks { event_ids: vec![3], banks: vec![vec![0x0102_0304; 4]] };
+    write_banks(create(&path), &banks).expect("written");
+    let bytes = std::fs::read(&path).expect("read");
+    let word = 0x0102_0304_u32.to_le_bytes().repeat(4);
+    let at = bytes.windows(16).position(|window| window == word).expect("the words");
+    for bit in 8 * at..8 * (at + 16) {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        std::fs::write(&path, &damaged).expect("written");
+        let error = read_banks(&path).expect_err("damaged").to_string();
+        assert!(error.contains("words") && error.to_lowercase().contains("checksum"), "{error}");
+    }
+}
+
 /// Wherever a file is cut or a byte is changed it is read or refused.
 #[test]
 fn damaged_files_are_told() {

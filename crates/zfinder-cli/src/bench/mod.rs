@@ -22,7 +22,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use kernel_host::{AdapterKind, Gpu, GpuOptions};
 use zfinder::{Accumulate, AdapterChoice, Engine, Error, StreamOptions, ZFinder};
 
-use super::options::{AccumulateName, PrecisionName};
+use super::options::{AccumulateName, PrecisionName, threads};
 use check::Expected;
 use command_host::Failure;
 use command_host::note;
@@ -94,7 +94,7 @@ pub(super) struct Bench {
     #[arg(long, value_enum, default_value = "fixed", help_heading = "What is measured")]
     accumulate: AccumulateName,
     /// Threads of the CPU engine [default: one a core]
-    #[arg(long, value_name = "N", help_heading = "What is measured")]
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "What is measured")]
     threads: Option<NonZeroUsize>,
     /// Batches in flight in a stream; the thesis's two streams are 2 [default: twice as many as cores, 2 to 32]
     #[arg(long, value_name = "N", help_heading = "What is measured")]

@@ -99,7 +99,7 @@ Exit codes:
   1  input that cannot be read or is wrong, truth for none of it, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file, no truth
   3  no such adapter, or the GPU or another engine failed
-  130  interrupted; no file is half-written";
+  130  interrupted (143 by TERM, 129 by HUP); no file is half-written";
 
 fn length(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|length: &f64| length.is_finite() && *length > 0.0);
@@ -121,8 +121,7 @@ impl Evaluate {
         let configs = self.configs()?;
         let builder = self.engine.builder()?;
         let format = output::format(self.format, self.output.as_deref())?;
-        let outputs = [&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref());
-        let inputs = input::inputs_apart(&self.paths, outputs)?;
+        let inputs = input::inputs(&self.paths)?;
         if configs.len() > 1 && inputs.files.iter().any(|file| file == Path::new("-")) {
             return Err(Failure::usage(
                 "standard input can be read for one configuration only",
@@ -138,9 +137,12 @@ impl Evaluate {
                    of all inputs",
             )
         })?;
+        let outputs = [&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref());
+        let configs_read = self.config.iter().map(PathBuf::as_path);
+        self.input.check_outputs(&inputs.files, Some(&truth), configs_read, outputs)?;
         let by = self.by(&truth)?;
         let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
-        let plot = self.plot()?;
+        let plot = self.plot.as_deref().map(PictureTarget::open).transpose()?;
 
         let options = Options { within_mm: self.within_mm, isolation_mm: self.isolation_mm };
         let mut report = Report {
@@ -208,17 +210,6 @@ impl Evaluate {
             Some(ByName::None) => Ok(None),
             None => Ok(Some(if truth.has_pile_up() { By::PileUp } else { By::Spacepoints })),
         }
-    }
-
-    fn plot(&self) -> Result<Option<PictureTarget>, Failure> {
-        let Some(path) = self.plot.as_deref() else { return Ok(None) };
-        if self.output.as_deref() == Some(path) {
-            return Err(Failure::usage(
-                "the figures and the plot would go to one file",
-                "give -o and --plot different names",
-            ));
-        }
-        PictureTarget::open(path).map(Some)
     }
 
     /// One configuration: the engine in words, and what came of it. What holds for all is told with the first.

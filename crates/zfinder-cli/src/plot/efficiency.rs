@@ -53,6 +53,7 @@ struct Configuration {
 
 impl Efficiency {
     pub(super) fn run(self) -> Result<(), Failure> {
+        command_host::check_distinct(self.reports.iter().map(PathBuf::as_path), [&*self.output])?;
         let mut reports = Vec::new();
         for path in &self.reports {
             let report: Report = serde_json::from_str(&read_text(path)?).map_err(|error| zfinder_io::Error::Input {

@@ -15,6 +15,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::Error;
 use zfinder_study::simulate::{Geometry, SimulatedRoi, Simulation};
 
+use super::options::threads;
 use super::search::counted;
 use command_host::Failure;
 use command_host::{file_of, note};
@@ -95,7 +96,7 @@ pub(super) struct Simulate {
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
     /// Threads [default: one a core]
-    #[arg(long, value_name = "N", help_heading = "Output")]
+    #[arg(long, value_name = "N", value_parser = threads, help_heading = "Output")]
     threads: Option<NonZeroUsize>,
 
     #[command(flatten)]
@@ -201,15 +202,8 @@ impl Simulate {
     /// The file or folder of spacepoints, None for standard output; no two outputs may be one.
     fn outputs_apart(&self) -> Result<Option<&Path>, Failure> {
         let file = file_of(Some(&self.output));
-        let named = [file, self.truth.as_deref(), self.rois_file.as_deref()];
-        for (at, path) in named.iter().enumerate() {
-            if path.is_some() && named[..at].contains(path) {
-                return Err(Failure::usage(
-                    "two outputs are one file",
-                    "give -o, --truth and --rois-file different names",
-                ));
-            }
-        }
+        let tables = [&self.truth, &self.rois_file].into_iter().filter_map(|path| path.as_deref());
+        command_host::check_distinct([], file.into_iter().chain(tables))?;
         Ok(file)
     }
 

@@ -1,11 +1,8 @@
 //! Where a sample goes: spacepoints as a stream or as a folder, and the tables beside them.
 
 use crate::failure::unwritten;
-use std::fs::{self, File};
-use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::TempDir;
 #[cfg(feature = "root")]
 use zfinder_io::RootSpacepoints;
 use zfinder_io::{CsvWriter, EventFiles, ParquetSpacepoints, ROI_HEADER, SpacepointWriter, write_roi};
@@ -13,9 +10,7 @@ use zfinder_study::simulate::{SimulatedRoi, Simulation, TRACKML_PARTICLES_HEADER
 
 use super::super::output::PROGRAM;
 use super::Format;
-use command_host::Failure;
-use command_host::Unfinished;
-use command_host::{Output, folder_of, with_temporary};
+use command_host::{Failure, Output, OutputFolder};
 
 /// Where spacepoints go.
 pub(super) enum Sink {
@@ -23,15 +18,15 @@ pub(super) enum Sink {
     Parquet(Output),
     #[cfg(feature = "root")]
     Root(Output),
-    Acts(Folder),
-    Trackml(Folder),
+    Acts(OutputFolder),
+    Trackml(OutputFolder),
 }
 
 impl Sink {
     /// A file or folder, or standard output.
     pub(super) fn open(path: Option<&Path>, format: Format) -> Result<Self, Failure> {
         let folder = || match path {
-            Some(path) => Folder::open(path),
+            Some(path) => OutputFolder::open(path, PROGRAM),
             None => Err(Failure::usage(
                 "--format acts and trackml write a folder, not standard output",
                 "name the folder with -o",
@@ -47,7 +42,7 @@ impl Sink {
         })
     }
 
-    fn folder(&self) -> Option<&Folder> {
+    fn folder(&self) -> Option<&OutputFolder> {
         match self {
             Sink::Acts(folder) | Sink::Trackml(folder) => Some(folder),
             _ => None,
@@ -64,46 +59,31 @@ impl Sink {
     }
 }
 
-/// A folder that takes its name when all is in it.
-pub(super) struct Folder {
-    temporary: TempDir,
-    target: PathBuf,
-    _unfinished: Unfinished,
-}
+/// The temporary path that a writer knows, and the name that the user knows.
+struct Names(Option<(PathBuf, PathBuf)>);
 
-impl Folder {
-    fn open(path: &Path) -> Result<Self, Failure> {
-        let failed = |source| Failure::output(&path.display().to_string(), &source);
-        // Events of two samples in one folder would be taken for one.
-        let occupied = match fs::read_dir(path) {
-            Ok(mut entries) => entries.next().is_some(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => false,
-            Err(error) => return Err(failed(error)),
-        };
-        if occupied {
-            return Err(Failure::usage(
-                format!("the folder {} is not empty", path.display()),
-                "name a new one, so that the events of two samples are not mixed",
-            ));
+impl Names {
+    fn of(sink: &Sink) -> Self {
+        Self(match sink {
+            #[cfg(feature = "root")]
+            Sink::Root(target) => target.temporary().map(|path| (path.to_owned(), target.name().into())),
+            sink => sink.folder().map(|folder| (folder.path().to_owned(), folder.name().to_owned())),
+        })
+    }
+
+    /// Names the file of an error as the user knows it.
+    fn final_error(&self, error: zfinder_io::Error) -> zfinder_io::Error {
+        match (error, &self.0) {
+            (zfinder_io::Error::Io { path, source }, Some((temporary, name))) => {
+                let path = match path.strip_prefix(temporary) {
+                    Ok(rest) if rest == Path::new("") => name.clone(),
+                    Ok(rest) => name.join(rest),
+                    Err(_) => path,
+                };
+                zfinder_io::Error::Io { path, source }
+            }
+            (error, _) => error,
         }
-        let temporary =
-            with_temporary(PROGRAM, 0o777, |builder| builder.tempdir_in(folder_of(path))).map_err(failed)?;
-        let _unfinished = Unfinished::new(temporary.path());
-        Ok(Self { temporary, target: path.to_owned(), _unfinished })
-    }
-
-    fn path(&self) -> &Path {
-        self.temporary.path()
-    }
-
-    fn finish(self) -> Result<(), Failure> {
-        // An empty folder of that name gives way; where there is none, that is as well.
-        let _ = fs::remove_dir(&self.target);
-        let renamed = fs::rename(self.temporary.path(), &self.target);
-        renamed.map_err(|source| Failure::output(&self.target.display().to_string(), &source))?;
-        // It has another name now: nothing is left to be removed.
-        let _ = self.temporary.keep();
-        Ok(())
     }
 }
 
@@ -112,8 +92,9 @@ pub(super) struct Outputs<'a> {
     spacepoints: Box<dyn SpacepointWriter + 'a>,
     truth: Option<Output>,
     rois: Option<Output>,
-    /// Where TrackML's particles go.
-    particles: Option<PathBuf>,
+    /// The folder of TrackML's files of particles, one for each event.
+    particles: Option<&'a OutputFolder>,
+    names: Names,
 }
 
 impl<'a> Outputs<'a> {
@@ -123,10 +104,13 @@ impl<'a> Outputs<'a> {
         truth: Option<&Path>,
         rois: Option<&Path>,
     ) -> Result<Self, Failure> {
-        let folder = sink.folder().map(|folder| folder.path().to_owned());
+        let folder = sink.folder();
         let table = |asked: Option<&Path>, name, header| -> Result<Option<Output>, Failure> {
-            let path = asked.map(Path::to_owned).or_else(|| Some(folder.as_ref()?.join(name)));
-            let mut table = path.map(|path| Output::open(Some(&path), PROGRAM)).transpose()?;
+            let mut table = match (asked, folder) {
+                (Some(path), _) => Some(Output::open(Some(path), PROGRAM)?),
+                (None, Some(folder)) => Some(folder.output(name)?),
+                (None, None) => None,
+            };
             if let Some(table) = &mut table {
                 table.write(|out| writeln!(out, "{header}"))?;
             }
@@ -134,7 +118,8 @@ impl<'a> Outputs<'a> {
         };
         let truth = table(truth, "truth_vertices.csv", TRUTH_HEADER)?;
         let rois = if simulation.is_full_scan() { None } else { table(rois, "rois.csv", ROI_HEADER)? };
-        let particles = if matches!(sink, Sink::Trackml(_)) { folder } else { None };
+        let names = Names::of(sink);
+        let mut particles = None;
         let detector = simulation.detector();
         let spacepoints: Box<dyn SpacepointWriter> = match sink {
             Sink::Csv(target) => {
@@ -156,16 +141,19 @@ impl<'a> Outputs<'a> {
                 }
             },
             Sink::Acts(folder) => Box::new(EventFiles::acts(folder.path(), &detector, &simulation.variances())?),
-            Sink::Trackml(folder) => Box::new(EventFiles::trackml(folder.path(), &detector)?),
+            Sink::Trackml(folder) => {
+                particles = Some(&*folder);
+                Box::new(EventFiles::trackml(folder.path(), &detector)?)
+            }
         };
-        Ok(Self { spacepoints, truth, rois, particles })
+        Ok(Self { spacepoints, truth, rois, particles, names })
     }
 
     pub(super) fn write(&mut self, made: &[SimulatedRoi]) -> Result<(), Failure> {
         for made in made {
-            self.spacepoints.write((&made.roi).into()).map_err(unwritten)?;
-            if let Some(folder) = &self.particles {
-                particles(folder, made)?;
+            self.spacepoints.write((&made.roi).into()).map_err(|error| unwritten(self.names.final_error(error)))?;
+            if let Some(folder) = self.particles {
+                write_particles(folder, made)?;
             }
         }
         if let Some(truth) = &mut self.truth {
@@ -178,7 +166,7 @@ impl<'a> Outputs<'a> {
     }
 
     pub(super) fn finish(self) -> Result<(), Failure> {
-        self.spacepoints.finish().map_err(unwritten)?;
+        self.spacepoints.finish().map_err(|error| unwritten(self.names.final_error(error)))?;
         for table in [self.truth, self.rois].into_iter().flatten() {
             table.finish()?;
         }
@@ -186,13 +174,11 @@ impl<'a> Outputs<'a> {
     }
 }
 
-fn particles(folder: &Path, made: &SimulatedRoi) -> Result<(), Failure> {
-    let path = folder.join(format!("event{:09}-particles.csv", made.roi.descriptor.id.event_id));
-    let written = File::create_new(&path).and_then(|file| {
-        let mut out = BufWriter::new(file);
+fn write_particles(folder: &OutputFolder, made: &SimulatedRoi) -> Result<(), Failure> {
+    let mut output = folder.output(&format!("event{:09}-particles.csv", made.roi.descriptor.id.event_id))?;
+    output.write(|mut out| {
         writeln!(out, "{TRACKML_PARTICLES_HEADER}")?;
-        made.write_trackml_particles(&mut out)?;
-        out.flush()
-    });
-    written.map_err(|source| Failure::output(&path.display().to_string(), &source))
+        made.write_trackml_particles(&mut out)
+    })?;
+    output.finish()
 }

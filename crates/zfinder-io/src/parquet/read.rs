@@ -8,6 +8,7 @@ use super::table::Table;
 use crate::columns::{Chunk, Chunks, ColumnReader, Run, Schema, missing};
 use crate::error::{Error, Result};
 use crate::event::Addressing;
+use crate::names::{lookalike, refusal};
 use crate::source::event_of_name;
 use zfinder::Detector;
 
@@ -43,6 +44,12 @@ impl ParquetFile {
         let mut table = Table::open(path)?;
         let schema =
             Schema::of(table.names()).map_err(|columns| table.error(0, None, missing(&columns, table.names())))?;
+        let keys: &[&str] = if schema.event.is_some() { &["roi_id"] } else { &["event_id", "roi_id"] };
+        for key in keys {
+            if let Some(name) = lookalike(table.names(), key) {
+                return Err(table.error(0, None, refusal(name, key)));
+            }
+        }
         let numbers = schema.position.into_iter().map(|name| (name, Wanted::Numbers));
         let layers = schema.layer_columns().iter().map(|&name| (name, Wanted::WholeNumbers));
         let lists = table.all_lists(numbers.chain(layers))?;

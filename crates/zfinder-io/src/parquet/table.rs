@@ -1,5 +1,6 @@
 //! A Parquet file as a table: its fields, and batches of rows of some of its columns.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -48,6 +49,11 @@ impl Table {
             column: None,
             message: format!("this is no Parquet file, or a damaged one: {error}"),
         })?;
+        let mut there = HashSet::new();
+        if let Some(twice) = fields.iter().find(|field| !there.insert(field.name.as_str())) {
+            let message = format!("the file has two columns `{}`", twice.name);
+            return Err(Error::Input { path: path.to_owned(), row: 0, column: None, message });
+        }
         let path = path.to_owned();
         Ok(Self { path, file, fields, columns: Vec::new(), next_group: 0, batch_rows: BATCH, earlier: 0, rows: 0 })
     }

@@ -6,8 +6,8 @@ use std::path::Path;
 use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
-use crate::columns::quoted;
 use crate::error::Result;
+use crate::names::quoted;
 use crate::truth::{EventVertices, TruthVertex};
 
 const EVENT: &str = "event_id";

@@ -1,6 +1,8 @@
 //! ROOT files: spacepoints and truth out of a TTree, and spacepoints into one. With the cargo feature `root`.
 
 #[cfg(feature = "root")]
+mod checksum;
+#[cfg(feature = "root")]
 mod read;
 #[cfg(feature = "root")]
 mod tree;

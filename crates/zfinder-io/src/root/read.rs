@@ -6,10 +6,12 @@ use std::thread;
 
 use oxyroot::{Named, ReaderTree, RootFile};
 
+use super::checksum;
 use super::tree::{Column, Layout, kind};
-use crate::columns::{Chunk, Chunks, Run, Schema, WANTED, quoted};
+use crate::columns::{Chunk, Chunks, Run, Schema, WANTED};
 use crate::error::{Error, Result};
 use crate::guard::quietly;
+use crate::names::{lookalike, quoted, refusal};
 use crate::source::failed;
 use crate::truth::{EventVertices, TruthVertex};
 
@@ -87,6 +89,7 @@ fn read(
     if found.send(Ok((name, schema))).is_err() {
         return Ok(());
     }
+    checksum::verify(path)?;
     let mut columns = Columns::of(&tree, &schema)?;
     let mut entry = 0;
     while let Some(chunk) = columns.chunk(&mut entry)? {
@@ -154,6 +157,9 @@ fn schema(tree: &ReaderTree) -> Result<Schema, String> {
     let schema = Schema::of(names.iter().copied()).map_err(|missing| {
         format!("lacks {} and has the branches {}", quoted(missing.into_iter()), quoted(names.iter().copied()))
     })?;
+    if let Some(name) = lookalike(names.iter().copied(), "roi_id") {
+        return Err(format!("is refused: {}", refusal(name, "roi_id")));
+    }
     // Layers may be whole numbers in any type.
     let check = |names: &[&str], jagged: bool, whole: Option<bool>| {
         for name in names {
@@ -311,6 +317,7 @@ pub(super) fn truth(path: &Path) -> Result<Option<EventVertices>> {
 }
 
 fn read_truth(path: &Path) -> Result<Option<EventVertices>, Fault> {
+    checksum::verify(path)?;
     let trees = trees(&mut open(path)?)?;
     let scalar = |tree: &ReaderTree, name: &str, whole: bool| {
         let kind = tree.branch(name).and_then(kind);

@@ -1,5 +1,6 @@
 //! Parquet files, read and written: the shared specimens, round trips, and everything that is refused.
 
+mod checksum;
 mod columns;
 mod refused;
 mod written;

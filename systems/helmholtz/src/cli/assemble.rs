@@ -83,6 +83,7 @@ impl Assemble {
 
     fn run_in<T: Number + AutoSerialize>(&self) -> Result<(), Failure> {
         let output = self.output.as_deref().map(Output::of).transpose()?;
+        self.mesh.flat.check_outputs(self.output.as_deref())?;
         let mesh = Arc::new(self.mesh.mesh(32)?);
         let assembler = self.gpu.variant().of(self.engine.builder()).build::<T>(mesh.clone())?;
         let start = Instant::now();

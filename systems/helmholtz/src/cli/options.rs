@@ -1,9 +1,9 @@
 //! Options that say what is assembled, and how.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use command_host::Engines;
+use command_host::{Engines, Failure, check_distinct};
 use helmholtz::{
     Accumulators, Assembler, AssemblerBuilder, Atomics, Extrusion, Mesh, Order, Result, Strategy, TablesIn, Triangles,
     generate, io,
@@ -55,6 +55,16 @@ pub(super) struct FlatOptions {
 }
 
 impl FlatOptions {
+    /// Checks that no output is a file of the mesh, nor another output.
+    pub(super) fn check_outputs<'a>(
+        &self,
+        outputs: impl IntoIterator<Item = &'a Path>,
+    ) -> std::result::Result<(), Failure> {
+        let files = self.mesh.as_deref().map(io::paths);
+        let outputs: Vec<&Path> = outputs.into_iter().collect();
+        check_distinct(files.iter().flatten().map(PathBuf::as_path), outputs)
+    }
+
     /// With so many squares if neither a number nor a file is given.
     pub(super) fn triangles(&self, squares: usize) -> Result<Triangles> {
         let n = self.squares.unwrap_or(squares);
@@ -72,7 +82,7 @@ impl FlatOptions {
 #[derive(Args)]
 pub(super) struct MeshOptions {
     #[command(flatten)]
-    flat: FlatOptions,
+    pub(super) flat: FlatOptions,
     /// Levels of nodes, one more than layers
     #[arg(long, default_value_t = Extrusion::default().levels, value_name = "N", help_heading = "Mesh")]
     levels: usize,

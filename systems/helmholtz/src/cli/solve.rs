@@ -113,6 +113,7 @@ impl Solve {
     fn run_in<T: Number + AutoSerialize>(&self) -> Result<(), Failure> {
         let output = self.output.as_deref().map(Output::of).transpose()?;
         let plot = self.plot.as_deref().map(Picture::of).transpose()?;
+        self.flat.check_outputs([&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref()))?;
         let tolerance = self.tolerance.unwrap_or(match T::PRECISION {
             Precision::F32 => 1e-6,
             Precision::F64 => 1e-8,

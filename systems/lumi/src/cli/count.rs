@@ -1,7 +1,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use command_host::{Failure, write_file};
+use command_host::{Failure, check_distinct, write_file};
 use lumi::io::Banks;
 
 use super::engine::{EngineOptions, SchemeName};
@@ -27,6 +27,7 @@ pub(super) struct Count {
 
 impl Count {
     pub(super) fn run(&self) -> Result<(), Failure> {
+        check_distinct([&*self.input], self.output.as_deref())?;
         let batch = lumi::io::read_events(&self.input)?;
         let counter = self.engine.builder().scheme(self.scheme.into()).build()?;
         let counted = counter.count(&batch)?;

@@ -84,7 +84,7 @@ impl Scan {
         match &self.plot {
             Some(path) => {
                 let chart = Chart { caption: &description, x: "tracks of one event", y: "tracks/s" };
-                line_chart(path, chart, &lines)
+                line_chart(path, "p2r", chart, &lines)
             }
             None => Ok(()),
         }

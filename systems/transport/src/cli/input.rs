@@ -43,6 +43,11 @@ pub(super) struct Particles {
 }
 
 impl InputOptions {
+    /// The file of particles.
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.input.as_deref()
+    }
+
     pub(super) fn particles(&self) -> Result<Particles, Failure> {
         if let Some(path) = &self.input {
             let (primaries, lines) = read(path)?;

@@ -1,6 +1,6 @@
 //! Options that say what is transported, and how.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -100,6 +100,14 @@ impl FieldOptions {
             &FieldName::Uniform(tesla) => AnyField::Uniform([0.0, 0.0, tesla]),
             FieldName::File(path) => AnyField::Map(Arc::new(Map::read(path, self.map_step.unwrap_or(10.0))?)),
         })
+    }
+
+    /// The file of a map.
+    pub(super) fn file(&self) -> Option<&Path> {
+        match &self.field {
+            FieldName::File(path) => Some(path),
+            _ => None,
+        }
     }
 
     /// For people.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Code, Failure, Picture, write_file, write_json};
+use command_host::{Code, Failure, Picture, check_distinct, write_file, write_json};
 use transport::{AnyField, Outcome, Random, Status};
 
 use super::input::InputOptions;
@@ -64,6 +64,8 @@ impl Run {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let output = self.output.as_deref().map(Output::of).transpose()?;
         let picture = self.plot.as_deref().map(Picture::of).transpose()?;
+        let outputs = [&self.output, &self.plot, &self.write_map].into_iter().filter_map(|path| path.as_deref());
+        check_distinct(self.input.file().into_iter().chain(self.field.file()), outputs)?;
         let grid = self.grid.grid();
         if let Some(picture) = &picture {
             check_folder(picture.path())?;

@@ -1,0 +1,152 @@
+//! Files that the command writes: never in place of an input, whole or not at all.
+
+mod common;
+
+use std::fs;
+use std::path::Path;
+
+use common::{failed, folder, succeeded, written, zfinder};
+
+const TRACKS: &str = "event_id,x,y,z,layer\n3,50,1,12,0\n3,88,2,13,1\n";
+
+#[test]
+fn an_output_replaces_no_input_of_any_kind() {
+    let dir = folder();
+    let points = written(&dir, "points.csv", TRACKS);
+    let truth = written(&dir, "truth_vertices.csv", "event,vz_mm,is_hard_scatter\n3,12,1\n");
+    let rois = written(&dir, "windows.csv", "event_id,roi_id,phi_min,phi_max\n3,0,-1,1\n");
+    let config = written(&dir, "config.toml", "peaks = 2\n");
+    let atlas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/detectors/atlas2010.toml");
+    let detector = written(&dir, "detector.toml", &fs::read_to_string(atlas).expect("there"));
+    let before = |path: &str| fs::read(path).expect("there");
+    let find = ["find", "-q", "--engine", "reference", "--format", "csv", &points];
+    for (name, read) in [
+        (&truth, &[][..]), // found beside the input
+        (&truth, &["--truth", &truth]),
+        (&rois, &["--rois", &rois]),
+        (&config, &["--config", &config]),
+        (&detector, &["--detector", &detector]),
+        (&points, &[]),
+    ] {
+        let content = before(name);
+        let output = zfinder(&[&find, read, &["-o", name]].concat());
+        failed(&output, 2, &["the output file is one of the inputs", name]);
+        assert_eq!(before(name), content);
+    }
+    let report = written(&dir, "report.svg", "{}");
+    failed(&zfinder(&["plot", "efficiency", &report, "-o", &report]), 2, &["the output file is one of the inputs"]);
+    let two = dir.path().join("two.svg").display().to_string();
+    failed(
+        &zfinder(&["evaluate", &points, "-o", &two, "--format", "csv", "--plot", &two]),
+        2,
+        &["two outputs are one file"],
+    );
+}
+
+#[test]
+fn a_temporary_name_is_in_no_message() {
+    let dir = folder();
+    for (format, name) in [("csv", "none/a.csv"), ("root", "none/a.root"), ("acts", "none/a"), ("trackml", "none/a")] {
+        let path = dir.path().join(name).display().to_string();
+        let output = zfinder(&[
+            "simulate",
+            "-q",
+            "--full-scan",
+            "--detector",
+            "generic",
+            "--rois",
+            "1",
+            "--format",
+            format,
+            "-o",
+            &path,
+        ]);
+        failed(&output, 1, &[&path]);
+        assert!(!common::stderr(&output).contains(".zfinder-"), "{}", common::stderr(&output));
+    }
+    let whole = dir.path().join("whole").display().to_string();
+    succeeded(zfinder(&["simulate", "-q", "--full-scan", "--rois", "1", "--format", "trackml", "-o", &whole]));
+    let mut names: Vec<_> =
+        fs::read_dir(&whole).expect("there").map(|entry| entry.expect("there").file_name()).collect();
+    names.sort();
+    assert_eq!(names.len(), 3, "{names:?}");
+}
+
+#[cfg(unix)]
+mod unix {
+    use std::io::Write;
+    use std::process::{Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    /// Starts the command, sends it a signal when it has begun an output, and returns its exit code.
+    fn interrupted(arguments: &[&str], dir: &Path, signal: &str) -> Option<i32> {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+            .args(arguments)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        let mut input = child.stdin.take().expect("piped");
+        input.write_all(b"event_id,rho,phi,z,layer\n0,50,1,1,0\n").expect("it reads");
+        let begin = Instant::now();
+        while fs::read_dir(dir).expect("there").count() == 0 {
+            assert!(begin.elapsed().as_secs() < 60, "no output is begun");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
+        assert!(killed.success());
+        let code = child.wait().expect("it ends").code();
+        drop(input);
+        code
+    }
+
+    #[test]
+    fn signals_leave_neither_file_nor_folder() {
+        let dir = folder();
+        let [file, sample] = ["out.csv", "sample"].map(|name| dir.path().join(name).display().to_string());
+        let find = ["find", "--engine", "reference", "-", "-o", &file];
+        let simulate = [
+            "simulate",
+            "-q",
+            "--full-scan",
+            "--format",
+            "acts",
+            "--rois",
+            "1000000",
+            "--pile-up",
+            "100",
+            "-o",
+            &sample,
+        ];
+        for (arguments, signal, code) in
+            [(&find[..], "-INT", 130), (&find, "-TERM", 143), (&find, "-HUP", 129), (&simulate, "-TERM", 143)]
+        {
+            assert_eq!(interrupted(arguments, dir.path(), signal), Some(code), "{signal}");
+            assert_eq!(fs::read_dir(dir.path()).expect("there").count(), 0, "{signal}");
+        }
+    }
+
+    #[test]
+    fn links_and_open_files_stay() {
+        let dir = folder();
+        let points = written(&dir, "points.csv", TRACKS);
+        let (file, link) = (dir.path().join("later.csv"), dir.path().join("link.csv"));
+        std::os::unix::fs::symlink("later.csv", &link).expect("a link");
+        let find = ["find", "-q", "--engine", "reference", "--format", "csv", &points, "-o"];
+        succeeded(zfinder(&[&find[..], &[&link.display().to_string()]].concat()));
+        assert!(file.is_file() && fs::symlink_metadata(&link).expect("there").is_symlink());
+
+        let log = dir.path().join("log");
+        fs::write(&log, "before\n").expect("written");
+        let appended = fs::File::options().append(true).open(&log).expect("there");
+        let status = Command::new(env!("CARGO_BIN_EXE_zfinder"))
+            .args([&find[..], &["/dev/stdout"]].concat())
+            .stdout(appended)
+            .status()
+            .expect("it starts");
+        let text = fs::read_to_string(&log).expect("there");
+        assert!(status.success() && text.starts_with("before\nevent_id,"), "{text}");
+    }
+}
