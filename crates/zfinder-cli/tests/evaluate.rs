@@ -214,7 +214,7 @@ fn failures_say_what_to_do() {
     failed(&with_truth(&["--config", "/none/such.toml"]), 1, &["/none/such.toml"]);
     failed(&with_truth(&["--plot", "figures.pdf"]), 2, &["figures.pdf", "end the name in .svg or .png"]);
     let twice = ["--plot", "figures.svg", "-o", "figures.svg", "--format", "csv"];
-    failed(&with_truth(&twice), 2, &["would go to one file"]);
+    failed(&with_truth(&twice), 2, &["two outputs are one file"]);
     failed(&with_truth(&["-o", "figures.dat"]), 2, &["figures.dat", "--format"]);
     failed(&with_truth(&["-o", input]), 2, &["the output file is one of the inputs"]);
     failed(&with_truth(&["-o", "/none/such/out.csv"]), 1, &["cannot write /none/such/out.csv"]);
