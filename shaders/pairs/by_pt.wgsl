@@ -132,6 +132,8 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
                 break;
             }
         }
+        let rest = walk.bits != 0u || walk.first < walk.among.end || walk.part < walk.parts;
+        unfinished = unfinished || rest;
     }
     return true;
 }

@@ -109,6 +109,7 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
                 break;
             }
         }
+        unfinished = unfinished || !has_ended(walk);
     }
     return true;
 }
@@ -134,6 +135,7 @@ fn has_inners(b: u32) -> bool {
     return false;
 }
 
+// The marks of a second spacepoint.
 fn marks_of(b: u32, at: Places) -> Marks {
     let point = points[b];
     let phi = stored_real(beside[b]);
@@ -184,9 +186,13 @@ fn marks_of_side(marks: array<vec2<u32>, SIDES>, side: u32) -> vec2<u32> {
     return found;
 }
 
+fn has_ended(walk: Walk) -> bool {
+    return walk.next >= walk.among.end && walk.part >= walk.parts;
+}
+
 // Holds pairs against the marks until there are no more or the queue is full.
 fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u32, walk: ptr<function, Walk>) {
-    if (*walk).next >= (*walk).among.end && (*walk).part >= (*walk).parts {
+    if has_ended(*walk) {
         return;
     }
     let point = points[b];
@@ -229,8 +235,9 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
             }
             decide(a, b);
         }
+        unfinished = unfinished || i < (*walk).among.end;
         if (*walk).part >= (*walk).parts {
-            (*walk).next = i;
+            (*walk).next = (*walk).among.end;
             return;
         }
         (*walk).among = inners(slice_layer & 0xffu, slice_layer >> 8u, (*walk).part);
