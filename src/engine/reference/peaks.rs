@@ -9,7 +9,7 @@ use crate::vertex::{Status, Vertex};
 /// A vertex, and the bins that it consists of.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Peak {
-    /// The vertex, as in [`RoiResult::vertices`].
+    /// The vertex, as in [`RoiResult::vertices`](crate::RoiResult::vertices).
     pub vertex: Vertex,
     /// The number of its histogram in [`Filled::histograms`].
     pub histogram: usize,
