@@ -4,7 +4,7 @@
 // out:  histograms (a row a workgroup), totals (what a row's words cannot hold; all, where an RoI has several), status
 // grid: x, y = rows of this dispatch, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
-// Needs: real, types, totals, beside, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs.
+// Needs: real, types, totals, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs.
 // CPU twin: src/engine/twin/find_z.rs
 
 override WORKGROUP_SIZE: u32 = 256;
@@ -18,7 +18,7 @@ override TRIPLETS: u32 = 0;
 @group(0) @binding(3) var<storage, read> rois: array<Roi>;
 @group(0) @binding(4) var<storage, read> row_rois: array<u32>;
 @group(0) @binding(5) var<storage, read> points: array<vec2<real>>;
-@group(0) @binding(6) var<storage, read> beside: array<Beside>;
+@group(0) @binding(6) var<storage, read> beside: array<Stored>;
 @group(0) @binding(7) var<storage, read> cells: array<u32>;
 @group(0) @binding(8) var<storage, read_write> histograms: array<u32>;
 @group(0) @binding(9) var<storage, read_write> totals: array<atomic<u32>>;

@@ -6,7 +6,7 @@
 //       is zero afterwards
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
-// Needs: real, types, totals, beside, encoding, cells, counting_sort. CPU twin: src/engine/twin/slice_spacepoints.rs
+// Needs: real, types, totals, encoding, cells, counting_sort. CPU twin: src/engine/twin/slice_spacepoints.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 // Two spacepoints a word, of tiles that are written out in order; larger tiles are scattered.
@@ -17,7 +17,7 @@ override ORDER_WORDS: u32 = 1024;
 @group(0) @binding(2) var<storage, read> packed: array<Packed>;
 @group(0) @binding(3) var<storage, read_write> cells: array<u32>;
 @group(0) @binding(4) var<storage, read_write> points: array<vec2<real>>;
-@group(0) @binding(5) var<storage, read_write> beside: array<Beside>;
+@group(0) @binding(5) var<storage, read_write> beside: array<Stored>;
 @group(0) @binding(6) var<storage, read_write> totals: array<u32>;
 @group(0) @binding(7) var<storage, read_write> status: array<RoiStatus>;
 
@@ -71,7 +71,7 @@ fn ordered(at: u32, end: u32) -> u32 {
 
 fn write_out(place: u32, spacepoint: Packed) {
     points[place] = sorted_point(spacepoint);
-    beside[place] = beside_of(packed_phi(spacepoint), packed_slice_layer(spacepoint));
+    beside[place] = stored(packed_phi(spacepoint), packed_slice_layer(spacepoint));
 }
 
 @compute @workgroup_size(WORKGROUP_SIZE)

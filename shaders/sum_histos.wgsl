@@ -1,6 +1,6 @@
 // Sums rows of histograms: first each RoI's rows in about sqrt(rows) groups, then the groups; few rows at once.
 // in:   params (stage), rois, rows, status
-// out:  sums (a row a group, n and then z; of the last stage, a row an RoI, which holds what find_z's rows could not)
+// out:  summed (a row a group, n and then z; of the last stage, a row an RoI, which holds what find_z's rows could not)
 // grid: x = groups, y = blocks of bins, four a thread, z = RoI
 // workgroup memory: 32 WORKGROUP_SIZE bytes
 // Needs: real, types, histogram. CPU twin: src/engine/twin/sum_histos.rs
@@ -10,7 +10,7 @@ override WORKGROUP_SIZE: u32 = 256;
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> rois: array<Roi>;
 @group(0) @binding(2) var<storage, read> rows: array<vec4<u32>>;
-@group(0) @binding(3) var<storage, read_write> sums: array<vec4<u32>>;
+@group(0) @binding(3) var<storage, read_write> summed: array<vec4<u32>>;
 @group(0) @binding(4) var<storage, read_write> status: array<RoiStatus>;
 
 // Sums of the threads that share a block's rows, n and z.
@@ -53,7 +53,7 @@ fn sum_histos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
     let out = select(group_row, rois[group.z].total_first * params.total_parts, params.stage != 0u) * row_blocks + block;
     var sum = Sum(vec4<u32>(), vec4<u32>());
     if params.stage != 0u && lane == 0u && has_bins {
-        sum = Sum(sums[out], sums[out + row_blocks]);
+        sum = Sum(summed[out], summed[out + row_blocks]);
     }
     let rows_each = (count + groups - 1u) / groups;
     let end = first + min((group.x + 1u) * rows_each, count);
@@ -91,8 +91,8 @@ fn sum_histos(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation
         atomicOr(&status[group.z].flags, STATUS_COUNTS);
     }
     if lane == 0u && has_bins {
-        sums[out] = sum.n;
-        sums[out + row_blocks] = sum.z;
+        summed[out] = sum.n;
+        summed[out + row_blocks] = sum.z;
     }
     if loops_are_cut(params.layers) {
         atomicOr(&status[group.z].flags, STATUS_UNFINISHED);

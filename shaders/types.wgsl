@@ -2,7 +2,11 @@
 // Needs: real.
 
 // A line through the beam at z0 has z / rho = z0 / rho + its slope, so a sorted spacepoint is kept as (1 / rho, z / rho)
-// [1/mm, 1]: two of them meet the beam where the differences' quotient says. What is kept beside: beside/*.wgsl.
+// [1/mm, 1]: two of them meet the beam where the differences' quotient says. What is kept beside is Stored: phi from the lower edge of its RoI's window
+// [rad], and slice << 8 | layer.
+fn slice_layer_of(beside: Stored) -> u32 {
+    return stored_word(beside);
+}
 
 // One RoI of the batch and where its data lie.
 struct Roi {
@@ -32,7 +36,7 @@ struct Roi {
 struct Params {
     layers: u32,
     inner_layers: u32, // most layers that may hold inner spacepoints, at least 1
-    slices_per_histogram: u32, // of pairs/numbered
+    slices_per_histogram: u32, // of thesis/numbered_pairs
     share: u32,       // spacepoints whose pairs share a histogram, of pairs/streamed
     lanes_shift: u32, // log2 of the threads that share a spacepoint's partners
     row_first: u32,   // of find_z's dispatch: its first row of histograms

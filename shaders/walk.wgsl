@@ -4,8 +4,8 @@
 // in:   params, cuts, neighbours, rois, packed (by RoI)
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them flags
 // grid: x = RoI
-// workgroup memory: (16 + size of Beside) POINTS + 4 PAIR_BINS + 44 bytes in f32, and what the files take that it needs
-// Needs: real, types, beside, encoding, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs,
+// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, and what the files take that it needs
+// Needs: real, types, encoding, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs,
 // counting_sort, windows, peaks. CPU twins: those of the stages
 
 override WORKGROUP_SIZE: u32 = 256;
@@ -25,7 +25,7 @@ override PAIR_BINS: u32 = 1;
 
 // Sorted.
 var<workgroup> points: array<vec2<real>, POINTS>;
-var<workgroup> beside: array<Beside, POINTS>;
+var<workgroup> beside: array<Stored, POINTS>;
 var<workgroup> wg_flags: atomic<u32>;
 // Pairs by bin, where they are not what is counted.
 var<workgroup> wg_pairs: array<atomic<u32>, PAIR_BINS>;
@@ -91,7 +91,7 @@ fn place(spacepoint: Packed, is_there: bool) {
     if is_there && slice_layer != DROPPED {
         let at = add_to(cell_of(slice_layer), 1u);
         points[at] = sorted_point(spacepoint);
-        beside[at] = beside_of(packed_phi(spacepoint), slice_layer);
+        beside[at] = stored(packed_phi(spacepoint), slice_layer);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Words are 32 bits and mean the same on CPU and GPU. nHisto counts weights. zHisto holds, by [`Accumulate`], either
 //! the sum of offsets within the bin in fixed point ([`FixedPoint`], shader `accumulate/fixed_point.wgsl`) or the bits
-//! of an f32 sum of z ([`CompareExchange`], shader `accumulate/compare_exchange.wgsl`).
+//! of an f32 sum of z ([`CompareExchange`], shader `thesis/f32_accumulate.wgsl`).
 
 use bytemuck::{Pod, Zeroable};
 

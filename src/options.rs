@@ -34,7 +34,8 @@ pub enum Accumulate {
     /// Offsets within the bin as fixed-point integers: the same bits in any order.
     #[default]
     Fixed,
-    /// The thesis's way: f32 sums by compare and retry. The last digits depend on the order.
+    /// The thesis's way: f32 sums by compare and retry. The last digits depend on the order. On a GPU it
+    /// comes with the thesis's numbered pairs, as `slices_per_histogram` does, and takes longer.
     CompareExchange,
 }
 

@@ -1,6 +1,6 @@
 // Accumulates z as fixed-point offsets within the bin, count and sum of offsets in words of their own: where a workgroup's
 // histogram is an RoI's, and no row of it is written. Swapped with accumulate/fixed_point.wgsl and
-// accumulate/compare_exchange.wgsl.
+// thesis/f32_accumulate.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
 // Needs: tracks, histogram/fixed_point.
 

@@ -1,5 +1,5 @@
 // What words of histograms mean: counts, and sums of offsets within the bin in OFFSET_STEPS of it. Swapped with
-// histogram/compare_exchange.wgsl.
+// thesis/f32_histogram.wgsl.
 
 // The largest count whose sum of offsets fits a word of its own.
 const MAX_COUNT: u32 = 4194303u;

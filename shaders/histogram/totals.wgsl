@@ -1,5 +1,5 @@
 // Of find_z where it fills an RoI's own histograms and writes no rows. Swapped with histogram/fixed_point.wgsl
-// and histogram/compare_exchange.wgsl.
+// and thesis/f32_histogram.wgsl.
 
 const MAX_COUNT: u32 = 4194303u;
 

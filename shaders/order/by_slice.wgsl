@@ -1,8 +1,8 @@
 // Spacepoints by slice and, within it, by layer: for single neighbours and all layers inner. Two spacepoints of different
 // layers in the same or in neighbouring slices are then always a pair, whichever comes first, so each goes through
 // what follows it in its slice and in the next one (the two-slice scheme of the thesis's future work).
-// Swapped with order/by_layer.wgsl and order/two_slices.wgsl.
-// Needs: cells/by_slice, tracks.
+// Swapped with order/by_layer.wgsl and order/mixed_layers.wgsl.
+// Needs: cells, tracks.
 
 // Nothing to do before the others here can be called.
 fn begin_order(thread: u32) {}

@@ -3,7 +3,7 @@
 // whose z has two marks: all other pairs weigh nothing. Then all threads of the workgroup search the third spacepoints of
 // the queued pairs. Tracks that bend too much to count are left out from the start: the curvature of a track lies between
 // those of its two pairs, which differ by the cut at most.
-// Swapped with pairs/confirmed.wgsl, pairs/streamed.wgsl and pairs/numbered.wgsl.
+// Swapped with pairs/confirmed.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 8 MARK_WORDS + 8 QUEUED + 20 bytes. It limits how many workgroups run side by side, and so the speed:
 // docs/lab/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, extrapolation, order/by_layer, confirmations/pt.

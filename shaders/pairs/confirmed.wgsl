@@ -2,7 +2,7 @@
 // marks where along z it makes tracks with spacepoints further out, a bit a place, and then holds its pairs with those further
 // in against the marks: most pairs are decided so, one way or the other. Those that are not are queued. When the queue is full,
 // all threads of the workgroup search the third spacepoints of its pairs, and the walks go on where they stopped.
-// Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and pairs/numbered.wgsl.
+// Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 4 QUEUED + 16 bytes. It limits how many workgroups run side by side, and so the speed:
 // docs/lab/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, order, confirmations.

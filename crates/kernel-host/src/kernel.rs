@@ -36,6 +36,21 @@ pub struct KernelDescriptor<'a> {
     pub checks: Checks,
 }
 
+impl KernelDescriptor<'_> {
+    fn is_same(&self, other: &KernelDescriptor<'_>) -> bool {
+        let bits = |value: &f64| value.to_bits();
+        let constants = |own: &[(&str, f64)], other: &[(&str, f64)]| {
+            own.iter()
+                .map(|(name, value)| (*name, bits(value)))
+                .eq(other.iter().map(|(name, value)| (*name, bits(value))))
+        };
+        self.checks == other.checks
+            && self.entry_points == other.entry_points
+            && constants(self.constants, other.constants)
+            && self.source == other.source
+    }
+}
+
 /// A built kernel: one pipeline for each entry point, and one bind group layout for them all.
 #[derive(Clone, Debug)]
 pub struct Kernel {
@@ -109,19 +124,24 @@ impl Kernel {
     }
 
     /// Builds many kernels, their modules and then their pipelines in parallel. The order is kept. One that the device has
-    /// built before is not compiled again.
+    /// built before is not compiled again, nor is one that is wanted twice.
     ///
     /// # Errors
     /// As [`Kernel::build`]: the first error in the order of the descriptors.
     pub fn build_all(gpu: &Gpu, descriptors: &[KernelDescriptor<'_>]) -> Result<Vec<Self>, Error> {
-        let mut kernels: Vec<Option<Self>> = descriptors.iter().map(|wanted| gpu.built_kernels().get(wanted)).collect();
-        let (missing, wanted): (Vec<&mut Option<Self>>, Vec<KernelDescriptor<'_>>) =
-            kernels.iter_mut().zip(descriptors.iter().copied()).filter(|(kernel, _)| kernel.is_none()).unzip();
-        for ((place, kernel), descriptor) in missing.into_iter().zip(Self::compile_all(gpu, &wanted)?).zip(&wanted) {
-            gpu.built_kernels().add(descriptor, &kernel);
-            *place = Some(kernel);
+        let built: Vec<Option<Self>> = descriptors.iter().map(|wanted| gpu.built_kernels().get(wanted)).collect();
+        // Where several are the same, the first is built.
+        let first = |i: usize| descriptors.iter().position(|other| other.is_same(&descriptors[i])).unwrap_or(i);
+        let missing: Vec<usize> = (0..descriptors.len()).filter(|&i| built[i].is_none() && first(i) == i).collect();
+        let wanted: Vec<KernelDescriptor<'_>> = missing.iter().map(|&i| descriptors[i]).collect();
+        let compiled = Self::compile_all(gpu, &wanted)?;
+        for (descriptor, kernel) in wanted.iter().zip(&compiled) {
+            gpu.built_kernels().add(descriptor, kernel);
         }
-        Ok(kernels.into_iter().flatten().collect())
+        let kernel = |(i, built): (usize, Option<Self>)| {
+            built.or_else(|| missing.iter().position(|&m| m == first(i)).map(|at| compiled[at].clone()))
+        };
+        Ok(built.into_iter().enumerate().filter_map(kernel).collect())
     }
 
     fn compile_all(gpu: &Gpu, descriptors: &[KernelDescriptor<'_>]) -> Result<Vec<Self>, Error> {

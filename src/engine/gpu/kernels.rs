@@ -1,86 +1,113 @@
-//! The kernels of an engine, built together.
+//! The kernels of an engine by name, built together.
 
 use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Source};
 
 use crate::engine::encoding::Compact;
-use crate::engine::gpu::batch::Shape;
-use crate::engine::gpu::{find_peaks, find_z, highest_windows, slice_spacepoints, sum_histos, walk};
+use crate::engine::gpu::shaders::{Constants, Variant};
+use crate::engine::gpu::shape::{Occupancy, Shape};
 use crate::error::Result;
 use crate::options::Encoding;
 
-pub(crate) struct Kernels {
-    lossless: Readers,
-    compact: Option<Readers>,
-    /// For few spacepoints an RoI, and for many.
-    pub(crate) find_z: [Kernel; 2],
-    pub(crate) sum_histos: Option<Kernel>,
-    pub(crate) find_peaks: Kernel,
-    pub(crate) highest_windows: Option<Kernel>,
+/// A kernel that an engine may dispatch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KernelName {
+    SliceSpacepoints(Encoding, Occupancy),
+    FindZ(Occupancy),
+    SumHistos,
+    /// In its place, where RoIs have several histograms.
+    HighestWindows,
+    FindPeaks,
+    Walk(Encoding),
 }
 
-/// What reads spacepoints as they are uploaded.
-pub(crate) struct Readers {
-    /// For few spacepoints an RoI, and for many.
-    pub(crate) slice_spacepoints: [Kernel; 2],
-    pub(crate) walk: Option<Kernel>,
-}
-
-/// A kernel to be built: its WGSL, its entry points and its overrides.
-type Order = (Source, &'static [&'static str], Vec<(&'static str, f64)>);
-
-impl Kernels {
-    pub(crate) fn build(gpu: &Gpu, shape: &Shape, compact: Option<&Compact>, checks: Checks) -> Result<Self> {
-        let [few, many] = shape.variants;
-        let find_z = |variant: super::shaders::Variant| -> Order {
-            (variant.find_z(), &find_z::ENTRY_POINTS, find_z::constants(shape))
-        };
-        let mut orders: Vec<Order> =
-            vec![(many.find_peaks(), &find_peaks::ENTRY_POINTS, find_peaks::constants(many)), find_z(many)];
-        if many.several {
-            orders.push((many.highest_windows(), &highest_windows::ENTRY_POINTS, Vec::new()));
-        } else if !many.fills_totals() {
-            orders.push((many.sum_histos(), &sum_histos::ENTRY_POINTS, Vec::new()));
+impl KernelName {
+    /// Its name among figures.
+    pub(crate) fn stage(self) -> &'static str {
+        match self {
+            Self::SliceSpacepoints(..) => "slice_spacepoints",
+            Self::FindZ(_) => "find_z",
+            Self::SumHistos => "sum_histos",
+            Self::HighestWindows => "highest_windows",
+            Self::FindPeaks => "find_peaks",
+            Self::Walk(_) => "walk",
         }
-        if few != many {
-            orders.push(find_z(few));
-        }
-        let compacts = compact.map(|compact| (Encoding::Compact, compact.constants().to_vec()));
-        for (encoding, packed) in [(Encoding::Lossless, Vec::new())].into_iter().chain(compacts) {
-            for (variant, room) in shape.variants.iter().zip(shape.rooms) {
-                let constants = [room.constants(), packed.clone()].concat();
-                orders.push((variant.slice_spacepoints(encoding), &slice_spacepoints::ENTRY_POINTS, constants));
-            }
-            if let Some(room) = shape.walk {
-                let constants = [room.constants(shape), packed].concat();
-                orders.push((few.walk(encoding), &walk::ENTRY_POINTS, constants));
-            }
-        }
-        let descriptors: Vec<KernelDescriptor<'_>> = orders
-            .iter()
-            .map(|(source, entry_points, constants)| KernelDescriptor { source, entry_points, constants, checks })
-            .collect();
-        let mut kernels = Kernel::build_all(gpu, &descriptors)?.into_iter();
-        let mut next = || kernels.next().expect("build_all gives a kernel for each descriptor");
-        let (find_peaks, find_z_many) = (next(), next());
-        let highest_windows = many.several.then(&mut next);
-        let sum_histos = (!many.fills_totals()).then(&mut next);
-        let find_z_few = if few == many { find_z_many.clone() } else { next() };
-        let mut readers =
-            || Readers { slice_spacepoints: [next(), next()], walk: shape.walk.is_some().then(&mut next) };
-        Ok(Self {
-            lossless: readers(),
-            compact: compact.is_some().then(&mut readers),
-            find_z: [find_z_few, find_z_many],
-            sum_histos,
-            find_peaks,
-            highest_windows,
-        })
     }
 
-    pub(crate) fn readers(&self, encoding: Encoding) -> &Readers {
-        match encoding {
-            Encoding::Compact => self.compact.as_ref().unwrap_or(&self.lossless),
-            Encoding::Lossless => &self.lossless,
+    /// All that an engine of this shape may dispatch.
+    fn all(shape: &Shape, compact: Option<&Compact>) -> Vec<Self> {
+        let variant = shape.variant(Occupancy::High);
+        let mut names = vec![Self::FindPeaks];
+        names.extend(Occupancy::ALL.map(Self::FindZ));
+        if variant.several {
+            names.push(Self::HighestWindows);
+        } else if !variant.fills_totals() {
+            names.push(Self::SumHistos);
         }
+        for encoding in [Encoding::Lossless].into_iter().chain(compact.map(|_| Encoding::Compact)) {
+            names.extend(Occupancy::ALL.map(|occupancy| Self::SliceSpacepoints(encoding, occupancy)));
+            names.extend(shape.walk.map(|_| Self::Walk(encoding)));
+        }
+        names
+    }
+
+    fn source(self, shape: &Shape) -> Source {
+        let variant = |occupancy| -> Variant { shape.variant(occupancy) };
+        match self {
+            Self::SliceSpacepoints(encoding, occupancy) => variant(occupancy).slice_spacepoints(encoding),
+            Self::FindZ(occupancy) => variant(occupancy).find_z(),
+            Self::SumHistos => variant(Occupancy::High).sum_histos(),
+            Self::HighestWindows => variant(Occupancy::High).highest_windows(),
+            Self::FindPeaks => variant(Occupancy::High).find_peaks(),
+            Self::Walk(encoding) => variant(Occupancy::Low).walk(encoding),
+        }
+    }
+
+    fn constants(self, shape: &Shape, compact: Option<&Compact>) -> Constants {
+        let encoded = |encoding| match (encoding, compact) {
+            (Encoding::Compact, Some(compact)) => compact.constants().to_vec(),
+            _ => Vec::new(),
+        };
+        match self {
+            Self::SliceSpacepoints(encoding, occupancy) => {
+                let (variant, tile) = (shape.variant(occupancy), shape.cell_tile(occupancy));
+                [variant.cell_constants(), tile.constants(), encoded(encoding)].concat()
+            }
+            Self::FindZ(occupancy) => {
+                let variant = shape.variant(occupancy);
+                let mut constants = [variant.find_z_constants(), shape.find_z.constants()].concat();
+                if variant.several {
+                    constants.push(("CHARGE_AWARE", f64::from(shape.charge_aware)));
+                    constants.push(("PER_SLICE", f64::from(shape.per_slice)));
+                }
+                constants
+            }
+            Self::SumHistos | Self::HighestWindows => Vec::new(),
+            Self::FindPeaks => shape.variant(Occupancy::High).find_peaks_constants(),
+            Self::Walk(encoding) => {
+                let size = shape.walk.map(|size| size.constants()).unwrap_or_default();
+                [shape.variant(Occupancy::Low).find_z_constants(), size, encoded(encoding)].concat()
+            }
+        }
+    }
+}
+
+pub(crate) struct KernelSet(Vec<(KernelName, Kernel)>);
+
+impl KernelSet {
+    pub(crate) fn build(gpu: &Gpu, shape: &Shape, compact: Option<&Compact>, checks: Checks) -> Result<Self> {
+        let names = KernelName::all(shape, compact);
+        let wanted: Vec<(Source, Constants)> =
+            names.iter().map(|name| (name.source(shape), name.constants(shape, compact))).collect();
+        // No entry point by name: all that a kernel has.
+        let descriptor = |(source, constants)| KernelDescriptor { source, entry_points: &[], constants, checks };
+        let descriptors: Vec<KernelDescriptor<'_>> =
+            wanted.iter().map(|(source, constants)| descriptor((source, constants.as_slice()))).collect();
+        Ok(Self(names.into_iter().zip(Kernel::build_all(gpu, &descriptors)?).collect()))
+    }
+
+    pub(crate) fn get(&self, name: KernelName) -> &Kernel {
+        let (_, kernel) =
+            self.0.iter().find(|(own, _)| *own == name).expect("built for all that the shape may dispatch");
+        kernel
     }
 }

@@ -34,7 +34,8 @@ pub(crate) async fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Round
     let operands = operands::<R>(0, OPERANDS);
     let mut found = Rounding::Native;
     for rounding in [Rounding::Native, Rounding::Corrected] {
-        if wrong(&operands, &asked(gpu, &probe_rounding(precision, rounding), &operands).await?) == [0; 2] {
+        if wrong(&operands, &asked(gpu, &probe_rounding(precision), &[rounding.constant()], &operands).await?) == [0; 2]
+        {
             found = rounding;
             break;
         }
@@ -60,9 +61,14 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
 }
 
 /// What the probe makes of operands: quotients and square roots as the device rounds them.
-async fn asked<R: Real, T: Pod>(gpu: &Gpu, source: &Source, operands: &[[R; 2]]) -> Result<Vec<[T; 2]>> {
+async fn asked<R: Real, T: Pod>(
+    gpu: &Gpu,
+    source: &Source,
+    constants: &[(&str, f64)],
+    operands: &[[R; 2]],
+) -> Result<Vec<[T; 2]>> {
     let (entry_points, checks) = (&[ENTRY_POINT][..], Checks::Trusted);
-    let kernel = Kernel::build(gpu, &KernelDescriptor { source, entry_points, constants: &[], checks })?;
+    let kernel = Kernel::build(gpu, &KernelDescriptor { source, entry_points, constants, checks })?;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
     let mut given = Buffer::<[R; 2]>::new("operands", usage);
     given.write(gpu, operands)?;
@@ -115,9 +121,11 @@ mod tests {
             let next = left.min(1 << 20);
             let operands = operands::<R>(first + (count - left), next);
             for (rounding, all) in [Rounding::Native, Rounding::Corrected].into_iter().zip(&mut all) {
-                let source = probe_rounding(precision, rounding);
-                let [quotients, roots] =
-                    wrong(&operands, &pollster::block_on(asked(gpu, &source, &operands)).expect("an answer"));
+                let source = probe_rounding(precision);
+                let [quotients, roots] = wrong(
+                    &operands,
+                    &pollster::block_on(asked(gpu, &source, &[rounding.constant()], &operands)).expect("an answer"),
+                );
                 *all = [all[0] + quotients, all[1] + roots];
             }
             left -= next;
@@ -175,7 +183,7 @@ mod tests {
             let one = R::of(1.0);
             let given = operands::<R>(0, 1 << 16);
             let made: Vec<[R; 2]> =
-                pollster::block_on(asked(gpu, &instead(precision, SUMS), &given)).expect("an answer");
+                pollster::block_on(asked(gpu, &instead(precision, SUMS), &[], &given)).expect("an answer");
             let others = given
                 .iter()
                 .zip(&made)
@@ -192,7 +200,7 @@ mod tests {
 
     /// The number type's functions, and a kernel of the tests instead of the probe.
     fn instead(precision: Precision, kernel: &'static str) -> Source {
-        let source = probe_rounding(precision, Rounding::Native);
+        let source = probe_rounding(precision);
         let real = source.text();
         let real = real.split("fn quotient").next().expect("a piece");
         Source::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
@@ -220,7 +228,7 @@ mod tests {
                     (0..60_000).map(|i| [R::of(half * (f64::from(i) / 3e4 - 1.0)), R::of(0.0)]).collect();
                 (given[0][1], given[1][1], given[2][1]) = (R::of(offset), R::of(tile), R::of(scale));
                 let offset = offset - tile * 1024.0;
-                let made: Vec<[u32; 2]> = pollster::block_on(asked(gpu, &source, &given)).expect("an answer");
+                let made: Vec<[u32; 2]> = pollster::block_on(asked(gpu, &source, &[], &given)).expect("an answer");
                 for (&[x, _], [steps, _]) in given.iter().zip(made) {
                     if x.to_f64() * scale + offset > 1.0 {
                         assert_eq!(

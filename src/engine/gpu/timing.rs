@@ -2,18 +2,19 @@
 
 use std::time::{Duration, Instant};
 
-use kernel_host::{AdapterKind, Timer};
+use kernel_host::{AdapterKind, Timer, Waiting};
 
 use crate::engine::encoding::Lossless;
-use crate::engine::gpu::batch::{self, Capacity, Layout};
+use crate::engine::gpu::capacity::{self, Capacity};
+use crate::engine::gpu::engine::TypedEngine;
+use crate::engine::gpu::layout::Layout;
+use crate::engine::gpu::part::Planned;
 use crate::engine::gpu::workspace::Workspace;
-use crate::engine::gpu::{Planned, Typed};
 use crate::engine::real::Real;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
 use crate::options::{DeviceTimes, Encoding};
 use crate::spacepoint::{RoiBatch, Rois};
-use kernel_host::Waiting;
 
 /// Times that a batch is searched in a row where only the device is timed.
 const IN_A_ROW: usize = 4;
@@ -21,17 +22,17 @@ const IN_A_ROW: usize = 4;
 /// Searches before those that are timed last so long.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-impl<R: Real> Typed<R> {
+impl<R: Real> TypedEngine<R> {
     pub(super) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
         let (batch, helpers) = (Rois::from(batch), Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let (encoding, waiting, spin) = (self.encoding(), Waiting::Blocking, Duration::ZERO);
-        let shape = self.shape_for(self.first_peaks());
+        let shape = self.shape.with_peaks(self.first_peaks());
         let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let bytes = self.packed_bytes(planned.encoding);
         let capacity = Capacity { upload_bytes: u64::MAX, ..self.capacity };
-        let cut = batch::cut::<R>(&plans, &wanted, bytes, &capacity, &shape);
+        let cut = capacity::cut::<R>(&plans, &wanted, bytes, &capacity, &shape);
         let Some(rois) = cut.parts.into_iter().next() else { return Ok(None) };
         let mut workspace = self.workspaces.take(|| self.new_workspace());
         let layout = self.upload(planned, &mut workspace, &rois)?;
@@ -69,9 +70,6 @@ impl<R: Real> Typed<R> {
         for _ in 0..IN_A_ROW {
             let mut encoder = self.gpu.encoder("resident");
             self.encode(&mut encoder, encoding, workspace, layout, None)?;
-            if !workspace.direct {
-                workspace.results.copy_from(&mut encoder, &workspace.peaks, layout.peaks())?;
-            }
             submission = Some(self.gpu.submit(encoder)?);
         }
         if let Some(submission) = submission {

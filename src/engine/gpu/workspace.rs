@@ -2,9 +2,12 @@
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BufferUsages};
-use kernel_host::{BindGroupSlot, Buffer, Gpu, Readback, Upload, UploadView};
+use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Upload, UploadView};
 
-use crate::engine::gpu::batch::{Layout, Regions, STAGES};
+use crate::engine::gpu::dispatches::{Dispatch, GROUPS, ROWS_IN_GROUPS};
+use crate::engine::gpu::kernels::KernelName;
+use crate::engine::gpu::layout::{ALIGNMENT, Layout, Regions};
+use crate::engine::gpu::shape::Way;
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::histogram::Peak;
@@ -83,7 +86,7 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) cells: Buffer<u32>,
     /// Spacepoints by RoI and cell: 1 / rho and z / rho, and what is kept beside.
     pub(crate) points: Buffer<[R; 2]>,
-    pub(crate) beside: Buffer<u32>,
+    pub(crate) beside: Buffer<R::Stored>,
     pub(crate) histograms: Buffer<u32>,
     pub(crate) partials: Buffer<u32>,
     pub(crate) totals: Buffer<u32>,
@@ -93,18 +96,8 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) peaks: Buffer<Peak>,
     pub(crate) status: Buffer<RoiStatus>,
     pub(crate) results: Readback<Peak>,
-    pub(crate) groups: Groups,
-}
-
-/// Bind groups of the stages.
-#[derive(Debug, Default)]
-pub(crate) struct Groups {
-    pub(crate) walk: BindGroupSlot,
-    pub(crate) slice_spacepoints: BindGroupSlot,
-    pub(crate) find_z: BindGroupSlot,
-    pub(crate) sum_histos: [BindGroupSlot; 2],
-    pub(crate) find_peaks: BindGroupSlot,
-    pub(crate) highest_windows: [BindGroupSlot; STAGES],
+    /// Bind groups of earlier parts, by kernel and stage.
+    groups: Vec<((KernelName, usize), BindGroupSlot)>,
 }
 
 impl<R: Real> Workspace<R> {
@@ -120,7 +113,7 @@ impl<R: Real> Workspace<R> {
             direct: false,
             cells: Buffer::new("cells", device).most_bytes(most_bytes),
             points: Buffer::new("sorted spacepoints", device).most_bytes(most_bytes),
-            beside: Buffer::new("slices, layers, phi", device).most_bytes(most_bytes),
+            beside: Buffer::new("phi, slices, layers", device).most_bytes(most_bytes),
             histograms: Buffer::new("histograms", device).most_bytes(most_bytes),
             partials: Buffer::new("partial sums of histograms", device).most_bytes(most_bytes),
             totals: Buffer::new("summed histograms", device).most_bytes(most_bytes),
@@ -129,7 +122,7 @@ impl<R: Real> Workspace<R> {
             peaks: Buffer::new("peaks", device).most_bytes(most_bytes),
             status: Buffer::new("status", device).most_bytes(most_bytes),
             results: Readback::new("results").writable_by_shaders(gpu),
-            groups: Groups::default(),
+            groups: Vec::new(),
         }
     }
 
@@ -142,36 +135,38 @@ impl<R: Real> Workspace<R> {
         direct_bytes: u64,
     ) -> Result<UploadView<u32>> {
         self.direct = regions.end <= direct_bytes;
-        let rows = layout.params.row_bins as usize;
-        let rois = layout.rois.len();
-        let sorted = if layout.walked { 1 } else { layout.spacepoints };
         self.regions = regions;
+        let is_walked = layout.way == Way::Walk;
+        let (several, needs) = (layout.variant.several, &layout.needs);
+        let sorted = if is_walked { 1 } else { needs.spacepoints as usize };
         // Bind groups would keep buffers that are to be replaced.
-        let mut groups = std::mem::take(&mut self.groups);
         let mut enough = true;
         macro_rules! reserve {
             ($($buffer:ident: $len:expr),* $(,)?) => {
                 $(enough &= self.$buffer.has_room($len);)*
                 if !enough {
-                    groups = Groups::default();
+                    self.groups.clear();
                 }
                 $(self.$buffer.reserve(gpu, $len)?;)*
             };
         }
         reserve! {
             input: if self.direct { 1 } else { regions.end as usize / 4 },
-            cells: layout.cell_words,
+            cells: needs.cell_words as usize,
             points: sorted,
-            beside: sorted * (layout.beside_bytes / 4),
-            histograms: (layout.row_rois.len() * layout.row_parts as usize * rows).max(1),
-            partials: if layout.two_stages { layout.partial_rows * 2 * rows } else { 1 },
-            totals: if layout.walked { 1 } else { layout.total_words() },
-            windows: if layout.several { layout.totals } else { 1 },
-            sums: if layout.several { rois } else { 1 },
+            beside: sorted,
+            histograms: layout.row_words().max(1),
+            partials: if layout.sums_in_two_stages() {
+                (needs.partial_rows * 2 * u64::from(layout.params.row_bins)) as usize
+            } else {
+                1
+            },
+            totals: if is_walked { 1 } else { layout.total_words() },
+            windows: if several { needs.totals as usize } else { 1 },
+            sums: if several { layout.rois.len() } else { 1 },
             peaks: layout.peaks(),
-            status: rois,
+            status: layout.rois.len(),
         }
-        self.groups = groups;
         self.results.reserve(gpu, layout.peaks())?;
         Ok(self.staging.map(gpu, regions.end as usize / 4)?)
     }
@@ -185,26 +180,52 @@ impl<R: Real> Workspace<R> {
         }))
     }
 
-    /// Where find_peaks writes.
-    pub(crate) fn answers(&self) -> Result<wgpu::BindingResource<'_>> {
-        Ok(if self.direct { self.results.binding()? } else { self.peaks.binding()? })
+    /// Takes the bind group of a dispatch out, to be given back by [`Workspace::keep_group`].
+    pub(crate) fn take_group(&mut self, dispatch: &Dispatch) -> BindGroupSlot {
+        let at = self.groups.iter().position(|(key, _)| *key == (dispatch.kernel, dispatch.params));
+        at.map(|at| self.groups.swap_remove(at).1).unwrap_or_default()
     }
 
-    /// Of a stage; of find_z's n-th dispatch where it has several, [`STAGES`] + n.
-    pub(crate) fn params(&self, stage: usize) -> Result<wgpu::BindingResource<'_>> {
-        let from = stage as u64 * super::batch::ALIGNMENT;
-        self.region(from, from + size_of::<Params>() as u64)
+    pub(crate) fn keep_group(&mut self, dispatch: &Dispatch, group: BindGroupSlot) {
+        self.groups.push(((dispatch.kernel, dispatch.params), group));
     }
 
-    pub(crate) fn rois(&self) -> Result<wgpu::BindingResource<'_>> {
-        self.region(self.regions.rois, self.regions.row_rois)
-    }
-
-    pub(crate) fn row_rois(&self) -> Result<wgpu::BindingResource<'_>> {
-        self.region(self.regions.row_rois, self.regions.spacepoints)
-    }
-
-    pub(crate) fn packed(&self) -> Result<wgpu::BindingResource<'_>> {
-        self.region(self.regions.spacepoints, self.regions.end)
+    /// What a variable of the shaders is bound to in a dispatch.
+    pub(crate) fn binding<'a>(
+        &'a self,
+        constants: &'a Constants<R>,
+        dispatch: &Dispatch,
+        variable: &str,
+    ) -> Result<wgpu::BindingResource<'a>> {
+        let regions = &self.regions;
+        Ok(match variable {
+            "params" => {
+                let from = dispatch.params as u64 * ALIGNMENT;
+                self.region(from, from + size_of::<Params>() as u64)?
+            }
+            "rois" => self.region(regions.rois, regions.row_rois)?,
+            "row_rois" => self.region(regions.row_rois, regions.spacepoints)?,
+            "packed" => self.region(regions.spacepoints, regions.end)?,
+            "cuts" => constants.cuts.binding()?,
+            "neighbours" => constants.neighbours.binding()?,
+            "cells" => self.cells.binding()?,
+            "points" => self.points.binding()?,
+            "beside" => self.beside.binding()?,
+            "histograms" => self.histograms.binding()?,
+            "rows" if dispatch.params == GROUPS => self.partials.binding()?,
+            "rows" => self.histograms.binding()?,
+            "summed" if dispatch.params == ROWS_IN_GROUPS => self.partials.binding()?,
+            "summed" | "totals" => self.totals.binding()?,
+            "windows" => self.windows.binding()?,
+            "sums" => self.sums.binding()?,
+            "status" => self.status.binding()?,
+            "peaks" if self.direct => self.results.binding()?,
+            "peaks" => self.peaks.binding()?,
+            _ => {
+                let (kernel, message) =
+                    (dispatch.kernel.stage().to_owned(), format!("there is no buffer for `{variable}`"));
+                return Err(GpuError::Binding { kernel, message }.into());
+            }
+        })
     }
 }

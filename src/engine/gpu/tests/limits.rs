@@ -145,7 +145,7 @@ fn work_beyond_a_dispatch_is_split() {
                 engine.capacity.work = work;
                 let sharing = |i| {
                     let plan = engine.search.plan(batch.roi(i)).expect("a plan");
-                    batch::sharing::<f32>([plan].iter(), &engine.capacity, &engine.shape).dispatches
+                    Sharing::new::<f32>([plan].iter(), &engine.capacity, &engine.shape).dispatches
                 };
                 let dispatches = [sharing(0), sharing(1)];
                 let answer = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));

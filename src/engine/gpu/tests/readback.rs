@@ -22,10 +22,9 @@ pub(super) struct Readbacks<R: Real> {
     pub(super) layout: Layout<R>,
     /// The RoIs that were searched, and their spacepoints as the stages are to see them.
     pub(super) planned: Vec<(RoiPlan, Vec<R::Spacepoint>)>,
-    pub(super) variant: Variant,
     pub(super) cells: Vec<u32>,
     pub(super) points: Vec<[R; 2]>,
-    pub(super) beside: Vec<u32>,
+    pub(super) beside: Vec<R::Stored>,
     pub(super) histograms: Vec<u32>,
     /// The totals before sum_histos: what rows could not hold.
     pub(super) beyond: Vec<u32>,
@@ -46,7 +45,7 @@ impl GpuEngine {
     }
 }
 
-impl<R: Real> Typed<R> {
+impl<R: Real> TypedEngine<R> {
     /// Another configuration in the same kernels.
     pub(super) fn take_case(&mut self, case: &Case) {
         self.search =
@@ -61,7 +60,7 @@ impl<R: Real> Typed<R> {
         self.constants = Constants::new(&self.gpu, cuts, &self.search.neighbours).expect("small buffers");
     }
 
-    /// The walk of `Typed::encode`, with every buffer read back.
+    /// The walk of `TypedEngine::encode`, with every buffer read back.
     pub(super) fn stages(&mut self, batch: &RoiBatch) -> Result<Readbacks<R>> {
         let room = self.shape.walk.take();
         let stages = self.four_stages(batch);
@@ -73,10 +72,10 @@ impl<R: Real> Typed<R> {
         let (batch, waiting, helpers) = (batch.into(), Waiting::Blocking, Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let encoding = self.encoding();
-        let shape = self.shape_for(self.search.config.peaks);
+        let shape = self.shape.with_peaks(self.search.config.peaks);
         let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin: Duration::ZERO, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
-        let cut = batch::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &shape);
+        let cut = capacity::cut::<R>(&plans, &wanted, self.packed_bytes(encoding), &self.capacity, &shape);
         assert_eq!((cut.parts.len(), cut.too_large.len()), (1, 0), "test batches fit");
         let rois = &cut.parts[0];
         let decoded = rois.iter().map(|&roi| {
@@ -101,38 +100,32 @@ impl<R: Real> Typed<R> {
         let mut encoder = self.gpu.encoder("stages");
         self.begin(&mut encoder, &mut workspace)?;
         self.clear(&mut encoder, &workspace, &layout)?;
-        let descriptor = wgpu::ComputePassDescriptor::default();
-        let row = layout.params.row_bins as usize;
-        let rows = layout.row_rois.len() * layout.row_parts as usize * row;
         let rois = layout.rois.len();
-        let mut groups = std::mem::take(&mut workspace.groups);
-        let (gpu, w) = (&self.gpu, &workspace);
-        let mut encode = |encoder: &mut wgpu::CommandEncoder, stages: &[Stage]| {
-            let pass = &mut encoder.begin_compute_pass(&descriptor);
-            stages.iter().try_for_each(|&stage| self.encode_stage(stage, pass, encoding, w, &mut groups, &layout))
-        };
-        encode(&mut encoder, &[Stage::SliceSpacepoints, Stage::FindZ])?;
-        let cells = copy(gpu, &mut encoder, &w.cells, layout.cell_words)?;
-        let sorted = copy(gpu, &mut encoder, &w.points, layout.spacepoints)?;
-        let beside_words = layout.spacepoints * (layout.beside_bytes / 4);
-        let beside = copy(gpu, &mut encoder, &w.beside, beside_words)?;
-        let histograms = copy(gpu, &mut encoder, &w.histograms, rows)?;
-        let words = layout.total_words();
-        let beyond = copy(gpu, &mut encoder, &w.totals, words)?;
-        let stages = layout.stages();
-        encode(&mut encoder, &stages[2..stages.len() - 1])?;
-        let totals = copy(gpu, &mut encoder, &w.totals, words)?;
-        encode(&mut encoder, &[Stage::FindPeaks])?;
-        let emptied = copy(gpu, &mut encoder, &w.totals, words)?;
-        let peaks = copy(gpu, &mut encoder, &w.peaks, layout.peaks())?;
-        let status = copy(gpu, &mut encoder, &w.status, rois)?;
+        let (cell_words, spacepoints) = (layout.needs.cell_words as usize, layout.needs.spacepoints as usize);
+        let (rows, words) = (layout.row_words(), layout.total_words());
+        let gpu = &self.gpu;
+        let all = dispatches(&layout, encoding, &self.kernels, gpu);
+        let of_find_z =
+            |dispatch: &Dispatch| matches!(dispatch.kernel, KernelName::SliceSpacepoints(..) | KernelName::FindZ(_));
+        let pairs_end = all.iter().take_while(|dispatch| of_find_z(dispatch)).count();
+        self.encode_some(&mut encoder, &mut workspace, &all[..pairs_end])?;
+        let cells = copy(gpu, &mut encoder, &workspace.cells, cell_words)?;
+        let sorted = copy(gpu, &mut encoder, &workspace.points, spacepoints)?;
+        let beside = copy(gpu, &mut encoder, &workspace.beside, spacepoints)?;
+        let histograms = copy(gpu, &mut encoder, &workspace.histograms, rows)?;
+        let beyond = copy(gpu, &mut encoder, &workspace.totals, words)?;
+        self.encode_some(&mut encoder, &mut workspace, &all[pairs_end..all.len() - 1])?;
+        let totals = copy(gpu, &mut encoder, &workspace.totals, words)?;
+        self.encode_some(&mut encoder, &mut workspace, &all[all.len() - 1..])?;
+        let emptied = copy(gpu, &mut encoder, &workspace.totals, words)?;
+        let peaks = copy(gpu, &mut encoder, &workspace.peaks, layout.peaks())?;
+        let status = copy(gpu, &mut encoder, &workspace.status, rois)?;
         let submission = gpu.submit(encoder)?;
         gpu.wait(&submission)?;
         let stages = Readbacks {
-            variant: self.shape.variants[layout.room],
-            cells: cells.read_done(gpu, layout.cell_words)?,
-            points: sorted.read_done(gpu, layout.spacepoints)?,
-            beside: beside.read_done(gpu, beside_words)?,
+            cells: cells.read_done(gpu, cell_words)?,
+            points: sorted.read_done(gpu, spacepoints)?,
+            beside: beside.read_done(gpu, spacepoints)?,
             histograms: histograms.read_done(gpu, rows)?,
             beyond: beyond.read_done(gpu, words)?,
             totals: totals.read_done(gpu, words)?,
@@ -144,6 +137,18 @@ impl<R: Real> Typed<R> {
         };
         workspace.give_back();
         Ok(stages)
+    }
+}
+
+impl<R: Real> TypedEngine<R> {
+    fn encode_some(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        workspace: &mut Workspace<R>,
+        dispatches: &[Dispatch],
+    ) -> Result<()> {
+        let pass = &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+        self.dispatch_all(pass, workspace, dispatches)
     }
 }
 
@@ -186,7 +191,7 @@ impl<R: Real> Readbacks<R> {
 
     /// The rows that find_z filled for an RoI.
     pub(super) fn rows(&self, i: usize) -> Vec<HistogramPair> {
-        if self.layout.row_parts == 0 {
+        if self.layout.variant.row_parts() == 0 {
             return Vec::new();
         }
         let words = &self.layout.words[i];
@@ -195,7 +200,7 @@ impl<R: Real> Readbacks<R> {
         let bins = words.bins as usize;
         (words.histogram_first..words.histogram_first + used)
             .map(|row| {
-                if self.layout.row_parts == 2 {
+                if self.layout.variant.row_parts() == 2 {
                     return self.row(&self.histograms, row, 2, words.bins);
                 }
                 let first = (row * self.layout.params.row_bins) as usize;
@@ -222,22 +227,12 @@ impl<R: Real> Readbacks<R> {
         self.peaks[i * each..(i + 1) * each].iter().copied().take_while(|peak| peak.bin != Peak::NONE).collect()
     }
 
-    /// phi of the i-th sorted spacepoint, where it is kept, and its slice << 8 | layer.
-    pub(super) fn beside(&self, i: usize) -> (R, u32) {
-        let bytes = self.layout.beside_bytes;
-        let words = &self.beside[i * bytes / 4..][..bytes / 4];
-        match *words {
-            [slice_layer] => (R::of(0.0), slice_layer),
-            _ => R::stored(&bytemuck::pod_read_unaligned(bytemuck::cast_slice(words))),
-        }
-    }
-
     /// An RoI's sorted spacepoints.
     pub(super) fn sorted(&self, i: usize) -> Vec<SortedPoint<R>> {
         let first = self.layout.words[i].spacepoint_first as usize;
         (first..first + self.planned[i].1.len())
             .map(|i| {
-                let ([inverse_rho, z_by_rho], (phi, slice_layer)) = (self.points[i], self.beside(i));
+                let ([inverse_rho, z_by_rho], (phi, slice_layer)) = (self.points[i], R::stored(&self.beside[i]));
                 SortedPoint { inverse_rho, z_by_rho, phi, slice: slice_layer >> 8, layer: slice_layer & 0xff }
             })
             .collect()
@@ -245,7 +240,7 @@ impl<R: Real> Readbacks<R> {
 
     /// Where a spacepoint stands in the order that this pairing wants.
     pub(super) fn cell(&self, point: &SortedPoint<R>, slices: u32) -> u32 {
-        match self.variant.pairing {
+        match self.layout.variant.pairing {
             Pairing::MixedLayers => point.slice,
             Pairing::TwoSlices => point.slice * self.layout.params.layers + point.layer,
             Pairing::ByLayer | Pairing::Numbered => point.layer * slices + point.slice,

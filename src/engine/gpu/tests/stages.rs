@@ -116,13 +116,13 @@ fn check_find_z<Z: Compare>(
 fn is_cut<R: Real, Z: Compare>(gpu: &Gpu, stages: &Readbacks<R>, i: usize) -> bool {
     /// `STATUS_UNFINISHED` in `shaders/types.wgsl`.
     const UNFINISHED: u32 = 4;
-    let is_long = stages.variant.pairing == Pairing::Numbered && stages.layout.several;
+    let is_long = stages.layout.variant.pairing == Pairing::Numbered && stages.layout.variant.several;
     let may_be_cut = is_long || Z::ACCUMULATE == Accumulate::CompareExchange;
     may_be_cut && gpu.name().starts_with("llvmpipe") && stages.flags(i) == UNFINISHED
 }
 
 /// Each stage against its twin on the same input: the output of the stage before it on the GPU.
-pub(super) fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, gpu: &Readbacks<R>) {
+pub(super) fn check_stages<R: Real, Z: Compare>(place: &str, engine: &TypedEngine<R>, gpu: &Readbacks<R>) {
     for (i, (plan, points)) in gpu.planned.iter().enumerate() {
         let place = format!("{place}, {:?}", plan.descriptor.id);
         if is_cut::<R, Z>(&engine.gpu, gpu, i) {
@@ -145,11 +145,8 @@ pub(super) fn check_stages<R: Real, Z: Compare>(place: &str, engine: &Typed<R>, 
 fn check_sliced<R: Real>(place: &str, gpu: &Readbacks<R>, i: usize, layers: u32, sliced: &SlicedSpacepoints<R>) {
     let (plan, points) = &gpu.planned[i];
     let words = &gpu.layout.words[i];
-    let mut wanted_cells = vec![0u32; gpu.variant.cells_of(layers, plan.slices) as usize];
-    let mut wanted_points = sorted_by_twin(sliced);
-    if gpu.layout.beside_bytes == size_of::<u32>() {
-        wanted_points.iter_mut().for_each(|point| point.phi = R::of(0.0));
-    }
+    let mut wanted_cells = vec![0u32; gpu.layout.variant.pairing.cells_of(layers, plan.slices) as usize];
+    let wanted_points = sorted_by_twin(sliced);
     for point in &wanted_points {
         wanted_cells[gpu.cell(point, plan.slices) as usize + 1] += 1;
     }
@@ -172,14 +169,14 @@ fn check_sliced<R: Real>(place: &str, gpu: &Readbacks<R>, i: usize, layers: u32,
 /// The rows of find_z, where each is that of a group of slices.
 fn check_rows<R: Real, Z: Compare>(
     place: &str,
-    engine: &Typed<R>,
+    engine: &TypedEngine<R>,
     gpu: &Readbacks<R>,
     i: usize,
     sliced: &SlicedSpacepoints<R>,
 ) {
     let (search, (plan, _)) = (&engine.search, &gpu.planned[i]);
     let Pairs::Numbered { slices: each } = engine.shape.pairs else { return };
-    if gpu.layout.row_parts == 0 || gpu.beyond.iter().any(|&word| word != 0) {
+    if gpu.layout.variant.row_parts() == 0 || gpu.beyond.iter().any(|&word| word != 0) {
         return;
     }
     for (group, found) in gpu.rows(i).iter().enumerate() {
@@ -194,7 +191,7 @@ fn check_rows<R: Real, Z: Compare>(
 /// All pairs, and the sum of the rows.
 fn check_totals<R: Real, Z: Compare>(
     place: &str,
-    engine: &Typed<R>,
+    engine: &TypedEngine<R>,
     gpu: &Readbacks<R>,
     i: usize,
     sliced: &SlicedSpacepoints<R>,
@@ -218,7 +215,7 @@ fn check_totals<R: Real, Z: Compare>(
 }
 
 /// Peaks, and the totals without them.
-fn check_peaks<R: Real>(place: &str, engine: &Typed<R>, gpu: &Readbacks<R>, i: usize) {
+fn check_peaks<R: Real>(place: &str, engine: &TypedEngine<R>, gpu: &Readbacks<R>, i: usize) {
     let (plan, _) = &gpu.planned[i];
     let mut emptied = gpu.total(i);
     let config = &engine.search.config;
@@ -248,7 +245,7 @@ pub(super) fn check_same<R: Real, Z: Compare>(place: &str, gpu: &Gpu, checked: &
         assert_eq!(checked.status[i], trusted.status[i], "{place}: status, checked and trusted");
         let (a, b) = (checked.sorted(i), trusted.sorted(i));
         assert!(canonical(&a) == canonical(&b), "{place}: spacepoints, checked and trusted");
-        if checked.variant.pairing == Pairing::Numbered {
+        if checked.layout.variant.pairing == Pairing::Numbered {
             // Shares of spacepoints differ with their order within cells, slices do not.
             for (a, b) in checked.rows(i).iter().zip(&trusted.rows(i)) {
                 same("histograms", plan, a, b);
@@ -265,13 +262,13 @@ pub(super) fn check_same<R: Real, Z: Compare>(place: &str, gpu: &Gpu, checked: &
 }
 
 /// The walk in one workgroup against the four stages, where it can take the batch: whether it can.
-pub(super) fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut Typed<R>, batch: &RoiBatch) -> bool {
+pub(super) fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut TypedEngine<R>, batch: &RoiBatch) -> bool {
     let plans: Vec<RoiPlan> = batch.iter().map(|roi| engine.search.plan(roi).expect("a plan")).collect();
-    let fits = |room: walk::Room| plans.iter().all(|plan| plan.is_empty() || room.holds(plan, &engine.shape));
-    if plans.iter().all(RoiPlan::is_empty) || !engine.shape.walk.is_some_and(fits) {
+    let wanted = plans.iter().filter(|plan| !plan.is_empty());
+    if wanted.clone().count() == 0 || engine.shape.way(wanted) != Way::Walk {
         return false;
     }
-    let find = |engine: &Typed<R>| {
+    let find = |engine: &TypedEngine<R>| {
         let found = pollster::block_on(engine.find_batch(batch.into(), Waiting::Blocking, Helpers::Pool));
         found.unwrap_or_else(|error| panic!("{place}: {error}"))
     };

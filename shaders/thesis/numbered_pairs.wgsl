@@ -1,4 +1,4 @@
-// Pairs of a group of slices, in the thesis's way: all pairs of the group's inner cells with outer layers are numbered
+// Pairs of a group of slices, in the thesis's way (findZ): all pairs of the group's inner cells with outer layers are numbered
 // together, and every thread strides over the numbers. Swapped with pairs/streamed.wgsl.
 // workgroup memory: 24 WORKGROUP_SIZE + 20 bytes
 // Needs: tracks, order/by_layer, confirmations.

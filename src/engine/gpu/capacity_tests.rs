@@ -1,32 +1,22 @@
 use super::*;
-use crate::config::{Config, Extrapolation, Triplets, Weighting};
+use crate::config::Config;
 use crate::detector::Detector;
-use crate::engine::gpu::shaders::{Pairing, Rounding};
-use crate::options::{Accumulate, Precision};
+use crate::engine::gpu::layout::{ALIGNMENT, Layout, STAGES};
+use crate::engine::gpu::workspace::Params;
+use crate::engine::plan::Search;
+use crate::options::EngineOptions;
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 
-const SHAPE: Shape = Shape {
-    pairs: Pairs::Streamed { share: None },
-    workgroup_size: 256,
-    teams: Teams::NONE,
-    tile_bins: 2048,
-    rooms: [Room { tile: 2048, order: 512, threads: 256 }, Room { tile: 2048, order: 1024, threads: 256 }],
-    walk: None,
-    layers: 19,
-    peaks: 1,
-    variants: [Variant {
-        precision: Precision::F32,
-        accumulate: Accumulate::Fixed,
-        pairing: Pairing::Numbered,
-        triplets: Triplets::Off,
-        weighting: Weighting::Count,
-        extrapolation: Extrapolation::Linear,
-        several: false,
-        rounding: Rounding::Native,
-    }; 2],
-    charge_aware: false,
-    per_slice: false,
-};
+/// The shape of the default configuration, with the limits that WebGPU promises.
+fn shape() -> Shape {
+    let gpu = Gpu::noop().expect("wgpu's noop backend");
+    pollster::block_on(Shape::new::<f32>(&gpu, &search(), &EngineOptions::default())).expect("a shape")
+}
+
+fn search() -> Search {
+    Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration")
+}
+
 const WEBGPU: Capacity =
     Capacity { buffer_bytes: 128 << 20, upload_bytes: 16 << 20, workgroups: 65_535, filling: 2048, work: 1e12 };
 
@@ -38,7 +28,7 @@ fn plans(spacepoints: impl IntoIterator<Item = usize>) -> Vec<RoiPlan> {
         let point = Spacepoint { rho: 50.0, phi: 0.05, z: 0.0, layer: 0 };
         batch.push(RoiDescriptor { window, ..RoiDescriptor::default() }, std::iter::repeat_n(point, count));
     }
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let search = search();
     batch.iter().map(|roi| search.plan(roi).expect("a plan")).collect()
 }
 
@@ -49,6 +39,7 @@ fn searched(plans: &[RoiPlan]) -> Vec<usize> {
 /// Every RoI with spacepoints is in one part, in order, and every part fits.
 #[test]
 fn a_cut_loses_nothing() {
+    let shape = shape();
     for (what, counts) in [
         ("more RoIs than workgroups of a dimension", vec![1; 70_000]),
         ("empty ones among them", (0..3000).map(|i| i % 3).collect()),
@@ -58,42 +49,45 @@ fn a_cut_loses_nothing() {
     ] {
         let plans = plans(counts.iter().copied());
         let wanted = searched(&plans);
-        let cut = cut::<f32>(&plans, &wanted, 16, &WEBGPU, &SHAPE);
+        let cut = cut::<f32>(&plans, &wanted, 16, &WEBGPU, &shape);
         assert!(cut.too_large.is_empty(), "{what}");
         let found: Vec<usize> = cut.parts.iter().flatten().copied().collect();
         assert_eq!(found, wanted, "{what}");
         for part in &cut.parts {
             let own = part.iter().map(|&i| &plans[i]);
-            let sharing = sharing::<f32>(own.clone(), &WEBGPU, &SHAPE);
+            let sharing = Sharing::new::<f32>(own.clone(), &WEBGPU, &shape);
             let needs =
-                own.map(|plan| Needs::of(plan, &SHAPE, sharing.pairs)).reduce(Needs::and).expect("no empty part");
-            assert!(needs.fit::<f32>(&WEBGPU, &SHAPE), "{what}: {needs:?}, {sharing:?}");
+                own.map(|plan| Needs::most(plan, &shape, sharing.pairs)).reduce(Needs::and).expect("no empty part");
+            assert!(WEBGPU.holds::<f32>(&needs, &shape), "{what}: {needs:?}, {sharing:?}");
         }
     }
 }
 
 #[test]
 fn what_never_fits_is_told() {
+    let shape = shape();
     let plans = plans([10, 9_000_000, 10]);
-    let cut = cut::<f32>(&plans, &searched(&plans), 16, &WEBGPU, &SHAPE);
+    let cut = cut::<f32>(&plans, &searched(&plans), 16, &WEBGPU, &shape);
     assert_eq!((cut.parts, cut.too_large), (vec![vec![0, 2]], vec![1]));
 }
 
 /// A dispatch never has more work than allowed, unless one RoI alone does.
 #[test]
 fn work_is_capped() {
+    let shape = shape();
     let plans = plans(vec![1000; 40]);
     let capacity = Capacity { work: 3.5 * work_of(&plans[0]), ..WEBGPU };
-    let cut = cut::<f32>(&plans, &searched(&plans), 16, &capacity, &SHAPE);
+    let cut = cut::<f32>(&plans, &searched(&plans), 16, &capacity, &shape);
     assert!(cut.parts[..13].iter().all(|part| part.len() == 3), "{:?}", cut.parts);
     let capacity = Capacity { work: 1.0, ..WEBGPU };
-    let cut = super::cut::<f32>(&plans, &searched(&plans), 16, &capacity, &SHAPE);
+    let cut = super::cut::<f32>(&plans, &searched(&plans), 16, &capacity, &shape);
     assert_eq!(cut.parts.len(), 40);
 }
 
 #[test]
 fn small_shares_when_there_is_little_work() {
-    let sharing = |counts: Vec<usize>| sharing::<f32>(plans(counts).iter(), &WEBGPU, &SHAPE);
+    let shape = shape();
+    let sharing = |counts: Vec<usize>| Sharing::new::<f32>(plans(counts).iter(), &WEBGPU, &shape);
     let little = sharing(vec![5000]);
     assert_eq!((little.pairs, little.lanes_shift), (Pairs::Streamed { share: Some(128) }, 1));
     let much = sharing(vec![5000; 200]);
@@ -103,12 +97,12 @@ fn small_shares_when_there_is_little_work() {
 /// Spacepoints that may all lie in one slice are no more work than a dispatch may have; each row is in one of them.
 #[test]
 fn a_large_roi_takes_several_dispatches() {
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let (search, shape) = (search(), shape());
     let capacity = Capacity { work: 1e6, ..WEBGPU };
     for (count, wanted) in [(1000, 1), (1500, 2), (4000, 8), (10_000, 50), (60_000, 64)] {
         let plans = plans([count]);
-        let sharing = sharing::<f32>(plans.iter(), &capacity, &SHAPE);
-        let layout = Layout::<f32>::new(&search, &SHAPE, sharing, plans.iter());
+        let sharing = Sharing::new::<f32>(plans.iter(), &capacity, &shape);
+        let layout = Layout::<f32>::new(&search, &shape, sharing, plans.iter());
         let rows = layout.params.rows;
         assert_eq!(layout.dispatches, wanted.min(rows), "{count} spacepoints, {rows} rows");
         let mut next = 0;
@@ -132,16 +126,16 @@ fn a_large_roi_takes_several_dispatches() {
         }
     }
     let many = plans([700; 40]);
-    assert_eq!(sharing::<f32>(many.iter(), &WEBGPU, &SHAPE).dispatches, 1);
+    assert_eq!(Sharing::new::<f32>(many.iter(), &WEBGPU, &shape).dispatches, 1);
 }
 
 /// Regions are aligned, apart, and hold what they are for.
 #[test]
 fn an_upload_has_room_for_everything() {
-    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let (search, shape) = (search(), shape());
     let plans = plans([3, 700, 41]);
-    let sharing = sharing::<f32>(plans.iter(), &WEBGPU, &SHAPE);
-    let layout = Layout::<f32>::new(&search, &SHAPE, sharing, plans.iter());
+    let sharing = Sharing::new::<f32>(plans.iter(), &WEBGPU, &shape);
+    let layout = Layout::<f32>::new(&search, &shape, sharing, plans.iter());
     let regions = layout.regions(8);
     for at in [regions.rois, regions.row_rois, regions.spacepoints] {
         assert_eq!(at % ALIGNMENT, 0, "{regions:?}");

@@ -1,0 +1,178 @@
+//! How a batch is cut to fit the adapter, and how a part's pairs are shared out.
+
+use kernel_host::{AdapterKind, Gpu};
+
+use crate::engine::gpu::layout::Needs;
+use crate::engine::gpu::shape::{Pairs, Shape};
+use crate::engine::plan::RoiPlan;
+use crate::engine::real::Real;
+
+/// What one dispatch and one set of buffers can hold.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Capacity {
+    /// Bytes of a storage buffer.
+    pub(crate) buffer_bytes: u64,
+    /// Bytes of a part's spacepoints, unless one RoI alone has more.
+    pub(crate) upload_bytes: u64,
+    /// Workgroups of one dimension.
+    pub(crate) workgroups: u64,
+    /// Workgroups of find_z that fill the device.
+    pub(crate) filling: u64,
+    /// Pairs of one dispatch, as estimated.
+    pub(crate) work: f64,
+}
+
+impl Capacity {
+    /// Rows of histograms beyond this gain nothing: the adapter is full, and memory is somebody else's too.
+    const MOST_BYTES: u64 = 512 << 20;
+    /// Enough work to fill a GPU, and small enough that one part is prepared while another computes (measured on an
+    /// H200: docs/performance.md).
+    const UPLOAD_BYTES: u64 = 16 << 20;
+
+    /// Measured on an H200: docs/performance.md. A software adapter has a few cores.
+    const FILLING: u64 = 2048;
+    const FILLING_SOFTWARE: u64 = 256;
+
+    /// Some systems kill a device whose dispatch lasts two seconds. The slowest GPUs that are worth having do 10^10 pairs
+    /// in that time.
+    const WORK: f64 = 2e9;
+    const WORK_SOFTWARE: f64 = 5e7;
+
+    pub(crate) fn of(gpu: &Gpu) -> Self {
+        let limits = gpu.limits();
+        let software = gpu.summary().kind == AdapterKind::Software;
+        Self {
+            buffer_bytes: limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(Self::MOST_BYTES),
+            upload_bytes: Self::UPLOAD_BYTES,
+            workgroups: u64::from(limits.max_compute_workgroups_per_dimension),
+            work: if software { Self::WORK_SOFTWARE } else { Self::WORK },
+            filling: if software { Self::FILLING_SOFTWARE } else { Self::FILLING },
+        }
+    }
+
+    fn holds<R: Real>(&self, needs: &Needs, shape: &Shape) -> bool {
+        // Places in buffers are numbered in 32 bits.
+        needs.bytes::<R>(shape).iter().all(|&bytes| bytes <= self.buffer_bytes.min(u64::from(u32::MAX)))
+            && needs.rois <= self.workgroups
+            && needs.tiles(shape) <= self.workgroups
+            && needs.rows <= self.workgroups * self.workgroups
+    }
+}
+
+/// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
+pub(crate) const MOST_SHARE: u32 = 1024;
+/// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md).
+const LEAST_SHARE: u32 = 128;
+
+/// Threads that share a spacepoint's partners where a small share leaves them idle.
+const MOST_LANES: u32 = 8;
+
+/// Each dispatch of find_z has its own params and bind group.
+const MOST_DISPATCHES: u32 = 64;
+
+/// About the bytes that an RoI by itself takes on the device.
+pub(crate) fn bytes_of<R: Real>(plan: &RoiPlan, shape: &Shape) -> u64 {
+    Needs::most(plan, shape, shape.pairs).bytes::<R>(shape).iter().sum()
+}
+
+/// What becomes of a batch: parts that fit, and RoIs that never will.
+pub(crate) struct Cut {
+    /// RoIs of the batch, part by part.
+    pub(crate) parts: Vec<Vec<usize>>,
+    /// RoIs too large for the adapter even alone.
+    pub(crate) too_large: Vec<usize>,
+}
+
+/// Cuts the wanted RoIs of a batch into parts that fit. A spacepoint is `bytes` long on its way.
+pub(crate) fn cut<R: Real>(
+    plans: &[RoiPlan],
+    wanted: &[usize],
+    bytes: usize,
+    capacity: &Capacity,
+    shape: &Shape,
+) -> Cut {
+    let mut cut = Cut { parts: Vec::new(), too_large: Vec::new() };
+    let mut part = Vec::new();
+    let mut needs = Needs::default();
+    let mut work = 0.0;
+    for &index in wanted {
+        let plan = &plans[index];
+        let own = Needs::most(plan, shape, shape.pairs);
+        if plan.is_too_much() || !capacity.holds::<R>(&own, shape) {
+            cut.too_large.push(index);
+            continue;
+        }
+        let together = needs.and(own);
+        let upload = together.spacepoints * bytes as u64;
+        let own_work = work_of(plan);
+        let full = upload > capacity.upload_bytes || work + own_work > capacity.work;
+        if !part.is_empty() && (full || !capacity.holds::<R>(&together, shape)) {
+            cut.parts.push(std::mem::take(&mut part));
+            (needs, work) = (own, own_work);
+        } else {
+            (needs, work) = (together, work + own_work);
+        }
+        part.push(index);
+    }
+    if !part.is_empty() {
+        cut.parts.push(part);
+    }
+    cut
+}
+
+/// About how many pairs of neighbouring slices an RoI has, if its spacepoints are spread evenly.
+fn work_of(plan: &RoiPlan) -> f64 {
+    let count = plan.spacepoints as f64;
+    count * (1.0 + count * f64::from(plan.slices.min(3)) / f64::from(plan.slices))
+}
+
+/// How find_z's work is shared out in a part.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sharing {
+    pub(crate) pairs: Pairs,
+    /// log2 of the threads that share a spacepoint's partners.
+    pub(crate) lanes_shift: u32,
+    pub(crate) dispatches: u32,
+}
+
+impl Sharing {
+    /// As asked, else enough workgroups to fill the device, and no more, as far as the buffers hold their histograms.
+    pub(crate) fn new<'a, R: Real>(
+        plans: impl Iterator<Item = &'a RoiPlan> + Clone,
+        capacity: &Capacity,
+        shape: &Shape,
+    ) -> Self {
+        let dispatches = dispatches(plans.clone(), capacity);
+        let Pairs::Streamed { share: asked } = shape.pairs else {
+            return Self { pairs: shape.pairs, lanes_shift: 0, dispatches };
+        };
+        let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
+        let by_work = all.div_ceil(capacity.filling).clamp(u64::from(LEAST_SHARE), u64::from(MOST_SHARE)) as u32;
+        let mut share = asked.unwrap_or(by_work.next_multiple_of(LEAST_SHARE));
+        while asked.is_none() && share < MOST_SHARE {
+            let pairs = Pairs::Streamed { share: Some(share) };
+            let needs = plans.clone().map(|plan| Needs::most(plan, shape, pairs)).reduce(Needs::and);
+            if needs.is_none_or(|needs| capacity.holds::<R>(&needs, shape)) {
+                break;
+            }
+            share = (share * 2).min(MOST_SHARE);
+        }
+        // Threads that a small share leaves idle help with its spacepoints' partners.
+        let idle = (shape.find_z.threads / share).clamp(1, MOST_LANES);
+        // So do more of them where partners are many.
+        let partners = (plans.map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
+        let wanted = (partners / shape.find_z.partners_a_lane).clamp(1, shape.find_z.most_lanes);
+        let lanes_shift = idle.max(wanted).ilog2();
+        Self { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift, dispatches }
+    }
+}
+
+/// Dispatches of find_z: a part has little work or is one RoI, whose spacepoints may all lie in one slice.
+fn dispatches<'a>(plans: impl Iterator<Item = &'a RoiPlan>, capacity: &Capacity) -> u32 {
+    let most = plans.map(|plan| 0.5 * (plan.spacepoints as f64).powi(2)).fold(0.0, f64::max);
+    ((most / capacity.work).ceil() as u32).clamp(1, MOST_DISPATCHES)
+}
+
+#[cfg(test)]
+#[path = "capacity_tests.rs"]
+mod tests;

@@ -1,0 +1,255 @@
+//! The GPU engine in one number type: a batch is cut into parts, which the device has a few of at once.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use kernel_host::{Checks, Gpu, Pool, Waiting, wgpu};
+use rayon::prelude::*;
+
+use crate::config::Config;
+use crate::engine::encoding::{Compact, Lossless};
+use crate::engine::gpu::capacity::{self, Capacity};
+use crate::engine::gpu::kernels::KernelSet;
+use crate::engine::gpu::part::{Answers, Planned, Submitted};
+use crate::engine::gpu::shape::Shape;
+use crate::engine::gpu::workspace::{Constants, Workspace};
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::real::Real;
+use crate::engine::threads::{Helpers, in_threads};
+use crate::error::{Error, Result};
+use crate::options::{Accumulate, Encoding, EngineOptions};
+use crate::spacepoint::Rois;
+use crate::vertex::RoiResult;
+
+pub(crate) struct TypedEngine<R: Real> {
+    pub(super) gpu: Gpu,
+    pub(super) search: Search,
+    pub(super) accumulate: Accumulate,
+    /// How spacepoints travel where it can.
+    pub(super) compact: Option<Compact>,
+    pub(super) shape: Shape,
+    pub(super) capacity: Capacity,
+    pub(super) kernels: KernelSet,
+    pub(super) constants: Constants<R>,
+    /// Bytes of an upload that shaders read where it lies.
+    pub(super) direct_bytes: u64,
+    /// How long to ask the device again and again before waiting for it.
+    spin: Duration,
+    pub(super) workspaces: Pool<Workspace<R>>,
+}
+
+/// Parts of a batch that one thread lets the device have at once: one computes while the next is prepared.
+const IN_FLIGHT: usize = 2;
+
+/// Threads that prepare parts: beyond this the bus is full (measured on an H200: docs/performance.md).
+const MOST_THREADS: usize = 16;
+
+/// An upload of up to so many bytes is read over the bus no slower than it is copied (measured on an H200:
+/// docs/performance.md).
+const DIRECT_BYTES: u64 = 256 << 10;
+
+/// What became of parts.
+#[derive(Default)]
+struct Found {
+    answers: Answers,
+    /// Parts for which there was no memory, by themselves.
+    too_large: Vec<(Vec<usize>, Error)>,
+    /// RoIs of parts that were not tried then.
+    left: Vec<usize>,
+}
+
+impl Found {
+    fn and(mut self, other: Self) -> Self {
+        self.answers.extend(other.answers);
+        self.too_large.extend(other.too_large);
+        self.left.extend(other.left);
+        self
+    }
+}
+
+/// An RoI that takes less than this on the device is no large one: where it has no room, nothing has.
+const LARGE_ROI_BYTES: u64 = 1 << 20;
+
+impl<R: Real> TypedEngine<R> {
+    pub(super) async fn new(gpu: Gpu, search: Search, options: &EngineOptions) -> Result<Self> {
+        let shape = Shape::new::<R>(&gpu, &search, options).await?;
+        let compact = match options.encoding {
+            Encoding::Compact => Compact::new(&search),
+            Encoding::Lossless => None,
+        };
+        let checks = if options.checked { Checks::Checked } else { Checks::Trusted };
+        let kernels = KernelSet::build(&gpu, &shape, compact.as_ref(), checks)?;
+        let mut capacity = Capacity::of(&gpu);
+        if let Some(bytes) = options.most_buffer_bytes {
+            capacity.buffer_bytes = capacity.buffer_bytes.min(bytes);
+        }
+        Ok(Self {
+            accumulate: options.accumulate,
+            direct_bytes: if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) { DIRECT_BYTES } else { 0 },
+            spin: options.spin,
+            workspaces: Pool::default(),
+            constants: Constants::new(&gpu, R::cuts(search.triplet_cuts()), &search.neighbours)?,
+            gpu,
+            search,
+            compact,
+            shape,
+            capacity,
+            kernels,
+        })
+    }
+
+    pub(super) fn new_workspace(&self) -> Workspace<R> {
+        Workspace::new(&self.gpu, self.capacity.buffer_bytes)
+    }
+
+    pub(super) fn plan(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
+        let plan = |i| self.search.plan(batch.roi(i));
+        if helpers == Helpers::Pool {
+            return (0..batch.len()).into_par_iter().with_min_len(64).map(plan).collect();
+        }
+        // Collecting results does not know how many there will be.
+        let mut plans = Vec::with_capacity(batch.len());
+        for i in 0..batch.len() {
+            plans.push(plan(i)?);
+        }
+        Ok(plans)
+    }
+
+    /// The encoding that is tried first.
+    pub(super) fn encoding(&self) -> Encoding {
+        if self.compact.is_some() { Encoding::Compact } else { Encoding::Lossless }
+    }
+
+    /// Bytes of a spacepoint on its way.
+    pub(super) fn packed_bytes(&self, encoding: Encoding) -> usize {
+        match encoding {
+            Encoding::Compact => size_of::<[u32; 2]>(),
+            Encoding::Lossless => size_of::<R::Spacepoint>(),
+        }
+    }
+
+    pub(super) async fn find_batch(
+        &self,
+        batch: Rois<'_>,
+        waiting: Waiting,
+        helpers: Helpers,
+    ) -> Result<Vec<RoiResult>> {
+        let plans = self.plan(batch, helpers)?;
+        let mut results: Vec<RoiResult> =
+            plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
+        let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
+        let shape = self.shape.with_peaks(self.first_peaks());
+        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
+        let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
+        let mut capacity = self.capacity;
+        // Its spacepoints are told as ever.
+        let too_large = |roi: usize| {
+            let taken = self.search.pack::<R, _>(&Lossless, &plans[roi], batch.roi(roi), |_| {});
+            plans[roi].result(taken, Vec::new(), taken.kept > 0)
+        };
+        while !wanted.is_empty() {
+            let mut left = std::mem::take(&mut wanted);
+            while !left.is_empty() {
+                let bytes = self.packed_bytes(planned.encoding);
+                let cut = capacity::cut::<R>(&plans, &left, bytes, &capacity, &planned.shape);
+                for &roi in &cut.too_large {
+                    results[roi] = too_large(roi);
+                }
+                let found = self.find_parts(planned, cut.parts).await?;
+                for (roi, answer) in found.answers {
+                    match answer {
+                        Some(result) => results[roi] = result,
+                        None => wanted.push(roi),
+                    }
+                }
+                left = found.left;
+                for (part, error) in found.too_large {
+                    let spacepoints: usize = part.iter().map(|&roi| plans[roi].spacepoints).sum();
+                    match part[..] {
+                        [roi] if capacity::bytes_of::<R>(&plans[roi], &planned.shape) < LARGE_ROI_BYTES => {
+                            return Err(error);
+                        }
+                        [roi] => results[roi] = too_large(roi),
+                        _ => {
+                            capacity.upload_bytes = capacity.upload_bytes.min((spacepoints * bytes) as u64 / 2);
+                            left.extend(part);
+                        }
+                    }
+                }
+            }
+            // What the compact encoding cannot hold, the lossless one does; and more peaks may have to be looked at.
+            planned.encoding = Encoding::Lossless;
+            planned.shape = self.shape.with_peaks(planned.shape.peaks.saturating_mul(8).min(Config::MAX_BINS));
+        }
+        Ok(results)
+    }
+
+    /// Peaks to ask for at first: a few more than vertices where some may be mixed.
+    pub(super) fn first_peaks(&self) -> u32 {
+        let peaks = self.search.config.peaks;
+        if self.search.config.keeps_every_peak() { peaks } else { 2 * peaks + 6 }
+    }
+
+    /// Parts, until there is no memory for one of them.
+    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Found> {
+        let mut found = Found::default();
+        if planned.waiting == Waiting::Blocking && planned.helpers != Helpers::NONE && parts.len() > 1 {
+            return self.find_in_threads(planned, parts);
+        }
+        let mut in_flight = VecDeque::new();
+        let mut parts = parts.into_iter();
+        while let Some(rois) = parts.next() {
+            loop {
+                if in_flight.len() < IN_FLIGHT {
+                    match self.submit(planned, &rois, !in_flight.is_empty()).await? {
+                        Submitted::InFlight(part) => {
+                            in_flight.push_back(part);
+                            break;
+                        }
+                        Submitted::Later => {}
+                        // Nothing else is in flight here.
+                        Submitted::TooLarge(error) => {
+                            found.too_large.push((rois, error));
+                            found.left.extend(parts.flatten());
+                            return Ok(found);
+                        }
+                    }
+                }
+                found.answers.extend(self.collect(planned, in_flight.pop_front()).await?);
+            }
+        }
+        while !in_flight.is_empty() {
+            found.answers.extend(self.collect(planned, in_flight.pop_front()).await?);
+        }
+        Ok(found)
+    }
+
+    /// Every thread prepares a part, lets the device have it, waits, decodes, and takes the next.
+    fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Found> {
+        let all = planned.helpers.threads();
+        let threads = all.clamp(IN_FLIGHT, MOST_THREADS).min(parts.len());
+        let planned = Planned { helpers: Helpers::Threads((all / threads).max(1)), spin: Duration::ZERO, ..planned };
+        let parts = Mutex::new(parts.into_iter());
+        let parts = || parts.lock().unwrap_or_else(PoisonError::into_inner);
+        let work = |_| {
+            let mut found = Found::default();
+            loop {
+                let Some(rois) = parts().next() else { return Ok(found) };
+                // The futures never yield: they block where they wait.
+                match pollster::block_on(self.submit(planned, &rois, false))? {
+                    Submitted::InFlight(part) => {
+                        found.answers.extend(pollster::block_on(self.collect(planned, Some(part)))?);
+                    }
+                    Submitted::Later => found.left.extend(rois),
+                    Submitted::TooLarge(error) => {
+                        found.too_large.push((rois, error));
+                        found.left.extend(parts().by_ref().flatten());
+                    }
+                }
+            }
+        };
+        let all = in_threads(vec![(); threads], threads, work);
+        Ok(all.into_iter().collect::<Result<Vec<Found>>>()?.into_iter().fold(Found::default(), Found::and))
+    }
+}

@@ -1,0 +1,266 @@
+//! One part of a batch on its way: packed, submitted, collected.
+
+use std::time::Duration;
+
+use kernel_host::{Pooled, Reserved, Submission, Timer, UploadPart, UploadView, Waiting, wgpu};
+use rayon::prelude::*;
+
+use crate::engine::encoding::Lossless;
+use crate::engine::gpu::capacity::Sharing;
+use crate::engine::gpu::dispatches::{Dispatch, dispatches};
+use crate::engine::gpu::engine::TypedEngine;
+use crate::engine::gpu::layout::{Layout, Regions};
+use crate::engine::gpu::shape::Shape;
+use crate::engine::gpu::workspace::{Sums, Workspace};
+use crate::engine::plan::{RoiPlan, Taken};
+use crate::engine::real::Real;
+use crate::engine::threads::{Helpers, in_threads};
+use crate::engine::vertices::Vertices;
+use crate::error::{Error, Result};
+use crate::histogram::Peak;
+use crate::options::Encoding;
+use crate::spacepoint::Rois;
+use crate::vertex::RoiResult;
+
+/// A part that the device works on.
+pub(super) struct InFlight<'a, R: Real> {
+    rois: Vec<usize>,
+    /// Of each of them.
+    taken: Vec<Taken>,
+    workspace: Pooled<'a, Workspace<R>>,
+    submission: Submission,
+}
+
+/// What became of a part that was to be submitted.
+#[expect(clippy::large_enum_variant, reason = "it is taken apart at once; a box would cost each part an allocation")]
+pub(super) enum Submitted<'a, R: Real> {
+    InFlight(InFlight<'a, R>),
+    /// There is no memory before another part of the caller gives its back.
+    Later,
+    /// There is no memory for it by itself.
+    TooLarge(Error),
+}
+
+/// A batch that is planned.
+#[derive(Clone, Copy)]
+pub(super) struct Planned<'a> {
+    pub(super) batch: Rois<'a>,
+    pub(super) plans: &'a [RoiPlan],
+    pub(super) encoding: Encoding,
+    pub(super) waiting: Waiting,
+    pub(super) helpers: Helpers,
+    /// How long to ask the device before waiting for it.
+    pub(super) spin: Duration,
+    /// With room for as many peaks as are asked for this time.
+    pub(super) shape: Shape,
+}
+
+/// RoIs of a batch and their answers; those whose spacepoints the encoding cannot hold, or with more peaks than there was
+/// room for, have none yet.
+pub(super) type Answers = Vec<(usize, Option<RoiResult>)>;
+
+impl<R: Real> TypedEngine<R> {
+    /// Packs a part straight into memory that the device reads, and lets the device begin.
+    pub(super) async fn submit(
+        &self,
+        planned: Planned<'_>,
+        rois: &[usize],
+        has_another: bool,
+    ) -> Result<Submitted<'_, R>> {
+        let (mut layout, regions) = self.layout(planned, rois);
+        let make_room = |w: &mut Workspace<R>| w.make_room(&self.gpu, &layout, regions, self.direct_bytes);
+        let new = || self.new_workspace();
+        let room = self.workspaces.reserve(planned.waiting, has_another, new, make_room, is_out_of_memory).await?;
+        let (mut workspace, view) = match room {
+            Reserved::Ready(workspace, view) => (workspace, view),
+            Reserved::Later => return Ok(Submitted::Later),
+            Reserved::Full(error) => return Ok(Submitted::TooLarge(error)),
+        };
+        let taken = self.pack(planned, view, &mut layout, regions, rois);
+        let mut encoder = self.gpu.encoder("zfinder");
+        self.begin(&mut encoder, &mut workspace)?;
+        self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
+        let submission = self.gpu.submit(encoder)?;
+        Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), taken, workspace, submission }))
+    }
+
+    /// Fills a workspace with a part. What is staged still has to be copied on the device: [`TypedEngine::begin`].
+    pub(super) fn upload(
+        &self,
+        planned: Planned<'_>,
+        workspace: &mut Workspace<R>,
+        rois: &[usize],
+    ) -> Result<Layout<R>> {
+        let (mut layout, regions) = self.layout(planned, rois);
+        let view = workspace.make_room(&self.gpu, &layout, regions, self.direct_bytes)?;
+        self.pack(planned, view, &mut layout, regions, rois);
+        Ok(layout)
+    }
+
+    fn layout(&self, planned: Planned<'_>, rois: &[usize]) -> (Layout<R>, Regions) {
+        let plans = rois.iter().map(|&roi| &planned.plans[roi]);
+        let sharing = Sharing::new::<R>(plans.clone(), &self.capacity, &planned.shape);
+        let layout = Layout::new(&self.search, &planned.shape, sharing, plans);
+        let regions = layout.regions(self.packed_bytes(planned.encoding));
+        (layout, regions)
+    }
+
+    /// Writes a part to where it is staged.
+    fn pack(
+        &self,
+        planned: Planned<'_>,
+        mut view: UploadView<u32>,
+        layout: &mut Layout<R>,
+        regions: Regions,
+        rois: &[usize],
+    ) -> Vec<Taken> {
+        let bytes = self.packed_bytes(planned.encoding);
+        let header_words = regions.spacepoints as usize / 4;
+        let words = rois.iter().map(|&roi| planned.plans[roi].spacepoints * bytes / 4);
+        let mut parts = view.parts(std::iter::once(header_words).chain(words)).into_iter();
+        let mut header = parts.next().expect("the first length is the header's");
+        let pack = |(mut part, &roi): (UploadPart<'_, u32>, &usize)| {
+            let (plan, view) = (&planned.plans[roi], planned.batch.roi(roi));
+            let mut fits = true;
+            let taken = match (&self.compact, planned.encoding) {
+                (Some(compact), Encoding::Compact) => self.search.pack::<R, _>(compact, plan, view, |block| {
+                    fits &= part.write(bytemuck::cast_slice(block));
+                }),
+                _ => self.search.pack::<R, _>(&Lossless, plan, view, |block| {
+                    fits &= part.write(bytemuck::cast_slice(block));
+                }),
+            };
+            debug_assert!(fits, "a part has room for all spacepoints of its RoI");
+            taken
+        };
+        let few = layout.needs.spacepoints < PARALLEL_PACKING || rois.len() == 1;
+        let parts: Vec<_> = parts.zip(rois).collect();
+        let taken: Vec<Taken> = match planned.helpers {
+            _ if few => parts.into_iter().map(pack).collect(),
+            Helpers::Pool => parts.into_par_iter().with_min_len(rois.len() / 64 + 1).map(pack).collect(),
+            Helpers::Threads(threads) => in_threads(parts, threads, pack),
+        };
+        for (roi, taken) in layout.rois.iter_mut().zip(&taken) {
+            if taken.kept == 0 {
+                R::leave_out(roi);
+            }
+        }
+        let fits = header.write(&layout.header(&regions));
+        debug_assert!(fits, "the header has the room that it asked for");
+        taken
+    }
+
+    /// Encodes what the stages rely on: the input on the device.
+    pub(super) fn begin(&self, encoder: &mut wgpu::CommandEncoder, workspace: &mut Workspace<R>) -> Result<()> {
+        if workspace.direct {
+            workspace.staging.unmap();
+        } else {
+            workspace.staging.copy_to(encoder, &workspace.input, workspace.regions.end as usize / 4)?;
+        }
+        Ok(())
+    }
+
+    /// The stages: in one pass, or to be timed, each in its own. The peaks lie where the host reads them then.
+    pub(super) fn encode(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        encoding: Encoding,
+        workspace: &mut Workspace<R>,
+        layout: &Layout<R>,
+        timer: Option<&mut Timer>,
+    ) -> Result<()> {
+        self.clear(encoder, workspace, layout)?;
+        let dispatches = dispatches(layout, encoding, &self.kernels, &self.gpu);
+        match timer {
+            Some(timer) => {
+                for stage in dispatches.chunk_by(|a, b| a.kernel == b.kernel) {
+                    let name = stage[0].kernel.stage();
+                    let timestamp_writes = timer.pass(name);
+                    let descriptor = wgpu::ComputePassDescriptor { label: Some(name), timestamp_writes };
+                    self.dispatch_all(&mut encoder.begin_compute_pass(&descriptor), workspace, stage)?;
+                }
+            }
+            None => {
+                let pass = &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
+                self.dispatch_all(pass, workspace, &dispatches)?;
+            }
+        }
+        if !workspace.direct {
+            workspace.results.copy_from(encoder, &workspace.peaks, layout.peaks())?;
+        }
+        Ok(())
+    }
+
+    /// Clears several histograms an RoI; of one, slice_spacepoints does it.
+    pub(super) fn clear(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        workspace: &Workspace<R>,
+        layout: &Layout<R>,
+    ) -> Result<()> {
+        if layout.variant.several {
+            let sums = layout.rois.len() * size_of::<Sums>();
+            encoder.clear_buffer(workspace.totals.raw()?, 0, Some(4 * layout.total_words() as u64));
+            encoder.clear_buffer(workspace.sums.raw()?, 0, Some(sums as u64));
+        }
+        Ok(())
+    }
+
+    /// Binds each kernel's variables by their names.
+    pub(super) fn dispatch_all(
+        &self,
+        pass: &mut wgpu::ComputePass<'_>,
+        workspace: &mut Workspace<R>,
+        dispatches: &[Dispatch],
+    ) -> Result<()> {
+        for dispatch in dispatches {
+            let kernel = self.kernels.get(dispatch.kernel);
+            let mut group = workspace.take_group(dispatch);
+            let binding = |name| Ok((name, workspace.binding(&self.constants, dispatch, name)?));
+            let bindings = kernel.bindings().map(binding).collect::<Result<Vec<_>>>()?;
+            let bound = kernel.bind_group_in(&self.gpu, &mut group, &bindings)?;
+            kernel.dispatch(pass, dispatch.entry_point, bound, dispatch.grid)?;
+            workspace.keep_group(dispatch, group);
+        }
+        Ok(())
+    }
+
+    /// Waits for a part and decodes its answers.
+    pub(super) async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<'_, R>>) -> Result<Answers> {
+        let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(Vec::new()) };
+        let each = planned.shape.peaks as usize;
+        let count = rois.len() * each;
+        let peaks = match planned.waiting {
+            Waiting::Blocking => {
+                self.gpu.wait_spinning(&submission, planned.spin)?;
+                workspace.results.read_done(&self.gpu, count)?
+            }
+            Waiting::Async => workspace.results.read_async(&self.gpu, &submission, count).await?,
+        };
+        workspace.give_back();
+        let decode = |(i, roi): (usize, usize)| {
+            if taken[i].too_far {
+                return (roi, None);
+            }
+            let plan = &planned.plans[roi];
+            let mut vertices = Vertices::new(&self.search, plan, self.accumulate, Vec::new());
+            let peaks = &peaks[i * each..(i + 1) * each];
+            let mut found = peaks.iter().take_while(|peak| peak.bin != Peak::NONE);
+            let all = found.by_ref().take_while(|peak| vertices.take(peak)).count() == each;
+            // No peak came after the last one: there may be more.
+            if all && peaks[0].flags == 0 {
+                return (roi, None);
+            }
+            (roi, Some(plan.result(taken[i], vertices.found(), peaks[0].flags != 0)))
+        };
+        Ok(rois.into_iter().enumerate().map(decode).collect())
+    }
+}
+
+/// Spacepoints of a part that are worth more than one thread.
+const PARALLEL_PACKING: u64 = 1 << 16;
+
+/// Whether the device had no memory to give: nothing was begun, and less may fit.
+fn is_out_of_memory(error: &Error) -> bool {
+    matches!(error, Error::Gpu(kernel_host::Error::OutOfMemory { .. }))
+}

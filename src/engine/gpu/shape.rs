@@ -1,0 +1,142 @@
+//! What is fixed when the engine is built: which kernels search, with which sizes.
+
+use kernel_host::Gpu;
+
+use crate::config::{Triplets, Weighting};
+use crate::engine::gpu::rounding;
+use crate::engine::gpu::shaders::{Pairing, Variant};
+use crate::engine::gpu::sizes::{CellTile, FindZSize, WalkSize};
+use crate::engine::plan::{RoiPlan, Search};
+use crate::engine::real::Real;
+use crate::error::Result;
+use crate::options::{Accumulate, EngineOptions};
+
+/// Whose pairs fill a row of histograms.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Pairs {
+    /// Those of a group of so many slices: `thesis/numbered_pairs.wgsl`.
+    Numbered { slices: u32 },
+    /// Those of a share of the spacepoints; None: by the amount of work. `pairs/*.wgsl`.
+    Streamed { share: Option<u32> },
+}
+
+impl Pairs {
+    /// Groups of slices of a whole turn, where nobody says how large they are to be.
+    const GROUPS: f64 = 64.0;
+
+    /// Sums by compare and retry are the thesis's, and so are then its groups of slices.
+    fn new(search: &Search, options: &EngineOptions) -> Self {
+        let slices = (360.0 / search.config.phi_slice_deg / Self::GROUPS).ceil() as u32;
+        match (options.slices_per_histogram, options.accumulate) {
+            (Some(slices), _) => Self::Numbered { slices },
+            (None, Accumulate::CompareExchange) => Self::Numbered { slices },
+            (None, Accumulate::Fixed) => Self::Streamed { share: None },
+        }
+    }
+}
+
+/// How many spacepoints the RoIs of a part have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Occupancy {
+    /// At most [`CellTile::FEW`] each.
+    Low,
+    High,
+}
+
+impl Occupancy {
+    pub(crate) const ALL: [Self; 2] = [Self::Low, Self::High];
+}
+
+/// How the RoIs of a part are searched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// Each in one workgroup and all in one dispatch: `walk.wgsl`.
+    Walk,
+    /// In the four stages.
+    Stages(Occupancy),
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) pairs: Pairs,
+    variant: Variant,
+    pub(crate) find_z: FindZSize,
+    /// Of slice_spacepoints, for low occupancy and for high.
+    cell_tiles: [CellTile; 2],
+    pub(crate) walk: Option<WalkSize>,
+    pub(crate) layers: u32,
+    /// Most peaks of an RoI that come back.
+    pub(crate) peaks: u32,
+    /// Histograms of each charge, of each slice.
+    pub(crate) charge_aware: bool,
+    pub(crate) per_slice: bool,
+}
+
+/// RoIs that are walked in one workgroup each, if they fit: more fill the device better in stages (measured on an H200:
+/// docs/performance.md).
+const WALKED_ROIS: usize = 256;
+
+impl Shape {
+    pub(crate) async fn new<R: Real>(gpu: &Gpu, search: &Search, options: &EngineOptions) -> Result<Self> {
+        let config = &search.config;
+        let pairs = Pairs::new(search, options);
+        let several = config.charge_aware || config.histogram_per_slice;
+        let by_layer = several || config.weighting == Weighting::Pt || !search.is_single();
+        let variant = Variant {
+            precision: options.precision,
+            accumulate: options.accumulate,
+            pairing: match pairs {
+                Pairs::Numbered { .. } => Pairing::Numbered,
+                Pairs::Streamed { .. } if by_layer => Pairing::ByLayer,
+                Pairs::Streamed { .. } => Pairing::TwoSlices,
+            },
+            // A weight is counted.
+            triplets: if config.weighting == Weighting::Pt { Triplets::Count } else { config.triplets },
+            weighting: config.weighting,
+            extrapolation: config.extrapolation,
+            several,
+            rounding: rounding::of::<R>(gpu, options.precision).await?,
+        };
+        let bins = config.z_bins(0.0, None)?.bins;
+        let low = variant.at(Occupancy::Low);
+        let has_walk = variant.pairing != Pairing::Numbered && !several && config.weighting == Weighting::Count;
+        let layers = search.layers() as u32;
+        Ok(Self {
+            pairs,
+            variant,
+            find_z: FindZSize::new(gpu, variant, bins)?,
+            cell_tiles: [CellTile::few(gpu, low)?, CellTile::many(gpu, variant)?],
+            walk: if has_walk { WalkSize::new::<R>(gpu, low, layers, bins)? } else { None },
+            layers,
+            peaks: config.peaks,
+            charge_aware: config.charge_aware,
+            per_slice: config.histogram_per_slice,
+        })
+    }
+
+    /// The same with room for so many peaks an RoI.
+    pub(crate) fn with_peaks(&self, peaks: u32) -> Self {
+        Self { peaks, ..*self }
+    }
+
+    pub(crate) fn variant(&self, occupancy: Occupancy) -> Variant {
+        self.variant.at(occupancy)
+    }
+
+    pub(crate) fn cell_tile(&self, occupancy: Occupancy) -> CellTile {
+        self.cell_tiles[occupancy as usize]
+    }
+
+    /// How these RoIs are searched: the one place where it is decided.
+    pub(crate) fn way<'a>(&self, plans: impl Iterator<Item = &'a RoiPlan> + Clone) -> Way {
+        let fits = |walk: WalkSize| {
+            let cells = |plan: &RoiPlan| self.variant(Occupancy::Low).pairing.cells_of(self.layers, plan.slices);
+            plans.clone().all(|plan| walk.holds(plan, cells(plan)))
+        };
+        if plans.clone().count() <= WALKED_ROIS && self.walk.is_some_and(fits) {
+            return Way::Walk;
+        }
+        let is_low = plans.clone().all(|plan| plan.spacepoints <= CellTile::FEW as usize);
+        Way::Stages(if is_low { Occupancy::Low } else { Occupancy::High })
+    }
+}
