@@ -1,7 +1,7 @@
 // What slice_spacepoints and walk share of the counting sort: a tile of cells in workgroup memory, counted and scanned, and
 // spacepoints that are loaded four at once.
 // workgroup memory: 4 TILE_WORDS + 4 WORKGROUP_SIZE bytes
-// Needs: rounding, types, encoding; of the kernel `packed`, WORKGROUP_SIZE.
+// Needs: types, encoding; of the kernel `packed`, WORKGROUP_SIZE.
 
 // Two cells a word, or one where an RoI has spacepoints beyond what half a word counts.
 override TILE_WORDS: u32 = 1024;

@@ -4,7 +4,7 @@
 //       afterwards
 // grid: x = RoI
 // workgroup memory: what peaks takes
-// Needs: real, types, totals, windows, peaks. CPU twin: src/engine/twin/find_peaks.rs
+// Needs: real, types, histograms, windows, peaks. CPU twin: src/engine/twin/find_peaks.rs
 
 override WORKGROUP_SIZE: u32 = 128;
 

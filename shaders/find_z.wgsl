@@ -4,7 +4,7 @@
 // out:  histograms (a row a workgroup), totals (what a row's words cannot hold; all, where an RoI has several), status
 // grid: x, y = rows of this dispatch, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
-// Needs: real, types, totals, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs.
+// Needs: real, types, histograms, accumulate, tracks, order, confirmations, pairs.
 // CPU twin: src/engine/twin/find_z.rs
 
 override WORKGROUP_SIZE: u32 = 256;

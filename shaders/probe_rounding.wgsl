@@ -2,7 +2,7 @@
 // in:   operands
 // out:  rounded (a / b, square root of |b|)
 // grid: x = operands
-// Needs: real, rounding. CPU twin: src/engine/gpu/rounding.rs
+// Needs: real, types. CPU twin: src/engine/gpu/rounding.rs
 
 @group(0) @binding(0) var<storage, read> operands: array<vec2<real>>;
 @group(0) @binding(1) var<storage, read_write> rounded: array<vec2<real>>;

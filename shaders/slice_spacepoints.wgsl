@@ -6,7 +6,7 @@
 //       is zero afterwards
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
-// Needs: real, types, totals, encoding, cells, counting_sort. CPU twin: src/engine/twin/slice_spacepoints.rs
+// Needs: real, types, histograms, encoding, counting_sort. CPU twin: src/engine/twin/slice_spacepoints.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 // Two spacepoints a word, of tiles that are written out in order; larger tiles are scattered.

@@ -3,7 +3,7 @@
 // out:  summed (a row a group, n and then z; of the last stage, a row an RoI, which holds what find_z's rows could not)
 // grid: x = groups, y = blocks of bins, four a thread, z = RoI
 // workgroup memory: 32 WORKGROUP_SIZE bytes
-// Needs: real, types, histogram. CPU twin: src/engine/twin/sum_histos.rs
+// Needs: real, types, histograms. CPU twin: src/engine/twin/sum_histos.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 

@@ -1,4 +1,5 @@
-// Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them together).
+// Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them together), where cells lie,
+// and quotients.
 // Needs: real.
 
 // A line through the beam at z0 has z / rho = z0 / rho + its slope, so a sorted spacepoint is kept as (1 / rho, z / rho)
@@ -113,6 +114,30 @@ fn cell_of_word(word: u32, cell: u32, shift: u32) -> u32 {
     return select(value, value & MOST_HALF, shift != 0u);
 }
 
+// Where an RoI's spacepoints of one slice and one layer begin, among its cells.
+// 0: layers in turn, so that slice = slices is where the layer ends (order/by_layer.wgsl).
+// 1: slices in turn, so that layer = layers is where the slice ends (order/by_slice.wgsl).
+// 2: by slice alone, layers mixed (order/mixed_layers.wgsl).
+override CELLS: u32 = 0;
+
+fn cell_place(layers: u32, slices: u32, layer: u32, slice: u32) -> u32 {
+    switch CELLS {
+        case 0u: {
+            return layer * slices + slice;
+        }
+        case 1u: {
+            return slice * layers + layer;
+        }
+        default: {
+            return slice;
+        }
+    }
+}
+
+fn cell_count(layers: u32, slices: u32) -> u32 {
+    return select(layers * slices, slices, CELLS == 2u) + 1u;
+}
+
 // In place of a spacepoint's slice and layer: takes no part.
 const DROPPED: u32 = 0xffffffffu;
 
@@ -135,4 +160,28 @@ fn loops_are_cut(layers: u32) -> bool {
     var round = 0u;
     for (; round < rounds; round++) {}
     return round < rounds;
+}
+
+// Quotients and square roots: as the device rounds them, or CORRECTED: as IEEE 754 says, but for one in some ten million, on a
+// device that takes short cuts but has a fused multiply-add: with it, what a rough result is wrong by is known to all digits
+// (P. Markstein, IBM J. Res. Dev. 34 (1990) 111). A corrected quotient by 0 is NaN.
+// 1: corrected.
+override CORRECTED: u32 = 0;
+
+fn quotient(a: real, b: real) -> real {
+    if CORRECTED == 0u {
+        return a / b;
+    }
+    let inverse = real(1.0) / b;
+    let rough = a * inverse;
+    return fma(fma(-b, rough, a), inverse, rough);
+}
+
+fn root(x: real) -> real {
+    let rough = sqrt(x);
+    if CORRECTED == 0u {
+        return rough;
+    }
+    let corrected = fma(fma(-rough, rough, x), real(0.5) / rough, rough);
+    return select(corrected, rough, x == real(0.0));
 }

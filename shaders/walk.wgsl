@@ -5,7 +5,7 @@
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them flags
 // grid: x = RoI
 // workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, and what the files take that it needs
-// Needs: real, types, encoding, histogram, accumulate, cells, tracks, extrapolation, order, confirmations, pairs,
+// Needs: real, types, encoding, histograms, accumulate, tracks, order, confirmations, pairs,
 // counting_sort, windows, peaks. CPU twins: those of the stages
 
 override WORKGROUP_SIZE: u32 = 256;

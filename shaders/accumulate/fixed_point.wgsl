@@ -1,7 +1,7 @@
 // Accumulates z as fixed-point offsets within the bin: integers, so the same bits in any order. Count and sum of offsets
 // share a word, so that an entry is one atomic. Swapped with thesis/f32_accumulate.wgsl.
 // workgroup memory: 4 TILE_BINS bytes
-// Needs: tracks, histogram/fixed_point.
+// Needs: tracks, histograms.
 
 override TILE_BINS: u32 = 1024;
 

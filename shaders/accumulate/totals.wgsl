@@ -1,6 +1,6 @@
 // Accumulates straight into an RoI's own histograms, where entries are few or there are several histograms: of each charge,
 // of each slice. Which of them a pair goes into, specification, section 2. Swapped with accumulate/fixed_point.wgsl.
-// Needs: tracks, order/by_layer, histogram/totals, a sum of z (accumulate/total_*.wgsl). CPU twin:
+// Needs: tracks, order/by_layer, histograms, a sum of z (accumulate/total_*.wgsl). CPU twin:
 // src/engine/twin/find_z.rs
 
 override TILE_BINS: u32 = 4096;

@@ -2,7 +2,7 @@
 // histogram is an RoI's, and no row of it is written. Swapped with accumulate/fixed_point.wgsl and
 // thesis/f32_accumulate.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
-// Needs: tracks, histogram/fixed_point.
+// Needs: tracks, histograms.
 
 override TILE_BINS: u32 = 1024;
 

@@ -1,6 +1,6 @@
 // What third spacepoints make a pair weigh, by the transverse momentum of the track (PtWeight in src/config.rs, whose numbers
 // are the overrides and the last of cuts). Swapped with confirmations/count.wgsl.
-// Needs: rounding, tracks, bends, extrapolation, order/by_layer. CPU twin: src/engine/twin/confirmations.rs
+// Needs: tracks, bends, order/by_layer. CPU twin: src/engine/twin/confirmations.rs
 
 override SOFT_GEV: f32 = 0;
 override WEIGHED_GEV: f32 = 0;

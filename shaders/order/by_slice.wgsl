@@ -2,7 +2,7 @@
 // layers in the same or in neighbouring slices are then always a pair, whichever comes first, so each goes through
 // what follows it in its slice and in the next one (the two-slice scheme of the thesis's future work).
 // Swapped with order/by_layer.wgsl and order/mixed_layers.wgsl.
-// Needs: cells, tracks.
+// Needs: tracks.
 
 // Nothing to do before the others here can be called.
 fn begin_order(thread: u32) {}

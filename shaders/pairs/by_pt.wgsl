@@ -6,7 +6,7 @@
 // Swapped with pairs/confirmed.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 8 MARK_WORDS + 8 QUEUED + 20 bytes. It limits how many workgroups run side by side, and so the speed:
 // docs/lab/2026-11-25-triplets-by-lists.md.
-// Needs: tracks, extrapolation, order/by_layer, confirmations/pt.
+// Needs: tracks, order/by_layer, confirmations/pt.
 
 // Words of marks of all teams: a team of more threads has more places.
 override MARK_WORDS: u32 = 1024;

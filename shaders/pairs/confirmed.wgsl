@@ -82,15 +82,18 @@ fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     }
     let end = min(first + params.share, all.y);
     let at = places();
-    for (var base = first; base < end; base += WORKGROUP_SIZE) {
-        let b = base + thread;
+    // Threads that share a spacepoint all mark, and share its first spacepoints.
+    let lanes = 1u << params.lanes_shift;
+    let lane = thread & (lanes - 1u);
+    for (var base = first; base < end; base += WORKGROUP_SIZE >> params.lanes_shift) {
+        let b = base + (thread >> params.lanes_shift);
         var marks = Marks();
         if b < end && has_inners(b) {
             marks = marks_of(b, at);
         }
         var walk = Walk(0u, select(0u, inner_parts(), b < end && has_any(marks)), stretch(no_range()), 0u);
         loop {
-            hold_against(marks, at, all.x, first, b, &walk);
+            hold_against(marks, at, all.x, first, b, lane, lanes, &walk);
             workgroupBarrier();
             if thread == 0u {
                 wg_wanted = atomicLoad(&wg_queued);
@@ -191,7 +194,16 @@ fn has_ended(walk: Walk) -> bool {
 }
 
 // Holds pairs against the marks until there are no more or the queue is full.
-fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u32, walk: ptr<function, Walk>) {
+fn hold_against(
+    marks: Marks,
+    at: Places,
+    roi_first: u32,
+    share_first: u32,
+    b: u32,
+    lane: u32,
+    lanes: u32,
+    walk: ptr<function, Walk>,
+) {
     if has_ended(*walk) {
         return;
     }
@@ -200,7 +212,7 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
     let slice_layer = slice_layer_of(beside[b]);
     var i = (*walk).next;
     loop {
-        for (; i < (*walk).among.end; i++) {
+        for (; i < (*walk).among.end; i += lanes) {
             let a = place_among((*walk).among, i);
             let z12 = extrapolate(b, point, a, points[a]);
             if !is_searched(z12) {
@@ -241,7 +253,7 @@ fn hold_against(marks: Marks, at: Places, roi_first: u32, share_first: u32, b: u
             return;
         }
         (*walk).among = inners(slice_layer & 0xffu, slice_layer >> 8u, (*walk).part);
-        i = (*walk).among.first;
+        i = (*walk).among.first + lane;
         (*walk).part += 1u;
     }
 }

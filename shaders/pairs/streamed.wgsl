@@ -1,7 +1,7 @@
 // Pairs of a share of an RoI's spacepoints: a thread takes one and goes through its partners. Swapped with
 // pairs/confirmed.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 12 bytes
-// Needs: tracks, extrapolation, order.
+// Needs: tracks, order.
 
 // First and last of the spacepoints walked, ranges of partners.
 var<workgroup> wg_walked: vec2<u32>;

@@ -1,7 +1,7 @@
 // The highest windows of three bins, one after the other, of an RoI's several histograms: the highest of each is known
 // (highest_windows), and found anew where a peak was taken. Swapped with peaks/one.wgsl.
 // workgroup memory: 4 bytes, and what windows takes
-// Needs: types, totals, windows; of the kernel (find_peaks) params, rois, peaks, totals, give_up, WORKGROUP_SIZE.
+// Needs: types, histograms, windows; of the kernel (find_peaks) params, rois, peaks, totals, give_up, WORKGROUP_SIZE.
 
 // The highest window of each histogram, and what find_peaks needs of an RoI's background.
 @group(0) @binding(5) var<storage, read_write> windows: array<Window>;

@@ -1,6 +1,6 @@
 // The rank of three bins where weights go by pT (PtWeight in src/config.rs): by their tracks' directions too. Bits of a
 // positive f32, which order as the numbers do. Swapped with ranks/sum.wgsl.
-// Needs: totals; of the kernel (find_peaks) total and totals. CPU twin: src/engine/twin/find_peaks.rs
+// Needs: of the kernel (find_peaks) total and totals. CPU twin: src/engine/twin/find_peaks.rs
 
 override SCALE: u32 = 0;
 

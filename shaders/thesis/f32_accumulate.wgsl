@@ -1,7 +1,7 @@
 // Accumulates z in f32 by compare and retry, the thesis's way to add floats without float atomics: read, add, write if
 // unchanged, else again. The last digits depend on the order. Swapped with accumulate/fixed_point.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
-// Needs: tracks, thesis/f32_histogram.
+// Needs: tracks, histograms.
 
 override TILE_BINS: u32 = 1024;
 

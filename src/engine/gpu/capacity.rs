@@ -2,8 +2,9 @@
 
 use kernel_host::{AdapterKind, Gpu};
 
+use crate::config::Triplets;
 use crate::engine::gpu::layout::Needs;
-use crate::engine::gpu::shape::{Pairs, Shape};
+use crate::engine::gpu::shape::{Occupancy, Pairs, Shape};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 
@@ -61,8 +62,10 @@ impl Capacity {
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
 pub(crate) const MOST_SHARE: u32 = 1024;
-/// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md).
+/// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md); and where each
+/// takes long, because third spacepoints are sought.
 const LEAST_SHARE: u32 = 128;
+const LEAST_SHARE_OF_TRIPLETS: u32 = 32;
 
 /// Threads that share a spacepoint's partners where a small share leaves them idle.
 const MOST_LANES: u32 = 8;
@@ -147,8 +150,11 @@ impl Sharing {
             return Self { pairs: shape.pairs, lanes_shift: 0, dispatches };
         };
         let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
-        let by_work = all.div_ceil(capacity.filling).clamp(u64::from(LEAST_SHARE), u64::from(MOST_SHARE)) as u32;
-        let mut share = asked.unwrap_or(by_work.next_multiple_of(LEAST_SHARE));
+        let size = shape.find_z(shape.way(plans.clone()).occupancy());
+        let has_triplets = shape.variant(Occupancy::High).triplets != Triplets::Off;
+        let least = if has_triplets { LEAST_SHARE_OF_TRIPLETS } else { LEAST_SHARE };
+        let by_work = all.div_ceil(capacity.filling).clamp(u64::from(least), u64::from(MOST_SHARE)) as u32;
+        let mut share = asked.unwrap_or(by_work.next_multiple_of(least));
         while asked.is_none() && share < MOST_SHARE {
             let pairs = Pairs::Streamed { share: Some(share) };
             let needs = plans.clone().map(|plan| Needs::most(plan, shape, pairs)).reduce(Needs::and);
@@ -158,10 +164,10 @@ impl Sharing {
             share = (share * 2).min(MOST_SHARE);
         }
         // Threads that a small share leaves idle help with its spacepoints' partners.
-        let idle = (shape.find_z.threads / share).clamp(1, MOST_LANES);
+        let idle = (size.threads / share).clamp(1, MOST_LANES);
         // So do more of them where partners are many.
         let partners = (plans.map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
-        let wanted = (partners / shape.find_z.partners_a_lane).clamp(1, shape.find_z.most_lanes);
+        let wanted = (partners / size.partners_a_lane).clamp(1, size.most_lanes);
         let lanes_shift = idle.max(wanted).ilog2();
         Self { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift, dispatches }
     }

@@ -71,6 +71,9 @@ impl Found {
 /// An RoI that takes less than this on the device is no large one: where it has no room, nothing has.
 const LARGE_ROI_BYTES: u64 = 1 << 20;
 
+/// RoIs that are planned sooner than another thread is woken.
+const PARALLEL_PLANS: usize = 64;
+
 impl<R: Real> TypedEngine<R> {
     pub(super) async fn new(gpu: Gpu, search: Search, options: &EngineOptions) -> Result<Self> {
         let shape = Shape::new::<R>(&gpu, &search, options).await?;
@@ -105,8 +108,8 @@ impl<R: Real> TypedEngine<R> {
 
     pub(super) fn plan(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
         let plan = |i| self.search.plan(batch.roi(i));
-        if helpers == Helpers::Pool {
-            return (0..batch.len()).into_par_iter().with_min_len(64).map(plan).collect();
+        if helpers == Helpers::Pool && batch.len() > PARALLEL_PLANS {
+            return (0..batch.len()).into_par_iter().with_min_len(PARALLEL_PLANS).map(plan).collect();
         }
         // Collecting results does not know how many there will be.
         let mut plans = Vec::with_capacity(batch.len());

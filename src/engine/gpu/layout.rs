@@ -167,7 +167,7 @@ impl<R: Real> Layout<R> {
         plans: impl Iterator<Item = &'a RoiPlan> + Clone,
     ) -> Self {
         let way = shape.way(plans.clone());
-        let occupancy = if let Way::Stages(occupancy) = way { occupancy } else { Occupancy::Low };
+        let occupancy = way.occupancy();
         let mut needs = Needs::default();
         let mut row_rois = Vec::new();
         let mut words = Vec::new();
@@ -191,7 +191,7 @@ impl<R: Real> Layout<R> {
             row_rois,
             needs,
             cell_tiles: needs.most_cell_words.div_ceil(u64::from(shape.cell_tile(occupancy).cell_words)) as u32,
-            bin_tiles: (needs.most_bins as u32).div_ceil(shape.find_z.tile_bins),
+            bin_tiles: (needs.most_bins as u32).div_ceil(shape.find_z(occupancy).tile_bins),
             dispatches: sharing.dispatches.clamp(1, params.rows.max(1)),
             counts_sums: plans.clone().any(has_background),
             #[cfg(test)]

@@ -1,7 +1,6 @@
 //! The GPU engine: the four stages as shaders, a batch at a time. docs/design.md says in which order to read it.
 
 mod capacity;
-mod dispatches;
 mod engine;
 mod kernels;
 mod layout;

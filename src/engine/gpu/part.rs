@@ -7,8 +7,8 @@ use rayon::prelude::*;
 
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::capacity::Sharing;
-use crate::engine::gpu::dispatches::{Dispatch, dispatches};
 use crate::engine::gpu::engine::TypedEngine;
+use crate::engine::gpu::kernels::{Dispatch, dispatches};
 use crate::engine::gpu::layout::{Layout, Regions};
 use crate::engine::gpu::shape::Shape;
 use crate::engine::gpu::workspace::{Sums, Workspace};

@@ -35,7 +35,7 @@ pub(crate) enum Rounding {
 }
 
 impl Rounding {
-    /// The override of `shaders/rounding.wgsl`.
+    /// The override of `quotient` in `shaders/types.wgsl`.
     pub(crate) fn constant(self) -> (&'static str, f64) {
         ("CORRECTED", f64::from(self == Self::Corrected))
     }
@@ -55,12 +55,12 @@ pub(crate) enum Pairing {
 }
 
 impl Pairing {
-    /// Cells of so many slices: `cell_count` in `shaders/cells.wgsl`.
+    /// Cells of so many slices: `cell_count` in `shaders/types.wgsl`.
     pub(crate) fn cells_of(self, layers: u32, slices: u32) -> u32 {
         if self == Self::MixedLayers { slices + 1 } else { layers * slices + 1 }
     }
 
-    /// The override of `shaders/cells.wgsl`.
+    /// The override of `cell_place` in `shaders/types.wgsl`.
     fn constant(self) -> (&'static str, f64) {
         let order = match self {
             Self::ByLayer | Self::Numbered => 0.0,
@@ -83,14 +83,11 @@ macro_rules! shader {
     };
 }
 
-const ROUNDING: Piece = shader!("rounding.wgsl");
 const TYPES: Piece = shader!("types.wgsl");
-const CELLS: Piece = shader!("cells.wgsl");
 const TRACKS: Piece = shader!("tracks.wgsl");
-const EXTRAPOLATION: Piece = shader!("extrapolation.wgsl");
 const COUNTING_SORT: Piece = shader!("counting_sort.wgsl");
 const BENDS: Piece = shader!("bends.wgsl");
-const TOTALS: Piece = shader!("totals.wgsl");
+const HISTOGRAMS: Piece = shader!("histograms.wgsl");
 const WINDOWS: Piece = shader!("windows.wgsl");
 
 impl Variant {
@@ -107,8 +104,7 @@ impl Variant {
         self.several || (self.weighting == Weighting::Pt && self.pairing != Pairing::Numbered)
     }
 
-    /// Words of a bin in a row that find_z fills: `ROW_PARTS` in `shaders/histogram/*.wgsl` and
-    /// `shaders/thesis/f32_histogram.wgsl`.
+    /// Words of a bin in a row that find_z fills: `ROW_PARTS` in `shaders/histograms.wgsl`.
     pub(crate) fn row_parts(self) -> u32 {
         match self.accumulate {
             _ if self.fills_totals() => 0,
@@ -117,7 +113,7 @@ impl Variant {
         }
     }
 
-    /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/totals.wgsl`.
+    /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/histograms.wgsl`.
     pub(crate) fn total_parts(self) -> u32 {
         match (self.counts_pairs(), self.weighting) {
             (_, Weighting::Pt) => 5,
@@ -136,6 +132,12 @@ impl Variant {
         vec![self.rounding.constant(), self.pairing.constant()]
     }
 
+    /// Overrides of every kernel that sums histograms.
+    pub(crate) fn sum_histos_constants(self) -> Constants {
+        let is_f32 = self.accumulate == Accumulate::CompareExchange;
+        vec![("ROW_PARTS", f64::from(self.row_parts())), ("F32_SUMS", f64::from(is_f32))]
+    }
+
     /// Overrides of every kernel that goes through pairs.
     pub(crate) fn find_z_constants(self) -> Constants {
         let mode = match self.triplets {
@@ -143,7 +145,7 @@ impl Variant {
             Triplets::Any => 1.0,
             Triplets::Count => 2.0,
         };
-        let mut constants = self.cell_constants();
+        let mut constants = [self.cell_constants(), self.sum_histos_constants()].concat();
         constants.push(("TRIPLETS", mode));
         constants.push(("ACCURATE", f64::from(self.extrapolation == Extrapolation::Accurate)));
         if self.weighting == Weighting::Pt {
@@ -175,27 +177,25 @@ impl Variant {
     }
 
     pub(crate) fn slice_spacepoints(self, encoding: Encoding) -> Source {
-        let own = [encoding_piece(encoding), CELLS, COUNTING_SORT, shader!("slice_spacepoints.wgsl")];
-        assemble("slice_spacepoints", &[&self.numbers(), &[TOTALS], &own])
+        let own = [encoding_piece(encoding), COUNTING_SORT, shader!("slice_spacepoints.wgsl")];
+        assemble("slice_spacepoints", &[&self.records(), &own])
     }
 
     pub(crate) fn find_z(self) -> Source {
         let own = [shader!("find_z.wgsl")];
-        let order = [CELLS, TRACKS, EXTRAPOLATION, self.order()];
-        assemble("find_z", &[&self.numbers(), &[TOTALS], &self.accumulate(), &order, &self.pairs(), &own])
+        assemble("find_z", &[&self.records(), &self.accumulate(), &[TRACKS, self.order()], &self.pairs(), &own])
     }
 
     /// All of the stages in one workgroup; not for numbered pairs, several histograms or weights by pT.
     pub(crate) fn walk(self, encoding: Encoding) -> Source {
-        let histogram = [encoding_piece(encoding), self.histogram(), shader!("accumulate/wide.wgsl")];
-        let order = [CELLS, TRACKS, EXTRAPOLATION, self.order()];
+        let tracks = [encoding_piece(encoding), shader!("accumulate/wide.wgsl"), TRACKS, self.order()];
         let peaks =
             [COUNTING_SORT, WINDOWS, shader!("ranks/sum.wgsl"), shader!("peaks/one.wgsl"), shader!("walk.wgsl")];
-        assemble("walk", &[&self.numbers(), &histogram, &order, &self.pairs(), &peaks])
+        assemble("walk", &[&self.records(), &tracks, &self.pairs(), &peaks])
     }
 
     pub(crate) fn sum_histos(self) -> Source {
-        assemble("sum_histos", &[&[real(self.precision), TYPES, self.histogram(), shader!("sum_histos.wgsl")]])
+        assemble("sum_histos", &[&self.records(), &[shader!("sum_histos.wgsl")]])
     }
 
     pub(crate) fn find_peaks(self) -> Source {
@@ -204,34 +204,25 @@ impl Variant {
             Weighting::Count => &[shader!("peaks/one.wgsl"), shader!("ranks/sum.wgsl")],
             Weighting::Pt => &[shader!("peaks/one.wgsl"), shader!("ranks/pt.wgsl")],
         };
-        let own = [shader!("find_peaks.wgsl")];
-        assemble("find_peaks", &[&[real(self.precision), TYPES, TOTALS, WINDOWS], peaks, &own])
+        assemble("find_peaks", &[&self.records(), &[WINDOWS], peaks, &[shader!("find_peaks.wgsl")]])
     }
 
     /// Of several histograms.
     pub(crate) fn highest_windows(self) -> Source {
-        let own = [real(self.precision), TYPES, TOTALS, WINDOWS, shader!("highest_windows.wgsl")];
-        assemble("highest_windows", &[&own])
+        assemble("highest_windows", &[&self.records(), &[WINDOWS, shader!("highest_windows.wgsl")]])
     }
 
-    fn numbers(self) -> [Piece; 3] {
-        [real(self.precision), ROUNDING, TYPES]
-    }
-
-    fn histogram(self) -> Piece {
-        match self.accumulate {
-            Accumulate::Fixed => shader!("histogram/fixed_point.wgsl"),
-            Accumulate::CompareExchange => shader!("thesis/f32_histogram.wgsl"),
-        }
+    fn records(self) -> [Piece; 3] {
+        [real(self.precision), TYPES, HISTOGRAMS]
     }
 
     fn accumulate(self) -> Vec<Piece> {
-        let totals = [shader!("histogram/totals.wgsl"), shader!("accumulate/totals.wgsl")];
+        let totals = shader!("accumulate/totals.wgsl");
         match (self.accumulate, self.fills_totals()) {
-            (Accumulate::Fixed, false) => vec![self.histogram(), shader!("accumulate/fixed_point.wgsl")],
-            (Accumulate::CompareExchange, false) => vec![self.histogram(), shader!("thesis/f32_accumulate.wgsl")],
-            (Accumulate::Fixed, true) => vec![shader!("accumulate/total_fixed_point.wgsl"), totals[0], totals[1]],
-            (Accumulate::CompareExchange, true) => vec![shader!("thesis/f32_totals.wgsl"), totals[0], totals[1]],
+            (Accumulate::Fixed, false) => vec![shader!("accumulate/fixed_point.wgsl")],
+            (Accumulate::CompareExchange, false) => vec![shader!("thesis/f32_accumulate.wgsl")],
+            (Accumulate::Fixed, true) => vec![shader!("accumulate/total_fixed_point.wgsl"), totals],
+            (Accumulate::CompareExchange, true) => vec![shader!("thesis/f32_totals.wgsl"), totals],
         }
     }
 
@@ -274,7 +265,7 @@ fn real(precision: Precision) -> Piece {
 
 /// What learns how a device rounds.
 pub(crate) fn probe_rounding(precision: Precision) -> Source {
-    assemble("probe_rounding", &[&[real(precision), ROUNDING, shader!("probe_rounding.wgsl")]])
+    assemble("probe_rounding", &[&[real(precision), TYPES, shader!("probe_rounding.wgsl")]])
 }
 
 fn assemble(kernel: &str, pieces: &[&[Piece]]) -> Source {

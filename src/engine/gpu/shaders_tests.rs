@@ -168,7 +168,6 @@ fn constants_match_the_shaders() {
             assert_eq!(constant(variant, "MAX_LAYERS"), format!("{}u", crate::MAX_LAYERS));
         }
         assert_eq!(constant(variant, "DROPPED"), format!("{DROPPED:#x}u"));
-        assert_eq!(constant(variant, "ROW_PARTS"), format!("{}u", variant.row_parts()));
         assert_eq!(constant(variant, "ENDCAP_PAIR"), format!("{:#x}u", crate::engine::plan::ENDCAP_PAIR));
         assert_eq!(constant(variant, "NEIGHBOURS"), format!("{:#x}u", crate::engine::plan::NEIGHBOURS));
         assert_eq!(constant(variant, "SECTORS"), format!("{}u", PtWeight::SECTORS));

@@ -56,12 +56,21 @@ pub(crate) enum Way {
     Stages(Occupancy),
 }
 
+impl Way {
+    pub(crate) fn occupancy(self) -> Occupancy {
+        match self {
+            Self::Walk => Occupancy::Low,
+            Self::Stages(occupancy) => occupancy,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
     pub(crate) pairs: Pairs,
     variant: Variant,
-    pub(crate) find_z: FindZSize,
-    /// Of slice_spacepoints, for low occupancy and for high.
+    /// Of find_z and of slice_spacepoints, for low occupancy and for high.
+    find_z: [FindZSize; 2],
     cell_tiles: [CellTile; 2],
     pub(crate) walk: Option<WalkSize>,
     pub(crate) layers: u32,
@@ -104,7 +113,10 @@ impl Shape {
         Ok(Self {
             pairs,
             variant,
-            find_z: FindZSize::new(gpu, variant, bins)?,
+            find_z: [
+                FindZSize::new(gpu, low, bins, Occupancy::Low)?,
+                FindZSize::new(gpu, variant, bins, Occupancy::High)?,
+            ],
             cell_tiles: [CellTile::few(gpu, low)?, CellTile::many(gpu, variant)?],
             walk: if has_walk { WalkSize::new::<R>(gpu, low, layers, bins)? } else { None },
             layers,
@@ -121,6 +133,10 @@ impl Shape {
 
     pub(crate) fn variant(&self, occupancy: Occupancy) -> Variant {
         self.variant.at(occupancy)
+    }
+
+    pub(crate) fn find_z(&self, occupancy: Occupancy) -> FindZSize {
+        self.find_z[occupancy as usize]
     }
 
     pub(crate) fn cell_tile(&self, occupancy: Occupancy) -> CellTile {

@@ -1,10 +1,11 @@
 //! How many threads and how much workgroup memory the kernels take. What a kernel's tables take beside is what naga counts.
 
 use kernel_host::naga::valid::Capabilities;
-use kernel_host::{Error as GpuError, Gpu, Source, workgroup_memory};
+use kernel_host::{AdapterKind, Error as GpuError, Gpu, Source, workgroup_memory};
 
 use crate::config::{Triplets, Weighting};
 use crate::engine::gpu::shaders::{Constants, Pairing, Variant};
+use crate::engine::gpu::shape::Occupancy;
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 use crate::error::Result;
@@ -47,18 +48,26 @@ pub(crate) struct FindZSize {
 }
 
 impl FindZSize {
+    /// Pairs that the queue of few spacepoints' triplets holds.
+    const QUEUED: u32 = 512;
     /// Words of marks that a thread brings into its team: `shaders/pairs/by_pt.wgsl`.
     const MARK_WORDS: u32 = 4;
 
     /// As many threads as every adapter has, and more where partners are many (measured on an H200: docs/performance.md).
-    pub(crate) fn new(gpu: &Gpu, variant: Variant, bins: u32) -> Result<Self> {
-        let is_wide = variant.triplets == Triplets::Off && variant.pairing == Pairing::ByLayer;
+    pub(crate) fn new(gpu: &Gpu, variant: Variant, bins: u32, occupancy: Occupancy) -> Result<Self> {
+        // Software adapters take longer to compile another size than they gain by it.
+        let is_high = occupancy == Occupancy::High || gpu.summary().kind == AdapterKind::Software;
+        let is_wide = match (variant.pairing, variant.triplets, variant.weighting) {
+            (Pairing::Numbered, ..) | (.., Weighting::Pt) => false,
+            (pairing, Triplets::Off, _) => pairing == Pairing::ByLayer,
+            _ => is_high,
+        };
         let threads = threads(gpu, if is_wide { 512 } else { 256 });
         let none =
             Self { threads, tile_bins: STEP, queued: 0, mark_words: 0, partners_a_lane: u32::MAX, most_lanes: 1 };
         let least = match (variant.pairing, variant.triplets, variant.weighting) {
             (Pairing::Numbered, ..) | (_, Triplets::Off, _) => none,
-            (.., Weighting::Count) => Self { queued: 512, ..none },
+            (.., Weighting::Count) => Self { queued: if is_high { 2048 } else { Self::QUEUED }, ..none },
             // Two threads a spacepoint only for many partners, which then have finer places: each thread works out the ranges
             // of partners for itself.
             (.., Weighting::Pt) => {
@@ -201,7 +210,7 @@ impl WalkSize {
             cell_words: STEP,
             bins: bins.next_multiple_of(STEP),
             counts_pairs: variant.counts_pairs(),
-            queued: if variant.triplets == Triplets::Off { 0 } else { 512 },
+            queued: if variant.triplets == Triplets::Off { 0 } else { FindZSize::QUEUED },
         };
         let each = (2 * size_of::<R>() + size_of::<R::Stored>()) as u32;
         let constants = [variant.find_z_constants(), least.constants()].concat();

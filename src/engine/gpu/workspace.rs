@@ -4,8 +4,7 @@ use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BufferUsages};
 use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Upload, UploadView};
 
-use crate::engine::gpu::dispatches::{Dispatch, GROUPS, ROWS_IN_GROUPS};
-use crate::engine::gpu::kernels::KernelName;
+use crate::engine::gpu::kernels::{Dispatch, GROUPS, KernelName, ROWS_IN_GROUPS};
 use crate::engine::gpu::layout::{ALIGNMENT, Layout, Regions};
 use crate::engine::gpu::shape::Way;
 use crate::engine::real::Real;
@@ -77,6 +76,8 @@ impl<R: Real> Constants<R> {
 }
 
 pub(crate) struct Workspace<R: Real> {
+    /// Of any buffer, and of a binding.
+    most_bytes: u64,
     /// Params, RoIs, the RoI of each row, spacepoints: on the host's side and on the device's.
     pub(crate) staging: Upload<u32>,
     pub(crate) input: Buffer<u32>,
@@ -107,6 +108,7 @@ impl<R: Real> Workspace<R> {
         let device = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
         let input = BufferUsages::STORAGE | BufferUsages::UNIFORM | BufferUsages::COPY_DST;
         Self {
+            most_bytes,
             staging: Upload::new("staged input").readable_by_shaders(gpu),
             input: Buffer::new("input", input).most_bytes(most_bytes),
             regions: Regions::default(),
@@ -171,13 +173,13 @@ impl<R: Real> Workspace<R> {
         Ok(self.staging.map(gpu, regions.end as usize / 4)?)
     }
 
-    /// A part of the input, for a bind group.
-    fn region(&self, from: u64, to: u64) -> Result<wgpu::BindingResource<'_>> {
-        Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding {
-            buffer: if self.direct { self.staging.raw()? } else { self.input.raw()? },
-            offset: from,
-            size: std::num::NonZero::new(to - from),
-        }))
+    /// The input from a byte on, for a bind group: so much of it, or all, as far as bindings go. Parts with regions of other
+    /// sizes then need no other bind group.
+    fn input_from(&self, from: u64, bytes: Option<u64>) -> Result<wgpu::BindingResource<'_>> {
+        let buffer = if self.direct { self.staging.raw()? } else { self.input.raw()? };
+        let all = (buffer.size() - from).min(self.most_bytes) & !3;
+        let size = std::num::NonZero::new(bytes.unwrap_or(all));
+        Ok(wgpu::BindingResource::Buffer(wgpu::BufferBinding { buffer, offset: from, size }))
     }
 
     /// Takes the bind group of a dispatch out, to be given back by [`Workspace::keep_group`].
@@ -201,11 +203,11 @@ impl<R: Real> Workspace<R> {
         Ok(match variable {
             "params" => {
                 let from = dispatch.params as u64 * ALIGNMENT;
-                self.region(from, from + size_of::<Params>() as u64)?
+                self.input_from(from, Some(size_of::<Params>() as u64))?
             }
-            "rois" => self.region(regions.rois, regions.row_rois)?,
-            "row_rois" => self.region(regions.row_rois, regions.spacepoints)?,
-            "packed" => self.region(regions.spacepoints, regions.end)?,
+            "rois" => self.input_from(regions.rois, None)?,
+            "row_rois" => self.input_from(regions.row_rois, None)?,
+            "packed" => self.input_from(regions.spacepoints, None)?,
             "cuts" => constants.cuts.binding()?,
             "neighbours" => constants.neighbours.binding()?,
             "cells" => self.cells.binding()?,

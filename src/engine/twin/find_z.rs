@@ -1,5 +1,5 @@
 //! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a range of slices. Twin of
-//! `shaders/find_z.wgsl` with `tracks.wgsl`, `order/by_layer.wgsl`, `extrapolation/*.wgsl`, `accumulate/totals.wgsl` and
+//! `shaders/find_z.wgsl` with `tracks.wgsl`, `order/by_layer.wgsl`, `accumulate/totals.wgsl` and
 //! `pairs/streamed.wgsl`. Third spacepoints are in [`confirmations`](super::confirmations).
 
 use std::ops::Range as Slices;

@@ -91,7 +91,7 @@ impl<'a, R: Lanes, S: Simd> Partners<'a, R, S> {
 }
 
 /// z where the line through two spacepoints, given as 1 / rho, z / rho and phi, meets the beam or is nearest to it:
-/// `shaders/extrapolation.wgsl`. The order of the two spacepoints does not matter.
+/// `shaders/tracks.wgsl`. The order of the two spacepoints does not matter.
 #[inline(always)]
 pub(crate) fn extrapolate<R: Lanes, S: Simd>(
     simd: S,
