@@ -51,6 +51,7 @@ mod guard;
 mod names;
 mod parquet;
 mod place;
+mod provenance;
 mod reader;
 mod rois;
 mod root;
@@ -68,12 +69,13 @@ pub use error::{Error, Result};
 pub use event::{Addressing, addressing};
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetSpacepoints, ParquetVertices};
+pub use provenance::Provenance;
 pub use reader::SpacepointReader;
 pub use rois::RoiTable;
 #[cfg(feature = "root")]
 pub use root::RootSpacepoints;
 pub use source::{Inputs, inputs, line};
 pub use spacepoint_writer::SpacepointWriter;
-pub use toml::{config_from_toml, config_to_toml, detector_from_toml};
+pub use toml::{config_from_toml, config_to_toml, detector_from_toml, detector_to_toml};
 pub use truth::{TruthTable, TruthVertex, primary_z};
 pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json_line, write_roi};
