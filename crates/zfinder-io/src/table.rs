@@ -21,6 +21,8 @@ pub(super) struct Table {
     path: PathBuf,
     rows: Rows,
     names: Vec<String>,
+    /// No row can be read any more.
+    is_broken: bool,
 }
 
 impl Table {
@@ -35,7 +37,7 @@ impl Table {
     }
 
     fn of(path: &Path, bytes: Box<dyn Read + Send>) -> Result<Self> {
-        let mut table = Self { path: path.to_owned(), rows: Rows::new(bytes), names: Vec::new() };
+        let mut table = Self { path: path.to_owned(), rows: Rows::new(bytes), names: Vec::new(), is_broken: false };
         if table.next_row()? {
             let name = |at| String::from_utf8_lossy(table.rows.field(at)).trim().to_owned();
             table.names = (0..table.rows.fields()).map(name).collect();
@@ -49,6 +51,9 @@ impl Table {
         }
         let mut there = HashSet::new();
         for name in &table.names {
+            if name.contains('\0') {
+                return Err(table.whole("the first line is no text: this is no CSV, Parquet or ROOT file".into()));
+            }
             if name.contains('\r') {
                 return Err(table.row_error("the lines end in carriage returns; newlines are wanted".into()));
             }
@@ -123,10 +128,18 @@ impl Table {
     }
 
     fn next_row(&mut self) -> Result<bool> {
-        self.rows.next().map_err(|error| match error {
-            RowError::Io(error) => source::failed(&self.path, error),
-            RowError::Bad(message) => self.row_error(message),
+        self.rows.next().map_err(|error| {
+            self.is_broken = true;
+            match error {
+                RowError::Io(error) => source::failed(&self.path, error),
+                RowError::Bad(message) => self.row_error(message),
+            }
         })
+    }
+
+    /// Returns whether the last error ends the file: there is no next row.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// The number of the row, of which the header's is 1 if nothing is above it.
@@ -209,7 +222,7 @@ impl Table {
 
     /// An error of the row in hand as a whole.
     #[cold]
-    fn row_error(&self, message: String) -> Error {
+    pub(super) fn row_error(&self, message: String) -> Error {
         Error::Input { path: source::named(&self.path), row: self.row(), column: None, message }
     }
 }

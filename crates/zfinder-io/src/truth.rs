@@ -105,7 +105,7 @@ impl TruthTable {
     /// Those of [`TruthTable::read`].
     pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
-        for file in files.iter().filter(|file| !source::is_standard_input(file)) {
+        for file in files.iter().filter(|file| !source::is_stream(file)) {
             let truth = match particles_of(file) {
                 Some(path) => Self::read(&path)?,
                 None if source::container(file)? == Container::Root => {
