@@ -50,6 +50,8 @@ pub(super) struct Totals {
     pub(super) events: usize,
     pub(super) rois: usize,
     pub(super) spacepoints: usize,
+    /// That were skipped, of these events and others.
+    errors: u64,
     /// For answers, beyond what reading took meanwhile.
     waiting: Duration,
 }
@@ -57,8 +59,12 @@ pub(super) struct Totals {
 impl Totals {
     /// In words.
     pub(super) fn told(&self, start: Instant) -> String {
+        let skipped = match self.errors {
+            0 => String::new(),
+            errors => format!(", {} skipped", counted(errors as usize, "error")),
+        };
         format!(
-            "{}, {}, {}: {:.3} s, of which waiting for answers {:.3} s",
+            "{}, {}, {}{skipped}: {:.3} s, of which waiting for answers {:.3} s",
             counted(self.events, "event"),
             counted(self.rois, "RoI"),
             counted(self.spacepoints, "spacepoint"),
@@ -122,7 +128,8 @@ pub(super) fn search(
     if let Some(error) = unread {
         return Err(error.into());
     }
-    skipped.set_errors(skipped_before + reader.errors());
+    totals.errors = skipped_before + reader.errors();
+    skipped.set_errors(totals.errors);
     totals.events = reader.events();
     totals.waiting = totals.waiting.saturating_sub(reading);
     Ok(totals)

@@ -110,6 +110,9 @@ fn a_row_of_no_event_and_a_file_that_is_cut_spoil_their_event() {
     let of = |event: u64, status: &str| (event, status.to_owned());
     assert_eq!(statuses(&stdout(&output)), [of(0, "bad_spacepoint"), of(1, "ok"), of(2, "ok")]);
 
+    let told = zfinder(&["find", "--engine", "reference", "--on-error", "skip", &mixed]);
+    failed(&told, 5, &["3 events, 3 RoIs, 19 spacepoints, 1 error skipped: "]);
+
     let mut gzip = GzEncoder::new(Vec::new(), Compression::none());
     gzip.write_all(text.replace("x,1,1,1,0\n", "").as_bytes()).expect("in memory");
     let bytes = gzip.finish().expect("in memory");
@@ -220,6 +223,9 @@ mod unix {
         for (script, words) in [
             (format!("{find} /dev/zero"), "/dev/zero: the first line is no text"),
             (format!("{find} - < /dev/zero"), "standard input: the first line is no text"),
+            (format!("{find} \"$1\" --config /dev/zero"), "/dev/zero: is longer than 64 MiB"),
+            (format!("{find} \"$1\" --detector <(yes)"), "is longer than 64 MiB"),
+            (format!("{find} \"$1\" --rois /dev/zero"), "/dev/zero, row 1: the row is longer than 16 MiB"),
             (format!("{find} \"$1\""), "bomb.csv.gz, row 2: the row is longer than 16 MiB"),
             (
                 format!("{find} <(printf 'event_id,x,y,z,layer\\n'; yes 1,30,40,5,0)"),

@@ -288,7 +288,13 @@ impl<C: Chunks> ColumnReader<C> {
         self.event.take()
     }
 
-    /// The event in hand where the file ends early: of its last RoI there may be more.
+    /// Whether the event in hand is given if the file ends early: when errors are skipped, or if a row is a whole event.
+    fn gives_cut_event(&self) -> bool {
+        let is_whole = self.chunks.whole_rois() && self.chunks.schema().roi.is_none();
+        self.event.is_some() && (self.options.skips() || (is_whole && self.unplaced.is_none()))
+    }
+
+    /// The event in hand where the file ends early. Rows of its RoIs may be in the part that is lost.
     fn cut_event(&mut self) -> Option<Event> {
         let mut event = self.end_event()?;
         if !self.chunks.whole_rois() {
@@ -423,7 +429,9 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
         loop {
             if self.run == self.chunk.runs.len() {
                 if let Some((event_id, error)) = self.bad_event.take() {
-                    let event = self.end_event().filter(|event| event.event_id != event_id);
+                    let is_good = |event: &Event| event.event_id != event_id && self.unplaced.is_none();
+                    let is_good = self.event.as_ref().is_some_and(is_good);
+                    let event = self.end_event().filter(|_| is_good);
                     if event.is_none() {
                         return Err(error);
                     }
@@ -433,7 +441,7 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
                 match self.refill() {
                     Ok(true) => {}
                     Ok(false) => break,
-                    Err(error) if self.options.skips() && self.event.is_some() => {
+                    Err(error) if self.gives_cut_event() => {
                         self.end = Some(error);
                         return Ok(self.cut_event());
                     }

@@ -122,6 +122,13 @@ impl Column {
             (ColumnReader::DoubleColumnReader(reader), Values::Double(values)) => levels.read(reader, values, rows),
             _ => Err(ParquetError::General(format!("column `{}` holds no numbers", self.field.name))),
         }?;
+        if let Some((most, _)) = self.limit
+            && rows == 1
+            && self.levels.definition.len() > FAR_ABOVE * most
+        {
+            // Before the other columns take as much memory.
+            return Err(too_long(most));
+        }
         if self.field.is_list() {
             self.delimit(rows)?;
         }
@@ -234,6 +241,15 @@ impl Column {
     }
 }
 
+/// A row above the limit is left out alone, or ends the file if it is so many times above.
+const FAR_ABOVE: usize = 2;
+/// Values of a page that are unpacked to see of which rows they are.
+const MOST_PAGE_VALUES: usize = 1 << 24;
+
+fn too_long(most: usize) -> ParquetError {
+    ParquetError::General(format!("a row has more than {most} spacepoints; if that is right, raise max_spacepoints"))
+}
+
 /// Pages of a column, of which only so many are read as one batch may need.
 struct LimitedPages {
     pages: Box<dyn PageReader>,
@@ -246,12 +262,16 @@ impl PageReader for LimitedPages {
         // Where one more page is needed, all pages since the batch began are its own.
         let used = self.used.load(Ordering::Relaxed);
         if used > self.most {
-            let message =
-                format!("a row has more than {} spacepoints; if that is right, raise max_spacepoints", self.most);
-            return Err(ParquetError::General(message));
+            return Err(too_long(self.most));
         }
         let page = self.pages.get_next_page()?;
         if let Some(page) = page.as_ref().filter(|page| !matches!(page, Page::DictionaryPage { .. })) {
+            // All of them may be of one row.
+            let most = MOST_PAGE_VALUES.max(FAR_ABOVE * self.most);
+            if page.num_values() as usize > most {
+                let message = format!("a page of {} values; at most {most} are read of lists", page.num_values());
+                return Err(ParquetError::General(message));
+            }
             self.used.store(used.saturating_add(page.num_values() as usize), Ordering::Relaxed);
         }
         Ok(page)

@@ -92,7 +92,7 @@ fn rows_above_the_limit_are_refused() {
     let path = written_so(&dir, &columns, WriterProperties::default(), 100);
     for on_error in [OnError::Stop, OnError::Skip] {
         // Its pages hold fewer values than the limit, or one page holds more.
-        for most in [200_000, 10, 3] {
+        for most in [600_000, 200_000, 10, 3] {
             let (rois, errors) = read(&path, on_error, most);
             assert_eq!(rois[0], (1, 3, 0), "{most}");
             assert_eq!(errors.len(), 1, "{errors:?}");
