@@ -220,11 +220,16 @@ mod unix {
         let path = dir.path().join("bomb.csv.gz");
         fs::write(&path, bomb.finish().expect("in memory")).expect("written");
         let path = path.display().to_string();
+        let good = sample("rois/spacepoints.csv");
         for (script, words) in [
             (format!("{find} /dev/zero"), "/dev/zero: the first line is no text"),
             (format!("{find} - < /dev/zero"), "standard input: the first line is no text"),
             (format!("{find} \"$1\" --config /dev/zero"), "/dev/zero: is longer than 64 MiB"),
             (format!("{find} \"$1\" --detector <(yes)"), "is longer than 64 MiB"),
+            (
+                format!("{find} \"$2\" --truth <(echo event,vz_mm,is_hard_scatter; yes 1,2,0)"),
+                "row 10000002: there are more than 10000000 rows",
+            ),
             (format!("{find} \"$1\" --rois /dev/zero"), "/dev/zero, row 1: the row is longer than 16 MiB"),
             (format!("{find} \"$1\""), "bomb.csv.gz, row 2: the row is longer than 16 MiB"),
             (
@@ -236,7 +241,7 @@ mod unix {
                 "row 102: event 1 has more than 100 spacepoints",
             ),
         ] {
-            failed(&bash(&script, &[&path], Some(MOST_KIB)), 1, &[words]);
+            failed(&bash(&script, &[&path, &good], Some(MOST_KIB)), 1, &[words]);
         }
     }
 

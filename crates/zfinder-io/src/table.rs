@@ -23,6 +23,9 @@ pub(super) struct Table {
     names: Vec<String>,
     /// No row can be read any more.
     is_broken: bool,
+    /// Rows that may still be read.
+    rows_left: u64,
+    most_rows: u64,
 }
 
 impl Table {
@@ -37,7 +40,14 @@ impl Table {
     }
 
     fn of(path: &Path, bytes: Box<dyn Read + Send>) -> Result<Self> {
-        let mut table = Self { path: path.to_owned(), rows: Rows::new(bytes), names: Vec::new(), is_broken: false };
+        let mut table = Self {
+            path: path.to_owned(),
+            rows: Rows::new(bytes),
+            names: Vec::new(),
+            is_broken: false,
+            rows_left: u64::MAX,
+            most_rows: u64::MAX,
+        };
         if table.next_row()? {
             let name = |at| String::from_utf8_lossy(table.rows.field(at)).trim().to_owned();
             table.names = (0..table.rows.fields()).map(name).collect();
@@ -115,11 +125,23 @@ impl Table {
         self.row_error(message)
     }
 
+    /// Makes more rows an error, for a file that is kept in memory.
+    pub(super) fn limit_rows(&mut self, most: u64) {
+        (self.rows_left, self.most_rows) = (most, most);
+    }
+
     /// Goes to the next row; false at the end.
     pub(super) fn next(&mut self) -> Result<bool> {
         if !self.next_row()? {
             return Ok(false);
         }
+        let Some(rows_left) = self.rows_left.checked_sub(1) else {
+            self.is_broken = true;
+            let message =
+                format!("there are more than {} rows, which are kept in memory: split the file", self.most_rows);
+            return Err(self.row_error(message));
+        };
+        self.rows_left = rows_left;
         if self.rows.fields() != self.names.len() {
             let (fields, names) = (self.rows.fields(), self.names.len());
             return Err(self.row_error(format!("the row has {fields} fields, the header has {names}")));
