@@ -17,7 +17,7 @@ use zfinder::{
     Config, Detector, Engine, LayerKind, PhiWindow, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Spacepoint,
     Status, ZFinder,
 };
-use zfinder_io::{Addressing, Error, RoiTable, SpacepointReader, TruthTable, addressing, line};
+use zfinder_io::{Addressing, Error, OnError, ReadOptions, RoiTable, SpacepointReader, TruthTable, addressing, line};
 
 /// A target's name, which its folder in `fuzz/corpus` has as well, and what it does.
 pub type Target = (&'static str, fn(&[u8]));
@@ -236,6 +236,7 @@ fn spacepoints(path: &Path) -> (Vec<Roi>, Option<String>) {
             assert!((layer as usize) < finder.detector().layers().len(), "{point:?}");
         }
     }
+    check_skipping(path, finder.detector(), &rois, error.is_some());
     let some = &rois[..rois.len().min(MOST_ROIS)];
     if some.iter().map(|roi| roi.spacepoints.len()).sum::<usize>() <= MOST_SPACEPOINTS {
         search(some, finder);
@@ -261,6 +262,24 @@ fn read(path: &Path, detector: &Detector, table: Option<RoiTable>) -> (Vec<Roi>,
     assert!(reader.next().is_none());
     assert!(reader.warnings().iter().all(|warning| !warning.is_empty()));
     (rois, ended)
+}
+
+/// Reads on after errors: what comes before the first is the same, and reading ends.
+fn check_skipping(path: &Path, detector: &Detector, before: &[Roi], is_error: bool) {
+    let options = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
+    let mut reader = SpacepointReader::new(vec![path.to_owned()], detector.clone(), None).with_options(options);
+    let (mut ids, mut read) = (HashSet::new(), 0);
+    for roi in reader.by_ref() {
+        match roi {
+            Ok(roi) => {
+                assert!(ids.insert(roi.descriptor.id), "{:?} twice", roi.descriptor.id);
+                assert!(before.get(read).is_none_or(|earlier| *earlier == roi), "{:?} is another", roi.descriptor.id);
+                read += 1;
+            }
+            Err(error) => check_error(&error, path),
+        }
+    }
+    assert!(read >= before.len() && (reader.errors() > 0) == is_error, "{read} RoIs, {} errors", reader.errors());
 }
 
 /// Reads spacepoints with a table of RoIs: each comes out once.

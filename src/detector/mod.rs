@@ -205,6 +205,15 @@ impl Detector {
         &self.layers
     }
 
+    /// Its table of bending, sorted by pair of layers; None where bending follows from the radii.
+    pub fn bending(&self) -> Option<BendingTable> {
+        let Bending { pt_gev, field_t, dphi } = self.bending.as_ref()?;
+        let pair = |(&(inner, outer), &(dphi_rad, eta))| BendingPair { inner, outer, dphi_rad, eta };
+        let mut pairs: Vec<BendingPair> = dphi.iter().map(pair).collect();
+        pairs.sort_by_key(|pair| (pair.inner, pair.outer));
+        Some(BendingTable { pt_gev: *pt_gev, field_t: *field_t, pairs })
+    }
+
     /// The layer that a file calls (volume, layer).
     pub fn layer_by_id(&self, volume: u32, layer: u32) -> Option<u32> {
         self.by_id.get(&(volume, layer)).copied()

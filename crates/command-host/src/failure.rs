@@ -22,6 +22,8 @@ pub enum Code {
     Gpu = 3,
     /// A bench with wrong answers.
     WrongAnswer = 4,
+    /// The command is done, and errors in its input were skipped.
+    Skipped = 5,
 }
 
 /// Returns the exit codes as text for `after_help`. `data` describes [`Code::Data`] in this
@@ -179,6 +181,8 @@ pub fn main_with<C: Parser>(
     let _ = miette::set_hook(Box::new(|_| {
         Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).terminal_links(false).build())
     }));
+    #[cfg(target_os = "linux")]
+    crate::quiet::restart_quietly();
     interrupt::watch();
     let Err(failure) = run(C::parse()) else { return ExitCode::SUCCESS };
     let Some(report) = failure.report(diagnose) else { return ExitCode::SUCCESS };

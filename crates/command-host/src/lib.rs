@@ -98,6 +98,8 @@ mod plot;
 #[cfg(feature = "plot")]
 mod png;
 mod print;
+#[cfg(target_os = "linux")]
+mod quiet;
 
 pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use zfinder_io::SpacepointReader;
+use zfinder_io::{Provenance, SpacepointReader};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
 use super::engine::EngineOptions;
-use super::input::{self, InputOptions};
+use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
-use super::output::{self, Answers, Format};
+use super::output::{self, AnswerFile, Format};
 use super::search::{ProgressOptions, search};
 use super::table::Score;
 use command_host::Failure;
@@ -28,17 +28,19 @@ use command_host::note;
 #[derive(Args)]
 #[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Find {
-    /// Files of spacepoints, - for standard input, or folders (every file of spacepoints inside)
+    /// Files of spacepoints, pipes, - for standard input, or folders (every file of spacepoints inside)
     #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
 
     #[command(flatten)]
     input: InputOptions,
+    #[command(flatten)]
+    on_error: OnErrorOptions,
 
     /// How to write [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write to this file, which appears when all is done
+    /// Write to this file, which appears when all is done, or at an error with the answers before it
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Below the table draw the z histograms of the first RoIs, 5 unless said: columns are as high as the highest three
@@ -61,6 +63,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
   zfinder find --config my.toml --print-config
   zcat big.csv.gz | zfinder find - --format csv > vertices.csv
+  zfinder find --on-error skip night/*.csv -o vertices.csv
 
 Each key of the configuration is an option; the order is --preset, then --config, then the options.
 A [config: ...] is the value of the default preset.
@@ -70,6 +73,7 @@ Exit codes:
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
   3  no such adapter, or the GPU or another engine failed
+  5  done, and errors in the input were skipped (--on-error skip)
   130  interrupted (143 by TERM, 129 by HUP); no file is half-written";
 
 impl Find {
@@ -87,22 +91,28 @@ impl Find {
                 "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
             ));
         }
-        let inputs = input::inputs(&self.paths)?;
-        let detector = self.input.detector(&inputs.files)?;
+        let on_error = self.on_error.on_error();
+        let mut skipped = Skipped::new(on_error);
+        let inputs = input::inputs(&self.paths, &mut skipped)?;
+        let detector = self.input.detector(&inputs.files, on_error)?;
         let rois = self.input.rois([&config])?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
-        let output = self.output.as_deref();
-        self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), output)?;
+        let provenance_file = output::provenance_file(self.output.as_deref(), format);
+        let outputs = self.output.as_deref().into_iter().chain(provenance_file.as_deref());
+        self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), outputs)?;
         let finder = builder.config(config).detector(detector.clone()).build()?;
         if !self.progress.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));
+            self.input.found_truth(truth.as_ref()).iter().for_each(|truth| note(truth));
         }
-        let mut output = Answers::open(self.output.as_deref(), format, truth.as_ref())?;
-        let mut reader = SpacepointReader::new(inputs.files, detector, rois);
+        let provenance = Provenance::of(&finder);
+        let mut output = AnswerFile::open(self.output.as_deref(), format, truth.as_ref(), &provenance)?;
+        let options = self.input.read_options(on_error);
+        let mut reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options);
         let bar = self.progress.bar(reader.files());
         let mut score = Score::default();
         let mut shown = Vec::new();
-        let totals = search(&finder, &mut reader, &bar, |batch, results| {
+        let searched = search(&finder, &mut reader, &mut skipped, &bar, |batch, results| {
             for (number, result) in results.iter().enumerate().take(self.show.unwrap_or(0).saturating_sub(shown.len()))
             {
                 let vertices = truth.as_ref().map_or(&[][..], |truth| truth.vertices(result.id));
@@ -112,7 +122,14 @@ impl Find {
                 results.iter().for_each(|result| score.add(truth, result));
             }
             output.results(results)
-        })?;
+        });
+        let totals = match searched {
+            Ok(totals) => totals,
+            Err(failure) => {
+                output.finish_early()?;
+                return Err(failure);
+            }
+        };
         let score = truth.as_ref().map(|_| score.summary(finder.config().peaks));
         // In a table the score is the last line of the output itself.
         let (closing, said) = if format == Format::Table { (score, None) } else { (None, score) };
@@ -128,6 +145,6 @@ impl Find {
             note(&totals.told(start));
             said.iter().for_each(|score| note(score));
         }
-        Ok(())
+        skipped.finish()
     }
 }

@@ -1,13 +1,15 @@
 //! What is read: which files a user means, of which detector they are, and the RoIs and the truth that go with them.
 
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use zfinder::{Config, Detector};
-use zfinder_io::{Addressing, Inputs, RoiTable, TruthTable, addressing};
+use zfinder_io::{Addressing, Inputs, OnError, ReadOptions, RoiTable, TruthTable, addressing, is_stream};
 
 use super::options::read_text;
-use command_host::{Failure, check_distinct, note};
+use super::search::counted;
+use command_host::{Code, Failure, check_distinct, note};
 
 /// What is read beside the spacepoints.
 #[derive(Args)]
@@ -27,6 +29,109 @@ pub(super) struct InputOptions {
     /// truth_vertices.csv, or the particles of TrackML, beside the input, if there]
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     truth: Option<PathBuf>,
+    /// Most spacepoints of an event: an event with more is an error
+    #[arg(long, value_name = "N", default_value_t = MAX_SPACEPOINTS, help_heading = "Input")]
+    max_spacepoints: NonZeroUsize,
+}
+
+const MAX_SPACEPOINTS: NonZeroUsize = NonZeroUsize::new(ReadOptions::MAX_SPACEPOINTS).expect("the default is not 0");
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+enum OnErrorName {
+    /// End with exit code 1; what was answered before is written
+    #[default]
+    Stop,
+    /// Report the error, go on with the next row, event or file, and end with exit code 5
+    Skip,
+}
+
+/// What an error in the spacepoints does to a run.
+#[derive(Args)]
+pub(super) struct OnErrorOptions {
+    /// What an error in a file of spacepoints does
+    ///
+    /// With skip, an RoI with a bad row has status `bad_spacepoint`: no RoI is answered from a part of its spacepoints. An
+    /// event above --max-spacepoints, and a file that cannot be read, are left out. Files of RoIs, truth, configurations
+    /// and detectors must be right in any case.
+    #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Input")]
+    on_error: OnErrorName,
+}
+
+impl OnErrorOptions {
+    pub(super) fn on_error(&self) -> OnError {
+        match self.on_error {
+            OnErrorName::Stop => OnError::Stop,
+            OnErrorName::Skip => OnError::Skip,
+        }
+    }
+}
+
+/// Errors of the input that were skipped: each is told, up to a number.
+pub(super) struct Skipped {
+    on_error: OnError,
+    errors: u64,
+    is_quiet: bool,
+}
+
+impl Skipped {
+    /// More are only counted.
+    const TOLD: u64 = 20;
+
+    pub(super) fn new(on_error: OnError) -> Self {
+        Self { on_error, errors: 0, is_quiet: false }
+    }
+
+    /// Counts errors without a word.
+    pub(super) fn quiet(on_error: OnError) -> Self {
+        Self { is_quiet: true, ..Self::new(on_error) }
+    }
+
+    /// Tells something else.
+    pub(super) fn warn(&self, warning: &str) {
+        if !self.is_quiet {
+            note(&format!("warning: {warning}"));
+        }
+    }
+
+    /// Tells an error, or returns it if the run ends there.
+    pub(super) fn skip(&mut self, error: zfinder_io::Error) -> zfinder_io::Result<()> {
+        if self.on_error == OnError::Stop {
+            return Err(error);
+        }
+        self.errors += 1;
+        match self.errors {
+            _ if self.is_quiet => {}
+            1..=Self::TOLD => note(&format!("warning: skipped: {error}")),
+            more if more == Self::TOLD + 1 => note("warning: skipped: more errors, which are counted only"),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    pub(super) fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// Corrects the number of errors by those that were not told one by one.
+    pub(super) fn set_errors(&mut self, errors: u64) {
+        self.errors = errors;
+    }
+
+    /// Makes the failure that a run with errors ends with.
+    pub(super) fn finish(&self) -> Result<(), Failure> {
+        match self.errors {
+            0 => Ok(()),
+            errors => Err(Failure::new(
+                Code::Skipped,
+                format!(
+                    "the input has {}, which {} skipped",
+                    counted(errors as usize, "error"),
+                    if errors == 1 { "was" } else { "were" }
+                ),
+            )
+            .with_help("all other RoIs are answered; --on-error stop, the default, ends at the first error")),
+        }
+    }
 }
 
 impl InputOptions {
@@ -44,8 +149,12 @@ impl InputOptions {
         check_distinct(read.chain(configs), outputs)
     }
 
-    pub(super) fn detector(&self, files: &[PathBuf]) -> Result<Detector, Failure> {
-        detector(self.detector.as_deref(), files)
+    pub(super) fn detector(&self, files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
+        detector(self.detector.as_deref(), files, on_error)
+    }
+
+    pub(super) fn read_options(&self, on_error: OnError) -> ReadOptions {
+        ReadOptions { on_error, max_spacepoints: self.max_spacepoints.get() }
     }
 
     /// The RoIs, which must make histograms under all of these configurations.
@@ -62,7 +171,7 @@ impl InputOptions {
         if let Some(path) = &self.truth {
             return Ok(Some(TruthTable::read(path)?));
         }
-        let named = paths.iter().filter(|path| *path != Path::new("-"));
+        let named = paths.iter().filter(|path| !is_stream(path));
         let mut folders =
             named.map(
                 |path| {
@@ -79,21 +188,57 @@ impl InputOptions {
         }
         Ok(TruthTable::beside(files)?)
     }
+
+    /// Names the truth that was found without being named.
+    pub(super) fn found_truth(&self, truth: Option<&TruthTable>) -> Option<String> {
+        let truth = truth.filter(|_| self.truth.is_none())?;
+        let more = match truth.paths().len() {
+            0 | 1 => String::new(),
+            files => format!(" and {} more", counted(files - 1, "file")),
+        };
+        Some(format!("truth found beside the input: {}{more}", truth.path().display()))
+    }
 }
 
 /// The files that these files and folders stand for; says which it leaves out.
-pub(super) fn inputs(paths: &[PathBuf]) -> Result<Inputs, Failure> {
-    let inputs = zfinder_io::inputs(paths)?;
+pub(super) fn inputs(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Inputs, Failure> {
+    let mut inputs = Inputs::default();
+    match zfinder_io::inputs(paths) {
+        Ok(all) => inputs = all,
+        Err(error) if paths.len() < 2 || skipped.on_error == OnError::Stop => skipped.skip(error)?,
+        // Path by path, so that the others are read.
+        Err(_) => {
+            for (number, path) in paths.iter().enumerate() {
+                if is_stream(path) && paths[..number].contains(path) {
+                    continue;
+                }
+                match zfinder_io::inputs(std::slice::from_ref(path)) {
+                    Ok(Inputs { files, skipped }) => {
+                        inputs.files.extend(files);
+                        inputs.skipped.extend(skipped);
+                    }
+                    Err(error) => skipped.skip(error)?,
+                }
+            }
+        }
+    }
     if !inputs.skipped.is_empty() {
-        let names: Vec<String> = inputs.skipped.iter().map(|path| path.display().to_string()).collect();
-        note(&format!("warning: not files of spacepoints, left out: {}", names.join(", ")));
+        let names = inputs.skipped.iter().take(NAMED).map(|path| path.display().to_string());
+        let mut names = names.collect::<Vec<_>>().join(", ");
+        if inputs.skipped.len() > NAMED {
+            names.push_str(&format!(" and {} more", inputs.skipped.len() - NAMED));
+        }
+        note(&format!("warning: not files of spacepoints, left out: {names}"));
     }
     Ok(inputs)
 }
 
+/// Files that a message names.
+const NAMED: usize = 20;
+
 /// The detector by name or file, else the one that these files are usually of.
-pub(super) fn detector(name: Option<&str>, files: &[PathBuf]) -> Result<Detector, Failure> {
-    let Some(name) = name else { return default_detector(files) };
+pub(super) fn detector(name: Option<&str>, files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
+    let Some(name) = name else { return default_detector(files, on_error) };
     if let Some(detector) = Detector::built_in(name) {
         return Ok(detector);
     }
@@ -107,10 +252,15 @@ pub(super) fn detector(name: Option<&str>, files: &[PathBuf]) -> Result<Detector
 }
 
 /// The detector that files of these formats are usually of.
-fn default_detector(files: &[PathBuf]) -> Result<Detector, Failure> {
+fn default_detector(files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
     let mut found = Vec::new();
     for file in files {
-        found.push(addressing(file)?);
+        match addressing(file) {
+            Ok(addressing) => found.push(addressing),
+            // The error comes again when the file is read.
+            Err(_) if on_error == OnError::Skip => {}
+            Err(error) => return Err(error.into()),
+        }
     }
     found.dedup();
     match found[..] {

@@ -7,6 +7,7 @@ mod engine;
 mod evaluate;
 mod failure;
 mod find;
+mod fit;
 mod histogram;
 mod input;
 mod options;
@@ -27,6 +28,7 @@ const EXIT_CODES: &str = "Exit codes:
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
   3  no such adapter, or the GPU or another engine failed
+  5  done, and errors in the input were skipped (--on-error skip)
   130  interrupted (143 by TERM, 129 by HUP); no file is half-written";
 
 /// Finds the z of the primary vertex from raw tracker spacepoints, on any GPU or on the CPU.

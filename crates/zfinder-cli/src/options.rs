@@ -1,7 +1,7 @@
 //! The options that are keys of the configuration, and what they are laid over; words that `bench` shares.
 
-use std::fs;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
@@ -416,6 +416,15 @@ pub(super) fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
+/// Reads a configuration, a detector or a report.
 pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
-    fs::read_to_string(path).map_err(|source| zfinder_io::Error::Io { path: path.to_owned(), source }.into())
+    /// No such file is longer. A device may be endless.
+    const MOST_BYTES: u64 = 1 << 26;
+    let mut text = String::new();
+    let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));
+    let read = read.and_then(|length| match length as u64 {
+        0..=MOST_BYTES => Ok(text),
+        _ => Err(io::Error::other(format!("is longer than {} MiB", MOST_BYTES >> 20))),
+    });
+    read.map_err(|source| zfinder_io::Error::Io { path: path.to_owned(), source }.into())
 }

@@ -1,15 +1,16 @@
 //! Where answers go: standard output, or a file that appears whole or not at all.
 
 use std::io::{self, IsTerminal};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
-use command_host::{Failure, Output, file_of};
+use command_host::{Failure, Output, file_of, note, write_file, write_json};
 use zfinder::RoiResult;
-use zfinder_io::{CSV_HEADER, ParquetVertices, TruthTable, write_csv, write_json_line};
+use zfinder_io::{CSV_HEADER, ParquetVertices, Provenance, TruthTable, write_csv, write_json_line};
 use zfinder_study::plot;
 
 use crate::failure::unwritten;
+use crate::search::counted;
 use crate::table;
 
 /// The name of the command, with which temporary files begin.
@@ -21,7 +22,7 @@ pub(super) enum Format {
     Table,
     /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background: a row for every vertex
     Csv,
-    /// JSON lines: an object for every RoI
+    /// JSON lines: an object that says how the answers came about, then one for every RoI
     Json,
     /// The columns and rows of csv as Parquet, null where a field is empty
     Parquet,
@@ -54,21 +55,91 @@ pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) 
 }
 
 /// Answers on their way out, in one format.
-pub(super) enum Answers<'a> {
+enum Answers<'a> {
     Text(Text<'a>),
-    Parquet(Box<ParquetVertices<Output>>),
+    Parquet(Box<ParquetVertices<Output>>, String),
 }
 
 /// Answers as text of some format.
-pub(super) struct Text<'a> {
+struct Text<'a> {
     target: Output,
     format: Format,
     truth: Option<&'a TruthTable>,
+    provenance: &'a Provenance,
     begun: bool,
 }
 
+/// Returns the file beside a CSV file of answers that says how they came about. None for formats that hold that
+/// themselves, standard output, devices and pipes.
+pub(super) fn provenance_file(path: Option<&Path>, format: Format) -> Option<PathBuf> {
+    let path = file_of(path).filter(|path| format == Format::Csv && !zfinder_io::is_stream(path))?;
+    let mut name = path.as_os_str().to_owned();
+    name.push(".provenance.json");
+    Some(name.into())
+}
+
+/// Answers, and how many of them were written.
+pub(super) struct AnswerFile<'a> {
+    answers: Answers<'a>,
+    provenance: &'a Provenance,
+    provenance_file: Option<PathBuf>,
+    written: usize,
+    /// Writing failed: there is nothing to complete.
+    is_broken: bool,
+}
+
+impl<'a> AnswerFile<'a> {
+    pub(super) fn open(
+        path: Option<&Path>,
+        format: Format,
+        truth: Option<&'a TruthTable>,
+        provenance: &'a Provenance,
+    ) -> Result<Self, Failure> {
+        let answers = Answers::open(path, format, truth, provenance)?;
+        let provenance_file = provenance_file(path, format);
+        Ok(Self { answers, provenance, provenance_file, written: 0, is_broken: false })
+    }
+
+    pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+        let written = self.answers.results(results);
+        self.written += results.len();
+        self.is_broken |= written.is_err();
+        written
+    }
+
+    /// A line or more below a table.
+    pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
+        self.answers.closing(lines)
+    }
+
+    /// Everything is written: the file takes its name.
+    pub(super) fn finish(self) -> Result<(), Failure> {
+        self.answers.finish()?;
+        match &self.provenance_file {
+            Some(path) => write_file(path, PROGRAM, |mut out| write_json(&mut out, self.provenance)),
+            None => Ok(()),
+        }
+    }
+
+    /// Completes the output with the answers before an error, if there are any, and says so.
+    pub(super) fn finish_early(self) -> Result<(), Failure> {
+        if self.written == 0 || self.is_broken {
+            return Ok(());
+        }
+        let text = format!("warning: {} ends before the error: {}", self.answers.name(), counted(self.written, "RoI"));
+        self.finish()?;
+        note(&text);
+        Ok(())
+    }
+}
+
 impl<'a> Answers<'a> {
-    pub(super) fn open(path: Option<&Path>, format: Format, truth: Option<&'a TruthTable>) -> Result<Self, Failure> {
+    fn open(
+        path: Option<&Path>,
+        format: Format,
+        truth: Option<&'a TruthTable>,
+        provenance: &'a Provenance,
+    ) -> Result<Self, Failure> {
         if format == Format::Parquet && file_of(path).is_none() && io::stdout().is_terminal() {
             return Err(Failure::usage(
                 "Parquet is nothing to read on a terminal",
@@ -77,35 +148,42 @@ impl<'a> Answers<'a> {
         }
         let target = Output::open(path, PROGRAM)?;
         if format != Format::Parquet {
-            return Ok(Self::Text(Text { target, format, truth, begun: false }));
+            return Ok(Self::Text(Text { target, format, truth, provenance, begun: false }));
         }
         let name = target.name().to_owned();
-        Ok(Self::Parquet(Box::new(ParquetVertices::new(target, name.as_ref()).map_err(unwritten)?)))
+        let mut file = ParquetVertices::new(target, name.as_ref()).map_err(unwritten)?;
+        file.add_provenance(provenance);
+        Ok(Self::Parquet(Box::new(file), name))
     }
 
-    pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
+    fn name(&self) -> &str {
+        match self {
+            Self::Text(text) => text.target.name(),
+            Self::Parquet(_, name) => name,
+        }
+    }
+
+    fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
         match self {
             Self::Text(text) => text.results(results),
-            Self::Parquet(file) => results.iter().try_for_each(|result| file.write(result)).map_err(unwritten),
+            Self::Parquet(file, _) => results.iter().try_for_each(|result| file.write(result)).map_err(unwritten),
         }
     }
 
-    /// A line or more below a table.
-    pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
+    fn closing(&mut self, lines: &str) -> Result<(), Failure> {
         match self {
             Self::Text(text) => text.closing(lines),
-            Self::Parquet(_) => Ok(()),
+            Self::Parquet(..) => Ok(()),
         }
     }
 
-    /// Everything is written: the file takes its name.
-    pub(super) fn finish(self) -> Result<(), Failure> {
+    fn finish(self) -> Result<(), Failure> {
         match self {
             Self::Text(mut text) => {
                 text.begin()?;
                 text.target.finish()
             }
-            Self::Parquet(file) => file.finish().map_err(unwritten)?.finish(),
+            Self::Parquet(file, _) => file.finish().map_err(unwritten)?.finish(),
         }
     }
 }
@@ -116,11 +194,12 @@ impl Text<'_> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());
         }
-        let (format, truth) = (self.format, self.truth.is_some());
-        self.target.write(|out| match format {
+        let (format, truth, provenance) = (self.format, self.truth.is_some(), self.provenance);
+        self.target.write(|mut out| match format {
             Format::Table => table::header(out, truth),
             Format::Csv => writeln!(out, "{CSV_HEADER}"),
-            Format::Json | Format::Parquet => Ok(()),
+            Format::Json => provenance.write_json_line(&mut out),
+            Format::Parquet => Ok(()),
         })
     }
 

@@ -8,6 +8,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::{Answered, RoiBatch, RoiResult, StreamOptions, ZFinder};
 use zfinder_io::SpacepointReader;
 
+use super::fit::misfit;
+use super::input::Skipped;
 use command_host::Failure;
 
 /// A batch is searched when it holds this many spacepoints, or RoIs.
@@ -48,6 +50,8 @@ pub(super) struct Totals {
     pub(super) events: usize,
     pub(super) rois: usize,
     pub(super) spacepoints: usize,
+    /// That were skipped, of these events and others.
+    errors: u64,
     /// For answers, beyond what reading took meanwhile.
     waiting: Duration,
 }
@@ -55,8 +59,12 @@ pub(super) struct Totals {
 impl Totals {
     /// In words.
     pub(super) fn told(&self, start: Instant) -> String {
+        let skipped = match self.errors {
+            0 => String::new(),
+            errors => format!(", {} skipped", counted(errors as usize, "error")),
+        };
         format!(
-            "{}, {}, {}: {:.3} s, of which waiting for answers {:.3} s",
+            "{}, {}, {}{skipped}: {:.3} s, of which waiting for answers {:.3} s",
             counted(self.events, "event"),
             counted(self.rois, "RoI"),
             counted(self.spacepoints, "spacepoint"),
@@ -67,24 +75,36 @@ impl Totals {
 }
 
 /// Searches all that the reader has, and hands over batches with their answers.
+///
+/// # Errors
+/// The first error that is not skipped. All RoIs before an error of the input are handed over.
 pub(super) fn search(
     finder: &ZFinder,
     reader: &mut SpacepointReader,
+    skipped: &mut Skipped,
     bar: &ProgressBar,
     mut answer: impl FnMut(&RoiBatch, &[RoiResult]) -> Result<(), Failure>,
 ) -> Result<Totals, Failure> {
     let mut totals = Totals::default();
+    let skipped_before = skipped.errors();
     let stream = finder.stream(StreamOptions { in_flight: IN_FLIGHT })?;
     let (mut reading, mut unread) = (Duration::ZERO, None);
+    let mut is_first = true;
     // Files are read while those read before are searched.
     let batches = std::iter::from_fn(|| {
+        if unread.is_some() {
+            return None;
+        }
         let begin = Instant::now();
-        let batch = read_batch(reader, bar);
+        let (batch, error) = read_batch(reader, skipped, bar);
         reading += begin.elapsed();
-        batch.unwrap_or_else(|error| {
-            unread = Some(error);
-            None
-        })
+        unread = error;
+        if std::mem::take(&mut is_first)
+            && let Some(warning) = misfit(&batch, finder.detector())
+        {
+            bar.suspend(|| skipped.warn(&warning));
+        }
+        Some(batch).filter(|batch| !batch.is_empty())
     });
     let mut answers = stream.run(batches);
     loop {
@@ -103,25 +123,39 @@ pub(super) fn search(
         bar.suspend(|| answer(&batch, &results))?;
     }
     drop(answers);
+    bar.finish_and_clear();
     // What came before it is told first.
     if let Some(error) = unread {
         return Err(error.into());
     }
+    totals.errors = skipped_before + reader.errors();
+    skipped.set_errors(totals.errors);
     totals.events = reader.events();
     totals.waiting = totals.waiting.saturating_sub(reading);
-    bar.finish_and_clear();
     Ok(totals)
 }
 
-/// The next batch; None when all is read.
-fn read_batch(reader: &mut SpacepointReader, bar: &ProgressBar) -> zfinder_io::Result<Option<RoiBatch>> {
-    let mut batch = RoiBatch::new();
+/// The next batch, which is empty when all is read, and the error that it ends at.
+fn read_batch(
+    reader: &mut SpacepointReader,
+    skipped: &mut Skipped,
+    bar: &ProgressBar,
+) -> (RoiBatch, Option<zfinder_io::Error>) {
+    let (mut batch, mut unread) = (RoiBatch::new(), None);
     while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
-        let Some(roi) = reader.next().transpose()? else { break };
-        batch.push(roi.descriptor, roi.spacepoints);
+        match reader.next() {
+            None => break,
+            Some(Ok(roi)) => batch.push(roi.descriptor, roi.spacepoints),
+            Some(Err(error)) => {
+                unread = bar.suspend(|| skipped.skip(error)).err();
+                if unread.is_some() {
+                    break;
+                }
+            }
+        }
     }
     bar.set_position(reader.files_read() as u64);
-    Ok(Some(batch).filter(|batch| !batch.is_empty()))
+    (batch, unread)
 }
 
 pub(super) fn counted(number: usize, what: &str) -> String {

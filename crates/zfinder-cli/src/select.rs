@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use zfinder::{Config, Engine, Roi, RoiId, ZFinder};
-use zfinder_io::{SpacepointReader, TruthTable, TruthVertex};
+use zfinder_io::{OnError, SpacepointReader, TruthTable, TruthVertex};
 
-use super::input::{self, InputOptions};
+use super::input::{self, InputOptions, Skipped};
 use super::options::ConfigOptions;
 use command_host::Failure;
 
@@ -52,13 +52,14 @@ impl SelectOptions {
 
     /// Reads nothing yet but truth and RoIs; none of the inputs may be the output.
     pub(super) fn open(&self, config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
-        let inputs = input::inputs(&self.paths)?;
-        let detector = self.input.detector(&inputs.files)?;
+        let inputs = input::inputs(&self.paths, &mut Skipped::new(OnError::Stop))?;
+        let detector = self.input.detector(&inputs.files, OnError::Stop)?;
         let rois = self.input.rois([&config])?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
         self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), output)?;
         let finder = ZFinder::builder().config(config).detector(detector.clone()).engine(Engine::Reference).build()?;
-        let reader = SpacepointReader::new(inputs.files, detector, rois);
+        let options = self.input.read_options(OnError::Stop);
+        let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options);
         Ok(Selected { finder, truth, reader, event: self.event, roi: self.roi })
     }
 }

@@ -39,7 +39,9 @@ fn csv_and_json_are_exact() {
          4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n"
     );
     let json = succeeded(find(&[&input, "--format", "json"]));
-    let lines: Vec<&str> = json.lines().collect();
+    let (header, lines) = json.split_once('\n').expect("a line");
+    assert!(header.starts_with(r#"{"schema":"zfinder-answers/1","version":"#), "{header}");
+    let lines: Vec<&str> = lines.lines().collect();
     assert_eq!(
         lines[0],
         concat!(
@@ -72,12 +74,16 @@ fn outputs_go_to_files_whole_or_not_at_all() {
         assert!(fs::read_to_string(&path).expect("there").starts_with(first));
     }
 
-    // An error in the second file leaves the old output as it was, and nothing beside it.
+    // An error before any answer leaves the old output as it was, and nothing beside it.
     fs::write(&target, "old").expect("written");
     let bad = written(&dir, "zbad.csv", "event_id,x,y,z,layer\n9,1,2,bad,0\n");
     let before = fs::read_dir(dir.path()).expect("there").count();
-    failed(&find(&[&input, &bad, "-o", &name]), 1, &["zbad.csv, row 2, column z: `bad` is not a number"]);
+    let message = "zbad.csv, row 2, column z: `bad` is not a number";
+    failed(&find(&[&bad, &input, "-o", &name]), 1, &[message]);
     assert_eq!(fs::read_to_string(&target).expect("there"), "old");
+    // After an error the answers before it are there.
+    failed(&find(&[&input, &bad, "-o", &name]), 1, &[message, "out.csv ends before the error: 3 RoIs"]);
+    assert_eq!(fs::read_to_string(&target).expect("there"), succeeded(find(&[&input, "--format", "csv"])));
     assert_eq!(fs::read_dir(dir.path()).expect("there").count(), before);
 
     failed(&find(&[&input, "-o", "vertices.dat"]), 2, &["vertices.dat", "--format"]);
@@ -305,7 +311,7 @@ fn a_closed_pipe_is_no_error() {
         .expect("it starts");
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
-    assert!(line.starts_with("{\"event_id\":0"));
+    assert!(line.starts_with("{\"schema\":"));
     let output = child.wait_with_output().expect("it ends");
     assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
 }
@@ -371,6 +377,12 @@ fn standard_input_is_a_file_like_others() {
     assert_eq!(succeeded(fed(&arguments, &gzip.finish().expect("in memory"))), expected);
     let bad = fed(&arguments, b"rho,phi,z,layer\n50,1,1,0\n50,1,x,0\n");
     failed(&bad, 1, &["standard input, row 3, column z", "`x` is not a number"]);
+    failed(&fed(&[&arguments[..], &["/dev/stdin"]].concat(), &text), 1, &["/dev/stdin: is named twice"]);
+    failed(
+        &fed(&arguments, b"PAR1 and more"),
+        1,
+        &["standard input: Parquet files are read from their end", "save this"],
+    );
     failed(&fed(&arguments, b""), 1, &["standard input: the file is empty"]);
 }
 

@@ -63,7 +63,7 @@ fn json(arguments: &[&str]) -> Value {
 fn counted(sample: &Sample, options: &[&str]) -> (u64, u64) {
     let arguments = [&["find", "--engine", "cpu", "-q", "--format", "json", &sample.spacepoints], options].concat();
     let (mut first, mut any) = (0, 0);
-    for line in succeeded(zfinder(&arguments)).lines() {
+    for line in succeeded(zfinder(&arguments)).lines().skip(1) {
         let roi: Value = serde_json::from_str(line).expect("a line of JSON");
         let true_z = sample.primaries[roi["event_id"].as_u64().expect("a number") as usize];
         let near = |vertex: &Value| (vertex["z_mm"].as_f64().expect("a number") - true_z).abs() < 1.0;

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::event::{Addressing, Event, EventReader};
+use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
 use super::names::quoted;
 use super::place::{Address, Place};
 use crate::error::{Error, Result};
@@ -149,30 +149,46 @@ pub(super) trait Chunks: Send {
 pub(super) struct ColumnReader<C> {
     chunks: C,
     place: Place,
+    options: ReadOptions,
     chunk: Chunk,
     /// The next run of the chunk, and the first of its spacepoints.
     run: usize,
     spacepoint: usize,
     event: Option<Event>,
+    /// Spacepoints of the event.
+    gathered: usize,
+    /// The event is above the limit: nothing of it is kept.
+    is_left_out: bool,
     /// Where in the event its RoIs are.
     rois: HashMap<u64, usize>,
     empty: bool,
     /// Points at the first spacepoint that the detector has no layer for.
     unplaced: Option<Error>,
+    faults: Faults,
+    /// The error that ends the file, after the event in hand.
+    end: Option<Error>,
+    /// An event that is not read, and the error that ends the file there.
+    bad_event: Option<(u64, Error)>,
 }
 
 impl<C: Chunks> ColumnReader<C> {
-    pub(super) fn new(chunks: C, detector: &Detector) -> Self {
+    pub(super) fn new(chunks: C, detector: &Detector, options: ReadOptions) -> Self {
         Self {
             chunks,
             place: Place::new(detector),
+            options,
             chunk: Chunk::default(),
             run: 0,
             spacepoint: 0,
             event: None,
+            gathered: 0,
+            is_left_out: false,
             rois: HashMap::new(),
             empty: true,
             unplaced: None,
+            faults: Faults::default(),
+            end: None,
+            bad_event: None,
         }
     }
 
@@ -185,12 +201,19 @@ impl<C: Chunks> ColumnReader<C> {
             return Ok(false);
         }
         let schema = *self.chunks.schema();
+        let mut bad = Vec::new();
         for (column, name) in self.chunk.position.iter().zip(schema.position) {
             // Not `all`, which stops at the first and so takes one at a time.
             if !column.iter().fold(true, |finite, value| finite & value.is_finite()) {
-                let at = column.iter().position(|value| !value.is_finite()).unwrap_or(0);
-                return Err(self.error_at(at, name, format!("{} is not finite", column[at])));
+                let is_bad = |&at: &usize| !column[at].is_finite();
+                bad.extend((0..column.len()).filter(is_bad).map(|at| (at, name, column[at])));
             }
+        }
+        self.skip_spacepoints(&mut bad, |value| format!("{value} is not finite"));
+        if self.bad_event.is_some() {
+            // The rest is not read, and may be anything.
+            let left: usize = self.chunk.runs.iter().map(|run| run.spacepoints).sum();
+            self.chunk.position.iter_mut().for_each(|column| column.truncate(left));
         }
         let [x, y, _] = &mut self.chunk.position;
         if schema.shape == Shape::Cartesian {
@@ -198,11 +221,53 @@ impl<C: Chunks> ColumnReader<C> {
         }
         let good = |rho: f64| rho > 0.0 && rho < f64::INFINITY;
         if !x.iter().fold(true, |all, &rho| all & good(rho)) {
-            let at = x.iter().position(|&rho| !good(rho)).unwrap_or(0);
-            let message = format!("rho, the distance from the z axis, is {} mm; it must be above 0 and finite", x[at]);
-            return Err(self.error_at(at, schema.position[0], message));
+            // What is not finite was told above.
+            let is_bad = |&at: &usize| !good(x[at]) && !x[at].is_nan();
+            bad.extend((0..x.len()).filter(is_bad).map(|at| (at, schema.position[0], x[at])));
         }
+        self.skip_spacepoints(&mut bad, |rho| {
+            format!("rho, the distance from the z axis, is {rho} mm; it must be above 0 and finite")
+        });
         Ok(true)
+    }
+
+    /// Makes these spacepoints of the chunk invalid. If reading stops at errors, the chunk ends before the event of the first
+    /// of them instead.
+    fn skip_spacepoints(&mut self, bad: &mut Vec<(usize, &'static str, f64)>, message: impl Fn(f64) -> String) {
+        if !self.options.skips() {
+            let Some((at, column, value)) = bad.drain(..).min_by_key(|(at, ..)| *at) else { return };
+            let error = self.error_at(at, column, message(value));
+            let mut before = 0;
+            let run = self.chunk.runs.iter().position(|run| {
+                before += run.spacepoints;
+                at < before
+            });
+            let run = run.unwrap_or(0);
+            let event_id = self.chunk.runs[run].event_id;
+            let runs = &mut self.chunk.runs;
+            runs.truncate(run);
+            while runs.pop_if(|run| run.event_id == event_id).is_some() {}
+            self.bad_event = Some((event_id, error));
+            return;
+        }
+        for (at, column, value) in bad.drain(..) {
+            if self.faults.is_full() {
+                self.faults.more += 1;
+            } else {
+                let error = self.error_at(at, column, message(value));
+                self.faults.add(error);
+            }
+            self.chunk.position[0][at] = f64::NAN;
+        }
+    }
+
+    /// Notes an error, or returns it if reading stops there.
+    fn skip(&mut self, error: Error) -> Result<()> {
+        if !self.options.skips() {
+            return Err(error);
+        }
+        self.faults.add(error);
+        Ok(())
     }
 
     /// An error of the spacepoint at `at` in the chunk.
@@ -218,27 +283,66 @@ impl<C: Chunks> ColumnReader<C> {
 
     fn end_event(&mut self) -> Option<Event> {
         self.rois.clear();
+        self.gathered = 0;
+        self.is_left_out = false;
         self.event.take()
+    }
+
+    /// Whether the event in hand is given if the file ends early: when errors are skipped, or if a row is a whole event.
+    fn gives_cut_event(&self) -> bool {
+        let is_whole = self.chunks.whole_rois() && self.chunks.schema().roi.is_none();
+        self.event.is_some() && (self.options.skips() || (is_whole && self.unplaced.is_none()))
+    }
+
+    /// The event in hand where the file ends early. Rows of its RoIs may be in the part that is lost.
+    fn cut_event(&mut self) -> Option<Event> {
+        let mut event = self.end_event()?;
+        if !self.chunks.whole_rois() {
+            event.rois.iter_mut().for_each(|(_, points)| points.push(INVALID));
+        }
+        Some(event)
+    }
+
+    /// Goes past a run without its spacepoints.
+    fn pass(&mut self, run: &Run) {
+        self.spacepoint += run.spacepoints;
+        self.run += 1;
     }
 
     /// The next run joins the event; false where it is of another event.
     fn join(&mut self) -> Result<bool> {
         let run = self.chunk.runs[self.run];
         let event = self.event.get_or_insert_with(|| Event { event_id: run.event_id, rois: Vec::new() });
-        let whole = self.chunks.whole_rois();
         if event.event_id != run.event_id {
             return Ok(false);
+        }
+        if self.is_left_out {
+            self.pass(&run);
+            return Ok(true);
+        }
+        self.gathered += run.spacepoints;
+        if self.gathered > self.options.max_spacepoints {
+            let message = too_many(run.event_id, self.options.max_spacepoints);
+            let error = self.chunks.error(Some((&run, None)), None, message);
+            self.skip(error)?;
+            self.is_left_out = true;
+            self.event = Some(Event { event_id: run.event_id, rois: Vec::new() });
+            self.pass(&run);
+            return Ok(true);
         }
         let roi = *self.rois.entry(run.roi_id).or_insert(event.rois.len());
         if roi == event.rois.len() {
             event.rois.push((run.roi_id, Vec::new()));
-        } else if whole {
+        } else if self.chunks.whole_rois() {
             let roi = match self.chunks.schema().roi {
                 Some(_) => format!(", RoI {}", run.roi_id),
                 None => String::new(),
             };
             let message = format!("event {}{roi} was on an earlier row already; one row each is wanted", run.event_id);
-            return Err(self.chunks.error(Some((&run, None)), self.chunks.schema().event, message));
+            let error = self.chunks.error(Some((&run, None)), self.chunks.schema().event, message);
+            self.skip(error)?;
+            self.pass(&run);
+            return Ok(true);
         }
         let to = &mut event.rois[roi].1;
         let range = self.spacepoint..self.spacepoint + run.spacepoints;
@@ -255,15 +359,15 @@ impl<C: Chunks> ColumnReader<C> {
         };
         let column = schema.layer_columns().last().unwrap_or(&schema.position[0]);
         let error = |at, message| self.chunks.error(Some((&run, Some(at))), Some(column), message);
-        match joined {
-            Ok(None) => {}
-            Ok(Some(first)) => {
-                self.unplaced.get_or_insert_with(|| error(first, String::new()));
-            }
-            Err((at, message)) => return Err(error(at, message)),
+        if let Some(first) = joined.unplaced {
+            self.unplaced.get_or_insert_with(|| error(first, String::new()));
         }
-        self.spacepoint = range.end;
-        self.run += 1;
+        if let Some((at, message)) = joined.bad {
+            let error = error(at, message);
+            self.skip(error)?;
+            self.faults.more += joined.more_bad;
+        }
+        self.pass(&run);
         Ok(true)
     }
 }
@@ -274,28 +378,43 @@ fn id(volume: u64, layer: u64) -> Address {
     Address::Id(number(volume), number(layer))
 }
 
-/// Adds the spacepoints, and says which was the first that the detector has no layer for; else which cannot be, and why.
+/// What cannot be of the spacepoints of a run.
+#[derive(Default)]
+struct Joined {
+    /// The first spacepoint that the detector has no layer for.
+    unplaced: Option<usize>,
+    /// The first spacepoint with an index that is no layer's, and why.
+    bad: Option<(usize, String)>,
+    more_bad: u64,
+}
+
+/// Adds the spacepoints. In place of those without a layer come invalid ones.
 fn append(
     to: &mut Vec<Spacepoint>,
     [rho, phi, z]: [&[f64]; 3],
     place: &mut Place,
     address: impl Fn(usize) -> Address,
-) -> Result<Option<usize>, (usize, String)> {
+) -> Joined {
     to.reserve(rho.len());
-    let mut unplaced = None;
+    let mut joined = Joined::default();
     for (at, ((&rho, &phi), &z)) in rho.iter().zip(phi).zip(z).enumerate() {
-        let mut point = Spacepoint { rho, phi, z, layer: 0 };
-        match place.layer(&point, address(at)).map_err(|message| (at, message))? {
-            Some(layer) => {
-                point.layer = layer;
-                to.push(point);
+        let point = Spacepoint { rho, phi, z, layer: 0 };
+        match place.layer(&point, address(at)) {
+            Ok(Some(layer)) => {
+                to.push(Spacepoint { layer, ..point });
+                continue;
             }
-            None => {
-                unplaced.get_or_insert(at);
+            // A position that is not finite is on no layer, and was told.
+            Ok(None) if rho.is_nan() => {}
+            Ok(None) => {
+                joined.unplaced.get_or_insert(at);
             }
+            Err(_) if joined.bad.is_some() => joined.more_bad += 1,
+            Err(message) => joined.bad = Some((at, message)),
         }
+        to.push(INVALID);
     }
-    Ok(unplaced)
+    joined
 }
 
 impl<C: Chunks> EventReader for ColumnReader<C> {
@@ -304,9 +423,30 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
     }
 
     fn next_event(&mut self) -> Result<Option<Event>> {
+        if let Some(error) = self.end.take() {
+            return Err(error);
+        }
         loop {
-            if self.run == self.chunk.runs.len() && !self.refill()? {
-                break;
+            if self.run == self.chunk.runs.len() {
+                if let Some((event_id, error)) = self.bad_event.take() {
+                    let is_good = |event: &Event| event.event_id != event_id && self.unplaced.is_none();
+                    let is_good = self.event.as_ref().is_some_and(is_good);
+                    let event = self.end_event().filter(|_| is_good);
+                    if event.is_none() {
+                        return Err(error);
+                    }
+                    self.end = Some(error);
+                    return Ok(event);
+                }
+                match self.refill() {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(error) if self.gives_cut_event() => {
+                        self.end = Some(error);
+                        return Ok(self.cut_event());
+                    }
+                    Err(error) => return Err(error),
+                }
             }
             while self.run < self.chunk.runs.len() {
                 self.empty = false;
@@ -315,7 +455,7 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
                 }
                 let event = self.end_event();
                 // Such spacepoints of the whole file are counted, and told at its end.
-                if self.unplaced.is_none() {
+                if self.unplaced.is_none() || self.options.skips() {
                     return Ok(event);
                 }
             }
@@ -323,14 +463,16 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
         if self.empty {
             return Err(self.chunks.error(None, None, "there are columns of spacepoints and no row in them".into()));
         }
-        match self.unplaced.take() {
-            None => Ok(self.end_event()),
-            Some(mut error) => {
-                if let Error::Input { message, .. } = &mut error {
-                    message.push_str(&self.place.error());
-                }
-                Err(error)
+        if let Some(mut error) = self.unplaced.take() {
+            if let Error::Input { message, .. } = &mut error {
+                message.push_str(&self.place.error());
             }
+            self.skip(error)?;
         }
+        Ok(self.end_event())
+    }
+
+    fn take_faults(&mut self) -> Faults {
+        std::mem::take(&mut self.faults)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::event::{Addressing, Event, EventReader};
+use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
 use super::place::{Address, Place};
 use super::source::event_of_name;
 use super::table::{Column, Table};
@@ -131,35 +131,153 @@ pub(super) struct CsvEvents {
     table: Table,
     schema: Schema,
     place: Place,
+    options: ReadOptions,
     /// Where the first spacepoint without a layer stands.
     first_unplaced: Option<Error>,
     event_of_file: u64,
-    /// The row in hand is the first of the next event.
-    ahead: bool,
+    /// The event of the row in hand, which is the first of the next event.
+    ahead: Option<u64>,
+    /// Any row was seen.
     begun: bool,
+    faults: Faults,
+    /// The error that ends the file, after the event in hand.
+    end: Option<Error>,
+}
+
+/// An event while its rows are read.
+struct Gathering {
+    event: Event,
+    /// Where in the event its RoIs are.
+    index: HashMap<u64, usize>,
+    /// The RoI of the last row.
+    at: usize,
+    spacepoints: usize,
+    /// A row without an event or RoI may belong to any RoI of the event.
+    is_spoilt: bool,
+    /// The event is above the limit: nothing of it is kept.
+    is_left_out: bool,
+}
+
+impl Gathering {
+    fn new(event_id: u64, is_spoilt: bool) -> Self {
+        let event = Event { event_id, rois: Vec::new() };
+        Self { event, index: HashMap::new(), at: 0, spacepoints: 0, is_spoilt, is_left_out: false }
+    }
+
+    /// Goes to an RoI, which may be new.
+    fn select(&mut self, roi_id: u64) {
+        // Rows of an RoI mostly follow one another.
+        let rois = &mut self.event.rois;
+        if rois.get(self.at).is_none_or(|(current, _)| *current != roi_id) {
+            self.at = *self.index.entry(roi_id).or_insert(rois.len());
+            if self.at == rois.len() {
+                rois.push((roi_id, Vec::new()));
+            }
+        }
+    }
+
+    fn push(&mut self, point: Spacepoint) {
+        self.event.rois[self.at].1.push(point);
+        self.spacepoints += 1;
+    }
+
+    fn leave_out(&mut self) {
+        self.is_left_out = true;
+        self.event.rois = Vec::new();
+        self.index = HashMap::new();
+    }
+
+    fn finish(mut self, is_cartesian: bool) -> Event {
+        for (_, points) in &mut self.event.rois {
+            if self.is_spoilt {
+                points.push(INVALID);
+            }
+            if is_cartesian {
+                to_cylindrical(points);
+            }
+        }
+        self.event
+    }
 }
 
 impl CsvEvents {
-    pub(super) fn open(path: &Path, detector: &Detector) -> Result<Self> {
+    pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Self> {
         let table = Table::open(path)?;
         let schema = Schema::of(&table)?;
         Ok(Self {
             table,
             schema,
             place: Place::new(detector),
+            options,
             first_unplaced: None,
             event_of_file: event_of_name(path),
-            ahead: false,
+            ahead: None,
             begun: false,
+            faults: Faults::default(),
+            end: None,
         })
-    }
-
-    fn next_row(&mut self) -> Result<bool> {
-        Ok(std::mem::take(&mut self.ahead) || self.table.next()?)
     }
 
     fn event_of_row(&self) -> Result<u64> {
         self.schema.event.map_or(Ok(self.event_of_file), |column| self.table.whole_number(column))
+    }
+
+    /// Goes to the next row that has an event, and returns the event; None at the end. `is_spoilt` is set if a row without
+    /// one was skipped.
+    fn next_row(&mut self, is_spoilt: &mut bool) -> Result<Option<u64>> {
+        loop {
+            let row = match self.table.next() {
+                Ok(false) => return Ok(None),
+                Ok(true) => self.event_of_row(),
+                Err(error) => Err(error),
+            };
+            self.begun = true;
+            match row {
+                Ok(event_id) => return Ok(Some(event_id)),
+                Err(error) if self.table.is_broken() => return Err(error),
+                Err(error) => self.skip(error)?,
+            }
+            *is_spoilt = true;
+        }
+    }
+
+    /// Notes an error, or returns it if reading stops there.
+    fn skip(&mut self, error: Error) -> Result<()> {
+        if !self.options.skips() {
+            return Err(error);
+        }
+        self.faults.add(error);
+        Ok(())
+    }
+
+    /// Adds the spacepoint of the row in hand to the event.
+    fn gather(&mut self, to: &mut Gathering) -> Result<()> {
+        if to.is_left_out {
+            return Ok(());
+        }
+        if to.spacepoints == self.options.max_spacepoints {
+            let message = too_many(to.event.event_id, self.options.max_spacepoints);
+            self.skip(self.table.row_error(message))?;
+            to.leave_out();
+            return Ok(());
+        }
+        match self.schema.roi.map_or(Ok(0), |column| self.table.whole_number(column)) {
+            Ok(roi_id) => to.select(roi_id),
+            Err(error) => {
+                to.is_spoilt = true;
+                return self.skip(error);
+            }
+        }
+        match self.spacepoint() {
+            Ok(Some(point)) => to.push(point),
+            Ok(None) if self.options.skips() => to.push(INVALID),
+            Ok(None) => return Err(self.unplaced()),
+            Err(error) => {
+                self.skip(error)?;
+                to.push(INVALID);
+            }
+        }
+        Ok(())
     }
 
     /// The spacepoint of the row, of which x and y may still stand for rho and phi; None where the detector has no layer for
@@ -191,12 +309,31 @@ impl CsvEvents {
                 Err(error) => return error,
             }
         }
-        let whole = || self.table.whole(String::new());
-        let mut error = self.first_unplaced.take().unwrap_or_else(whole);
-        if let Error::Input { message, .. } = &mut error {
+        let first = self.first_unplaced.take();
+        first.map_or_else(|| self.table.whole(self.place.error()), |error| self.unplaced_error(error))
+    }
+
+    /// Returns the error of all spacepoints without a layer, at the place of the first.
+    fn unplaced_error(&self, mut first: Error) -> Error {
+        if let Error::Input { message, .. } = &mut first {
             *message = self.place.error();
         }
-        error
+        first
+    }
+
+    /// The end of the file, unless nothing was in it.
+    fn finish(&mut self) -> Result<Option<Event>> {
+        if let Some(first) = self.first_unplaced.take() {
+            self.faults.add(self.unplaced_error(first));
+        }
+        if std::mem::replace(&mut self.begun, true) {
+            return Ok(None);
+        }
+        if self.schema.addressing() == Addressing::Index {
+            return Err(self.table.whole("there is a header and no spacepoint below it".into()));
+        }
+        // One file is one event, and an event may be empty.
+        Ok(Some(Event { event_id: self.event_of_file, rois: vec![(0, Vec::new())] }))
     }
 }
 
@@ -206,42 +343,34 @@ impl EventReader for CsvEvents {
     }
 
     fn next_event(&mut self) -> Result<Option<Event>> {
-        if !self.next_row()? {
-            if std::mem::replace(&mut self.begun, true) {
-                return Ok(None);
-            }
-            if self.schema.addressing() == Addressing::Index {
-                return Err(self.table.whole("there is a header and no spacepoint below it".into()));
-            }
-            // One file is one event, and an event may be empty.
-            return Ok(Some(Event { event_id: self.event_of_file, rois: vec![(0, Vec::new())] }));
-        }
-        self.begun = true;
-        let mut event = Event { event_id: self.event_of_row()?, rois: Vec::new() };
-        let mut index: HashMap<u64, usize> = HashMap::new();
-        let mut at = 0;
+        let mut is_spoilt = false;
+        let first = match (self.end.take(), self.ahead.take()) {
+            (Some(error), _) => return Err(error),
+            (None, Some(event_id)) => Some(event_id),
+            (None, None) => self.next_row(&mut is_spoilt)?,
+        };
+        let Some(event_id) = first else { return self.finish() };
+        let mut gathering = Gathering::new(event_id, is_spoilt);
         loop {
-            let roi_id = self.schema.roi.map_or(Ok(0), |column| self.table.whole_number(column))?;
-            // Rows of an RoI mostly follow one another.
-            if event.rois.get(at).is_none_or(|(current, _)| *current != roi_id) {
-                at = *index.entry(roi_id).or_insert(event.rois.len());
-                if at == event.rois.len() {
-                    event.rois.push((roi_id, Vec::new()));
+            self.gather(&mut gathering)?;
+            let next = match self.next_row(&mut gathering.is_spoilt) {
+                Err(error) if self.options.skips() => {
+                    gathering.is_spoilt = true;
+                    self.end = Some(error);
+                    None
                 }
-            }
-            match self.spacepoint()? {
-                Some(point) => event.rois[at].1.push(point),
-                None => return Err(self.unplaced()),
-            }
-            let more = self.table.next()?;
-            if !more || self.event_of_row()? != event.event_id {
-                self.ahead = more;
-                if !matches!(self.schema.position, Position::Cylindrical(_)) {
-                    event.rois.iter_mut().for_each(|(_, points)| to_cylindrical(points));
-                }
-                return Ok(Some(event));
+                next => next?,
+            };
+            if next != Some(event_id) {
+                self.ahead = next;
+                let is_cartesian = !matches!(self.schema.position, Position::Cylindrical(_));
+                return Ok(Some(gathering.finish(is_cartesian)));
             }
         }
+    }
+
+    fn take_faults(&mut self) -> Faults {
+        std::mem::take(&mut self.faults)
     }
 }
 

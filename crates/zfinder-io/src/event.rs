@@ -10,10 +10,10 @@ use zfinder::Detector;
 use zfinder::Spacepoint;
 
 /// One event of a file.
-#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Event {
     pub(super) event_id: u64,
-    /// Its RoIs by their numbers, in the order of their first rows, each with all of its spacepoints.
+    /// Its RoIs by their numbers, in the order of their first rows, each with all of its spacepoints. None are there if the
+    /// event is left out because of an error.
     pub(super) rois: Vec<(u64, Vec<Spacepoint>)>,
 }
 
@@ -23,7 +23,82 @@ pub(super) trait EventReader: Send {
     fn has_rois(&self) -> bool;
 
     /// The next event; None at the end.
+    ///
+    /// # Errors
+    /// An error that ends the file. With [`OnError::Skip`], other errors are [faults](EventReader::take_faults).
     fn next_event(&mut self) -> Result<Option<Event>>;
+
+    /// Takes the errors that were skipped.
+    fn take_faults(&mut self) -> Faults;
+}
+
+/// What a reader does after an error in a file of spacepoints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum OnError {
+    /// Ends.
+    #[default]
+    Stop,
+    /// Reports the error and goes on with the next row, event or file. No RoI is answered from a part of its
+    /// spacepoints: a bad row becomes an invalid spacepoint, so that the status of its RoI is
+    /// [`BadSpacepoint`](zfinder::Status::BadSpacepoint).
+    Skip,
+}
+
+/// How files of spacepoints are read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadOptions {
+    /// What happens after an error.
+    pub on_error: OnError,
+    /// Most spacepoints of an event. An event with more is an error, so that memory is bounded.
+    pub max_spacepoints: usize,
+}
+
+impl Default for ReadOptions {
+    fn default() -> Self {
+        Self { on_error: OnError::Stop, max_spacepoints: Self::MAX_SPACEPOINTS }
+    }
+}
+
+impl ReadOptions {
+    /// The default of [`ReadOptions::max_spacepoints`]: several times a full event of the HL-LHC.
+    pub const MAX_SPACEPOINTS: usize = 2_000_000;
+
+    pub(super) fn skips(&self) -> bool {
+        self.on_error == OnError::Skip
+    }
+}
+
+/// Returns why an event with more spacepoints than the limit is refused.
+pub(super) fn too_many(event_id: u64, most: usize) -> String {
+    format!("event {event_id} has more than {most} spacepoints; if that is right, raise max_spacepoints")
+}
+
+/// A spacepoint in place of one that cannot be read.
+pub(super) const INVALID: Spacepoint = Spacepoint { rho: f64::NAN, phi: 0.0, z: 0.0, layer: 0 };
+
+/// Errors that were skipped: the first of them, and the number of the others.
+#[derive(Default)]
+pub(super) struct Faults {
+    pub(super) first: Vec<Error>,
+    pub(super) more: u64,
+}
+
+impl Faults {
+    /// A file may have an error in each row.
+    const KEPT: usize = 10;
+
+    pub(super) fn add(&mut self, error: Error) {
+        if self.is_full() {
+            self.more += 1;
+        } else {
+            self.first.push(error);
+        }
+    }
+
+    /// Returns whether further errors are only counted.
+    pub(super) fn is_full(&self) -> bool {
+        self.first.len() >= Self::KEPT
+    }
 }
 
 /// How a file says on which layer a spacepoint lies.
@@ -40,7 +115,7 @@ pub enum Addressing {
 /// # Errors
 /// A file that cannot be read, an empty one, and one that lacks columns.
 pub fn addressing(path: &Path) -> Result<Addressing> {
-    match container(path)? {
+    match source::container(path)? {
         Container::Csv => csv::addressing(path),
         Container::Parquet => parquet::addressing(path),
         Container::Root => root::addressing(path),
@@ -48,21 +123,12 @@ pub fn addressing(path: &Path) -> Result<Addressing> {
 }
 
 /// Opens a file in whichever format its content is.
-pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventReader>> {
-    Ok(match container(path)? {
-        Container::Csv => Box::new(CsvEvents::open(path, detector)?),
-        Container::Parquet => parquet::open(path, detector)?,
-        Container::Root => root::open(path, detector)?,
+pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
+    Ok(match source::container(path)? {
+        Container::Csv => Box::new(CsvEvents::open(path, detector, options)?),
+        Container::Parquet => parquet::open(path, detector, options)?,
+        Container::Root => root::open(path, detector, options)?,
     })
-}
-
-fn container(path: &Path) -> Result<Container> {
-    let container = source::container(path)?;
-    if container != Container::Csv && source::is_standard_input(path) {
-        let message = format!("{container:?} files are read from their end: save this in a file, and read that");
-        return Err(Error::Input { path: source::named(path), row: 0, column: None, message });
-    }
-    Ok(container)
 }
 
 /// The error for a file of a format that this build leaves out.

@@ -21,6 +21,9 @@
 //! or `std::vector`, and it is the first tree of the file that has such branches. There `event_id` (or `event`) is wanted.
 //! Rows of Parquet count from 1, and entries of ROOT from 0.
 //!
+//! Standard input, pipes and devices are streams, which are read once and may hold CSV. [`ReadOptions`] limit the
+//! spacepoints of an event, and say whether reading goes on after an error. [`Provenance`] says how answers came about.
+//!
 //! [`CsvWriter`], [`EventFiles`], [`ParquetSpacepoints`] and, with that feature, `RootSpacepoints` write spacepoints.
 //!
 //! ```no_run
@@ -51,6 +54,7 @@ mod guard;
 mod names;
 mod parquet;
 mod place;
+mod provenance;
 mod reader;
 mod rois;
 mod root;
@@ -65,15 +69,16 @@ mod write;
 
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use error::{Error, Result};
-pub use event::{Addressing, addressing};
+pub use event::{Addressing, OnError, ReadOptions, addressing};
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetSpacepoints, ParquetVertices};
+pub use provenance::Provenance;
 pub use reader::SpacepointReader;
 pub use rois::RoiTable;
 #[cfg(feature = "root")]
 pub use root::RootSpacepoints;
-pub use source::{Inputs, inputs, line};
+pub use source::{Inputs, inputs, is_stream, line};
 pub use spacepoint_writer::SpacepointWriter;
-pub use toml::{config_from_toml, config_to_toml, detector_from_toml};
+pub use toml::{config_from_toml, config_to_toml, detector_from_toml, detector_to_toml};
 pub use truth::{TruthTable, TruthVertex, primary_z};
 pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json_line, write_roi};

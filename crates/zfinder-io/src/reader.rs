@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::path::PathBuf;
 
-use super::event::{self, Event, EventReader};
+use super::event::{self, Event, EventReader, Faults, ReadOptions};
 use super::rois::RoiTable;
 use super::seen::Seen;
 use super::source;
@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use zfinder::Detector;
 use zfinder::{Roi, RoiDescriptor, RoiId, Spacepoint};
 
-/// Yields every RoI of a list of files, an event in memory at a time. Ends after the first error.
+/// Yields every RoI of a list of files, an event in memory at a time. Ends after the first error, unless
+/// [`ReadOptions`] ask to go on.
 ///
 /// - Rows of an event must follow one another; within the event they may be in any order. An (event, RoI) that comes
 ///   again, in the same file or in another, is an error.
@@ -28,8 +29,12 @@ pub struct SpacepointReader {
     read: usize,
     detector: Detector,
     rois: Option<RoiTable>,
+    options: ReadOptions,
     /// The file that is being read.
     open: Option<Box<dyn EventReader>>,
+    /// Errors that were skipped, and are to be yielded.
+    faults: VecDeque<Error>,
+    errors: u64,
     pending: VecDeque<Pending>,
     seen: Seen,
     /// Events, each as RoI 0 of its own.
@@ -38,6 +43,7 @@ pub struct SpacepointReader {
     without_line: u64,
     events_left_out: u64,
     rois_without_event: u64,
+    rois_left_out: u64,
     finished: bool,
 }
 
@@ -55,7 +61,10 @@ impl SpacepointReader {
             read: 0,
             detector,
             rois,
+            options: ReadOptions::default(),
             open: None,
+            faults: VecDeque::new(),
+            errors: 0,
             pending: VecDeque::new(),
             seen: Seen::default(),
             seen_events: Seen::default(),
@@ -63,8 +72,26 @@ impl SpacepointReader {
             without_line: 0,
             events_left_out: 0,
             rois_without_event: 0,
+            rois_left_out: 0,
             finished: false,
         }
+    }
+
+    /// Changes how files are read.
+    #[must_use]
+    pub fn with_options(mut self, options: ReadOptions) -> Self {
+        self.options = options;
+        self
+    }
+
+    /// How files are read.
+    pub fn options(&self) -> ReadOptions {
+        self.options
+    }
+
+    /// How many errors there have been. Of an event with many, the iterator yields the first ten.
+    pub fn errors(&self) -> u64 {
+        self.errors
     }
 
     /// How many files there are.
@@ -110,6 +137,12 @@ impl SpacepointReader {
             &format!("RoIs of {file} are"),
             "of events that the input does not have: status empty".into(),
         );
+        warn(
+            self.rois_left_out,
+            &format!("RoI of {file} has"),
+            &format!("RoIs of {file} have"),
+            "no spacepoints, and parts of the input were not read: left out".into(),
+        );
         warnings
     }
 
@@ -120,18 +153,38 @@ impl SpacepointReader {
             Some(reader) => reader,
             None => {
                 tracing::info!("reading {}", source::named(path).display());
-                self.open.insert(event::open(path, &self.detector)?)
+                self.open.insert(event::open(path, &self.detector, self.options)?)
             }
         };
         let has_rois = reader.has_rois();
-        match reader.next_event()? {
+        let event = reader.next_event();
+        let faults = reader.take_faults();
+        self.add_faults(faults);
+        match event? {
             Some(event) => self.queue(event, has_rois)?,
-            None => {
-                self.open = None;
-                self.read += 1;
-            }
+            None => self.end_file(),
         }
         Ok(true)
+    }
+
+    fn end_file(&mut self) {
+        self.open = None;
+        self.read += 1;
+    }
+
+    fn add_faults(&mut self, Faults { first, more }: Faults) {
+        self.errors += first.len() as u64 + more;
+        self.faults.extend(first);
+    }
+
+    /// Notes an error of an RoI, or returns it if reading stops there.
+    fn skip(&mut self, error: Error) -> Result<()> {
+        if !self.options.skips() {
+            return Err(error);
+        }
+        self.errors += 1;
+        self.faults.push_back(error);
+        Ok(())
     }
 
     fn queue(&mut self, event: Event, has_rois: bool) -> Result<()> {
@@ -139,10 +192,17 @@ impl SpacepointReader {
         if self.seen_events.insert(RoiId { event_id, roi_id: 0 }, 0).is_none() {
             self.events += 1;
         }
+        if event.rois.is_empty() {
+            // Nothing of it is answered, and so none of its RoIs is empty.
+            let ids: Vec<RoiId> = self.rois.iter().flat_map(|rois| rois.of_event(event_id)).map(|roi| roi.id).collect();
+            ids.into_iter().for_each(|id| {
+                self.seen.insert(id, self.read);
+            });
+        }
         for (roi_id, spacepoints) in event.rois {
             let id = RoiId { event_id, roi_id };
             let plain = RoiDescriptor { id, ..RoiDescriptor::default() };
-            let descriptors: VecDeque<RoiDescriptor> = match &self.rois {
+            let mut descriptors: VecDeque<RoiDescriptor> = match &self.rois {
                 None => [plain].into(),
                 Some(rois) if has_rois => {
                     let known = rois.get(id).copied();
@@ -152,11 +212,12 @@ impl SpacepointReader {
                 Some(rois) => rois.of_event(event_id).copied().collect(),
             };
             self.events_left_out += u64::from(descriptors.is_empty());
-            for descriptor in &descriptors {
-                if let Some(other) = self.seen.insert(descriptor.id, self.read) {
-                    return Err(self.again(descriptor.id, other));
-                }
+            let again: Vec<(RoiId, usize)> =
+                descriptors.iter().filter_map(|roi| Some((roi.id, self.seen.insert(roi.id, self.read)?))).collect();
+            for &(id, other) in &again {
+                self.skip(self.again(id, other))?;
             }
+            descriptors.retain(|roi| again.iter().all(|(id, _)| *id != roi.id));
             self.pending.push_back(Pending { spacepoints, descriptors });
         }
         Ok(())
@@ -184,6 +245,11 @@ impl SpacepointReader {
         let Some(rois) = &self.rois else { return };
         let rest: VecDeque<RoiDescriptor> =
             rois.descriptors().iter().filter(|d| self.seen.file_of(d.id).is_none()).copied().collect();
+        if self.errors > 0 {
+            // Their spacepoints may be in what was skipped.
+            self.rois_left_out = rest.len() as u64;
+            return;
+        }
         let known = |event_id| self.seen_events.file_of(RoiId { event_id, roi_id: 0 }).is_some();
         self.rois_without_event = rest.iter().filter(|d| !known(d.id.event_id)).count() as u64;
         self.pending.push_back(Pending { spacepoints: Vec::new(), descriptors: rest });
@@ -208,6 +274,9 @@ impl Iterator for SpacepointReader {
 
     fn next(&mut self) -> Option<Result<Roi>> {
         loop {
+            if let Some(error) = self.faults.pop_front() {
+                return Some(Err(error));
+            }
             if let Some(roi) = self.next_pending() {
                 return Some(Ok(roi));
             }
@@ -221,8 +290,13 @@ impl Iterator for SpacepointReader {
                     self.queue_rest();
                 }
                 Err(error) => {
-                    self.finished = true;
-                    self.pending.clear();
+                    self.errors += 1;
+                    if self.options.skips() {
+                        self.end_file();
+                    } else {
+                        self.finished = true;
+                        self.pending.clear();
+                    }
                     return Some(Err(error));
                 }
             }

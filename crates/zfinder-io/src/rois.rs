@@ -9,6 +9,8 @@ use zfinder::Config;
 use zfinder::{PhiWindow, RoiDescriptor, RoiId};
 
 const WANTED: &str = "`event_id,roi_id,phi_min,phi_max` and, if you like, `eta` and `z_min,z_max`";
+/// An RoI of a table takes some 200 bytes.
+const MOST_ROIS: u64 = 4_000_000;
 /// Trackers end long before; a larger number is a mistake.
 const MAX_ETA: f64 = 20.0;
 
@@ -32,6 +34,7 @@ impl RoiTable {
     /// the same (event, RoI) twice, and a file without any RoI.
     pub fn read(path: &Path) -> Result<Self> {
         let mut table = Table::open(path)?;
+        table.limit_rows(MOST_ROIS);
         let [event, roi, phi_min, phi_max] = table.need(["event_id", "roi_id", "phi_min", "phi_max"], WANTED)?;
         table.refuse_lookalikes(&["eta", "z_min", "z_max"])?;
         let eta = table.column("eta");

@@ -1,10 +1,10 @@
 //! Which files there are, and their bytes, unzipped.
 
-use std::ffi::OsStr;
+use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -16,21 +16,26 @@ use crate::error::{Error, Result};
 pub struct Inputs {
     /// Files of spacepoints: those named, and those of the folders named, sorted by name.
     pub files: Vec<PathBuf>,
-    /// CSV, Parquet and ROOT files of the folders that do not hold spacepoints by their name or header: left out.
+    /// Other files and folders in the folders: left out. Files that belong to spacepoints (truth, RoIs) and hidden files
+    /// are not listed.
     pub skipped: Vec<PathBuf>,
 }
 
 /// Expands folders: of a folder come every file `*spacepoint*` and every other with the columns of a format that
 /// [`SpacepointReader`](super::SpacepointReader) reads, CSV (gzipped or not), Parquet or ROOT, sorted by name. Never
 /// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`), nor the other files of a TrackML event. `-` is
-/// standard input.
+/// standard input. Pipes and devices are streams: they are read once.
 ///
 /// # Errors
-/// What is missing or cannot be read, and a folder without any such file.
+/// What is missing or cannot be read, a folder without any such file, and a stream that is named twice.
 pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     for path in paths {
-        if is_standard_input(path) {
+        if is_stream(path) {
+            if inputs.files.iter().any(|other| stream_name(other) == stream_name(path)) {
+                let message = "is named twice, and a stream can be read once only".into();
+                return Err(Error::Input { path: named(path), row: 0, column: None, message });
+            }
             inputs.files.push(path.clone());
             continue;
         }
@@ -45,12 +50,12 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
         entries.sort();
         let before = inputs.files.len();
         for entry in entries {
-            let Some(stem) = data_stem(&entry).filter(|_| entry.is_file()) else { continue };
-            if is_companion(&stem) {
+            let stem = data_stem(&entry).filter(|_| entry.is_file());
+            if stem.as_deref().is_some_and(is_companion) || file_name(&entry).starts_with('.') {
                 continue;
             }
             // A file by that name must be right; of any other the header tells.
-            if stem.contains("spacepoint") || addressing(&entry).is_ok() {
+            if stem.is_some_and(|stem| stem.contains("spacepoint") || addressing(&entry).is_ok()) {
                 inputs.files.push(entry);
             } else {
                 inputs.skipped.push(entry);
@@ -79,14 +84,19 @@ fn is_companion(stem: &str) -> bool {
 
 /// The name without `.csv`, `.csv.gz`, `.parquet` or `.root`, in lower case.
 fn data_stem(path: &Path) -> Option<String> {
-    let name = path.file_name()?.to_str()?.to_lowercase();
+    let name = file_name(path).to_lowercase();
     let stem = [".csv", ".csv.gz", ".parquet", ".root"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
     Some(stem.to_owned())
 }
 
+/// The name without its folder. Bytes that are not UTF-8 are replaced.
+fn file_name(path: &Path) -> String {
+    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+}
+
 /// The number after `event` in the file's name (`event000000012-spacepoint.csv.gz`: 12), else 0.
 pub(super) fn event_of_name(path: &Path) -> u64 {
-    let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default().to_lowercase();
+    let name = file_name(path).to_lowercase();
     for (at, word) in name.match_indices("event") {
         let rest = name[at + word.len()..].trim_start_matches(['_', '-']);
         let digits = rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len());
@@ -106,19 +116,42 @@ pub(super) enum Container {
 }
 
 /// What a file is, whatever its name says.
+///
+/// # Errors
+/// A file that cannot be read, and a stream in a format that is read from its end.
 pub(super) fn container(path: &Path) -> Result<Container> {
     let mut first = Vec::new();
     peek(path)?.take(4).read_to_end(&mut first).map_err(|source| failed(path, source))?;
-    Ok(match first.as_slice() {
+    let container = match first.as_slice() {
         b"PAR1" => Container::Parquet,
         b"root" => Container::Root,
         _ => Container::Csv,
-    })
+    };
+    if container != Container::Csv && is_stream(path) {
+        let message = format!(
+            "{container:?} files are read from their end, and this is a stream: save this in a file, and read that"
+        );
+        return Err(Error::Input { path: named(path), row: 0, column: None, message });
+    }
+    Ok(container)
 }
 
 /// Whether this stands for standard input.
-pub(super) fn is_standard_input(path: &Path) -> bool {
+fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
+}
+
+/// Whether a path can be read once only: standard input, an open file of this process, a pipe or a device.
+pub fn is_stream(path: &Path) -> bool {
+    is_standard_input(path)
+        || (cfg!(unix) && ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|open| path.starts_with(open)))
+        || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
+}
+
+/// One name for all names of standard input.
+fn stream_name(path: &Path) -> &Path {
+    const STANDARD_INPUT: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
+    if STANDARD_INPUT.iter().any(|name| path == Path::new(name)) { Path::new("-") } else { path }
 }
 
 /// What messages call it.
@@ -126,37 +159,55 @@ pub(super) fn named(path: &Path) -> PathBuf {
     if is_standard_input(path) { "standard input".into() } else { path.to_owned() }
 }
 
-/// What has been read of standard input to see what it is.
-static HEAD: Mutex<Vec<u8>> = Mutex::new(Vec::new());
+/// A stream whose beginning was read to see what it is.
+struct Peeked {
+    head: Vec<u8>,
+    rest: Box<dyn Read + Send>,
+}
+
+/// Streams that were looked at, for those who open them.
+static PEEKED: Mutex<BTreeMap<PathBuf, Peeked>> = Mutex::new(BTreeMap::new());
+
+fn peeked() -> MutexGuard<'static, BTreeMap<PathBuf, Peeked>> {
+    PEEKED.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Enough for any header.
 const HEAD_BYTES: usize = 1 << 16;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Standard input up to the end of its first line, or of the first bytes if they are zipped.
-fn head_of_standard_input() -> io::Result<Vec<u8>> {
-    let mut head = HEAD.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut stdin = io::stdin().lock();
-    while head.len() < HEAD_BYTES && (head.starts_with(GZIP) || !head.contains(&b'\n')) {
-        let chunk = stdin.fill_buf()?;
-        if chunk.is_empty() {
-            break;
-        }
-        let length = chunk.len();
-        head.extend_from_slice(chunk);
-        stdin.consume(length);
+impl Peeked {
+    fn open(path: &Path) -> io::Result<Self> {
+        let rest: Box<dyn Read + Send> =
+            if is_standard_input(path) { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
+        Ok(Self { head: Vec::new(), rest })
     }
-    Ok(head.clone())
+
+    /// Reads up to the end of the first line, or the first bytes if they are zipped.
+    fn fill(&mut self) -> io::Result<()> {
+        let head = &mut self.head;
+        let mut chunk = [0; 1 << 12];
+        while head.len() < HEAD_BYTES && (head.starts_with(GZIP) || !head.contains(&b'\n')) {
+            match self.rest.read(&mut chunk) {
+                Ok(0) => break,
+                Ok(length) => head.extend_from_slice(&chunk[..length]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
-/// The bytes of a file, unzipped where they are gzip, whatever the name says; of standard input what has not been read.
+/// The bytes of a file, unzipped where they are gzip, whatever the name says. A stream is read from its beginning, once.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
-    if is_standard_input(path) {
-        let head = std::mem::take(&mut *HEAD.lock().unwrap_or_else(PoisonError::into_inner));
-        return unzipped(path, BufReader::with_capacity(1 << 16, Cursor::new(head).chain(io::stdin())));
-    }
     let failed = |source| failed(path, source);
+    if is_stream(path) {
+        let stream = peeked().remove(path);
+        let Peeked { head, rest } = stream.map_or_else(|| Peeked::open(path), Ok).map_err(failed)?;
+        return unzipped(path, BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest)));
+    }
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
         return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, a file is wanted")));
@@ -164,13 +215,19 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     unzipped(path, BufReader::with_capacity(1 << 16, file))
 }
 
-/// As [`open`]; but of standard input the beginning only, which is kept for those who open it.
+/// As [`open`]; but of a stream the beginning only, which is kept for those who open it.
 pub(super) fn peek(path: &Path) -> Result<Box<dyn Read + Send>> {
-    if is_standard_input(path) {
-        let head = head_of_standard_input().map_err(|source| failed(path, source))?;
-        return unzipped(path, Cursor::new(head));
+    if !is_stream(path) {
+        return open(path);
     }
-    open(path)
+    let failed = |source| failed(path, source);
+    // The lock is not held while the stream is read, which may take long.
+    let stream = peeked().remove(path);
+    let mut stream = stream.map_or_else(|| Peeked::open(path), Ok).map_err(failed)?;
+    stream.fill().map_err(failed)?;
+    let head = stream.head.clone();
+    peeked().insert(path.to_owned(), stream);
+    unzipped(path, Cursor::new(head))
 }
 
 fn unzipped(path: &Path, mut bytes: impl BufRead + Send + 'static) -> Result<Box<dyn Read + Send>> {
@@ -190,19 +247,30 @@ pub(super) fn failed(path: &Path, source: io::Error) -> Error {
     Error::Io { path: named(path), source }
 }
 
-/// The text of a row of a file, unzipped, without its line end; the first row is 1. For pointing at an error.
+/// A longer row is not shown to anybody.
+const SHOWN_BYTES: u64 = 1 << 16;
+
+/// The text of a row of a file, unzipped, without its line end; the first row is 1. For pointing at an error. None for a
+/// stream, and for a row of more than 64 KiB.
 ///
 /// ```no_run
 /// let header = zfinder_io::line("event000000000-spacepoint.csv.gz".as_ref(), 1);
 /// ```
 pub fn line(path: &Path, row: u64) -> Option<String> {
-    // Rows of other formats are no text.
-    if container(path).ok()? != Container::Csv {
+    // Rows of other formats are no text, and a stream is gone.
+    if is_stream(path) || container(path).ok()? != Container::Csv {
         return None;
     }
-    let bytes = BufReader::new(open(path).ok()?);
-    let line = bytes.split(b'\n').nth(usize::try_from(row.checked_sub(1)?).ok()?)?.ok()?;
-    let line = String::from_utf8_lossy(&line);
+    let mut bytes = BufReader::new(open(path).ok()?);
+    for _ in 1..row {
+        bytes.skip_until(b'\n').ok()?;
+    }
+    let mut line = Vec::new();
+    bytes.take(SHOWN_BYTES + 1).read_until(b'\n', &mut line).ok()?;
+    if row == 0 || line.is_empty() || line.len() as u64 > SHOWN_BYTES {
+        return None;
+    }
+    let line = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line)).into_owned();
     // A mark of UTF-8 is one where the file begins. In a field of another row it may be what is wrong.
     let text = if row == 1 { line.trim_start_matches('\u{feff}') } else { &line };
     Some(text.trim_end_matches('\r').to_owned())

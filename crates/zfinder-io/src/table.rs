@@ -21,6 +21,11 @@ pub(super) struct Table {
     path: PathBuf,
     rows: Rows,
     names: Vec<String>,
+    /// No row can be read any more.
+    is_broken: bool,
+    /// Rows that may still be read.
+    rows_left: u64,
+    most_rows: u64,
 }
 
 impl Table {
@@ -35,7 +40,14 @@ impl Table {
     }
 
     fn of(path: &Path, bytes: Box<dyn Read + Send>) -> Result<Self> {
-        let mut table = Self { path: path.to_owned(), rows: Rows::new(bytes), names: Vec::new() };
+        let mut table = Self {
+            path: path.to_owned(),
+            rows: Rows::new(bytes),
+            names: Vec::new(),
+            is_broken: false,
+            rows_left: u64::MAX,
+            most_rows: u64::MAX,
+        };
         if table.next_row()? {
             let name = |at| String::from_utf8_lossy(table.rows.field(at)).trim().to_owned();
             table.names = (0..table.rows.fields()).map(name).collect();
@@ -49,6 +61,9 @@ impl Table {
         }
         let mut there = HashSet::new();
         for name in &table.names {
+            if name.contains('\0') {
+                return Err(table.whole("the first line is no text: this is no CSV, Parquet or ROOT file".into()));
+            }
             if name.contains('\r') {
                 return Err(table.row_error("the lines end in carriage returns; newlines are wanted".into()));
             }
@@ -110,11 +125,23 @@ impl Table {
         self.row_error(message)
     }
 
+    /// Makes more rows an error, for a file that is kept in memory.
+    pub(super) fn limit_rows(&mut self, most: u64) {
+        (self.rows_left, self.most_rows) = (most, most);
+    }
+
     /// Goes to the next row; false at the end.
     pub(super) fn next(&mut self) -> Result<bool> {
         if !self.next_row()? {
             return Ok(false);
         }
+        let Some(rows_left) = self.rows_left.checked_sub(1) else {
+            self.is_broken = true;
+            let message =
+                format!("there are more than {} rows, which are kept in memory: split the file", self.most_rows);
+            return Err(self.row_error(message));
+        };
+        self.rows_left = rows_left;
         if self.rows.fields() != self.names.len() {
             let (fields, names) = (self.rows.fields(), self.names.len());
             return Err(self.row_error(format!("the row has {fields} fields, the header has {names}")));
@@ -123,10 +150,18 @@ impl Table {
     }
 
     fn next_row(&mut self) -> Result<bool> {
-        self.rows.next().map_err(|error| match error {
-            RowError::Io(error) => source::failed(&self.path, error),
-            RowError::Bad(message) => self.row_error(message),
+        self.rows.next().map_err(|error| {
+            self.is_broken = true;
+            match error {
+                RowError::Io(error) => source::failed(&self.path, error),
+                RowError::Bad(message) => self.row_error(message),
+            }
         })
+    }
+
+    /// Returns whether the last error ends the file: there is no next row.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken
     }
 
     /// The number of the row, of which the header's is 1 if nothing is above it.
@@ -209,7 +244,7 @@ impl Table {
 
     /// An error of the row in hand as a whole.
     #[cold]
-    fn row_error(&self, message: String) -> Error {
+    pub(super) fn row_error(&self, message: String) -> Error {
         Error::Input { path: source::named(&self.path), row: self.row(), column: None, message }
     }
 }

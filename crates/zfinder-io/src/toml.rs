@@ -1,6 +1,6 @@
 //! Configurations and detectors in TOML.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use zfinder::{BendingPair, BendingTable, Config, Detector, Layer, LayerKind, Sensor};
 
 use crate::error::{Error, Result};
@@ -52,11 +52,21 @@ pub fn detector_from_toml(what: &str, text: &str) -> Result<Detector> {
     Ok(Detector::new(&toml.name, layers, toml.bending.map(BendingTable::from))?)
 }
 
+/// Writes a detector as TOML, which [`detector_from_toml`] reads.
+pub fn detector_to_toml(detector: &Detector) -> String {
+    let toml = DetectorToml {
+        name: detector.name().to_owned(),
+        layer: detector.layers().iter().map(LayerToml::from).collect(),
+        bending: detector.bending().map(BendingToml::from),
+    };
+    ::toml::to_string(&toml).expect("tables of numbers and words are valid TOML")
+}
+
 fn parse<'a, T: Deserialize<'a>>(what: &str, text: &'a str) -> Result<T> {
     ::toml::from_str(text).map_err(|error| Error::Toml { what: what.into(), message: error.to_string() })
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct DetectorToml {
     name: String,
@@ -64,7 +74,7 @@ struct DetectorToml {
     bending: Option<BendingToml>,
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(tag = "kind", rename_all = "lowercase", deny_unknown_fields)]
 enum LayerToml {
     Barrel {
@@ -82,7 +92,7 @@ enum LayerToml {
     },
 }
 
-#[derive(Deserialize)]
+#[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 struct BendingToml {
     pt_gev: f64,
@@ -101,6 +111,29 @@ impl From<LayerToml> for Layer {
                 Self { kind: LayerKind::Endcap { z_mm, r_max_mm }, sensor, ids }
             }
         }
+    }
+}
+
+impl From<&Layer> for LayerToml {
+    fn from(layer: &Layer) -> Self {
+        let (sensor, ids) = (layer.sensor, layer.ids.clone());
+        match layer.kind {
+            LayerKind::Barrel { radius_mm } => Self::Barrel { radius_mm, sensor, ids },
+            LayerKind::Endcap { z_mm, r_max_mm } => Self::Endcap { z_mm, r_max_mm, sensor, ids },
+        }
+    }
+}
+
+impl From<BendingTable> for BendingToml {
+    fn from(BendingTable { pt_gev, field_t, pairs }: BendingTable) -> Self {
+        let mut toml = Self { pt_gev, field_t, barrel: Vec::new(), endcap: Vec::new() };
+        for BendingPair { inner, outer, dphi_rad, eta } in pairs {
+            match eta {
+                None => toml.barrel.push((inner, outer, dphi_rad)),
+                Some(eta) => toml.endcap.push((inner, outer, dphi_rad, eta)),
+            }
+        }
+        toml
     }
 }
 
@@ -166,6 +199,7 @@ mod tests {
             let path = format!("{}/../../data/detectors/{name}.toml", env!("CARGO_MANIFEST_DIR"));
             let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
             let read = detector_from_toml(&path, &text).expect("valid");
+            assert_eq!(detector_from_toml(name, &detector_to_toml(&read)).expect("own output"), read);
             assert_eq!(Some(read), Detector::built_in(name), "{name}");
         }
     }

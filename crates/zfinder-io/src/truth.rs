@@ -12,6 +12,9 @@ use zfinder::RoiId;
 const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0); `event_id`, `z` and, \
                       if you like, `roi_id`; or TrackML's `particle_id` and `vz`";
 
+/// A vertex takes some 16 bytes, and 100 if it is alone in its event.
+const MOST_VERTICES: u64 = 10_000_000;
+
 /// A simulated primary vertex.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TruthVertex {
@@ -68,6 +71,7 @@ impl TruthTable {
                 })?);
             }
         };
+        table.limit_rows(MOST_VERTICES);
         if table.column("event_id").is_some() {
             truth.read_own(&mut table)?;
         } else if table.column("particle_id").is_some() {
@@ -105,7 +109,7 @@ impl TruthTable {
     /// Those of [`TruthTable::read`].
     pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
-        for file in files.iter().filter(|file| !source::is_standard_input(file)) {
+        for file in files.iter().filter(|file| !source::is_stream(file)) {
             let truth = match particles_of(file) {
                 Some(path) => Self::read(&path)?,
                 None if source::container(file)? == Container::Root => {

@@ -136,6 +136,32 @@ fn what_cannot_be_is_refused_with_its_entry() {
     assert!(error.contains("no tree has") && error.contains("truth_pv_z"), "{error}");
 }
 
+#[test]
+fn entries_above_the_limit_and_bad_values_are_told_by_entry() {
+    use zfinder_io::{OnError, ReadOptions};
+
+    let Some(specimen) = shared(SPECIMEN) else { return };
+    let all = read(&specimen).expect("a good file");
+    let most = all.iter().map(|roi| roi.spacepoints.len()).max().expect("RoIs");
+    let read = |on_error, max_spacepoints| {
+        let reader = SpacepointReader::new(vec![specimen.clone()], Detector::generic(), None);
+        let (mut rois, mut errors) = (Vec::new(), Vec::new());
+        for roi in reader.with_options(ReadOptions { on_error, max_spacepoints }) {
+            roi.map_or_else(|error| errors.push(error.to_string()), |roi| rois.push(roi));
+        }
+        (rois, errors)
+    };
+    assert_eq!(read(OnError::Skip, most), (all.clone(), vec![]));
+    let first = all.iter().position(|roi| roi.spacepoints.len() == most).expect("there");
+    for on_error in [OnError::Stop, OnError::Skip] {
+        let (rois, errors) = read(on_error, most - 1);
+        assert!(all.starts_with(&rois) && rois.len() <= first, "{} RoIs", rois.len());
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        assert!(errors[0].contains(&format!("entry {first} of tree")), "{errors:?}");
+        assert!(errors[0].contains(&format!("more than {} spacepoints", most - 1)), "{errors:?}");
+    }
+}
+
 /// Damage anywhere is an error or goes unnoticed in a number. It never ends the program, and nothing hangs.
 fn damaged(bytes: &[u8], flips: usize) {
     let dir = folder();

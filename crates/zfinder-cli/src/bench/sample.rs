@@ -5,10 +5,10 @@ use command_host::Code;
 use std::path::{Path, PathBuf};
 
 use zfinder::{Config, Detector, Roi, RoiBatch};
-use zfinder_io::{RoiTable, SpacepointReader};
+use zfinder_io::{OnError, RoiTable, SpacepointReader};
 use zfinder_study::simulate::Simulation;
 
-use super::super::input;
+use super::super::input::{self, Skipped};
 use super::words::{CoordinatesName, SampleName, word};
 use command_host::Failure;
 use command_host::note;
@@ -76,8 +76,8 @@ impl Sample {
         limit: Option<usize>,
         batch: Option<usize>,
     ) -> Result<Self, Failure> {
-        let inputs = input::inputs(paths)?;
-        let detector = input::detector(detector, &inputs.files)?;
+        let inputs = input::inputs(paths, &mut Skipped::new(OnError::Stop))?;
+        let detector = input::detector(detector, &inputs.files, OnError::Stop)?;
         let table = rois.map(RoiTable::read).transpose()?;
         if let Some(table) = &table {
             table.validate(&Config::default())?;

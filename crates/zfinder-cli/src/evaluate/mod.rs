@@ -8,12 +8,12 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use zfinder::{Config, Detector, ZFinderBuilder};
-use zfinder_io::{RoiTable, SpacepointReader, TruthTable};
+use zfinder_io::{RoiTable, SpacepointReader, TruthTable, is_stream};
 use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
 use zfinder_study::plot::{self, Plotted};
 
 use super::engine::EngineOptions;
-use super::input::{self, InputOptions};
+use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::{KeyOptions, PresetName, word};
 use super::output::{self, PROGRAM, PictureTarget};
 use super::search::{ProgressOptions, counted, search};
@@ -46,6 +46,8 @@ pub(super) struct Evaluate {
 
     #[command(flatten)]
     input: InputOptions,
+    #[command(flatten)]
+    on_error: OnErrorOptions,
 
     /// A vertex is right if it is nearer than this to the true one, in mm
     #[arg(long, value_name = "MM", default_value_t = WITHIN_MM, value_parser = length, help_heading = "Figures")]
@@ -99,6 +101,7 @@ Exit codes:
   1  input that cannot be read or is wrong, truth for none of it, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file, no truth
   3  no such adapter, or the GPU or another engine failed
+  5  measured, and errors in the input were skipped (--on-error skip)
   130  interrupted (143 by TERM, 129 by HUP); no file is half-written";
 
 fn length(text: &str) -> Result<f64, String> {
@@ -121,14 +124,16 @@ impl Evaluate {
         let configs = self.configs()?;
         let builder = self.engine.builder()?;
         let format = output::format(self.format, self.output.as_deref())?;
-        let inputs = input::inputs(&self.paths)?;
-        if configs.len() > 1 && inputs.files.iter().any(|file| file == Path::new("-")) {
+        let on_error = self.on_error.on_error();
+        let mut skipped = Skipped::new(on_error);
+        let inputs = input::inputs(&self.paths, &mut skipped)?;
+        if configs.len() > 1 && inputs.files.iter().any(|file| is_stream(file)) {
             return Err(Failure::usage(
-                "standard input can be read for one configuration only",
+                "standard input and pipes can be read for one configuration only",
                 "save it in a file, or name one configuration",
             ));
         }
-        let detector = self.input.detector(&inputs.files)?;
+        let detector = self.input.detector(&inputs.files, on_error)?;
         let rois = self.input.rois(configs.iter().map(|(_, config)| config))?;
         let truth = self.input.truth(&self.paths, &inputs.files)?.ok_or_else(|| {
             Failure::usage(
@@ -156,7 +161,11 @@ impl Evaluate {
         let measurement = Measurement { files: inputs.files, detector, rois, truth, builder, options };
         let mut binning: Option<Binning> = None;
         for (name, config) in configs {
-            let (engine, evaluation) = self.measure(&name, &config, &measurement, report.configurations.is_empty())?;
+            // Each configuration meets the same errors: they are told and counted with the first.
+            let is_first = report.configurations.is_empty();
+            let mut again = Skipped::quiet(on_error);
+            let told = if is_first { &mut skipped } else { &mut again };
+            let (engine, evaluation) = self.measure(&name, &config, &measurement, is_first, told)?;
             // The bins of the first are those of all.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.bins.map(NonZeroUsize::get))));
             report.configurations.push(Configuration {
@@ -172,7 +181,8 @@ impl Evaluate {
             plot.write(|format| plot::evaluation(&plotted, by, self.within_mm, format))?;
         }
         out.write(|out| report.write(format, out))?;
-        out.finish()
+        out.finish()?;
+        skipped.finish()
     }
 
     /// All configurations with their names, presets before files.
@@ -219,17 +229,21 @@ impl Evaluate {
         config: &Config,
         measurement: &Measurement,
         is_first: bool,
+        skipped: &mut Skipped,
     ) -> Result<(String, Evaluation), Failure> {
         let start = Instant::now();
         let Measurement { files, detector, rois, truth, builder, options } = measurement;
         let finder = builder.clone().config(config.clone()).detector(detector.clone()).build()?;
         if is_first && !self.progress.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));
+            self.input.found_truth(Some(truth)).iter().for_each(|truth| note(truth));
         }
-        let mut reader = SpacepointReader::new(files.clone(), detector.clone(), rois.clone());
+        let read_options = self.input.read_options(self.on_error.on_error());
+        let mut reader =
+            SpacepointReader::new(files.clone(), detector.clone(), rois.clone()).with_options(read_options);
         let bar = self.progress.bar(reader.files());
         let mut evaluation = Evaluation::new(*options);
-        let totals = search(&finder, &mut reader, &bar, |_, results| {
+        let totals = search(&finder, &mut reader, skipped, &bar, |_, results| {
             results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id)));
             Ok(())
         })?;

@@ -1,8 +1,10 @@
 //! A column of a Parquet file, read batch by batch through definition and repetition levels.
 
 use std::ops::Range;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parquet::column::page::PageReader;
+use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
 use parquet::data_type::DataType;
 use parquet::errors::{ParquetError, Result};
@@ -18,6 +20,8 @@ pub(super) struct Column {
     pub(super) field: Field,
     /// Reads the column's chunk of the current row group.
     reader: Option<ColumnReader>,
+    /// Most values of a batch, and values of the pages that were read for it, where the row group needs a limit.
+    limit: Option<(usize, Arc<AtomicUsize>)>,
     values: Values,
     levels: Levels,
     /// Items before each row, and of all rows. Empty if the column is flat.
@@ -72,6 +76,7 @@ impl Column {
         Self {
             field,
             reader: None,
+            limit: None,
             values: Values::None,
             levels: Levels::default(),
             offsets: Vec::new(),
@@ -79,8 +84,17 @@ impl Column {
         }
     }
 
-    /// Goes on with the pages of a row group.
-    pub(super) fn open(&mut self, descriptor: ColumnDescPtr, pages: Box<dyn PageReader>) {
+    /// Goes on with the pages of a row group. A batch with more values than `most_values` is an error.
+    pub(super) fn open(
+        &mut self,
+        descriptor: ColumnDescPtr,
+        mut pages: Box<dyn PageReader>,
+        most_values: Option<usize>,
+    ) {
+        self.limit = most_values.map(|most| (most, Arc::default()));
+        if let Some((most, used)) = &self.limit {
+            pages = Box::new(LimitedPages { pages, most: *most, used: Arc::clone(used) });
+        }
         let reader = get_column_reader(descriptor, pages);
         if matches!(self.values, Values::None) {
             self.values = match reader {
@@ -98,6 +112,9 @@ impl Column {
     pub(super) fn read(&mut self, rows: usize) -> Result<usize> {
         let levels = &mut self.levels;
         let Some(reader) = &mut self.reader else { return Ok(0) };
+        if let Some((_, used)) = &self.limit {
+            used.store(0, Ordering::Relaxed);
+        }
         let rows = match (reader, &mut self.values) {
             (ColumnReader::Int32ColumnReader(reader), Values::Int32(values)) => levels.read(reader, values, rows),
             (ColumnReader::Int64ColumnReader(reader), Values::Int64(values)) => levels.read(reader, values, rows),
@@ -105,6 +122,13 @@ impl Column {
             (ColumnReader::DoubleColumnReader(reader), Values::Double(values)) => levels.read(reader, values, rows),
             _ => Err(ParquetError::General(format!("column `{}` holds no numbers", self.field.name))),
         }?;
+        if let Some((most, _)) = self.limit
+            && rows == 1
+            && self.levels.definition.len() > FAR_ABOVE * most
+        {
+            // Before the other columns take as much memory.
+            return Err(too_long(most));
+        }
         if self.field.is_list() {
             self.delimit(rows)?;
         }
@@ -214,6 +238,63 @@ impl Column {
             true => (row, format!("item {} of the list {message}", value - self.offsets[row] + 1)),
             false => (row, message),
         }
+    }
+}
+
+/// A row above the limit is left out alone, or ends the file if it is so many times above.
+const FAR_ABOVE: usize = 2;
+/// Values of a page that are unpacked to see of which rows they are.
+const MOST_PAGE_VALUES: usize = 1 << 24;
+
+fn too_long(most: usize) -> ParquetError {
+    ParquetError::General(format!("a row has more than {most} spacepoints; if that is right, raise max_spacepoints"))
+}
+
+/// Pages of a column, of which only so many are read as one batch may need.
+struct LimitedPages {
+    pages: Box<dyn PageReader>,
+    most: usize,
+    used: Arc<AtomicUsize>,
+}
+
+impl PageReader for LimitedPages {
+    fn get_next_page(&mut self) -> Result<Option<Page>> {
+        // Where one more page is needed, all pages since the batch began are its own.
+        let used = self.used.load(Ordering::Relaxed);
+        if used > self.most {
+            return Err(too_long(self.most));
+        }
+        let page = self.pages.get_next_page()?;
+        if let Some(page) = page.as_ref().filter(|page| !matches!(page, Page::DictionaryPage { .. })) {
+            // All of them may be of one row.
+            let most = MOST_PAGE_VALUES.max(FAR_ABOVE * self.most);
+            if page.num_values() as usize > most {
+                let message = format!("a page of {} values; at most {most} are read of lists", page.num_values());
+                return Err(ParquetError::General(message));
+            }
+            self.used.store(used.saturating_add(page.num_values() as usize), Ordering::Relaxed);
+        }
+        Ok(page)
+    }
+
+    fn peek_next_page(&mut self) -> Result<Option<PageMetadata>> {
+        self.pages.peek_next_page()
+    }
+
+    fn skip_next_page(&mut self) -> Result<()> {
+        self.pages.skip_next_page()
+    }
+
+    fn at_record_boundary(&mut self) -> Result<bool> {
+        self.pages.at_record_boundary()
+    }
+}
+
+impl Iterator for LimitedPages {
+    type Item = Result<Page>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        self.get_next_page().transpose()
     }
 }
 

@@ -19,7 +19,7 @@ use std::path::Path;
 
 use zfinder::Detector;
 
-use super::event::{Addressing, EventReader};
+use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth::EventVertices;
 use crate::error::Result;
 
@@ -30,12 +30,12 @@ pub use write::{ParquetSpacepoints, ParquetVertices};
 ///
 /// # Errors
 /// A file that is not Parquet, and one without the columns of spacepoints.
-pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventReader>> {
+pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
     #[cfg(feature = "parquet")]
-    let opened = read::open(path, detector).map(|reader| Box::new(reader) as _);
+    let opened = read::open(path, detector, options).map(|reader| Box::new(reader) as _);
     #[cfg(not(feature = "parquet"))]
     let opened = {
-        let _ = detector;
+        let _ = (detector, options);
         crate::event::not_built(path, "Parquet", "parquet")
     };
     opened

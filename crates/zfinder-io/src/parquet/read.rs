@@ -7,7 +7,7 @@ use super::field::Wanted;
 use super::table::Table;
 use crate::columns::{Chunk, Chunks, ColumnReader, Run, Schema, missing};
 use crate::error::{Error, Result};
-use crate::event::Addressing;
+use crate::event::{Addressing, ReadOptions};
 use crate::names::{lookalike, refusal};
 use crate::source::event_of_name;
 use zfinder::Detector;
@@ -16,8 +16,10 @@ use zfinder::Detector;
 ///
 /// # Errors
 /// A file that is not Parquet, and columns that are missing or of other types.
-pub(crate) fn open(path: &Path, detector: &Detector) -> Result<ColumnReader<ParquetFile>> {
-    Ok(ColumnReader::new(ParquetFile::open(path)?, detector))
+pub(crate) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<ColumnReader<ParquetFile>> {
+    let mut file = ParquetFile::open(path)?;
+    file.table.limit_rows(options.max_spacepoints);
+    Ok(ColumnReader::new(file, detector, options))
 }
 
 /// Returns how a file says on which layer a spacepoint lies.

@@ -17,6 +17,9 @@ use crate::source::failed;
 /// Approximate number of values of a column in a batch: all columns together about fill a core's second-level cache.
 const BATCH: usize = 1 << 14;
 
+/// Approximate number of values of a column in a batch where rows are limited.
+const LIMITED_VALUES: usize = 1 << 6;
+
 /// An open file. [`Table::select`] comes before the first [`Table::next_batch`]. A page of each selected column and a batch
 /// of its rows are in memory at a time.
 pub(super) struct Table {
@@ -26,6 +29,10 @@ pub(super) struct Table {
     columns: Vec<Column>,
     next_group: usize,
     batch_rows: usize,
+    /// Most values of a row.
+    most_values: usize,
+    /// Rows of a batch of the row group.
+    group_rows: usize,
     /// Rows of earlier batches, and of this batch.
     earlier: u64,
     rows: usize,
@@ -55,7 +62,23 @@ impl Table {
             return Err(Error::Input { path: path.to_owned(), row: 0, column: None, message });
         }
         let path = path.to_owned();
-        Ok(Self { path, file, fields, columns: Vec::new(), next_group: 0, batch_rows: BATCH, earlier: 0, rows: 0 })
+        Ok(Self {
+            path,
+            file,
+            fields,
+            columns: Vec::new(),
+            next_group: 0,
+            batch_rows: BATCH,
+            most_values: usize::MAX,
+            group_rows: BATCH,
+            earlier: 0,
+            rows: 0,
+        })
+    }
+
+    /// Makes rows with longer lists an error, before all of their values are in memory.
+    pub(super) fn limit_rows(&mut self, most_values: usize) {
+        self.most_values = most_values;
     }
 
     /// Returns the names of all fields.
@@ -126,7 +149,7 @@ impl Table {
         loop {
             let mut rows = None;
             for column in &mut self.columns {
-                let own = column.read(self.batch_rows)?;
+                let own = column.read(self.group_rows)?;
                 let rows = *rows.get_or_insert(own);
                 if own != rows {
                     let name = &column.field.name;
@@ -143,9 +166,19 @@ impl Table {
             }
             let group = self.file.get_row_group(self.next_group)?;
             let schema = self.file.metadata().file_metadata().schema_descr();
+            self.group_rows = self.batch_rows;
             for column in &mut self.columns {
                 let leaf = column.field.leaf;
-                column.open(schema.column(leaf), group.get_column_page_reader(leaf)?);
+                let metadata = group.metadata();
+                let values = usize::try_from(metadata.column(leaf).num_values()).unwrap_or(usize::MAX);
+                // Only a row group with so many values can have a row with so many.
+                let most_values = (column.field.is_list() && values > self.most_values).then_some(self.most_values);
+                if most_values.is_some() {
+                    // So few rows that their values together are below the limit, unless one is near it.
+                    let rows = usize::try_from(metadata.num_rows()).unwrap_or(1).max(1);
+                    self.group_rows = self.group_rows.min((LIMITED_VALUES * rows / values.max(1)).max(1));
+                }
+                column.open(schema.column(leaf), group.get_column_page_reader(leaf)?, most_values);
             }
             self.next_group += 1;
         }

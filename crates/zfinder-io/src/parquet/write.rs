@@ -8,13 +8,14 @@ use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::{SerializedFileWriter, SerializedRowGroupWriter};
 use parquet::schema::parser::parse_message_type;
 use parquet::schema::types::ColumnPath;
 
-use crate::SpacepointWriter;
 use crate::error::{Error, Result};
+use crate::{Provenance, SpacepointWriter};
 use zfinder::RoiResult;
 use zfinder::RoiView;
 use zfinder::Status;
@@ -261,6 +262,14 @@ impl<W: Write + Send> ParquetVertices<W> {
     pub fn new(out: W, path: &Path) -> Result<Self> {
         let groups = GroupWriter::new(out, path, VERTICES, &["z_mm", "z_error_mm"])?;
         Ok(Self { groups, rows: VertexRows::default() })
+    }
+
+    /// Adds how the answers came about to the file's metadata, as `zfinder.version` and so on.
+    pub fn add_provenance(&mut self, provenance: &Provenance) {
+        for (name, value) in provenance.fields() {
+            let entry = KeyValue::new(format!("zfinder.{name}"), value.to_owned());
+            self.groups.writer.append_key_value_metadata(entry);
+        }
     }
 
     /// Appends a row for every vertex, or one without a vertex.

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use zfinder::Detector;
 
-use super::event::{Addressing, EventReader};
+use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth::EventVertices;
 use crate::error::Result;
 
@@ -24,13 +24,13 @@ pub use write::RootSpacepoints;
 ///
 /// # Errors
 /// A file that is not ROOT, and one without a tree that has the branches of spacepoints.
-pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventReader>> {
+pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
     #[cfg(feature = "root")]
-    let opened =
-        read::RootTree::open(path).map(|tree| Box::new(super::columns::ColumnReader::new(tree, detector)) as _);
+    let opened = read::RootTree::open(path, options.max_spacepoints)
+        .map(|tree| Box::new(super::columns::ColumnReader::new(tree, detector, options)) as _);
     #[cfg(not(feature = "root"))]
     let opened = {
-        let _ = detector;
+        let _ = (detector, options);
         crate::event::not_built(path, "ROOT", "root")
     };
     opened
@@ -42,7 +42,8 @@ pub(super) fn open(path: &Path, detector: &Detector) -> Result<Box<dyn EventRead
 /// As [`open`].
 pub(super) fn addressing(path: &Path) -> Result<Addressing> {
     #[cfg(feature = "root")]
-    let addressing = read::RootTree::open(path).map(|tree| super::columns::Chunks::schema(&tree).addressing());
+    let addressing =
+        read::RootTree::open(path, usize::MAX).map(|tree| super::columns::Chunks::schema(&tree).addressing());
     #[cfg(not(feature = "root"))]
     let addressing = crate::event::not_built(path, "ROOT", "root");
     addressing

@@ -10,6 +10,7 @@ use super::checksum;
 use super::tree::{Column, Layout, kind};
 use crate::columns::{Chunk, Chunks, Run, Schema, WANTED};
 use crate::error::{Error, Result};
+use crate::event::too_many;
 use crate::guard::quietly;
 use crate::names::{lookalike, quoted, refusal};
 use crate::source::failed;
@@ -43,14 +44,15 @@ pub(super) struct RootTree {
 }
 
 impl RootTree {
-    pub(super) fn open(path: &Path) -> Result<Self> {
+    /// Opens a file, of which no entry may have more spacepoints than `most`.
+    pub(super) fn open(path: &Path, most: usize) -> Result<Self> {
         // Whether it can be opened is the system's to say, not oxyroot's.
         std::fs::File::open(path).map_err(|source| failed(path, source))?;
         let (found, head) = sync_channel(1);
         let (to, chunks) = sync_channel(WAITING);
         let file = path.to_owned();
         let work = move || {
-            let fault = match quietly(|| read(&file, &found, &to)) {
+            let fault = match quietly(|| read(&file, most, &found, &to)) {
                 Ok(Ok(())) => return,
                 Ok(Err(fault)) => fault,
                 Err(panic) => Fault::from(damaged(&panic)),
@@ -81,6 +83,7 @@ pub(super) fn damaged(panic: &str) -> String {
 /// Sends the tree's name and its schema, and then its chunks.
 fn read(
     path: &Path,
+    most: usize,
     found: &SyncSender<Result<(String, Schema), String>>,
     to: &SyncSender<Result<Chunk, Fault>>,
 ) -> Result<(), Fault> {
@@ -92,10 +95,23 @@ fn read(
     checksum::verify(path)?;
     let mut columns = Columns::of(&tree, &schema)?;
     let mut entry = 0;
-    while let Some(chunk) = columns.chunk(&mut entry)? {
+    loop {
+        let mut chunk = Chunk::default();
+        let filled = columns.fill(&mut chunk, &mut entry, most);
+        if filled.is_err() {
+            // Entries before the bad one are whole.
+            let whole: usize = chunk.runs.iter().map(|run| run.spacepoints).sum();
+            chunk.position.iter_mut().for_each(|column| column.truncate(whole));
+            chunk.layers.iter_mut().for_each(|column| column.truncate(whole));
+        }
+        let is_empty = chunk.runs.is_empty();
         // Nobody waits for it any more.
-        if to.send(Ok(chunk)).is_err() {
+        if !is_empty && to.send(Ok(chunk)).is_err() {
             return Ok(());
+        }
+        filled?;
+        if is_empty {
+            break;
         }
     }
     let entries = tree.entries().max(0).cast_unsigned();
@@ -205,9 +221,9 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// The next entries, which `entry` counts; None at the end.
-    fn chunk(&mut self, entry: &mut u64) -> Result<Option<Chunk>, Fault> {
-        let mut chunk = Chunk::default();
+    /// Adds the next entries, which `entry` counts; none at the end. After an error there may be a part of an entry behind
+    /// the runs.
+    fn fill(&mut self, chunk: &mut Chunk, entry: &mut u64, most: usize) -> Result<(), Fault> {
         while chunk.position[0].len() < CHUNK && chunk.runs.len() < CHUNK {
             let Some(event_id) = self.event.whole_number(*entry)? else { break };
             let roi_id = match &mut self.roi {
@@ -217,6 +233,9 @@ impl<'a> Columns<'a> {
             let mut spacepoints = None;
             for (column, to) in self.position.iter_mut().zip(&mut chunk.position) {
                 let values = column.values(*entry, &mut spacepoints)?;
+                if spacepoints > Some(most) {
+                    return Err(column.fault(*entry, too_many(event_id, most)));
+                }
                 column.element.append_numbers(&values, to);
             }
             for (column, to) in self.layers.iter_mut().zip(&mut chunk.layers) {
@@ -230,7 +249,7 @@ impl<'a> Columns<'a> {
             chunk.runs.push(Run { event_id, roi_id, spacepoints, row: *entry });
             *entry += 1;
         }
-        Ok((!chunk.runs.is_empty()).then_some(chunk))
+        Ok(())
     }
 }
 

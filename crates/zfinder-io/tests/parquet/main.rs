@@ -3,6 +3,7 @@
 mod checksum;
 mod columns;
 mod refused;
+mod skipped;
 mod written;
 
 use std::collections::BTreeMap;

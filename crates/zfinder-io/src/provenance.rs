@@ -1,0 +1,108 @@
+//! How answers came about, for files of answers.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+use zfinder::ZFinder;
+
+use crate::toml::{config_to_toml, detector_to_toml};
+
+/// What answers depend on: version, configuration, detector and engine.
+///
+/// A digest is `sha256:` and the SHA-256 of a TOML text: [`config_to_toml`], which `zfinder find --print-config` prints, or
+/// [`detector_to_toml`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Provenance {
+    /// [`Provenance::SCHEMA`].
+    pub schema: &'static str,
+    /// The version of zfinder.
+    pub version: &'static str,
+    /// The digest of the configuration.
+    pub config_digest: String,
+    /// The name of the detector.
+    pub detector: String,
+    /// The digest of the detector.
+    pub detector_digest: String,
+    /// The engine and its number type, in words.
+    pub engine: String,
+    /// The adapters of a GPU engine, in words.
+    pub adapter: Option<String>,
+}
+
+impl Provenance {
+    /// The name and version of the schema of JSON lines. The version rises if a key goes or changes its meaning.
+    pub const SCHEMA: &'static str = "zfinder-answers/1";
+
+    /// Returns the provenance of the answers of a finder.
+    ///
+    /// ```
+    /// use zfinder::{Engine, ZFinder};
+    /// use zfinder_io::Provenance;
+    /// let finder = ZFinder::builder().engine(Engine::Reference).build()?;
+    /// let provenance = Provenance::of(&finder);
+    /// assert_eq!((provenance.detector.as_str(), provenance.adapter), ("atlas2010", None));
+    /// # Ok::<(), zfinder_io::Error>(())
+    /// ```
+    #[must_use]
+    pub fn of(finder: &ZFinder) -> Self {
+        let description = finder.description();
+        // A GPU engine's description ends in its adapters: `GPU engine, f32, on NAME (kind, backend)`.
+        let (engine, adapter) = match description.split_once(", on ") {
+            Some((engine, adapter)) => (engine.to_owned(), Some(adapter.to_owned())),
+            None => (description, None),
+        };
+        Self {
+            schema: Self::SCHEMA,
+            version: env!("CARGO_PKG_VERSION"),
+            config_digest: digest(&config_to_toml(finder.config())),
+            detector: finder.detector().name().to_owned(),
+            detector_digest: digest(&detector_to_toml(finder.detector())),
+            engine,
+            adapter,
+        }
+    }
+
+    /// Writes one line: a JSON object of all fields.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn write_json_line(&self, out: &mut impl Write) -> io::Result<()> {
+        serde_json::to_writer(&mut *out, self)?;
+        out.write_all(b"\n")
+    }
+
+    /// Returns all fields but empty ones, by their names.
+    #[cfg(feature = "parquet")]
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        [
+            ("schema", Some(self.schema)),
+            ("version", Some(self.version)),
+            ("config_digest", Some(&self.config_digest)),
+            ("detector", Some(&self.detector)),
+            ("detector_digest", Some(&self.detector_digest)),
+            ("engine", Some(&self.engine)),
+            ("adapter", self.adapter.as_deref()),
+        ]
+        .into_iter()
+        .filter_map(|(name, value)| Some((name, value?)))
+    }
+}
+
+fn digest(text: &str) -> String {
+    let mut digest = "sha256:".to_owned();
+    digest.extend(Sha256::digest(text).iter().map(|byte| format!("{byte:02x}")));
+    digest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_digest_is_that_of_sha256sum() {
+        // FIPS 180-2, appendix B.1.
+        assert_eq!(digest("abc"), "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+    }
+}
