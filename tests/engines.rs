@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use zfinder::wgpu;
 use zfinder::{
-    Accumulate, Config, DefaultWindow, Engine, Extrapolation, MaxLayer, Neighbours, PhiWindow, Precision, Preset, Roi,
-    RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Spacepoint, Status, Triplets, Vertex, Weighting, ZFinder,
-    ZFinderBuilder,
+    Accumulate, Config, DefaultWindow, Encoding, Engine, Extrapolation, MaxLayer, Neighbours, PhiWindow, Precision,
+    Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Spacepoint, Status, Triplets, Vertex, Weighting,
+    ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{
@@ -130,6 +130,29 @@ fn neither_batch_nor_order_changes_a_bit() {
         // A batch that fills buffers with other things in between.
         find(name, finder, &batch(&rois(&toys(4))));
         assert_eq!(bits(&find(name, finder, &batch(&all))), wanted, "{name}: after another batch");
+    }
+}
+
+/// Where vertices are mixed, more peaks may have to be looked at than came back at first: of the same spacepoints, in the same
+/// encoding.
+#[test]
+fn more_peaks_are_those_of_the_same_encoding() {
+    let config = Config {
+        peaks: 5,
+        charge_aware: true,
+        histogram_per_slice: true,
+        vertex_separation_bins: 5.0,
+        phi_slice_deg: 1.0,
+        ..Config::default()
+    };
+    let all = batch(&rois(&toys(5)));
+    let find_compact = |name: &str, engine: &Engine| {
+        find(name, &build_with(name, engine, &config, |builder| builder.encoding(Encoding::Compact)), &all)
+    };
+    let wanted = bits(&find_compact("CPU", &Engine::Cpu));
+    assert_ne!(wanted, bits(&find("CPU", &build("CPU", &Engine::Cpu, &config), &all)), "the encoding is seen");
+    for (name, engine) in &fixed_engines() {
+        assert_eq!(bits(&find_compact(name, engine)), wanted, "{name}");
     }
 }
 

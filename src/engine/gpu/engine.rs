@@ -11,7 +11,7 @@ use crate::config::Config;
 use crate::engine::encoding::{Compact, Lossless};
 use crate::engine::gpu::capacity::{self, Capacity};
 use crate::engine::gpu::kernels::KernelSet;
-use crate::engine::gpu::part::{Answers, Planned, Submitted};
+use crate::engine::gpu::part::{Answer, Answers, Planned, Submitted};
 use crate::engine::gpu::shape::Shape;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::plan::{RoiPlan, Search};
@@ -143,49 +143,60 @@ impl<R: Real> TypedEngine<R> {
             plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
         let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
         let shape = self.shape.with_peaks(self.first_peaks());
-        let mut planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
-        let mut wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
-        let mut capacity = self.capacity;
+        let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
+        let mut rounds = vec![(planned, (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect::<Vec<_>>())];
+        while let Some((planned, rois)) = rounds.pop() {
+            let (mut too_far, mut with_more_peaks) = (Vec::new(), Vec::new());
+            for (roi, answer) in self.find_round(planned, rois).await? {
+                match answer {
+                    Answer::Found(result) => results[roi] = result,
+                    Answer::TooFar => too_far.push(roi),
+                    Answer::MorePeaks => with_more_peaks.push(roi),
+                }
+            }
+            if !too_far.is_empty() {
+                rounds.push((Planned { encoding: Encoding::Lossless, ..planned }, too_far));
+            }
+            if !with_more_peaks.is_empty() {
+                let peaks = planned.shape.peaks.saturating_mul(8).min(Config::MAX_BINS);
+                rounds.push((Planned { shape: self.shape.with_peaks(peaks), ..planned }, with_more_peaks));
+            }
+        }
+        Ok(results)
+    }
+
+    /// Searches RoIs of a batch in one encoding, in parts for which there is memory.
+    async fn find_round(&self, planned: Planned<'_>, rois: Vec<usize>) -> Result<Answers> {
+        let (plans, bytes) = (planned.plans, self.packed_bytes(planned.encoding));
         // Its spacepoints are told as ever.
         let too_large = |roi: usize| {
-            let taken = self.search.pack::<R, _>(&Lossless, &plans[roi], batch.roi(roi), |_| {});
-            plans[roi].result(taken, Vec::new(), taken.kept > 0)
+            let taken = self.search.pack::<R, _>(&Lossless, &plans[roi], planned.batch.roi(roi), |_| {});
+            (roi, Answer::Found(plans[roi].result(taken, Vec::new(), taken.kept > 0)))
         };
-        while !wanted.is_empty() {
-            let mut left = std::mem::take(&mut wanted);
-            while !left.is_empty() {
-                let bytes = self.packed_bytes(planned.encoding);
-                let cut = capacity::cut::<R>(&plans, &left, bytes, &capacity, &planned.shape);
-                for &roi in &cut.too_large {
-                    results[roi] = too_large(roi);
-                }
-                let found = self.find_parts(planned, cut.parts).await?;
-                for (roi, answer) in found.answers {
-                    match answer {
-                        Some(result) => results[roi] = result,
-                        None => wanted.push(roi),
+        let mut capacity = self.capacity;
+        let mut answers = Answers::new();
+        let mut left = rois;
+        while !left.is_empty() {
+            let cut = capacity::cut::<R>(plans, &left, bytes, &capacity, &planned.shape);
+            answers.extend(cut.too_large.into_iter().map(too_large));
+            let found = self.find_parts(planned, cut.parts).await?;
+            answers.extend(found.answers);
+            left = found.left;
+            for (part, error) in found.too_large {
+                match part[..] {
+                    [roi] if capacity::bytes_of::<R>(&plans[roi], &planned.shape) < LARGE_ROI_BYTES => {
+                        return Err(error);
                     }
-                }
-                left = found.left;
-                for (part, error) in found.too_large {
-                    let spacepoints: usize = part.iter().map(|&roi| plans[roi].spacepoints).sum();
-                    match part[..] {
-                        [roi] if capacity::bytes_of::<R>(&plans[roi], &planned.shape) < LARGE_ROI_BYTES => {
-                            return Err(error);
-                        }
-                        [roi] => results[roi] = too_large(roi),
-                        _ => {
-                            capacity.upload_bytes = capacity.upload_bytes.min((spacepoints * bytes) as u64 / 2);
-                            left.extend(part);
-                        }
+                    [roi] => answers.push(too_large(roi)),
+                    _ => {
+                        let spacepoints: usize = part.iter().map(|&roi| plans[roi].spacepoints).sum();
+                        capacity.upload_bytes = capacity.upload_bytes.min((spacepoints * bytes) as u64 / 2);
+                        left.extend(part);
                     }
                 }
             }
-            // What the compact encoding cannot hold, the lossless one does; and more peaks may have to be looked at.
-            planned.encoding = Encoding::Lossless;
-            planned.shape = self.shape.with_peaks(planned.shape.peaks.saturating_mul(8).min(Config::MAX_BINS));
         }
-        Ok(results)
+        Ok(answers)
     }
 
     /// Peaks to ask for at first: a few more than vertices where some may be mixed.

@@ -55,9 +55,17 @@ pub(super) struct Planned<'a> {
     pub(super) shape: Shape,
 }
 
-/// RoIs of a batch and their answers; those whose spacepoints the encoding cannot hold, or with more peaks than there was
-/// room for, have none yet.
-pub(super) type Answers = Vec<(usize, Option<RoiResult>)>;
+/// What is answered of an RoI.
+pub(super) enum Answer {
+    Found(RoiResult),
+    /// The encoding cannot hold its spacepoints.
+    TooFar,
+    /// There may be more peaks than there was room for.
+    MorePeaks,
+}
+
+/// RoIs of a batch and their answers.
+pub(super) type Answers = Vec<(usize, Answer)>;
 
 impl<R: Real> TypedEngine<R> {
     /// Packs a part straight into memory that the device reads, and lets the device begin.
@@ -240,7 +248,7 @@ impl<R: Real> TypedEngine<R> {
         workspace.give_back();
         let decode = |(i, roi): (usize, usize)| {
             if taken[i].too_far {
-                return (roi, None);
+                return (roi, Answer::TooFar);
             }
             let plan = &planned.plans[roi];
             let mut vertices = Vertices::new(&self.search, plan, self.accumulate, Vec::new());
@@ -249,9 +257,9 @@ impl<R: Real> TypedEngine<R> {
             let all = found.by_ref().take_while(|peak| vertices.take(peak)).count() == each;
             // No peak came after the last one: there may be more.
             if all && peaks[0].flags == 0 {
-                return (roi, None);
+                return (roi, Answer::MorePeaks);
             }
-            (roi, Some(plan.result(taken[i], vertices.found(), peaks[0].flags != 0)))
+            (roi, Answer::Found(plan.result(taken[i], vertices.found(), peaks[0].flags != 0)))
         };
         Ok(rois.into_iter().enumerate().map(decode).collect())
     }
