@@ -16,7 +16,7 @@ use crate::engine::gpus::Gpus;
 use crate::engine::plan::Search;
 use crate::engine::reference::ReferenceEngine;
 use crate::error::{Error, Result};
-use crate::options::{Accumulate, Encoding, Engine, EngineOptions, Precision};
+use crate::options::{Accumulate, Encoding, Engine, EngineOptions, Precision, Reproducibility};
 #[cfg(feature = "gpu")]
 use crate::options::{AdapterChoice, DeviceTimes};
 use crate::spacepoint::{Roi, RoiBatch};
@@ -205,7 +205,7 @@ impl ZFinderBuilder {
             }
         }
         let gpus = engines(gpus, &search, &self.options).await?;
-        Ok(ZFinder::new(search, Runs::Gpus(Box::new(gpus))))
+        Ok(ZFinder::new(search, self.options.accumulate, Runs::Gpus(Box::new(gpus))))
     }
 
     /// Builds the reference engine if that was asked for, else the CPU engine.
@@ -215,7 +215,7 @@ impl ZFinderBuilder {
         } else {
             Runs::Cpu(CpuEngine::new(search.clone(), &self.options)?)
         };
-        Ok(ZFinder::new(search, runs))
+        Ok(ZFinder::new(search, self.options.accumulate, runs))
     }
 }
 
@@ -230,6 +230,7 @@ pub struct ZFinder {
 struct Core {
     config: Config,
     detector: Detector,
+    accumulate: Accumulate,
     runs: Runs,
 }
 
@@ -248,9 +249,9 @@ impl fmt::Debug for ZFinder {
 }
 
 impl ZFinder {
-    fn new(search: Search, runs: Runs) -> Self {
+    fn new(search: Search, accumulate: Accumulate, runs: Runs) -> Self {
         let Search { config, detector, .. } = search;
-        Self { core: Arc::new(Core { config, detector, runs }) }
+        Self { core: Arc::new(Core { config, detector, accumulate, runs }) }
     }
 
     /// Starts from the defaults.
@@ -266,6 +267,15 @@ impl ZFinder {
     /// The detector that it was built with.
     pub fn detector(&self) -> &Detector {
         &self.core.detector
+    }
+
+    /// Which runs have the same bits as this finder's.
+    pub fn reproducibility(&self) -> Reproducibility {
+        match (&self.core.runs, self.core.accumulate) {
+            (Runs::Reference(_), _) => Reproducibility::RunToRun,
+            (_, Accumulate::CompareExchange) => Reproducibility::NotGuaranteed,
+            (_, Accumulate::Fixed) => Reproducibility::CpuToGpu,
+        }
     }
 
     /// Which engine runs, and on which adapters; for people.

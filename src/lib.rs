@@ -98,7 +98,7 @@ pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};
 #[cfg(feature = "gpu")]
 pub use kernel_host::{self, AdapterKind, AdapterSummary, adapters, adapters_async, wgpu};
-pub use options::{Accumulate, Encoding, Engine, Precision};
+pub use options::{Accumulate, Encoding, Engine, Precision, Reproducibility};
 #[cfg(feature = "gpu")]
 pub use options::{AdapterChoice, DeviceTimes};
 pub use pt_weight::PtWeight;

@@ -39,6 +39,19 @@ pub enum Accumulate {
     CompareExchange,
 }
 
+/// What a finder promises of its answers: which runs have the same bits. (NVIDIA's CCCL names levels likewise.)
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reproducibility {
+    /// Another run may differ in the last digits of z: sums depend on the order of entries.
+    NotGuaranteed,
+    /// Every run of this engine, on this machine, has the same bits.
+    RunToRun,
+    /// So has every GPU, and the CPU engine, in any batch and on any number of threads: of answers that no engine has refused
+    /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
+    CpuToGpu,
+}
+
 /// The number type of the arithmetic on the GPU and CPU engines (the thesis's `real` switch).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use zfinder_io::{Provenance, SpacepointReader};
+use zfinder_io::{AnswerDigest, Provenance, SpacepointReader};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
@@ -47,6 +47,10 @@ pub(super) struct Find {
     /// bins in them; found vertices, the true hard scatter and true pile-up are marked. Computed by the reference engine
     #[arg(long, value_name = "ROIS", num_args = 0..=1, default_missing_value = "5", require_equals = true, help_heading = "Output")]
     show: Option<usize>,
+    /// At the end also say the SHA-256 of the answers on standard error, and in JSON in a last line: the same for the same answers,
+    /// in any order, on any engine but the reference engine
+    #[arg(long, help_heading = "Output")]
+    digest: bool,
     #[command(flatten)]
     progress: ProgressOptions,
 
@@ -111,6 +115,7 @@ impl Find {
         let mut reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options);
         let bar = self.progress.bar(reader.files());
         let mut score = Score::default();
+        let mut digest = AnswerDigest::default();
         let mut shown = Vec::new();
         let searched = search(&finder, &mut reader, &mut skipped, &bar, |batch, results| {
             for (number, result) in results.iter().enumerate().take(self.show.unwrap_or(0).saturating_sub(shown.len()))
@@ -120,6 +125,9 @@ impl Find {
             }
             if let Some(truth) = &truth {
                 results.iter().for_each(|result| score.add(truth, result));
+            }
+            if self.digest {
+                results.iter().for_each(|result| digest.add(result));
             }
             output.results(results)
         });
@@ -137,7 +145,13 @@ impl Find {
         if let Some(closing) = closing {
             output.closing(&closing)?;
         }
+        if self.digest {
+            output.digest(&digest)?;
+        }
         output.finish()?;
+        if self.digest {
+            note(&format!("{digest} of {} RoIs", digest.rois()));
+        }
         for warning in reader.warnings() {
             note(&format!("warning: {warning}"));
         }

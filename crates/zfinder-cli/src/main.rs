@@ -17,6 +17,7 @@ mod search;
 mod select;
 mod simulate;
 mod table;
+mod verify;
 
 use std::io::{self, IsTerminal};
 use std::process::ExitCode;
@@ -51,6 +52,7 @@ enum Command {
     Simulate(Box<simulate::Simulate>),
     Adapters(adapters::Adapters),
     Bench(Box<bench::Bench>),
+    Verify(verify::Verify),
     Completions(completions::Completions),
     Man(completions::Man),
 }
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
             Command::Plot(plot) => plot.run(),
             Command::Adapters(adapters) => adapters.run(),
             Command::Bench(bench) => bench.run(),
+            Command::Verify(verify) => verify.run(),
             Command::Simulate(simulate) => simulate.run(),
             Command::Completions(completions) => completions.run(Cli::command()),
             Command::Man(man) => man.run(Cli::command()),

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use clap::ValueEnum;
 use command_host::{Failure, Output, file_of, note, write_file, write_json};
 use zfinder::RoiResult;
-use zfinder_io::{CSV_HEADER, ParquetVertices, Provenance, TruthTable, write_csv, write_json_line};
+use zfinder_io::{AnswerDigest, CSV_HEADER, ParquetVertices, Provenance, TruthTable, write_csv, write_json_line};
 use zfinder_study::plot;
 
 use crate::failure::unwritten;
@@ -110,6 +110,14 @@ impl<'a> AnswerFile<'a> {
     /// A line or more below a table.
     pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
         self.answers.closing(lines)
+    }
+
+    /// The last line of JSON lines; other formats have none.
+    pub(super) fn digest(&mut self, digest: &AnswerDigest) -> Result<(), Failure> {
+        match &mut self.answers {
+            Answers::Text(text) if text.format == Format::Json => text.digest(digest),
+            _ => Ok(()),
+        }
     }
 
     /// Everything is written: the file takes its name.
@@ -216,6 +224,11 @@ impl Text<'_> {
             }
             out.flush()
         })
+    }
+
+    fn digest(&mut self, digest: &AnswerDigest) -> Result<(), Failure> {
+        self.begin()?;
+        self.target.write(|out| writeln!(out, r#"{{"rois":{},"digest":"{digest}"}}"#, digest.rois()))
     }
 
     fn closing(&mut self, lines: &str) -> Result<(), Failure> {

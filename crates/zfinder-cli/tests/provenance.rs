@@ -89,9 +89,10 @@ fn json_lines_hold_to_their_schema() {
     let schema = schema();
     let dir = folder();
     let lone = written(&dir, "lone.csv", "x,y,z,layer\n50,1,12,0\n");
-    let text = find(&["--format", "json", "--peaks", "3", &sample("zee7_mu2")]) + &find(&["--format", "json", &lone]);
+    let text = find(&["--format", "json", "--peaks", "3", "--digest", &sample("zee7_mu2")])
+        + &find(&["--format", "json", &lone]);
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
-    assert_eq!(lines.len(), 1 + 20 + 1 + 1);
+    assert_eq!(lines.len(), 1 + 20 + 1 + 1 + 1);
     for line in &lines {
         check(line, &schema, &schema).unwrap_or_else(|reason| panic!("{reason}"));
     }

@@ -22,7 +22,8 @@
 //! Rows of Parquet count from 1, and entries of ROOT from 0.
 //!
 //! Standard input, pipes and devices are streams, which are read once and may hold CSV. [`ReadOptions`] limit the
-//! spacepoints of an event, and say whether reading goes on after an error. [`Provenance`] says how answers came about.
+//! spacepoints of an event, and say whether reading goes on after an error. [`Provenance`] says how answers came about,
+//! and [`AnswerDigest`] whether two runs have the same.
 //!
 //! [`CsvWriter`], [`EventFiles`], [`ParquetSpacepoints`] and, with that feature, `RootSpacepoints` write spacepoints.
 //!
@@ -47,6 +48,7 @@
 mod columns;
 mod csv;
 mod csv_writer;
+mod digest;
 mod error;
 mod event;
 #[cfg(any(feature = "parquet", feature = "root"))]
@@ -68,6 +70,7 @@ mod truth;
 mod write;
 
 pub use csv_writer::{CsvWriter, EventFiles};
+pub use digest::AnswerDigest;
 pub use error::{Error, Result};
 pub use event::{Addressing, OnError, ReadOptions, addressing};
 #[cfg(feature = "parquet")]

@@ -30,7 +30,8 @@ use measure::Subject;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
 use sample::Sample;
 pub(super) use self_check::SelfCheck;
-use words::{CaseName, CoordinatesName, EncodingName, EngineName, SampleName, or_all, word};
+pub(super) use words::{CaseName, EncodingName, or_all, word};
+use words::{CoordinatesName, EngineName, SampleName};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///

@@ -5,7 +5,7 @@ use serde::Serialize;
 use zfinder::{Config, Encoding, Extrapolation, Preset, RoiBatch, Triplets};
 use zfinder_study::simulate::Simulation;
 
-pub(super) use super::super::options::word;
+pub(crate) use super::super::options::word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
@@ -46,7 +46,7 @@ impl CoordinatesName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum CaseName {
+pub(crate) enum CaseName {
     /// Pairs in the thesis's configuration: single neighbours, all layers as inner layers, 1000 bins over +-200 mm
     Pairs,
     /// Triplets (any) in the thesis's configuration
@@ -65,7 +65,7 @@ pub(super) enum CaseName {
 }
 
 impl CaseName {
-    pub(super) fn config(self) -> Config {
+    pub(crate) fn config(self) -> Config {
         match self {
             CaseName::Pairs => Config::preset(Preset::Thesis),
             CaseName::Triplets => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
@@ -102,7 +102,7 @@ pub(super) enum EngineName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum EncodingName {
+pub(crate) enum EncodingName {
     /// 8 bytes a spacepoint
     Compact,
     /// All that the arithmetic holds: 16 bytes a spacepoint in f32
@@ -119,7 +119,7 @@ impl From<EncodingName> for Encoding {
 }
 
 /// Those given, each once and in their order; all if none is given.
-pub(super) fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
+pub(crate) fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
     let given = if given.is_empty() { T::value_variants() } else { given };
     given.iter().enumerate().filter(|(i, value)| !given[..*i].contains(value)).map(|(_, value)| value.clone()).collect()
 }
