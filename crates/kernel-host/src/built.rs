@@ -15,7 +15,7 @@ pub(crate) struct BuiltKernels(Mutex<Vec<(Key, Kernel)>>);
 
 /// All that a compiled kernel depends on, constants by their bits.
 #[derive(Debug, PartialEq)]
-struct Key {
+pub(crate) struct Key {
     source: Source,
     entry_points: Vec<String>,
     constants: Vec<(String, u64)>,
@@ -23,7 +23,7 @@ struct Key {
 }
 
 impl Key {
-    fn new(descriptor: &KernelDescriptor<'_>) -> Self {
+    pub(crate) fn new(descriptor: &KernelDescriptor<'_>) -> Self {
         Self {
             source: descriptor.source.clone(),
             entry_points: descriptor.entry_points.iter().map(|&name| name.to_owned()).collect(),
@@ -93,6 +93,8 @@ mod tests {
         let added = KernelDescriptor { constants: &[("FACTOR", 4.0)], source: &renamed, ..wanted };
         let mixed = Kernel::build_all(&gpu, &[added, wanted, added]).expect("built");
         assert_eq!(mixed.iter().map(Kernel::name).collect::<Vec<_>>(), ["triple", "double", "triple"]);
+        // The one that was wanted twice was built once.
+        assert_eq!(lock(&gpu.built_kernels().0).len(), 3);
     }
 
     #[test]

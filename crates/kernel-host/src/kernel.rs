@@ -6,6 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use std::thread;
 
 use crate::buffer::Buffer;
+use crate::built::Key;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::reflect::{self, Binding, EntryPoint};
@@ -34,21 +35,6 @@ pub struct KernelDescriptor<'a> {
     pub constants: &'a [(&'a str, f64)],
     /// Guards in the shader.
     pub checks: Checks,
-}
-
-impl KernelDescriptor<'_> {
-    fn is_same(&self, other: &KernelDescriptor<'_>) -> bool {
-        let bits = |value: &f64| value.to_bits();
-        let constants = |own: &[(&str, f64)], other: &[(&str, f64)]| {
-            own.iter()
-                .map(|(name, value)| (*name, bits(value)))
-                .eq(other.iter().map(|(name, value)| (*name, bits(value))))
-        };
-        self.checks == other.checks
-            && self.entry_points == other.entry_points
-            && constants(self.constants, other.constants)
-            && self.source == other.source
-    }
 }
 
 /// A built kernel: one pipeline for each entry point, and one bind group layout for them all.
@@ -130,8 +116,9 @@ impl Kernel {
     /// As [`Kernel::build`]: the first error in the order of the descriptors.
     pub fn build_all(gpu: &Gpu, descriptors: &[KernelDescriptor<'_>]) -> Result<Vec<Self>, Error> {
         let built: Vec<Option<Self>> = descriptors.iter().map(|wanted| gpu.built_kernels().get(wanted)).collect();
-        // Where several are the same, the first is built.
-        let first = |i: usize| descriptors.iter().position(|other| other.is_same(&descriptors[i])).unwrap_or(i);
+        // Of equal descriptors the first is built.
+        let keys: Vec<Key> = descriptors.iter().map(Key::new).collect();
+        let first = |i: usize| keys.iter().position(|key| *key == keys[i]).unwrap_or(i);
         let missing: Vec<usize> = (0..descriptors.len()).filter(|&i| built[i].is_none() && first(i) == i).collect();
         let wanted: Vec<KernelDescriptor<'_>> = missing.iter().map(|&i| descriptors[i]).collect();
         let compiled = Self::compile_all(gpu, &wanted)?;

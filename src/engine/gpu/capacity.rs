@@ -62,9 +62,10 @@ impl Capacity {
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
 pub(crate) const MOST_SHARE: u32 = 1024;
-/// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md); and where each
-/// takes long, because third spacepoints are sought.
+/// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md).
 const LEAST_SHARE: u32 = 128;
+/// The same where third spacepoints are searched, which takes longer than summing (measured on an H100:
+/// docs/lab/2026-11-26-one-straight-path.md).
 const LEAST_SHARE_OF_TRIPLETS: u32 = 32;
 
 /// Threads that share a spacepoint's partners where a small share leaves them idle.

@@ -71,7 +71,7 @@ impl Found {
 /// An RoI that takes less than this on the device is no large one: where it has no room, nothing has.
 const LARGE_ROI_BYTES: u64 = 1 << 20;
 
-/// RoIs that are planned sooner than another thread is woken.
+/// So many RoIs are planned in less time than it takes to wake another thread.
 const PARALLEL_PLANS: usize = 64;
 
 impl<R: Real> TypedEngine<R> {
@@ -168,7 +168,7 @@ impl<R: Real> TypedEngine<R> {
     /// Searches RoIs of a batch in one encoding, in parts for which there is memory.
     async fn find_round(&self, planned: Planned<'_>, rois: Vec<usize>) -> Result<Answers> {
         let (plans, bytes) = (planned.plans, self.packed_bytes(planned.encoding));
-        // Its spacepoints are told as ever.
+        // The answer counts its spacepoints all the same.
         let too_large = |roi: usize| {
             let taken = self.search.pack::<R, _>(&Lossless, &plans[roi], planned.batch.roi(roi), |_| {});
             (roi, Answer::Found(plans[roi].result(taken, Vec::new(), taken.kept > 0)))

@@ -4,7 +4,7 @@ use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Source};
 
 use crate::engine::encoding::Compact;
 use crate::engine::gpu::layout::{Layout, STAGES};
-use crate::engine::gpu::shaders::{Constants, Variant};
+use crate::engine::gpu::shaders::Constants;
 use crate::engine::gpu::shape::{Occupancy, Shape, Way};
 use crate::engine::real::Real;
 use crate::error::Result;
@@ -16,14 +16,14 @@ pub(crate) enum KernelName {
     SliceSpacepoints(Encoding, Occupancy),
     FindZ(Occupancy),
     SumHistos,
-    /// In its place, where RoIs have several histograms.
+    /// Replaces [`KernelName::SumHistos`] where an RoI has several histograms.
     HighestWindows,
     FindPeaks,
     Walk(Encoding),
 }
 
 impl KernelName {
-    /// Its name among figures.
+    /// The name under which its time is reported.
     pub(crate) fn stage(self) -> &'static str {
         match self {
             Self::SliceSpacepoints(..) => "slice_spacepoints",
@@ -53,7 +53,7 @@ impl KernelName {
     }
 
     fn source(self, shape: &Shape) -> Source {
-        let variant = |occupancy| -> Variant { shape.variant(occupancy) };
+        let variant = |occupancy| shape.variant(occupancy);
         match self {
             Self::SliceSpacepoints(encoding, occupancy) => variant(occupancy).slice_spacepoints(encoding),
             Self::FindZ(occupancy) => variant(occupancy).find_z(),

@@ -11,7 +11,7 @@ use crate::engine::real::Real;
 use crate::error::Result;
 use crate::options::{Accumulate, EngineOptions};
 
-/// Whose pairs fill a row of histograms.
+/// Which pairs share a row of histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairs {
     /// Those of a group of so many slices: `thesis/numbered_pairs.wgsl`.

@@ -25,7 +25,7 @@ fn threads(gpu: &Gpu, wanted: u32) -> u32 {
     gpu.limits().max_compute_invocations_per_workgroup.min(wanted)
 }
 
-/// Bins, spacepoints and words come in these.
+/// Numbers of bins, spacepoints and words are multiples of this.
 const STEP: u32 = 64;
 
 /// Steps of so many bins can be told apart in f32: `whole_steps` in `shaders/real/f32.wgsl`.

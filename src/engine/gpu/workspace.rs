@@ -173,8 +173,8 @@ impl<R: Real> Workspace<R> {
         Ok(self.staging.map(gpu, regions.end as usize / 4)?)
     }
 
-    /// The input from a byte on, for a bind group: so much of it, or all, as far as bindings go. Parts with regions of other
-    /// sizes then need no other bind group.
+    /// Binds the input from byte `from` on: `bytes` of it, or without a number as much as a binding may hold. A binding that does
+    /// not end with its region serves parts of any size, so that their bind group can be kept.
     fn input_from(&self, from: u64, bytes: Option<u64>) -> Result<wgpu::BindingResource<'_>> {
         let buffer = if self.direct { self.staging.raw()? } else { self.input.raw()? };
         let all = (buffer.size() - from).min(self.most_bytes) & !3;
