@@ -40,6 +40,20 @@ pub enum Weighting {
     Pt,
 }
 
+/// The definition of [`Vertex::significance`](crate::Vertex::significance), which [`Config::min_significance`] cuts on. Both
+/// compare n, the entries in the peak's three bins, with b, the mean of the background windows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Significance {
+    /// The Poisson significance of Li and Ma (Astrophys. J. 272 (1983) 317, equation 17), of tracks: n and b are divided by
+    /// the entries of a track. It holds at low counts, and also where the background windows are empty.
+    #[default]
+    Poisson,
+    /// (n - b) / sqrt(b), the reference program's definition, of entries. None where b is 0, and far too large where b is
+    /// below some ten entries.
+    Gaussian,
+}
+
 /// Where along the beam a pair of spacepoints comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -197,8 +211,9 @@ pub struct Config {
     pub vertex_distance_cut: f64,
     /// What a peak that is mixed in contributes to the vertex's z and weight, 0 to 1: 0 drops it.
     pub vertex_mixing: f64,
-    /// Least significance of a vertex: (weight - background) / sqrt(background). The first peak below it ends the search;
-    /// 0 keeps all.
+    /// Definition of a vertex's significance.
+    pub significance: Significance,
+    /// Least significance of a vertex. The first peak below it ends the search; 0 keeps all.
     pub min_significance: f64,
     /// Fraction of all windows of three bins, those of the lowest sums, whose mean is the background. 0: no background
     /// and no significance.
@@ -247,6 +262,7 @@ impl Default for Config {
             vertex_separation_bins: 0.0,
             vertex_distance_cut: 0.0,
             vertex_mixing: 0.0,
+            significance: Significance::Poisson,
             min_significance: 0.0,
             percentile: 1.0,
             prefer_central: true,
@@ -337,9 +353,14 @@ impl Config {
                 triplet_dp: 0.05,
                 ..lepton(0.3, 0.2, 0.2, -0.035)
             },
-            Preset::HighPileup => {
-                Self { peaks: 4, triplet_dz_mm: 1.0, min_significance: 10.0, percentile: 0.95, ..pixels(0.1) }
-            }
+            Preset::HighPileup => Self {
+                peaks: 4,
+                triplet_dz_mm: 1.0,
+                significance: Significance::Gaussian,
+                min_significance: 10.0,
+                percentile: 0.95,
+                ..pixels(0.1)
+            },
             Preset::HighMultiplicity => Self { z_bin_mm: 3.5, ..pixels(0.5) },
             Preset::HardScatter => Self {
                 peaks: 4,

@@ -6,10 +6,10 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::config::{Weighting, ZBins};
+use crate::config::{Config, Weighting, ZBins};
 use crate::options::Accumulate;
 use crate::pt_weight::PtWeight;
-use crate::vertex::Vertex;
+use crate::vertex::{MeanBackground, Vertex};
 
 /// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A bin of 0.2 mm has steps
 /// of 0.2 um, far below any resolution.
@@ -191,10 +191,10 @@ impl Background {
     }
 
     /// The mean of the `lowest` windows; none without a window.
-    pub(crate) fn mean(&self, lowest: u32) -> Option<f64> {
+    pub(crate) fn mean(&self, lowest: u32) -> Option<MeanBackground> {
         let below = f64::from(self.high) * 2.0f64.powi(32) + f64::from(self.low);
         let others = f64::from(lowest.saturating_sub(self.windows)) * f64::from(self.threshold);
-        (lowest > 0).then(|| (below + others) / f64::from(lowest))
+        (lowest > 0).then(|| MeanBackground { entries: (below + others) / f64::from(lowest), windows: lowest })
     }
 }
 
@@ -208,9 +208,9 @@ impl Peak {
         &self,
         bins: &ZBins,
         accumulate: Accumulate,
-        background: Option<f64>,
+        background: Option<MeanBackground>,
         track_entries: f64,
-        weighting: Weighting,
+        config: &Config,
     ) -> Vertex {
         let z_mm = match accumulate {
             Accumulate::Fixed => FixedPoint::z_mm,
@@ -224,13 +224,14 @@ impl Peak {
         // Within a bin entries are taken to be spread evenly.
         let variance = between / n + bins.width * bins.width / 12.0;
         // The background's entries move the mean as well, and say nothing of the vertex.
-        let signal = n - background.unwrap_or(0.0);
+        let signal = n - background.map_or(0.0, |background| background.entries);
         let pairs: u64 = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
         // Of weights that are no numbers of entries, the pairs are.
-        let entries = if weighting == Weighting::Pt { pairs as f64 } else { n };
+        let entries = if config.weighting == Weighting::Pt { pairs as f64 } else { n };
         let tracks = (entries * (signal / n).powi(2) / track_entries).max(1.0);
-        let significance = Vertex::significance_of(n, background);
         let z_error_mm = (variance / tracks).sqrt();
+        let significance = background.and_then(|b| b.significance(config.significance, n, entries / track_entries));
+        let background = background.map(|background| background.entries);
         Vertex { z_mm: mean, z_error_mm, weight: n, pairs, significance, background }
     }
 }
@@ -267,7 +268,7 @@ mod tests {
                     Accumulate::CompareExchange => CompareExchange::accumulate(peak.z[i], weight, z as f32, steps),
                 };
             }
-            let vertex = peak.vertex(&bins, accumulate, None, 1.0, Weighting::Count);
+            let vertex = peak.vertex(&bins, accumulate, None, 1.0, &Config::default());
             approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
             assert_eq!(vertex.weight, f64::from(total));
         }

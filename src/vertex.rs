@@ -1,5 +1,6 @@
 //! What a finder answers.
 
+use crate::config::Significance;
 use crate::spacepoint::RoiId;
 
 /// A vertex candidate on the beam line.
@@ -17,18 +18,48 @@ pub struct Vertex {
     pub weight: f64,
     /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or weighted.
     pub pairs: u64,
-    /// (weight - background) / sqrt(background), as the vertex was found; none without a background.
+    /// How far the peak stands above its background, in standard deviations, when the vertex was found
+    /// ([`Config::significance`](crate::Config::significance)). None without a background.
     pub significance: Option<f64>,
     /// Entries that three bins have without a vertex: the mean of the RoI's lowest windows, as
     /// [`Config::percentile`](crate::Config::percentile) says.
     pub background: Option<f64>,
 }
 
-impl Vertex {
-    /// How far a peak stands out of its background; none if there is no background or nothing in it.
-    pub(crate) fn significance_of(weight: f64, background: Option<f64>) -> Option<f64> {
-        background.filter(|&background| background > 0.0).map(|background| (weight - background) / background.sqrt())
+/// The background of an RoI's peaks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct MeanBackground {
+    /// Mean number of entries in three bins.
+    pub entries: f64,
+    /// Windows of three bins that the mean is over; neighbours overlap.
+    pub windows: u32,
+}
+
+impl MeanBackground {
+    /// Returns the significance of a peak of `n` entries; `events` is the number of independent counts that they stand for,
+    /// which is the number of tracks.
+    pub(crate) fn significance(&self, form: Significance, n: f64, events: f64) -> Option<f64> {
+        match form {
+            Significance::Gaussian => (self.entries > 0.0).then(|| (n - self.entries) / self.entries.sqrt()),
+            Significance::Poisson => {
+                // An entry is in three windows: a third of them are independent.
+                let ratio = (f64::from(self.windows) / 3.0).max(1.0);
+                Some(li_ma(events, self.entries * (events / n), ratio))
+            }
+        }
     }
+}
+
+/// Returns the significance of `n` counts where `b` are expected, by as many counts as `ratio` such measurements had: Li and
+/// Ma, equation 17, with n_on = n, n_off = b ratio and alpha = 1 / ratio. Negative for fewer counts than expected.
+///
+/// libm's logarithm, not the platform's: every platform has the same bits.
+fn li_ma(n: f64, b: f64, ratio: f64) -> f64 {
+    let excess = n - b;
+    let on = n * libm::log1p(excess * ratio / (n + b * ratio));
+    let off = if b > 0.0 { b * ratio * libm::log1p(excess / (b * (ratio + 1.0))) } else { 0.0 };
+    // Rounding may leave less than nothing of two equal terms.
+    (2.0 * (on - off)).max(0.0).sqrt().copysign(excess)
 }
 
 /// How an RoI's search ended. Never a silent wrong answer.
@@ -85,4 +116,46 @@ pub struct RoiResult {
     pub spacepoints: usize,
     /// Spacepoints outside the phi window, or beyond [`Config::max_layer`](crate::Config::max_layer), which took no part.
     pub outside_window: usize,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// By hand from the published form, in 30 digits.
+    #[test]
+    fn significance_is_that_of_li_and_ma() {
+        for (n, b, ratio, wanted) in [
+            (5.0, 0.5, 100.0, 3.692_731_718_567_327_9),
+            (72.0, 1.9, 667.0, 19.478_464_998_259_705),
+            (0.0625, 0.00009375, 667.0, 0.799_933_292_374_721),
+            (3.0, 7.0, 12.0, -1.654_616_065_954_613_6),
+        ] {
+            approx::assert_relative_eq!(li_ma(n, b, ratio), wanted, max_relative = 1e-12);
+        }
+        assert_eq!(li_ma(4.0, 4.0, 100.0), 0.0);
+        // With many counts it is the Gaussian one.
+        approx::assert_relative_eq!(li_ma(10_100.0, 10_000.0, 1e9), 1.0, max_relative = 2e-3);
+    }
+
+    /// One entry over a background of almost none is no discovery.
+    #[test]
+    fn one_entry_is_not_significant() {
+        let background = MeanBackground { entries: 3.0 / 1999.0, windows: 1999 };
+        let gaussian = background.significance(Significance::Gaussian, 1.0, 1.0).expect("a background");
+        let poisson = background.significance(Significance::Poisson, 1.0, 1.0).expect("a background");
+        assert!(gaussian > 25.0, "{gaussian}");
+        assert!(poisson < 3.3, "{poisson}");
+        // Entries of one track are one count.
+        let of_a_track = background.significance(Significance::Poisson, 16.0, 1.0).expect("a background");
+        assert!(of_a_track < 4.0, "{of_a_track}");
+    }
+
+    #[test]
+    fn empty_background_windows_leave_a_finite_significance() {
+        let background = MeanBackground { entries: 0.0, windows: 999 };
+        assert_eq!(background.significance(Significance::Gaussian, 5.0, 5.0), None);
+        let poisson = background.significance(Significance::Poisson, 5.0, 5.0).expect("a background");
+        approx::assert_relative_eq!(poisson, (10.0 * 334.0f64.ln()).sqrt(), max_relative = 1e-12);
+    }
 }

@@ -5,7 +5,7 @@ use crate::config::{Config, ZBins};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::histogram::Peak;
 use crate::options::Accumulate;
-use crate::vertex::Vertex;
+use crate::vertex::{MeanBackground, Vertex};
 
 /// Takes an RoI's peaks, highest first, until there are as many vertices as are wanted.
 pub(crate) struct Vertices<'a> {
@@ -15,7 +15,7 @@ pub(crate) struct Vertices<'a> {
     track_entries: f64,
     background_windows: u32,
     /// Known from the first peak on.
-    background: Option<f64>,
+    background: Option<MeanBackground>,
     /// A peak was not significant.
     ended: bool,
     found: Vec<Vertex>,
@@ -46,8 +46,7 @@ impl<'a> Vertices<'a> {
         if self.background.is_none() {
             self.background = peak.background.mean(self.background_windows);
         }
-        let vertex =
-            peak.vertex(self.bins, self.accumulate, self.background, self.track_entries, self.config.weighting);
+        let vertex = peak.vertex(self.bins, self.accumulate, self.background, self.track_entries, self.config);
         let apart = |other: &Vertex| (other.z_mm - vertex.z_mm).abs();
         let nearest = self.found.iter_mut().min_by(|a, b| apart(a).total_cmp(&apart(b)));
         let separation = self.config.vertex_separation_bins * self.bins.width;

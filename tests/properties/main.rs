@@ -77,7 +77,10 @@ fn same(place: &str, found: &RoiResult, wanted: &RoiResult, mixes: bool, within_
     let count = if mixes { 1 } else { usize::MAX };
     assert!(mixes || found.vertices.len() == wanted.vertices.len(), "{place}: {found:?}, wanted {wanted:?}");
     for (a, b) in found.vertices.iter().zip(&wanted.vertices).take(count) {
-        assert_eq!((a.pairs, a.background, a.significance), (b.pairs, b.background, b.significance), "{place}");
+        assert_eq!((a.pairs, a.background), (b.pairs, b.background), "{place}");
+        // The reference engine has a formula of its own.
+        let apart = a.significance.zip(b.significance).map_or(0.0, |(a, b)| (a - b).abs());
+        assert!(a.significance.is_some() == b.significance.is_some() && apart < 1e-6, "{place}: {a:?}, wanted {b:?}");
         if !mixes {
             assert_eq!(a.weight, b.weight, "{place}: {a:?}, wanted {b:?}");
             assert!((a.z_mm - shift - b.z_mm).abs() <= within_mm, "{place}: {a:?}, wanted {b:?} and {shift}");

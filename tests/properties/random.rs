@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use zfinder::{
     BendingPair, BendingTable, Config, DefaultWindow, Detector, Extrapolation, Layer, LayerKind, MaxLayer, Neighbours,
-    PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor, Triplets, Weighting,
+    PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor, Significance, Triplets, Weighting,
 };
 
 use zfinder_testing::toy::{Toy, turned};
@@ -84,7 +84,8 @@ fn peaks() -> impl Strategy<Value = Config> {
         1 => (0.0..30.0, Just(0.0), 0.0..1.0),
         1 => (Just(0.0), 0.0..0.3, 0.0..1.0),
     ];
-    let background = (often(0.0, sizes(0.5, 100.0)), prop_oneof![3 => Just(1.0), 2 => 0.0..1.0, 1 => Just(0.0)]);
+    let background =
+        (often(0.0, sizes(0.5, 100.0)), prop_oneof![3 => Just(1.0), 2 => 0.0..1.0, 1 => Just(0.0)], any::<bool>());
     let histograms = (prop::bool::weighted(0.2), prop::bool::weighted(0.15), prop::bool::weighted(0.2));
     let choices = (any::<bool>(), any::<bool>(), any::<bool>());
     (count, mixed, background, histograms, choices).prop_map(|(peaks, mixed, background, histograms, choices)| Config {
@@ -94,6 +95,7 @@ fn peaks() -> impl Strategy<Value = Config> {
         vertex_mixing: mixed.2,
         min_significance: background.0,
         percentile: background.1,
+        significance: if background.2 { Significance::Gaussian } else { Significance::Poisson },
         charge_aware: histograms.0,
         histogram_per_slice: histograms.1,
         weighting: if histograms.2 { Weighting::Pt } else { Weighting::Count },

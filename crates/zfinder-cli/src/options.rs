@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use zfinder::{
-    Accumulate, Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Precision, Preset, Sensor, Triplets,
-    Weighting,
+    Accumulate, Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Precision, Preset, Sensor, Significance,
+    Triplets, Weighting,
 };
 
 use command_host::Failure;
@@ -70,6 +70,14 @@ enum WeightingName {
     Count,
     /// By the transverse momentum of the track through the three spacepoints: for the hard scatter
     Pt,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum SignificanceName {
+    /// Poisson significance of the number of tracks, after Li and Ma
+    Poisson,
+    /// (n - b) / sqrt(b) of entries, as in the reference program
+    Gaussian,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -200,6 +208,9 @@ pub(super) struct KeyOptions {
     /// What a peak that is mixed in contributes to z and weight, 0 to 1; 0 drops it [config: 0]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_mixing: Option<f64>,
+    /// Definition of the significance [config: poisson]
+    #[arg(long, value_enum, value_name = "FORM", help_heading = "Histogram")]
+    significance: Option<SignificanceName>,
     /// End at the first peak less significant than this [config: 0, which keeps all]
     #[arg(long, value_name = "SIGMA", allow_negative_numbers = true, help_heading = "Histogram")]
     min_significance: Option<f64>,
@@ -381,6 +392,13 @@ impl KeyOptions {
         set(&mut config.vertex_separation_bins, self.vertex_separation_bins);
         set(&mut config.vertex_distance_cut, self.vertex_distance_cut);
         set(&mut config.vertex_mixing, self.vertex_mixing);
+        set(
+            &mut config.significance,
+            self.significance.map(|name| match name {
+                SignificanceName::Poisson => Significance::Poisson,
+                SignificanceName::Gaussian => Significance::Gaussian,
+            }),
+        );
         set(&mut config.min_significance, self.min_significance);
         set(&mut config.percentile, self.percentile);
         set(&mut config.prefer_central, self.prefer_central);

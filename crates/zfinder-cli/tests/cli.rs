@@ -35,7 +35,7 @@ fn csv_and_json_are_exact() {
     assert_eq!(
         csv,
         "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
-         3,0,0,12.5,12,ok,0.0527838430417217,89.28615799217985,0.018009004502251125\n\
+         3,0,0,12.5,12,ok,0.0527838430417217,3.5049091065402305,0.018009004502251125\n\
          4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n"
     );
     let json = succeeded(find(&[&input, "--format", "json"]));
@@ -46,7 +46,7 @@ fn csv_and_json_are_exact() {
         lines[0],
         concat!(
             r#"{"event_id":3,"roi_id":0,"status":"ok","spacepoints":12,"outside_window":0,"vertices":[{"z_mm":12.5,"#,
-            r#""weight":12.0,"pairs":12,"z_error_mm":0.0527838430417217,"significance":89.28615799217985,"#,
+            r#""weight":12.0,"pairs":12,"z_error_mm":0.0527838430417217,"significance":3.5049091065402305,"#,
             r#""background":0.018009004502251125}]}"#
         )
     );
@@ -136,7 +136,7 @@ fn rois_select_and_warn() {
     assert_eq!(
         stdout(&output),
         "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
-         3,0,0,12.5,6,ok,0.05773502691896258,63.134847782363835,0.009004502251125562\n\
+         3,0,0,12.5,6,ok,0.05773502691896258,2.4783449966770803,0.009004502251125562\n\
          4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n8,0,,,,empty,,,\n"
     );
     let sample = succeeded(find(&[

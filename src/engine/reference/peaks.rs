@@ -2,7 +2,7 @@
 
 use super::histograms::Histogram;
 use super::{Filled, ReferenceEngine};
-use crate::config::{Weighting, ZBins};
+use crate::config::{Significance, Weighting, ZBins};
 use crate::pt_weight::PtWeight;
 use crate::vertex::{Status, Vertex};
 
@@ -77,6 +77,7 @@ impl ReferenceEngine {
         }
         let background = self.background(filled);
         let Filled { bins, histograms, result, .. } = filled;
+        let background_windows = self.config.background_windows(bins, histograms.len() as u32);
         let mut windows: Vec<_> = histograms.iter().map(|histogram| self.highest_window(histogram, bins)).collect();
         while peaks.len() < self.config.peaks as usize {
             let mut highest = 0;
@@ -91,7 +92,8 @@ impl ReferenceEngine {
             if sum < u64::from(self.config.least_weight()) {
                 break;
             }
-            let vertex = self.vertex(histogram, first_bin, bins, background);
+            let mut vertex = self.vertex(histogram, first_bin, bins, background);
+            vertex.significance = self.significance(&vertex, background_windows);
             if !self.accept(&mut peaks, Peak { vertex, histogram: highest, first_bin }, bins) {
                 break;
             }
@@ -148,15 +150,29 @@ impl ReferenceEngine {
         let spread = (between / weight + bins.width * bins.width / 12.0).sqrt();
         let signal = weight - background.unwrap_or(0.0);
         let pairs: u64 = histogram.pairs[three].iter().sum();
+        let tracks = self.tracks(weight, pairs) * (signal / weight).powi(2);
+        Vertex { z_mm, z_error_mm: spread / tracks.max(1.0).sqrt(), weight, pairs, significance: None, background }
+    }
+
+    /// Tracks that the entries of three bins stand for, where no entry is background.
+    fn tracks(&self, weight: f64, pairs: u64) -> f64 {
         let entries = if self.config.weighting == Weighting::Pt { pairs as f64 } else { weight };
-        let tracks = entries * (signal / weight).powi(2) / self.detector.track_entries(&self.config);
-        Vertex {
-            z_mm,
-            z_error_mm: spread / tracks.max(1.0).sqrt(),
-            weight,
-            pairs,
-            significance: Vertex::significance_of(weight, background),
-            background,
+        entries / self.detector.track_entries(&self.config)
+    }
+
+    /// The significance of a vertex over the mean of so many windows.
+    fn significance(&self, vertex: &Vertex, windows: u32) -> Option<f64> {
+        let (n, b) = (vertex.weight, vertex.background?);
+        if self.config.significance == Significance::Gaussian {
+            return (b > 0.0).then(|| (n - b) / b.sqrt());
         }
+        // Li and Ma, equation 17, of tracks. An entry is in three windows.
+        let alpha = (3.0 / f64::from(windows)).min(1.0);
+        let on = self.tracks(n, vertex.pairs);
+        let off = on * b / n / alpha;
+        let on_term = on * ((1.0 + alpha) / alpha * on / (on + off)).ln();
+        let off_term = if off > 0.0 { off * ((1.0 + alpha) * off / (on + off)).ln() } else { 0.0 };
+        let significance = (2.0 * (on_term + off_term)).max(0.0).sqrt();
+        Some(if n < b { -significance } else { significance })
     }
 }
