@@ -33,8 +33,8 @@ CM_ENERGY_GEV = 14000.0
 FIELD_T = 2.0
 BEAM_SIGMA_Z_MM = 56.0
 # Selection of the particles to simulate. The limits of rho, |z| and momentum are those of ACTS's
-# examples. With all limits, the number of spacepoints in each layer agrees with the samples that the
-# project used before.
+# examples. With all limits, the number of spacepoints in each layer agrees with the samples that
+# the project used before.
 MAX_ABS_ETA = 4.0
 MIN_PT_GEV = 0.1
 MIN_MOMENTUM_GEV = 0.5
