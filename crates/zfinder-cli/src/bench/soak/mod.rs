@@ -1,5 +1,6 @@
 //! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process holds watched.
 
+mod cases;
 mod random;
 mod table;
 mod usage;
@@ -25,6 +26,7 @@ use super::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pai
 use super::words::{CaseName, EncodingName, EngineName, or_all, word};
 use super::{report::Adapter, written};
 use command_host::Failure;
+use cases::{SoakCase, extremes};
 use random::{Kind, Question, RandomBatches};
 use usage::{QUARTERS, Quarters, Watch};
 
@@ -34,7 +36,7 @@ struct SoakReport {
     version: &'static str,
     debug_build: bool,
     seed: u64,
-    cases: Vec<CaseName>,
+    cases: Vec<String>,
     encoding: EncodingName,
     precision: String,
     accumulate: String,
@@ -46,7 +48,7 @@ struct SoakReport {
 struct Soak<'a> {
     duration: Duration,
     seed: u64,
-    cases: &'a [CaseName],
+    cases: &'a [SoakCase],
     encoding: EncodingName,
     /// The same RoIs must give the same bits.
     exact: bool,
@@ -70,7 +72,7 @@ struct Soaked {
     /// RoIs by their status.
     statuses: Vec<(String, u64)>,
     /// RoIs by case.
-    cases: Vec<(CaseName, u64)>,
+    cases: Vec<(String, u64)>,
     /// RoIs with the very bits of the CPU engine's answer, computed one by one on one thread.
     identical: u64,
     /// RoIs that the GPU could not do and said so, and the CPU engine could.
@@ -90,7 +92,7 @@ struct Soaked {
 /// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask for it again.
 #[derive(Debug, PartialEq, Serialize)]
 struct OtherBits {
-    case: CaseName,
+    case: String,
     batch: u64,
     roi: u64,
     kind: Kind,
@@ -102,8 +104,7 @@ struct OtherBits {
 
 /// A case on an engine, and who checks it.
 struct Subject {
-    case: CaseName,
-    config: Config,
+    case: SoakCase,
     finder: ZFinder,
     /// The CPU engine on one thread.
     twin: ZFinder,
@@ -138,15 +139,17 @@ impl Bench {
         let bar = self.bar();
         let gpus = self.gpus(&mut report.not_measured, &bar)?;
         let encoding = self.encoding.unwrap_or(EncodingName::Lossless);
-        let mut cases = or_all(&self.case);
+        let named = or_all(&self.case).into_iter();
+        let mut cases: Vec<SoakCase> =
+            named.filter(|&case| case != CaseName::AllOptions || !self.case.is_empty()).map(SoakCase::from).collect();
         if self.case.is_empty() {
-            cases.retain(|&case| case != CaseName::AllOptions);
+            cases.extend(extremes());
         }
         let mut soak = SoakReport {
             version: report.version,
             debug_build: report.debug_build,
             seed: self.seed,
-            cases: cases.clone(),
+            cases: cases.iter().map(|case| case.name.clone()).collect(),
             encoding,
             precision: report.settings.precision.clone(),
             accumulate: report.settings.accumulate.clone(),
@@ -195,7 +198,7 @@ impl Bench {
 
 impl Soak<'_> {
     fn run(&self, soaked: &mut Soaked) -> Result<(), Failure> {
-        soaked.cases = self.cases.iter().map(|&case| (case, 0)).collect();
+        soaked.cases = self.cases.iter().map(|case| (case.name.clone(), 0)).collect();
         let mut watch = Watch::default();
         let start = Instant::now();
         let ended = self.quarters(soaked, &mut watch);
@@ -214,7 +217,7 @@ impl Soak<'_> {
             // what the process holds more then, in a later quarter, was left behind.
             if subjects.is_empty() || self.duration > LONG {
                 subjects.clear();
-                subjects = self.cases.iter().map(|&case| self.subject(case)).collect::<Result<_, _>>()?;
+                subjects = self.cases.iter().map(|case| self.subject(case.clone())).collect::<Result<_, _>>()?;
             }
             soaked.engine = subjects.first().map(|subject| subject.finder.description()).unwrap_or_default();
             for subject in &subjects {
@@ -241,19 +244,18 @@ impl Soak<'_> {
         Ok(())
     }
 
-    fn subject(&self, case: CaseName) -> Result<Subject, Failure> {
-        (self.say)(&format!("building {}", word(case)));
-        let config = case.config();
+    fn subject(&self, case: SoakCase) -> Result<Subject, Failure> {
+        (self.say)(&format!("building {}", case.name));
+        let config = case.config.clone();
         let builder = self.builder.clone().config(config.clone());
         let peaks = config.peaks.max(PEAKS);
-        let reference = builder.clone().config(Config { peaks, ..config.clone() }).engine(Engine::Reference).build()?;
+        let reference = builder.clone().config(Config { peaks, ..config }).engine(Engine::Reference).build()?;
         Ok(Subject {
             case,
             finder: builder.clone().build()?,
             twin: builder.clone().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()?,
             unrounded: builder.engine(Engine::Cpu).threads(NonZeroUsize::MIN).precision(Precision::F64).build()?,
             reference,
-            config,
         })
     }
 
@@ -329,7 +331,7 @@ impl Soak<'_> {
             Failure::wrong_answer(format!(
                 "{}, {}, seed {}, batch {}: {message}",
                 subject.finder.description(),
-                word(subject.case),
+                subject.case.name,
                 self.seed,
                 question.number
             ))
@@ -373,7 +375,14 @@ impl Soak<'_> {
         if counts(found) != counts(&twin) || (!identical && self.exact && self.engine == EngineName::Cpu) {
             return Err(wrong(format!("{}: {found:?}; the CPU engine on one thread: {twin:?}", place())));
         }
-        let dear = subject.config.histogram_per_slice || self.engine == EngineName::Gpu;
+        if subject.case.is_extreme {
+            return match identical || !self.exact {
+                true => Ok(Verdict { identical, ..Verdict::default() }),
+                false => Err(wrong(format!("{}: {found:?}; the CPU engine on one thread: {twin:?}", place()))),
+            };
+        }
+        let config = &subject.case.config;
+        let dear = config.histogram_per_slice || self.engine == EngineName::Gpu;
         let wanted = !dear || id.roi_id.is_multiple_of(REFERENCE_SHARE);
         let wanted = wanted && kind != Kind::Hostile && roi.spacepoints.len() <= REFERENCE_SPACEPOINTS;
         if identical && !wanted {
@@ -382,9 +391,9 @@ impl Soak<'_> {
         // Of what nobody should send, a rounding may move many pairs at once: there the two engines stand for each other.
         let hostile = kind == Kind::Hostile && !identical;
         let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
-        let coarse = self.encoding == EncodingName::Compact && subject.config.triplets != Triplets::Off;
+        let coarse = self.encoding == EncodingName::Compact && config.triplets != Triplets::Off;
         let share = if coarse { COMPACT_TRIPLETS } else { 0.0 };
-        let bin = subject.config.z_bin_mm + subject.config.z_bin_eta_coeff * roi.descriptor.eta.abs();
+        let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
         let mut compared = compare(found, &expected, bin, share);
         if compared.is_none() && hostile {
             expected = subject.reference.find(&roi)?;
@@ -402,7 +411,7 @@ impl Soak<'_> {
         match compared {
             Some((agreement, ..)) => {
                 let other_bits = (!identical).then(|| OtherBits {
-                    case: subject.case,
+                    case: subject.case.name.clone(),
                     batch: id.event_id,
                     roi: id.roi_id,
                     kind,
@@ -480,8 +489,8 @@ mod tests {
     #[test]
     fn roundings_are_no_wrong_answers() {
         let soak = soak();
-        let subject = soak.subject(CaseName::HardScatter).expect("a case");
-        let rounded = soak.subject(CaseName::HardScatter).expect("a case");
+        let subject = soak.subject(CaseName::HardScatter.into()).expect("a case");
+        let rounded = soak.subject(CaseName::HardScatter.into()).expect("a case");
         let rounded = Subject { unrounded: rounded.twin.clone(), ..rounded };
         // A pair alone, of two layers that confirm it: it weighs 1. One that may be an electron's, beside twelve soft tracks.
         for (others, gev, layers, most) in [(0, 20.0, 4, 1.0), (12, 35.0, 5, 30.0)] {
@@ -521,7 +530,7 @@ mod tests {
             // By what is known of one pair, and by nothing else.
             let roi = roi_of(question.batch.roi(0));
             let expected = subject.reference.find(&roi).expect("an answer");
-            assert_eq!(compare(&results[0], &expected, subject.config.z_bin_mm, 0.0), None);
+            assert_eq!(compare(&results[0], &expected, subject.case.config.z_bin_mm, 0.0), None);
             assert!(!is_as_high(&results[0], &subject.reference.inspect(&roi).expect("histograms").histograms));
             assert!(soak.check(&rounded, &question, &results, &mut soaked).is_err(), "f64 has to say so");
         }
@@ -550,7 +559,7 @@ mod tests {
     #[test]
     fn wrong_answers_are_noticed() {
         let soak = soak();
-        let subject = soak.subject(CaseName::Pairs).expect("a case");
+        let subject = soak.subject(CaseName::Pairs.into()).expect("a case");
         let random = RandomBatches::new(soak.seed);
         let found = |question: &Question| subject.finder.find_batch(&question.batch).expect("answers");
         let mut batches = (0..).map(|number| random.batch(number)).map(|question| (found(&question), question));

@@ -1,6 +1,5 @@
 //! What a soak found, for people.
 
-use super::super::words::word;
 use super::usage::Usage;
 use super::{OtherBits, Soaked};
 use command_host::table as plain;
@@ -8,7 +7,7 @@ use command_host::table as plain;
 pub(super) fn of(soaked: &Soaked) -> String {
     let share = 100.0 * soaked.identical as f64 / soaked.rois.max(1) as f64;
     let statuses: Vec<String> = soaked.statuses.iter().map(|(status, rois)| format!("{rois} {status}")).collect();
-    let cases: Vec<String> = soaked.cases.iter().map(|(case, rois)| format!("{} {rois}", word(*case))).collect();
+    let cases: Vec<String> = soaked.cases.iter().map(|(case, rois)| format!("{case} {rois}")).collect();
     let quarters = |of: fn(&Usage) -> Option<u64>| {
         let known = |value: Option<u64>| value.map_or("unknown".into(), |value| value.to_string());
         format!("{}, {}", known(of(&soaked.held.second)), known(of(&soaked.held.last)))
@@ -37,7 +36,6 @@ pub(super) fn of(soaked: &Soaked) -> String {
     }
     let others = soaked.other_bits.iter().map(|other| {
         let OtherBits { case, batch, roi, kind, spacepoints, found, cpu } = other;
-        let case = word(*case);
         format!(
             "other bits: {case}, batch {batch}, RoI {roi} of {spacepoints} spacepoints ({kind:?})\n  {found}\n  the CPU engine: {cpu}\n"
         )
