@@ -423,6 +423,63 @@ fn wrapping_joins_pairs_across_pi_and_can_be_off() {
     }
 }
 
+/// Ranges of metres have more bins than a workgroup's memory, and places beyond what f32 tells from the next.
+#[test]
+fn vertices_metres_away_are_found_where_they_are() {
+    let mut points = Vec::new();
+    for (i, (z, tracks)) in [(-2400.05, 7), (1900.05, 5), (-1700.05, 4), (0.05, 3)].into_iter().enumerate() {
+        for track in 0..tracks {
+            let phi = 0.8 * f64::from(i as u32) + 0.1 * f64::from(track);
+            let layers = [50.0, 90.0, 130.0].into_iter().zip(0..);
+            points.extend(layers.map(|(rho, layer)| Spacepoint { rho, phi, z, layer }));
+        }
+    }
+    let z_range = Some((-2500.0, 2500.0));
+    let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), z_range, ..RoiDescriptor::default() };
+    let config = Config { peaks: 4, ..Config::default() };
+    let roi = Roi { descriptor, spacepoints: points };
+    let wanted = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
+    let weights: Vec<f64> = wanted.vertices.iter().map(|vertex| vertex.weight).collect();
+    assert_eq!(weights, [21.0, 15.0, 12.0, 9.0]);
+    for (name, engine) in &fixed_engines() {
+        close(name, &find_one(name, &build(name, engine, &config), &roi), &wanted);
+    }
+}
+
+/// From one slice to the one on the other side of a ring both ways are equally long: the way upwards is taken, whichever of the
+/// two slices comes first, so that a track which goes on so bends alike in both of its pairs.
+#[test]
+fn half_way_round_is_upwards() {
+    let config = Config {
+        phi_slice_deg: 90.0,
+        neighbour_multiplier: 1000.0,
+        triplets: Triplets::Any,
+        triplet_dk: 1e-3,
+        triplet_dp: 0.01,
+        peaks: 1,
+        ..Config::default()
+    };
+    // Of 3.2 rad each: two slices on, and two slices on again, across the end of the ring.
+    let track = |from: f64, turn: f64| {
+        let points = [50.0, 90.0, 130.0].into_iter().zip(0..).map(|(rho, layer)| Spacepoint {
+            rho,
+            phi: turned(from + turn * f64::from(layer)),
+            z: 7.05,
+            layer,
+        });
+        let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
+        Roi { descriptor, spacepoints: points.collect() }
+    };
+    for (name, engine) in &engines() {
+        let finder = build(name, engine, &config);
+        for slice in 0..4 {
+            let edge = f64::from(slice) * PI / 2.0 - PI;
+            let upwards = find_one(name, &finder, &track(edge + 0.1, 3.2));
+            assert_eq!(upwards.vertices.first().map(|vertex| vertex.weight), Some(1.0), "{name}, slice {slice}");
+        }
+    }
+}
+
 #[test]
 fn a_spacepoint_at_pi_is_kept() {
     for phi in [PI, -PI, PI.next_down(), (-PI).next_up()] {

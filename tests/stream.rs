@@ -4,10 +4,10 @@
 use std::sync::OnceLock;
 
 use zfinder::{
-    AdapterChoice, Answered, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Status,
-    Stream, StreamOptions, Vertex, ZFinder,
+    AdapterChoice, Answered, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiResult, Status, Stream,
+    StreamOptions, ZFinder,
 };
-use zfinder_testing::engines::on_shared_device;
+use zfinder_testing::engines::{Bits, bits, on_shared_device};
 use zfinder_testing::on_adapters;
 use zfinder_testing::toy::{Toy, between};
 
@@ -51,17 +51,6 @@ fn unequal(seed: u64) -> Vec<RoiBatch> {
         sizes.into_iter().zip(0..).map(|((rois, tracks), number)| batch(rng, number, rois, tracks)).collect();
     batches[6] = (0..5).map(|_| Roi::default()).collect();
     batches
-}
-
-/// An answer with the bits of z and weight of its vertices.
-type Bits = (RoiId, Status, usize, usize, Vec<(u64, u64)>);
-
-fn bits(results: &[RoiResult]) -> Vec<Bits> {
-    let vertex = |vertex: &Vertex| (vertex.z_mm.to_bits(), vertex.weight.to_bits());
-    let result = |r: &RoiResult| {
-        (r.id, r.status, r.spacepoints, r.outside_window, r.vertices.iter().map(vertex).collect::<Vec<_>>())
-    };
-    results.iter().map(result).collect()
 }
 
 fn one_by_one(name: &str, finder: &ZFinder, batches: &[RoiBatch]) -> Vec<Vec<Bits>> {

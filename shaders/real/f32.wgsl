@@ -27,9 +27,10 @@ fn product(a: real, b: real) -> real {
 
 // The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
 // `offset` is whole. Adding 2^23 rounds and leaves the number in the low bits, which spares the slow conversions. The
-// maximum keeps compilers from adding the constants first, which NVIDIA's does: one entry in sixty was a step beside.
+// maximum keeps compilers from adding the constants first, which NVIDIA's does: one entry in sixty was a step beside. It is
+// below every place along z: a place that it raised would be one of another tile's steps.
 fn whole_steps(x: real, scale: real, offset: real) -> u32 {
-    return bitcast<u32>(max(x * scale - 0.5, -8388608.0) + (offset + 8388608.0)) - 0x4b000000u;
+    return bitcast<u32>(max(x * scale - 0.5, -1e30) + (offset + 8388608.0)) - 0x4b000000u;
 }
 
 // sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in

@@ -203,6 +203,17 @@ fn bad_own_files_say_where_and_what() {
         ("rho,phi,z,layer\n-1,0,3,0\n", ", row 2, column rho: rho is -1 mm; it must be above 0"),
         ("rho,phi,z,layer\n0,0,3,0\n", ", row 2, column rho: rho is 0 mm"),
         ("x,y,z,layer\n1,2,3,0\n1,2,3\n", ", row 3: the row has 3 fields, the header has 4"),
+        ("x,y,z,layer\n1,2,3,0\n1,2,3,0,7\n", ", row 3: the row has 5 fields, the header has 4"),
+        ("x,y,z,layer\n1,2,3,0,\n", ", row 2: the row has 5 fields, the header has 4"),
+        ("x,y,z,layer\n1,2,3,256\n", ", row 2, column layer: layer 256 is not one of detector `atlas2010`"),
+        ("x,y,z,layer\n1,2,3,4294967296\n", ", row 2, column layer: layer 4294967296 is not one of detector"),
+        ("x,y,z,volume_id,layer_id\n1,2,3,4294967304,2\n", "4294967304 is not the number of a layer"),
+        ("x,y,z,volume_id,layer_id\n1,2,3,8,4294967298\n", "4294967298 is not the number of a layer"),
+        (
+            "event_id,x,y,z,layer\n18446744073709551616,1,2,3,0\n",
+            ", row 2, column event_id: `18446744073709551616` is not a whole number from 0 to 2^64 - 1",
+        ),
+        ("roi_id,x,y,z,layer\n99999999999999999999,1,2,3,0\n", ", row 2, column roi_id: `99999999999999999999` is not"),
     ] {
         let error = refused(&file(&dir, "bad.csv", text), Detector::atlas2010());
         assert!(error.contains(expected), "{text:?}: {error}");
@@ -211,6 +222,26 @@ fn bad_own_files_say_where_and_what() {
     fs::write(dir.path().join("bad.csv"), b"x,y,z,layer\n1,2,\xff\xfe,0\n").expect("written");
     let error = refused(&dir.path().join("bad.csv"), Detector::atlas2010());
     assert_eq!(error, ", row 2, column z: is not text in UTF-8");
+}
+
+/// Ids have 64 bits, and the largest of them has 20 digits.
+#[test]
+fn ids_up_to_the_largest_are_read() {
+    let dir = folder();
+    let text = "event_id,roi_id,x,y,z,layer\n18446744073709551615,9999999999999999999,1,2,3,0\n\
+                10000000000000000000,00000000000000000000007,1,2,3,18\n";
+    let rois = read(&[file(&dir, "ids.csv", text)], Detector::atlas2010()).expect("good");
+    assert_eq!(ids(&rois), [(u64::MAX, 9_999_999_999_999_999_999, 1), (10_000_000_000_000_000_000, 7, 1)]);
+    assert_eq!(rois[1].spacepoints[0].layer, 18);
+}
+
+/// The layer of a geometry id has 12 bits: volume 8 of the generic detector has a layer 2, and none of 258.
+#[test]
+fn a_layer_beyond_those_of_a_volume_is_none() {
+    let dir = folder();
+    let text = format!("geometry_id_1,x,y,z\n{},30,1,2\n", (8_u64 << 56) | (258 << 36));
+    let error = refused(&file(&dir, "event1-spacepoint.csv", &text), Detector::generic());
+    assert!(error.contains("(8, 258): 1"), "{error}");
 }
 
 #[test]
@@ -434,7 +465,7 @@ fn trackml_hits_and_particles_of_both_years() {
 
     let id = |primary: u64, secondary: u64| (primary << 52) | (secondary << 40) | 77;
     let rows =
-        [(id(3, 0), 30.0), (id(1, 2), 99.0), (id(1, 0), -12.5), (id(1, 0) + 1, -12.5), (0, 1.0), (id(7, 1), 5.0)];
+        [(id(3, 0), 30.0), (id(1, 2), 99.0), (id(1, 0), -12.5), (id(1, 0) + 1, -12.5), (0, 1.0), (id(7, 256), 5.0)];
     let with_type = rows.map(|(id, z)| format!("{id},211,0,0,{z},1,1,1,1,9\n")).concat();
     let without = rows.map(|(id, z)| format!("{id},0,0,{z},1,1,1,1,9\n")).concat();
     for (name, text) in [

@@ -100,11 +100,13 @@ fn wrong<R: Real>(operands: &[[R; 2]], rounded: &[[R; 2]]) -> [usize; 2] {
 #[cfg(test)]
 #[allow(clippy::print_stderr)] // rates of hardware are said aloud
 mod tests {
+    use std::f64::consts::FRAC_PI_2;
     use std::time::Duration;
 
     use kernel_host::{AdapterChoice, GpuOptions};
 
     use super::*;
+    use crate::engine::cpu::lanes::Lanes;
     use kernel_host::testing::on_adapters;
 
     fn gpu(index: usize, precision: Precision) -> Gpu {
@@ -206,9 +208,12 @@ mod tests {
         Source::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
     }
 
-    /// Steps are whole numbers below on every device, however it orders sums and fuses products with them.
+    /// Steps are whole numbers below on every device, however it orders sums and fuses products with them. What lies outside of
+    /// a tile's bins is none of its steps.
     #[test]
     fn steps_are_those_of_the_cpu() {
+        /// Of the largest tile.
+        const MOST_STEPS: f64 = 4_194_304.0;
         const STEPS: &str = "
             @group(0) @binding(0) var<storage, read> operands: array<vec2<real>>;
             @group(0) @binding(1) var<storage, read_write> rounded: array<vec2<u32>>;
@@ -220,9 +225,16 @@ mod tests {
             }";
         fn check<R: Real>(gpu: &Gpu, precision: Precision) {
             let source = instead(precision, STEPS);
-            for (scale, offset, tile) in
-                [(5120.0, 512_000.0, 0.0), (1024.0 / 0.34, 921_600.0, 512.0), (204.8, 2048.0, 0.0)]
-            {
+            // The last ones are of ranges of some metres, of whose bins a tile is some.
+            for (scale, offset, tile) in [
+                (5120.0, 512_000.0, 0.0),
+                (1024.0 / 0.34, 921_600.0, 512.0),
+                (204.8, 2048.0, 0.0),
+                (5120.0, 7_168_000.0, 0.0),
+                (5120.0, 12_800_000.0, 0.0),
+                (5120.0, 12_800_000.0, 4096.0),
+                (5120.0, 12_800_000.0, 8192.0),
+            ] {
                 let half = offset / scale;
                 let mut given: Vec<[R; 2]> =
                     (0..60_000).map(|i| [R::of(half * (f64::from(i) / 3e4 - 1.0)), R::of(0.0)]).collect();
@@ -230,16 +242,54 @@ mod tests {
                 let offset = offset - tile * 1024.0;
                 let made: Vec<[u32; 2]> = pollster::block_on(asked(gpu, &source, &[], &given)).expect("an answer");
                 for (&[x, _], [steps, _]) in given.iter().zip(made) {
-                    if x.to_f64() * scale + offset > 1.0 {
-                        assert_eq!(
-                            steps,
-                            x.whole_steps(R::of(scale), R::of(offset)),
-                            "{}, {precision:?}: {}",
-                            gpu.name(),
-                            x.to_f64()
-                        );
+                    let place = || format!("{}, {precision:?}, {offset} steps: {}", gpu.name(), x.to_f64());
+                    let above = x.to_f64() * scale + offset;
+                    if above <= 1.0 || above >= MOST_STEPS {
+                        // Of another tile: on an edge it may be the last step of this one.
+                        assert!(f64::from(steps) >= MOST_STEPS - 1.0 || above.abs() <= 1.0, "{}: {steps}", place());
+                    } else {
+                        // So far from 0 the last digit of a product in f32 is half a step, and whether it is rounded before or
+                        // after another half is taken off is the device's choice.
+                        let is_far = (x.to_f64() * scale).abs() >= MOST_STEPS && precision == Precision::F32;
+                        let apart = steps.abs_diff(x.whole_steps(R::of(scale), R::of(offset)));
+                        assert!(apart <= u32::from(is_far), "{}: {steps}", place());
                     }
                 }
+            }
+        }
+        for adapter in on_adapters() {
+            check::<f32>(&gpu(adapter.index, Precision::F32), Precision::F32);
+            if adapter.shader_f64 {
+                check::<f64>(&gpu(adapter.index, Precision::F64), Precision::F64);
+            }
+        }
+    }
+
+    /// Sines have the bits of the CPU engine's, whose squares are what is needed of them.
+    #[test]
+    fn sines_are_those_of_the_cpu() {
+        const SINES: &str = "
+            @group(0) @binding(0) var<storage, read> operands: array<vec2<real>>;
+            @group(0) @binding(1) var<storage, read_write> rounded: array<vec2<real>>;
+            @compute @workgroup_size(64) fn probe_rounding(@builtin(global_invocation_id) id: vec3<u32>) {
+                if id.x < arrayLength(&rounded) {
+                    let s = sine(operands[id.x].x);
+                    rounded[id.x] = vec2<real>(product(s, s), s);
+                }
+            }";
+        fn check<R: Lanes>(gpu: &Gpu, precision: Precision) {
+            let given: Vec<[R; 2]> =
+                (0..=40_000).map(|i| [R::of(f64::from(i) / 40_000.0 * FRAC_PI_2), R::of(0.0)]).collect();
+            let made: Vec<[R; 2]> =
+                pollster::block_on(asked(gpu, &instead(precision, SINES), &[], &given)).expect("an answer");
+            let simd = pulp::Scalar::new();
+            for (&[x, _], [square, sine]) in given.iter().zip(made) {
+                let mut wanted = [R::of(0.0)];
+                // Beyond pi / 2 the CPU engine's comes back, which rounding may reach.
+                R::store(simd, &mut wanted, R::sine_squared(simd, R::splat(simd, x)));
+                let apart = (sine.to_f64() - x.to_f64().sin()).abs();
+                assert!(square == wanted[0], "{}, {precision:?}: {}", gpu.name(), x.to_f64());
+                assert!(apart <= 2e-7, "{}, {precision:?}: {}, {apart:e} off", gpu.name(), x.to_f64());
             }
         }
         for adapter in on_adapters() {

@@ -2,6 +2,8 @@
 //! spot, phi window, the slice of each spacepoint, z bins. Slices are therefore the same on every adapter, however it rounds.
 
 mod roi;
+#[cfg(test)]
+mod tests;
 mod window;
 
 use std::f64::consts::{PI, TAU};

@@ -1,12 +1,13 @@
 //! Files in, banks out: what is written is read again, what is damaged is told, and the command does it all.
 
 use std::fs::File;
-use std::io::BufWriter;
+use std::io::{BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use lumi::io::{Banks, read_banks, read_events, write_banks, write_events};
 use lumi::{CaloSums, Calorimeter, Engine, LumiCounter, Scheme, Simulation, VertexCounters};
+use npyz::WriterBuilder;
 
 fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -52,6 +53,80 @@ fn a_flipped_bit_of_an_array_is_an_error() {
         let error = read_banks(&path).expect_err("damaged").to_string();
         assert!(error.contains("words") && error.to_lowercase().contains("checksum"), "{error}");
     }
+}
+
+/// Copies an archive with another array of this name in it.
+fn with_array(from: &Path, to: &Path, name: &str, array: &[u8]) {
+    let mut archive = zip::ZipArchive::new(File::open(from).expect("a file")).expect("an archive");
+    let mut out = zip::ZipWriter::new(create(to));
+    for index in 0..archive.len() {
+        let mut entry = archive.by_index(index).expect("an entry");
+        let mut bytes = Vec::new();
+        entry.read_to_end(&mut bytes).expect("read");
+        let of_entry = entry.name().expect("a name").into_owned();
+        let replaced = of_entry == format!("{name}.npy");
+        out.start_file(of_entry, zip::write::SimpleFileOptions::default()).expect("written");
+        out.write_all(if replaced { array } else { &bytes }).expect("written");
+    }
+    out.finish().expect("written");
+}
+
+fn npy<T: npyz::AutoSerialize + Copy>(shape: &[u64], order: npyz::Order, elements: &[T]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let options = npyz::WriteOptions::new().default_dtype().shape(shape).order(order);
+    let mut writer = options.writer(&mut bytes).begin_nd().expect("a header");
+    writer.extend(elements.iter().copied()).expect("elements");
+    writer.finish().expect("written");
+    bytes
+}
+
+#[test]
+fn offsets_that_do_not_rise_are_refused() {
+    use npyz::Order::C;
+    let folder = folder("offsets");
+    let (whole, path) = (folder.join("whole.npz"), folder.join("other.npz"));
+    let banks = Banks { event_ids: vec![3, 4, 5], banks: vec![vec![1, 2], vec![3], vec![4, 5]] };
+    write_banks(create(&whole), &banks).expect("written");
+    with_array(&whole, &path, "offsets", &npy(&[4], C, &[0_u64, 2, 3, 5]));
+    assert_eq!(read_banks(&path).expect("the same"), banks);
+    for offsets in [[0_u64, 3, 2, 5], [1, 2, 3, 5], [0, 2, 3, 4], [0, 2, 3, 6], [0, 6, 3, 5], [0, u64::MAX, 3, 5]] {
+        with_array(&whole, &path, "offsets", &npy(&[4], C, &offsets));
+        let error = read_banks(&path).expect_err("refused").to_string();
+        assert!(error.contains("`offsets` does not rise from 0 to 5"), "{offsets:?}: {error}");
+    }
+    let batch = simulation(3).simulate(&Calorimeter::lhcb()).expect("events");
+    write_events(create(&whole), &batch).expect("written");
+    let last = |count: usize| count as u32;
+    for (name, last) in [
+        ("scifi_offsets", last(batch.iter().map(|event| event.scifi_hits.len()).sum())),
+        ("cluster_offsets", last(batch.iter().map(|event| event.velo_clusters.len()).sum())),
+        ("track_offsets", last(batch.iter().map(|event| event.velo_tracks.len()).sum())),
+        ("vertex_offsets", last(batch.iter().map(|event| event.vertices.len()).sum())),
+    ] {
+        with_array(&whole, &path, name, &npy(&[4], C, &[0, last, last - 1, last]));
+        let error = read_events(&path).expect_err("refused").to_string();
+        assert!(error.contains(&format!("`{name}` does not rise from 0 to {last}")), "{error}");
+    }
+}
+
+/// Digits by cells and not by events would be read as other events' digits.
+#[test]
+fn digits_stored_by_columns_are_refused() {
+    let folder = folder("fortran");
+    let (whole, path) = (folder.join("whole.npz"), folder.join("other.npz"));
+    let batch = simulation(3).simulate(&Calorimeter::lhcb()).expect("events");
+    write_events(create(&whole), &batch).expect("written");
+    let digits: Vec<i16> = batch.iter().flat_map(|event| event.adc.iter().copied()).collect();
+    let shape = [3, batch.cells() as u64];
+    with_array(&whole, &path, "adc", &npy(&shape, npyz::Order::C, &digits));
+    assert_eq!(read_events(&path).expect("the same"), batch);
+    with_array(&whole, &path, "adc", &npy(&shape, npyz::Order::Fortran, &digits));
+    let error = read_events(&path).expect_err("refused").to_string();
+    assert!(error.contains("`adc`: it is stored by columns (fortran_order)"), "{error}");
+    // Of one dimension there is one order, whatever it is called.
+    let ids: Vec<u64> = batch.iter().map(|event| event.header.event_id).collect();
+    with_array(&whole, &path, "event_id", &npy(&[3], npyz::Order::Fortran, &ids));
+    assert_eq!(read_events(&path).expect("the same"), batch);
 }
 
 /// Wherever a file is cut or a byte is changed it is read or refused.

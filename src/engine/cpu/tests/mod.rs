@@ -274,7 +274,7 @@ fn rings_of_any_length_are_gone_round_once() {
     let rng = &mut fastrand::Rng::with_seed(22);
     for slices in 1..24 {
         let spacepoints = (0..90u32).map(|i| Spacepoint {
-            rho: 50.0 + 40.0 * f64::from(i % 7) + rng.f64(),
+            rho: 50.0 + 150.0 * f64::from(i % 7) + rng.f64(),
             phi: 7.0 * (rng.f64() - 0.5),
             z: 60.0 * (rng.f64() - 0.5),
             layer: i % 7,
@@ -291,6 +291,8 @@ fn rings_of_any_length_are_gone_round_once() {
                     phi_slice_deg: 360.0 / f64::from(slices),
                     z_bin_mm: 4.0,
                     bending_pt_gev: 0.4,
+                    // So strong that what goes half round the ring has a pT that weighs.
+                    field_t: if weighting == Weighting::Pt { 100.0 } else { 2.0 },
                     neighbour_multiplier: 2.0 + f64::from(slices % 5),
                     // Cuts that let much pass, so that what is looked at decides.
                     triplet_dk: 1.0,

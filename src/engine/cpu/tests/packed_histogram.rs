@@ -69,6 +69,27 @@ fn counts_that_are_too_high_are_seen() {
     }
 }
 
+/// A bin may hold as many as a word of z allows, whatever else is in the histogram, and no more; of rows as of their sum.
+#[test]
+fn the_fullest_bin_is_no_overflow() {
+    let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
+    let batch: RoiBatch = [Roi::default()].into_iter().collect();
+    let plan = search.plan(batch.roi(0)).expect("a plan");
+    let at = |bin: u32| bin * OFFSET_STEPS + 1023;
+    for accumulate in [Accumulate::Fixed, Accumulate::CompareExchange] {
+        for (more, overflows) in [(0, false), (1, true)] {
+            let mut histogram = PackedHistogram::default();
+            histogram.clear(&plan, accumulate, Some(MAX_COUNT as usize), false);
+            enter(&mut histogram, None, &[(at(5), MAX_COUNT), (at(7), 12), (at(5), more)]);
+            histogram.look();
+            assert_eq!(histogram.overflows(), overflows, "{accumulate:?}: {more} more");
+            let mut total = HistogramPair::new(0, 0);
+            sum_histos::<FixedPoint>([&histogram], &mut total);
+            assert_eq!((total.n[5], total.overflows()), (MAX_COUNT + more, overflows), "{accumulate:?}: {more} more");
+        }
+    }
+}
+
 /// As many as are counted together, some more and some less, in f32 and f64.
 #[test]
 fn entries_together_are_those_one_by_one() {

@@ -5,6 +5,7 @@
 mod limits;
 mod readback;
 mod stages;
+mod words;
 
 use std::f64::consts::PI;
 use std::time::Duration;
@@ -12,7 +13,7 @@ use std::time::Duration;
 use kernel_host::testing::{on_adapters, shared_device_with};
 use kernel_host::{AdapterChoice, AdapterSummary};
 
-use self::readback::Readbacks;
+use self::readback::{Moment, Readbacks};
 use self::stages::{Compare, check_same, check_stages, check_walk};
 use super::*;
 use crate::config::{Config, Extrapolation, Neighbours, Triplets, Weighting};

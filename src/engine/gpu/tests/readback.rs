@@ -17,6 +17,15 @@ pub(super) struct SortedPoint<R> {
     pub(super) layer: u32,
 }
 
+/// When a test writes to buffers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Moment {
+    /// Before the first stage.
+    Uploaded,
+    /// After find_z.
+    Found,
+}
+
 /// Every stage's output.
 pub(super) struct Readbacks<R: Real> {
     pub(super) layout: Layout<R>,
@@ -62,13 +71,27 @@ impl<R: Real> TypedEngine<R> {
 
     /// The walk of `TypedEngine::encode`, with every buffer read back.
     pub(super) fn stages(&mut self, batch: &RoiBatch) -> Result<Readbacks<R>> {
+        self.stages_with(batch, |_, _, _| Ok(()))
+    }
+
+    /// The same, with words in buffers that no stage has written: `write` is called before the first stage and before
+    /// sum_histos.
+    pub(super) fn stages_with(
+        &mut self,
+        batch: &RoiBatch,
+        write: impl FnMut(Moment, &mut Workspace<R>, &Layout<R>) -> Result<()>,
+    ) -> Result<Readbacks<R>> {
         let room = self.shape.walk.take();
-        let stages = self.four_stages(batch);
+        let stages = self.four_stages(batch, write);
         self.shape.walk = room;
         stages
     }
 
-    pub(super) fn four_stages(&self, batch: &RoiBatch) -> Result<Readbacks<R>> {
+    fn four_stages(
+        &self,
+        batch: &RoiBatch,
+        mut write: impl FnMut(Moment, &mut Workspace<R>, &Layout<R>) -> Result<()>,
+    ) -> Result<Readbacks<R>> {
         let (batch, waiting, helpers) = (batch.into(), Waiting::Blocking, Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let encoding = self.encoding();
@@ -97,6 +120,7 @@ impl<R: Real> TypedEngine<R> {
         // Used ones hold the leavings of other cases, which must not matter.
         let mut workspace = self.workspaces.take(|| self.new_workspace());
         let layout = self.upload(planned, &mut workspace, rois)?;
+        write(Moment::Uploaded, &mut workspace, &layout)?;
         let mut encoder = self.gpu.encoder("stages");
         self.begin(&mut encoder, &mut workspace)?;
         self.clear(&mut encoder, &workspace, &layout)?;
@@ -112,6 +136,10 @@ impl<R: Real> TypedEngine<R> {
         let cells = copy(gpu, &mut encoder, &workspace.cells, cell_words)?;
         let sorted = copy(gpu, &mut encoder, &workspace.points, spacepoints)?;
         let beside = copy(gpu, &mut encoder, &workspace.beside, spacepoints)?;
+        // What is written to a buffer comes before what is submitted later.
+        gpu.submit(encoder)?;
+        write(Moment::Found, &mut workspace, &layout)?;
+        let mut encoder = gpu.encoder("the other stages");
         let histograms = copy(gpu, &mut encoder, &workspace.histograms, rows)?;
         let beyond = copy(gpu, &mut encoder, &workspace.totals, words)?;
         self.encode_some(&mut encoder, &mut workspace, &all[pairs_end..all.len() - 1])?;
