@@ -138,7 +138,7 @@ const HARD_TRACK: u32 = 0x80000000u;
 // Histograms the pair of an inner spacepoint a and an outer one b.
 fn add_entry(a: u32, b: u32, z12: real, weight: u32) {
     // The comparison in whole numbers stands also where a compiler takes it that there is no NaN.
-    let steps = whole_steps(z12, roi.steps_per_mm, roi.steps_at_0 - real(tile_first * OFFSET_STEPS));
+    let steps = whole_steps(z12, roi.steps_per_mm, roi.steps_at_0, tile_first * OFFSET_STEPS);
     if steps < TILE_BINS * OFFSET_STEPS {
         let flags = weight & (SOFT_TRACK | HARD_TRACK);
         if flags != 0u {

@@ -164,7 +164,8 @@ impl Preset {
 pub struct Config {
     /// Width of a phi slice \[degrees\], 0.01 to 360.
     pub phi_slice_deg: f64,
-    /// Width of a z bin at eta = 0 \[mm\].
+    /// Width of a z bin at eta = 0 \[mm\]. The range may have [`Config::MAX_BINS`] bins, and may end as many bins from
+    /// z = 0.
     pub z_bin_mm: f64,
     /// How much wider a z bin gets with |eta| of the RoI \[mm\].
     pub z_bin_eta_coeff: f64,
@@ -525,9 +526,15 @@ impl ZBins {
                 format!("makes more than {} bins of [{z_min}, {z_max}] mm", Config::MAX_BINS),
             );
         }
+        let farthest = z_min.abs().max(z_max.abs()) / width;
+        if farthest > f64::from(Config::MAX_BINS) {
+            let reason = format!("puts [{z_min}, {z_max}] mm more than {} bins from z = 0", Config::MAX_BINS);
+            return refuse("z_bin_mm", width, reason);
+        }
         let offset = (z_min / width).floor();
-        // With a margin, for the engines round in their own ways.
-        let last = (z_max / width - offset + 0.501).floor();
+        // With a margin, for the engines round in their own ways: numbers of 24 bits, some four times.
+        let margin = (farthest / f64::from(1 << 22)).max(1e-3);
+        let last = (z_max / width - offset + 0.5 + margin).floor();
         let bins = (2.0 * half + 1.0).max(last + 1.0).max(3.0);
         Ok(Self { z_min, z_max, width, offset, half: half as u32, bins: bins as u32 })
     }
@@ -552,6 +559,7 @@ mod tests {
         refused(|c| c.peaks = 0, "peaks");
         refused(|c| c.dphi_deta = 0.1, "dphi_deta");
         refused(|c| (c.z_bin_mm, c.z_min_mm) = (0.001, -10_000.0), "z_bin_mm");
+        refused(|c| (c.z_bin_mm, c.z_min_mm, c.z_max_mm) = (0.001, 2_000.0, 2_001.0), "z_bin_mm");
         refused(|c| c.neighbour_max = Some(0), "neighbour_max");
         refused(|c| c.beam_spot_tilt = [2.0, 0.0], "beam_spot_tilt");
         refused(|c| c.weighting = Weighting::Pt, "triplets");

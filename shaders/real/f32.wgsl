@@ -25,12 +25,13 @@ fn product(a: real, b: real) -> real {
     return select(exact, real(3.4e38), exact > 3.4e38);
 }
 
-// The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
-// `offset` is whole. Adding 2^23 rounds and leaves the number in the low bits, which spares the slow conversions. The
-// maximum keeps compilers from adding the constants first, which NVIDIA's does: one entry in sixty was a step beside. It is
-// below every place along z: a place that it raised would be one of another tile's steps.
-fn whole_steps(x: real, scale: real, offset: real) -> u32 {
-    return bitcast<u32>(max(x * scale - 0.5, -1e30) + (offset + 8388608.0)) - 0x4b000000u;
+// The whole number below scale * x + offset - first, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
+// `offset` is a multiple of 512 of at most 2^31, and `first` one of 1024. Adding 1.5 * 2^23 rounds and leaves the number in the
+// low bits, which spares the slow conversions. The maxima, of bounds below every place along z, keep compilers from fusing the
+// product with a sum, and from adding the constants first: NVIDIA's does both.
+fn whole_steps(x: real, scale: real, offset: real, first: u32) -> u32 {
+    let below = max(max(x * scale, -1e30) - 0.5, -4e9);
+    return bitcast<u32>(below + (offset - real(first) + 12582912.0)) - 0x4b400000u;
 }
 
 // sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in

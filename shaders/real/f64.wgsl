@@ -28,9 +28,9 @@ fn product(a: real, b: real) -> real {
     return select(exact, real(1.7e308lf), exact > 1.7e308lf);
 }
 
-// The whole number below scale * x + offset, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
-fn whole_steps(x: real, scale: real, offset: real) -> u32 {
-    let steps = floor(product(x, scale) + offset);
+// The whole number below scale * x + offset, less `first`, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
+fn whole_steps(x: real, scale: real, offset: real, first: u32) -> u32 {
+    let steps = floor(product(x, scale) + offset) - real(first);
     if steps >= 0.0lf && steps < 4194304.0lf {
         return u32(steps);
     }

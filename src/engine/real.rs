@@ -213,9 +213,9 @@ macro_rules! records {
     };
 }
 
-// A product of two f32 is exact in f64, as it is where a device fuses it with the sum, which is rounded to f32.
+// Product and difference are each rounded to f32; a product of two f32 is exact in f64, and so is the sum.
 records!(f32, SpacepointF32, StoredF32, RoiF32, CutsF32, 0, |product: f64, offset: f64| {
-    (f64::from((product - 0.5) as f32) + offset).round_ties_even() as u32
+    (f64::from(product as f32 - 0.5) + offset).round_ties_even() as u32
 });
 records!(f64, SpacepointF64, StoredF64, RoiF64, CutsF64, 1, |product: f64, offset: f64| {
     (product + offset).floor() as u32

@@ -31,8 +31,8 @@ fn often(value: f64, others: impl Strategy<Value = f64> + 'static) -> impl Strat
 
 fn slices_and_z() -> impl Strategy<Value = Config> {
     let slice = prop_oneof![4 => Just(0.2), 4 => 0.1..2.0, 2 => 2.0..360.0, 1 => 0.01..0.1, 1 => select(vec![360.0, 180.0, 90.0])];
-    let bin = prop_oneof![3 => Just(0.2), 3 => sizes(0.1, 20.0), 1 => sizes(0.02, 1e4)];
-    let z = (often(-200.0, -600.0..400.0), often(400.0, sizes(0.5, 900.0)));
+    let bin = prop_oneof![3 => Just(0.2), 3 => sizes(0.1, 20.0), 1 => sizes(0.02, 1e4), 1 => sizes(1e-3, 0.02)];
+    let z = (often(-200.0, prop_oneof![4 => -600.0..400.0, 1 => -9e4..-600.0]), often(400.0, sizes(0.5, 900.0)));
     let beam = (often(0.0, -5.0..5.0), often(0.0, -5.0..5.0), often(0.0, -0.01..0.01));
     (slice, bin, often(0.1, 0.0..2.0), z, beam).prop_map(
         |(phi_slice_deg, z_bin_mm, z_bin_eta_coeff, (z_min_mm, length), beam)| Config {

@@ -208,53 +208,62 @@ mod tests {
         Source::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
     }
 
-    /// Steps are whole numbers below on every device, however it orders sums and fuses products with them. What lies outside of
-    /// a tile's bins is none of its steps.
+    /// Steps are whole numbers below on every device, however it orders sums and fuses products with them, and each is a step of
+    /// one tile.
     #[test]
     fn steps_are_those_of_the_cpu() {
         /// Of the largest tile.
-        const MOST_STEPS: f64 = 4_194_304.0;
+        const MOST_STEPS: u32 = 4_194_304;
         const STEPS: &str = "
             @group(0) @binding(0) var<storage, read> operands: array<vec2<real>>;
             @group(0) @binding(1) var<storage, read_write> rounded: array<vec2<u32>>;
             @compute @workgroup_size(64) fn probe_rounding(@builtin(global_invocation_id) id: vec3<u32>) {
                 if id.x < arrayLength(&rounded) {
-                    let offset = operands[0].y - real(u32(operands[1].y) * 1024u);
-                    rounded[id.x] = vec2<u32>(whole_steps(operands[id.x].x, operands[2].y, offset), 0u);
+                    let first = u32(operands[1].y) * 1024u;
+                    rounded[id.x] = vec2<u32>(whole_steps(operands[id.x].x, operands[2].y, operands[0].y, first), 0u);
                 }
             }";
         fn check<R: Real>(gpu: &Gpu, precision: Precision) {
             let source = instead(precision, STEPS);
-            // The last ones are of ranges of some metres, of whose bins a tile is some.
+            // The last ones are of the widest ranges, of whose bins a tile is some.
             for (scale, offset, tile) in [
-                (5120.0, 512_000.0, 0.0),
-                (1024.0 / 0.34, 921_600.0, 512.0),
-                (204.8, 2048.0, 0.0),
-                (5120.0, 7_168_000.0, 0.0),
-                (5120.0, 12_800_000.0, 0.0),
-                (5120.0, 12_800_000.0, 4096.0),
-                (5120.0, 12_800_000.0, 8192.0),
+                (5120.0, 512_000.0, 0u32),
+                (1024.0 / 0.34, 921_600.0, 512),
+                (204.8, 2048.0, 0),
+                (5120.0, 7_168_512.0, 0),
+                (5120.0, 12_800_512.0, 0),
+                (5120.0, 12_800_512.0, 4096),
+                (5120.0, 12_800_512.0, 8192),
+                (102_400.0, 61_440_512.0, 57_344),
+                (1_024_000.0, 1_073_742_336.0, 0),
+                (1_024_000.0, 1_073_742_336.0, 4096),
+                (1_024_000.0, 1_073_742_336.0, 1_048_576),
             ] {
                 let half = offset / scale;
-                let mut given: Vec<[R; 2]> =
-                    (0..60_000).map(|i| [R::of(half * (f64::from(i) / 3e4 - 1.0)), R::of(0.0)]).collect();
-                (given[0][1], given[1][1], given[2][1]) = (R::of(offset), R::of(tile), R::of(scale));
-                let offset = offset - tile * 1024.0;
+                // All along the range, and edges of steps of the tile.
+                let along = (0..60_000).map(|i| half * (f64::from(i) / 3e4 - 1.0));
+                let edges =
+                    (0..4_000).map(|i| (f64::from(tile * 1024 + i / 2 * 1024) - offset - f64::from(i % 2)) / scale);
+                let mut given: Vec<[R; 2]> = along.chain(edges).map(|x| [R::of(x), R::of(0.0)]).collect();
+                (given[0][1], given[1][1], given[2][1]) = (R::of(offset), R::of(f64::from(tile)), R::of(scale));
                 let made: Vec<[u32; 2]> = pollster::block_on(asked(gpu, &source, &[], &given)).expect("an answer");
+                let mut in_tile = 0;
                 for (&[x, _], [steps, _]) in given.iter().zip(made) {
-                    let place = || format!("{}, {precision:?}, {offset} steps: {}", gpu.name(), x.to_f64());
-                    let above = x.to_f64() * scale + offset;
-                    if above <= 1.0 || above >= MOST_STEPS {
-                        // Of another tile: on an edge it may be the last step of this one.
-                        assert!(f64::from(steps) >= MOST_STEPS - 1.0 || above.abs() <= 1.0, "{}: {steps}", place());
+                    let place =
+                        || format!("{}, {precision:?}, {offset} steps, tile {tile}: {}", gpu.name(), x.to_f64());
+                    if x.to_f64() * scale + offset < 256.0 {
+                        // Below the range: nothing is entered there, and the CPU engine's number is not negative.
+                        continue;
+                    }
+                    let wanted = x.whole_steps(R::of(scale), R::of(offset)).wrapping_sub(tile * 1024);
+                    if wanted < MOST_STEPS {
+                        in_tile += 1;
+                        assert_eq!(steps, wanted, "{}", place());
                     } else {
-                        // So far from 0 the last digit of a product in f32 is half a step, and whether it is rounded before or
-                        // after another half is taken off is the device's choice.
-                        let is_far = (x.to_f64() * scale).abs() >= MOST_STEPS && precision == Precision::F32;
-                        let apart = steps.abs_diff(x.whole_steps(R::of(scale), R::of(offset)));
-                        assert!(apart <= u32::from(is_far), "{}: {steps}", place());
+                        assert!(steps >= MOST_STEPS, "{}: {steps}", place());
                     }
                 }
+                assert!(in_tile > 100, "{offset} steps, tile {tile}: {in_tile} in it");
             }
         }
         for adapter in on_adapters() {

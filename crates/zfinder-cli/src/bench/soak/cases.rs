@@ -25,7 +25,10 @@ pub(super) fn extremes() -> Vec<SoakCase> {
     let any = Config { triplets: Triplets::Any, ..Config::default() };
     let by_pt = Config::preset(Preset::HardScatter);
     let cases = [
-        ("finest-bins", Config { z_bin_mm: 1e-3, z_bin_eta_coeff: 0.0, z_min_mm: -60.0, z_max_mm: 60.0, ..any.clone() }),
+        (
+            "finest-bins",
+            Config { z_bin_mm: 1e-3, z_bin_eta_coeff: 0.0, z_min_mm: -60.0, z_max_mm: 60.0, ..any.clone() },
+        ),
         ("fine-bins-far-below", Config { z_bin_mm: 0.01, z_min_mm: -400.0, z_max_mm: 100.0, ..Config::default() }),
         ("widest-range", Config { z_bin_mm: 1.0, z_min_mm: -1e5, z_max_mm: 1e5, ..Config::default() }),
         ("widest-bins", Config { z_bin_mm: 1e4, z_bin_eta_coeff: 1e3, z_min_mm: -1e5, z_max_mm: 1e5, ..any.clone() }),

@@ -25,8 +25,8 @@ use super::Bench;
 use super::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high};
 use super::words::{CaseName, EncodingName, EngineName, or_all, word};
 use super::{report::Adapter, written};
-use command_host::Failure;
 use cases::{SoakCase, extremes};
+use command_host::Failure;
 use random::{Kind, Question, RandomBatches};
 use usage::{QUARTERS, Quarters, Watch};
 
