@@ -128,3 +128,19 @@ fn a_window_goes_round_the_nearer_way() {
         assert!(slices(&search, &roi).iter().all(Option::is_some), "{azimuths:?}");
     }
 }
+
+/// However far an RoI's eta turns tracks into the end-caps, a pair with a disk keeps the slices beside its own.
+#[test]
+fn pairs_with_disks_reach_the_next_slice() {
+    let search = search(&Config::default());
+    let mut disks = 0;
+    for inner in 0..search.layers() {
+        for outer in inner + 1..search.layers() {
+            let least = search.reach(inner, outer, 1000);
+            let is_disk = search.is_disk(inner) || search.is_disk(outer);
+            assert!(least == if is_disk { 1 } else { search.reach(inner, outer, 0) }, "{inner}, {outer}: {least}");
+            disks += usize::from(is_disk);
+        }
+    }
+    assert!(disks > 50, "{disks} pairs with a disk");
+}

@@ -2,7 +2,9 @@
 
 use super::*;
 
+/// What went wrong with each RoI. Their status words are zero again, for the next batch.
 fn flags<R: Real>(stages: &Readbacks<R>) -> Vec<u32> {
+    assert!(stages.status.iter().all(|status| status.flags == 0), "{:?}", stages.status);
     (0..stages.status.len()).map(|i| stages.flags(i)).collect()
 }
 
@@ -69,25 +71,47 @@ fn counts_up_to_the_last_are_exact() {
 /// The same in the walk: so many spacepoints on one line through three layers that each pair weighs as many.
 #[test]
 fn walked_counts_up_to_the_last_are_exact() {
-    let track = |each: usize| {
-        let on = |layer| Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.001, z: 5.1, layer };
-        roi(window(0.0, 0.1), (0..3).flat_map(|layer| std::iter::repeat_n(on(layer), each)).collect())
+    // Lines through so many spacepoints a layer, each far in phi from the others: as many pairs of the first two layers, that
+    // each weigh as many as there are in the third.
+    let lines = |lines: &[[u32; 3]]| {
+        let mut points = Vec::new();
+        for (line, counts) in (0..).zip(lines) {
+            for (layer, &count) in (0..).zip(counts) {
+                let on =
+                    Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.001 + 0.05 * f64::from(line), z: 5.1, layer };
+                points.extend(std::iter::repeat_n(on, count as usize));
+            }
+        }
+        roi(window(0.0, 0.16), points)
     };
-    assert!((160_u32.pow(3)..162_u32.pow(3)).contains(&MAX_COUNT));
-    let batch = RoiBatch::from_iter([track(160), track(162), track(3)]);
+    let weight = |lines: &[[u32; 3]]| lines.iter().map(|counts| counts.iter().product::<u32>()).sum::<u32>();
+    let exact = [[155, 164, 165], [1; 3], [1, 1, 2]];
+    let over = [exact[0], exact[1], [1, 1, 3]];
+    assert_eq!((weight(&exact), weight(&over)), (MAX_COUNT, MAX_COUNT + 1));
+    let batch = RoiBatch::from_iter([lines(&exact), lines(&over), lines(&[[3; 3]])]);
     let mut walked = 0;
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for pairing in [Pairing::TwoSlices, Pairing::ByLayer] {
+        use Accumulate::{CompareExchange as Exchanged, Fixed};
+        // The last two are not walked: histograms of each charge, and f32 sums.
+        for (pairing, charge_aware, accumulate) in [
+            (Pairing::TwoSlices, false, Fixed),
+            (Pairing::ByLayer, false, Fixed),
+            (Pairing::ByLayer, true, Fixed),
+            (Pairing::Numbered, false, Exchanged),
+        ] {
             let (config, options) = pairing_options(pairing, Triplets::Count);
             // Few bins leave room for spacepoints.
-            let mut engine = build::<f32>(&gpu, &Config { z_bin_mm: 2.0, ..config }, &options);
-            let place = format!("{}, {pairing:?}", adapter.name);
-            walked += u32::from(check_walk::<f32, FixedPoint>(&place, &mut engine, &batch));
+            let config = Config { z_bin_mm: 2.0, charge_aware, ..config };
+            let mut engine = build::<f32>(&gpu, &config, &EngineOptions { accumulate, ..options });
+            let place = format!("{}, {pairing:?}, {charge_aware}, {accumulate:?}", adapter.name);
+            if accumulate == Fixed {
+                walked += u32::from(check_walk::<f32, FixedPoint>(&place, &mut engine, &batch));
+            }
             let found = pollster::block_on(engine.find_batch((&batch).into(), Waiting::Blocking, Helpers::Pool));
             let found = found.unwrap_or_else(|error| panic!("{place}: {error}"));
             let weight = |i: usize| found[i].vertices.first().map(|vertex| vertex.weight);
-            assert_eq!([weight(0), weight(1), weight(2)], [Some(4_096_000.0), None, Some(27.0)], "{place}");
+            assert_eq!([weight(0), weight(1), weight(2)], [Some(f64::from(MAX_COUNT)), None, Some(27.0)], "{place}");
             assert_eq!(found[1].status, crate::Status::CapacityExceeded, "{place}");
         }
     }
