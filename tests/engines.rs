@@ -460,13 +460,9 @@ fn half_way_round_is_upwards() {
         ..Config::default()
     };
     // Of 3.2 rad each: two slices on, and two slices on again, across the end of the ring.
-    let track = |from: f64, turn: f64| {
-        let points = [50.0, 90.0, 130.0].into_iter().zip(0..).map(|(rho, layer)| Spacepoint {
-            rho,
-            phi: turned(from + turn * f64::from(layer)),
-            z: 7.05,
-            layer,
-        });
+    let track = |from: f64| {
+        let points = [(50.0, 0.0), (90.0, 3.2), (110.0, 4.8)].into_iter().zip(0..);
+        let points = points.map(|((rho, turn), layer)| Spacepoint { rho, phi: turned(from + turn), z: 7.05, layer });
         let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
         Roi { descriptor, spacepoints: points.collect() }
     };
@@ -474,7 +470,7 @@ fn half_way_round_is_upwards() {
         let finder = build(name, engine, &config);
         for slice in 0..4 {
             let edge = f64::from(slice) * PI / 2.0 - PI;
-            let upwards = find_one(name, &finder, &track(edge + 0.1, 3.2));
+            let upwards = find_one(name, &finder, &track(edge + 0.1));
             assert_eq!(upwards.vertices.first().map(|vertex| vertex.weight), Some(1.0), "{name}, slice {slice}");
         }
     }

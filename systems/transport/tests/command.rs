@@ -292,6 +292,7 @@ fn particles_are_read_from_files() {
             "less.csv:1: there is no column `pz`: kind,x,y,z,px,py,pz are wanted",
         ),
         ("short.csv", format!("{header}photon,0,0\n"), "short.csv:2: 3 columns, and the header has 7"),
+        ("long.csv", format!("{header}photon,0,0,0,1,0,0,9\n"), "long.csv:2: 8 columns, and the header has 7"),
         ("none.csv", header.to_owned(), "none.csv: there are no particles in it"),
         ("empty.csv", String::new(), "empty.csv:1: there is no column `kind`"),
         (

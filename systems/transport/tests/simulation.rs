@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use kernel_host::testing::{on_adapters, shared_device};
 use transport::{
-    AdapterChoice, AnyField, Cell, Cuts, Engine, Error, Geometry, Kernels, Kind, Map, Outcome, Primary, Process,
+    AdapterChoice, AnyField, Cell, Cuts, Engine, Error, Geometry, Grid, Kernels, Kind, Map, Outcome, Primary, Process,
     Random, Rejected, Simulation, SimulationBuilder, Status, Track, simulate,
 };
 
@@ -103,6 +103,20 @@ fn unlike(found: &[Track<f64>], wanted: &[Track<f64>]) -> Vec<u64> {
         })
     };
     wanted.iter().filter(|track| !is_like(track)).map(|track| track.number).collect()
+}
+
+/// Deposits of a bin beyond 4,096 MeV take a second word.
+#[test]
+fn deposits_beyond_a_word_are_summed() {
+    let primaries = beam(Kind::Photon, 2000.0, 12);
+    let everywhere = Grid { r: [0.0, 1e5], z: [-1e5, 1e5], bins: [1, 1] };
+    for engine in engines() {
+        let outcome = run(on(&engine).grid(everywhere), &primaries);
+        balanced(&format!("{engine:?}"), &outcome);
+        let deposited = outcome.deposits.energies()[0];
+        assert!(deposited > 2.0 * 4096.0, "{engine:?}: {deposited} MeV of 24,000");
+        assert!((deposited - outcome.balance.deposited).abs() < 1.0, "{engine:?}: {deposited}, {:?}", outcome.balance);
+    }
 }
 
 /// What is no number by number the same is so few that it is where rounding decides: a step that ends just before a boundary, an energy just

@@ -118,6 +118,30 @@ fn walked_counts_up_to_the_last_are_exact() {
     assert!(walked > 0, "no adapter here has room for the walk");
 }
 
+/// Weights that go straight to an RoI's totals, and those of f32 sums, whose rows have words enough: the last count is reached
+/// by the last of them.
+#[test]
+fn weights_up_to_the_last_are_exact() {
+    let counts = [69, 89, 683];
+    assert_eq!(counts.iter().product::<u32>(), MAX_COUNT);
+    let on = |layer: u32| Spacepoint { rho: 50.0 * f64::from(layer + 1), phi: 0.001, z: 5.1, layer };
+    let points = (0..3).flat_map(|layer| std::iter::repeat_n(on(layer), counts[layer as usize] as usize)).collect();
+    let batch = RoiBatch::from_iter([roi(window(0.0, 0.1), points)]);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        for (pairing, accumulate) in
+            [(Pairing::ByLayer, Accumulate::Fixed), (Pairing::Numbered, Accumulate::CompareExchange)]
+        {
+            let (config, options) = pairing_options(pairing, Triplets::Count);
+            let mut engine = build::<f32>(&gpu, &config, &EngineOptions { accumulate, ..options });
+            let place = format!("{}, {pairing:?}", adapter.name);
+            let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert_eq!(flags(&stages), [0], "{place}");
+            assert_eq!(stages.peaks(0)[0].n.iter().sum::<u32>(), MAX_COUNT, "{place}");
+        }
+    }
+}
+
 /// A pair with very many third spacepoints, and a slice with very many pairs: all are counted, or the RoI's status says
 /// otherwise. (llvmpipe ends the loops of an invocation after 65,535 rounds altogether, without a word.)
 #[test]

@@ -19,10 +19,13 @@ fn leavings_in_buffers_change_nothing() {
     let batch = RoiBatch::from_iter((0..3).map(|id| toy.event(rng, id).roi));
     for adapter in on_adapters() {
         let gpu = open(&adapter);
-        for pairing in PAIRINGS {
+        let exchanged = (Pairing::Numbered, Accumulate::CompareExchange);
+        for (pairing, accumulate) in PAIRINGS.map(|pairing| (pairing, Accumulate::Fixed)).into_iter().chain([exchanged])
+        {
             let (config, options) = pairing_options(pairing, Triplets::Off);
+            let options = EngineOptions { accumulate, ..options };
             let mut engine = build::<f32>(&gpu, &Config { peaks: 3, ..config }, &options);
-            let place = format!("{}, {pairing:?}", adapter.name);
+            let place = format!("{}, {pairing:?}, {accumulate:?}", adapter.name);
             let clean = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             let dirty = engine.stages_with(&batch, |moment, workspace, _| {
                 if moment == Moment::Uploaded {
@@ -37,7 +40,14 @@ fn leavings_in_buffers_change_nothing() {
             for i in 0..batch.len() {
                 assert_eq!((dirty.flags(i), clean.flags(i)), (0, 0), "{place}");
                 assert!(!clean.peaks(i).is_empty(), "{place}");
-                assert_eq!(dirty.peaks(i), clean.peaks(i), "{place}");
+                // The last digits of f32 sums are those of their order.
+                let peaks = |stages: &Readbacks<f32>| {
+                    let mut peaks = stages.peaks(i);
+                    let is_exact = accumulate == Accumulate::Fixed;
+                    peaks.iter_mut().filter(|_| !is_exact).for_each(|peak| peak.z = [0; 3]);
+                    peaks
+                };
+                assert_eq!(peaks(&dirty), peaks(&clean), "{place}");
             }
         }
     }
