@@ -25,6 +25,7 @@ use crate::engine::gpu::layout::Layout;
 use crate::engine::gpu::part::Planned;
 use crate::engine::gpu::shaders::Pairing;
 use crate::engine::gpu::shape::{Occupancy, Pairs, Way};
+use crate::engine::gpu::sizes::CellTile;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
@@ -34,7 +35,7 @@ use crate::error::Error;
 use crate::histogram::Peak;
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
 use crate::options::{Accumulate, Encoding};
-use crate::spacepoint::{Roi, Spacepoint};
+use crate::spacepoint::{PhiWindow, Roi, Spacepoint};
 
 /// A device on which answers are written where the tests read them: not straight into the host's memory.
 fn open(adapter: &AdapterSummary) -> Gpu {
@@ -177,6 +178,30 @@ fn stages_in_every_variant() {
         let config = Config { weighting: Weighting::Pt, ..config };
         check_configured::<f32, FixedPoint>(&gpu, config.clone(), options.clone(), Pairing::Numbered);
         check_configured::<f32, CompareExchange>(&gpu, config, options, Pairing::Numbered);
+    }
+}
+
+/// Rings of few slices with so many spacepoints that they are sorted by layers, too.
+#[test]
+fn crowded_rings_are_gone_round_once() {
+    let rng = &mut fastrand::Rng::with_seed(54);
+    let points = (0..CellTile::FEW + 100).map(|_| {
+        let layer = rng.u32(0..19);
+        let rho = 50.0 + 40.0 * f64::from(layer) + rng.f64();
+        Spacepoint { rho, phi: 6.2 * (rng.f64() - 0.5), z: 900.0 * (rng.f64() - 0.5), layer }
+    });
+    let batch = RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), points.collect())]);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        let (config, options) = pairing_options(Pairing::TwoSlices, Triplets::Off);
+        let mut engine = build::<f32>(&gpu, &config, &options);
+        for degrees in [360.0, 180.0, 120.0] {
+            engine.take_case(&Case::new("", Config { phi_slice_deg: degrees, ..config.clone() }, Vec::new()));
+            let place = format!("{}, slices of {degrees} degrees", adapter.name);
+            let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert_eq!(stages.layout.way, Way::Stages(Occupancy::High), "{place}");
+            check_stages::<f32, FixedPoint>(&place, &engine, &stages);
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::engine::twin;
 /// An RoI with something to search and no pair.
 fn no_pair() -> RoiBatch {
     let point = Spacepoint { rho: 50.5, phi: 0.1, z: 1.0, layer: 0 };
-    RoiBatch::from_iter([roi(Some(crate::spacepoint::PhiWindow::FullScan), vec![point])])
+    RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), vec![point])])
 }
 
 /// What buffers held before changes nothing: what lies beyond the last bin of a row and between RoIs, too.
