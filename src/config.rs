@@ -54,6 +54,18 @@ pub enum Significance {
     Gaussian,
 }
 
+/// The second search of an RoI in which the first one finds no peak.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
+pub enum Fallback {
+    /// There is none.
+    #[default]
+    None,
+    /// With the preset full-scan, whose pairs also have tracks of low momentum. Range of z, beam, field, phi window, number of
+    /// vertices, extrapolation, background and significance remain the first search's.
+    FullScan,
+}
+
 /// Where along the beam a pair of spacepoints comes from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
@@ -129,13 +141,15 @@ pub enum Preset {
     /// For the hard scatter among many interactions: confirmed pairs weighted by their pT, pixels and short strips, four
     /// vertices.
     HardScatter,
+    /// For any event: the hard scatter, or, where no track is hard, the vertex of the most pairs.
+    Auto,
     /// The thesis: single neighbours, all layers as inner layers, 0.4 mm bins.
     Thesis,
 }
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 12] = [
+    pub const ALL: [Preset; 13] = [
         Preset::Default,
         Preset::BeamSpot,
         Preset::Bphysics,
@@ -147,6 +161,7 @@ impl Preset {
         Preset::HighPileup,
         Preset::HighMultiplicity,
         Preset::HardScatter,
+        Preset::Auto,
         Preset::Thesis,
     ];
 }
@@ -232,6 +247,8 @@ pub struct Config {
     pub beam_spot_mm: [f64; 2],
     /// Slope of the beam (dx/dz, dy/dz).
     pub beam_spot_tilt: [f64; 2],
+    /// How an RoI without a peak is searched again.
+    pub fallback: Fallback,
     /// How z is extrapolated.
     pub extrapolation: Extrapolation,
     /// What a confirmed pair weighs.
@@ -272,6 +289,7 @@ impl Default for Config {
             max_layer: None,
             beam_spot_mm: [0.0, 0.0],
             beam_spot_tilt: [0.0, 0.0],
+            fallback: Fallback::None,
             extrapolation: Extrapolation::Linear,
             weighting: Weighting::Count,
         }
@@ -379,10 +397,37 @@ impl Config {
                 weighting: Weighting::Pt,
                 ..Self::default()
             },
+            // Tracks below 4 GeV hardly weigh; without them a search takes a sixth less (docs/presets.md).
+            Preset::Auto => {
+                Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::preset(Preset::HardScatter) }
+            }
             Preset::Thesis => {
                 Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
             }
         }
+    }
+
+    /// The configuration that RoIs without a peak are searched with; none if they are not searched again.
+    pub fn fallback_config(&self) -> Option<Self> {
+        let preset = match self.fallback {
+            Fallback::None => return None,
+            Fallback::FullScan => Self::preset(Preset::FullScan),
+        };
+        Some(Self {
+            z_min_mm: self.z_min_mm,
+            z_max_mm: self.z_max_mm,
+            field_t: self.field_t,
+            beam_spot_mm: self.beam_spot_mm,
+            beam_spot_tilt: self.beam_spot_tilt,
+            phi_window: self.phi_window,
+            wrap_full_scan: self.wrap_full_scan,
+            peaks: self.peaks,
+            significance: self.significance,
+            min_significance: self.min_significance,
+            percentile: self.percentile,
+            extrapolation: self.extrapolation,
+            ..preset
+        })
     }
 
     /// The z range of an RoI and the width of its bins, with what they must satisfy.
@@ -444,6 +489,9 @@ impl Config {
                 value: "pt".into(),
                 reason: "needs one histogram an RoI: charge_aware and histogram_per_slice must be off".into(),
             });
+        }
+        if let Some(fallback) = self.fallback_config() {
+            fallback.validate()?;
         }
         self.z_bins(0.0, None).map(|_| ())
     }

@@ -21,7 +21,7 @@ use crate::options::{Accumulate, Encoding, Engine, EngineOptions, Precision, Rep
 use crate::options::{AdapterChoice, DeviceTimes};
 use crate::spacepoint::{Roi, RoiBatch};
 use crate::stream::{Stream, StreamOptions};
-use crate::vertex::RoiResult;
+use crate::vertex::{RoiResult, Status};
 #[cfg(feature = "gpu")]
 use kernel_host::{Gpu, GpuOptions, wgpu};
 
@@ -178,7 +178,7 @@ impl ZFinderBuilder {
     #[cfg(feature = "gpu")]
     async fn build_on_any(
         mut self,
-        engines: impl AsyncFnOnce(Vec<Gpu>, &Search, &EngineOptions) -> Result<Gpus>,
+        engines: impl AsyncFn(Vec<Gpu>, &Search, &EngineOptions) -> Result<Gpus>,
     ) -> Result<ZFinder> {
         let search = self.search()?;
         let precision = self.options.precision;
@@ -204,18 +204,26 @@ impl ZFinderBuilder {
                 return self.build_on_host(search);
             }
         }
+        let fallback = match search.fallback()? {
+            Some(search) => Some(Runs::Gpus(Box::new(engines(gpus.clone(), &search, &self.options).await?))),
+            None => None,
+        };
         let gpus = engines(gpus, &search, &self.options).await?;
-        Ok(ZFinder::new(search, self.options.accumulate, Runs::Gpus(Box::new(gpus))))
+        Ok(ZFinder::new(search, self.options.accumulate, Runs::Gpus(Box::new(gpus)), fallback))
     }
 
     /// Builds the reference engine if that was asked for, else the CPU engine.
     fn build_on_host(self, search: Search) -> Result<ZFinder> {
-        let runs = if self.engine == Engine::Reference {
-            Runs::Reference(ReferenceEngine::new(&search.config, &search.detector)?)
-        } else {
-            Runs::Cpu(CpuEngine::new(search.clone(), &self.options)?)
+        let runs = |search: &Search| -> Result<Runs> {
+            Ok(if self.engine == Engine::Reference {
+                Runs::Reference(ReferenceEngine::new(&search.config, &search.detector)?)
+            } else {
+                Runs::Cpu(CpuEngine::new(search.clone(), &self.options)?)
+            })
         };
-        Ok(ZFinder::new(search, self.options.accumulate, runs))
+        let fallback = search.fallback()?.as_ref().map(runs).transpose()?;
+        let runs = runs(&search)?;
+        Ok(ZFinder::new(search, self.options.accumulate, runs, fallback))
     }
 }
 
@@ -232,6 +240,8 @@ struct Core {
     detector: Detector,
     accumulate: Accumulate,
     runs: Runs,
+    /// Searches RoIs without a peak again.
+    fallback: Option<Runs>,
 }
 
 /// The engine that runs.
@@ -249,9 +259,9 @@ impl fmt::Debug for ZFinder {
 }
 
 impl ZFinder {
-    fn new(search: Search, accumulate: Accumulate, runs: Runs) -> Self {
+    fn new(search: Search, accumulate: Accumulate, runs: Runs, fallback: Option<Runs>) -> Self {
         let Search { config, detector, .. } = search;
-        Self { core: Arc::new(Core { config, detector, accumulate, runs }) }
+        Self { core: Arc::new(Core { config, detector, accumulate, runs, fallback }) }
     }
 
     /// Starts from the defaults.
@@ -291,11 +301,12 @@ impl ZFinder {
     /// Bytes of the buffers that it holds on its GPUs now: those in flight, and those that are kept for the next batch.
     /// None are on other engines.
     pub fn gpu_bytes(&self) -> u64 {
-        match &self.core.runs {
+        let bytes = |runs: &Runs| match runs {
             #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.bytes(),
             Runs::Cpu(_) | Runs::Reference(_) => 0,
-        }
+        };
+        bytes(&self.core.runs) + self.core.fallback.as_ref().map_or(0, bytes)
     }
 
     /// The vertices of one RoI: a batch of one.
@@ -303,15 +314,10 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        match &self.core.runs {
-            #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.find(roi),
-            Runs::Cpu(engine) => {
-                let mut result = RoiResult::default();
-                engine.find_one(roi.into(), &mut result)?;
-                Ok(result)
-            }
-            Runs::Reference(engine) => engine.find(roi.into()),
+        let result = self.core.runs.find(roi)?;
+        match self.core.fallback_for(&result) {
+            Some(fallback) => fallback.find(roi),
+            None => Ok(result),
         }
     }
 
@@ -347,11 +353,11 @@ impl ZFinder {
     /// # }
     /// ```
     pub fn find_batch_into(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
-        match &self.core.runs {
-            #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => *results = gpus.find_batch(batch)?,
-            Runs::Cpu(engine) => engine.find_batch(batch, results)?,
-            Runs::Reference(engine) => *results = engine.find_batch(batch)?,
+        self.core.runs.find_batch_into(batch, results)?;
+        if let Some((fallback, again)) = self.core.again(batch, results) {
+            let mut found = Vec::new();
+            fallback.find_batch_into(&again.batch, &mut found)?;
+            again.replace(results, found);
         }
         Ok(())
     }
@@ -361,10 +367,10 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        match &self.core.runs {
-            #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.find_async(roi).await,
-            Runs::Cpu(_) | Runs::Reference(_) => self.find(roi),
+        let result = self.core.runs.find_async(roi).await?;
+        match self.core.fallback_for(&result) {
+            Some(fallback) => fallback.find_async(roi).await,
+            None => Ok(result),
         }
     }
 
@@ -374,11 +380,12 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        match &self.core.runs {
-            #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.find_batch_async(batch).await,
-            Runs::Cpu(_) | Runs::Reference(_) => self.find_batch(batch),
+        let mut results = self.core.runs.find_batch_async(batch).await?;
+        if let Some((fallback, again)) = self.core.again(batch, &results) {
+            let found = fallback.find_batch_async(&again.batch).await?;
+            again.replace(&mut results, found);
         }
+        Ok(results)
     }
 
     /// Batches in flight: each is planned, packed, sent, awaited and decoded by a thread of its own, so that the host
@@ -428,13 +435,104 @@ impl ZFinder {
 
 impl Core {
     /// The answers to a batch from the thread of this number among many.
+    fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let mut results = self.runs.find_batch_here(worker, batch)?;
+        if let Some((fallback, again)) = self.again(batch, &results) {
+            let found = fallback.find_batch_here(worker, &again.batch)?;
+            again.replace(&mut results, found);
+        }
+        Ok(results)
+    }
+
+    /// The engine that searches an RoI again, if it has no peak.
+    fn fallback_for(&self, result: &RoiResult) -> Option<&Runs> {
+        self.fallback.as_ref().filter(|_| result.status == Status::NoPeak)
+    }
+
+    /// The RoIs of a batch that are searched again, and the engine for them.
+    fn again(&self, batch: &RoiBatch, results: &[RoiResult]) -> Option<(&Runs, Again)> {
+        let fallback = self.fallback.as_ref()?;
+        let places: Vec<usize> = (0..results.len()).filter(|&i| results[i].status == Status::NoPeak).collect();
+        if places.is_empty() {
+            return None;
+        }
+        let mut again = RoiBatch::like(batch);
+        for &place in &places {
+            let view = batch.roi(place);
+            again.push(*view.descriptor, view.spacepoints());
+        }
+        Some((fallback, Again { batch: again, places }))
+    }
+}
+
+/// RoIs without a peak.
+struct Again {
+    batch: RoiBatch,
+    /// Their numbers in the first batch.
+    places: Vec<usize>,
+}
+
+impl Again {
+    fn replace(self, results: &mut [RoiResult], found: Vec<RoiResult>) {
+        for (place, result) in self.places.into_iter().zip(found) {
+            results[place] = result;
+        }
+    }
+}
+
+impl Runs {
+    fn find(&self, roi: &Roi) -> Result<RoiResult> {
+        match self {
+            #[cfg(feature = "gpu")]
+            Runs::Gpus(gpus) => gpus.find(roi),
+            Runs::Cpu(engine) => {
+                let mut result = RoiResult::default();
+                engine.find_one(roi.into(), &mut result)?;
+                Ok(result)
+            }
+            Runs::Reference(engine) => engine.find(roi.into()),
+        }
+    }
+
+    fn find_batch_into(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
+        match self {
+            #[cfg(feature = "gpu")]
+            Runs::Gpus(gpus) => *results = gpus.find_batch(batch)?,
+            Runs::Cpu(engine) => engine.find_batch(batch, results)?,
+            Runs::Reference(engine) => *results = engine.find_batch(batch)?,
+        }
+        Ok(())
+    }
+
     #[cfg_attr(not(feature = "gpu"), allow(unused_variables))]
     fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        match &self.runs {
+        match self {
             #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.find_batch_here(worker, batch),
             Runs::Cpu(engine) => engine.find_batch_in_pool(batch),
             Runs::Reference(engine) => engine.find_batch(batch),
+        }
+    }
+
+    #[allow(clippy::unused_async, reason = "nothing is awaited without a GPU")]
+    async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
+        match self {
+            #[cfg(feature = "gpu")]
+            Runs::Gpus(gpus) => gpus.find_async(roi).await,
+            Runs::Cpu(_) | Runs::Reference(_) => self.find(roi),
+        }
+    }
+
+    #[allow(clippy::unused_async, reason = "nothing is awaited without a GPU")]
+    async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        match self {
+            #[cfg(feature = "gpu")]
+            Runs::Gpus(gpus) => gpus.find_batch_async(batch).await,
+            Runs::Cpu(_) | Runs::Reference(_) => {
+                let mut results = Vec::new();
+                self.find_batch_into(batch, &mut results)?;
+                Ok(results)
+            }
         }
     }
 }

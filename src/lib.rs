@@ -93,7 +93,7 @@ mod vertex;
 pub use azimuth::rho_phi_columns;
 pub use columns::{Columns, Coordinate, LayerIndex};
 pub use config::{
-    Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Preset, Significance, Triplets, Weighting,
+    Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Significance, Triplets, Weighting,
 };
 pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};

@@ -246,6 +246,14 @@ impl RoiBatch {
         Self { coordinates: Coordinates::Single(Default::default()), ..Self::default() }
     }
 
+    /// An empty batch that keeps coordinates as another one does.
+    pub(crate) fn like(other: &Self) -> Self {
+        match other.coordinates {
+            Coordinates::Double(_) => Self::new(),
+            Coordinates::Single(_) => Self::single(),
+        }
+    }
+
     /// Appends an RoI.
     pub fn push(&mut self, descriptor: RoiDescriptor, spacepoints: impl IntoIterator<Item = Spacepoint>) {
         for s in spacepoints {

@@ -8,9 +8,9 @@ use std::sync::OnceLock;
 use rayon::prelude::*;
 use zfinder::wgpu;
 use zfinder::{
-    Accumulate, Config, DefaultWindow, Encoding, Engine, Extrapolation, MaxLayer, Neighbours, PhiWindow, Precision,
-    Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Significance, Spacepoint, Status, Triplets, Vertex,
-    Weighting, ZFinder, ZFinderBuilder,
+    Accumulate, Config, DefaultWindow, Encoding, Engine, Extrapolation, Fallback, MaxLayer, Neighbours, PhiWindow,
+    Precision, Preset, Roi, RoiBatch, RoiDescriptor, RoiId, RoiResult, Sensor, Significance, Spacepoint, Status,
+    StreamOptions, Triplets, Vertex, Weighting, ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{
@@ -623,6 +623,48 @@ fn near_peaks_are_mixed_alike() {
         for (name, engine) in &fixed_engines() {
             close(&format!("{name}, {case}"), &find_one(name, &build(name, engine, &config), &roi), &reference);
         }
+    }
+}
+
+/// RoIs without a peak have the answers of the fallback, the others those of the first search, whichever way they are asked.
+#[test]
+fn rois_without_a_peak_are_searched_again() {
+    // Six tracks of two spacepoints: no third one confirms a pair.
+    let track = |i: u32| {
+        let (phi, slope) = (0.4 + 0.3 * f64::from(i), 0.2 * f64::from(i) - 0.5);
+        [(0, 50.5), (1, 88.5)].map(|(layer, rho)| Spacepoint { rho, phi, z: 12.5 + slope * rho, layer })
+    };
+    let mut soft = Roi { spacepoints: (0..6).flat_map(track).collect(), ..Roi::default() };
+    soft.descriptor.id.event_id = 77;
+    let lone = Roi { spacepoints: soft.spacepoints[..1].to_vec(), ..Roi::default() };
+    let mut rois = rois(&toys(21));
+    rois.splice(3..3, [soft, lone]);
+    let auto = Config::preset(Preset::Auto);
+    let first = Config { fallback: Fallback::None, ..auto.clone() };
+    let again = auto.fallback_config().expect("a fallback");
+    assert_eq!(again, Config { peaks: 4, ..Config::preset(Preset::FullScan) });
+    for (name, engine) in &engines() {
+        let [auto, first, again] = [&auto, &first, &again].map(|config| build(name, engine, config));
+        let [first, again] = [first, again].map(|finder| find(name, &finder, &batch(&rois)));
+        let choose = |(first, again): (&RoiResult, &RoiResult)| {
+            if first.status == Status::NoPeak { again.clone() } else { first.clone() }
+        };
+        let wanted: Vec<RoiResult> = first.iter().zip(&again).map(choose).collect();
+        assert_eq!((first[3].status, wanted[3].status), (Status::NoPeak, Status::Ok), "{name}");
+        assert!((wanted[3].vertices[0].z_mm - 12.5).abs() < 0.01, "{name}: {:?}", wanted[3]);
+        assert_eq!(wanted[4].status, Status::NoPeak, "{name}");
+        assert!(first.iter().filter(|result| result.status == Status::Ok).count() >= 4, "{name}");
+        let wanted = bits(&wanted);
+        // In blocking calls, futures and streams, one by one and together.
+        assert_eq!(bits(&find(name, &auto, &batch(&rois))), wanted, "{name}");
+        let one_by_one: Vec<RoiResult> = rois.iter().map(|roi| auto.find(roi).expect("an answer")).collect();
+        assert_eq!(bits(&one_by_one), wanted, "{name}, one by one");
+        let awaited = pollster::block_on(auto.find_async(&rois[3])).expect("an answer");
+        assert_eq!(bits(&[awaited]), wanted[3..4], "{name}, awaited");
+        let mut stream = auto.stream(StreamOptions::default()).expect("threads");
+        assert!(stream.push(batch(&rois)).expect("room").is_none());
+        let answered = stream.next().expect("a batch").expect("answers");
+        assert_eq!(bits(&answered.results), wanted, "{name}, streamed");
     }
 }
 

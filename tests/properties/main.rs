@@ -15,8 +15,8 @@ use zfinder_testing::on_adapters;
 use proptest::test_runner::{Config as Runs, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, case};
 use zfinder::{
-    AdapterKind, Encoding, Engine, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status, StreamOptions, Weighting,
-    ZFinder, ZFinderBuilder,
+    AdapterKind, Config, Encoding, Engine, Fallback, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status,
+    StreamOptions, Weighting, ZFinder, ZFinderBuilder,
 };
 use zfinder_testing::toy::turned;
 
@@ -63,9 +63,10 @@ impl Case {
         self.config.vertex_separation_bins > 0.0 || self.config.vertex_distance_cut > 0.0
     }
 
-    /// Bins of an RoI \[mm\].
+    /// The widest bins of an RoI \[mm\], of both searches.
     fn bin_mm(&self, roi: &Roi) -> f64 {
-        self.config.z_bin_mm + self.config.z_bin_eta_coeff * roi.descriptor.eta.abs()
+        let of = |config: &Config| config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
+        self.config.fallback_config().map_or(0.0, |fallback| of(&fallback)).max(of(&self.config))
     }
 }
 
@@ -152,6 +153,9 @@ fn nothing_but_input_changes_a_bit() {
 fn turns_and_shifts_move_vertices_along() {
     let compared = RefCell::new([0, 0]);
     holds(2 * cases(), |case| {
+        // A shift of whole bins is none of the fallback's, and so it is with slices.
+        let config = Config { fallback: Fallback::None, ..case.config.clone() };
+        let case = &Case { config, ..case.clone() };
         let finder = case.finder(Engine::Cpu, |builder| builder.precision(Precision::F64));
         let wanted = case.find(&finder);
         let at_origin = case.config.beam_spot_mm == [0.0; 2] && case.config.beam_spot_tilt == [0.0; 2];

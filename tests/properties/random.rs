@@ -5,8 +5,8 @@ use std::f64::consts::{PI, TAU};
 use proptest::prelude::*;
 use proptest::sample::select;
 use zfinder::{
-    BendingPair, BendingTable, Config, DefaultWindow, Detector, Extrapolation, Layer, LayerKind, MaxLayer, Neighbours,
-    PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor, Significance, Triplets, Weighting,
+    BendingPair, BendingTable, Config, DefaultWindow, Detector, Extrapolation, Fallback, Layer, LayerKind, MaxLayer,
+    Neighbours, PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor, Significance, Triplets, Weighting,
 };
 
 use zfinder_testing::toy::{Toy, turned};
@@ -138,6 +138,7 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
             triplet_dk: pairs.triplet_dk,
             triplet_dp: pairs.triplet_dp,
             extrapolation: pairs.extrapolation,
+            fallback: if peaks.peaks == 2 { Fallback::FullScan } else { Fallback::None },
             first_layers: pairs.first_layers,
             ..peaks
         }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use zfinder::{
-    Accumulate, Config, DefaultWindow, Extrapolation, MaxLayer, Neighbours, Precision, Preset, Sensor, Significance,
-    Triplets, Weighting,
+    Accumulate, Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Precision, Preset, Sensor,
+    Significance, Triplets, Weighting,
 };
 
 use command_host::Failure;
@@ -42,6 +42,8 @@ pub(super) enum PresetName {
     /// For the hard scatter among many interactions: confirmed pairs weighted by pT, 4 vertices
     #[value(alias = "hard_scatter")]
     HardScatter,
+    /// For any event: hard-scatter, and full-scan where it finds no peak
+    Auto,
     /// The thesis's: single neighbours, all layers as inner layers, 0.4 mm bins
     Thesis,
 }
@@ -70,6 +72,14 @@ enum WeightingName {
     Count,
     /// By the transverse momentum of the track through the three spacepoints: for the hard scatter
     Pt,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum FallbackName {
+    /// Not at all
+    None,
+    /// With the preset full-scan
+    FullScan,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -208,6 +218,9 @@ pub(super) struct KeyOptions {
     /// What a peak that is mixed in contributes to z and weight, 0 to 1; 0 drops it [config: 0]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_mixing: Option<f64>,
+    /// How an RoI without a peak is searched again [config: none]
+    #[arg(long, value_enum, value_name = "PRESET", help_heading = "Histogram")]
+    fallback: Option<FallbackName>,
     /// Definition of the significance [config: poisson]
     #[arg(long, value_enum, value_name = "FORM", help_heading = "Histogram")]
     significance: Option<SignificanceName>,
@@ -304,6 +317,7 @@ impl From<PresetName> for Preset {
             PresetName::HighPileup => Preset::HighPileup,
             PresetName::HighMultiplicity => Preset::HighMultiplicity,
             PresetName::HardScatter => Preset::HardScatter,
+            PresetName::Auto => Preset::Auto,
             PresetName::Thesis => Preset::Thesis,
         }
     }
@@ -392,6 +406,13 @@ impl KeyOptions {
         set(&mut config.vertex_separation_bins, self.vertex_separation_bins);
         set(&mut config.vertex_distance_cut, self.vertex_distance_cut);
         set(&mut config.vertex_mixing, self.vertex_mixing);
+        set(
+            &mut config.fallback,
+            self.fallback.map(|name| match name {
+                FallbackName::None => Fallback::None,
+                FallbackName::FullScan => Fallback::FullScan,
+            }),
+        );
         set(
             &mut config.significance,
             self.significance.map(|name| match name {

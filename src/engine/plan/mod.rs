@@ -87,6 +87,14 @@ impl Search {
         Ok(Self { config: config.clone(), detector: detector.clone(), neighbours, taking_part })
     }
 
+    /// The search of RoIs without a peak; none if they are not searched again.
+    ///
+    /// # Errors
+    /// As [`Search::new`].
+    pub(crate) fn fallback(&self) -> Result<Option<Self>> {
+        self.config.fallback_config().map(|config| Self::new(&config, &self.detector)).transpose()
+    }
+
     /// Whether spacepoints of a layer take part.
     fn takes_part(&self, layer: u32) -> bool {
         self.taking_part >> layer & 1 != 0

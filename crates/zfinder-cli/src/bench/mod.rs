@@ -121,6 +121,9 @@ pub(super) struct Bench {
         help_heading = "How"
     )]
     soak: Option<Duration>,
+    /// With --soak, ask with options at the ends of their ranges too
+    #[arg(long, requires = "soak", conflicts_with = "case", help_heading = "How")]
+    extremes: bool,
     /// Fewer RoIs and shorter rounds: about a minute without a GPU
     #[arg(long, help_heading = "How")]
     quick: bool,

@@ -62,6 +62,8 @@ pub(crate) enum CaseName {
     AllOptions,
     /// The preset hard-scatter: pairs weighted by pT
     HardScatter,
+    /// The preset auto: hard-scatter, and full-scan where it finds no peak
+    Auto,
 }
 
 impl CaseName {
@@ -85,6 +87,7 @@ impl CaseName {
                 ..Config::default()
             },
             CaseName::HardScatter => Config::preset(Preset::HardScatter),
+            CaseName::Auto => Config::preset(Preset::Auto),
         }
     }
 }
