@@ -181,26 +181,31 @@ fn stages_in_every_variant() {
     }
 }
 
-/// Rings of few slices with so many spacepoints that they are sorted by layers, too.
+/// Rings of few slices, with few spacepoints, whose layers are mixed, and with so many that they are sorted by layers, too.
 #[test]
-fn crowded_rings_are_gone_round_once() {
+fn rings_of_single_neighbours_are_gone_round_once() {
     let rng = &mut fastrand::Rng::with_seed(54);
-    let points = (0..CellTile::FEW + 100).map(|_| {
-        let layer = rng.u32(0..19);
-        let rho = 50.0 + 40.0 * f64::from(layer) + rng.f64();
-        Spacepoint { rho, phi: 6.2 * (rng.f64() - 0.5), z: 900.0 * (rng.f64() - 0.5), layer }
-    });
-    let batch = RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), points.collect())]);
+    let mut ring = |count: u32| {
+        let points = (0..count).map(|_| {
+            let layer = rng.u32(0..19);
+            let rho = 50.0 + 40.0 * f64::from(layer) + rng.f64();
+            Spacepoint { rho, phi: 6.2 * (rng.f64() - 0.5), z: 900.0 * (rng.f64() - 0.5), layer }
+        });
+        RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), points.collect())])
+    };
+    let batches = [(Occupancy::Low, ring(300)), (Occupancy::High, ring(CellTile::FEW + 100))];
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         let (config, options) = pairing_options(Pairing::TwoSlices, Triplets::Off);
         let mut engine = build::<f32>(&gpu, &config, &options);
         for degrees in [360.0, 180.0, 120.0] {
             engine.take_case(&Case::new("", Config { phi_slice_deg: degrees, ..config.clone() }, Vec::new()));
-            let place = format!("{}, slices of {degrees} degrees", adapter.name);
-            let stages = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
-            assert_eq!(stages.layout.way, Way::Stages(Occupancy::High), "{place}");
-            check_stages::<f32, FixedPoint>(&place, &engine, &stages);
+            for (occupancy, batch) in &batches {
+                let place = format!("{}, slices of {degrees} degrees, {occupancy:?}", adapter.name);
+                let stages = engine.stages(batch).unwrap_or_else(|error| panic!("{place}: {error}"));
+                assert_eq!(stages.layout.way, Way::Stages(*occupancy), "{place}");
+                check_stages::<f32, FixedPoint>(&place, &engine, &stages);
+            }
         }
     }
 }
