@@ -30,7 +30,11 @@ fn bin_z(bin: u32) -> u32 {
 }
 
 fn bin_pairs(bin: u32) -> u32 {
-    return totals[total(pairs_part(), bin)];
+    var pairs = 0u;
+    for (var part = 0u; part < pair_parts(); part++) {
+        pairs += totals[total(pairs_part() + part, bin)];
+    }
+    return pairs;
 }
 
 fn take_bin(bin: u32) {

@@ -39,8 +39,8 @@ fn add_to_totals(bin: u32, n: u32, z: u32) {
 }
 
 // Counts a pair whose weight is another.
-fn count_pair(bin: u32) {
-    atomicAdd(&totals[total_word(roi.total_first, 2u, tile_first + bin)], 1u);
+fn count_pair(bin: u32, steps: u32) {
+    atomicAdd(&totals[total_word(roi.total_first, pair_part_at(steps), tile_first + bin)], 1u);
 }
 
 // Histograms that this workgroup's RoI fills, said once.
@@ -56,10 +56,10 @@ fn give_up(flag: u32) {
 fn mark_sector(a: u32, bin: u32, flags: u32) {
     let sector = 1u << ((slice_layer_of(beside[a]) >> 8u) * SECTORS / roi.slices);
     if (flags & SOFT_TRACK) != 0u {
-        atomicOr(&totals[total_word(roi.total_first, 3u, tile_first + bin)], sector);
+        atomicOr(&totals[total_word(roi.total_first, SOFT_PART, tile_first + bin)], sector);
     }
     if (flags & HARD_TRACK) != 0u {
-        atomicOr(&totals[total_word(roi.total_first, 4u, tile_first + bin)], sector);
+        atomicOr(&totals[total_word(roi.total_first, HARD_PART, tile_first + bin)], sector);
     }
 }
 

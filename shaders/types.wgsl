@@ -81,12 +81,23 @@ struct Sums {
     digits: array<u32, 256>,
 }
 
+// Pairs near a peak that its z is the mean of, where weights go by pT; else zero.
+struct Cluster {
+    first: u32, // part of the window, from the first of the five bins about the peak's middle one
+    pairs: u32,
+    sum: u32,     // of the pairs' parts, counted from `first`
+    squares: u32, // of the same
+    directions: u32, // sectors with soft tracks in the bins that the window touches
+}
+
 // Three neighbouring bins, the middle one being `bin`; bin = NO_PEAK: none.
 struct Peak {
     bin: u32,
     n: array<u32, 3>,
     z: array<u32, 3>,
     pairs: array<u32, 3>,
+    rank: u32,
+    cluster: Cluster,
     flags: u32, // of the RoI, in the first of its peaks, and so is:
     background: Background,
 }

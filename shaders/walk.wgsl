@@ -67,7 +67,7 @@ fn take_bin(bin: u32) {
 }
 
 // Counts a pair whose weight is another.
-fn count_pair(bin: u32) {
+fn count_pair(bin: u32, steps: u32) {
     atomicAdd(&wg_pairs[bin], 1u);
 }
 

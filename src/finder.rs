@@ -316,7 +316,7 @@ impl ZFinder {
     pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
         let result = self.core.runs.find(roi)?;
         match self.core.fallback_for(&result) {
-            Some(fallback) => fallback.find(roi),
+            Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find(roi)? }),
             None => Ok(result),
         }
     }
@@ -369,7 +369,7 @@ impl ZFinder {
     pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
         let result = self.core.runs.find_async(roi).await?;
         match self.core.fallback_for(&result) {
-            Some(fallback) => fallback.find_async(roi).await,
+            Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find_async(roi).await? }),
             None => Ok(result),
         }
     }
@@ -475,7 +475,7 @@ struct Again {
 impl Again {
     fn replace(self, results: &mut [RoiResult], found: Vec<RoiResult>) {
         for (place, result) in self.places.into_iter().zip(found) {
-            results[place] = result;
+            results[place] = RoiResult { fallback: true, ..result };
         }
     }
 }

@@ -4,11 +4,15 @@
 //! the sum of offsets within the bin in fixed point ([`FixedPoint`], shader `accumulate/fixed_point.wgsl`) or the bits
 //! of an f32 sum of z ([`CompareExchange`], shader `thesis/f32_accumulate.wgsl`).
 
+use std::cmp::Reverse;
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 
 use crate::config::{Config, Weighting, ZBins};
 use crate::options::Accumulate;
 use crate::pt_weight::PtWeight;
+use crate::reach::TrackModel;
 use crate::vertex::{MeanBackground, Vertex};
 
 /// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A bin of 0.2 mm has steps
@@ -18,12 +22,19 @@ pub(crate) const OFFSET_STEPS: u32 = 1024;
 /// Largest count of a bin whose sum of offsets cannot overflow a word. More is reported, never wrapped.
 pub(crate) const MAX_COUNT: u32 = u32::MAX / OFFSET_STEPS;
 
+/// Equal parts of a bin in which pairs are counted where weights go by pT: `PAIR_PARTS` in `shaders/histograms.wgsl`.
+pub(crate) const PAIR_PARTS: u32 = 8;
+
+/// Steps in such a part.
+pub(crate) const PART_STEPS: u32 = OFFSET_STEPS / PAIR_PARTS;
+
 /// nHisto and zHisto of one RoI or a part of it: bin by bin, one histogram after the other where there are several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HistogramPair {
     pub(crate) n: Vec<u32>,
     pub(crate) z: Vec<u32>,
-    /// Pairs, whatever their weight; empty where it is 1, so that they are n.
+    /// Pairs, whatever their weight; empty where it is 1, so that they are n. Where weights go by pT, a bin has
+    /// [`PAIR_PARTS`] words of them.
     pub(crate) pairs: Vec<u32>,
     /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each; empty elsewhere.
     pub(crate) sectors: [Vec<u32>; 2],
@@ -109,10 +120,96 @@ pub(crate) struct Peak {
     pub(crate) z: [u32; 3],
     /// Pairs, whatever their weight.
     pub(crate) pairs: [u32; 3],
+    /// The sum of n; where weights go by pT, the bits of [`PtWeight::rank`].
+    pub(crate) rank: u32,
+    /// Where weights go by pT, the pairs that z is the mean of; else zero.
+    pub(crate) cluster: Cluster,
     /// What went wrong with its RoI: in the first of its peaks, and on the GPU only.
     pub(crate) flags: u32,
     /// In the first of an RoI's peaks.
     pub(crate) background: Background,
+}
+
+/// The densest pairs near a peak whose weights go by pT: `Cluster` in `shaders/types.wgsl`.
+///
+/// A pair of a hard track weighs up to a thousand times as much as another one, and says no more of z. And a displaced track
+/// may be the hardest of all. So z is the mean of pairs, each with weight 1, where most of them are: of all windows of five
+/// parts of a bin, in the five bins about the peak's middle one, the one with the most pairs; between equals, the one with the
+/// most in 13 parts, then the one nearest to the middle. The window of 13 parts about its mean is moved to its own mean once, and
+/// is the cluster.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
+pub(crate) struct Cluster {
+    /// The first part of the window, counted from the first one of the five bins.
+    pub(crate) first: u32,
+    pub(crate) pairs: u32,
+    /// Sum over the pairs of their part, counted from `first` on, and of its square.
+    pub(crate) sum: u32,
+    pub(crate) squares: u32,
+    /// Sectors of phi with soft tracks in the bins that the window touches: independent directions.
+    pub(crate) directions: u32,
+}
+
+impl Cluster {
+    /// Bins on either side of the middle one.
+    const BINS: usize = 2;
+    /// Parts in those bins.
+    const PARTS: usize = (2 * Self::BINS + 1) * PAIR_PARTS as usize;
+    /// Parts on either side of the middle one of the first window, and of the next ones.
+    const NEAR: usize = 2;
+    const FAR: usize = 6;
+
+    /// Of the peak with this middle bin of the only histogram.
+    fn of(histogram: &HistogramPair, middle: usize) -> Self {
+        let each = PAIR_PARTS as usize;
+        let mut parts = [0; Self::PARTS];
+        // Bins beyond the histogram are empty.
+        let (skipped, first_bin) = (Self::BINS.saturating_sub(middle), middle.saturating_sub(Self::BINS));
+        let there = &histogram.pairs[first_bin * each..];
+        let there = &there[..there.len().min(Self::PARTS - skipped * each)];
+        parts[skipped * each..][..there.len()].copy_from_slice(there);
+
+        let window = |middle: usize, half: usize| middle.saturating_sub(half)..(middle + half + 1).min(Self::PARTS);
+        let pairs_in = |window: Range<usize>| parts[window].iter().sum::<u32>();
+        let density = |part: usize| {
+            let from_middle = (2 * part + 1).abs_diff(Self::PARTS);
+            (pairs_in(window(part, Self::NEAR)), pairs_in(window(part, Self::FAR)), Reverse(from_middle), Reverse(part))
+        };
+        let densest = (0..Self::PARTS).max_by_key(|&part| density(part)).unwrap_or_default();
+        let about_mean = |range: Range<usize>| window(Self::in_window(&parts, range).mean_part(), Self::FAR);
+        let range = about_mean(about_mean(window(densest, Self::NEAR)));
+        let bins = range.start / each..(range.end - 1) / each + 1;
+        let mut found = Self::in_window(&parts, range);
+        let soft = &histogram.sectors[0];
+        let masks = bins.filter_map(|bin| soft.get((middle + bin).checked_sub(Self::BINS)?));
+        found.directions = masks.fold(0, |all, mask| all | mask).count_ones();
+        found
+    }
+
+    fn in_window(parts: &[u32; Self::PARTS], window: Range<usize>) -> Self {
+        let mut found = Self { first: window.start as u32, ..Self::default() };
+        for (i, &pairs) in (0..).zip(&parts[window]) {
+            found.pairs += pairs;
+            found.sum += i * pairs;
+            found.squares += i * i * pairs;
+        }
+        found
+    }
+
+    /// The part that the mean lies in, rounded half up.
+    fn mean_part(&self) -> usize {
+        (self.first + (2 * self.sum + self.pairs) / (2 * self.pairs).max(1)) as usize
+    }
+
+    /// Mean z \[mm\], and its variance \[mm^2\], about the bin `middle`.
+    fn mean(&self, middle: f64, bins: &ZBins) -> (f64, f64) {
+        let (pairs, parts) = (f64::from(self.pairs), f64::from(PAIR_PARTS));
+        let mean = f64::from(self.sum) / pairs;
+        // Within a part, pairs are taken to be spread evenly.
+        let variance = f64::from(self.squares) / pairs - mean * mean + 1.0 / 12.0;
+        let offset = (f64::from(self.first) + mean + 0.5) / parts - (Self::BINS as f64 + 0.5);
+        ((middle + bins.offset + offset) * bins.width, variance * (bins.width / parts).powi(2))
+    }
 }
 
 /// Sums of windows of three bins that are background, added: `Background` in `shaders/types.wgsl`.
@@ -190,11 +287,15 @@ impl Background {
         Self { low: sum as u32, high: (sum >> 32) as u32, windows, threshold }
     }
 
-    /// The mean of the `lowest` windows; none without a window.
-    pub(crate) fn mean(&self, lowest: u32) -> Option<MeanBackground> {
+    /// The mean of the `lowest` of all windows; none without a window.
+    pub(crate) fn mean(&self, lowest: u32, all_windows: u32) -> Option<MeanBackground> {
         let below = f64::from(self.high) * 2.0f64.powi(32) + f64::from(self.low);
         let others = f64::from(lowest.saturating_sub(self.windows)) * f64::from(self.threshold);
-        (lowest > 0).then(|| MeanBackground { entries: (below + others) / f64::from(lowest), windows: lowest })
+        (lowest > 0).then(|| MeanBackground {
+            entries: (below + others) / f64::from(lowest),
+            windows: lowest,
+            all_windows,
+        })
     }
 }
 
@@ -202,16 +303,68 @@ impl Peak {
     /// The `bin` of a place where no peak was found.
     pub(crate) const NONE: u32 = u32::MAX;
 
-    /// The vertex that it means, over such a background and where a track makes so many entries. In f64 from words, so that
+    /// Takes three neighbouring bins of this rank out of a histogram: from `left` on, which is word `at` of all histograms.
+    pub(crate) fn take(histogram: &mut HistogramPair, rank: u32, left: u32, at: usize) -> Self {
+        let by_pt = !histogram.sectors[0].is_empty();
+        let cluster = if by_pt { Cluster::of(histogram, at + 1) } else { Cluster::default() };
+        let take = |words: &mut [u32]| {
+            let taken = [words[at], words[at + 1], words[at + 2]];
+            words[at..at + 3].fill(0);
+            taken
+        };
+        let (n, z) = (take(&mut histogram.n), take(&mut histogram.z));
+        let pairs = if by_pt {
+            let parts = &mut histogram.pairs.as_chunks_mut().0[at..at + 3];
+            [0, 1, 2].map(|i| std::mem::replace(&mut parts[i], [0; PAIR_PARTS as usize]).iter().sum())
+        } else if histogram.pairs.is_empty() {
+            n
+        } else {
+            take(&mut histogram.pairs)
+        };
+        for masks in histogram.sectors.iter_mut().filter(|masks| !masks.is_empty()) {
+            take(masks);
+        }
+        Self { bin: left + 1, n, z, pairs, rank, cluster, flags: 0, background: Background::default() }
+    }
+
+    /// The vertex that it means, over such a background and of such tracks. In f64 from words, so that
     /// every engine rounds alike.
     pub(crate) fn vertex(
         &self,
         bins: &ZBins,
         accumulate: Accumulate,
         background: Option<MeanBackground>,
-        track_entries: f64,
+        tracks: TrackModel,
         config: &Config,
     ) -> Vertex {
+        let n: f64 = self.n.iter().map(|&n| f64::from(n)).sum();
+        // The background's entries move the mean as well, and say nothing of the vertex.
+        let signal = n - background.map_or(0.0, |background| background.entries);
+        let pairs: u64 = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
+        let share = (signal / n).powi(2);
+        let (z_mm, variance, entries, independent, rank) = match config.weighting {
+            // Weights are no numbers of entries: pairs are.
+            Weighting::Pt => {
+                let (z_mm, variance) = self.cluster.mean(f64::from(self.bin), bins);
+                let directions = f64::from(self.cluster.directions);
+                // The pairs of a track err together, by what its spacepoints do.
+                let of_track = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
+                let rank = f64::from(f32::from_bits(self.rank));
+                (z_mm, variance + of_track * of_track, pairs as f64, directions * share, rank)
+            }
+            Weighting::Count => {
+                let (z_mm, variance) = self.weighted_mean(bins, accumulate);
+                (z_mm, variance, n, n * share / tracks.entries, f64::from(self.rank))
+            }
+        };
+        let z_error_mm = (variance / independent.max(1.0)).sqrt();
+        let significance = background.and_then(|b| b.significance(config.significance, n, entries / tracks.entries));
+        let background = background.map(|background| background.entries);
+        Vertex { z_mm, z_error_mm, weight: n, pairs, rank, significance, background }
+    }
+
+    /// The mean z \[mm\] of the entries in the three bins, and its variance \[mm^2\].
+    fn weighted_mean(&self, bins: &ZBins, accumulate: Accumulate) -> (f64, f64) {
         let z_mm = match accumulate {
             Accumulate::Fixed => FixedPoint::z_mm,
             Accumulate::CompareExchange => CompareExchange::z_mm,
@@ -222,17 +375,7 @@ impl Peak {
         let apart = |(&n, z): (&u32, &f64)| if n == 0 { 0.0 } else { f64::from(n) * (z / f64::from(n) - mean).powi(2) };
         let between: f64 = self.n.iter().zip(&z).map(apart).sum();
         // Within a bin entries are taken to be spread evenly.
-        let variance = between / n + bins.width * bins.width / 12.0;
-        // The background's entries move the mean as well, and say nothing of the vertex.
-        let signal = n - background.map_or(0.0, |background| background.entries);
-        let pairs: u64 = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
-        // Of weights that are no numbers of entries, the pairs are.
-        let entries = if config.weighting == Weighting::Pt { pairs as f64 } else { n };
-        let tracks = (entries * (signal / n).powi(2) / track_entries).max(1.0);
-        let z_error_mm = (variance / tracks).sqrt();
-        let significance = background.and_then(|b| b.significance(config.significance, n, entries / track_entries));
-        let background = background.map(|background| background.entries);
-        Vertex { z_mm: mean, z_error_mm, weight: n, pairs, significance, background }
+        (mean, between / n + bins.width * bins.width / 12.0)
     }
 }
 
@@ -255,6 +398,8 @@ mod tests {
                 n: [0; 3],
                 z: [0; 3],
                 pairs: [0; 3],
+                rank: 0,
+                cluster: Cluster::default(),
                 flags: 0,
                 background: Background::default(),
             };
@@ -268,7 +413,13 @@ mod tests {
                     Accumulate::CompareExchange => CompareExchange::accumulate(peak.z[i], weight, z as f32, steps),
                 };
             }
-            let vertex = peak.vertex(&bins, accumulate, None, 1.0, &Config::default());
+            let vertex = peak.vertex(
+                &bins,
+                accumulate,
+                None,
+                TrackModel { entries: 1.0, z_resolution_mm: None },
+                &Config::default(),
+            );
             approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);
             assert_eq!(vertex.weight, f64::from(total));
         }

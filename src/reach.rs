@@ -94,15 +94,21 @@ impl Detector {
             .collect()
     }
 
-    /// Entries that a track makes (pairs, or triplets, by the configuration): of one through all barrel layers, a share.
-    pub(crate) fn track_entries(&self, config: &Config) -> f64 {
+    /// What a track through all barrel layers adds to the histograms (pairs, or triplets, by the configuration).
+    pub(crate) fn track_model(&self, config: &Config) -> TrackModel {
         // Pixels alone make fewer entries, which are as much worse in z: all layers count (docs/physics.md).
         let taking_part = match config.weighting {
             Weighting::Count => u64::MAX,
             Weighting::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),
         };
-        let layers = self.layers().iter().enumerate();
-        let barrel = layers.filter(|(i, layer)| !layer.is_endcap() && taking_part >> i & 1 != 0).count();
+        let layers = self.layers().iter().enumerate().filter(|(i, _)| taking_part >> i & 1 != 0);
+        let barrels: Vec<(f64, Option<f64>)> = layers
+            .filter_map(|(_, layer)| match layer.kind {
+                LayerKind::Barrel { radius_mm } => Some((radius_mm, layer.z_resolution_mm)),
+                LayerKind::Endcap { .. } => None,
+            })
+            .collect();
+        let barrel = barrels.len();
         let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
         let outer = |a: usize| a + 1..barrel;
         let entries: usize = match config.triplets {
@@ -115,7 +121,7 @@ impl Detector {
             Triplets::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
             Triplets::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
         };
-        (TRACK_SHARE * entries as f64).max(1.0)
+        TrackModel { entries: (TRACK_SHARE * entries as f64).max(1.0), z_resolution_mm: best_z_resolution_mm(&barrels) }
     }
 
     /// How many slices fewer a pair with a disk reaches in an RoI at `eta`: negative for more. The bending was taken
@@ -128,6 +134,31 @@ impl Detector {
             (ETA_REFERENCE - eta.abs()) * config.dphi_deta * config.slices_per_rad() * config.neighbour_multiplier;
         shift.floor().clamp(-f64::from(MAX_NEIGHBOURS), f64::from(MAX_NEIGHBOURS)) as i32
     }
+}
+
+/// What a track adds to the histograms.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct TrackModel {
+    /// Entries, on average.
+    pub(crate) entries: f64,
+    /// Error of z at the beam of its best pair of spacepoints \[mm\]; none where the detector does not tell.
+    pub(crate) z_resolution_mm: Option<f64>,
+}
+
+/// The smallest error of z12 = (z2 r1 - z1 r2) / (r1 - r2) of any two barrels, of radius and resolution, where both resolutions are
+/// known.
+fn best_z_resolution_mm(barrels: &[(f64, Option<f64>)]) -> Option<f64> {
+    let mut best: Option<f64> = None;
+    for (i, &(inner, of_inner)) in barrels.iter().enumerate() {
+        for &(outer, of_outer) in &barrels[i + 1..] {
+            let Some((of_inner, of_outer)) = of_inner.zip(of_outer).filter(|_| inner != outer) else { continue };
+            // hypot is not the same on every platform.
+            let (a, b) = (of_inner * outer, of_outer * inner);
+            let error = (a * a + b * b).sqrt() / (outer - inner).abs();
+            best = Some(best.map_or(error, |best| best.min(error)));
+        }
+    }
+    best
 }
 
 /// What tracks make of the entries of one that has a spacepoint on every barrel layer, on average: with it the z error

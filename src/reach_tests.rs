@@ -6,7 +6,12 @@ use crate::detector::Layer;
 #[test]
 fn barrel_bending_follows_from_radii() {
     // 6 GeV in 2 T: R = 10 m; specification, section 2.
-    let barrel = |radius_mm| Layer { kind: LayerKind::Barrel { radius_mm }, sensor: None, ids: Vec::new() };
+    let barrel = |radius_mm| Layer {
+        kind: LayerKind::Barrel { radius_mm },
+        sensor: None,
+        z_resolution_mm: None,
+        ids: Vec::new(),
+    };
     let two = Detector::new("two", vec![barrel(50.5), barrel(514.0)], None).expect("valid");
     let (dphi, _) = two.dphi(&Config::default(), 0, 1).expect("two barrels");
     approx::assert_relative_eq!(dphi, (514.0f64 / 20_000.0).asin() - (50.5f64 / 20_000.0).asin(), epsilon = 1e-12);

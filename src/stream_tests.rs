@@ -23,7 +23,14 @@ fn number(batch: &RoiBatch) -> u64 {
 }
 
 fn answer(batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-    let result = |id| RoiResult { id, vertices: vec![], status: Status::Empty, spacepoints: 0, outside_window: 0 };
+    let result = |id| RoiResult {
+        id,
+        vertices: vec![],
+        status: Status::Empty,
+        spacepoints: 0,
+        outside_window: 0,
+        fallback: false,
+    };
     Ok(batch.iter().map(|roi| result(roi.descriptor.id)).collect())
 }
 

@@ -106,8 +106,12 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
             break;
         }
         let at = wg_left[0];
+        let rank_found = wg_rank[0];
+        let cluster = cluster_of(at + 1u, bins, thread);
         if thread == 0u {
             peaks[peak].bin = at + 1u;
+            peaks[peak].rank = rank_found;
+            peaks[peak].cluster = cluster;
             let sum = vec2<u32>(atomicLoad(&wg_sum[0]), atomicLoad(&wg_sum[1]));
             peaks[peak].background = Background(sum.x, sum.y, atomicLoad(&wg_windows), threshold);
         }

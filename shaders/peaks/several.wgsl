@@ -47,8 +47,11 @@ fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
         }
         let row = first + wg_left[0];
         let at = windows[row].left;
+        let rank_found = wg_rank[0];
         if thread == 0u {
             peaks[peak].bin = at + 1u;
+            peaks[peak].rank = rank_found;
+            peaks[peak].cluster = Cluster();
             if k == 0u {
                 peaks[peak].background =
                     Background(sums[index].low, sums[index].high, sums[index].windows, sums[index].threshold);

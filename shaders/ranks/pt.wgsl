@@ -1,6 +1,8 @@
-// The rank of three bins where weights go by pT (PtWeight in src/config.rs): by their tracks' directions too. Bits of a
-// positive f32, which order as the numbers do. Swapped with ranks/sum.wgsl.
-// Needs: of the kernel (find_peaks) total and totals. CPU twin: src/engine/twin/find_peaks.rs
+// Where weights go by pT (PtWeight in src/pt_weight.rs): the rank of three bins, by their tracks' directions too, and the
+// cluster of pairs that a peak's z is the mean of (Cluster in src/histogram.rs). Ranks are bits of a positive f32, which order
+// as the numbers do. Swapped with ranks/sum.wgsl.
+// workgroup memory: 180 bytes
+// Needs: types, histograms; of the kernel (find_peaks) total, totals, WORKGROUP_SIZE. CPU twin: src/engine/twin/find_peaks.rs
 
 override SCALE: u32 = 0;
 
@@ -12,8 +14,89 @@ fn rank(sum: u32, left: u32) -> u32 {
     if sum == 0u {
         return 0u;
     }
-    let soft = sectors(3u, left) + 1u;
-    let hard = sectors(4u, left) + 1u;
+    let soft = sectors(SOFT_PART, left) + 1u;
+    let hard = sectors(HARD_PART, left) + 1u;
     // 25^5 at most, which f32 holds.
     return bitcast<u32>(f32(sum + SCALE) * f32(hard * hard * hard * soft * soft));
+}
+
+// Bins on either side of a peak's middle one in which the cluster is sought, and all parts of these bins.
+const CLUSTER_BINS: u32 = 2u;
+const CLUSTER_PARTS: u32 = (2u * CLUSTER_BINS + 1u) * PAIR_PARTS;
+// Parts on either side of a window's middle one: of the densest window, and of those about its mean.
+const NEAR: u32 = 2u;
+const FAR: u32 = 6u;
+
+// Pairs in each part, and sectors with soft tracks in each bin.
+var<workgroup> wg_parts: array<u32, CLUSTER_PARTS>;
+var<workgroup> wg_sectors: array<u32, 2u * CLUSTER_BINS + 1u>;
+
+// The pairs of a window.
+fn cluster_in(middle: u32, half: u32) -> Cluster {
+    let first = middle - min(middle, half);
+    let end = min(middle + half + 1u, CLUSTER_PARTS);
+    var found = Cluster(first, 0u, 0u, 0u, 0u);
+    for (var part = first; part < end; part++) {
+        let pairs = wg_parts[part];
+        let i = part - first;
+        found.pairs += pairs;
+        found.sum += i * pairs;
+        found.squares += i * i * pairs;
+    }
+    return found;
+}
+
+// The part of a window's mean, rounded half up.
+fn mean_part(window: Cluster) -> u32 {
+    return window.first + (2u * window.sum + window.pairs) / max(2u * window.pairs, 1u);
+}
+
+// Thread 0's is the cluster of the peak with this middle bin. Has a barrier.
+fn cluster_of(middle: u32, bins: u32, thread: u32) -> Cluster {
+    for (var part = thread; part < CLUSTER_PARTS; part += WORKGROUP_SIZE) {
+        // Two bins too far, so that it is no less than 0.
+        let beyond = middle + part / PAIR_PARTS;
+        let bin = beyond - CLUSTER_BINS;
+        let is_there = beyond >= CLUSTER_BINS && bin < bins;
+        var pairs = 0u;
+        if is_there {
+            pairs = totals[total(2u + part % PAIR_PARTS, bin)];
+        }
+        wg_parts[part] = pairs;
+        if part % PAIR_PARTS == 0u {
+            var mask = 0u;
+            if is_there {
+                mask = totals[total(SOFT_PART, bin)];
+            }
+            wg_sectors[part / PAIR_PARTS] = mask;
+        }
+    }
+    workgroupBarrier();
+    if thread != 0u {
+        return Cluster();
+    }
+    var densest = 0u;
+    var most = vec2<u32>();
+    var nearest = 0u;
+    for (var part = 0u; part < CLUSTER_PARTS; part++) {
+        let near = cluster_in(part, NEAR).pairs;
+        let far = cluster_in(part, FAR).pairs;
+        let distance = max(2u * part + 1u, CLUSTER_PARTS) - min(2u * part + 1u, CLUSTER_PARTS);
+        let same = near == most.x && far == most.y;
+        if near > most.x || (near == most.x && far > most.y) || (same && distance < nearest) {
+            densest = part;
+            most = vec2<u32>(near, far);
+            nearest = distance;
+        }
+    }
+    let about_mean = cluster_in(mean_part(cluster_in(densest, NEAR)), FAR);
+    let middle_part = mean_part(about_mean);
+    var found = cluster_in(middle_part, FAR);
+    let last_part = min(middle_part + FAR, CLUSTER_PARTS - 1u);
+    var mask = 0u;
+    for (var bin = found.first / PAIR_PARTS; bin <= last_part / PAIR_PARTS; bin++) {
+        mask |= wg_sectors[bin];
+    }
+    found.directions = countOneBits(mask);
+    return found;
 }

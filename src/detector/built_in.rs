@@ -5,6 +5,8 @@ use super::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
 /// A table of layers and, where it is known, of the bending between them.
 pub(super) struct Table {
     pub(super) name: &'static str,
+    /// Of each sensor along z, or along r on a disk \[mm\].
+    resolution_mm: fn(Sensor) -> Option<f64>,
     layers: &'static [LayerRow],
     bending: Option<Bending>,
 }
@@ -17,7 +19,12 @@ struct Bending(f64, f64, &'static [(u32, u32, f64, Option<f64>)]);
 
 impl Table {
     pub(super) fn layers(&self) -> Vec<Layer> {
-        let layer = |&(kind, sensor, ids): &LayerRow| Layer { kind, sensor, ids: ids.to_vec() };
+        let layer = |&(kind, sensor, ids): &LayerRow| Layer {
+            kind,
+            sensor,
+            z_resolution_mm: sensor.and_then(self.resolution_mm),
+            ids: ids.to_vec(),
+        };
         self.layers.iter().map(layer).collect()
     }
 
@@ -42,9 +49,10 @@ const SHORT: Option<Sensor> = Some(Sensor::ShortStrip);
 const LONG: Option<Sensor> = Some(Sensor::LongStrip);
 
 /// The 19 layers of the 2010 ATLAS inner detector: pixel and strip (SCT) barrels, pixel and strip disks.
-/// Disks at +z and -z share a layer. Sizes in mm.
+/// Disks at +z and -z share a layer. Sizes in mm. Resolutions: ATLAS Collaboration, JINST 3 (2008) S08003.
 pub(super) const ATLAS2010: Table = Table {
     name: "atlas2010",
+    resolution_mm: |sensor| Some(if sensor == Sensor::Pixel { 0.115 } else { 0.58 }),
     layers: &[
         (barrel(50.5), PIXEL, &[]),
         (barrel(88.5), PIXEL, &[]),
@@ -202,9 +210,17 @@ pub(super) const ATLAS2010: Table = Table {
 
 /// The ACTS generic detector, which is the TrackML detector: 4 pixel, 4 short-strip and 2 long-strip barrels,
 /// 7 pixel, 6 short-strip and 6 long-strip disks. Disks at +z and -z share a layer. Sizes in mm.
-/// ids: (volume, layer) as in the files; outer radii as measured from simulated spacepoints.
+/// ids: (volume, layer) as in the files; outer radii as measured from simulated spacepoints. Resolutions: `var_z` and `var_r`
+/// in files that ACTS simulated.
 pub(super) const GENERIC: Table = Table {
     name: "generic",
+    resolution_mm: |sensor| {
+        Some(match sensor {
+            Sensor::Pixel => 0.0144,
+            Sensor::ShortStrip => 0.346,
+            Sensor::LongStrip => 3.12,
+        })
+    },
     layers: &[
         (barrel(32.0), PIXEL, &[(8, 2)]),
         (barrel(72.0), PIXEL, &[(8, 4)]),
@@ -256,6 +272,8 @@ pub(super) const GENERIC: Table = Table {
 /// these radii and |z|, long strips within 12 mm of the radii and 26 mm of |z|: a file without ids may be refused for those.
 pub(super) const ODD: Table = Table {
     name: "odd",
+    // Pixels of 50 um. Strips: unknown.
+    resolution_mm: |sensor| (sensor == Sensor::Pixel).then_some(0.0144),
     layers: &[
         (barrel(34.0), PIXEL, &[(17, 2)]),
         (barrel(70.0), PIXEL, &[(17, 4)]),

@@ -43,6 +43,9 @@ pub struct Layer {
     pub kind: LayerKind,
     /// What it measures with, where that is known.
     pub sensor: Option<Sensor>,
+    /// Standard deviation of what it measures along the beam, or along r on a disk \[mm\], where that is known: errors of z count
+    /// it in where pairs weigh by pT.
+    pub z_resolution_mm: Option<f64>,
     /// The (volume, layer) numbers by which geometry-aware files call it.
     pub ids: Vec<(u32, u32)>,
 }
@@ -167,6 +170,9 @@ impl Detector {
             };
             if !good {
                 return refuse(format!("layer {index}: sizes must be finite and positive (z_mm is |z|)"));
+            }
+            if layer.z_resolution_mm.is_some_and(|error| !positive(error)) {
+                return refuse(format!("layer {index}: z_resolution_mm must be finite and positive"));
             }
             for &id in &layer.ids {
                 if let Some(other) = by_id.insert(id, index as u32) {

@@ -4,7 +4,12 @@ use super::*;
 
 #[test]
 fn contradictions_are_named() {
-    let barrel = |radius_mm| Layer { kind: LayerKind::Barrel { radius_mm }, sensor: None, ids: vec![(1, 1)] };
+    let barrel = |radius_mm| Layer {
+        kind: LayerKind::Barrel { radius_mm },
+        sensor: None,
+        z_resolution_mm: None,
+        ids: vec![(1, 1)],
+    };
     let plain = |radius_mm| Layer { ids: Vec::new(), ..barrel(radius_mm) };
     let pair = |inner, outer| BendingPair { inner, outer, dphi_rad: 0.1, eta: None };
     let table = |pt_gev, pairs| Some(BendingTable { pt_gev, field_t: 2.0, pairs });

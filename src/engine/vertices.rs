@@ -5,6 +5,7 @@ use crate::config::{Config, ZBins};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::histogram::Peak;
 use crate::options::Accumulate;
+use crate::reach::TrackModel;
 use crate::vertex::{MeanBackground, Vertex};
 
 /// Takes an RoI's peaks, highest first, until there are as many vertices as are wanted.
@@ -12,8 +13,9 @@ pub(crate) struct Vertices<'a> {
     config: &'a Config,
     bins: &'a ZBins,
     accumulate: Accumulate,
-    track_entries: f64,
+    tracks: TrackModel,
     background_windows: u32,
+    all_windows: u32,
     /// Known from the first peak on.
     background: Option<MeanBackground>,
     /// A peak was not significant.
@@ -28,8 +30,9 @@ impl<'a> Vertices<'a> {
             config: &search.config,
             bins: &plan.bins,
             accumulate,
-            track_entries: search.detector.track_entries(&search.config),
+            tracks: search.detector.track_model(&search.config),
             background_windows: plan.background_windows,
+            all_windows: plan.histograms.saturating_mul(plan.bins.bins - 2),
             background: None,
             ended: false,
             found,
@@ -44,9 +47,9 @@ impl<'a> Vertices<'a> {
     /// Takes the next peak. Returns whether another one is wanted.
     pub(crate) fn take(&mut self, peak: &Peak) -> bool {
         if self.background.is_none() {
-            self.background = peak.background.mean(self.background_windows);
+            self.background = peak.background.mean(self.background_windows, self.all_windows);
         }
-        let vertex = peak.vertex(self.bins, self.accumulate, self.background, self.track_entries, self.config);
+        let vertex = peak.vertex(self.bins, self.accumulate, self.background, self.tracks, self.config);
         let apart = |other: &Vertex| (other.z_mm - vertex.z_mm).abs();
         let nearest = self.found.iter_mut().min_by(|a, b| apart(a).total_cmp(&apart(b)));
         let separation = self.config.vertex_separation_bins * self.bins.width;

@@ -72,13 +72,13 @@ impl Case {
 
 /// The same vertices, from the same entries, each `shift` further along; z to so many mm.
 fn same(place: &str, found: &RoiResult, wanted: &RoiResult, mixes: bool, within_mm: f64, shift: f64) {
-    let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
+    let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window, r.fallback);
     assert_eq!(counts(found), counts(wanted), "{place}");
     // What is mixed depends on distances, to the last digit; the first peak is what it is.
     let count = if mixes { 1 } else { usize::MAX };
     assert!(mixes || found.vertices.len() == wanted.vertices.len(), "{place}: {found:?}, wanted {wanted:?}");
     for (a, b) in found.vertices.iter().zip(&wanted.vertices).take(count) {
-        assert_eq!((a.pairs, a.background), (b.pairs, b.background), "{place}");
+        assert_eq!((a.pairs, a.background, a.rank), (b.pairs, b.background, b.rank), "{place}");
         // The reference engine has a formula of its own.
         let apart = a.significance.zip(b.significance).map_or(0.0, |(a, b)| (a - b).abs());
         assert!(a.significance.is_some() == b.significance.is_some() && apart < 1e-6, "{place}: {a:?}, wanted {b:?}");

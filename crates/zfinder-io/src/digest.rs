@@ -8,7 +8,7 @@ use zfinder::RoiResult;
 /// A digest of answers: the same for the same answers, in any order and in batches of any size.
 ///
 /// The answer of an RoI becomes bytes, in little-endian order: event and RoI (u64 each), the status ([`Status::as_str`]) and a
-/// zero byte, spacepoints, spacepoints outside and vertices (u64 each); of each vertex the bits of z, its error and the weight
+/// zero byte, spacepoints, spacepoints outside, vertices and 1 for an answer of the fallback (u64 each); of each vertex the bits of z, its error, the weight and the rank
 /// (f64 each), the pairs (u64), and a byte 1 with the bits of the significance, or a byte 0, and of the background likewise.
 /// The digest is the SHA-256 of the number of RoIs (u64) and of the sum, modulo 2^256, of the SHA-256 of these bytes, both
 /// little-endian.
@@ -70,11 +70,11 @@ fn bytes_of(result: &RoiResult) -> Vec<u8> {
     bytes.extend(result.id.roi_id.to_le_bytes());
     bytes.extend(result.status.as_str().as_bytes());
     bytes.push(0);
-    for count in [result.spacepoints, result.outside_window, result.vertices.len()] {
+    for count in [result.spacepoints, result.outside_window, result.vertices.len(), usize::from(result.fallback)] {
         bytes.extend((count as u64).to_le_bytes());
     }
     for vertex in &result.vertices {
-        for number in [vertex.z_mm, vertex.z_error_mm, vertex.weight] {
+        for number in [vertex.z_mm, vertex.z_error_mm, vertex.weight, vertex.rank] {
             bytes.extend(number.to_bits().to_le_bytes());
         }
         bytes.extend(vertex.pairs.to_le_bytes());
@@ -100,6 +100,7 @@ mod tests {
             status: if zs.is_empty() { Status::NoPeak } else { Status::Ok },
             spacepoints: 40,
             outside_window: 2,
+            fallback: false,
         };
         vec![answer(0, &[1.5, -2.5]), answer(1, &[]), answer(2, &[0.0])]
     }
@@ -115,16 +116,18 @@ mod tests {
         let all = answers();
         let digest = digest_of(&all);
         assert_eq!(digest, digest_of(all.iter().rev()));
-        let changes: [fn(&mut RoiResult); 10] = [
+        let changes: [fn(&mut RoiResult); 12] = [
             |answer| answer.id.event_id += 1,
             |answer| answer.id.roi_id += 9,
             |answer| answer.status = Status::Empty,
             |answer| answer.spacepoints += 1,
             |answer| answer.outside_window += 1,
+            |answer| answer.fallback = true,
             |answer| answer.vertices.swap(0, 1),
             |answer| answer.vertices[1].z_mm = answer.vertices[1].z_mm.next_up(),
             |answer| answer.vertices[0].z_error_mm = 1e-300,
             |answer| answer.vertices[0].pairs += 1,
+            |answer| answer.vertices[1].rank = 3.0,
             |answer| answer.vertices[0].background = Some(0.0),
         ];
         for (number, change) in changes.iter().enumerate() {

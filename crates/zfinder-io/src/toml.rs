@@ -80,6 +80,7 @@ enum LayerToml {
     Barrel {
         radius_mm: f64,
         sensor: Option<Sensor>,
+        z_resolution_mm: Option<f64>,
         #[serde(default)]
         ids: Vec<(u32, u32)>,
     },
@@ -87,6 +88,7 @@ enum LayerToml {
         z_mm: f64,
         r_max_mm: f64,
         sensor: Option<Sensor>,
+        z_resolution_mm: Option<f64>,
         #[serde(default)]
         ids: Vec<(u32, u32)>,
     },
@@ -106,9 +108,11 @@ struct BendingToml {
 impl From<LayerToml> for Layer {
     fn from(layer: LayerToml) -> Self {
         match layer {
-            LayerToml::Barrel { radius_mm, sensor, ids } => Self { kind: LayerKind::Barrel { radius_mm }, sensor, ids },
-            LayerToml::Endcap { z_mm, r_max_mm, sensor, ids } => {
-                Self { kind: LayerKind::Endcap { z_mm, r_max_mm }, sensor, ids }
+            LayerToml::Barrel { radius_mm, sensor, z_resolution_mm, ids } => {
+                Self { kind: LayerKind::Barrel { radius_mm }, sensor, z_resolution_mm, ids }
+            }
+            LayerToml::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, ids } => {
+                Self { kind: LayerKind::Endcap { z_mm, r_max_mm }, sensor, z_resolution_mm, ids }
             }
         }
     }
@@ -116,10 +120,10 @@ impl From<LayerToml> for Layer {
 
 impl From<&Layer> for LayerToml {
     fn from(layer: &Layer) -> Self {
-        let (sensor, ids) = (layer.sensor, layer.ids.clone());
+        let (sensor, z_resolution_mm, ids) = (layer.sensor, layer.z_resolution_mm, layer.ids.clone());
         match layer.kind {
-            LayerKind::Barrel { radius_mm } => Self::Barrel { radius_mm, sensor, ids },
-            LayerKind::Endcap { z_mm, r_max_mm } => Self::Endcap { z_mm, r_max_mm, sensor, ids },
+            LayerKind::Barrel { radius_mm } => Self::Barrel { radius_mm, sensor, z_resolution_mm, ids },
+            LayerKind::Endcap { z_mm, r_max_mm } => Self::Endcap { z_mm, r_max_mm, sensor, z_resolution_mm, ids },
         }
     }
 }

@@ -8,7 +8,8 @@ use zfinder::{PhiWindow, RoiDescriptor};
 use zfinder::{RoiResult, Vertex};
 
 /// The header of [`write_csv`]'s rows; columns to come are added at the end.
-pub const CSV_HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background";
+pub const CSV_HEADER: &str =
+    "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback";
 
 /// Writes a row for every vertex, numbered from 0 in the order found; an RoI without one gets a row in which
 /// every column but the ids and `status` is empty. Numbers are the shortest that read back as the same bits.
@@ -20,23 +21,24 @@ pub const CSV_HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status,z_error_
 /// use zfinder::{RoiId, RoiResult, Status};
 /// use zfinder_io::write_csv;
 /// let id = RoiId { event_id: 7, roi_id: 1 };
-/// let none = RoiResult { id, vertices: vec![], status: Status::NoPeak, spacepoints: 12, outside_window: 0 };
+/// let none = RoiResult { id, vertices: vec![], status: Status::NoPeak, spacepoints: 12, outside_window: 0, fallback: false };
 /// let mut out = Vec::new();
 /// write_csv(&mut out, &none)?;
-/// assert_eq!(out, b"7,1,,,,no_peak,,,\n");
+/// assert_eq!(out, b"7,1,,,,no_peak,,,,,false\n");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 pub fn write_csv(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
     let (id, status) = (result.id, result.status);
     if result.vertices.is_empty() {
-        return writeln!(out, "{},{},,,,{status},,,", id.event_id, id.roi_id);
+        return writeln!(out, "{},{},,,,{status},,,,,{}", id.event_id, id.roi_id, result.fallback);
     }
     for (number, vertex) in result.vertices.iter().enumerate() {
-        let Vertex { z_mm, z_error_mm, weight, significance, background, .. } = vertex;
+        let Vertex { z_mm, z_error_mm, weight, significance, background, rank, .. } = vertex;
         let or_empty = |number: &Option<f64>| number.map_or_else(String::new, |number| number.to_string());
         let (significance, background) = (or_empty(significance), or_empty(background));
         let place = format_args!("{},{},{number}", id.event_id, id.roi_id);
-        writeln!(out, "{place},{z_mm},{weight},{status},{z_error_mm},{significance},{background}")?;
+        let fallback = result.fallback;
+        writeln!(out, "{place},{z_mm},{weight},{status},{z_error_mm},{significance},{background},{rank},{fallback}")?;
     }
     Ok(())
 }
@@ -48,6 +50,7 @@ struct JsonRoi {
     status: &'static str,
     spacepoints: usize,
     outside_window: usize,
+    fallback: bool,
     vertices: Vec<JsonVertex>,
 }
 
@@ -57,19 +60,20 @@ struct JsonVertex {
     weight: f64,
     pairs: u64,
     z_error_mm: f64,
+    rank: f64,
     significance: Option<f64>,
     background: Option<f64>,
 }
 
 impl From<&Vertex> for JsonVertex {
-    fn from(&Vertex { z_mm, z_error_mm, weight, pairs, significance, background }: &Vertex) -> Self {
-        Self { z_mm, weight, pairs, z_error_mm, significance, background }
+    fn from(&Vertex { z_mm, z_error_mm, weight, pairs, rank, significance, background }: &Vertex) -> Self {
+        Self { z_mm, weight, pairs, z_error_mm, rank, significance, background }
     }
 }
 
 /// Writes one line: a JSON object with `event_id`, `roi_id`, `status`, `spacepoints` (those that took part),
-/// `outside_window` and `vertices`, each with `z_mm`, `weight`, `pairs`, `z_error_mm`, and `significance` and `background`, which are
-/// null without a background.
+/// `outside_window`, `fallback` and `vertices`, each with `z_mm`, `weight`, `pairs`, `z_error_mm`, `rank`, and `significance` and
+/// `background`, which are null without a background.
 ///
 /// # Errors
 /// Those of `out`.
@@ -80,6 +84,7 @@ pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<(
         status: result.status.as_str(),
         spacepoints: result.spacepoints,
         outside_window: result.outside_window,
+        fallback: result.fallback,
         vertices: result.vertices.iter().map(JsonVertex::from).collect(),
     };
     serde_json::to_writer(&mut *out, &roi)?;

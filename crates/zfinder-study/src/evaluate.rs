@@ -33,7 +33,7 @@
 //!
 //! let vertex = Vertex { z_mm: 12.3, z_error_mm: 0.1, ..Vertex::default() };
 //! let id = RoiId { event_id: 0, roi_id: 0 };
-//! let result = RoiResult { id, vertices: vec![vertex], status: Status::Ok, spacepoints: 90, outside_window: 0 };
+//! let result = RoiResult { id, vertices: vec![vertex], status: Status::Ok, spacepoints: 90, outside_window: 0, fallback: false };
 //! let mut evaluation = Evaluation::new(Options::default());
 //! evaluation.add(&result, &[TruthVertex { z_mm: 12.5, is_hard_scatter: true }]);
 //! let figures = evaluation.figures();
@@ -477,6 +477,7 @@ mod tests {
             status: if vertices.is_empty() { Status::NoPeak } else { Status::Ok },
             spacepoints,
             outside_window: 3,
+            fallback: false,
         }
     }
 

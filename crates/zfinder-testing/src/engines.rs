@@ -78,6 +78,7 @@ fn near(place: &str, found: &Vertex, wanted: &Vertex) {
     assert!(apart(background, of_wanted) <= 0.05 + 0.05 * of_wanted, "{}", place());
     let counts = |vertex: &Vertex| (vertex.weight, vertex.pairs, vertex.background);
     if counts(found) == counts(wanted) {
+        assert_eq!(found.rank, wanted.rank, "{}", place());
         // The reference engine has a formula of its own.
         assert_eq!(found.significance.is_some(), wanted.significance.is_some(), "{}", place());
         let (significance, of_wanted) = (found.significance.unwrap_or(0.0), wanted.significance.unwrap_or(0.0));
@@ -94,8 +95,8 @@ pub fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: u
     for (found, reference) in found.iter().zip(reference) {
         let place = format!("{place}, {:?}", found.id);
         assert_eq!(
-            (found.id, found.status, found.spacepoints, found.outside_window),
-            (reference.id, reference.status, reference.spacepoints, reference.outside_window),
+            (found.id, found.status, found.spacepoints, found.outside_window, found.fallback),
+            (reference.id, reference.status, reference.spacepoints, reference.outside_window, reference.fallback),
             "{place}"
         );
         assert!(found.vertices.len() <= peaks, "{place}: {found:?}");

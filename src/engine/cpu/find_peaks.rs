@@ -118,17 +118,7 @@ pub(crate) fn find_peaks(
             break;
         }
         let at = of * each + left as usize;
-        let take = |words: &mut [u32]| {
-            let taken = [words[at], words[at + 1], words[at + 2]];
-            words[at..at + 3].fill(0);
-            taken
-        };
-        let (n, z) = (take(&mut histogram.n), take(&mut histogram.z));
-        let pairs = if histogram.pairs.is_empty() { n } else { take(&mut histogram.pairs) };
-        for masks in histogram.sectors.iter_mut().filter(|masks| !masks.is_empty()) {
-            take(masks);
-        }
-        let peak = Peak { bin: left + 1, n, z, pairs, flags: 0, background: std::mem::take(&mut background) };
+        let peak = Peak { background: std::mem::take(&mut background), ..Peak::take(histogram, rank, left, at) };
         if !take_peak(&peak) {
             break;
         }

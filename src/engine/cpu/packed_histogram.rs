@@ -8,7 +8,7 @@ use pulp::{Arch, NullaryFnOnce};
 
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::plan::RoiPlan;
-use crate::histogram::{CompareExchange, MAX_COUNT, OFFSET_STEPS, ZSum};
+use crate::histogram::{CompareExchange, MAX_COUNT, OFFSET_STEPS, PAIR_PARTS, PART_STEPS, ZSum};
 use crate::options::Accumulate;
 
 /// The pair of histograms while find_z fills it.
@@ -22,8 +22,9 @@ pub(crate) struct PackedHistogram {
     /// And one behind the last bin, where rounding may take the last steps. No fewer than [`FEW`], of which those behind
     /// are not touched.
     words: Vec<u64>,
-    /// Pairs, where they are not n.
+    /// Pairs, where they are not n: `pair_parts` words a bin.
     pairs: Vec<u32>,
+    pair_parts: usize,
     /// Sectors of phi with soft and with hard tracks, where weights go by pT; else empty.
     pub(crate) sectors: [Vec<u32>; 2],
     accumulate: Accumulate,
@@ -64,8 +65,9 @@ impl PackedHistogram {
         (self.weights, self.unseen) = (0, 0);
         let used = self.all_bins + 1;
         clear(&mut self.words, used);
+        self.pair_parts = if sectors { PAIR_PARTS as usize } else { 1 };
         if weighted {
-            clear(&mut self.pairs, used);
+            clear(&mut self.pairs, used * self.pair_parts);
         }
         for column in &mut self.sectors {
             column.clear();
@@ -90,7 +92,7 @@ impl PackedHistogram {
 
     /// Pairs, where they are not n; else none.
     pub(crate) fn pairs(&self) -> &[u32] {
-        if self.weighted { &self.pairs[..self.all_bins] } else { &[] }
+        if self.weighted { &self.pairs[..self.all_bins * self.pair_parts] } else { &[] }
     }
 
     /// Looks at all counts, where any could be too high.
@@ -104,7 +106,8 @@ impl PackedHistogram {
             let more = n.wrapping_mul(one_in(last)).wrapping_add(z) << ENTRY_SHIFT;
             self.words[last] = self.words[last].wrapping_add(more);
         }
-        if self.weighted {
+        // Entries with sectors never lie beyond.
+        if self.weighted && self.pair_parts == 1 {
             self.pairs[last] = self.pairs[last].wrapping_add(mem::take(&mut self.pairs[beyond]));
         }
         if self.weights > u64::from(MAX_COUNT) {
@@ -223,7 +226,9 @@ impl PackedHistogram {
             Accumulate::CompareExchange => compared_and_exchanged(*word, weight, z),
         };
         if self.weighted {
-            self.pairs[at] = self.pairs[at].wrapping_add(1);
+            let part = if self.pair_parts == 1 { 0 } else { (steps % OFFSET_STEPS / PART_STEPS) as usize };
+            let pairs = &mut self.pairs[at * self.pair_parts + part];
+            *pairs = pairs.wrapping_add(1);
         }
         for (masks, mask) in self.sectors.iter_mut().zip(sectors) {
             if let Some(all) = masks.get_mut(at) {

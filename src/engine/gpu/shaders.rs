@@ -5,6 +5,7 @@ use kernel_host::Source;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::gpu::shape::Occupancy;
+use crate::histogram::PAIR_PARTS;
 use crate::options::{Accumulate, Encoding, Precision};
 use crate::pt_weight::PtWeight;
 
@@ -116,7 +117,7 @@ impl Variant {
     /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/histograms.wgsl`.
     pub(crate) fn total_parts(self) -> u32 {
         match (self.counts_pairs(), self.weighting) {
-            (_, Weighting::Pt) => 5,
+            (_, Weighting::Pt) => 4 + PAIR_PARTS,
             (true, Weighting::Count) => 3,
             (false, Weighting::Count) => 2,
         }

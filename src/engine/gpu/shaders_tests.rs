@@ -7,7 +7,7 @@ use super::*;
 use crate::engine::encoding::DROPPED;
 use crate::engine::gpu::workspace::{Params, RoiStatus};
 use crate::engine::real::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64, StoredF32, StoredF64};
-use crate::histogram::{MAX_COUNT, OFFSET_STEPS, Peak};
+use crate::histogram::{Cluster, MAX_COUNT, OFFSET_STEPS, Peak};
 
 const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F64];
 
@@ -130,8 +130,8 @@ fn records_match_the_shaders() {
             for (i, (field, at)) in layout.fields.iter().enumerate() {
                 assert_eq!(*at as usize, offset, "{name}.{field}");
                 offset += if i < reals { real } else { 4 };
-                if name == "Peak" && (1..=3).contains(&i) {
-                    offset += 8;
+                if name == "Peak" {
+                    offset += [0, 8, 8, 8, 0, 16, 0, 0][i];
                 }
             }
         };
@@ -148,7 +148,8 @@ fn records_match_the_shaders() {
         }
         check("Params", size_of::<Params>(), size_of::<Params>() / 4);
         check("RoiStatus", size_of::<RoiStatus>(), 2);
-        check("Peak", size_of::<Peak>(), 6);
+        check("Cluster", size_of::<Cluster>(), 5);
+        check("Peak", size_of::<Peak>(), 8);
     }
 }
 

@@ -94,6 +94,13 @@ impl RoiPlan {
         if status != Status::Ok {
             vertices.clear();
         }
-        RoiResult { id: self.descriptor.id, vertices, status, spacepoints: taken.kept, outside_window: taken.outside }
+        RoiResult {
+            id: self.descriptor.id,
+            vertices,
+            status,
+            spacepoints: taken.kept,
+            outside_window: taken.outside,
+            fallback: false,
+        }
     }
 }

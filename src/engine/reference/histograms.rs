@@ -16,6 +16,8 @@ pub struct Histograms {
     pub(super) pairs: Vec<u64>,
     /// Where weights go by pT: sectors of phi with soft and with hard tracks, one bit each.
     pub(super) sectors: Vec<[u32; 2]>,
+    /// Pairs in each eighth of a bin.
+    pub(super) eighths: Vec<[u64; 8]>,
 }
 
 /// One histogram of [`Histograms`].
@@ -28,6 +30,7 @@ pub struct Histogram<'a> {
     /// Pairs, whatever their weight.
     pub pairs: &'a [u64],
     pub(super) sectors: &'a [[u32; 2]],
+    pub(super) eighths: &'a [[u64; 8]],
 }
 
 impl Histograms {
@@ -35,7 +38,14 @@ impl Histograms {
     pub(super) fn empty(bins: &ZBins, count: usize) -> Self {
         let bins = bins.bins as usize;
         let all = bins * count;
-        Self { bins, n: vec![0; all], z: vec![0.0; all], pairs: vec![0; all], sectors: vec![[0; 2]; all] }
+        Self {
+            bins,
+            n: vec![0; all],
+            z: vec![0.0; all],
+            pairs: vec![0; all],
+            sectors: vec![[0; 2]; all],
+            eighths: vec![[0; 8]; all],
+        }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -53,7 +63,8 @@ impl Histograms {
             n: &self.n[bins.clone()],
             z: &self.z[bins.clone()],
             pairs: &self.pairs[bins.clone()],
-            sectors: &self.sectors[bins],
+            sectors: &self.sectors[bins.clone()],
+            eighths: &self.eighths[bins],
         }
     }
 
@@ -68,6 +79,7 @@ impl Histograms {
         self.n[bins.clone()].fill(0);
         self.z[bins.clone()].fill(0.0);
         self.pairs[bins.clone()].fill(0);
-        self.sectors[bins].fill([0; 2]);
+        self.sectors[bins.clone()].fill([0; 2]);
+        self.eighths[bins].fill([0; 8]);
     }
 }

@@ -105,6 +105,7 @@ impl ReferenceEngine {
             status: Status::BadSpacepoint,
             spacepoints: 0,
             outside_window: 0,
+            fallback: false,
         };
         let mut filled = Filled { result, bins, histograms: Histograms::empty(&bins, 0) };
         let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(filled) };

@@ -69,6 +69,9 @@ impl ReferenceEngine {
                 histograms.n[bin] += weight;
                 histograms.z[bin] += weight as f64 * pair.z12;
                 histograms.pairs[bin] += u64::from(weight > 0);
+                // From the bin's lower edge on.
+                let eighth = 8.0 * (pair.z12 / bins.width - bins.offset - pair.bin as f64 + 0.5);
+                histograms.eighths[bin][(eighth as usize).min(7)] += u64::from(weight > 0);
                 for (all, new) in histograms.sectors[bin].iter_mut().zip(sectors) {
                     *all |= new;
                 }

@@ -1,5 +1,7 @@
 //! Peaks of the histograms, and the vertices that they mean.
 
+use std::collections::BTreeSet;
+
 use super::histograms::Histogram;
 use super::{Filled, ReferenceEngine};
 use crate::config::{Significance, Weighting, ZBins};
@@ -15,6 +17,13 @@ pub struct Peak {
     pub histogram: usize,
     /// The first of its three bins. Bins that an earlier peak had as well were empty by then.
     pub first_bin: usize,
+}
+
+/// A mean of z, its variance, and the number of independent measurements that it is of.
+struct Mean {
+    z_mm: f64,
+    variance: f64,
+    measurements: f64,
 }
 
 /// The highest window of three bins of a histogram.
@@ -78,6 +87,7 @@ impl ReferenceEngine {
         let background = self.background(filled);
         let Filled { bins, histograms, result, .. } = filled;
         let background_windows = self.config.background_windows(bins, histograms.len() as u32);
+        let all_windows = histograms.len() * (bins.bins as usize - 2);
         let mut windows: Vec<_> = histograms.iter().map(|histogram| self.highest_window(histogram, bins)).collect();
         while peaks.len() < self.config.peaks as usize {
             let mut highest = 0;
@@ -93,7 +103,7 @@ impl ReferenceEngine {
                 break;
             }
             let mut vertex = self.vertex(histogram, first_bin, bins, background);
-            vertex.significance = self.significance(&vertex, background_windows);
+            vertex.significance = self.significance(&vertex, background_windows, all_windows);
             if !self.accept(&mut peaks, Peak { vertex, histogram: highest, first_bin }, bins) {
                 break;
             }
@@ -137,31 +147,91 @@ impl ReferenceEngine {
     /// The vertex of three bins.
     fn vertex(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins, background: Option<f64>) -> Vertex {
         let three = first_bin..first_bin + 3;
-        let sum: u64 = histogram.n[three.clone()].iter().sum();
-        let z: f64 = histogram.z[three.clone()].iter().sum();
-        let (weight, z_mm) = (sum as f64, z / sum as f64);
+        let weight = histogram.n[three.clone()].iter().sum::<u64>() as f64;
+        let pairs: u64 = histogram.pairs[three].iter().sum();
+        let Mean { z_mm, variance, measurements } = match self.config.weighting {
+            Weighting::Count => self.mean_of_entries(histogram, first_bin, bins),
+            Weighting::Pt => self.mean_of_pairs(histogram, first_bin, bins),
+        };
+        let signal = weight - background.unwrap_or(0.0);
+        let independent = measurements * (signal / weight).powi(2);
+        let z_error_mm = (variance / independent.max(1.0)).sqrt();
+        Vertex {
+            z_mm,
+            z_error_mm,
+            weight,
+            pairs,
+            rank: self.rank(histogram, first_bin),
+            significance: None,
+            background,
+        }
+    }
+
+    /// The mean of the entries of three bins, weighted.
+    fn mean_of_entries(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins) -> Mean {
+        let three = first_bin..first_bin + 3;
+        let weight = histogram.n[three.clone()].iter().sum::<u64>() as f64;
+        let z_mm = histogram.z[three.clone()].iter().sum::<f64>() / weight;
         let mut between = 0.0;
-        for bin in three.clone() {
+        for bin in three {
             if histogram.n[bin] > 0 {
                 let n = histogram.n[bin] as f64;
                 between += n * (histogram.z[bin] / n - z_mm).powi(2);
             }
         }
-        let spread = (between / weight + bins.width * bins.width / 12.0).sqrt();
-        let signal = weight - background.unwrap_or(0.0);
-        let pairs: u64 = histogram.pairs[three].iter().sum();
-        let tracks = self.tracks(weight, pairs) * (signal / weight).powi(2);
-        Vertex { z_mm, z_error_mm: spread / tracks.max(1.0).sqrt(), weight, pairs, significance: None, background }
+        let variance = between / weight + bins.width * bins.width / 12.0;
+        Mean { z_mm, variance, measurements: weight / self.detector.track_model(&self.config).entries }
+    }
+
+    /// The mean of the pairs where they are densest, near three bins, each with weight 1 (`docs/physics.md`).
+    fn mean_of_pairs(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins) -> Mean {
+        // Pairs by eighths of a bin, of five bins about the middle one of the three.
+        let (low, high) = (first_bin as i64 - 1, first_bin as i64 + 3);
+        let eighths = (low..=high).flat_map(|bin| {
+            usize::try_from(bin).ok().and_then(|bin| histogram.eighths.get(bin)).copied().unwrap_or_default()
+        });
+        let counts: Vec<f64> = eighths.map(|pairs| pairs as f64).collect();
+        let window = |middle: i64, half: i64| {
+            let ends = (middle - half).max(0)..=(middle + half).min(counts.len() as i64 - 1);
+            ends.map(|place| (place, counts[place as usize]))
+        };
+        let pairs = |middle: i64, half: i64| window(middle, half).map(|(_, pairs)| pairs).sum::<f64>();
+        let mean = |middle: i64, half: i64| {
+            window(middle, half).map(|(place, pairs)| place as f64 * pairs).sum::<f64>() / pairs(middle, half)
+        };
+        // Most pairs, then most pairs around, then nearest to the middle.
+        let density = |place: i64| (pairs(place, 2), pairs(place, 6), -(2 * place + 1 - counts.len() as i64).abs());
+        let mut densest = 0;
+        for place in 0..counts.len() as i64 {
+            if density(place) > density(densest) {
+                densest = place;
+            }
+        }
+        let nearest = |mean: f64| (mean + 0.5).floor() as i64;
+        let middle = nearest(mean(nearest(mean(densest, 2)), 6));
+        let place = mean(middle, 6);
+        let spread =
+            window(middle, 6).map(|(at, pairs)| pairs * (at as f64 - place).powi(2)).sum::<f64>() / pairs(middle, 6);
+        // A direction is a sector of phi with a soft track, in any bin of the window.
+        let touched = window(middle, 6).map(|(place, _)| low + place / 8).collect::<BTreeSet<_>>().into_iter();
+        let masks = touched.filter_map(|bin| histogram.sectors.get(usize::try_from(bin).ok()?));
+        let directions = masks.fold(0, |all, [soft, _]| all | soft).count_ones();
+        let of_track = self.detector.track_model(&self.config).z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
+        Mean {
+            z_mm: (low as f64 - 0.5 + bins.offset + (place + 0.5) / 8.0) * bins.width,
+            variance: (spread + 1.0 / 12.0) * (bins.width / 8.0).powi(2) + of_track * of_track,
+            measurements: directions.into(),
+        }
     }
 
     /// Tracks that the entries of three bins stand for, where no entry is background.
     fn tracks(&self, weight: f64, pairs: u64) -> f64 {
         let entries = if self.config.weighting == Weighting::Pt { pairs as f64 } else { weight };
-        entries / self.detector.track_entries(&self.config)
+        entries / self.detector.track_model(&self.config).entries
     }
 
-    /// The significance of a vertex over the mean of so many windows.
-    fn significance(&self, vertex: &Vertex, windows: u32) -> Option<f64> {
+    /// The significance of a vertex over the mean of so many of all windows.
+    fn significance(&self, vertex: &Vertex, windows: u32, all_windows: usize) -> Option<f64> {
         let (n, b) = (vertex.weight, vertex.background?);
         if self.config.significance == Significance::Gaussian {
             return (b > 0.0).then(|| (n - b) / b.sqrt());
@@ -172,7 +242,12 @@ impl ReferenceEngine {
         let off = on * b / n / alpha;
         let on_term = on * ((1.0 + alpha) / alpha * on / (on + off)).ln();
         let off_term = if off > 0.0 { off * ((1.0 + alpha) * off / (on + off)).ln() } else { 0.0 };
-        let significance = (2.0 * (on_term + off_term)).max(0.0).sqrt();
-        Some(if n < b { -significance } else { significance })
+        let square = (2.0 * (on_term + off_term)).max(0.0);
+        if n < b {
+            return Some(-square.sqrt());
+        }
+        // Any of the independent windows may fluctuate.
+        let independent = (all_windows as f64 / 3.0).max(1.0);
+        Some((square - 2.0 * independent.ln()).max(0.0).sqrt())
     }
 }

@@ -2,7 +2,7 @@
 //! `ranks/*.wgsl`, `peaks/*.wgsl` and, where an RoI has several histograms, `highest_windows.wgsl`.
 
 use crate::config::{Config, ZBins};
-use crate::histogram::{Background, HistogramPair, Peak};
+use crate::histogram::{Background, Cluster, HistogramPair, PAIR_PARTS, Peak};
 use crate::pt_weight::PtWeight;
 
 /// Three neighbouring bins from `left` on.
@@ -13,6 +13,12 @@ struct Window {
     distance: u32,
     left: u32,
 }
+
+// ranks/pt.wgsl
+const CLUSTER_BINS: u32 = 2;
+const CLUSTER_PARTS: u32 = (2 * CLUSTER_BINS + 1) * PAIR_PARTS;
+const NEAR: u32 = 2;
+const FAR: u32 = 6;
 
 /// One call of the stage.
 struct FindPeaks<'a> {
@@ -62,6 +68,67 @@ impl FindPeaks<'_> {
         let soft = self.sectors(0, first) + 1;
         let hard = self.sectors(1, first) + 1;
         ((f64::from(sum) + PtWeight::SCALE) as f32 * (hard * hard * hard * soft * soft) as f32).to_bits()
+    }
+
+    /// The pairs of a window of parts.
+    fn cluster_in(parts: &[u32; CLUSTER_PARTS as usize], middle: u32, half: u32) -> Cluster {
+        let first = middle - middle.min(half);
+        let end = (middle + half + 1).min(CLUSTER_PARTS);
+        let mut found = Cluster { first, ..Cluster::default() };
+        for part in first..end {
+            let pairs = parts[part as usize];
+            let i = part - first;
+            found.pairs += pairs;
+            found.sum += i * pairs;
+            found.squares += i * i * pairs;
+        }
+        found
+    }
+
+    /// The part of a window's mean, rounded half up.
+    fn mean_part(window: &Cluster) -> u32 {
+        window.first + (2 * window.sum + window.pairs) / (2 * window.pairs).max(1)
+    }
+
+    fn cluster_of(&self, middle: u32) -> Cluster {
+        if self.totals.sectors[0].is_empty() {
+            return Cluster::default();
+        }
+        let mut parts = [0; CLUSTER_PARTS as usize];
+        let mut sectors = [0; 2 * CLUSTER_BINS as usize + 1];
+        for part in 0..CLUSTER_PARTS {
+            let beyond = middle + part / PAIR_PARTS;
+            if beyond < CLUSTER_BINS || beyond - CLUSTER_BINS >= self.bins {
+                continue;
+            }
+            let bin = beyond - CLUSTER_BINS;
+            parts[part as usize] = self.totals.pairs[(bin * PAIR_PARTS + part % PAIR_PARTS) as usize];
+            sectors[(part / PAIR_PARTS) as usize] = self.totals.sectors[0][bin as usize];
+        }
+        let mut densest = 0;
+        let mut most = [0; 2];
+        let mut nearest = 0;
+        for part in 0..CLUSTER_PARTS {
+            let near = Self::cluster_in(&parts, part, NEAR).pairs;
+            let far = Self::cluster_in(&parts, part, FAR).pairs;
+            let distance = (2 * part + 1).abs_diff(CLUSTER_PARTS);
+            let same = near == most[0] && far == most[1];
+            if near > most[0] || (near == most[0] && far > most[1]) || (same && distance < nearest) {
+                densest = part;
+                most = [near, far];
+                nearest = distance;
+            }
+        }
+        let about_mean = Self::cluster_in(&parts, Self::mean_part(&Self::cluster_in(&parts, densest, NEAR)), FAR);
+        let middle_part = Self::mean_part(&about_mean);
+        let mut found = Self::cluster_in(&parts, middle_part, FAR);
+        let last_part = (middle_part + FAR).min(CLUSTER_PARTS - 1);
+        let mut mask = 0;
+        for bin in found.first / PAIR_PARTS..=last_part / PAIR_PARTS {
+            mask |= sectors[bin as usize];
+        }
+        found.directions = mask.count_ones();
+        found
     }
 
     // peaks/one.wgsl, peaks/several.wgsl
@@ -152,14 +219,24 @@ impl FindPeaks<'_> {
             let row = highest.left;
             let at = windows[row as usize].left;
             let first = self.bin_of(row, at);
+            let cluster = self.cluster_of(at + 1);
             let take = |words: &mut Vec<u32>| [0, 1, 2].map(|i| std::mem::take(&mut words[first + i]));
             let (n, z) = (take(&mut self.totals.n), take(&mut self.totals.z));
             // Where every weight is 1, the pairs are n.
-            let pairs = if self.totals.pairs.is_empty() { n } else { take(&mut self.totals.pairs) };
+            let pairs = if self.totals.pairs.is_empty() {
+                n
+            } else {
+                let parts = self.totals.pairs.len() / self.totals.n.len();
+                [0, 1, 2].map(|i| {
+                    let words = &mut self.totals.pairs[(first + i) * parts..(first + i + 1) * parts];
+                    words.iter_mut().map(std::mem::take).sum()
+                })
+            };
             for masks in self.totals.sectors.iter_mut().filter(|masks| !masks.is_empty()) {
                 take(masks);
             }
-            peaks.push(Peak { bin: at + 1, n, z, pairs, flags: 0, background: std::mem::take(&mut background) });
+            let background = std::mem::take(&mut background);
+            peaks.push(Peak { bin: at + 1, n, z, pairs, rank: highest.rank, cluster, flags: 0, background });
             windows[row as usize] = self.highest_window(row);
         }
         peaks

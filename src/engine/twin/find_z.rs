@@ -8,7 +8,7 @@ use super::slice_spacepoints::{Beside, SlicedSpacepoints, cell_place};
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::plan::{ENDCAP_PAIR, NEIGHBOURS, RoiPlan, Search};
 use crate::engine::real::{Real, TripletCuts, ZScale};
-use crate::histogram::{HistogramPair, OFFSET_STEPS, ZSum};
+use crate::histogram::{HistogramPair, OFFSET_STEPS, PAIR_PARTS, ZSum};
 use crate::pt_weight::PtWeight;
 
 /// One call of the stage: the kernel's bindings and its private variables.
@@ -256,7 +256,8 @@ impl<R: Real> FindZ<'_, R> {
         let HistogramPair { n, z: sums, pairs, .. } = &mut self.totals;
         n[word] = n[word].saturating_add(weight);
         sums[word] = Z::accumulate(sums[word], weight, z, steps % OFFSET_STEPS);
-        pairs[word] += 1;
+        let parts = pairs.len() / n.len();
+        pairs[word * parts + (steps % OFFSET_STEPS) as usize * parts / OFFSET_STEPS as usize] += 1;
     }
 }
 
@@ -315,6 +316,7 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
     let mut totals = HistogramPair::new(roi.histograms, roi.bins.bins);
     if search.config.weighting == Weighting::Pt {
         totals.sectors = [0; 2].map(|_| vec![0; roi.bins.bins as usize]);
+        totals.pairs = vec![0; (PAIR_PARTS * roi.bins.bins) as usize];
     }
     let (cuts, scale) = (search.triplet_cuts(), roi.z_scale());
     let mut kernel = FindZ { search, cuts, roi, scale, cells, points, beside, filled: Vec::new(), totals };

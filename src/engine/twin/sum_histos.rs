@@ -20,6 +20,7 @@ pub(crate) fn sum_histos<Z: ZSum>(rows: &[HistogramPair], sums: &mut HistogramPa
         for ((n, z), (&row_n, &row_z)) in sums.n.iter_mut().zip(&mut sums.z).zip(row.n.iter().zip(&row.z)) {
             overflow |= add::<Z>((n, z), row_n, row_z);
         }
+        sums.pairs.resize(row.pairs.len().max(sums.pairs.len()), 0);
         sums.pairs.iter_mut().zip(&row.pairs).for_each(|(all, pairs)| *all += pairs);
         for (all, masks) in sums.sectors.iter_mut().zip(&row.sectors) {
             all.resize(masks.len().max(all.len()), 0);

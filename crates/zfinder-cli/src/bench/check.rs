@@ -216,7 +216,7 @@ mod tests {
             .iter()
             .map(|&(z_mm, weight)| Vertex { z_mm, weight, pairs: weight as u64, ..Vertex::default() })
             .collect();
-        RoiResult { id: RoiId::default(), vertices, status, spacepoints: 9, outside_window: 0 }
+        RoiResult { id: RoiId::default(), vertices, status, spacepoints: 9, outside_window: 0, fallback: false }
     }
 
     fn one(z: f64, weight: f64) -> RoiResult {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parquet::basic::{Compression, ZstdLevel};
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DataType, DoubleType, Int32Type, Int64Type};
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::KeyValue;
 use parquet::file::properties::WriterProperties;
@@ -45,6 +45,8 @@ const VERTICES: &str = "message schema {
     optional double z_error_mm;
     optional double significance;
     optional double background;
+    optional double rank;
+    required boolean fallback;
 }";
 
 /// Writes row groups to a file.
@@ -252,6 +254,8 @@ struct VertexRows {
     z_error: Optional<f64>,
     significance: Optional<f64>,
     background: Optional<f64>,
+    rank: Optional<f64>,
+    fallback: Vec<bool>,
 }
 
 impl<W: Write + Send> ParquetVertices<W> {
@@ -289,6 +293,8 @@ impl<W: Write + Send> ParquetVertices<W> {
             rows.z_error.push(vertex.map(|vertex| vertex.z_error_mm));
             rows.significance.push(vertex.and_then(|vertex| vertex.significance));
             rows.background.push(vertex.and_then(|vertex| vertex.background));
+            rows.rank.push(vertex.map(|vertex| vertex.rank));
+            rows.fallback.push(result.fallback);
             if rows.event.len() >= ROW_GROUP {
                 self.write_group()?;
             }
@@ -318,7 +324,9 @@ impl<W: Write + Send> ParquetVertices<W> {
             write_column::<ByteArrayType, W>(group, texts, REQUIRED)?;
             rows.z_error.write::<DoubleType, W>(group)?;
             rows.significance.write::<DoubleType, W>(group)?;
-            rows.background.write::<DoubleType, W>(group)
+            rows.background.write::<DoubleType, W>(group)?;
+            rows.rank.write::<DoubleType, W>(group)?;
+            write_column::<BoolType, W>(group, [&rows.fallback], REQUIRED)
         })
     }
 }

@@ -60,6 +60,7 @@ fn vertices_are_written_as_in_csv() {
         z_error_mm: 0.1,
         weight: 30.0,
         pairs: 30,
+        rank: 31.0,
         significance: background,
         background,
     };
@@ -69,6 +70,7 @@ fn vertices_are_written_as_in_csv() {
         status,
         spacepoints: 5,
         outside_window: 0,
+        fallback: event_id == 2,
     };
     let results =
         [result(1, vec![vertex(1.5, None), vertex(-2.5, Some(4.0))], Status::Ok), result(2, vec![], Status::NoPeak)];
@@ -87,6 +89,8 @@ fn vertices_are_written_as_in_csv() {
     assert_eq!(column("z_error_mm"), [Field::Double(0.1), Field::Double(0.1), null()]);
     assert_eq!(column("background"), [null(), Field::Double(4.0), null()]);
     assert_eq!(column("significance"), [null(), Field::Double(4.0), null()]);
+    assert_eq!(column("rank"), [Field::Double(31.0), Field::Double(31.0), null()]);
+    assert_eq!(column("fallback"), [false, false, true].map(Field::Bool));
     assert_eq!(column("event_id"), [1, 1, 2].map(Field::ULong));
     assert_eq!(column("vertex"), [Field::UInt(0), Field::UInt(1), null()]);
     assert_eq!(column("status"), ["ok", "ok", "no_peak"].map(|status| Field::Str(status.into())));

@@ -129,7 +129,8 @@ fn measured(residuals: &[f64]) -> Evaluation {
     for (event, &z_mm) in residuals.iter().enumerate() {
         let id = RoiId { event_id: event as u64, roi_id: 0 };
         let vertices = vec![Vertex { z_mm, ..Vertex::default() }];
-        let result = RoiResult { id, vertices, status: Status::Ok, spacepoints: 10 * event, outside_window: 0 };
+        let result =
+            RoiResult { id, vertices, status: Status::Ok, spacepoints: 10 * event, outside_window: 0, fallback: false };
         evaluation.add(&result, &[TruthVertex { z_mm: 0.0, is_hard_scatter: true }]);
     }
     evaluation

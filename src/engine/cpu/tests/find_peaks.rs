@@ -5,7 +5,7 @@ use crate::detector::Detector;
 use crate::engine::cpu::find_peaks::{FindPeaks, find_peaks};
 use crate::engine::plan::Search;
 use crate::engine::twin;
-use crate::histogram::HistogramPair;
+use crate::histogram::{HistogramPair, PAIR_PARTS};
 
 /// Peaks, their background, and the histogram that is left.
 pub(super) fn check(name: &str, search: &Search, bins: &ZBins, lowest: u32, histogram: &HistogramPair) {
@@ -33,13 +33,15 @@ fn peaks_are_the_twins() {
             }
             let search = Search::new(&config, &Detector::atlas2010()).expect("a valid configuration");
             let zbins = ZBins { z_min: -1.0, z_max: 1.0, width: 1.0, offset: 0.0, half: bins / 2, bins };
-            for histograms in [1, 3] {
+            // Weights by pT go with one histogram.
+            for histograms in if by_pt { 1..2 } else { 1..4 } {
                 let words = histograms * bins;
                 let most = [2, 3, 1000, 5000][rng.usize(0..4)];
                 let n: Vec<u32> = (0..words).map(|_| rng.u32(0..most)).collect();
                 let mut histogram = HistogramPair { z: n.clone(), n, ..HistogramPair::new(histograms, bins) };
                 if by_pt {
                     histogram.sectors = [0; 2].map(|_| (0..words).map(|_| rng.u32(0..1 << 24)).collect());
+                    histogram.pairs = (0..words * PAIR_PARTS).map(|_| rng.u32(0..most)).collect();
                 }
                 let windows = histograms * (bins - 2);
                 for lowest in [0, 1, windows / 2, windows * 19 / 20, windows] {
@@ -66,7 +68,7 @@ fn the_background_is_the_mean_of_the_lowest_windows() {
                 let mean = sums[..lowest].iter().sum::<u32>() as f64 / lowest as f64;
                 let mut histogram = HistogramPair { z: n.clone(), n: n.clone(), ..HistogramPair::new(1, bins) };
                 let peaks = twin::find_peaks::find_peaks(&mut histogram, &zbins, &config, lowest as u32);
-                let background = peaks[0].background.mean(lowest as u32);
+                let background = peaks[0].background.mean(lowest as u32, bins - 2);
                 assert_eq!(
                     background.map(|background| background.entries),
                     Some(mean),

@@ -1,6 +1,7 @@
 //! What is too much for words, numbers and buffers: it is said, never wrapped or lost.
 
 use super::*;
+use crate::reach::TrackModel;
 
 /// What went wrong with each RoI. Their status words are zero again, for the next batch.
 fn flags<R: Real>(stages: &Readbacks<R>) -> Vec<u32> {
@@ -62,7 +63,8 @@ fn counts_up_to_the_last_are_exact() {
             assert_eq!(flags(&stages), [0, 2], "{place}");
             let peak = stages.peaks(0)[0];
             assert_eq!(peak.n.iter().sum::<u32>(), MAX_COUNT, "{place}");
-            let vertex = peak.vertex(&stages.planned[0].0.bins, Accumulate::Fixed, None, 1.0, &Config::default());
+            let tracks = TrackModel { entries: 1.0, z_resolution_mm: None };
+            let vertex = peak.vertex(&stages.planned[0].0.bins, Accumulate::Fixed, None, tracks, &Config::default());
             assert!((vertex.z_mm - 0.1).abs() < 1e-3, "{place}: {vertex:?}");
         }
     }

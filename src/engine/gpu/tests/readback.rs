@@ -5,7 +5,7 @@ use kernel_host::{Buffer, Readback};
 use super::*;
 use crate::engine::encoding::{DROPPED, Encode};
 use crate::engine::gpu::workspace::RoiStatus;
-use crate::histogram::HistogramPair;
+use crate::histogram::{HistogramPair, PAIR_PARTS};
 
 /// A sorted spacepoint.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -199,8 +199,17 @@ impl<R: Real> Readbacks<R> {
             let first = ((row * parts + part) * self.layout.params.row_bins) as usize;
             words[first..first + bins as usize].to_vec()
         };
-        let sectors = if parts == 5 { [part(3), part(4)] } else { [const { Vec::new() }; 2] };
-        HistogramPair { n: part(0), z: part(1), pairs: part(if parts > 2 { 2 } else { 0 }), sectors }
+        if parts <= 3 {
+            return HistogramPair {
+                n: part(0),
+                z: part(1),
+                pairs: part(if parts > 2 { 2 } else { 0 }),
+                ..HistogramPair::new(0, 0)
+            };
+        }
+        let pairs: Vec<_> = (2..2 + PAIR_PARTS).map(part).collect();
+        let pairs = (0..bins as usize).flat_map(|bin| pairs.iter().map(move |part| part[bin])).collect();
+        HistogramPair { n: part(0), z: part(1), pairs, sectors: [2, 3].map(|i| part(PAIR_PARTS + i)) }
     }
 
     /// An RoI's own histograms.
