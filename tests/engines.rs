@@ -647,7 +647,8 @@ fn rois_without_a_peak_are_searched_again() {
         let [auto, first, again] = [&auto, &first, &again].map(|config| build(name, engine, config));
         let [first, again] = [first, again].map(|finder| find(name, &finder, &batch(&rois)));
         let choose = |(first, again): (&RoiResult, &RoiResult)| {
-            if first.status == Status::NoPeak { again.clone() } else { first.clone() }
+            let fallback = first.status == Status::NoPeak;
+            RoiResult { fallback, ..if fallback { again.clone() } else { first.clone() } }
         };
         let wanted: Vec<RoiResult> = first.iter().zip(&again).map(choose).collect();
         assert_eq!((first[3].status, wanted[3].status), (Status::NoPeak, Status::Ok), "{name}");

@@ -17,8 +17,8 @@ import sys
 import time
 from pathlib import Path
 
-PRESETS = {name: f"--preset {name}" for name in ["default", "egamma", "full-scan", "hard-scatter"]}
-PRESETS["single"] = "--neighbours single --triplets any"
+PRESETS = {name: f"--preset {name}" for name in ["default", "egamma", "full-scan", "hard-scatter", "auto"]}
+PRESETS["single"] = "--preset default --neighbours single --triplets any"
 
 
 def truth(folder):

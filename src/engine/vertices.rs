@@ -30,7 +30,7 @@ impl<'a> Vertices<'a> {
             config: &search.config,
             bins: &plan.bins,
             accumulate,
-            tracks: search.detector.track_model(&search.config),
+            tracks: search.tracks,
             background_windows: plan.background_windows,
             all_windows: plan.histograms.saturating_mul(plan.bins.bins - 2),
             background: None,

@@ -70,7 +70,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find --on-error skip night/*.csv -o vertices.csv
 
 Each key of the configuration is an option; the order is --preset, then --config, then the options.
-A [config: ...] is the value of the default preset.
+A [config: ...] is the value of the preset default.
 
 Exit codes:
   0  done; what became of each RoI is its status

@@ -143,10 +143,10 @@ impl From<PrecisionName> for Precision {
 /// One configuration.
 #[derive(Args)]
 pub(super) struct ConfigOptions {
-    /// Where to start from; --config and the options below change it
-    #[arg(long, value_enum, default_value = "default", help_heading = "Configuration")]
-    preset: PresetName,
-    /// TOML file with any of the keys that --print-config shows
+    /// Where to start from; --config and the options below change it [default: auto; default with --config]
+    #[arg(long, value_enum, help_heading = "Configuration")]
+    preset: Option<PresetName>,
+    /// TOML file with any of the keys that --print-config shows. Keys that it leaves out have the values of --preset
     #[arg(long, value_name = "FILE.toml", help_heading = "Configuration")]
     config: Option<PathBuf>,
     /// Print the configuration that results, as TOML for --config, and exit
@@ -303,6 +303,14 @@ fn max_layer(text: &str) -> Result<MaxLayer, String> {
     })
 }
 
+impl PresetName {
+    /// The preset where none is named. A file means what it means to the library: keys that it leaves out are the reference
+    /// program's defaults.
+    fn of_unnamed(has_file: bool) -> Self {
+        if has_file { Self::Default } else { Self::Auto }
+    }
+}
+
 impl From<PresetName> for Preset {
     fn from(name: PresetName) -> Self {
         match name {
@@ -325,7 +333,8 @@ impl From<PresetName> for Preset {
 
 impl ConfigOptions {
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        self.keys.over(self.preset, self.config.as_deref())
+        let preset = self.preset.unwrap_or(PresetName::of_unnamed(self.config.is_some()));
+        self.keys.over(preset, self.config.as_deref())
     }
 
     /// The file of `--config`.

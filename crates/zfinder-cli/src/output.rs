@@ -20,7 +20,7 @@ pub(super) const PROGRAM: &str = "zfinder";
 pub(super) enum Format {
     /// To be read by people; with truth beside it if there is truth
     Table,
-    /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background: a row for every vertex
+    /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback: a row for every vertex
     Csv,
     /// JSON lines: an object that says how the answers came about, then one for every RoI
     Json,

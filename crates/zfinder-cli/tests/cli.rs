@@ -31,30 +31,36 @@ fn tracks(dir: &TempDir) -> String {
 fn csv_and_json_are_exact() {
     let dir = folder();
     let input = tracks(&dir);
-    let csv = succeeded(find(&[&input, "--format", "csv"]));
+    let csv = succeeded(find(&[&input, "--preset", "default", "--format", "csv"]));
     assert_eq!(
         csv,
-        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
-         3,0,0,12.5,12,ok,0.0527838430417217,3.5049091065402305,0.018009004502251125\n\
-         4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n"
+        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback\n\
+         3,0,0,12.5,12,ok,0.0527838430417217,0,0.018009004502251125,12,false\n\
+         4,0,,,,no_peak,,,,,false\n3,1,,,,no_peak,,,,,false\n"
     );
-    let json = succeeded(find(&[&input, "--format", "json"]));
+    let json = succeeded(find(&[&input, "--preset", "default", "--format", "json"]));
     let (header, lines) = json.split_once('\n').expect("a line");
     assert!(header.starts_with(r#"{"schema":"zfinder-answers/1","version":"#), "{header}");
     let lines: Vec<&str> = lines.lines().collect();
     assert_eq!(
         lines[0],
         concat!(
-            r#"{"event_id":3,"roi_id":0,"status":"ok","spacepoints":12,"outside_window":0,"vertices":[{"z_mm":12.5,"#,
-            r#""weight":12.0,"pairs":12,"z_error_mm":0.0527838430417217,"significance":3.5049091065402305,"#,
+            r#"{"event_id":3,"roi_id":0,"status":"ok","spacepoints":12,"outside_window":0,"fallback":false,"vertices":["#,
+            r#"{"z_mm":12.5,"weight":12.0,"pairs":12,"z_error_mm":0.0527838430417217,"rank":12.0,"significance":0.0,"#,
             r#""background":0.018009004502251125}]}"#
         )
     );
     assert_eq!(
         lines[1],
-        r#"{"event_id":4,"roi_id":0,"status":"no_peak","spacepoints":1,"outside_window":0,"vertices":[]}"#
+        r#"{"event_id":4,"roi_id":0,"status":"no_peak","spacepoints":1,"outside_window":0,"fallback":false,"vertices":[]}"#
     );
     assert_eq!(lines.len(), 3);
+    // Without hard tracks the default preset falls back to counting pairs.
+    let auto = succeeded(find(&[&input, "--format", "csv"]));
+    assert!(
+        auto.lines().nth(1).is_some_and(|line| line.starts_with("3,0,0,12.5,12,ok,") && line.ends_with(",12,true")),
+        "{auto}"
+    );
     let table = succeeded(find(&[&input]));
     assert_eq!(table.lines().next().expect("a header").split_whitespace().last(), Some("status"));
     assert!(table.lines().all(|line| line.trim_end() == line), "{table}");
@@ -93,7 +99,7 @@ fn outputs_go_to_files_whole_or_not_at_all() {
 
 #[test]
 fn truth_stands_beside_what_was_found() {
-    let table = succeeded(find(&[&sample("zee7_mu2")]));
+    let table = succeeded(find(&["--preset", "default", &sample("zee7_mu2")]));
     let lines: Vec<&str> = table.lines().collect();
     assert_eq!(
         lines[0].split_whitespace().collect::<Vec<_>>(),
@@ -131,13 +137,13 @@ fn rois_select_and_warn() {
     let dir = folder();
     let input = tracks(&dir);
     let rois = written(&dir, "rois.csv", "event_id,roi_id,phi_min,phi_max\n3,0,0,1\n3,1,0,1\n8,0,0,1\n");
-    let output = find(&[&input, "--rois", &rois, "--format", "csv"]);
+    let output = find(&["--preset", "default", &input, "--rois", &rois, "--format", "csv"]);
     failed(&output, 0, &["1 RoI of the input has no line in", "of events that the input does not have: status empty"]);
     assert_eq!(
         stdout(&output),
-        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n\
-         3,0,0,12.5,6,ok,0.05773502691896258,2.4783449966770803,0.009004502251125562\n\
-         4,0,,,,no_peak,,,\n3,1,,,,no_peak,,,\n8,0,,,,empty,,,\n"
+        "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback\n\
+         3,0,0,12.5,6,ok,0.05773502691896258,0,0.009004502251125562,6,false\n\
+         4,0,,,,no_peak,,,,,false\n3,1,,,,no_peak,,,,,false\n8,0,,,,empty,,,,,false\n"
     );
     let sample = succeeded(find(&[
         "--detector",
@@ -169,7 +175,7 @@ fn bad_input_ends_with_1_and_shows_the_row() {
     let none = folder();
     failed(&find(&[&none.path().display().to_string()]), 1, &["the folder holds no"]);
     let acts = written(&none, "event000000007-spacepoint.csv", "geometry_id_1,x,y,z\n");
-    assert!(succeeded(find(&[&acts, "--format", "csv"])).ends_with("7,0,,,,empty,,,\n"));
+    assert!(succeeded(find(&[&acts, "--format", "csv"])).ends_with("7,0,,,,empty,,,,,false\n"));
     failed(&find(&[&acts, &bad]), 2, &["some files of the input have a column `layer`", "--detector"]);
     failed(&find(&[&sample("zee7_mu2"), "--detector", "atlas2010"]), 1, &["(volume, layer)", "geometry_id_1"]);
 }

@@ -84,7 +84,7 @@ fn both_formats_of_truth_give_the_efficiency_that_find_has() {
         let report = json(&[&[&sample.spacepoints, "--truth", truth], &options[..]].concat());
         assert_eq!(report["by"], by);
         let one = &report["configurations"][0];
-        assert_eq!((&one["name"], &one["config"]["first_layers"]), (&"default".into(), &2.into()));
+        assert_eq!((&one["name"], &one["config"]["first_layers"]), (&"auto".into(), &2.into()));
         let figures = &one["figures"];
         assert_eq!(figures["rois"], EVENTS);
         let passed = |figures: &Value, name: &str| figures[name]["passed"].as_u64().expect("a count");
@@ -156,7 +156,7 @@ fn outputs_go_to_files_and_a_plot_is_drawn() {
         let text = fs::read_to_string(output).expect("written");
         assert!(text.starts_with(begin), "{text}");
         let drawn = fs::read_to_string(plot).expect("written");
-        for word in ["<svg", "default", "true vertices", "68 % width", "first vertex less true z [mm]"] {
+        for word in ["<svg", "auto", "true vertices", "68 % width", "first vertex less true z [mm]"] {
             assert!(drawn.contains(word), "no `{word}` in:\n{drawn}");
         }
     }
@@ -229,7 +229,7 @@ fn it_says_what_ran_and_how_to_use_it() {
     let sample = toys();
     let output = zfinder(&["evaluate", "--engine", "reference", &sample.spacepoints, "--truth", &sample.own]);
     let said = stderr(&output);
-    assert!(said.contains("reference engine") && said.contains("default: 24 events, 24 RoIs"), "{said}");
+    assert!(said.contains("reference engine") && said.contains("auto: 24 events, 24 RoIs"), "{said}");
     let help = succeeded(zfinder(&["evaluate", "--help"]));
     for word in ["Exit codes:", "Examples:", "--isolation-mm", "--first-layers", "--preset", "pile-up"] {
         assert!(help.contains(word), "no `{word}` in:\n{help}");
@@ -239,7 +239,7 @@ fn it_says_what_ran_and_how_to_use_it() {
 #[test]
 fn the_documented_figures_are_measured() {
     let Some(set) = shared("data/acts/zee7_mu2") else { return };
-    let report = json(&[&set.display().to_string()]);
+    let report = json(&["--preset", "default", &set.display().to_string()]);
     let figures = &report["configurations"][0]["figures"];
     assert_eq!((&figures["first"]["passed"], &figures["first"]["of"]), (&60.into(), &60.into()));
     let rounded = |value: &Value| format!("{:.3}", value.as_f64().expect("a number"));

@@ -20,7 +20,7 @@ fn a_sample_is_the_same_in_every_format() {
     let simulate = |name: &str| {
         let told = ["simulate", "-q", "--rois", "60", "--seed", "4", "-o", &at(name), "--rois-file", &rois];
         succeeded(zfinder(&told));
-        find(&[&at(name), "--rois", &rois, "--triplets", "any", "--peaks", "3"])
+        find(&[&at(name), "--rois", &rois, "--preset", "default", "--triplets", "any", "--peaks", "3"])
     };
     let csv = simulate("sample.csv");
     assert!(csv.lines().count() > 100, "{csv:.300}");
@@ -34,16 +34,17 @@ fn a_sample_is_the_same_in_every_format() {
 fn the_specimens_are_the_same_events() {
     let Some(shared) = shared("data") else { return };
     let path = |below: &str| shared.join(below).display().to_string();
-    let parquet = find(&[&path("formats/colliderml/zee7_mu2_tracker_hits.parquet")]);
+    let by_default = ["--preset", "default"];
+    let parquet = find(&[&by_default[..], &[&path("formats/colliderml/zee7_mu2_tracker_hits.parquet")]].concat());
     let events: Vec<String> =
         (0..50).map(|event| path(&format!("acts/zee7_mu2/event{event:09}-spacepoint.csv.gz"))).collect();
-    let csv = find(&events.iter().map(String::as_str).collect::<Vec<_>>());
+    let csv = find(&by_default.into_iter().chain(events.iter().map(String::as_str)).collect::<Vec<_>>());
     assert_eq!(csv, parquet);
     #[cfg(feature = "root")]
     {
         let root = path("formats/root/acts_zee7_mu2_20ev_uproot_jagged.root");
         let of_20: String = csv.lines().take(21).map(|line| format!("{line}\n")).collect();
-        assert_eq!(find(&[&root]), of_20);
+        assert_eq!(find(&["--preset", "default", &root]), of_20);
         let table = succeeded(zfinder(&["find", "--engine", "cpu", "-q", &root]));
         assert!(
             table.contains("20 RoIs with truth: first vertex within 1 mm of the true hard scatter in 20"),

@@ -86,7 +86,7 @@ fn what_cannot_be_drawn_is_told() {
 fn histograms_are_written_as_csv_and_json() {
     let dir = folder();
     let input = tracks(&dir);
-    let output = zfinder(&["histogram", &input]);
+    let output = zfinder(&["histogram", "--preset", "default", &input]);
     assert!(stderr(&output).contains("event 4, RoI 0: bad_spacepoint, no histogram"), "{}", stderr(&output));
     let csv = succeeded(output);
     assert_eq!(csv.lines().count(), 1 + 2 * 2001);
@@ -111,7 +111,9 @@ fn histograms_are_written_as_csv_and_json() {
 fn find_shows_histograms_below_its_table() {
     let dir = folder();
     let (input, truth) = (tracks(&dir), truth(&dir));
-    let find = |arguments: &[&str]| zfinder(&[&["find", "--engine", "reference", "-q", &input], arguments].concat());
+    let find = |arguments: &[&str]| {
+        zfinder(&[&["find", "--engine", "reference", "-q", "--preset", "default", &input], arguments].concat())
+    };
     let text = succeeded(find(&["--show", "--truth", &truth]));
     assert!(text.lines().all(|line| line.trim_end() == line), "{text}");
     let pictures: Vec<&str> = text.split("\n\n").collect();

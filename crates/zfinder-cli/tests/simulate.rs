@@ -74,7 +74,9 @@ fn csv_reads_back_bit_for_bit() {
         assert_eq!(table.hard_scatter_z(event.roi.descriptor.id), Some(event.truth[0].z_mm));
     }
     // The command finds what the library finds in memory.
-    let csv = succeeded(zfinder(&["find", "--engine", "cpu", "-q", "--format", "csv", "--rois", &rois, &file]));
+    let csv = succeeded(zfinder(&[
+        "find", "--engine", "cpu", "-q", "--preset", "default", "--format", "csv", "--rois", &rois, &file,
+    ]));
     let told: Vec<Option<f64>> =
         csv.lines().skip(1).map(|row| row.split(',').nth(3).and_then(|z| z.parse().ok())).collect();
     assert_eq!(told, found(made.into_iter().map(|made| made.roi), Detector::atlas2010()));

@@ -9,7 +9,7 @@ use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-const HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background\n";
+const HEADER: &str = "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback\n";
 
 fn find(arguments: &[&str]) -> std::process::Output {
     zfinder(&[&["find", "-q", "--engine", "reference", "--format", "csv"], arguments].concat())

@@ -147,5 +147,5 @@ mod tests {
     }
 
     const EMPTY: &str = "sha256:2c34ce1df23b838c5abf2a7f6437cca3d3067ed509ff25f11df6b11b582b51eb";
-    const ANSWERS: &str = "sha256:873737d9c68e21bdb9819b505ff47eb7c40aca9b0c260504859dcb1c6db9e318";
+    const ANSWERS: &str = "sha256:75b3c7d8d5758404025cce8360003575c668f8690f5d9554ec1445b196dd8e70";
 }

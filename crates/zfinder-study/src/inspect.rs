@@ -103,7 +103,8 @@ impl Inspection {
     }
 }
 
-/// What the search sees of an RoI, computed by the reference engine whatever engine the finder has.
+/// What the search sees of an RoI, computed by the reference engine whatever engine the finder has. Where the fallback found
+/// the vertices, the second search.
 pub trait Inspect {
     /// Returns the histograms and peaks of an RoI.
     ///
@@ -121,22 +122,41 @@ pub trait Inspect {
 
 impl Inspect for ZFinder {
     fn inspect<'a>(&self, roi: impl Into<RoiView<'a>>) -> Result<Inspection> {
-        let (roi, engine) = (roi.into(), ReferenceEngine::new(self.config(), self.detector())?);
-        let mut filled = engine.fill(roi)?;
-        let mut histograms: Vec<_> = filled.histograms.iter().map(|one| z_histogram(&filled, one)).collect();
-        if histograms.is_empty() && filled.result.status == Status::Empty {
-            histograms = vec![empty_histogram(&filled)];
+        let roi = roi.into();
+        let inspection = inspect(&ReferenceEngine::new(self.config(), self.detector())?, roi)?;
+        match self.config().fallback_config() {
+            Some(config) if inspection.result.status == Status::NoPeak => {
+                let mut again = inspect(&ReferenceEngine::new(&config, self.detector())?, roi)?;
+                again.result.fallback = true;
+                Ok(again)
+            }
+            _ => Ok(inspection),
         }
-        let background = engine.background(&filled);
-        let peaks: Vec<Peak> = engine.find_peaks(&mut filled);
-        filled.result.vertices = peaks.iter().map(|peak| peak.vertex).collect();
-        let spacepoints = roi.spacepoints().filter_map(|s| engine.about_beam(s)).collect();
-        Ok(Inspection { result: filled.result, histograms, peaks, background, spacepoints })
     }
 
     fn pairs<'a>(&self, roi: impl Into<RoiView<'a>>, peak: &Peak) -> Result<Vec<Pair>> {
-        ReferenceEngine::new(self.config(), self.detector())?.pairs(roi.into(), peak)
+        let roi = roi.into();
+        let first = ReferenceEngine::new(self.config(), self.detector())?;
+        match self.config().fallback_config() {
+            Some(config) if first.find(roi)?.status == Status::NoPeak => {
+                ReferenceEngine::new(&config, self.detector())?.pairs(roi, peak)
+            }
+            _ => first.pairs(roi, peak),
+        }
     }
+}
+
+fn inspect(engine: &ReferenceEngine, roi: RoiView<'_>) -> Result<Inspection> {
+    let mut filled = engine.fill(roi)?;
+    let mut histograms: Vec<_> = filled.histograms.iter().map(|one| z_histogram(&filled, one)).collect();
+    if histograms.is_empty() && filled.result.status == Status::Empty {
+        histograms = vec![empty_histogram(&filled)];
+    }
+    let background = engine.background(&filled);
+    let peaks: Vec<Peak> = engine.find_peaks(&mut filled);
+    filled.result.vertices = peaks.iter().map(|peak| peak.vertex).collect();
+    let spacepoints = roi.spacepoints().filter_map(|s| engine.about_beam(s)).collect();
+    Ok(Inspection { result: filled.result, histograms, peaks, background, spacepoints })
 }
 
 fn z_histogram(filled: &Filled, histogram: Histogram<'_>) -> ZHistogram {

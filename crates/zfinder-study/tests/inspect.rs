@@ -53,7 +53,10 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
             let bins = first.first_bin..first.first_bin + 3;
             let sum = histogram.weights[bins.clone()].iter().sum::<u64>() as f64;
             assert_eq!(sum, first.vertex.weight);
-            assert_eq!(histogram.z_sums_mm[bins.clone()].iter().sum::<f64>() / sum, first.vertex.z_mm);
+            // By pT, z is the mean of other pairs near the peak.
+            let mean = histogram.z_sums_mm[bins.clone()].iter().sum::<f64>() / sum;
+            let within = if config.weighting == Weighting::Pt { 5.0 * histogram.bin_mm } else { 0.0 };
+            assert!((mean - first.vertex.z_mm).abs() <= within, "{mean}, {:?}", first.vertex);
             let highest = histogram.weights.windows(3).map(|three| three.iter().sum::<u64>()).max().expect("bins");
             assert!(config.weighting == Weighting::Pt || highest as f64 == sum);
 

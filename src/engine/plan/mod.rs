@@ -16,6 +16,7 @@ use crate::engine::encoding::Encode;
 use crate::engine::real::{Real, TripletCuts};
 use crate::error::Result;
 use crate::pt_weight::PtWeight;
+use crate::reach::TrackModel;
 use crate::spacepoint::{PhiWindow, RoiView, Spacepoint, SpacepointsView, normalised, usable};
 
 /// The configuration and the detector, in the form that the stages use.
@@ -25,6 +26,7 @@ pub(crate) struct Search {
     pub(crate) detector: Detector,
     /// n(A, B), row A, column B; with [`ENDCAP_PAIR`] where it depends on the RoI's eta.
     pub(crate) neighbours: Vec<u32>,
+    pub(crate) tracks: TrackModel,
     /// Layers that take part, a bit each.
     taking_part: u64,
 }
@@ -84,7 +86,8 @@ impl Search {
             })
             .collect();
         let taking_part = detector.layers_taking_part(config)?;
-        Ok(Self { config: config.clone(), detector: detector.clone(), neighbours, taking_part })
+        let tracks = detector.track_model(config);
+        Ok(Self { config: config.clone(), detector: detector.clone(), neighbours, tracks, taking_part })
     }
 
     /// The search of RoIs without a peak; none if they are not searched again.

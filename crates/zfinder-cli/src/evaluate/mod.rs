@@ -77,10 +77,10 @@ pub(super) struct Evaluate {
     #[command(flatten)]
     engine: EngineOptions,
 
-    /// A configuration to measure; may be repeated [default: default, if there is no --config]
+    /// A configuration to measure; may be repeated [default: auto, if there is no --config]
     #[arg(long, value_enum, help_heading = "Configurations")]
     preset: Vec<PresetName>,
-    /// TOML file of another, over the default preset, as of `zfinder find`; may be repeated. The options below change
+    /// TOML file of another, over the preset default, as of `zfinder find`; may be repeated. The options below change
     /// every configuration
     #[arg(long, value_name = "FILE.toml", help_heading = "Configurations")]
     config: Vec<PathBuf>,
@@ -196,7 +196,7 @@ impl Evaluate {
             configs.push((name, self.keys.over(PresetName::Default, Some(path))?));
         }
         if configs.is_empty() {
-            configs.push((word(PresetName::Default), self.keys.over(PresetName::Default, None)?));
+            configs.push((word(PresetName::Auto), self.keys.over(PresetName::Auto, None)?));
         }
         for (number, (name, _)) in configs.iter().enumerate() {
             if configs[..number].iter().any(|(other, _)| other == name) {
