@@ -63,7 +63,7 @@ pub(super) struct Find {
 
 const AFTER_LONG_HELP: &str = "Examples:
   zfinder find data/zee7_mu2
-  zfinder find --triplets any --peaks 5 data/tt14_mu46 --show
+  zfinder find --peaks 5 data/tt14_mu46 --show
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
   zfinder find --config my.toml --print-config
   zcat big.csv.gz | zfinder find - --format csv > vertices.csv

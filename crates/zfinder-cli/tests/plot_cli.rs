@@ -98,7 +98,7 @@ fn histograms_are_written_as_csv_and_json() {
 
     let path = dir.path().join("histograms.json");
     let name = path.display().to_string();
-    succeeded(zfinder(&["histogram", &input, "--event", "3", "--roi", "1", "-o", &name]));
+    succeeded(zfinder(&["histogram", "--preset", "default", &input, "--event", "3", "--roi", "1", "-o", &name]));
     let json: Value = serde_json::from_str(&fs::read_to_string(&path).expect("written")).expect("JSON");
     assert_eq!(json.as_object().expect("by name").keys().collect::<Vec<_>>(), ["event_3_roi_1"]);
     assert_eq!(json["event_3_roi_1"]["storage"]["values"].as_array().map(Vec::len), Some(2001));

@@ -92,7 +92,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder evaluate data/zee7_mu2
   zfinder evaluate --preset default --preset jet --peaks 4 data/zee7_mu2 --format json
   zfinder evaluate --config mine.toml --truth truth.csv spacepoints.csv --by spacepoints --bins 3
-  zfinder evaluate --triplets any data/zee7_mu2 -o figures.csv --plot figures.svg
+  zfinder evaluate --preset auto data/zee7_mu2 -o figures.csv --plot figures.svg
 
 Of a fraction the table has percent, and how far the interval of 68 % reaches up and down.
 
