@@ -1,4 +1,6 @@
 //! The command `zfinder`: what a user types, and how failures are told. One file a subcommand; no physics.
+//!
+//! The command's program and the Python package both call [`main_from`].
 
 mod adapters;
 mod bench;
@@ -19,8 +21,8 @@ mod simulate;
 mod table;
 mod verify;
 
+use std::ffi::OsString;
 use std::io::{self, IsTerminal};
-use std::process::ExitCode;
 
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
@@ -57,15 +59,18 @@ enum Command {
     Man(completions::Man),
 }
 
-fn main() -> ExitCode {
-    command_host::main_with(failure::diagnose, |cli: Cli| {
+/// Runs the command with these arguments, the first of which is its name, and returns the exit code. Prints on standard
+/// output and standard error. Wrong usage, `--help` and a signal end the process.
+pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    command_host::main_from(arguments, failure::diagnose, |cli: Cli| {
         let level = match cli.verbose {
             0 => tracing::Level::WARN,
             1 => tracing::Level::INFO,
             _ => tracing::Level::DEBUG,
         };
         let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time();
-        subscriber.with_ansi(io::stderr().is_terminal()).init();
+        // It fails only where the process has a subscriber already.
+        let _ = subscriber.with_ansi(io::stderr().is_terminal()).try_init();
         match cli.command {
             Command::Find(find) => find.run(),
             Command::Evaluate(evaluate) => evaluate.run(),
