@@ -299,6 +299,11 @@ impl ZFinder {
         }
     }
 
+    /// Returns whether GPUs compute, and not an engine of the host.
+    pub fn uses_gpu(&self) -> bool {
+        !matches!(self.core.runs, Runs::Cpu(_) | Runs::Reference(_))
+    }
+
     /// Bytes of the buffers that it holds on its GPUs now: those in flight, and those that are kept for the next batch.
     /// None are on other engines.
     pub fn gpu_bytes(&self) -> u64 {
