@@ -1,5 +1,7 @@
 //! Columns of spacepoints that a caller has in its own arrays, and how a batch takes them.
 
+use rayon::prelude::*;
+
 use crate::azimuth::rho_phi_columns;
 use crate::error::{Error, Result};
 use crate::spacepoint::{Coordinates, NO_LAYER, RoiBatch, RoiDescriptor, SpacepointsView};
@@ -179,7 +181,7 @@ impl RoiBatch {
                 }
                 if let Frame::Cartesian = columns.frame {
                     let [x, y, _] = to;
-                    rho_phi_columns(&mut x[first..], &mut y[first..]);
+                    rho_phi_of_many(&mut x[first..], &mut y[first..]);
                 }
             }
             Coordinates::Single(to) => match columns.frame {
@@ -238,6 +240,16 @@ pub(crate) fn check_offsets(
     Ok(())
 }
 
+/// Turns x and y into rho and phi, on all threads of rayon's pool if there are many.
+fn rho_phi_of_many(x: &mut [f64], y: &mut [f64]) {
+    const MANY: usize = 1 << 16;
+    const EACH: usize = 1 << 14;
+    if x.len() < MANY {
+        return rho_phi_columns(x, y);
+    }
+    x.par_chunks_mut(EACH).zip(y.par_chunks_mut(EACH)).for_each(|(x, y)| rho_phi_columns(x, y));
+}
+
 /// Spacepoints that are turned from x and y to rho and phi at a time.
 const BLOCK: usize = 128;
 
@@ -256,7 +268,7 @@ mod tests {
 
     #[test]
     fn columns_give_the_bits_of_records() {
-        for count in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7] {
+        for count in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7, 70_001] {
             let ([x, y, z], layer) = random(count);
             let spacepoints: Vec<_> = (0..count).map(|i| Spacepoint::from_xyz(x[i], y[i], z[i], layer[i])).collect();
             let (rho, phi): (Vec<_>, Vec<_>) = spacepoints.iter().map(|s| (s.rho, s.phi)).unzip();
