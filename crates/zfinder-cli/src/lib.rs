@@ -17,6 +17,7 @@ mod output;
 mod plot;
 mod search;
 mod select;
+mod shard;
 mod simulate;
 mod table;
 mod verify;

@@ -62,6 +62,7 @@ mod rois;
 mod root;
 mod rows;
 mod seen;
+mod shard;
 mod source;
 mod spacepoint_writer;
 mod table;
@@ -80,6 +81,7 @@ pub use reader::SpacepointReader;
 pub use rois::RoiTable;
 #[cfg(feature = "root")]
 pub use root::RootSpacepoints;
+pub use shard::Shard;
 pub use source::{Inputs, inputs, is_stream, line};
 pub use spacepoint_writer::SpacepointWriter;
 pub use toml::{config_from_toml, config_to_toml, detector_from_toml, detector_to_toml};
