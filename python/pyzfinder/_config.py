@@ -207,7 +207,11 @@ class Detector:
     def __init__(self, source: str | os.PathLike[str]) -> None:
         what, text = "detector", source
         if not isinstance(source, str) or (source not in DETECTORS and "\n" not in source):
-            if isinstance(source, str) and not source.endswith(".toml") and not os.path.exists(source):
+            if (
+                isinstance(source, str)
+                and not source.endswith(".toml")
+                and not os.path.exists(source)
+            ):
                 raise ConfigError(
                     f"there is no detector `{source}`: give {', '.join(DETECTORS)} or a TOML file"
                 )

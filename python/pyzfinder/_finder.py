@@ -79,12 +79,16 @@ class Finder:
     ) -> None:
         if engine not in _ENGINES:
             raise ConfigError(f"option `engine`: {engine!r} is not one of {', '.join(_ENGINES)}")
-        if threads is not None and (isinstance(threads, bool) or threads != int(threads) or threads < 1):
+        if threads is not None and (
+            isinstance(threads, bool) or threads != int(threads) or threads < 1
+        ):
             raise ConfigError(f"option `threads`: {threads!r} is not a number of threads")
         self.config = Config.coerce(config)
         self.detector = detector if isinstance(detector, Detector) else Detector(detector)
         self.engine = engine
-        adapters = [] if adapter is None else adapter if isinstance(adapter, (list, tuple)) else [adapter]
+        adapters = (
+            [] if adapter is None else adapter if isinstance(adapter, (list, tuple)) else [adapter]
+        )
         self.adapters = tuple(str(adapter) for adapter in adapters)
         if self.adapters and engine not in ("auto", "gpu"):
             raise ConfigError(f"option `adapter`: engine {engine} uses no adapter")
@@ -93,6 +97,24 @@ class Finder:
         self._core: Any = None
         self._process: int | None = None
         self._lock = threading.Lock()
+
+    def replace(self, **options: Any) -> Finder:
+        """Return a finder with some options changed; it is not open.
+
+        Parameters
+        ----------
+        **options
+            Options of `Finder` by name.
+        """
+        mine: dict[str, Any] = {
+            "config": self.config,
+            "detector": self.detector,
+            "engine": self.engine,
+            "adapter": list(self.adapters) or None,
+            "threads": self.threads,
+            **self._words,
+        }
+        return type(self)(**{**mine, **options})
 
     def open(self) -> Finder:
         """Open the engine in this process, unless it is open, and return the finder.
@@ -332,12 +354,19 @@ class Finder:
         return _unpickle, self._options()
 
     def __repr__(self) -> str:
-        engine = self._core.description if self._core is not None else f"engine {self.engine}, not open"
+        engine = (
+            self._core.description if self._core is not None else f"engine {self.engine}, not open"
+        )
         return f"<Finder: {engine}; detector {self.detector.name}>"
 
 
 def _unpickle(
-    config: Config, detector: Detector, engine: str, adapters: tuple, threads: int | None, words: tuple
+    config: Config,
+    detector: Detector,
+    engine: str,
+    adapters: tuple,
+    threads: int | None,
+    words: tuple,
 ) -> Finder:
     precision, accumulate, encoding = words
     return Finder(

@@ -59,7 +59,7 @@ class Histogram:
     """The weights of the pairs of spacepoints, by the z at which a pair meets the beam line.
 
     The reference engine fills the histogram. `mplhep` and other tools plot it as it is;
-    ``hist.Hist(histogram)`` and ``boost_histogram.Histogram(histogram)`` convert it.
+    ``hist.Hist(histogram)`` and ``boost_histogram.Histogram(histogram._to_uhi_())`` convert it.
 
     Attributes
     ----------

@@ -54,10 +54,10 @@ class RoiResult(NamedTuple):
 class Results:
     """The answers for many RoIs, in the order of the RoIs.
 
-    Columns with an element for each RoI: ``event_id``, ``roi_id``, ``status_code``, ``spacepoints``,
-    ``outside_window``. Columns with an element for each vertex: ``z_mm``, ``z_error_mm``,
-    ``weight``, ``pairs``, ``significance``, ``background``. RoI i has the vertices from
-    ``offsets[i]`` up to ``offsets[i + 1]``, the highest peak first.
+    Columns with an element for each RoI: ``event_id``, ``roi_id``, ``status_code``,
+    ``spacepoints``, ``outside_window``. Columns with an element for each vertex: ``z_mm``,
+    ``z_error_mm``, ``weight``, ``pairs``, ``significance``, ``background``. RoI i has the vertices
+    from ``offsets[i]`` up to ``offsets[i + 1]``, the highest peak first.
 
     Examples
     --------
@@ -67,7 +67,7 @@ class Results:
     >>> results = finder.find(sample.spacepoints)
     >>> len(results), results[0].status
     (20, 'ok')
-    >>> abs(results.first_z_mm[0] - sample.truth.z_mm[0]) < 1
+    >>> bool(abs(results.first_z_mm[0] - sample.truth.z_mm[0]) < 1)
     True
     """
 
@@ -147,10 +147,16 @@ class Results:
             part["offsets"] = self.offsets[first : end + 1] - low
             return Results(part)
         index = range(len(self))[key]
-        event_id, roi_id, code, *counts = (columns[name][index].item() for name in _OF_ROIS)
         low, high = int(self.offsets[index]), int(self.offsets[index + 1])
         vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
-        return RoiResult(event_id, roi_id, STATUSES[code], *counts, [Vertex(*v) for v in vertices])
+        return RoiResult(
+            event_id=columns["event_id"][index].item(),
+            roi_id=columns["roi_id"][index].item(),
+            status=STATUSES[columns["status_code"][index]],
+            spacepoints=columns["spacepoints"][index].item(),
+            outside_window=columns["outside_window"][index].item(),
+            vertices=[Vertex(*vertex) for vertex in vertices],
+        )
 
     def __iter__(self) -> Iterator[RoiResult]:
         return (self[index] for index in range(len(self)))
@@ -178,7 +184,7 @@ class Results:
 
     @property
     def first_z_mm(self) -> np.ndarray:
-        """z of the first vertex of each RoI [mm]; NaN where there is no vertex."""
+        """Position of the first vertex of each RoI [mm]; NaN where there is no vertex."""
         z = np.full(len(self), np.nan)
         is_any = self.offsets[1:] > self.offsets[:-1]
         z[is_any] = self.z_mm[self.offsets[:-1][is_any]]
@@ -225,7 +231,9 @@ class Results:
             for name in _OF_ROIS
         ]
         fields = ["status" if name == "status_code" else name for name in _OF_ROIS]
-        record = ak.contents.RecordArray([*contents, lists], [*fields, "vertices"], length=len(self))
+        record = ak.contents.RecordArray(
+            [*contents, lists], [*fields, "vertices"], length=len(self)
+        )
         return ak.Array(record)
 
     def to_pandas(self) -> Any:

@@ -224,7 +224,9 @@ def _rois(rois: Any, count: int) -> dict[str, np.ndarray]:
         array = _array(name, [column] * count if np.isscalar(column) else column)
         if len(array) != count:
             raise InputError(f"{name} has {len(array)} elements for {count} RoIs")
-        checked[name] = _ids(name, array) if name in _IDS else np.require(array, np.float64, "CA")
+        checked[name] = (
+            _ids(name, array) if name in _IDS else np.require(array, np.float64, ["C", "A"])
+        )
     for low, high in (("phi_min", "phi_max"), ("z_min", "z_max")):
         if (low in checked) != (high in checked):
             raise InputError(f"rois need both of {low} and {high}")
@@ -318,9 +320,7 @@ def _of_columns(
         offsets = np.asarray(lists[0], dtype=np.int64) - low
         size = high - low
         values = [columns[name][0][int(columns[name][1][0]) :][:size] for name in names]
-        layers = [
-            columns[name][0][int(columns[name][1][0]) :][:size] for name in of_layers
-        ]
+        layers = [columns[name][0][int(columns[name][1][0]) :][:size] for name in of_layers]
         rois = {name: columns[name][0] for name in _ROI_COLUMNS if name in columns}
         rois.setdefault("event_id", np.arange(first, first + len(offsets) - 1, dtype=np.uint64))
     else:
@@ -344,9 +344,7 @@ def _layers(names: tuple[str, ...], columns: list[Any], detector: Detector) -> A
 
 def _runs(columns: dict[str, tuple[Any, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """Find the RoIs of a table with a row for each spacepoint: runs of equal event and RoI."""
-    ids = {
-        name: _ids(name, _array(name, columns[name][0])) for name in _IDS if name in columns
-    }
+    ids = {name: _ids(name, _array(name, columns[name][0])) for name in _IDS if name in columns}
     rows = len(ids["event_id"])
     changes = np.zeros(rows, dtype=bool)
     for name, column in ids.items():
@@ -377,19 +375,23 @@ def _awkward_columns(table: Any) -> dict[str, tuple[Any, Any]]:
 
 def _awkward_column(name: str, layout: Any) -> tuple[np.ndarray, np.ndarray | None]:
     layout = _without_options(name, layout)
+    if layout.is_unknown:
+        return np.empty(0, dtype=np.float64), None
     if layout.is_numpy:
         return np.asarray(layout.data), None
     if not layout.is_list:
-        raise InputTypeError(f"field {name} is of type {layout.form.type}: lists of numbers are wanted")
+        raise InputTypeError(
+            f"field {name} is of type {layout.form.type}: lists of numbers are wanted"
+        )
     layout = layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets.data)
     content = _without_options(name, layout.content[: offsets[-1]])
     if not content.is_numpy or content.purelist_depth != 1:
+        # Lists that are all empty have no type.
+        if content.is_unknown:
+            return np.empty(0, dtype=np.float64), offsets
         kind = content.form.type
-        # An empty list has no type of its own.
-        if not content.is_unknown:
-            raise InputTypeError(f"field {name} has lists of {kind}: lists of numbers are wanted")
-        return np.empty(0, dtype=np.float64), offsets
+        raise InputTypeError(f"field {name} has lists of {kind}: lists of numbers are wanted")
     return np.asarray(content.data), offsets
 
 

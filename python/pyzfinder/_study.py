@@ -13,11 +13,9 @@ from . import _pyzfinder
 from ._config import Detector
 from ._errors import InputError
 from ._results import Results
-from ._spacepoints import Spacepoints, _columns_of, _ids, _array
+from ._spacepoints import Spacepoints, _array, _ids
 
 log = logging.getLogger("pyzfinder")
-
-Path = "str | os.PathLike[str]"
 
 
 class Truth:
@@ -42,9 +40,19 @@ class Truth:
         self.z_mm = np.require(z_mm, np.float64, ["C", "A"])
         self.is_hard_scatter = np.require(is_hard_scatter, np.bool_, ["C", "A"])
 
+    @classmethod
+    def concatenate(cls, parts: Iterable[Truth]) -> Truth:
+        """Join the true vertices of RoIs, in this order."""
+        parts = list(parts)
+        counts = [np.diff(part.offsets) for part in parts]
+        ends = np.cumsum(np.concatenate([np.zeros(1, np.int64), *counts]))
+        z_mm = np.concatenate([np.empty(0), *(part.z_mm for part in parts)])
+        hard = np.concatenate([np.empty(0, np.bool_), *(part.is_hard_scatter for part in parts)])
+        return cls(ends, z_mm, hard)
+
     @property
     def hard_scatter_z_mm(self) -> np.ndarray:
-        """z of the hard scatter of each RoI [mm]; NaN where truth has none."""
+        """Position of the hard scatter of each RoI [mm]; NaN where truth has none."""
         z = np.full(len(self), np.nan)
         roi = np.repeat(np.arange(len(self)), np.diff(self.offsets))
         # The first hard scatter of an RoI counts, so that it is written last.
@@ -68,7 +76,7 @@ class Sample(NamedTuple):
 
     #: Spacepoints of all RoIs.
     spacepoints: Spacepoints
-    #: True vertices of all RoIs.
+    #: True vertices of the events.
     truth: Truth
 
 
@@ -128,6 +136,7 @@ def read_batches(
     rois: str | os.PathLike[str] | None = None,
     on_error: str = "stop",
     max_spacepoints: int | None = None,
+    shard: tuple[int, int] = (0, 1),
 ) -> Iterator[Spacepoints]:
     """Read files of spacepoints batch by batch; one event and one batch are in memory at a time.
 
@@ -145,6 +154,8 @@ def read_batches(
         Whether an error in a file ends the reading, or is logged and skipped.
     max_spacepoints : int, optional
         Most spacepoints of an event.
+    shard : tuple of int
+        ``(i, n)`` reads the events whose number modulo n is i, as ``zfinder find --shard i/n``.
 
     Yields
     ------
@@ -162,7 +173,9 @@ def read_batches(
         raise InputError(f"rois_per_batch is {rois_per_batch}: 1 or more is wanted")
     detector = detector if isinstance(detector, Detector) else Detector(detector)
     rois = None if rois is None else os.fspath(rois)
-    reader = _pyzfinder.Reader(_paths(path), detector.to_toml(), rois, on_error, max_spacepoints)
+    reader = _pyzfinder.Reader(
+        _paths(path), detector.to_toml(), rois, on_error, max_spacepoints, shard
+    )
     while True:
         columns = reader.next(rois_per_batch)
         for warning in reader.take_warnings():
@@ -179,12 +192,13 @@ def read(
     rois: str | os.PathLike[str] | None = None,
     on_error: str = "stop",
     max_spacepoints: int | None = None,
+    shard: tuple[int, int] = (0, 1),
 ) -> Spacepoints:
     """Read all spacepoints of files into memory.
 
     Parameters
     ----------
-    path, detector, rois, on_error, max_spacepoints
+    path, detector, rois, on_error, max_spacepoints, shard
         As for `read_batches`.
 
     Returns
@@ -194,7 +208,13 @@ def read(
     """
     everything = (1 << 63) - 1
     batches = read_batches(
-        path, everything, detector, rois=rois, on_error=on_error, max_spacepoints=max_spacepoints
+        path,
+        everything,
+        detector,
+        rois=rois,
+        on_error=on_error,
+        max_spacepoints=max_spacepoints,
+        shard=shard,
     )
     for spacepoints in batches:
         return spacepoints
@@ -225,7 +245,9 @@ def _truth_of(truth: Any, results: Results) -> Truth:
         return read_truth(truth, results)
     columns = dict(truth) if isinstance(truth, Mapping) else _columns_of_truth(truth)
     if columns is None or not {"event_id", "z_mm"} <= columns.keys():
-        raise InputError("truth needs the columns event_id and z_mm, and optionally is_hard_scatter")
+        raise InputError(
+            "truth needs the columns event_id and z_mm, and optionally is_hard_scatter"
+        )
     event_id = _ids("event_id", _array("event_id", columns["event_id"]))
     z_mm = np.asarray(columns["z_mm"], dtype=np.float64)
     hard = columns.get("is_hard_scatter")
@@ -307,7 +329,9 @@ def evaluate(
         bins,
     )
     if without_truth:
-        log.warning("%d RoIs have no primary vertex in the truth and are not counted", without_truth)
+        log.warning(
+            "%d RoIs have no primary vertex in the truth and are not counted", without_truth
+        )
     if by is None:
         return pd.DataFrame(rows[:1], index=["all"])
     frame = pd.DataFrame(rows[1:])

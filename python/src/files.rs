@@ -7,7 +7,7 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zfinder::{PhiWindow, Roi, RoiDescriptor, RoiId};
-use zfinder_io::{OnError, ReadOptions, RoiTable, SpacepointReader, TruthTable, TruthVertex};
+use zfinder_io::{OnError, ReadOptions, RoiTable, Shard, SpacepointReader, TruthTable, TruthVertex};
 
 use crate::columns::slice;
 use crate::error::{IntoException, config_error, input_error};
@@ -93,6 +93,7 @@ impl Reader {
         rois: Option<PathBuf>,
         on_error: &str,
         max_spacepoints: Option<usize>,
+        shard: (u64, u64),
     ) -> PyResult<Self> {
         let detector = parse_detector("detector", detector)?;
         let on_error = match on_error {
@@ -100,6 +101,9 @@ impl Reader {
             "skip" => OnError::Skip,
             other => return Err(config_error(&format!("option `on_error`: {other} is not stop or skip"))),
         };
+        let (index, count) = shard;
+        let wrong = || config_error(&format!("option `shard`: there is no shard {index} of {count}"));
+        let shard = Shard::new(index, count).ok_or_else(wrong)?;
         let max_spacepoints = max_spacepoints.unwrap_or(ReadOptions::MAX_SPACEPOINTS);
         let opened = detached(py, || {
             let inputs = zfinder_io::inputs(&paths)?;
@@ -107,7 +111,7 @@ impl Reader {
             let warnings = inputs.skipped.iter().map(|path| format!("not a file of spacepoints: {}", path.display()));
             let warnings = warnings.collect();
             let options = ReadOptions { on_error, max_spacepoints };
-            let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options);
+            let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options).with_shard(shard);
             Ok::<_, zfinder_io::Error>(State { reader, warnings })
         })?;
         Ok(Self(Mutex::new(opened.map_err(IntoException::into_exception)?)))
