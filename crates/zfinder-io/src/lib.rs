@@ -44,6 +44,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
+mod answers;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod columns;
 mod csv;
@@ -70,6 +71,7 @@ mod toml;
 mod truth;
 mod write;
 
+pub use answers::read_answers;
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};
