@@ -218,9 +218,11 @@ class Finder:
         where they are. Columns x, y, z, and columns of other types, are converted in one copy.
         Python's global interpreter lock is released during the search.
         """
-        parts = self._parts(x, y, z, layer, offsets, rois, rho, phi)
+        return self._find(self._parts(x, y, z, layer, offsets, rois, rho, phi))
+
+    def _find(self, parts: Iterator[Spacepoints], cancel: Any = None) -> Results:
         core = self._open()
-        return Results.concatenate(Results(_call(core.find, part)) for part in parts)
+        return Results.concatenate(Results(_call(core.find, part, cancel)) for part in parts)
 
     def _parts(
         self, x: Any, y: Any, z: Any, layer: Any, offsets: Any, rois: Any, rho: Any, phi: Any
@@ -267,9 +269,14 @@ class Finder:
         if in_flight < 1:
             raise ConfigError(f"option `in_flight`: {in_flight} must be 1 or more")
         self.open()
+        cancel = _pyzfinder.Cancel()
 
         def search(batch: Any) -> Results:
-            return self.find(*batch) if isinstance(batch, tuple) else self.find(batch)
+            columns = batch if isinstance(batch, tuple) else (batch,)
+            if len(columns) > 6:
+                raise InputError(f"a batch of {len(columns)} columns; find takes 6 at most")
+            x, y, z, layer, offsets, rois = (*columns, *(None,) * (6 - len(columns)))
+            return self._find(self._parts(x, y, z, layer, offsets, rois, None, None), cancel)
 
         pending: deque[Future[Results]] = deque()
         with ThreadPoolExecutor(in_flight, "pyzfinder stream") as threads:
@@ -281,6 +288,8 @@ class Finder:
                 while pending:
                     yield pending.popleft().result()
             finally:
+                # Batches in flight end with their current part.
+                cancel.cancel()
                 for future in pending:
                     future.cancel()
 

@@ -12,6 +12,10 @@ _Columns = dict[str, Any]
 _Floats = NDArray[np.float32] | NDArray[np.float64]
 _Coordinates = tuple[_Floats, _Floats, _Floats]
 
+class Cancel:
+    def __new__(cls) -> Cancel: ...
+    def cancel(self) -> None: ...
+
 class Core:
     def __new__(
         cls,
@@ -38,6 +42,7 @@ class Core:
         layer: NDArray[Any],
         offsets: NDArray[np.int64],
         rois: dict[str, NDArray[Any]],
+        cancel: Cancel | None = None,
     ) -> _Columns: ...
     def histogram(
         self,

@@ -1,6 +1,7 @@
 //! A finder that is open.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
@@ -13,7 +14,7 @@ use zfinder::{
 use zfinder_study::inspect::Inspect;
 
 use crate::columns::{Coordinates, Layers, descriptors, offsets, slices};
-use crate::error::{IntoException, config_error, input_error};
+use crate::error::{IntoException, config_error, engine_error, input_error};
 use crate::options::{parse_config, parse_detector};
 use crate::pool::detached;
 use crate::results::to_columns;
@@ -25,6 +26,24 @@ const FIRST_PART: usize = 1 << 20;
 const FIRST_PART_REFERENCE: usize = 1 << 12;
 /// The next part has at most so many times the spacepoints of this part.
 const GROWTH: usize = 16;
+
+/// Ends searches of other threads, between two parts of their batches.
+#[pyclass(frozen, module = "pyzfinder._pyzfinder")]
+#[derive(Default)]
+pub(crate) struct Cancel(AtomicBool);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels the searches that have this object.
+    fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
 
 /// An engine with its configuration and detector.
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
@@ -113,6 +132,8 @@ impl Core {
     }
 
     /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z.
+    #[pyo3(signature = (is_cartesian, coordinates, layer, offsets, rois, cancel=None))]
+    #[allow(clippy::too_many_arguments, reason = "called from Python")]
     fn find<'py>(
         &self,
         py: Python<'py>,
@@ -121,9 +142,11 @@ impl Core {
         layer: Layers<'py>,
         offsets: PyReadonlyArray1<'py, i64>,
         rois: &Bound<'py, PyDict>,
+        cancel: Option<Py<Cancel>>,
     ) -> PyResult<Bound<'py, PyDict>> {
-        let results =
-            with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| self.search(py, batch))?;
+        let results = with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| {
+            self.search(py, batch, cancel.as_ref().map(Py::get))
+        })?;
         to_columns(py, &results)
     }
 
@@ -166,7 +189,7 @@ impl Core {
 
 impl Core {
     /// Searches a batch without the GIL, part by part, so that a signal ends the search.
-    fn search(&self, py: Python<'_>, batch: BatchView<'_>) -> PyResult<Vec<RoiResult>> {
+    fn search(&self, py: Python<'_>, batch: BatchView<'_>, cancel: Option<&Cancel>) -> PyResult<Vec<RoiResult>> {
         let mut results = Vec::with_capacity(batch.len());
         let mut budget = if self.is_reference { FIRST_PART_REFERENCE } else { FIRST_PART };
         let (mut first, mut found) = (0, Vec::new());
@@ -181,6 +204,9 @@ impl Core {
             results.append(&mut found);
             first = part.end;
             py.check_signals()?;
+            if cancel.is_some_and(|cancel| cancel.0.load(Ordering::Relaxed)) {
+                return Err(engine_error("the search was cancelled"));
+            }
         }
         Ok(results)
     }

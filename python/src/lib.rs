@@ -25,7 +25,7 @@ mod _pyzfinder {
     #[pymodule_export]
     use super::files::{Reader, read_truth};
     #[pymodule_export]
-    use super::finder::Core;
+    use super::finder::{Cancel, Core};
     #[pymodule_export]
     use super::options::{adapters, config_from_toml, config_json, config_to_toml, detector, detector_layers, presets};
     #[pymodule_export]

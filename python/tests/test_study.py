@@ -5,6 +5,8 @@ import logging
 
 import awkward as ak
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from conftest import DATA, zfinder
 
@@ -234,8 +236,29 @@ def test_parquet_goes_to_the_command_and_back(finder, sample, tmp_path):
         theirs,
     )
     assert run.returncode == 0, run.stderr
-    import pyarrow.parquet as pq
-
     assert pq.read_table(ours).equals(pq.read_table(theirs))
     with pytest.raises(pyzfinder.FileError):
         whole.to_parquet(tmp_path / "nowhere" / "x.parquet")
+
+
+def test_results_are_read_back_by_the_command(finder, sample, tmp_path):
+    results = finder.find(sample.spacepoints)
+    truth = tmp_path / "truth.csv"
+    event = np.repeat(results.event_id, np.diff(sample.truth.offsets))
+    rows = zip(event.tolist(), sample.truth.z_mm.tolist(), sample.truth.is_hard_scatter.tolist())
+    lines = [f"{event},{z!r},{int(is_hard)}" for event, z, is_hard in rows]
+    truth.write_text("event,vz_mm,is_hard_scatter\n" + "\n".join(lines) + "\n")
+    expected = pyzfinder.evaluate(results, sample.truth)
+    ak.to_parquet(results.to_awkward(), tmp_path / "awkward.parquet")
+    ak.to_parquet(results.to_awkward(), tmp_path / "plain.parquet", extensionarray=False)
+    pq.write_table(pa.table(results), tmp_path / "arrow.parquet")
+    results.to_parquet(tmp_path / "flat.parquet")
+    results.to_pandas().to_csv(tmp_path / "flat.csv", index=False)
+    for name in ("awkward.parquet", "plain.parquet", "arrow.parquet", "flat.parquet", "flat.csv"):
+        path = tmp_path / name
+        run = zfinder("evaluate", "--format", "json", "-q", "--answers", path, "--truth", truth)
+        assert run.returncode == 0, run.stderr
+        figures = json.loads(run.stdout)["configurations"][0]["figures"]
+        assert figures["first"]["value"] == expected["efficiency_first"].iloc[0]
+        assert figures["residual_mm"]["rms"] == expected["residual_rms_mm"].iloc[0]
+        assert figures["pull"]["mean"] == expected["pull_mean"].iloc[0]
