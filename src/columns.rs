@@ -1,13 +1,19 @@
 //! Columns of spacepoints that a caller has in its own arrays, and how a batch takes them.
 
+use rayon::prelude::*;
+
 use crate::azimuth::rho_phi_columns;
 use crate::error::{Error, Result};
-use crate::spacepoint::{Coordinates, NO_LAYER, RoiBatch, RoiDescriptor};
+use crate::spacepoint::{Coordinates, NO_LAYER, RoiBatch, RoiDescriptor, SpacepointsView};
 
 /// The number type of a column of coordinates: `f32` or `f64`.
 pub trait Coordinate: Copy + Into<f64> + sealed::Sealed {
     /// Returns the nearest `f32`.
     fn to_f32(self) -> f32;
+
+    #[doc(hidden)]
+    #[allow(private_interfaces, reason = "the trait is sealed")]
+    fn spacepoints<'a>(columns: [&'a [Self]; 3], layer: &'a [u8]) -> SpacepointsView<'a>;
 }
 
 /// The number type of a column of layers: `u8`, `u16` or `u32`.
@@ -26,11 +32,21 @@ impl Coordinate for f32 {
     fn to_f32(self) -> f32 {
         self
     }
+
+    #[allow(private_interfaces, reason = "the trait is sealed")]
+    fn spacepoints<'a>(columns: [&'a [Self]; 3], layer: &'a [u8]) -> SpacepointsView<'a> {
+        SpacepointsView::Single(columns, layer)
+    }
 }
 
 impl Coordinate for f64 {
     fn to_f32(self) -> f32 {
         self as f32
+    }
+
+    #[allow(private_interfaces, reason = "the trait is sealed")]
+    fn spacepoints<'a>(columns: [&'a [Self]; 3], layer: &'a [u8]) -> SpacepointsView<'a> {
+        SpacepointsView::Double(columns, layer)
     }
 }
 
@@ -90,6 +106,13 @@ impl<'a, T: Coordinate, L: LayerIndex> Columns<'a, T, L> {
     }
 }
 
+impl<'a, T: Coordinate> Columns<'a, T, u8> {
+    /// Returns the columns as an RoI has them. None if they are Cartesian.
+    pub(crate) fn as_spacepoints(&self) -> Option<SpacepointsView<'a>> {
+        matches!(self.frame, Frame::Cylindrical).then(|| T::spacepoints(self.coordinates, self.layer))
+    }
+}
+
 impl RoiBatch {
     /// Appends an RoI whose spacepoints are all of these columns.
     ///
@@ -136,25 +159,11 @@ impl RoiBatch {
         offsets: &[impl Copy + TryInto<usize>],
         columns: Columns<'_, T, L>,
     ) -> Result<()> {
-        let refuse = |reason: String| Err(Error::Columns { reason });
-        if offsets.len() != descriptors.len() + 1 {
-            let (offsets, rois) = (offsets.len(), descriptors.len());
-            return refuse(format!("{offsets} offsets for {rois} RoIs: one more than there are RoIs is wanted"));
-        }
-        let offset = |index: usize| offsets[index].try_into().ok();
-        let (mut before, last) = (0, descriptors.len());
-        for index in 0..=last {
-            let Some(at) = offset(index).filter(|&at| at >= before && (index > 0 || at == 0)) else {
-                return refuse(format!("offset {index} is negative, too large or below the one before it"));
-            };
-            before = at;
-        }
-        if before != columns.len() {
-            return refuse(format!("the last offset is {before}, and there are {} spacepoints", columns.len()));
-        }
+        check_offsets(descriptors, offsets, columns.len())?;
         let first = self.spacepoints();
         self.append(columns);
-        for (descriptor, end) in descriptors.iter().zip((1..=last).filter_map(offset)) {
+        let ends = offsets.iter().skip(1).filter_map(|&offset| offset.try_into().ok());
+        for (descriptor, end) in descriptors.iter().zip(ends) {
             self.end_roi(first + end, *descriptor);
         }
         Ok(())
@@ -172,7 +181,7 @@ impl RoiBatch {
                 }
                 if let Frame::Cartesian = columns.frame {
                     let [x, y, _] = to;
-                    rho_phi_columns(&mut x[first..], &mut y[first..]);
+                    rho_phi_of_many(&mut x[first..], &mut y[first..]);
                 }
             }
             Coordinates::Single(to) => match columns.frame {
@@ -204,6 +213,43 @@ impl RoiBatch {
     }
 }
 
+/// Checks that offsets ascend from 0 to the number of spacepoints, and that there is one more than there are RoIs.
+///
+/// # Errors
+/// [`Error::Columns`].
+pub(crate) fn check_offsets(
+    descriptors: &[RoiDescriptor],
+    offsets: &[impl Copy + TryInto<usize>],
+    spacepoints: usize,
+) -> Result<()> {
+    let refuse = |reason: String| Err(Error::Columns { reason });
+    if offsets.len() != descriptors.len() + 1 {
+        let (offsets, rois) = (offsets.len(), descriptors.len());
+        return refuse(format!("{offsets} offsets for {rois} RoIs: one more than there are RoIs is wanted"));
+    }
+    let mut before = 0;
+    for (index, &offset) in offsets.iter().enumerate() {
+        let Some(at) = offset.try_into().ok().filter(|&at| at >= before && (index > 0 || at == 0)) else {
+            return refuse(format!("offset {index} is negative, too large or below the one before it"));
+        };
+        before = at;
+    }
+    if before != spacepoints {
+        return refuse(format!("the last offset is {before}, and there are {spacepoints} spacepoints"));
+    }
+    Ok(())
+}
+
+/// Turns x and y into rho and phi, on all threads of rayon's pool if there are many.
+fn rho_phi_of_many(x: &mut [f64], y: &mut [f64]) {
+    const MANY: usize = 1 << 16;
+    const EACH: usize = 1 << 14;
+    if x.len() < MANY {
+        return rho_phi_columns(x, y);
+    }
+    x.par_chunks_mut(EACH).zip(y.par_chunks_mut(EACH)).for_each(|(x, y)| rho_phi_columns(x, y));
+}
+
 /// Spacepoints that are turned from x and y to rho and phi at a time.
 const BLOCK: usize = 128;
 
@@ -222,7 +268,7 @@ mod tests {
 
     #[test]
     fn columns_give_the_bits_of_records() {
-        for count in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7] {
+        for count in [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7, 70_001] {
             let ([x, y, z], layer) = random(count);
             let spacepoints: Vec<_> = (0..count).map(|i| Spacepoint::from_xyz(x[i], y[i], z[i], layer[i])).collect();
             let (rho, phi): (Vec<_>, Vec<_>) = spacepoints.iter().map(|s| (s.rho, s.phi)).unzip();

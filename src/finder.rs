@@ -6,6 +6,7 @@ use std::sync::Arc;
 #[cfg(feature = "gpu")]
 use std::time::Duration;
 
+use crate::batch_view::BatchView;
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::CpuEngine;
@@ -298,6 +299,11 @@ impl ZFinder {
         }
     }
 
+    /// Returns whether GPUs compute, and not an engine of the host.
+    pub fn uses_gpu(&self) -> bool {
+        !matches!(self.core.runs, Runs::Cpu(_) | Runs::Reference(_))
+    }
+
     /// Bytes of the buffers that it holds on its GPUs now: those in flight, and those that are kept for the next batch.
     /// None are on other engines.
     pub fn gpu_bytes(&self) -> u64 {
@@ -321,12 +327,13 @@ impl ZFinder {
         }
     }
 
-    /// The vertices of every RoI of a batch, in its order. Several GPUs share it.
+    /// The vertices of every RoI of a batch, in its order. Several GPUs share it. A [`BatchView`] is searched where the
+    /// caller's columns are, without a copy.
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one RoI's spacepoints
     /// do wrong is that RoI's [`Status`](crate::Status), and no error.
-    pub fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let mut results = Vec::new();
         self.find_batch_into(batch, &mut results)?;
         Ok(results)
@@ -352,11 +359,12 @@ impl ZFinder {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn find_batch_into(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
+    pub fn find_batch_into<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Vec<RoiResult>) -> Result<()> {
+        let batch = batch.into();
         self.core.runs.find_batch_into(batch, results)?;
         if let Some((fallback, again)) = self.core.again(batch, results) {
             let mut found = Vec::new();
-            fallback.find_batch_into(&again.batch, &mut found)?;
+            fallback.find_batch_into((&again.batch).into(), &mut found)?;
             again.replace(results, found);
         }
         Ok(())
@@ -380,9 +388,10 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let batch = batch.into();
         let mut results = self.core.runs.find_batch_async(batch).await?;
         if let Some((fallback, again)) = self.core.again(batch, &results) {
-            let found = fallback.find_batch_async(&again.batch).await?;
+            let found = fallback.find_batch_async((&again.batch).into()).await?;
             again.replace(&mut results, found);
         }
         Ok(results)
@@ -436,9 +445,10 @@ impl ZFinder {
 impl Core {
     /// The answers to a batch from the thread of this number among many.
     fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        let batch = batch.into();
         let mut results = self.runs.find_batch_here(worker, batch)?;
         if let Some((fallback, again)) = self.again(batch, &results) {
-            let found = fallback.find_batch_here(worker, &again.batch)?;
+            let found = fallback.find_batch_here(worker, (&again.batch).into())?;
             again.replace(&mut results, found);
         }
         Ok(results)
@@ -450,13 +460,13 @@ impl Core {
     }
 
     /// The RoIs of a batch that are searched again, and the engine for them.
-    fn again(&self, batch: &RoiBatch, results: &[RoiResult]) -> Option<(&Runs, Again)> {
+    fn again(&self, batch: BatchView<'_>, results: &[RoiResult]) -> Option<(&Runs, Again)> {
         let fallback = self.fallback.as_ref()?;
         let places: Vec<usize> = (0..results.len()).filter(|&i| results[i].status == Status::NoPeak).collect();
         if places.is_empty() {
             return None;
         }
-        let mut again = RoiBatch::like(batch);
+        let mut again = batch.empty_batch();
         for &place in &places {
             let view = batch.roi(place);
             again.push(*view.descriptor, view.spacepoints());
@@ -494,7 +504,7 @@ impl Runs {
         }
     }
 
-    fn find_batch_into(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
+    fn find_batch_into(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => *results = gpus.find_batch(batch)?,
@@ -505,7 +515,7 @@ impl Runs {
     }
 
     #[cfg_attr(not(feature = "gpu"), allow(unused_variables))]
-    fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    fn find_batch_here(&self, worker: usize, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
         match self {
             #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.find_batch_here(worker, batch),
@@ -524,7 +534,7 @@ impl Runs {
     }
 
     #[allow(clippy::unused_async, reason = "nothing is awaited without a GPU")]
-    async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    async fn find_batch_async(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
         match self {
             #[cfg(feature = "gpu")]
             Runs::Gpus(gpus) => gpus.find_batch_async(batch).await,

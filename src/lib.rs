@@ -74,6 +74,7 @@
 extern crate self as zfinder;
 
 mod azimuth;
+mod batch_view;
 mod columns;
 mod config;
 mod detector;
@@ -91,6 +92,7 @@ mod stream;
 mod vertex;
 
 pub use azimuth::rho_phi_columns;
+pub use batch_view::BatchView;
 pub use columns::{Columns, Coordinate, LayerIndex};
 pub use config::{
     Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Significance, Triplets, Weighting,

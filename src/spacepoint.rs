@@ -4,6 +4,7 @@ use std::f64::consts::{PI, TAU};
 use std::ops::Range;
 
 use crate::azimuth::rho_phi;
+use crate::batch_view::BatchView;
 use crate::error::{Error, Result};
 
 /// A measured point in the tracker, in cylindrical coordinates about the nominal beam line.
@@ -189,6 +190,18 @@ pub(crate) enum SpacepointsView<'a> {
     Records(&'a [Spacepoint]),
 }
 
+impl SpacepointsView<'_> {
+    /// Returns some consecutive spacepoints.
+    #[inline]
+    pub(crate) fn range(self, range: Range<usize>) -> Self {
+        match self {
+            Self::Double(columns, layers) => Self::Double(columns.map(|column| &column[range.clone()]), &layers[range]),
+            Self::Single(columns, layers) => Self::Single(columns.map(|column| &column[range.clone()]), &layers[range]),
+            Self::Records(records) => Self::Records(&records[range]),
+        }
+    }
+}
+
 impl<'a> From<&'a Roi> for RoiView<'a> {
     fn from(roi: &'a Roi) -> Self {
         Self { descriptor: &roi.descriptor, spacepoints: SpacepointsView::Records(&roi.spacepoints) }
@@ -244,14 +257,6 @@ impl RoiBatch {
     /// ```
     pub fn single() -> Self {
         Self { coordinates: Coordinates::Single(Default::default()), ..Self::default() }
-    }
-
-    /// An empty batch that keeps coordinates as another one does.
-    pub(crate) fn like(other: &Self) -> Self {
-        match other.coordinates {
-            Coordinates::Double(_) => Self::new(),
-            Coordinates::Single(_) => Self::single(),
-        }
     }
 
     /// Appends an RoI.
@@ -316,17 +321,7 @@ impl RoiBatch {
     /// # Panics
     /// When `index >= len()`, as slices do.
     pub fn roi(&self, index: usize) -> RoiView<'_> {
-        let range = self.offsets[index]..self.offsets[index + 1];
-        let layers = &self.layer[range.clone()];
-        let spacepoints = match &self.coordinates {
-            Coordinates::Double(all) => {
-                SpacepointsView::Double(all.each_ref().map(|column| &column[range.clone()]), layers)
-            }
-            Coordinates::Single(all) => {
-                SpacepointsView::Single(all.each_ref().map(|column| &column[range.clone()]), layers)
-            }
-        };
-        RoiView { descriptor: &self.descriptors[index], spacepoints }
+        BatchView::from(self).roi(index)
     }
 
     /// Divides the batch into at most so many ranges of RoIs, none of them empty, with about equal numbers of spacepoints.
@@ -349,18 +344,35 @@ impl RoiBatch {
     }
 }
 
+impl<'a> From<&'a RoiBatch> for BatchView<'a> {
+    fn from(batch: &'a RoiBatch) -> Self {
+        let spacepoints = match &batch.coordinates {
+            Coordinates::Double(all) => SpacepointsView::Double(all.each_ref().map(Vec::as_slice), &batch.layer),
+            Coordinates::Single(all) => SpacepointsView::Single(all.each_ref().map(Vec::as_slice), &batch.layer),
+        };
+        Self::of_batch(spacepoints, &batch.offsets, &batch.descriptors)
+    }
+}
+
 /// RoIs of a batch that lie one after the other, or a single one.
 #[cfg(feature = "gpu")]
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rois<'a> {
-    Of { batch: &'a RoiBatch, first: usize, end: usize },
+    Of(BatchView<'a>),
     One(RoiView<'a>),
+}
+
+#[cfg(feature = "gpu")]
+impl<'a> From<BatchView<'a>> for Rois<'a> {
+    fn from(batch: BatchView<'a>) -> Self {
+        Self::Of(batch)
+    }
 }
 
 #[cfg(feature = "gpu")]
 impl<'a> From<&'a RoiBatch> for Rois<'a> {
     fn from(batch: &'a RoiBatch) -> Self {
-        Self::Of { batch, first: 0, end: batch.len() }
+        Self::Of(batch.into())
     }
 }
 
@@ -375,7 +387,7 @@ impl<'a> From<&'a Roi> for Rois<'a> {
 impl<'a> Rois<'a> {
     pub(crate) fn len(&self) -> usize {
         match *self {
-            Self::Of { first, end, .. } => end - first,
+            Self::Of(batch) => batch.len(),
             Self::One(_) => 1,
         }
     }
@@ -383,16 +395,15 @@ impl<'a> Rois<'a> {
     /// The RoI at `index`, counted from the first of these.
     pub(crate) fn roi(&self, index: usize) -> RoiView<'a> {
         match *self {
-            Self::Of { batch, first, .. } => batch.roi(first + index),
+            Self::Of(batch) => batch.roi(index),
             Self::One(roi) => roi,
         }
     }
 
     /// At most so many parts, as [`RoiBatch::split`] divides a batch.
     pub(crate) fn split(self, parts: usize) -> Vec<Self> {
-        let Self::Of { batch, first, end } = self else { return vec![self] };
-        let part = |range: Range<usize>| Self::Of { batch, first: first + range.start, end: first + range.end };
-        split(&batch.offsets[first..=end], parts).into_iter().map(part).collect()
+        let Self::Of(batch) = self else { return vec![self] };
+        split(batch.offsets(), parts).into_iter().map(|range| Self::Of(batch.rois(range))).collect()
     }
 }
 

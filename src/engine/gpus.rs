@@ -8,6 +8,7 @@ use std::task::Poll;
 use kernel_host::Gpu;
 use rayon::prelude::*;
 
+use crate::batch_view::BatchView;
 use crate::engine::gpu::GpuEngine;
 use crate::engine::plan::Search;
 use crate::engine::threads::{Helpers, in_threads};
@@ -82,8 +83,9 @@ impl Gpus {
     }
 
     /// A share of the batch for each GPU, all at once.
-    pub(crate) fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    pub(crate) fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let working = self.working();
+        let batch = batch.into();
         let shares = Rois::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch(batch.into(), Helpers::Pool);
@@ -95,8 +97,9 @@ impl Gpus {
     }
 
     /// [`Gpus::find_batch`] as a future.
-    pub(crate) async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    pub(crate) async fn find_batch_async<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let working = self.working();
+        let batch = batch.into();
         let shares = Rois::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch_async(batch.into()).await;
@@ -106,8 +109,8 @@ impl Gpus {
     }
 
     /// The answers to a batch from the thread of this number among many.
-    pub(crate) fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        self.dealt(worker).find_batch(batch.into(), Helpers::NONE)
+    pub(crate) fn find_batch_here<'a>(&self, worker: usize, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
+        self.dealt(worker).find_batch(batch.into().into(), Helpers::NONE)
     }
 
     /// The engine for the thread of this number.

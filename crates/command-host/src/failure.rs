@@ -1,6 +1,7 @@
 //! How a command ends: its message and its exit code.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
 use std::ops::Range;
@@ -169,14 +170,18 @@ pub fn main<C: Parser, E: Error + 'static>(
         let fallback = if error.is::<kernel_host::Error>() { Code::Gpu } else { Code::Data };
         error.downcast_ref().map_or(fallback, exit_code).into()
     };
-    main_with(diagnose, run)
+    main_from(std::env::args_os(), diagnose, run).into()
 }
 
-/// [`main`] for a command that diagnoses errors of several libraries.
-pub fn main_with<C: Parser>(
+/// [`main`] for a command that diagnoses errors of several libraries, and that another program can run in its own process:
+/// takes the arguments, the first of which is the command's name, and returns the exit code.
+///
+/// Wrong usage, `--help` and an interrupt end the process.
+pub fn main_from<C: Parser>(
+    arguments: impl IntoIterator<Item = OsString>,
     diagnose: impl FnOnce(&(dyn Error + 'static)) -> Diagnosis,
     run: impl FnOnce(C) -> Result<(), Failure>,
-) -> ExitCode {
+) -> u8 {
     // It fails only where a hook is set already.
     let _ = miette::set_hook(Box::new(|_| {
         Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).terminal_links(false).build())
@@ -184,12 +189,12 @@ pub fn main_with<C: Parser>(
     #[cfg(target_os = "linux")]
     crate::quiet::restart_quietly();
     interrupt::watch();
-    let Err(failure) = run(C::parse()) else { return ExitCode::SUCCESS };
-    let Some(report) = failure.report(diagnose) else { return ExitCode::SUCCESS };
+    let Err(failure) = run(C::parse_from(arguments)) else { return 0 };
+    let Some(report) = failure.report(diagnose) else { return 0 };
     let code = report.code;
     let rendered = format!("{:?}", miette::Report::new(report));
     let _ = writeln!(io::stderr().lock(), "{}", with_prefix(&rendered));
-    ExitCode::from(code as u8)
+    code as u8
 }
 
 /// Replaces miette's icon before the message by `error:`, as clap's failures begin.

@@ -104,7 +104,7 @@ mod quiet;
 pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;
 pub use engine::{EngineOptions, Engines, precision_parser};
-pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_with, note};
+pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from, note};
 pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
 #[cfg(feature = "plot")]
 pub use picture::{Drawing, Picture, colour};

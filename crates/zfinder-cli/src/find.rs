@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use zfinder_io::{AnswerDigest, Provenance, SpacepointReader};
+use zfinder_io::{AnswerDigest, Provenance, Shard, SpacepointReader};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
@@ -13,6 +13,7 @@ use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
 use super::output::{self, AnswerFile, Format};
 use super::search::{ProgressOptions, search};
+use super::shard::shard;
 use super::table::Score;
 use command_host::Failure;
 use command_host::note;
@@ -36,6 +37,10 @@ pub(super) struct Find {
     input: InputOptions,
     #[command(flatten)]
     on_error: OnErrorOptions,
+    /// Search only the events whose number modulo N is I, from 0 to N - 1; auto takes I and N from an array job of SLURM or
+    /// from HTCondor. The outputs of all shards can be concatenated: in CSV only shard 0 has a header
+    #[arg(long, value_name = "I/N|auto", value_parser = shard, help_heading = "Input")]
+    shard: Option<Shard>,
 
     /// How to write [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
     #[arg(long, value_enum, help_heading = "Output")]
@@ -68,6 +73,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find --config my.toml --print-config
   zcat big.csv.gz | zfinder find - --format csv > vertices.csv
   zfinder find --on-error skip night/*.csv -o vertices.csv
+  zfinder find --shard 3/16 events -o vertices-3.csv
 
 Each key of the configuration is an option; the order is --preset, then --config, then the options.
 A [config: ...] is the value of the preset default.
@@ -110,9 +116,13 @@ impl Find {
             self.input.found_truth(truth.as_ref()).iter().for_each(|truth| note(truth));
         }
         let provenance = Provenance::of(&finder);
+        let shard = self.shard.unwrap_or_default();
         let mut output = AnswerFile::open(self.output.as_deref(), format, truth.as_ref(), &provenance)?;
+        if shard.index() > 0 {
+            output.continue_csv();
+        }
         let options = self.input.read_options(on_error);
-        let mut reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options);
+        let mut reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options).with_shard(shard);
         let bar = self.progress.bar(reader.files());
         let mut score = Score::default();
         let mut digest = AnswerDigest::default();

@@ -166,6 +166,11 @@ impl InputOptions {
         Ok(rois)
     }
 
+    /// The file of truth that was named.
+    pub(super) fn truth_file(&self) -> Option<&Path> {
+        self.truth.as_deref()
+    }
+
     /// The truth that was named, else the one that lies in the only folder of the input, else that of each file.
     pub(super) fn truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
         if let Some(path) = &self.truth {

@@ -100,6 +100,15 @@ impl<'a> AnswerFile<'a> {
         Ok(Self { answers, provenance, provenance_file, written: 0, is_broken: false })
     }
 
+    /// Leaves out the header of CSV, so that the file can follow another one.
+    pub(super) fn continue_csv(&mut self) {
+        if let Answers::Text(text) = &mut self.answers
+            && text.format == Format::Csv
+        {
+            text.begun = true;
+        }
+    }
+
     pub(super) fn results(&mut self, results: &[RoiResult]) -> Result<(), Failure> {
         let written = self.answers.results(results);
         self.written += results.len();

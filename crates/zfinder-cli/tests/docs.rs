@@ -283,11 +283,15 @@ fn quoted_command_lines_are_understood() {
 
 #[test]
 fn every_example_is_shown() {
-    let shown = read(&root().join("docs/embedding.md"));
+    let pages = ["embedding", "python", "clusters"].map(|page| read(&root().join(format!("docs/{page}.md"))));
+    let shown = pages.concat();
     let entries = fs::read_dir(root().join("examples")).expect("the examples");
     for entry in entries {
         let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
-        assert!(shown.contains(&format!("examples/{name}")), "docs/embedding.md does not speak of {name}");
+        assert!(
+            shown.contains(&format!("examples/{name}")),
+            "no page of docs on embedding, Python and clusters names {name}"
+        );
     }
 }
 

@@ -246,3 +246,29 @@ fn the_documented_figures_are_measured() {
     assert_eq!(rounded(&figures["residual_mm"]["rms"]), "0.077");
     assert_eq!(&rounded(&figures["pull"]["rms"])[..4], "0.92");
 }
+
+/// Answers that were written before have the figures of the search that wrote them.
+#[test]
+fn answers_in_files_have_the_figures_of_their_search() {
+    let toys = toys();
+    let searched = json(&[&toys.spacepoints, "--truth", &toys.acts, "--peaks", "3", "--by", "pile-up"]);
+    for format in ["csv", "parquet"] {
+        let path = toys.dir.path().join(format!("answers.{format}")).display().to_string();
+        let find = ["find", "-q", "--engine", "cpu", "--peaks", "3", &toys.spacepoints, "-o", &path];
+        succeeded(zfinder(&find));
+        let read = json(&["--answers", &path, "--truth", &toys.acts]);
+        for part in ["figures", "bins", "statuses", "without_truth"] {
+            assert_eq!(read["configurations"][0][part], searched["configurations"][0][part], "{format}: {part}");
+        }
+        assert_eq!(read["configurations"][0]["name"], "answers");
+        assert_eq!(read["configurations"][0].get("config"), None);
+    }
+    let answers = toys.dir.path().join("answers.csv").display().to_string();
+    failed(&evaluate(&["--answers", &answers]), 2, &["--truth"]);
+    failed(&evaluate(&["--answers", &answers, &toys.spacepoints]), 2, &["cannot be used with"]);
+    failed(&evaluate(&["--answers", &toys.spacepoints, "--truth", &toys.acts]), 1, &["z_mm"]);
+    let again = written(&toys.dir, "again.csv", "event_id,z_mm\n1,2\n2,3\n1,4\n");
+    failed(&evaluate(&["--answers", &again, "--truth", &toys.acts]), 1, &["row 4", "comes again"]);
+    let unknown = written(&toys.dir, "unknown.csv", "event_id,z_mm,status\n1,2,fine\n");
+    failed(&evaluate(&["--answers", &unknown, "--truth", &toys.acts]), 1, &["column status", "no_peak"]);
+}

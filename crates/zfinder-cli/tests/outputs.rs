@@ -161,3 +161,43 @@ mod unix {
         assert!(status.success() && text.starts_with("before\nevent_id,"), "{text}");
     }
 }
+
+/// Sorts the rows of a CSV file, the header first.
+fn sorted_rows(text: &str) -> Vec<&str> {
+    let mut rows: Vec<&str> = text.lines().collect();
+    rows[1..].sort_unstable();
+    rows
+}
+
+#[test]
+fn the_outputs_of_shards_make_up_the_whole() {
+    let dir = folder();
+    let data = common::sample("zee7_mu2");
+    let find = ["find", "-q", "--engine", "cpu", "--format", "csv", &data];
+    let whole = succeeded(zfinder(&find));
+    let shards: String = (0..3)
+        .map(|shard| {
+            let path = dir.path().join(format!("{shard}.csv")).display().to_string();
+            succeeded(zfinder(&[&find[..], &["--shard", &format!("{shard}/3"), "-o", &path]].concat()));
+            fs::read_to_string(path).expect("there")
+        })
+        .collect();
+    assert_eq!(sorted_rows(&shards), sorted_rows(&whole));
+    failed(&zfinder(&[&find[..], &["--shard", "3/3"]].concat()), 2, &["--shard", "numbered from 0"]);
+}
+
+#[test]
+fn a_batch_system_says_which_shard() {
+    let data = common::sample("zee7_mu2");
+    let find = ["find", "-q", "--engine", "cpu", "--format", "csv", &data, "--shard"];
+    let wanted = succeeded(zfinder(&[&find[..], &["1/4"]].concat()));
+    let dir = folder();
+    let ad = written(&dir, "job.ad", "ProcId = 1\nTotalSubmitProcs = 4\n");
+    let slurm = [("SLURM_ARRAY_TASK_ID", "2"), ("SLURM_ARRAY_TASK_COUNT", "4"), ("SLURM_ARRAY_TASK_MIN", "1")];
+    for variables in [&slurm[..], &[("_CONDOR_JOB_AD", ad.as_str())]] {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_zfinder"));
+        let output = command.args(find).arg("auto").envs(variables.iter().copied()).output().expect("it runs");
+        assert_eq!(succeeded(output), wanted, "{variables:?}");
+    }
+    failed(&zfinder(&[&find[..], &["auto"]].concat()), 2, &["SLURM_ARRAY_TASK_ID"]);
+}

@@ -44,6 +44,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
+mod answers;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod columns;
 mod csv;
@@ -62,6 +63,7 @@ mod rois;
 mod root;
 mod rows;
 mod seen;
+mod shard;
 mod source;
 mod spacepoint_writer;
 mod table;
@@ -69,6 +71,7 @@ mod toml;
 mod truth;
 mod write;
 
+pub use answers::read_answers;
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};
@@ -80,6 +83,7 @@ pub use reader::SpacepointReader;
 pub use rois::RoiTable;
 #[cfg(feature = "root")]
 pub use root::RootSpacepoints;
+pub use shard::Shard;
 pub use source::{Inputs, inputs, is_stream, line};
 pub use spacepoint_writer::SpacepointWriter;
 pub use toml::{config_from_toml, config_to_toml, detector_from_toml, detector_to_toml};

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use super::event::{self, Event, EventReader, Faults, ReadOptions};
 use super::rois::RoiTable;
 use super::seen::Seen;
+use super::shard::Shard;
 use super::source;
 use crate::error::{Error, Result};
 use zfinder::Detector;
@@ -30,6 +31,7 @@ pub struct SpacepointReader {
     detector: Detector,
     rois: Option<RoiTable>,
     options: ReadOptions,
+    shard: Shard,
     /// The file that is being read.
     open: Option<Box<dyn EventReader>>,
     /// Errors that were skipped, and are to be yielded.
@@ -62,6 +64,7 @@ impl SpacepointReader {
             detector,
             rois,
             options: ReadOptions::default(),
+            shard: Shard::default(),
             open: None,
             faults: VecDeque::new(),
             errors: 0,
@@ -81,6 +84,13 @@ impl SpacepointReader {
     #[must_use]
     pub fn with_options(mut self, options: ReadOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Yields the RoIs of a shard's events only. All files are read, and their errors are reported in every shard.
+    #[must_use]
+    pub fn with_shard(mut self, shard: Shard) -> Self {
+        self.shard = shard;
         self
     }
 
@@ -104,7 +114,7 @@ impl SpacepointReader {
         self.read
     }
 
-    /// How many events have been seen in the files.
+    /// How many events of the shard have been seen in the files.
     pub fn events(&self) -> usize {
         self.events
     }
@@ -189,7 +199,7 @@ impl SpacepointReader {
 
     fn queue(&mut self, event: Event, has_rois: bool) -> Result<()> {
         let event_id = event.event_id;
-        if self.seen_events.insert(RoiId { event_id, roi_id: 0 }, 0).is_none() {
+        if self.seen_events.insert(RoiId { event_id, roi_id: 0 }, 0).is_none() && self.shard.has(event_id) {
             self.events += 1;
         }
         if event.rois.is_empty() {
@@ -258,6 +268,9 @@ impl SpacepointReader {
     fn next_pending(&mut self) -> Option<Roi> {
         while let Some(pending) = self.pending.front_mut() {
             if let Some(descriptor) = pending.descriptors.pop_front() {
+                if !self.shard.has(descriptor.id.event_id) {
+                    continue;
+                }
                 let last = pending.descriptors.is_empty();
                 let spacepoints =
                     if last { std::mem::take(&mut pending.spacepoints) } else { pending.spacepoints.clone() };

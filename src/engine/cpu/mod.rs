@@ -22,6 +22,7 @@ use std::num::NonZeroUsize;
 use rayon::ThreadPool;
 use rayon::prelude::*;
 
+use crate::batch_view::BatchView;
 use crate::config::Triplets;
 use crate::engine::cpu::find_z::FindZ;
 use crate::engine::cpu::lanes::Lanes;
@@ -32,7 +33,7 @@ use crate::engine::vertices::Vertices;
 use crate::error::{Error, Result};
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, Peak};
 use crate::options::{Accumulate, Encoding, EngineOptions, Precision};
-use crate::spacepoint::{RoiBatch, RoiView};
+use crate::spacepoint::RoiView;
 use crate::vertex::RoiResult;
 
 pub(crate) struct CpuEngine {
@@ -86,7 +87,7 @@ impl CpuEngine {
     }
 
     /// Answers by the threads of the pool alone, for many callers at once.
-    pub(crate) fn find_batch_in_pool(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    pub(crate) fn find_batch_in_pool(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
         let mut results = Vec::new();
         let mut find = || self.find_batch(batch, &mut results);
         match &self.pool {
@@ -97,7 +98,7 @@ impl CpuEngine {
     }
 
     /// Answers by the threads of the pool, or by the caller's alone where that is of one.
-    pub(crate) fn find_batch(&self, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
+    pub(crate) fn find_batch(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
         results.resize_with(batch.len(), RoiResult::default);
         let threads = self.threads();
         // Where there are fewer RoIs than threads, threads share RoIs.

@@ -18,10 +18,11 @@ pub use self::pairs::Pair;
 pub use self::peaks::Peak;
 #[cfg(feature = "internals")]
 use self::slices::Point;
+use crate::batch_view::BatchView;
 use crate::config::{Config, ZBins};
 use crate::detector::Detector;
 use crate::error::Result;
-use crate::spacepoint::{RoiBatch, RoiView, Spacepoint, normalised, usable};
+use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
 use crate::vertex::{RoiResult, Status};
 
 /// The reference engine: serial, in f64, straight from the specification.
@@ -78,8 +79,8 @@ impl ReferenceEngine {
     ///
     /// # Errors
     /// An RoI whose z range makes no histogram.
-    pub fn find_batch(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
-        batch.iter().map(|roi| self.find(roi)).collect()
+    pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
+        batch.into().iter().map(|roi| self.find(roi)).collect()
     }
 
     /// Finds the vertices of an RoI.

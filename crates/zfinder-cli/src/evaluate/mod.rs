@@ -1,5 +1,6 @@
 //! `zfinder evaluate`: how good the answers are, against truth.
 
+mod answers;
 mod report;
 
 use std::num::NonZeroUsize;
@@ -41,8 +42,12 @@ enum ByName {
 pub(super) struct Evaluate {
     /// Files of spacepoints, or folders of them, as of `zfinder find`; read once for each configuration, so that - does
     /// for one
-    #[arg(required = true, value_name = "FILE|FOLDER")]
+    #[arg(required_unless_present = "answers", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
+    /// Compare the answers in this file, without a search: CSV or Parquet of `zfinder find` or of the Python package; may be
+    /// repeated. --truth is needed
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "preset", "config"], help_heading = "Input")]
+    answers: Vec<PathBuf>,
 
     #[command(flatten)]
     input: InputOptions,
@@ -93,6 +98,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder evaluate --preset default --preset jet --peaks 4 data/zee7_mu2 --format json
   zfinder evaluate --config mine.toml --truth truth.csv spacepoints.csv --by spacepoints --bins 3
   zfinder evaluate --preset auto data/zee7_mu2 -o figures.csv --plot figures.svg
+  zfinder evaluate --answers vertices.parquet --truth truth.csv
 
 Of a fraction the table has percent, and how far the interval of 68 % reaches up and down.
 
@@ -121,6 +127,9 @@ struct Measurement {
 
 impl Evaluate {
     pub(super) fn run(self) -> Result<(), Failure> {
+        if !self.answers.is_empty() {
+            return self.evaluate_answers();
+        }
         let configs = self.configs()?;
         let builder = self.engine.builder()?;
         let format = output::format(self.format, self.output.as_deref())?;
@@ -149,10 +158,10 @@ impl Evaluate {
         let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
         let plot = self.plot.as_deref().map(PictureTarget::open).transpose()?;
 
-        let options = Options { within_mm: self.within_mm, isolation_mm: self.isolation_mm };
+        let options = self.options();
         let mut report = Report {
             version: env!("CARGO_PKG_VERSION"),
-            detector: detector.name().to_owned(),
+            detector: Some(detector.name().to_owned()),
             truth: truth.path().display().to_string(),
             options,
             by,
@@ -167,12 +176,12 @@ impl Evaluate {
             let told = if is_first { &mut skipped } else { &mut again };
             let (engine, evaluation) = self.measure(&name, &config, &measurement, is_first, told)?;
             // The bins of the first are those of all.
-            binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.bins.map(NonZeroUsize::get))));
+            binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
             report.configurations.push(Configuration {
                 name,
                 engine,
                 summary: evaluation.summary(binning.as_ref()),
-                config,
+                config: Some(config),
                 residuals_mm: evaluation.residuals().collect(),
             });
         }
@@ -183,6 +192,14 @@ impl Evaluate {
         out.write(|out| report.write(format, out))?;
         out.finish()?;
         skipped.finish()
+    }
+
+    fn options(&self) -> Options {
+        Options { within_mm: self.within_mm, isolation_mm: self.isolation_mm }
+    }
+
+    fn most_bins(&self) -> Option<usize> {
+        self.bins.map(NonZeroUsize::get)
     }
 
     /// All configurations with their names, presets before files.

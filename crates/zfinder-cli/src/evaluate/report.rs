@@ -42,7 +42,8 @@ impl TryFrom<output::Format> for Format {
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) version: &'static str,
-    pub(super) detector: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) detector: Option<String>,
     pub(super) truth: String,
     #[serde(flatten)]
     pub(super) options: Options,
@@ -56,7 +57,8 @@ pub(super) struct Configuration {
     pub(super) engine: String,
     #[serde(flatten)]
     pub(super) summary: Summary,
-    pub(super) config: Config,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) config: Option<Config>,
     #[serde(skip)]
     pub(super) residuals_mm: Vec<f64>,
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use parquet::column::page::{Page, PageMetadata, PageReader};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl, get_column_reader};
-use parquet::data_type::DataType;
+use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::{ParquetError, Result};
 use parquet::schema::types::ColumnDescPtr;
 
@@ -36,6 +36,7 @@ enum Values {
     Int64(Vec<i64>),
     Float(Vec<f32>),
     Double(Vec<f64>),
+    Text(Vec<ByteArray>),
 }
 
 #[derive(Default)]
@@ -102,6 +103,7 @@ impl Column {
                 ColumnReader::Int64ColumnReader(_) => Values::Int64(Vec::new()),
                 ColumnReader::FloatColumnReader(_) => Values::Float(Vec::new()),
                 ColumnReader::DoubleColumnReader(_) => Values::Double(Vec::new()),
+                ColumnReader::ByteArrayColumnReader(_) => Values::Text(Vec::new()),
                 _ => Values::None,
             };
         }
@@ -120,6 +122,7 @@ impl Column {
             (ColumnReader::Int64ColumnReader(reader), Values::Int64(values)) => levels.read(reader, values, rows),
             (ColumnReader::FloatColumnReader(reader), Values::Float(values)) => levels.read(reader, values, rows),
             (ColumnReader::DoubleColumnReader(reader), Values::Double(values)) => levels.read(reader, values, rows),
+            (ColumnReader::ByteArrayColumnReader(reader), Values::Text(values)) => levels.read(reader, values, rows),
             _ => Err(ParquetError::General(format!("column `{}` holds no numbers", self.field.name))),
         }?;
         if let Some((most, _)) = self.limit
@@ -196,6 +199,36 @@ impl Column {
             _ => {}
         }
         Ok(())
+    }
+
+    /// Appends the batch's values of type float or double, None for a null.
+    pub(super) fn optional_numbers(&self, to: &mut Vec<Option<f64>>) -> Result<(), Refused> {
+        let mut numbers = Vec::new();
+        if self.check_nulls().is_ok() {
+            self.numbers(&mut numbers)?;
+            to.extend(numbers.into_iter().map(Some));
+            return Ok(());
+        }
+        match &self.values {
+            Values::Float(values) => numbers.extend(values.iter().map(|&value| f64::from(value))),
+            Values::Double(values) => numbers.extend_from_slice(values),
+            _ => {}
+        }
+        let mut numbers = numbers.into_iter();
+        let items = self.levels.definition.iter().filter(|&&level| level >= self.field.item_level);
+        to.extend(items.map(|&level| if level < self.field.value_level { None } else { numbers.next() }));
+        Ok(())
+    }
+
+    /// Returns the batch's texts.
+    pub(super) fn texts(&self) -> Result<Vec<&str>, Refused> {
+        self.check_nulls()?;
+        let Values::Text(values) = &self.values else { return Ok(Vec::new()) };
+        let text = |(at, value)| {
+            let bytes: &ByteArray = value;
+            str::from_utf8(bytes.data()).map_err(|_| self.refuse(at, "is not text in UTF-8".into()))
+        };
+        values.iter().enumerate().map(text).collect()
     }
 
     /// Appends the batch's whole numbers.

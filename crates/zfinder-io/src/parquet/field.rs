@@ -1,5 +1,7 @@
 //! The fields of a Parquet schema at its top level: flat columns and lists of numbers, and anything else by its name.
 
+use std::sync::Arc;
+
 use parquet::basic::{ConvertedType, LogicalType, Repetition, Type as Physical};
 use parquet::schema::types::{SchemaDescriptor, Type};
 
@@ -8,6 +10,7 @@ use parquet::schema::types::{SchemaDescriptor, Type};
 pub(super) enum Wanted {
     Numbers,
     WholeNumbers,
+    Texts,
 }
 
 impl Wanted {
@@ -15,6 +18,7 @@ impl Wanted {
         match self {
             Self::Numbers => "numbers (float or double)",
             Self::WholeNumbers => "whole numbers",
+            Self::Texts => "texts",
         }
     }
 }
@@ -24,6 +28,7 @@ impl Wanted {
 pub(super) enum Kind {
     Number,
     WholeNumber { bits: u32, signed: bool },
+    Text,
     Other,
 }
 
@@ -38,6 +43,7 @@ impl Kind {
             Physical::FLOAT | Physical::DOUBLE => return Self::Number,
             Physical::INT32 => 32,
             Physical::INT64 => 64,
+            Physical::BYTE_ARRAY if is_text(leaf) => return Self::Text,
             _ => return Self::Other,
         };
         let (bits, signed) = match (info.logical_type_ref(), info.converted_type()) {
@@ -78,9 +84,30 @@ pub(super) struct Field {
 impl Field {
     /// Returns all fields that have columns, in the order of the schema.
     pub(super) fn all(schema: &SchemaDescriptor) -> Vec<Self> {
-        let mut leaves: Vec<usize> = (0..schema.num_columns()).collect();
-        leaves.dedup_by_key(|leaf| schema.get_column_root_idx(*leaf));
-        leaves.into_iter().map(|leaf| Self::of(schema, leaf)).collect()
+        let mut last_root = None;
+        let field = |leaf: usize| {
+            let root = Some(schema.get_column_root_idx(leaf));
+            let is_first = std::mem::replace(&mut last_root, root) != root;
+            let member = Self::of_member(schema, leaf);
+            member.or_else(|| is_first.then(|| Self::of(schema, leaf)))
+        };
+        (0..schema.num_columns()).filter_map(field).collect()
+    }
+
+    /// Returns a member of the structs of a list, named `list.member`. None of another leaf.
+    fn of_member(schema: &SchemaDescriptor, leaf: usize) -> Option<Self> {
+        let root = schema.get_column_root(leaf);
+        let (item_level, members) = structs(root)?;
+        let column = schema.column(leaf);
+        let member = members.iter().find(|member| member.name() == column.name())?;
+        Some(Self {
+            name: format!("{}.{}", root.name(), column.name()),
+            kind: Kind::of(member),
+            type_name: format!("a list of {}", type_name(member)),
+            leaf,
+            item_level,
+            value_level: column.max_def_level(),
+        })
     }
 
     fn of(schema: &SchemaDescriptor, leaf: usize) -> Self {
@@ -102,6 +129,7 @@ impl Field {
         match self.kind {
             Kind::Number => wanted == Wanted::Numbers,
             Kind::WholeNumber { .. } => wanted == Wanted::WholeNumbers,
+            Kind::Text => wanted == Wanted::Texts,
             Kind::Other => false,
         }
     }
@@ -124,6 +152,31 @@ fn item(root: &Type) -> Option<(i16, &Type)> {
     }
     let [element] = repeated.get_fields() else { return None };
     (element.is_primitive() && repetition(element) != Repetition::REPEATED).then_some((level, element))
+}
+
+/// Returns the definition level of an item and the members of a list of structs of values, in the form of three levels.
+fn structs(root: &Type) -> Option<(i16, &[Arc<Type>])> {
+    if root.is_primitive() || !is_annotated_list(root) {
+        return None;
+    }
+    let [repeated] = root.get_fields() else { return None };
+    if repeated.is_primitive() || repetition(repeated) != Repetition::REPEATED {
+        return None;
+    }
+    let [element] = repeated.get_fields() else { return None };
+    let is_value = |member: &Arc<Type>| member.is_primitive() && repetition(member) != Repetition::REPEATED;
+    let is_struct = !element.is_primitive() && element.get_fields().iter().all(is_value);
+    let level = 1 + i16::from(repetition(root) == Repetition::OPTIONAL);
+    is_struct.then(|| (level, element.get_fields()))
+}
+
+/// Returns whether a leaf of bytes holds text.
+fn is_text(leaf: &Type) -> bool {
+    let info = leaf.get_basic_info();
+    match info.logical_type_ref() {
+        Some(logical) => *logical == LogicalType::String,
+        None => info.converted_type() == ConvertedType::UTF8,
+    }
 }
 
 /// Either annotation suffices: old writers set the converted type alone.

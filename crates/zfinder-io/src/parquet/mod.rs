@@ -1,5 +1,7 @@
-//! Parquet files: spacepoints and truth read, spacepoints and vertices written. With the cargo feature `parquet`.
+//! Parquet files: spacepoints, truth and answers read, spacepoints and answers written. With the cargo feature `parquet`.
 
+#[cfg(feature = "parquet")]
+mod answers;
 #[cfg(feature = "parquet")]
 mod column;
 #[cfg(feature = "parquet")]
@@ -17,7 +19,7 @@ mod write;
 
 use std::path::Path;
 
-use zfinder::Detector;
+use zfinder::{Detector, RoiResult};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth::EventVertices;
@@ -63,4 +65,16 @@ pub(super) fn read_truth(path: &Path) -> Result<EventVertices> {
     #[cfg(not(feature = "parquet"))]
     let truth = crate::event::not_built(path, "Parquet", "parquet");
     truth
+}
+
+/// Returns all answers of a file.
+///
+/// # Errors
+/// A file that is not Parquet, and one without the columns of answers.
+pub(super) fn read_answers(path: &Path) -> Result<Vec<RoiResult>> {
+    #[cfg(feature = "parquet")]
+    let answers = answers::read(path);
+    #[cfg(not(feature = "parquet"))]
+    let answers = crate::event::not_built(path, "Parquet", "parquet");
+    answers
 }

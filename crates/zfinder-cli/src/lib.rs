@@ -1,0 +1,98 @@
+//! The command `zfinder`: what a user types, and how failures are told. One file a subcommand; no physics.
+//!
+//! The command's program and the Python package both call [`main_from`].
+
+mod adapters;
+mod bench;
+mod completions;
+mod engine;
+mod evaluate;
+mod failure;
+mod find;
+mod fit;
+mod histogram;
+mod input;
+mod options;
+mod output;
+mod plot;
+mod search;
+mod select;
+mod shard;
+mod simulate;
+mod table;
+mod verify;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal};
+
+use clap::{ArgAction, CommandFactory, Parser, Subcommand};
+
+const EXIT_CODES: &str = "Exit codes:
+  0  done; what became of each RoI is its status
+  1  input that cannot be read or is wrong, output that cannot be written
+  2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
+  3  no such adapter, or the GPU or another engine failed
+  5  done, and errors in the input were skipped (--on-error skip)
+  130  interrupted (143 by TERM, 129 by HUP); no file is half-written";
+
+/// Finds the z of the primary vertex from raw tracker spacepoints, on any GPU or on the CPU.
+#[derive(Parser)]
+#[command(name = "zfinder", version, after_help = EXIT_CODES, propagate_version = true, max_term_width = 110)]
+struct Cli {
+    /// Say more of what is done, on standard error; -vv still more
+    #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
+    verbose: u8,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Find(Box<find::Find>),
+    Evaluate(Box<evaluate::Evaluate>),
+    Histogram(Box<histogram::Histogram>),
+    Plot(plot::Plot),
+    Simulate(Box<simulate::Simulate>),
+    Adapters(adapters::Adapters),
+    Bench(Box<bench::Bench>),
+    Verify(verify::Verify),
+    Completions(completions::Completions),
+    Man(completions::Man),
+}
+
+/// Runs the command with these arguments, the first of which is its name, and returns the exit code. Prints on standard
+/// output and standard error. Wrong usage, `--help` and a signal end the process.
+pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
+    command_host::main_from(arguments, failure::diagnose, |cli: Cli| {
+        let level = match cli.verbose {
+            0 => tracing::Level::WARN,
+            1 => tracing::Level::INFO,
+            _ => tracing::Level::DEBUG,
+        };
+        let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time();
+        // It fails only where the process has a subscriber already.
+        let _ = subscriber.with_ansi(io::stderr().is_terminal()).try_init();
+        match cli.command {
+            Command::Find(find) => find.run(),
+            Command::Evaluate(evaluate) => evaluate.run(),
+            Command::Histogram(histogram) => histogram.run(),
+            Command::Plot(plot) => plot.run(),
+            Command::Adapters(adapters) => adapters.run(),
+            Command::Bench(bench) => bench.run(),
+            Command::Verify(verify) => verify.run(),
+            Command::Simulate(simulate) => simulate.run(),
+            Command::Completions(completions) => completions.run(Cli::command()),
+            Command::Man(man) => man.run(Cli::command()),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,136 @@
+//! Answers out of a Parquet file: a row a vertex, or a row an RoI with the list of its vertices.
+
+use std::path::Path;
+
+use zfinder::{RoiId, RoiResult, Status, Vertex};
+
+use super::column::{Column, Refused};
+use super::field::Wanted;
+use super::table::Table;
+use crate::answers::{Answers, status_of};
+use crate::error::Result;
+use crate::names::quoted;
+
+const EVENT: &str = "event_id";
+const ROI: &str = "roi_id";
+const STATUS: &str = "status";
+const SPACEPOINTS: &str = "spacepoints";
+
+/// The columns of vertices: z and its error.
+const FLAT: [&str; 2] = ["z_mm", "z_error_mm"];
+const NESTED: [&str; 2] = ["vertices.z_mm", "vertices.z_error_mm"];
+
+/// Reads all answers.
+///
+/// # Errors
+/// What is no Parquet file, columns that are missing or of other types, nulls where a value is wanted, an unknown status,
+/// and an RoI that comes again.
+pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
+    let mut table = Table::open(path)?;
+    let has = |table: &Table, name: &str| table.names().any(|there| there == name);
+    let is_nested = has(&table, NESTED[0]);
+    let [z, z_error] = if is_nested { NESTED } else { FLAT };
+    let missing: Vec<&str> = [EVENT, z].into_iter().filter(|name| !has(&table, name)).collect();
+    if !missing.is_empty() {
+        let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
+        let message = format!("missing {missing}; the file has {there}; wanted: a file of `zfinder find` or pyzfinder");
+        return Err(table.error(0, None, message));
+    }
+    let names = [z, EVENT, ROI, STATUS, SPACEPOINTS, z_error];
+    let there: Vec<&str> = names.into_iter().filter(|name| has(&table, name)).collect();
+    let is_id = |name: &&str| [EVENT, ROI, SPACEPOINTS].contains(name);
+    table.check_ids(there.iter().copied().filter(is_id))?;
+    let numbers = there.iter().copied().filter(|name| [z, z_error].contains(name));
+    if table.all_lists(numbers.map(|name| (name, Wanted::Numbers)))? != is_nested {
+        return Err(table.error(0, Some(z), "must hold a number a row".into()));
+    }
+    let texts = there.iter().copied().filter(|name| *name == STATUS);
+    if table.all_lists(texts.map(|name| (name, Wanted::Texts)))? {
+        return Err(table.error(0, Some(STATUS), "must hold a text a row".into()));
+    }
+    table.select(there.iter().copied());
+    let (mut answers, mut batch) = (Answers::default(), Batch::default());
+    while table.next_batch()? > 0 {
+        let column = |name: &str| there.contains(&name).then(|| table.column(name));
+        let added =
+            batch.read(column, z, z_error).and_then(|()| batch.add_to(&mut answers, table.column(z), is_nested));
+        added.map_err(|(column, refused)| table.refuse(column, refused))?;
+    }
+    Ok(answers.rois)
+}
+
+type Refusal = (&'static str, Refused);
+
+/// One batch's columns; empty where the file has none.
+#[derive(Default)]
+struct Batch {
+    event: Vec<u64>,
+    roi: Vec<u64>,
+    spacepoints: Vec<u64>,
+    status: Vec<Status>,
+    z: Vec<Option<f64>>,
+    z_error: Vec<Option<f64>>,
+}
+
+impl Batch {
+    fn read<'a>(
+        &mut self,
+        column: impl Fn(&'static str) -> Option<&'a Column>,
+        z: &'static str,
+        z_error: &'static str,
+    ) -> Result<(), Refusal> {
+        for (name, to) in [(EVENT, &mut self.event), (ROI, &mut self.roi), (SPACEPOINTS, &mut self.spacepoints)] {
+            to.clear();
+            column(name).map_or(Ok(()), |column| column.whole_numbers(to)).map_err(|refused| (name, refused))?;
+        }
+        self.status.clear();
+        if let Some(column) = column(STATUS) {
+            let status = |(row, word): (usize, &str)| status_of(word).map_err(|message| (STATUS, (row, message)));
+            let words = column.texts().map_err(|refused| (STATUS, refused))?;
+            for status in words.into_iter().enumerate().map(status) {
+                self.status.push(status?);
+            }
+        }
+        let model = column(z);
+        for (name, to) in [(z, &mut self.z), (z_error, &mut self.z_error)] {
+            to.clear();
+            let Some(column) = column(name) else { continue };
+            model.map_or(Ok(()), |model| column.check_lengths(model)).map_err(|refused| (name, refused))?;
+            column.optional_numbers(to).map_err(|refused| (name, refused))?;
+            if let Some(at) = to.iter().position(|number| number.is_some_and(|number| !number.is_finite())) {
+                return Err((name, (column.row(at), "holds a number that is not finite".into())));
+            }
+        }
+        Ok(())
+    }
+
+    fn add_to(&self, answers: &mut Answers, z: &Column, is_nested: bool) -> Result<(), Refusal> {
+        let vertex = |at: usize| {
+            let z_error_mm = self.z_error.get(at).copied().flatten().unwrap_or(0.0);
+            self.z[at].map(|z_mm| Vertex { z_mm, z_error_mm, ..Vertex::default() })
+        };
+        for (row, &event_id) in self.event.iter().enumerate() {
+            let id = RoiId { event_id, roi_id: self.roi.get(row).copied().unwrap_or(0) };
+            let status = self.status.get(row).copied();
+            let added = if is_nested {
+                let vertices: Vec<Vertex> = z.values(row).filter_map(vertex).collect();
+                if vertices.len() < z.values(row).len() {
+                    return Err((NESTED[0], (row, "holds a null; a value is wanted".into())));
+                }
+                let without_status = if vertices.is_empty() { Status::NoPeak } else { Status::Ok };
+                answers.add_roi(RoiResult {
+                    id,
+                    vertices,
+                    status: status.unwrap_or(without_status),
+                    spacepoints: self.spacepoints.get(row).map_or(0, |&number| number as usize),
+                    outside_window: 0,
+                    fallback: false,
+                })
+            } else {
+                answers.add_row(id, status, vertex(row))
+            };
+            added.map_err(|message| (EVENT, (row, message)))?;
+        }
+        Ok(())
+    }
+}

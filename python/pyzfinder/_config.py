@@ -1,0 +1,283 @@
+"""Configurations and detectors."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _pyzfinder
+from ._errors import ConfigError, FileError
+
+#: Names of the built-in detectors.
+DETECTORS = ("atlas2010", "generic", "odd")
+
+
+def presets() -> list[str]:
+    """Return the names of all presets.
+
+    Returns
+    -------
+    list of str
+
+    Examples
+    --------
+    >>> import pyzfinder
+    >>> "hard-scatter" in pyzfinder.presets()
+    True
+    """
+    return _pyzfinder.presets()
+
+
+def _read_text(path: str | os.PathLike[str]) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except OSError as error:
+        raise FileError(f"{path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path}: the file is not UTF-8 text") from error
+
+
+class Config(Mapping):
+    """Every option of the physics.
+
+    A configuration is an immutable mapping from keys to values. The keys are the keys of the
+    configuration files of the command ``zfinder``; ``zfinder find --print-config`` shows them.
+
+    Parameters
+    ----------
+    preset : str
+        Name of the preset to start from; see `presets`.
+    **keys
+        Keys to change.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such preset, no such key, or if a value is out of range.
+
+    Examples
+    --------
+    >>> from pyzfinder import Config
+    >>> config = Config("hard-scatter", peaks=2)
+    >>> config["peaks"], config["weighting"]
+    (2, 'pt')
+    >>> config.replace(peaks=5)["peaks"]
+    5
+    """
+
+    __slots__ = ("_json", "_keys")
+
+    def __init__(self, preset: str = "default", **keys: Any) -> None:
+        self._set(_pyzfinder.config_json(preset, _to_json(keys)))
+
+    def _set(self, text: str) -> None:
+        self._json = text
+        self._keys = json.loads(text)
+
+    @classmethod
+    def _of_json(cls, text: str) -> Config:
+        config = cls.__new__(cls)
+        config._set(text)
+        return config
+
+    @classmethod
+    def from_toml(cls, text: str) -> Config:
+        """Read a configuration from TOML; absent keys have the value of the preset ``default``.
+
+        Parameters
+        ----------
+        text : str
+            TOML text.
+
+        Returns
+        -------
+        Config
+
+        Raises
+        ------
+        ConfigError
+            If the text is not TOML, has an unknown key, or a value that is out of range.
+        """
+        return cls._of_json(_pyzfinder.config_from_toml(text))
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Config:
+        """Read a configuration from a TOML file, as ``zfinder find --config`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            The file.
+
+        Returns
+        -------
+        Config
+        """
+        return cls.from_toml(_read_text(path))
+
+    @classmethod
+    def coerce(cls, value: Config | Mapping[str, Any] | str | os.PathLike[str]) -> Config:
+        """Return a configuration from a preset's name, a dictionary, or the path of a TOML file.
+
+        A dictionary may name its preset with the key ``preset``.
+        """
+        if isinstance(value, cls):
+            return value
+        if isinstance(value, Mapping):
+            keys = dict(value)
+            return cls(keys.pop("preset", "default"), **keys)
+        if isinstance(value, os.PathLike) or str(value).endswith(".toml"):
+            return cls.read(value)
+        return cls(value)
+
+    def replace(self, **keys: Any) -> Config:
+        """Return a configuration with some keys changed."""
+        return type(self)("default", **{**self._keys, **keys})
+
+    def to_toml(self) -> str:
+        """Return the configuration as TOML, with every key."""
+        return _pyzfinder.config_to_toml(self._json)
+
+    def __getitem__(self, key: str) -> Any:
+        return self._keys[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __eq__(self, other: object) -> bool:
+        return self._json == other._json if isinstance(other, Config) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._json)
+
+    def __reduce__(self) -> tuple:
+        return type(self)._of_json, (self._json,)
+
+    def __repr__(self) -> str:
+        base = json.loads(_pyzfinder.config_json("default", "{}"))
+        changed = {key: value for key, value in self._keys.items() if base.get(key) != value}
+        return f"Config({', '.join(f'{key}={value!r}' for key, value in changed.items())})"
+
+
+def _to_json(keys: Mapping[str, Any]) -> str:
+    def plain(value: Any) -> Any:
+        if isinstance(value, (np.generic, np.ndarray)):
+            return value.tolist()
+        raise ConfigError(f"a configuration holds numbers, words and pairs, not {value!r}")
+
+    # An absent key is null in JSON and missing in TOML.
+    return json.dumps(dict(keys), default=plain)
+
+
+class Detector:
+    """The layers of a tracker.
+
+    Parameters
+    ----------
+    source : str or path-like
+        Name of a built-in detector (``atlas2010``, ``generic``, ``odd``), path of a TOML file, or
+        TOML text.
+
+    Raises
+    ------
+    ConfigError
+        If there is no such detector, or if a detector contradicts itself.
+
+    Examples
+    --------
+    >>> from pyzfinder import Detector
+    >>> detector = Detector("generic")
+    >>> detector.name, len(detector.layers)
+    ('generic', 29)
+    """
+
+    __slots__ = ("_by_id", "_layers", "_toml", "name")
+
+    #: Name of the detector.
+    name: str
+
+    def __init__(self, source: str | os.PathLike[str]) -> None:
+        what, text = "detector", source
+        if not isinstance(source, str) or (source not in DETECTORS and "\n" not in source):
+            if (
+                isinstance(source, str)
+                and not source.endswith(".toml")
+                and not os.path.exists(source)
+            ):
+                raise ConfigError(
+                    f"there is no detector `{source}`: give {', '.join(DETECTORS)} or a TOML file"
+                )
+            what, text = os.fspath(source), _read_text(source)
+        self.name, self._toml = _pyzfinder.detector(what, text)
+        self._layers: list[dict[str, Any]] | None = None
+        self._by_id: dict[int, int] | None = None
+
+    @property
+    def layers(self) -> list[dict[str, Any]]:
+        """The layers: kind, size in mm, sensor, and the ids (volume, layer) in files."""
+        if self._layers is None:
+            self._layers = _pyzfinder.detector_layers(self._toml)
+        return self._layers
+
+    def to_toml(self) -> str:
+        """Return the detector as TOML."""
+        return self._toml
+
+    def layer_of(self, volume_id: Any, layer_id: Any) -> np.ndarray:
+        """Return the index of the layer of each spacepoint.
+
+        Parameters
+        ----------
+        volume_id, layer_id : array-like of int
+            Volume and layer of each spacepoint, as files of TrackML and ACTS have them.
+
+        Returns
+        -------
+        numpy.ndarray of uint8
+            255 where the detector has no such layer.
+
+        Examples
+        --------
+        >>> from pyzfinder import Detector
+        >>> Detector("generic").layer_of([8, 8, 99], [2, 4, 2]).tolist()
+        [0, 1, 255]
+        """
+        if self._by_id is None:
+            ids = ((i, id_) for i, layer in enumerate(self.layers) for id_ in layer["ids"])
+            self._by_id = {volume << 32 | layer: i for i, (volume, layer) in ids}
+        keys = np.asarray(volume_id, dtype=np.uint64) << np.uint64(32)
+        keys = keys | np.asarray(layer_id, dtype=np.uint64)
+        unique, inverse = np.unique(keys, return_inverse=True)
+        layers = np.array([self._by_id.get(int(key), 255) for key in unique], dtype=np.uint8)
+        return layers[inverse]
+
+    def __eq__(self, other: object) -> bool:
+        return self._toml == other._toml if isinstance(other, Detector) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._toml)
+
+    def __reduce__(self) -> tuple:
+        return type(self), (self._toml,)
+
+    def __repr__(self) -> str:
+        return f"<Detector {self.name}, {len(self.layers)} layers>"
+
+
+def adapters() -> list[dict[str, Any]]:
+    """Return the adapters (GPUs) of this machine, as ``zfinder adapters`` lists them.
+
+    Returns
+    -------
+    list of dict
+        Index, name, kind, backend, driver and abilities of each adapter.
+    """
+    return _pyzfinder.adapters()

@@ -1,0 +1,394 @@
+"""The finder: arrays of spacepoints in, vertices out."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from . import _pyzfinder
+from ._config import Config, Detector
+from ._errors import ConfigError, EngineError, InputError
+from ._histogram import Histogram
+from ._results import STATUSES, Results
+from ._spacepoints import Spacepoints, parts_of
+
+_ENGINES = ("auto", "cpu", "gpu", "reference")
+
+# The process that opened a GPU. A GPU that was opened before a fork does not work after the fork.
+_gpu_process: int | None = None
+
+
+class Finder:
+    """Finds primary vertices from spacepoints.
+
+    A finder holds its options only. It opens the engine when it is used first, in each process, so
+    that it can be pickled. All threads of a process can use one finder.
+
+    Parameters
+    ----------
+    config : str, Config, dict or path-like
+        Name of a preset, a configuration, changed keys, or a TOML file.
+    detector : str, Detector or path-like
+        Name of a built-in detector, a detector, or a TOML file.
+    engine : {"auto", "cpu", "gpu", "reference"}
+        What computes. ``"auto"`` is a hardware GPU if there is one, else the CPU.
+    adapter : int, str or list, optional
+        GPU to use, by index, part of its name, or PCI id, as `adapters` lists them; ``"all"`` or a
+        list for several GPUs.
+    threads : int, optional
+        Threads of the CPU engine. One for each core by default.
+    precision : {"f32", "f64"}
+        Number type on the GPU and on the CPU.
+    accumulate : {"fixed", "compare-exchange"}
+        How z is summed.
+    encoding : {"lossless", "compact"}
+        How spacepoints travel to a GPU.
+
+    Raises
+    ------
+    ConfigError
+        If an option is invalid.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pyzfinder import Finder
+    >>> rho, phi = np.tile([50.5, 88.5, 122.5], 4), np.repeat([0.1, 0.7, 1.5, 2.5], 3)
+    >>> z = 12.5 + np.repeat([0.5, -0.3, 0.2, -1.0], 3) * rho
+    >>> finder = Finder("default", "atlas2010", engine="cpu")
+    >>> results = finder.find(rho=rho, phi=phi, z=z, layer=np.tile([0, 1, 2], 4))
+    >>> float(results.z_mm[0].round(1))
+    12.5
+    """
+
+    def __init__(
+        self,
+        config: Config | Mapping[str, Any] | str | os.PathLike[str] = "auto",
+        detector: Detector | str | os.PathLike[str] = "generic",
+        engine: str = "auto",
+        adapter: int | str | list[int | str] | None = None,
+        threads: int | None = None,
+        *,
+        precision: str = "f32",
+        accumulate: str = "fixed",
+        encoding: str = "lossless",
+    ) -> None:
+        if engine not in _ENGINES:
+            raise ConfigError(f"option `engine`: {engine!r} is not one of {', '.join(_ENGINES)}")
+        if threads is not None and (
+            isinstance(threads, bool) or threads != int(threads) or threads < 1
+        ):
+            raise ConfigError(f"option `threads`: {threads!r} is not a number of threads")
+        self.config = Config.coerce(config)
+        self.detector = detector if isinstance(detector, Detector) else Detector(detector)
+        self.engine = engine
+        adapters = (
+            [] if adapter is None else adapter if isinstance(adapter, (list, tuple)) else [adapter]
+        )
+        self.adapters = tuple(str(adapter) for adapter in adapters)
+        if self.adapters and engine not in ("auto", "gpu"):
+            raise ConfigError(f"option `adapter`: engine {engine} uses no adapter")
+        self.threads = threads
+        self._words = {"precision": precision, "accumulate": accumulate, "encoding": encoding}
+        self._core: Any = None
+        self._process: int | None = None
+        self._lock = threading.Lock()
+
+    def replace(self, **options: Any) -> Finder:
+        """Return a finder with some options changed; it is not open.
+
+        Parameters
+        ----------
+        **options
+            Options of `Finder` by name.
+        """
+        mine: dict[str, Any] = {
+            "config": self.config,
+            "detector": self.detector,
+            "engine": self.engine,
+            "adapter": list(self.adapters) or None,
+            "threads": self.threads,
+            **self._words,
+        }
+        return type(self)(**{**mine, **options})
+
+    def open(self) -> Finder:
+        """Open the engine in this process, unless it is open, and return the finder.
+
+        Raises
+        ------
+        EngineError
+            If there is no such adapter, or if the engine fails.
+        """
+        self._open()
+        return self
+
+    def _open(self) -> Any:
+        global _gpu_process
+        process = os.getpid()
+        if self._process == process:
+            return self._core
+        with self._lock:
+            if self._process == process:
+                return self._core
+            if self.engine in ("auto", "gpu") and _gpu_process not in (None, process):
+                raise EngineError(
+                    "a GPU was opened before this process was forked: start processes with "
+                    "multiprocessing's method spawn or forkserver"
+                )
+            core = _pyzfinder.Core(
+                self.config._json,
+                self.detector.to_toml(),
+                engine=self.engine,
+                adapters=list(self.adapters),
+                threads=self.threads,
+                **self._words,
+            )
+            if not core.uses_host:
+                _gpu_process = process
+            self._core, self._process = core, process
+            return core
+
+    @property
+    def description(self) -> str:
+        """Which engine runs, and on which adapters."""
+        return self._open().description
+
+    @property
+    def reproducibility(self) -> str:
+        """Which runs have the same bits: cpu-to-gpu, run-to-run or not-guaranteed."""
+        return self._open().reproducibility
+
+    def find(
+        self,
+        x: Any = None,
+        y: Any = None,
+        z: Any = None,
+        layer: Any = None,
+        offsets: Any = None,
+        rois: Any = None,
+        *,
+        rho: Any = None,
+        phi: Any = None,
+    ) -> Results:
+        """Find the vertices of every RoI.
+
+        Parameters
+        ----------
+        x : array-like or table
+            x of each spacepoint [mm]; or, alone, a table: an awkward array with the fields below,
+            an object with ``__arrow_c_stream__`` or ``__arrow_c_array__``, a dictionary, a
+            DataFrame, a structured array, or `Spacepoints`.
+        y, z : array-like
+            y and z of each spacepoint [mm].
+        layer : array-like of int
+            Index of the detector layer of each spacepoint.
+        offsets : array-like of int, optional
+            RoI i has the spacepoints from ``offsets[i]`` up to ``offsets[i + 1]``. One RoI by
+            default.
+        rois : mapping or table, optional
+            Columns with one element for each RoI: ``event_id``, ``roi_id``, ``phi_min``,
+            ``phi_max`` [rad], ``eta``, ``z_min``, ``z_max`` [mm]; all are optional.
+        rho, phi : array-like
+            Distance from the z axis [mm] and azimuth [rad], in place of x and y.
+
+        Returns
+        -------
+        Results
+            One answer for each RoI. What is wrong with the spacepoints of one RoI is its status.
+
+        Raises
+        ------
+        InputError
+            If the columns, the offsets or the RoIs are invalid.
+        EngineError
+            If the engine fails.
+
+        Notes
+        -----
+        A table has a row for each RoI, with lists of coordinates, and optionally the columns of
+        `rois`; or a row for each spacepoint, optionally with ``event_id`` and ``roi_id``. In place
+        of ``layer`` it may have ``geometry_id``, or ``volume_id`` and ``layer_id``.
+
+        Columns rho, phi, z of float32 or of float64, contiguous, with layers of uint8, are searched
+        where they are. Columns x, y, z, and columns of other types, are converted in one copy.
+        Python's global interpreter lock is released during the search.
+        """
+        return self._find(self._parts(x, y, z, layer, offsets, rois, rho, phi))
+
+    def _find(self, parts: Iterator[Spacepoints], cancel: Any = None) -> Results:
+        core = self._open()
+        return Results.concatenate(Results(_call(core.find, part, cancel)) for part in parts)
+
+    def _parts(
+        self, x: Any, y: Any, z: Any, layer: Any, offsets: Any, rois: Any, rho: Any, phi: Any
+    ) -> Iterator[Spacepoints]:
+        columns = {"x": x, "y": y, "z": z, "layer": layer, "rho": rho, "phi": phi}
+        given = {name for name, column in columns.items() if column is not None}
+        if given == {"x"}:
+            if offsets is not None or rois is not None:
+                raise InputError("a table has its own offsets and RoIs")
+            return parts_of(x, self.detector)
+        if given == {"x", "y", "z", "layer"}:
+            return iter([Spacepoints((x, y, z), layer, offsets, rois, is_cartesian=True)])
+        if given == {"rho", "phi", "z", "layer"}:
+            return iter([Spacepoints((rho, phi, z), layer, offsets, rois)])
+        raise InputError(
+            "x, y, z and layer, or rho, phi, z and layer, or one table are wanted; given: "
+            + (", ".join(sorted(given)) or "nothing")
+        )
+
+    def stream(self, batches: Iterable[Any], in_flight: int = 4) -> Iterator[Results]:
+        """Find the vertices of batches, several of them at once, and yield results in order.
+
+        Parameters
+        ----------
+        batches : iterable
+            Each element is a table as for `find`, a tuple of its arguments, or a dictionary of
+            columns.
+        in_flight : int
+            Batches that are searched at once. Each has a thread.
+
+        Yields
+        ------
+        Results
+            The answers to a batch.
+
+        Examples
+        --------
+        >>> import pyzfinder
+        >>> sample = pyzfinder.simulate(rois=40).spacepoints
+        >>> finder = pyzfinder.Finder("default", "atlas2010", engine="cpu")
+        >>> [len(results) for results in finder.stream(sample.partitions(16))]
+        [16, 16, 8]
+        """
+        if in_flight < 1:
+            raise ConfigError(f"option `in_flight`: {in_flight} must be 1 or more")
+        self.open()
+        cancel = _pyzfinder.Cancel()
+
+        def search(batch: Any) -> Results:
+            columns = batch if isinstance(batch, tuple) else (batch,)
+            if len(columns) > 6:
+                raise InputError(f"a batch of {len(columns)} columns; find takes 6 at most")
+            x, y, z, layer, offsets, rois = (*columns, *(None,) * (6 - len(columns)))
+            return self._find(self._parts(x, y, z, layer, offsets, rois, None, None), cancel)
+
+        pending: deque[Future[Results]] = deque()
+        with ThreadPoolExecutor(in_flight, "pyzfinder stream") as threads:
+            try:
+                for batch in batches:
+                    pending.append(threads.submit(search, batch))
+                    if len(pending) >= in_flight:
+                        yield pending.popleft().result()
+                while pending:
+                    yield pending.popleft().result()
+            finally:
+                # Batches in flight end with their current part.
+                cancel.cancel()
+                for future in pending:
+                    future.cancel()
+
+    def histogram(
+        self,
+        x: Any = None,
+        y: Any = None,
+        z: Any = None,
+        layer: Any = None,
+        offsets: Any = None,
+        rois: Any = None,
+        *,
+        rho: Any = None,
+        phi: Any = None,
+        roi: int | None = None,
+    ) -> Histogram:
+        """Return the histogram of z of one RoI, which the reference engine fills.
+
+        Parameters
+        ----------
+        x, y, z, layer, offsets, rois, rho, phi
+            As for `find`.
+        roi : int, optional
+            Index of the RoI. It may be absent if there is one RoI.
+
+        Returns
+        -------
+        Histogram
+
+        Raises
+        ------
+        InputError
+            If the RoI has no histogram because of its spacepoints.
+        """
+        index = roi
+        for part in self._parts(x, y, z, layer, offsets, rois, rho, phi):
+            if roi is None and len(part) != 1:
+                raise InputError(f"there are {len(part)} RoIs: choose one with roi=")
+            if index is None or 0 <= index < len(part):
+                return self._histogram(part, index or 0)
+            index -= len(part)
+        raise InputError(f"there is no RoI {roi}")
+
+    def _histogram(self, part: Spacepoints, index: int) -> Histogram:
+        found, columns = _call(self._open().histogram, part, index)
+        status = STATUSES[found["status_code"][0]]
+        if columns is None:
+            raise InputError(f"RoI {index} has no histogram: {status}")
+        metadata = {
+            "event_id": int(found["event_id"][0]),
+            "roi_id": int(found["roi_id"][0]),
+            "status": status,
+            "spacepoints": int(found["spacepoints"][0]),
+            "histograms": columns["histograms"],
+        }
+        if columns["background"] is not None:
+            metadata["background"] = columns["background"]
+        return Histogram(columns, metadata)
+
+    def _options(self) -> tuple:
+        words = tuple(self._words.values())
+        return (self.config, self.detector, self.engine, self.adapters, self.threads, words)
+
+    def __eq__(self, other: object) -> bool:
+        return self._options() == other._options() if isinstance(other, Finder) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(self._options())
+
+    def __reduce__(self) -> tuple:
+        return _unpickle, self._options()
+
+    def __repr__(self) -> str:
+        engine = (
+            self._core.description if self._core is not None else f"engine {self.engine}, not open"
+        )
+        return f"<Finder: {engine}; detector {self.detector.name}>"
+
+
+def _unpickle(
+    config: Config,
+    detector: Detector,
+    engine: str,
+    adapters: tuple,
+    threads: int | None,
+    words: tuple,
+) -> Finder:
+    precision, accumulate, encoding = words
+    return Finder(
+        config,
+        detector,
+        engine,
+        list(adapters) or None,
+        threads,
+        precision=precision,
+        accumulate=accumulate,
+        encoding=encoding,
+    )
+
+
+def _call(method: Any, part: Spacepoints, *arguments: Any) -> Any:
+    return method(part.is_cartesian, part.columns, part.layer, part.offsets, part.rois, *arguments)

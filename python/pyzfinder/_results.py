@@ -1,0 +1,298 @@
+"""Answers: vertices of many RoIs in flat columns."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _pyzfinder
+
+#: Words of the codes in `Results.status_code`.
+STATUSES = ("ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded")
+
+_OF_ROIS = ("event_id", "roi_id", "status_code", "spacepoints", "outside_window", "fallback")
+_OF_VERTICES = ("z_mm", "z_error_mm", "weight", "pairs", "rank", "significance", "background")
+
+
+class Vertex(NamedTuple):
+    """A vertex candidate on the beam line."""
+
+    #: Position along the beam [mm].
+    z_mm: float
+    #: Standard error of the position [mm].
+    z_error_mm: float
+    #: Entries in the three bins of the peak, or their weights.
+    weight: float
+    #: Pairs in the three bins of the peak.
+    pairs: int
+    #: What vertices are ordered by: the weight, or the rank by transverse momentum.
+    rank: float
+    #: Standard deviations above the background; NaN without a background.
+    significance: float
+    #: Entries that three bins have without a vertex; NaN without a background.
+    background: float
+
+
+class RoiResult(NamedTuple):
+    """The answer for one RoI."""
+
+    #: Event number.
+    event_id: int
+    #: Number of the RoI within the event.
+    roi_id: int
+    #: How the search ended: one of `STATUSES`.
+    status: str
+    #: Spacepoints that took part.
+    spacepoints: int
+    #: Spacepoints outside the phi window or beyond the last layer.
+    outside_window: int
+    #: Whether the second search made the answer (``fallback``).
+    fallback: bool
+    #: Vertices, the highest peak first.
+    vertices: list[Vertex]
+
+
+class Results:
+    """The answers for many RoIs, in the order of the RoIs.
+
+    Columns with an element for each RoI: ``event_id``, ``roi_id``, ``status_code``,
+    ``spacepoints``, ``outside_window``, ``fallback``. Columns with an element for each vertex:
+    ``z_mm``, ``z_error_mm``, ``weight``, ``pairs``, ``rank``, ``significance``, ``background``. RoI
+    i has the vertices from ``offsets[i]`` up to ``offsets[i + 1]``, the highest peak first.
+
+    Examples
+    --------
+    >>> import pyzfinder
+    >>> sample = pyzfinder.simulate(rois=20)
+    >>> finder = pyzfinder.Finder("default", "atlas2010", engine="cpu")
+    >>> results = finder.find(sample.spacepoints)
+    >>> len(results), results[0].status
+    (20, 'ok')
+    >>> bool(abs(results.first_z_mm[0] - sample.truth.z_mm[0]) < 1)
+    True
+    """
+
+    __slots__ = ("_columns",)
+
+    event_id: np.ndarray
+    roi_id: np.ndarray
+    status_code: np.ndarray
+    spacepoints: np.ndarray
+    outside_window: np.ndarray
+    fallback: np.ndarray
+    offsets: np.ndarray
+    z_mm: np.ndarray
+    z_error_mm: np.ndarray
+    weight: np.ndarray
+    pairs: np.ndarray
+    rank: np.ndarray
+    significance: np.ndarray
+    background: np.ndarray
+
+    def __init__(self, columns: dict[str, np.ndarray]) -> None:
+        self._columns = columns
+
+    @classmethod
+    def concatenate(cls, parts: Iterable[Results]) -> Results:
+        """Join results, in this order.
+
+        Parameters
+        ----------
+        parts : iterable of Results
+            The parts.
+
+        Returns
+        -------
+        Results
+        """
+        parts = list(parts)
+        if len(parts) == 1:
+            return parts[0]
+        if not parts:
+            return cls(_pyzfinder.empty_results())
+        columns = {
+            name: np.concatenate([part._columns[name] for part in parts])
+            for name in _OF_ROIS + _OF_VERTICES
+        }
+        ends, first = [np.zeros(1, dtype=np.int64)], 0
+        for part in parts:
+            ends.append(part.offsets[1:] + first)
+            first += len(part.z_mm)
+        columns["offsets"] = np.concatenate(ends)
+        return cls(columns)
+
+    def __getattr__(self, name: str) -> np.ndarray:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self._columns[name]
+        except KeyError:
+            raise AttributeError(f"results have no column {name}") from None
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._columns]
+
+    def __len__(self) -> int:
+        """Return the number of RoIs."""
+        return len(self._columns["event_id"])
+
+    def __getitem__(self, key: int | slice) -> Any:
+        """Return the answer for one RoI, or the results of consecutive RoIs."""
+        columns = self._columns
+        if isinstance(key, slice):
+            first, end, step = key.indices(len(self))
+            if step != 1:
+                raise IndexError("a slice of results has step 1")
+            end = max(first, end)
+            low, high = int(self.offsets[first]), int(self.offsets[end])
+            part = {name: columns[name][first:end] for name in _OF_ROIS}
+            part.update({name: columns[name][low:high] for name in _OF_VERTICES})
+            part["offsets"] = self.offsets[first : end + 1] - low
+            return Results(part)
+        index = range(len(self))[key]
+        low, high = int(self.offsets[index]), int(self.offsets[index + 1])
+        vertices = zip(*(columns[name][low:high].tolist() for name in _OF_VERTICES))
+        return RoiResult(
+            event_id=columns["event_id"][index].item(),
+            roi_id=columns["roi_id"][index].item(),
+            status=STATUSES[columns["status_code"][index]],
+            spacepoints=columns["spacepoints"][index].item(),
+            outside_window=columns["outside_window"][index].item(),
+            fallback=columns["fallback"][index].item(),
+            vertices=[Vertex(*vertex) for vertex in vertices],
+        )
+
+    def __iter__(self) -> Iterator[RoiResult]:
+        return (self[index] for index in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Results):
+            return NotImplemented
+        return all(
+            np.array_equal(column, other._columns[name], equal_nan=column.dtype.kind == "f")
+            for name, column in self._columns.items()
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __reduce__(self) -> tuple:
+        return Results, (self._columns,)
+
+    def __repr__(self) -> str:
+        return f"<Results: {len(self.z_mm)} vertices in {len(self)} RoIs>"
+
+    @property
+    def status(self) -> np.ndarray:
+        """The word of the status of each RoI; one of `STATUSES`."""
+        return np.array(STATUSES)[self.status_code]
+
+    @property
+    def first_z_mm(self) -> np.ndarray:
+        """Position of the first vertex of each RoI [mm]; NaN where there is no vertex."""
+        z = np.full(len(self), np.nan)
+        is_any = self.offsets[1:] > self.offsets[:-1]
+        z[is_any] = self.z_mm[self.offsets[:-1][is_any]]
+        return z
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the answers, as ``zfinder find --digest`` prints it.
+
+        Equal answers have equal digests, in any order of the RoIs.
+        """
+        return _pyzfinder.digest(self._columns)
+
+    def to_columns(self) -> dict[str, np.ndarray]:
+        """Return all columns by name, without a copy."""
+        return dict(self._columns)
+
+    def to_awkward(self) -> Any:
+        """Return an awkward array: a record for each RoI, with a list of records ``vertices``.
+
+        The array borrows the columns. The field ``status`` has words.
+
+        Returns
+        -------
+        awkward.Array
+        """
+        import awkward as ak
+
+        columns = self._columns
+        vertices = ak.contents.RecordArray(
+            [ak.contents.NumpyArray(columns[name]) for name in _OF_VERTICES],
+            list(_OF_VERTICES),
+            length=len(self.z_mm),
+        )
+        lists = ak.contents.ListOffsetArray(ak.index.Index64(self.offsets), vertices)
+        words = ak.to_layout(ak.Array(list(STATUSES)))
+        status = ak.contents.IndexedArray(
+            ak.index.Index64(self.status_code.astype(np.int64)),
+            words,
+            parameters={"__array__": "categorical"},
+        )
+        contents = [
+            status if name == "status_code" else ak.contents.NumpyArray(columns[name])
+            for name in _OF_ROIS
+        ]
+        fields = ["status" if name == "status_code" else name for name in _OF_ROIS]
+        record = ak.contents.RecordArray(
+            [*contents, lists], [*fields, "vertices"], length=len(self)
+        )
+        return ak.Array(record)
+
+    def to_pandas(self) -> Any:
+        """Return a DataFrame with the columns and rows of ``zfinder find --format csv``.
+
+        There is a row for each vertex, and a row for an RoI without a vertex.
+
+        Returns
+        -------
+        pandas.DataFrame
+        """
+        import pandas as pd
+
+        counts = np.diff(self.offsets)
+        rows = np.maximum(counts, 1)
+        roi = np.repeat(np.arange(len(self)), rows)
+        number = np.arange(len(roi)) - np.repeat(np.cumsum(rows) - rows, rows)
+        has_vertex = np.repeat(counts > 0, rows)
+        place = np.repeat(self.offsets[:-1], rows) + number
+
+        def of_vertices(name: str) -> np.ndarray:
+            values = np.full(len(roi), np.nan)
+            values[has_vertex] = self._columns[name][place[has_vertex]]
+            return values
+
+        frame = pd.DataFrame({"event_id": self.event_id[roi], "roi_id": self.roi_id[roi]})
+        frame["vertex"] = pd.array(np.where(has_vertex, number, 0), dtype="Int64")
+        frame.loc[~has_vertex, "vertex"] = pd.NA
+        frame["z_mm"] = of_vertices("z_mm")
+        frame["weight"] = of_vertices("weight")
+        frame["status"] = self.status[roi]
+        for name in ("z_error_mm", "significance", "background", "rank"):
+            frame[name] = of_vertices(name)
+        frame["fallback"] = self.fallback[roi]
+        return frame
+
+    def to_parquet(self, path: str | os.PathLike[str]) -> None:
+        """Write a Parquet file with the columns and rows of ``zfinder find -o FILE.parquet``.
+
+        Parameters
+        ----------
+        path : path-like
+            The file, which appears when it is complete.
+        """
+        part = f"{os.fspath(path)}.{os.getpid()}.part"
+        try:
+            _pyzfinder.write_parquet(self._columns, part)
+            os.replace(part, path)
+        finally:
+            if os.path.exists(part):
+                os.remove(part)
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export the results as a stream of one Arrow record batch, a row for each RoI."""
+        return _pyzfinder.export_results(self._columns)

@@ -1,0 +1,405 @@
+"""Columns of spacepoints, and how arrays of users become such columns."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from . import _pyzfinder
+from ._config import Detector
+from ._errors import InputError, InputTypeError
+
+_IDS = ("event_id", "roi_id")
+_NUMBERS = ("phi_min", "phi_max", "eta", "z_min", "z_max")
+_ROI_COLUMNS = _IDS + _NUMBERS
+_GEOMETRY = ("geometry_id", "volume_id", "layer_id")
+_COORDINATES = ("rho", "phi", "x", "y", "z")
+_WANTED = (*_COORDINATES, "layer", *_GEOMETRY, *_ROI_COLUMNS)
+_NO_LAYER = 255
+
+
+class Spacepoints:
+    """Spacepoints of many RoIs in flat columns.
+
+    Parameters
+    ----------
+    columns : tuple of array-like
+        rho [mm], phi [rad] and z [mm], or x, y and z [mm], of each spacepoint.
+    layer : array-like of int
+        Index of the detector layer of each spacepoint.
+    offsets : array-like of int, optional
+        RoI i has the spacepoints from ``offsets[i]`` up to ``offsets[i + 1]``. One RoI by default.
+    rois : mapping or table, optional
+        Columns with one element for each RoI: ``event_id``, ``roi_id``, ``phi_min``, ``phi_max``
+        [rad], ``eta``, ``z_min``, ``z_max`` [mm]. All are optional. NaN stands for no window.
+    is_cartesian : bool
+        Whether the columns are x, y and z.
+
+    Raises
+    ------
+    InputError
+        If a column is not one-dimensional, has masked elements, or if lengths differ.
+    InputTypeError
+        If a column has another type than numbers.
+
+    Notes
+    -----
+    Contiguous columns of float32 or float64, of one type, and layers of uint8 are borrowed. Other
+    columns are converted, which copies them once.
+    """
+
+    __slots__ = ("columns", "is_cartesian", "layer", "offsets", "rois")
+
+    def __init__(
+        self,
+        columns: tuple[Any, Any, Any],
+        layer: Any,
+        offsets: Any = None,
+        rois: Any = None,
+        *,
+        is_cartesian: bool = False,
+    ) -> None:
+        names = ("x", "y", "z") if is_cartesian else ("rho", "phi", "z")
+        self.is_cartesian = is_cartesian
+        #: The three columns of coordinates.
+        self.columns = _coordinates(names, columns)
+        #: Index of the layer of each spacepoint.
+        self.layer = _integers("layer", layer)
+        for name, column in zip(names, self.columns):
+            if len(column) != len(self.layer):
+                raise InputError(
+                    f"{name} has {len(column)} elements and layer has {len(self.layer)}"
+                )
+        #: Offsets of the RoIs, int64, one more than there are RoIs.
+        self.offsets = _offsets(offsets, len(self.layer))
+        #: Columns with one element for each RoI.
+        self.rois = _rois(rois, len(self))
+
+    @classmethod
+    def _of_rust(cls, columns: dict[str, Any]) -> Spacepoints:
+        new = cls.__new__(cls)
+        new.is_cartesian = False
+        new.columns = (columns["rho"], columns["phi"], columns["z"])
+        new.layer, new.offsets, new.rois = columns["layer"], columns["offsets"], columns["rois"]
+        return new
+
+    def __len__(self) -> int:
+        """Return the number of RoIs."""
+        return max(len(self.offsets) - 1, 0)
+
+    def __getitem__(self, key: slice) -> Spacepoints:
+        """Return consecutive RoIs; the columns of spacepoints are views."""
+        first, end, step = key.indices(len(self))
+        if step != 1:
+            raise IndexError("a slice of RoIs has step 1")
+        end = max(first, end)
+        low, high = int(self.offsets[first]), int(self.offsets[end])
+        new = type(self).__new__(type(self))
+        new.is_cartesian = self.is_cartesian
+        new.columns = tuple(column[low:high] for column in self.columns)
+        new.layer = self.layer[low:high]
+        new.offsets = self.offsets[first : end + 1] - low
+        new.rois = {name: column[first:end] for name, column in self.rois.items()}
+        return new
+
+    def partitions(self, rois: int) -> Iterator[Spacepoints]:
+        """Yield parts of at most so many RoIs."""
+        for first in range(0, len(self), rois):
+            yield self[first : first + rois]
+
+    @property
+    def event_id(self) -> np.ndarray:
+        """Event number of each RoI; by default the index of the RoI."""
+        return self.rois.get("event_id", np.arange(len(self), dtype=np.uint64))
+
+    @property
+    def roi_id(self) -> np.ndarray:
+        """Number of each RoI within its event; by default 0."""
+        return self.rois.get("roi_id", np.zeros(len(self), dtype=np.uint64))
+
+    def to_awkward(self) -> Any:
+        """Return an awkward array of records: an RoI has lists of coordinates and layers.
+
+        The array borrows the columns.
+        """
+        import awkward as ak
+
+        names = ("x", "y", "z") if self.is_cartesian else ("rho", "phi", "z")
+        index = ak.index.Index64(self.offsets)
+        record = dict(self.rois)
+        for name, column in zip((*names, "layer"), (*self.columns, self.layer)):
+            record[name] = ak.contents.ListOffsetArray(index, ak.contents.NumpyArray(column))
+        contents = [
+            ak.contents.NumpyArray(column) if isinstance(column, np.ndarray) else column
+            for column in record.values()
+        ]
+        return ak.Array(ak.contents.RecordArray(contents, list(record), length=len(self)))
+
+    def __repr__(self) -> str:
+        return f"<Spacepoints: {len(self.layer)} in {len(self)} RoIs>"
+
+
+def _array(name: str, column: Any) -> np.ndarray:
+    """Return a one-dimensional array of numbers without masked elements."""
+    if isinstance(column, np.ma.MaskedArray):
+        if np.ma.is_masked(column):
+            raise InputError(f"{name} has masked elements: fill or remove them first")
+        column = column.data
+    try:
+        array = np.asarray(column)
+    except Exception as error:  # __array__ of other libraries raises anything
+        raise InputTypeError(f"{name} is not an array of numbers: {error}") from error
+    if array.dtype.kind not in "fiu":
+        if array.size == 0 and array.dtype == object:
+            array = array.astype(np.float64)
+        else:
+            raise InputTypeError(f"{name} has type {array.dtype}: numbers are wanted")
+    if array.ndim != 1:
+        raise InputError(f"{name} has {array.ndim} dimensions: one is wanted")
+    return array
+
+
+def _coordinates(names: tuple[str, ...], columns: tuple[Any, ...]) -> tuple[np.ndarray, ...]:
+    arrays = [_array(name, column) for name, column in zip(names, columns)]
+    is_single = all(array.dtype.kind == "f" and array.dtype.itemsize == 4 for array in arrays)
+    dtype = np.float32 if is_single else np.float64
+    return tuple(np.require(array, dtype, ["C", "A"]) for array in arrays)
+
+
+def _integers(name: str, column: Any) -> np.ndarray:
+    array = _array(name, column)
+    if array.size == 0:
+        return array.astype(np.uint8)
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(f"{name} has type {array.dtype}: integers are wanted")
+    return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
+
+
+def _offsets(offsets: Any, spacepoints: int) -> np.ndarray:
+    if offsets is None:
+        return np.array([0, spacepoints], dtype=np.int64)
+    array = _array("offsets", offsets)
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(f"offsets have type {array.dtype}: integers are wanted")
+    if array.size == 0:
+        raise InputError("offsets are empty: one more than there are RoIs is wanted")
+    if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
+        raise InputError("an offset is too large")
+    return np.require(array, np.int64, ["C", "A"])
+
+
+def _columns_of(table: Any) -> dict[str, Any] | None:
+    """Return the columns of a dictionary, a DataFrame or a structured array."""
+    if isinstance(table, Mapping):
+        return dict(table)
+    names = getattr(getattr(table, "dtype", None), "names", None)
+    if names is None:
+        names = getattr(table, "column_names", None)
+    if names is None:
+        names = getattr(table, "columns", None)
+    if names is None and _is_awkward(table):
+        names = table.fields
+    if names is None:
+        return None
+    return {str(name): table[name] for name in names if str(name) in (*_WANTED, "offsets", "rois")}
+
+
+def _rois(rois: Any, count: int) -> dict[str, np.ndarray]:
+    if rois is None:
+        return {}
+    columns = _columns_of(rois)
+    if columns is None:
+        raise InputTypeError(f"rois are a {type(rois).__name__}: columns by name are wanted")
+    unknown = sorted(set(columns) - set(_ROI_COLUMNS)) if isinstance(rois, Mapping) else []
+    if unknown:
+        raise InputError(f"rois have no column {unknown[0]}; there are {', '.join(_ROI_COLUMNS)}")
+    checked: dict[str, np.ndarray] = {}
+    for name in _ROI_COLUMNS:
+        if columns.get(name) is None:
+            continue
+        column = columns[name]
+        array = _array(name, [column] * count if np.isscalar(column) else column)
+        if len(array) != count:
+            raise InputError(f"{name} has {len(array)} elements for {count} RoIs")
+        checked[name] = (
+            _ids(name, array) if name in _IDS else np.require(array, np.float64, ["C", "A"])
+        )
+    for low, high in (("phi_min", "phi_max"), ("z_min", "z_max")):
+        if (low in checked) != (high in checked):
+            raise InputError(f"rois need both of {low} and {high}")
+    if "eta" in checked and not np.isfinite(checked["eta"]).all():
+        raise InputError("eta has elements that are not finite")
+    return checked
+
+
+def _ids(name: str, array: np.ndarray) -> np.ndarray:
+    if array.size == 0:
+        return array.astype(np.uint64)
+    if array.dtype.kind not in "iu":
+        raise InputTypeError(f"{name} has type {array.dtype}: integers are wanted")
+    if array.dtype.kind == "i" and array.min() < 0:
+        raise InputError(f"{name} has negative elements")
+    return np.require(array, np.uint64, ["C", "A"])
+
+
+def _is_awkward(table: Any) -> bool:
+    awkward = sys.modules.get("awkward")
+    return awkward is not None and isinstance(table, (awkward.Array, awkward.Record))
+
+
+def parts_of(table: Any, detector: Detector) -> Iterator[Spacepoints]:
+    """Yield the spacepoints of a table of any kind, in one part or more."""
+    if isinstance(table, Spacepoints):
+        yield table
+    elif _is_awkward(table):
+        yield _of_columns(_awkward_columns(table), detector, 0)
+    elif not isinstance(table, Mapping) and not _is_frame(table) and _is_arrow(table):
+        first = 0
+        for batch in _pyzfinder.import_arrow(table, list(_WANTED)):
+            part = _of_columns(batch, detector, first)
+            first += len(part)
+            yield part
+    else:
+        columns = _columns_of(table)
+        if columns is None:
+            raise InputTypeError(
+                f"{type(table).__name__} is not a table: give columns, an awkward array, a "
+                "dictionary or an object with __arrow_c_stream__"
+            )
+        offsets, rois = columns.pop("offsets", None), columns.pop("rois", None)
+        flat = {name: (column, None) for name, column in columns.items() if name in _WANTED}
+        yield _of_columns(flat, detector, 0, offsets, rois)
+
+
+def _is_frame(table: Any) -> bool:
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(table, pandas.DataFrame)
+
+
+def _is_arrow(table: Any) -> bool:
+    return hasattr(table, "__arrow_c_stream__") or hasattr(table, "__arrow_c_array__")
+
+
+def _of_columns(
+    columns: dict[str, tuple[Any, Any]],
+    detector: Detector,
+    first: int,
+    offsets: Any = None,
+    rois: Any = None,
+) -> Spacepoints:
+    """Make spacepoints of columns by name, each with its values and the offsets of its lists."""
+    if {"rho", "phi", "z"} <= columns.keys():
+        names, is_cartesian = ("rho", "phi", "z"), False
+    elif {"x", "y", "z"} <= columns.keys():
+        names, is_cartesian = ("x", "y", "z"), True
+    else:
+        found = ", ".join(columns) or "none"
+        raise InputError(f"columns x, y, z or rho, phi, z are wanted; there are: {found}")
+    if "layer" in columns:
+        of_layers: tuple[str, ...] = ("layer",)
+    elif {"volume_id", "layer_id"} <= columns.keys():
+        of_layers = ("volume_id", "layer_id")
+    elif "geometry_id" in columns:
+        of_layers = ("geometry_id",)
+    else:
+        raise InputError("a column layer, volume_id and layer_id, or geometry_id is wanted")
+    lists = [columns[name][1] for name in (*names, *of_layers)]
+    is_list = lists[0] is not None
+    for name, other in zip((*names, *of_layers), lists):
+        if (other is not None) != is_list:
+            raise InputError(f"column {name} and column {names[0]} differ in their lists")
+    layers = [columns[name][0] for name in of_layers]
+    if is_list:
+        low, high = int(lists[0][0]), int(lists[0][-1])
+        for name, other in zip((*names, *of_layers), lists):
+            if len(other) != len(lists[0]) or not np.array_equal(other - other[0], lists[0] - low):
+                raise InputError(f"the lists of column {name} and of column {names[0]} differ")
+        offsets = np.asarray(lists[0], dtype=np.int64) - low
+        size = high - low
+        values = [columns[name][0][int(columns[name][1][0]) :][:size] for name in names]
+        layers = [columns[name][0][int(columns[name][1][0]) :][:size] for name in of_layers]
+        rois = {name: columns[name][0] for name in _ROI_COLUMNS if name in columns}
+        rois.setdefault("event_id", np.arange(first, first + len(offsets) - 1, dtype=np.uint64))
+    else:
+        values = [columns[name][0] for name in names]
+        if offsets is None and "event_id" in columns:
+            offsets, rois = _runs(columns)
+    layer = _layers(of_layers, layers, detector)
+    return Spacepoints(tuple(values), layer, offsets, rois, is_cartesian=is_cartesian)
+
+
+def _layers(names: tuple[str, ...], columns: list[Any], detector: Detector) -> Any:
+    if names == ("layer",):
+        return columns[0]
+    ids = [_ids(name, _array(name, column)) for name, column in zip(names, columns)]
+    if names == ("geometry_id",):
+        volume, layer = ids[0] >> np.uint64(56), ids[0] >> np.uint64(36) & np.uint64(0xFFF)
+    else:
+        volume, layer = ids
+    return detector.layer_of(volume, layer)
+
+
+def _runs(columns: dict[str, tuple[Any, Any]]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """Find the RoIs of a table with a row for each spacepoint: runs of equal event and RoI."""
+    ids = {name: _ids(name, _array(name, columns[name][0])) for name in _IDS if name in columns}
+    rows = len(ids["event_id"])
+    changes = np.zeros(rows, dtype=bool)
+    for name, column in ids.items():
+        if len(column) != rows:
+            raise InputError(f"{name} has {len(column)} elements, event_id has {rows}")
+        if rows:
+            changes[0] = True
+            changes[1:] |= column[1:] != column[:-1]
+    starts = np.flatnonzero(changes)
+    rois = {name: column[starts] for name, column in ids.items()}
+    keys = np.stack(list(rois.values()), axis=1)
+    if len(np.unique(keys, axis=0)) != len(keys):
+        raise InputError("an event or RoI comes again: rows of an RoI must follow one another")
+    return np.append(starts, rows).astype(np.int64), rois
+
+
+def _awkward_columns(table: Any) -> dict[str, tuple[Any, Any]]:
+    import awkward as ak
+
+    if isinstance(table, ak.Record):
+        table = ak.Array(ak.to_layout(table).array[table.layout.at : table.layout.at + 1])
+    columns: dict[str, tuple[Any, Any]] = {}
+    for name in table.fields:
+        if name in _WANTED:
+            columns[name] = _awkward_column(name, ak.to_layout(table[name]))
+    return columns
+
+
+def _awkward_column(name: str, layout: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    layout = _without_options(name, layout)
+    if layout.is_unknown:
+        return np.empty(0, dtype=np.float64), None
+    if layout.is_numpy:
+        return np.asarray(layout.data), None
+    if not layout.is_list:
+        raise InputTypeError(
+            f"field {name} is of type {layout.form.type}: lists of numbers are wanted"
+        )
+    layout = layout.to_ListOffsetArray64(True)
+    offsets = np.asarray(layout.offsets.data)
+    content = _without_options(name, layout.content[: offsets[-1]])
+    if not content.is_numpy or content.purelist_depth != 1:
+        # Lists that are all empty have no type.
+        if content.is_unknown:
+            return np.empty(0, dtype=np.float64), offsets
+        kind = content.form.type
+        raise InputTypeError(f"field {name} has lists of {kind}: lists of numbers are wanted")
+    return np.asarray(content.data), offsets
+
+
+def _without_options(name: str, layout: Any) -> Any:
+    while layout.is_indexed or layout.is_option:
+        if layout.is_option:
+            missing = int(np.count_nonzero(np.asarray(layout.mask_as_bool(valid_when=False))))
+            if missing:
+                raise InputError(f"field {name} has {missing} missing values")
+        layout = layout.project()
+    return layout

@@ -1,0 +1,146 @@
+//! Columns of numpy as slices, and descriptors of RoIs.
+
+use numpy::PyReadonlyArray1;
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use zfinder::{PhiWindow, RoiDescriptor, RoiId};
+
+use crate::error::input_error;
+
+/// Three columns of coordinates of the same number type, borrowed.
+pub(crate) enum Coordinates<'py> {
+    Single([PyReadonlyArray1<'py, f32>; 3]),
+    Double([PyReadonlyArray1<'py, f64>; 3]),
+}
+
+impl<'py> FromPyObject<'_, 'py> for Coordinates<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(columns) = object.extract() {
+            return Ok(Self::Double(columns));
+        }
+        object
+            .extract()
+            .map(Self::Single)
+            .map_err(|_| PyTypeError::new_err("three columns of float32 or of float64 are wanted"))
+    }
+}
+
+/// A column of layers, borrowed if its type is `uint8`.
+pub(crate) enum Layers<'py> {
+    Borrowed(PyReadonlyArray1<'py, u8>),
+    Converted(Vec<u8>),
+}
+
+/// A layer that no detector has.
+const NO_LAYER: u8 = u8::MAX;
+
+/// Converts layers. Negative and large numbers become [`NO_LAYER`].
+fn converted<T: Copy + TryInto<u8>>(layers: &[T]) -> Vec<u8> {
+    layers.iter().map(|&layer| layer.try_into().unwrap_or(NO_LAYER)).collect()
+}
+
+impl<'py> FromPyObject<'_, 'py> for Layers<'py> {
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        if let Ok(layers) = object.extract() {
+            return Ok(Self::Borrowed(layers));
+        }
+        macro_rules! try_each {
+            ($($type:ty),*) => {$(
+                if let Ok(layers) = object.extract::<PyReadonlyArray1<'_, $type>>() {
+                    return Ok(Self::Converted(converted(slice(&layers)?)));
+                }
+            )*};
+        }
+        try_each!(i64, i32, u32, u16, i16, i8, u64);
+        Err(PyTypeError::new_err("a column of integers is wanted for the layers"))
+    }
+}
+
+impl Layers<'_> {
+    pub(crate) fn as_slice(&self) -> PyResult<&[u8]> {
+        match self {
+            Self::Borrowed(layers) => slice(layers),
+            Self::Converted(layers) => Ok(layers),
+        }
+    }
+}
+
+/// Returns the elements of a contiguous column.
+pub(crate) fn slice<'a, T: numpy::Element>(column: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+    column.as_slice().map_err(|_| PyTypeError::new_err("a contiguous column is wanted"))
+}
+
+/// Returns the elements of three contiguous columns.
+pub(crate) fn slices<'a, T: numpy::Element>(columns: &'a [PyReadonlyArray1<'_, T>; 3]) -> PyResult<[&'a [T]; 3]> {
+    let [a, b, c] = columns;
+    Ok([slice(a)?, slice(b)?, slice(c)?])
+}
+
+/// Reads the offsets of RoIs. The library checks that they ascend.
+pub(crate) fn offsets(column: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>> {
+    let offset = |(index, &offset): (usize, &i64)| {
+        usize::try_from(offset).map_err(|_| input_error(&format!("offset {index} is {offset}")))
+    };
+    slice(column)?.iter().enumerate().map(offset).collect()
+}
+
+/// Reads the descriptors of `count` RoIs from columns by name, all of them optional: `event_id`, `roi_id`, `phi_min`,
+/// `phi_max`, `eta`, `z_min`, `z_max`. NaN in a window or a range stands for none.
+pub(crate) fn descriptors(columns: &Bound<'_, PyDict>, count: usize) -> PyResult<Vec<RoiDescriptor>> {
+    fn column<'py, T: numpy::Element>(
+        columns: &Bound<'py, PyDict>,
+        name: &str,
+        count: usize,
+    ) -> PyResult<Option<PyReadonlyArray1<'py, T>>> {
+        let Some(column) = columns.get_item(name)? else { return Ok(None) };
+        let column: PyReadonlyArray1<'py, T> = column.extract()?;
+        let length = slice(&column)?.len();
+        if length != count {
+            return Err(input_error(&format!("{name} has {length} elements for {count} RoIs")));
+        }
+        Ok(Some(column))
+    }
+    let ids = [column::<u64>(columns, "event_id", count)?, column(columns, "roi_id", count)?];
+    let names = ["phi_min", "phi_max", "eta", "z_min", "z_max"];
+    let mut numbers: [Option<PyReadonlyArray1<'_, f64>>; 5] = Default::default();
+    for (number, name) in numbers.iter_mut().zip(names) {
+        *number = column(columns, name, count)?;
+    }
+    let ids = ids.each_ref().map(|column| column.as_ref().map(slice));
+    let [event_id, roi_id] = ids.map(Option::transpose);
+    let (event_id, roi_id) = (event_id?, roi_id?);
+    let [phi_min, phi_max, eta, z_min, z_max] = numbers.each_ref().map(|column| column.as_ref().map(slice).transpose());
+    let (window, eta, z_range) = (pair(phi_min?, phi_max?), eta?, pair(z_min?, z_max?));
+    (0..count)
+        .map(|index| {
+            let window = window.and_then(|window| range_at(window, index));
+            let window = window.map(|(low, high)| PhiWindow::new(low, high)).transpose();
+            Ok(RoiDescriptor {
+                id: RoiId {
+                    event_id: event_id.map_or(index as u64, |ids| ids[index]),
+                    roi_id: roi_id.map_or(0, |ids| ids[index]),
+                },
+                window: window.map_err(|error| input_error(&format!("RoI {index}: {error}")))?,
+                eta: eta.map_or(0.0, |eta| eta[index]),
+                z_range: z_range.and_then(|range| range_at(range, index)),
+            })
+        })
+        .collect()
+}
+
+/// Two columns that come together.
+type ColumnPair<'a> = (&'a [f64], &'a [f64]);
+
+fn pair<'a>(low: Option<&'a [f64]>, high: Option<&'a [f64]>) -> Option<ColumnPair<'a>> {
+    low.zip(high)
+}
+
+fn range_at((low, high): ColumnPair<'_>, index: usize) -> Option<(f64, f64)> {
+    let range = (low[index], high[index]);
+    (!(range.0.is_nan() && range.1.is_nan())).then_some(range)
+}

@@ -1,0 +1,271 @@
+//! A finder that is open.
+
+use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use numpy::{IntoPyArray, PyReadonlyArray1};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use zfinder::{
+    Accumulate, AdapterChoice, BatchView, Columns, Coordinate, Encoding, Engine, Precision, Reproducibility, RoiBatch,
+    RoiDescriptor, RoiResult, ZFinder,
+};
+use zfinder_study::inspect::Inspect;
+
+use crate::columns::{Coordinates, Layers, descriptors, offsets, slices};
+use crate::error::{IntoException, config_error, engine_error, input_error};
+use crate::options::{parse_config, parse_detector};
+use crate::pool::detached;
+use crate::results::to_columns;
+
+/// Time of a part of a batch, after which signals are looked at.
+const PART: Duration = Duration::from_millis(250);
+/// Spacepoints of the first part, on fast engines and on the reference engine.
+const FIRST_PART: usize = 1 << 20;
+const FIRST_PART_REFERENCE: usize = 1 << 12;
+/// The next part has at most so many times the spacepoints of this part.
+const GROWTH: usize = 16;
+
+/// Ends searches of other threads, between two parts of their batches.
+#[pyclass(frozen, module = "pyzfinder._pyzfinder")]
+#[derive(Default)]
+pub(crate) struct Cancel(AtomicBool);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    /// Cancels the searches that have this object.
+    fn cancel(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// An engine with its configuration and detector.
+#[pyclass(frozen, module = "pyzfinder._pyzfinder")]
+pub(crate) struct Core {
+    finder: ZFinder,
+    is_reference: bool,
+}
+
+#[pymethods]
+impl Core {
+    #[new]
+    #[pyo3(signature = (config, detector, *, engine, adapters, threads, precision, accumulate, encoding))]
+    #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
+    fn new(
+        py: Python<'_>,
+        config: &str,
+        detector: &str,
+        engine: &str,
+        adapters: Vec<String>,
+        threads: Option<usize>,
+        precision: &str,
+        accumulate: &str,
+        encoding: &str,
+    ) -> PyResult<Self> {
+        let wrong =
+            |key: &str, value: &str, wanted: &str| config_error(&format!("option `{key}`: {value} is not {wanted}"));
+        let adapters: Vec<AdapterChoice> = adapters.iter().filter_map(|adapter| adapter.parse().ok()).collect();
+        let chosen = match (engine, adapters.is_empty()) {
+            ("auto", true) => Engine::Auto,
+            ("gpu", true) => Engine::Gpu(AdapterChoice::Hardware),
+            ("auto" | "gpu", false) => Engine::Gpus(adapters),
+            ("cpu", true) => Engine::Cpu,
+            ("reference", true) => Engine::Reference,
+            ("cpu" | "reference", false) => {
+                return Err(config_error(&format!("option `adapter`: engine {engine} uses no adapter")));
+            }
+            _ => return Err(wrong("engine", engine, "auto, gpu, cpu or reference")),
+        };
+        let is_reference = chosen == Engine::Reference;
+        let precision = match precision {
+            "f32" => Precision::F32,
+            "f64" => Precision::F64,
+            other => return Err(wrong("precision", other, "f32 or f64")),
+        };
+        let accumulate = match accumulate {
+            "fixed" => Accumulate::Fixed,
+            "compare-exchange" => Accumulate::CompareExchange,
+            other => return Err(wrong("accumulate", other, "fixed or compare-exchange")),
+        };
+        let encoding = match encoding {
+            "lossless" => Encoding::Lossless,
+            "compact" => Encoding::Compact,
+            other => return Err(wrong("encoding", other, "lossless or compact")),
+        };
+        let mut builder =
+            ZFinder::builder().config(parse_config(config)?).detector(parse_detector("detector", detector)?);
+        builder = builder.engine(chosen).precision(precision).accumulate(accumulate).encoding(encoding);
+        if let Some(threads) = threads {
+            let threads = NonZeroUsize::new(threads).ok_or_else(|| wrong("threads", "0", "1 or more"))?;
+            builder = builder.threads(threads);
+        }
+        let finder = detached(py, || builder.build())?.map_err(IntoException::into_exception)?;
+        Ok(Self { finder, is_reference })
+    }
+
+    /// Returns which engine runs, and on which adapters.
+    #[getter]
+    fn description(&self) -> String {
+        self.finder.description()
+    }
+
+    /// Returns whether no GPU computes.
+    #[getter]
+    fn uses_host(&self) -> bool {
+        !self.finder.uses_gpu()
+    }
+
+    /// Returns which runs have the same bits.
+    #[getter]
+    fn reproducibility(&self) -> &'static str {
+        match self.finder.reproducibility() {
+            Reproducibility::NotGuaranteed => "not-guaranteed",
+            Reproducibility::RunToRun => "run-to-run",
+            _ => "cpu-to-gpu",
+        }
+    }
+
+    /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z.
+    #[pyo3(signature = (is_cartesian, coordinates, layer, offsets, rois, cancel=None))]
+    #[allow(clippy::too_many_arguments, reason = "called from Python")]
+    fn find<'py>(
+        &self,
+        py: Python<'py>,
+        is_cartesian: bool,
+        coordinates: Coordinates<'py>,
+        layer: Layers<'py>,
+        offsets: PyReadonlyArray1<'py, i64>,
+        rois: &Bound<'py, PyDict>,
+        cancel: Option<Py<Cancel>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let results = with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| {
+            self.search(py, batch, cancel.as_ref().map(Py::get))
+        })?;
+        to_columns(py, &results)
+    }
+
+    /// Returns the histogram of one RoI: lower edge, width of a bin, weights, sums of z, pairs, and the number of
+    /// histograms of which it is the sum. None where the RoI has no histogram.
+    #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "arguments and a tuple in Python")]
+    fn histogram<'py>(
+        &self,
+        py: Python<'py>,
+        is_cartesian: bool,
+        coordinates: Coordinates<'py>,
+        layer: Layers<'py>,
+        offsets: PyReadonlyArray1<'py, i64>,
+        rois: &Bound<'py, PyDict>,
+        index: usize,
+    ) -> PyResult<(Bound<'py, PyDict>, Option<Bound<'py, PyDict>>)> {
+        let inspection = with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| {
+            if index >= batch.len() {
+                return Err(input_error(&format!("RoI {index} of {}", batch.len())));
+            }
+            detached(py, || self.finder.inspect(batch.roi(index)))?.map_err(IntoException::into_exception)
+        })?;
+        let found = to_columns(py, std::slice::from_ref(&inspection.result))?;
+        if inspection.histograms.is_empty() {
+            return Ok((found, None));
+        }
+        let histogram = inspection.histogram();
+        let columns = PyDict::new(py);
+        columns.set_item("low_mm", histogram.low_mm)?;
+        columns.set_item("high_mm", histogram.high_mm())?;
+        columns.set_item("bin_mm", histogram.bin_mm)?;
+        columns.set_item("background", inspection.background)?;
+        columns.set_item("histograms", inspection.histograms.len())?;
+        columns.set_item("weights", histogram.weights.into_pyarray(py))?;
+        columns.set_item("z_sums_mm", histogram.z_sums_mm.into_pyarray(py))?;
+        columns.set_item("pairs", histogram.pairs.into_pyarray(py))?;
+        Ok((found, Some(columns)))
+    }
+}
+
+impl Core {
+    /// Searches a batch without the GIL, part by part, so that a signal ends the search.
+    fn search(&self, py: Python<'_>, batch: BatchView<'_>, cancel: Option<&Cancel>) -> PyResult<Vec<RoiResult>> {
+        let mut results = Vec::with_capacity(batch.len());
+        let mut budget = if self.is_reference { FIRST_PART_REFERENCE } else { FIRST_PART };
+        let (mut first, mut found) = (0, Vec::new());
+        while first < batch.len() {
+            let part = first..end_of_part(batch, first, budget);
+            let rois = batch.rois(part.clone());
+            let start = Instant::now();
+            detached(py, || self.finder.find_batch_into(rois, &mut found))?.map_err(IntoException::into_exception)?;
+            let growth = PART.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9);
+            let scaled = (budget as f64 * growth) as usize;
+            budget = scaled.clamp(FIRST_PART_REFERENCE, budget.saturating_mul(GROWTH));
+            results.append(&mut found);
+            first = part.end;
+            py.check_signals()?;
+            if cancel.is_some_and(|cancel| cancel.0.load(Ordering::Relaxed)) {
+                return Err(engine_error("the search was cancelled"));
+            }
+        }
+        Ok(results)
+    }
+}
+
+/// Returns the end of the part that begins at an RoI: at least one RoI, and all that are left if they are few.
+fn end_of_part(batch: BatchView<'_>, first: usize, budget: usize) -> usize {
+    /// An RoI costs as much as so many spacepoints at least.
+    const ROI: usize = 64;
+    let (mut cost, mut end) = (0, first);
+    while end < batch.len() && (end == first || cost < budget) {
+        cost += batch.roi(end).len() + ROI;
+        end += 1;
+    }
+    let rest = batch.rois(end..batch.len());
+    if rest.spacepoints() + ROI * rest.len() < budget / 2 { batch.len() } else { end }
+}
+
+/// Makes a batch of columns, which are borrowed where the library can search them in place.
+fn with_batch<T>(
+    py: Python<'_>,
+    is_cartesian: bool,
+    coordinates: &Coordinates<'_>,
+    layer: &Layers<'_>,
+    offsets_column: &PyReadonlyArray1<'_, i64>,
+    rois: &Bound<'_, PyDict>,
+    work: impl FnOnce(BatchView<'_>) -> PyResult<T>,
+) -> PyResult<T> {
+    let offsets = offsets(offsets_column)?;
+    let descriptors = descriptors(rois, offsets.len().saturating_sub(1))?;
+    let layer = layer.as_slice()?;
+    match coordinates {
+        Coordinates::Single(columns) => {
+            with_columns(py, is_cartesian, slices(columns)?, layer, &offsets, &descriptors, work)
+        }
+        Coordinates::Double(columns) => {
+            with_columns(py, is_cartesian, slices(columns)?, layer, &offsets, &descriptors, work)
+        }
+    }
+}
+
+fn with_columns<C: Coordinate + Sync, T>(
+    py: Python<'_>,
+    is_cartesian: bool,
+    [a, b, z]: [&[C]; 3],
+    layer: &[u8],
+    offsets: &[usize],
+    descriptors: &[RoiDescriptor],
+    work: impl FnOnce(BatchView<'_>) -> PyResult<T>,
+) -> PyResult<T> {
+    if !is_cartesian {
+        let columns = Columns::cylindrical(a, b, z, layer).map_err(IntoException::into_exception)?;
+        return work(BatchView::new(descriptors, offsets, columns).map_err(IntoException::into_exception)?);
+    }
+    // rho and phi are columns of their own, in f64 as the readers of files compute them.
+    let columns = Columns::cartesian(a, b, z, layer).map_err(IntoException::into_exception)?;
+    let batch = detached(py, || {
+        let mut batch = RoiBatch::new();
+        batch.extend_columns(descriptors, offsets, columns).map(|()| batch)
+    })?;
+    work((&batch.map_err(IntoException::into_exception)?).into())
+}

@@ -1,0 +1,132 @@
+//! Configurations as JSON, detectors as TOML, and adapters.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use zfinder::{Config, Detector, LayerKind, Preset, Sensor};
+
+use crate::error::{IntoException, config_error};
+
+/// Reads a configuration from JSON.
+pub(crate) fn parse_config(json: &str) -> PyResult<Config> {
+    let config: Config = serde_json::from_str(json).map_err(|error| config_error(&error.to_string()))?;
+    config.validate().map_err(IntoException::into_exception)?;
+    Ok(config)
+}
+
+fn to_json(config: &Config) -> PyResult<String> {
+    serde_json::to_string(config).map_err(|error| config_error(&error.to_string()))
+}
+
+/// Reads a detector from TOML, or by its name if it is built in.
+pub(crate) fn parse_detector(what: &str, text: &str) -> PyResult<Detector> {
+    match Detector::built_in(text) {
+        Some(detector) => Ok(detector),
+        None => zfinder_io::detector_from_toml(what, text).map_err(IntoException::into_exception),
+    }
+}
+
+/// Returns the word of a preset: its name in kebab-case.
+fn word(preset: Preset) -> String {
+    let mut word = String::new();
+    for (index, letter) in format!("{preset:?}").chars().enumerate() {
+        if letter.is_uppercase() && index > 0 {
+            word.push('-');
+        }
+        word.extend(letter.to_lowercase());
+    }
+    word
+}
+
+/// Returns the names of all presets.
+#[pyfunction]
+pub(crate) fn presets() -> Vec<String> {
+    Preset::ALL.into_iter().map(word).collect()
+}
+
+/// Returns the configuration of a preset with these keys changed. Keys and configuration are JSON.
+#[pyfunction]
+pub(crate) fn config_json(preset: &str, changes: &str) -> PyResult<String> {
+    let name = preset.replace('_', "-");
+    let Some(preset) = Preset::ALL.into_iter().find(|&preset| word(preset) == name) else {
+        let all = presets().join(", ");
+        return Err(config_error(&format!("option `config`: {preset} is not a preset: {all}")));
+    };
+    let invalid = |error: serde_json::Error| config_error(&error.to_string());
+    let mut keys = serde_json::to_value(Config::preset(preset)).map_err(invalid)?;
+    let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).map_err(invalid)?;
+    if let Some(keys) = keys.as_object_mut() {
+        keys.extend(changes);
+    }
+    to_json(&parse_config(&keys.to_string())?)
+}
+
+/// Turns a configuration from TOML into JSON.
+#[pyfunction]
+pub(crate) fn config_from_toml(text: &str) -> PyResult<String> {
+    to_json(&zfinder_io::config_from_toml(text).map_err(IntoException::into_exception)?)
+}
+
+/// Turns a configuration from JSON into TOML.
+#[pyfunction]
+pub(crate) fn config_to_toml(json: &str) -> PyResult<String> {
+    Ok(zfinder_io::config_to_toml(&parse_config(json)?))
+}
+
+/// Returns the name of a detector and the detector as TOML. `text` is TOML or the name of a built-in detector.
+#[pyfunction]
+pub(crate) fn detector(what: &str, text: &str) -> PyResult<(String, String)> {
+    let detector = parse_detector(what, text)?;
+    Ok((detector.name().to_owned(), zfinder_io::detector_to_toml(&detector)))
+}
+
+/// Returns the layers of a detector, each as a dictionary.
+#[pyfunction]
+pub(crate) fn detector_layers<'py>(py: Python<'py>, toml: &str) -> PyResult<Vec<Bound<'py, PyDict>>> {
+    let detector = parse_detector("detector", toml)?;
+    let layer = |layer: &zfinder::Layer| {
+        let keys = PyDict::new(py);
+        match layer.kind {
+            LayerKind::Barrel { radius_mm } => {
+                keys.set_item("kind", "barrel")?;
+                keys.set_item("radius_mm", radius_mm)?;
+            }
+            LayerKind::Endcap { z_mm, r_max_mm } => {
+                keys.set_item("kind", "endcap")?;
+                keys.set_item("z_mm", z_mm)?;
+                keys.set_item("r_max_mm", r_max_mm)?;
+            }
+        }
+        let sensor = layer.sensor.map(|sensor| match sensor {
+            Sensor::Pixel => "pixel",
+            Sensor::ShortStrip => "short-strip",
+            Sensor::LongStrip => "long-strip",
+        });
+        keys.set_item("sensor", sensor)?;
+        keys.set_item("ids", layer.ids.clone())?;
+        Ok(keys)
+    };
+    detector.layers().iter().map(layer).collect()
+}
+
+/// Returns the adapters of this machine, each as a dictionary.
+#[pyfunction]
+pub(crate) fn adapters(py: Python<'_>) -> PyResult<Vec<Bound<'_, PyDict>>> {
+    let adapters = py.detach(zfinder::adapters).map_err(IntoException::into_exception)?;
+    let adapter = |adapter: &zfinder::AdapterSummary| {
+        let keys = PyDict::new(py);
+        keys.set_item("index", adapter.index)?;
+        keys.set_item("name", &adapter.name)?;
+        keys.set_item("kind", adapter.kind.to_string())?;
+        keys.set_item("backend", &adapter.backend)?;
+        keys.set_item("vendor", adapter.vendor)?;
+        keys.set_item("device", adapter.device)?;
+        keys.set_item("driver", &adapter.driver)?;
+        keys.set_item("shader_f64", adapter.shader_f64)?;
+        keys.set_item("timestamps", adapter.timestamps)?;
+        keys.set_item("subgroups", adapter.subgroups)?;
+        keys.set_item("workgroup_memory", adapter.workgroup_memory)?;
+        keys.set_item("max_binding", adapter.max_binding)?;
+        Ok(keys)
+    };
+    adapters.iter().map(adapter).collect()
+}

@@ -1,0 +1,221 @@
+"""Answers: equal to the command's, on every way in."""
+
+import csv
+import gzip
+import json
+
+import awkward as ak
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from conftest import DATA, zfinder
+
+import pyzfinder
+from pyzfinder import Finder
+
+
+def digest_of(*arguments):
+    run = zfinder("find", "--format", "json", "--digest", "-q", *arguments)
+    assert run.returncode == 0, run.stderr
+    return json.loads(run.stdout.splitlines()[-1])["digest"]
+
+
+@pytest.mark.parametrize("engine", ["cpu", "reference"])
+@pytest.mark.parametrize("preset", ["default", "hard-scatter", "auto"])
+def test_answers_have_the_bits_of_the_command(engine, preset):
+    path = DATA / "zee7_mu2"
+    expected = digest_of("--preset", preset, "--engine", engine, path)
+    results = Finder(preset, "generic", engine).find(pyzfinder.read(path, "generic"))
+    assert results.digest == expected
+
+
+def test_rois_of_a_file_have_the_bits_of_the_command():
+    path, rois = DATA / "rois/spacepoints.csv", DATA / "rois/rois.csv"
+    expected = digest_of("--detector", "generic", "--preset", "jet", "--rois", rois, path)
+    spacepoints = pyzfinder.read(path, "generic", rois=rois)
+    finder = Finder("jet", "generic", "cpu")
+    assert finder.find(spacepoints).digest == expected
+    # The same from arrays.
+    rho, phi, z = spacepoints.columns
+    again = finder.find(
+        rho=rho,
+        phi=phi,
+        z=z,
+        layer=spacepoints.layer,
+        offsets=spacepoints.offsets,
+        rois=spacepoints.rois,
+    )
+    assert again.digest == expected
+
+
+def test_cartesian_columns_have_the_bits_of_the_command(tmp_path):
+    rng = np.random.default_rng(1)
+    rows = []
+    for event in range(8):
+        for _ in range(30):
+            phi, slope, z0 = rng.uniform(-3, 3), rng.normal(), rng.normal(0, 50)
+            for layer, rho in enumerate([50.5, 88.5, 122.5]):
+                rows.append((event, rho * np.cos(phi), rho * np.sin(phi), z0 + slope * rho, layer))
+    event, x, y, z, layer = (np.array(column) for column in zip(*rows))
+    path = tmp_path / "points.csv"
+    lines = [
+        f"{e},{a!r},{b!r},{c!r},{d}"
+        for e, a, b, c, d in zip(*(v.tolist() for v in (event, x, y, z, layer)))
+    ]
+    path.write_text("event_id,x,y,z,layer\n" + "\n".join(lines) + "\n")
+    expected = digest_of("--preset", "full-scan", "--detector", "atlas2010", path)
+    offsets = np.arange(9) * 90
+    results = Finder("full-scan", "atlas2010", "cpu").find(x, y, z, layer, offsets)
+    assert results.digest == expected
+    table = {"event_id": event, "x": x, "y": y, "z": z, "layer": layer}
+    assert Finder("full-scan", "atlas2010", "cpu").find(table) == results
+
+
+def test_a_frame_has_the_rows_of_the_command():
+    path = DATA / "zee7_mu2"
+    arguments = ("--preset", "high-pileup", "--engine", "cpu", "--format", "csv", "-q", path)
+    rows = list(csv.reader(zfinder("find", *arguments).stdout.splitlines()))
+    finder = Finder("high-pileup", "generic", "cpu")
+    frame = finder.find(pyzfinder.read(path)).to_pandas()
+    assert list(frame) == rows[0]
+    texts = ("status",)
+    assert len(frame) == len(rows) - 1
+    for name, column in zip(rows[0], zip(*rows[1:])):
+        ours = frame[name].tolist()
+        for text, value in zip(column, ours):
+            if name in texts:
+                assert text == value
+            elif text == "":
+                assert not value == value or value is pd.NA
+            else:
+                assert float(text) == value
+
+
+def test_every_table_has_the_same_answers(finder, sample):
+    spacepoints = sample.spacepoints
+    results = finder.find(spacepoints)
+    array = spacepoints.to_awkward()
+    rho, phi, z = spacepoints.columns
+    event = np.repeat(spacepoints.event_id, np.diff(spacepoints.offsets))
+    arrow = ak.to_arrow_table(array, extensionarray=False)
+    assert finder.find(array) == results
+    assert finder.find(ak.to_packed(array[::-1])[::-1]) == results
+    assert finder.find(ak.with_name(array, "Event")) == results
+    assert finder.find(arrow) == results
+    assert finder.find(arrow.combine_chunks().to_batches()[0]) == results
+    assert finder.find(ak.to_arrow_table(array)) == results
+    chunks = pa.concat_tables([arrow[:7], arrow[7:8], arrow[8:]])
+    assert finder.find(chunks) == results
+    windows = {name: column for name, column in spacepoints.rois.items()}
+    columns = {"rho": rho, "phi": phi, "z": z, "layer": spacepoints.layer}
+    table = {**columns, "offsets": spacepoints.offsets, "rois": windows}
+    assert finder.find(table) == results
+    # A row for each spacepoint has no window.
+    whole = finder.find(**columns, offsets=spacepoints.offsets)
+    flat = {**columns, "event_id": event}
+    assert finder.find(flat) == whole
+    assert finder.find(pa.table(flat)) == whole
+    assert finder.find(pd.DataFrame(flat)) == whole
+    assert finder.find(ak.zip(flat)) == whole
+    zipped = ak.zip({name: array[name] for name in columns})
+    assert finder.find(zipped) == whole
+
+
+def test_one_record_is_one_roi(finder, sample):
+    array = sample.spacepoints.to_awkward()
+    assert finder.find(array[5]) == finder.find(array)[5:6]
+
+
+def test_columns_are_borrowed_from_awkward_and_arrow(sample):
+    from pyzfinder._spacepoints import parts_of
+
+    detector = pyzfinder.Detector("atlas2010")
+    spacepoints = sample.spacepoints
+    array = spacepoints.to_awkward()
+    (part,) = parts_of(array, detector)
+    assert all(np.shares_memory(a, b) for a, b in zip(part.columns, spacepoints.columns))
+    assert np.shares_memory(part.layer, spacepoints.layer)
+    arrow = pa.table(
+        {
+            "rho": spacepoints.columns[0],
+            "phi": spacepoints.columns[1],
+            "z": spacepoints.columns[2],
+            "layer": spacepoints.layer,
+        }
+    )
+    (part,) = parts_of(arrow, detector)
+    address = arrow["rho"].chunks[0].buffers()[1].address
+    assert part.columns[0].__array_interface__["data"][0] == address
+    assert not part.columns[0].flags.writeable
+    del arrow
+    assert np.array_equal(part.columns[0], spacepoints.columns[0])
+
+
+def test_geometry_ids_are_layers():
+    path = DATA / "zee7_mu2" / "event000000003-spacepoint.csv.gz"
+    with gzip.open(path, "rt") as file:
+        rows = list(csv.DictReader(file))
+    # ACTS writes numbers of single precision, and the reader rounds to them.
+    table = {name: np.array([row[name] for row in rows], dtype="f4") for name in ("x", "y", "z")}
+    table["geometry_id"] = np.array([int(row["geometry_id_1"]) for row in rows], dtype=np.uint64)
+    finder = Finder("hard-scatter", "generic", "cpu")
+    from_file = finder.find(pyzfinder.read(path, "generic"))
+    assert np.array_equal(finder.find(table).z_mm, from_file.z_mm)
+    table["volume_id"] = table["geometry_id"] >> np.uint64(56)
+    table["layer_id"] = (table["geometry_id"] >> np.uint64(36)) & np.uint64(0xFFF)
+    del table["geometry_id"]
+    assert np.array_equal(finder.find(table).z_mm, from_file.z_mm)
+
+
+def test_a_stream_is_in_order(finder, sample):
+    spacepoints = sample.spacepoints
+    results = finder.find(spacepoints)
+    for in_flight in (1, 3):
+        parts = list(finder.stream(spacepoints.partitions(7), in_flight))
+        assert pyzfinder.Results.concatenate(parts) == results
+    columns = [(*part.columns, part.layer, part.offsets) for part in spacepoints.partitions(20)]
+    # A tuple has the arguments of find, which are x, y, z.
+    assert sum(len(part) for part in finder.stream(columns)) == 60
+    assert list(finder.stream([])) == []
+    with pytest.raises(pyzfinder.InputError):
+        list(finder.stream([{"x": [1.0]}]))
+
+
+def test_engines_agree_on_gpus(finder, sample):
+    adapters = pyzfinder.adapters()
+    if not adapters:
+        pytest.skip("no adapter")
+    results = finder.find(sample.spacepoints)
+    for adapter in adapters:
+        gpu = Finder("default", "atlas2010", "gpu", adapter["index"])
+        assert gpu.find(sample.spacepoints) == results, gpu.description
+
+
+def test_results_can_be_taken_apart(finder, sample):
+    results = finder.find(sample.spacepoints)
+    first = results[0]
+    assert first.event_id == 0 and first.status == "ok"
+    assert first.vertices[0].z_mm == results.z_mm[0]
+    assert results[-1] == results[59]
+    assert pyzfinder.Results.concatenate([results[:20], results[20:20], results[20:]]) == results
+    assert [roi.event_id for roi in results[10:12]] == [10, 11]
+    with pytest.raises(IndexError):
+        results[60]
+    empty = pyzfinder.Results.concatenate([])
+    assert len(empty) == 0 and len(empty.to_awkward()) == 0 and len(empty.to_pandas()) == 0
+    with pytest.raises(AttributeError):
+        results.nothing
+
+
+def test_awkward_and_arrow_results_agree(finder, sample):
+    results = finder.find(sample.spacepoints)
+    array = results.to_awkward()
+    assert ak.to_list(array.vertices.z_mm[:, 0]) == results.first_z_mm.tolist()
+    assert ak.to_list(array.status) == results.status.tolist()
+    table = pa.table(results)
+    assert table["status"].to_pylist() == results.status.tolist()
+    flat = pa.compute.list_flatten(table["vertices"].combine_chunks())
+    assert np.array_equal(flat.field("z_mm").to_numpy(), results.z_mm)
+    significance = flat.field("significance").to_numpy(zero_copy_only=False)
+    assert np.array_equal(significance, results.significance, equal_nan=True)
