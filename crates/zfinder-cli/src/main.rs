@@ -1,6 +1,7 @@
 //! The command `zfinder`: what a user types, and how failures are told. One file a subcommand; no physics.
 
 mod adapters;
+mod beam_spot;
 mod bench;
 mod completions;
 mod engine;

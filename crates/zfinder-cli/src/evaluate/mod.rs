@@ -9,9 +9,11 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use zfinder::{Config, Detector, ZFinderBuilder};
 use zfinder_io::{RoiTable, SpacepointReader, TruthTable, is_stream};
+use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
 use zfinder_study::plot::{self, Plotted};
 
+use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
 use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::{KeyOptions, PresetName, word};
@@ -119,6 +121,16 @@ struct Measurement {
     options: Options,
 }
 
+/// What came of one configuration.
+struct Measured {
+    /// The engine in words.
+    engine: String,
+    /// The configuration with the beam spot that was found.
+    config: Config,
+    beam_spot: Option<BeamSpot>,
+    evaluation: Evaluation,
+}
+
 impl Evaluate {
     pub(super) fn run(self) -> Result<(), Failure> {
         let configs = self.configs()?;
@@ -165,7 +177,8 @@ impl Evaluate {
             let is_first = report.configurations.is_empty();
             let mut again = Skipped::quiet(on_error);
             let told = if is_first { &mut skipped } else { &mut again };
-            let (engine, evaluation) = self.measure(&name, &config, &measurement, is_first, told)?;
+            let Measured { engine, config, beam_spot, evaluation } =
+                self.measure(&name, config, &measurement, is_first, told)?;
             // The bins of the first are those of all.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.bins.map(NonZeroUsize::get))));
             report.configurations.push(Configuration {
@@ -173,6 +186,7 @@ impl Evaluate {
                 engine,
                 summary: evaluation.summary(binning.as_ref()),
                 config,
+                beam_spot,
                 residuals_mm: evaluation.residuals().collect(),
             });
         }
@@ -222,28 +236,31 @@ impl Evaluate {
         }
     }
 
-    /// One configuration: the engine in words, and what came of it. What holds for all is told with the first.
+    /// Measures one configuration. What holds for all is told with the first.
     fn measure(
         &self,
         name: &str,
-        config: &Config,
+        mut config: Config,
         measurement: &Measurement,
         is_first: bool,
         skipped: &mut Skipped,
-    ) -> Result<(String, Evaluation), Failure> {
+    ) -> Result<Measured, Failure> {
         let start = Instant::now();
         let Measurement { files, detector, rois, truth, builder, options } = measurement;
+        let read_options = self.input.read_options(self.on_error.on_error());
+        let reader = SpacepointReader::new(files.clone(), detector.clone(), rois.clone()).with_options(read_options);
+        let mut rois = RoiSource::new(reader);
+        let beam_events = self.keys.beam_spot_events();
+        let beam_spot = beam_events.map(|events| rois.find_beam_spot(events, detector, &mut config)).transpose()?;
         let finder = builder.clone().config(config.clone()).detector(detector.clone()).build()?;
         if is_first && !self.progress.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));
             self.input.found_truth(Some(truth)).iter().for_each(|truth| note(truth));
+            beam_spot.iter().for_each(beam_spot::report);
         }
-        let read_options = self.input.read_options(self.on_error.on_error());
-        let mut reader =
-            SpacepointReader::new(files.clone(), detector.clone(), rois.clone()).with_options(read_options);
-        let bar = self.progress.bar(reader.files());
+        let bar = self.progress.bar(rois.reader.files());
         let mut evaluation = Evaluation::new(*options);
-        let totals = search(&finder, &mut reader, skipped, &bar, |_, results| {
+        let totals = search(&finder, &mut rois, skipped, &bar, |_, results| {
             results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id)));
             Ok(())
         })?;
@@ -251,7 +268,7 @@ impl Evaluate {
             return Err(without_truth(truth.path(), totals.rois).into());
         }
         if is_first {
-            let mut warnings = reader.warnings();
+            let mut warnings = rois.reader.warnings();
             if evaluation.without_truth() > 0 {
                 let number = counted(evaluation.without_truth() as usize, "RoI");
                 warnings.push(format!("{number} without a primary vertex in {}: not counted", truth.path().display()));
@@ -261,7 +278,7 @@ impl Evaluate {
         if !self.progress.quiet {
             note(&format!("{name}: {}", totals.told(start)));
         }
-        Ok((finder.description(), evaluation))
+        Ok(Measured { engine: finder.description(), config, beam_spot, evaluation })
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use serde::Serialize;
 use zfinder::Config;
+use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Bin, By, Figure, Figures, InBin, Options, Summary};
 use zfinder_study::plot::Plotted;
 
@@ -57,6 +58,9 @@ pub(super) struct Configuration {
     #[serde(flatten)]
     pub(super) summary: Summary,
     pub(super) config: Config,
+    /// If it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) beam_spot: Option<BeamSpot>,
     #[serde(skip)]
     pub(super) residuals_mm: Vec<f64>,
 }
