@@ -29,6 +29,14 @@ enum ByName {
     PileUp,
     /// Spacepoints that took part in the search
     Spacepoints,
+    /// Charged particles of the true primary (truth with n_charged_pt500_eta25)
+    Tracks,
+    /// Largest pT of these, in MeV (max_pt_GeV)
+    LeadingPt,
+    /// Root of their sum of pT^2, in MeV (sum_pt2_GeV2)
+    SumPt,
+    /// Distance from the true primary to the nearest true vertex, in um
+    Distance,
     /// All RoIs only
     None,
 }
@@ -36,7 +44,8 @@ enum ByName {
 /// Compares the vertices found in files of spacepoints with the true ones
 ///
 /// Reports the efficiency of the first and of any vertex, resolution, pulls, false and split vertices, for isolated and
-/// close primaries, against pile-up or spacepoints, for several configurations side by side. docs/physics.md defines
+/// close primaries, precision and recall of all true vertices, vertex-vertex resolution and the calibration of the significance,
+/// against pile-up, spacepoints or properties of the primary, for several configurations side by side. docs/physics.md defines
 /// every figure. Input is that of `zfinder find`.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
@@ -73,6 +82,9 @@ pub(super) struct Evaluate {
     /// Also draw efficiency and resolution against pile-up or spacepoints, and the residuals
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
     plot: Option<PathBuf>,
+    /// Also draw positions of right vertices, distances of pairs of vertices, ROC curves and the calibration of the significance
+    #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
+    plot_vertices: Option<PathBuf>,
     #[command(flatten)]
     progress: ProgressOptions,
 
@@ -154,12 +166,13 @@ impl Evaluate {
                    of all inputs",
             )
         })?;
-        let outputs = [&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref());
+        let outputs = [&self.output, &self.plot, &self.plot_vertices].into_iter().filter_map(|path| path.as_deref());
         let configs_read = self.config.iter().map(PathBuf::as_path);
         self.input.check_outputs(&inputs.files, Some(&truth), configs_read, outputs)?;
         let by = self.by(&truth)?;
         let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
         let plot = self.plot.as_deref().map(PictureTarget::open).transpose()?;
+        let plot_vertices = self.plot_vertices.as_deref().map(PictureTarget::open).transpose()?;
 
         let options = Options { within_mm: self.within_mm, isolation_mm: self.isolation_mm };
         let mut report = Report {
@@ -194,6 +207,10 @@ impl Evaluate {
             let plotted: Vec<Plotted> = report.configurations.iter().map(Configuration::plotted).collect();
             plot.write(|format| plot::evaluation(&plotted, by, self.within_mm, format))?;
         }
+        if let Some(plot) = plot_vertices {
+            let plotted: Vec<_> = report.configurations.iter().map(Configuration::plotted_vertices).collect();
+            plot.write(|format| plot::vertices(&plotted, format))?;
+        }
         out.write(|out| report.write(format, out))?;
         out.finish()?;
         skipped.finish()
@@ -224,16 +241,29 @@ impl Evaluate {
     }
 
     fn by(&self, truth: &TruthTable) -> Result<Option<By>, Failure> {
-        match self.by {
-            Some(ByName::PileUp) if !truth.has_pile_up() => Err(Failure::usage(
-                format!("{} lists no pile-up", truth.path().display()),
-                "--by spacepoints needs none",
-            )),
-            Some(ByName::PileUp) => Ok(Some(By::PileUp)),
-            Some(ByName::Spacepoints) => Ok(Some(By::Spacepoints)),
-            Some(ByName::None) => Ok(None),
-            None => Ok(Some(if truth.has_pile_up() { By::PileUp } else { By::Spacepoints })),
+        let by = match self.by {
+            Some(ByName::PileUp) => By::PileUp,
+            Some(ByName::Spacepoints) => By::Spacepoints,
+            Some(ByName::Tracks) => By::Tracks,
+            Some(ByName::LeadingPt) => By::LeadingPt,
+            Some(ByName::SumPt) => By::SumPt,
+            Some(ByName::Distance) => By::Distance,
+            Some(ByName::None) => return Ok(None),
+            None if truth.has_pile_up() => By::PileUp,
+            None => By::Spacepoints,
+        };
+        let (is_known, what) = match by {
+            By::PileUp | By::Distance => (truth.has_pile_up(), "pile-up"),
+            By::Spacepoints => (true, ""),
+            By::Tracks => (truth.knows(|vertex| vertex.tracks), "n_charged_pt500_eta25 of a hard scatter"),
+            By::LeadingPt => (truth.knows(|vertex| vertex.leading_pt_gev), "max_pt_GeV of a hard scatter"),
+            By::SumPt => (truth.knows(|vertex| vertex.sum_pt2_gev2), "sum_pt2_GeV2 of a hard scatter"),
+        };
+        if !is_known {
+            let message = format!("{} lists no {what}", truth.path().display());
+            return Err(Failure::usage(message, "--by spacepoints needs none"));
         }
+        Ok(Some(by))
     }
 
     /// Measures one configuration. What holds for all is told with the first.

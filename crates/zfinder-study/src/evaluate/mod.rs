@@ -18,6 +18,15 @@
 //! | [`false_rois`](Figures::false_rois) | fraction of RoIs with one such z_k at least |
 //! | [`pile_up_vertices`](Figures::pile_up_vertices) | fraction of the z_k that are neither false nor within w of t_0 |
 //! | [`split`](Figures::split) | fraction of RoIs with two or more z_k within w of t_0 |
+//! | [`precision`](Figures::precision) | fraction of the z_k that are matched to a t_i: in their order, each takes the nearest t_i within w that is free |
+//! | [`recall`](Figures::recall) | fraction of the t_i, 0 included, that are matched |
+//! | [`f1`](Figures::f1) | 2 matches / (number of z_k + number of t_i): harmonic mean of the two |
+//! | [`false_per_roi`](Figures::false_per_roi) | mean number of z_k with \|z_k - t_i\| >= w for every i, in an RoI |
+//! | [`position`](Figures::position) | mean of the least k with \|z_k - t_0\| < w, of RoIs that have one |
+//! | [`roc_significance`](Figures::roc_significance) | probability that a right z_1 has a larger significance than a wrong one |
+//! | [`roc_rank_ratio`](Figures::roc_rank_ratio) | the same of rank of z_1 / rank of z_2, infinite without z_2 |
+//! | [`resolution`](VertexFigures::resolution) | distance at which two vertices are found as two: the step in the distances of pairs of the z_k |
+//! | [`calibration`](VertexFigures::calibration) | false vertices above a significance, found, and expected by its probability |
 //!
 //! An RoI in which nothing was found counts, as one that failed. One without a primary vertex in the truth does not; it
 //! is counted apart. Where truth lists the primary vertex only, every vertex of pile-up is a false one.
@@ -35,7 +44,7 @@
 //! let id = RoiId { event_id: 0, roi_id: 0 };
 //! let result = RoiResult { id, vertices: vec![vertex], status: Status::Ok, spacepoints: 90, outside_window: 0, fallback: false };
 //! let mut evaluation = Evaluation::new(Options::default());
-//! evaluation.add(&result, &[TruthVertex { z_mm: 12.5, is_hard_scatter: true }]);
+//! evaluation.add(&result, &[TruthVertex { z_mm: 12.5, is_hard_scatter: true, ..TruthVertex::default() }]);
 //! let figures = evaluation.figures();
 //! assert_eq!(figures.first.value, Some(1.0));
 //! assert!((figures.pull.mean.unwrap() + 2.0).abs() < 1e-9);
@@ -45,6 +54,7 @@ mod figures;
 mod statistics;
 #[cfg(test)]
 mod tests;
+mod vertices;
 
 use std::collections::BTreeMap;
 
@@ -53,9 +63,11 @@ use serde::{Deserialize, Serialize};
 use zfinder::{RoiResult, Status};
 use zfinder_io::{TruthVertex, primary_z};
 
-use figures::Seen;
 pub use figures::{Figure, Figures, Neighbourhood};
+use figures::{Primary, Seen};
 pub use statistics::{Fraction, Spread};
+use vertices::VertexCounts;
+pub use vertices::{Calibration, StepFit, VertexFigures};
 
 /// A vertex counts as found if it lies nearer than this to the true one \[mm\], unless said otherwise.
 pub const WITHIN_MM: f64 = 1.0;
@@ -86,6 +98,14 @@ pub enum By {
     PileUp,
     /// Spacepoints that took part in the search.
     Spacepoints,
+    /// Charged particles of the true primary with pT > 500 MeV and |eta| < 2.5.
+    Tracks,
+    /// The largest pT of these particles \[MeV\].
+    LeadingPt,
+    /// The root of the sum of their pT^2 \[MeV\].
+    SumPt,
+    /// Distance from the true primary to the nearest other true vertex \[um\].
+    Distance,
 }
 
 impl By {
@@ -94,6 +114,10 @@ impl By {
         match self {
             By::PileUp => "pile-up",
             By::Spacepoints => "spacepoints",
+            By::Tracks => "tracks",
+            By::LeadingPt => "leading-pt",
+            By::SumPt => "sum-pt",
+            By::Distance => "distance",
         }
     }
 
@@ -102,11 +126,15 @@ impl By {
         match self {
             By::PileUp => "true vertices",
             By::Spacepoints => "spacepoints",
+            By::Tracks => "charged particles of the primary",
+            By::LeadingPt => "largest pT of the primary, MeV",
+            By::SumPt => "root of the sum of pT^2 of the primary, MeV",
+            By::Distance => "distance to the nearest true vertex, um",
         }
     }
 }
 
-/// RoIs whose pile-up or spacepoints lie in a range, both ends included.
+/// RoIs for which the number that figures are shown against lies in a range, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Least number.
@@ -145,15 +173,18 @@ pub struct Summary {
     pub figures: Figures,
     /// Bin by bin.
     pub bins: Vec<InBin>,
+    /// Of all found vertices.
+    pub vertices: VertexFigures,
 }
 
-/// Compares answers with truth, RoI by RoI. It keeps some 60 bytes of each: widths and bins need them all.
+/// Compares answers with truth, RoI by RoI. It keeps some 200 bytes of each: widths and bins need them all.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
     options: Options,
     seen: Vec<Seen>,
     statuses: BTreeMap<&'static str, u64>,
     without_truth: u64,
+    vertices: VertexCounts,
 }
 
 impl Evaluation {
@@ -172,7 +203,11 @@ impl Evaluation {
         let within = |z: f64, true_z: f64| (z - true_z).abs() < self.options.within_mm;
         let count = |is_so: &dyn Fn(f64) -> bool| result.vertices.iter().filter(|vertex| is_so(vertex.z_mm)).count();
         let first = result.vertices.first().filter(|vertex| within(vertex.z_mm, primary));
-        let mut others = truth.iter().filter(|vertex| !vertex.is_hard_scatter);
+        let others = || truth.iter().filter(|vertex| !vertex.is_hard_scatter);
+        let nearest = others().map(|other| (other.z_mm - primary).abs()).min_by(f64::total_cmp);
+        let position = result.vertices.iter().position(|vertex| within(vertex.z_mm, primary));
+        let matched = matches(result, truth, self.options.within_mm);
+        self.vertices.add(result, truth, self.options.within_mm);
         self.seen.push(Seen {
             true_vertices: truth.len() as u64,
             spacepoints: result.spacepoints as u64,
@@ -181,7 +216,12 @@ impl Evaluation {
             vertices: result.vertices.len() as u32,
             on_primary: count(&|z| within(z, primary)) as u32,
             on_nothing: count(&|z| !truth.iter().any(|vertex| within(z, vertex.z_mm))) as u32,
-            isolated: others.all(|other| (other.z_mm - primary).abs() > self.options.isolation_mm),
+            isolated: others().all(|other| (other.z_mm - primary).abs() > self.options.isolation_mm),
+            matched,
+            position: position.map(|position| position as u32 + 1),
+            significance: result.vertices.first().and_then(|vertex| vertex.significance),
+            rank_ratio: rank_ratio(result),
+            primary: primary_of(truth, nearest),
         });
         *self.statuses.entry(Status::as_str(result.status)).or_default() += 1;
     }
@@ -199,7 +239,7 @@ impl Evaluation {
     /// Bins of about as many RoIs each, `most` at most; if none is asked for 5, with 10 RoIs or more in each. RoIs of the
     /// same number are in the same bin. Without RoIs there are no bins.
     pub fn binning(&self, by: By, most: Option<usize>) -> Binning {
-        let mut numbers: Vec<u64> = self.seen.iter().map(|seen| seen.number(by)).collect();
+        let mut numbers: Vec<u64> = self.seen.iter().filter_map(|seen| seen.number(by)).collect();
         numbers.sort_unstable();
         let Some(&last) = numbers.last() else { return Binning { by, bins: Vec::new() } };
         let wanted = most.unwrap_or(BINS.min(numbers.len() / ROIS_IN_A_BIN)).clamp(1, numbers.len());
@@ -218,18 +258,62 @@ impl Evaluation {
     /// what lies beyond them is in the nearest.
     pub fn summary(&self, binning: Option<&Binning>) -> Summary {
         let bins = binning.map_or(Vec::new(), |Binning { by, bins }| {
-            let bin_of = |seen: &Seen| bins.partition_point(|bin| bin.low <= seen.number(*by)).saturating_sub(1);
+            let bin_of = |seen: &Seen| {
+                let number = seen.number(*by)?;
+                Some(bins.partition_point(|bin| bin.low <= number).saturating_sub(1))
+            };
             let in_bin = |(number, &bin): (usize, &Bin)| {
-                let seen = self.seen.iter().filter(|seen| bin_of(seen) == number);
+                let seen = self.seen.iter().filter(|seen| bin_of(seen) == Some(number));
                 InBin { bin, figures: Figures::new(seen) }
             };
             bins.iter().enumerate().map(in_bin).collect()
         });
-        Summary { without_truth: self.without_truth, statuses: self.statuses.clone(), figures: self.figures(), bins }
+        Summary {
+            without_truth: self.without_truth,
+            statuses: self.statuses.clone(),
+            figures: self.figures(),
+            bins,
+            vertices: VertexFigures::new(&self.vertices, &self.seen),
+        }
     }
 
     /// z_1 - t_0 \[mm\] of every RoI where that is within the window, in the order of the RoIs.
     pub fn residuals(&self) -> impl Iterator<Item = f64> {
         self.seen.iter().filter_map(|seen| seen.residual)
+    }
+}
+
+/// Returns the number of pairs of a found and a true vertex within a distance: in the order found, each takes the nearest true
+/// vertex that is free.
+fn matches(result: &RoiResult, truth: &[TruthVertex], within_mm: f64) -> u32 {
+    let mut is_free = vec![true; truth.len()];
+    let mut matched = 0;
+    for vertex in &result.vertices {
+        let distance = |index: &usize| (vertex.z_mm - truth[*index].z_mm).abs();
+        let near = (0..truth.len()).filter(|index| is_free[*index] && distance(index) < within_mm);
+        if let Some(nearest) = near.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
+            is_free[nearest] = false;
+            matched += 1;
+        }
+    }
+    matched
+}
+
+/// Returns the rank of the first vertex over that of the second.
+fn rank_ratio(result: &RoiResult) -> Option<f64> {
+    let first = result.vertices.first()?;
+    Some(result.vertices.get(1).map_or(f64::INFINITY, |second| first.rank / second.rank))
+        .filter(|ratio| !ratio.is_nan())
+}
+
+/// What is known of the primary; `nearest_mm` is the distance of the nearest other true vertex.
+fn primary_of(truth: &[TruthVertex], nearest_mm: Option<f64>) -> Primary {
+    let vertex = truth.iter().find(|vertex| vertex.is_hard_scatter).copied().unwrap_or_default();
+    let thousandths = |value: f64| (1e3 * value).round() as u64;
+    Primary {
+        tracks: vertex.tracks,
+        leading_pt_mev: vertex.leading_pt_gev.map(thousandths),
+        sum_pt_mev: vertex.sum_pt2_gev2.map(|squares| thousandths(squares.sqrt())),
+        nearest_um: nearest_mm.map(thousandths),
     }
 }

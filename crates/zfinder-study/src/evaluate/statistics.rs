@@ -83,3 +83,45 @@ impl Spread {
         }
     }
 }
+
+/// Returns the area under the ROC curve: the probability that a right answer has a higher score than a wrong one, with half of
+/// the ties. None without a right or a wrong answer.
+pub(super) fn roc_area(mut scores: Vec<(f64, bool)>) -> Option<f64> {
+    scores.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let right = scores.iter().filter(|(_, is_right)| *is_right).count() as f64;
+    let wrong = scores.len() as f64 - right;
+    let (mut below, mut area) = (0.0, 0.0);
+    for tied in scores.chunk_by(|a, b| a.0 == b.0) {
+        let right_here = tied.iter().filter(|(_, is_right)| *is_right).count() as f64;
+        let wrong_here = tied.len() as f64 - right_here;
+        area += right_here * (below + 0.5 * wrong_here);
+        below += wrong_here;
+    }
+    (right > 0.0 && wrong > 0.0).then(|| area / (right * wrong))
+}
+
+/// Most corners of a ROC curve that are kept, but for the ends.
+const MOST_CORNERS: usize = 500;
+
+/// Returns the corners of the ROC curve from the highest score down: (fraction of wrong answers, fraction of right answers) with
+/// at least that score. Of more than [`MOST_CORNERS`], every so many. Empty without a right or a wrong answer.
+pub(super) fn roc_curve(mut scores: Vec<(f64, bool)>) -> Vec<[f64; 2]> {
+    scores.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let all_right = scores.iter().filter(|(_, is_right)| *is_right).count();
+    let all_wrong = scores.len() - all_right;
+    if all_right == 0 || all_wrong == 0 {
+        return Vec::new();
+    }
+    let (mut right, mut wrong, mut curve) = (0, 0, vec![[0.0, 0.0]]);
+    let apart = scores.len().div_ceil(MOST_CORNERS);
+    for tied in scores.chunk_by(|a, b| a.0 == b.0) {
+        let right_here = tied.iter().filter(|(_, is_right)| *is_right).count();
+        right += right_here;
+        wrong += tied.len() - right_here;
+        let so_far = right + wrong;
+        if so_far == scores.len() || so_far / apart > (so_far - tied.len()) / apart {
+            curve.push([wrong as f64 / all_wrong as f64, right as f64 / all_right as f64]);
+        }
+    }
+    curve
+}

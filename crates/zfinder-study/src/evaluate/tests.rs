@@ -19,7 +19,8 @@ fn answer(vertices: &[(f64, f64)], spacepoints: usize) -> RoiResult {
 
 /// The primary vertex first, though it need not be.
 fn truth(z: &[f64]) -> Vec<TruthVertex> {
-    let vertex = |(number, &z_mm): (usize, &f64)| TruthVertex { z_mm, is_hard_scatter: number == 0 };
+    let vertex =
+        |(number, &z_mm): (usize, &f64)| TruthVertex { z_mm, is_hard_scatter: number == 0, ..TruthVertex::default() };
     z.iter().enumerate().map(vertex).rev().collect()
 }
 
@@ -47,7 +48,7 @@ fn counts(fraction: Fraction) -> (u64, u64) {
 #[test]
 fn figures_are_those_of_the_definitions() {
     let mut evaluation = six();
-    let of_pile_up = [TruthVertex { z_mm: 0.0, is_hard_scatter: false }];
+    let of_pile_up = [TruthVertex::default()];
     for without_primary in [&[][..], &of_pile_up] {
         evaluation.add(&answer(&[(0.0, 0.1)], 1), without_primary);
     }
@@ -76,6 +77,106 @@ fn figures_are_those_of_the_definitions() {
     assert_abs_diff_eq!(some(pull.std), 2.5, epsilon = 1e-9);
     assert_abs_diff_eq!(some(pull.rms), 6.5_f64.sqrt(), epsilon = 1e-9);
     assert_abs_diff_eq!(some(pull.width_68), 3.0, epsilon = 1e-9);
+}
+
+/// An answer of vertices (z, rank, significance).
+fn ranked(vertices: &[(f64, f64, f64)]) -> RoiResult {
+    let mut result = answer(&vertices.iter().map(|&(z, ..)| (z, 0.1)).collect::<Vec<_>>(), 1);
+    for (vertex, &(_, rank, significance)) in result.vertices.iter_mut().zip(vertices) {
+        (vertex.rank, vertex.significance) = (rank, Some(significance));
+    }
+    result
+}
+
+/// Four RoIs: vertices 0 to 3 mm apart, right first vertices at significance 5 and 3, wrong ones at 4 and 2.
+fn four() -> Evaluation {
+    let mut evaluation = Evaluation::new(Options::default());
+    evaluation.add(&ranked(&[(10.2, 8.0, 5.0), (10.4, 2.0, 1.5)]), &truth(&[10.0, 30.0]));
+    evaluation.add(&ranked(&[(5.1, 6.0, 4.0), (-0.4, 5.0, 2.5), (60.0, 1.0, 0.5)]), &truth(&[0.0, 5.0]));
+    evaluation.add(&ranked(&[(-20.3, 7.0, 3.0)]), &truth(&[-20.0, -17.5, 80.0]));
+    evaluation.add(&ranked(&[(50.0, 3.0, 2.0)]), &truth(&[0.0]));
+    evaluation
+}
+
+#[test]
+fn every_true_vertex_counts_in_precision_and_recall() {
+    let figures = four().figures();
+    // Of 10.2 and 10.4 one is matched to 10.0; 5.1 and -0.4; -20.3; none of 50 and 60.
+    assert_eq!([figures.precision, figures.recall].map(counts), [(4, 7), (4, 8)]);
+    assert_abs_diff_eq!(figures.f1.expect("vertices"), 8.0 / 15.0, epsilon = 1e-12);
+    assert_eq!(figures.false_per_roi, Some(0.5));
+    // Right at 1, 2 and 1.
+    assert_abs_diff_eq!(figures.position.expect("right ones"), 4.0 / 3.0, epsilon = 1e-12);
+}
+
+#[test]
+fn roc_areas_count_pairs_of_right_and_wrong() {
+    let evaluation = four();
+    let figures = evaluation.figures();
+    // Right 5 and 3, wrong 4 and 2: three of four pairs.
+    assert_eq!(figures.roc_significance, Some(0.75));
+    // Right 4 and infinite, wrong 1.2 and infinite: 4 above 1.2, infinite above 1.2, a tie, and 4 below infinite.
+    assert_eq!(figures.roc_rank_ratio, Some(2.5 / 4.0));
+    let curve = evaluation.summary(None).vertices.roc_significance;
+    assert_eq!(curve, [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 1.0], [1.0, 1.0]]);
+    let mut all_right = Evaluation::new(Options::default());
+    all_right.add(&ranked(&[(0.0, 1.0, 1.0)]), &truth(&[0.0]));
+    assert_eq!(
+        (all_right.figures().roc_significance, all_right.summary(None).vertices.roc_significance),
+        (None, vec![])
+    );
+}
+
+#[test]
+fn long_roc_curves_are_thinned() {
+    let mut evaluation = Evaluation::new(Options::default());
+    for number in 0..2_000 {
+        let z = if number % 2 == 0 { 0.0 } else { 50.0 };
+        evaluation.add(&ranked(&[(z, 1.0, f64::from(number))]), &truth(&[0.0]));
+    }
+    let curve = evaluation.summary(None).vertices.roc_significance;
+    assert_eq!((curve.len(), curve[0], curve[500]), (501, [0.0, 0.0], [1.0, 1.0]));
+    assert_eq!(curve[250], [0.5, 0.5]);
+}
+
+#[test]
+fn vertices_are_counted_by_position_distance_and_significance() {
+    let vertices = four().summary(None).vertices;
+    assert_eq!(vertices.positions, [2, 1]);
+    // 0.2 and 5.5 mm; 60.4 and 54.9 are beyond 10.
+    let distances: Vec<usize> = (0..vertices.distances.len()).filter(|&bin| vertices.distances[bin] > 0).collect();
+    assert_eq!((distances, vertices.distance_bin_mm), (vec![4, 110], 0.05));
+    assert_eq!(vertices.resolution, None, "two pairs");
+    let above = |above: f64| vertices.calibration.iter().find(|one| one.above == above).copied().expect("a threshold");
+    let one = above(1.0);
+    assert_eq!((one.vertices, one.false_vertices), (6, 1));
+    assert_abs_diff_eq!(one.expected_false, 4.0 * 0.158_655_254, epsilon = 1e-8);
+    assert_eq!((above(2.0).vertices, above(2.0).false_vertices, above(5.0).vertices), (4, 0, 0));
+}
+
+#[test]
+fn figures_are_shown_against_what_truth_knows_of_the_primary() {
+    let mut evaluation = Evaluation::new(Options::default());
+    for number in 0..20u32 {
+        let primary = TruthVertex {
+            z_mm: 0.0,
+            is_hard_scatter: true,
+            tracks: Some(u64::from(number)),
+            sum_pt2_gev2: Some(f64::from(number).powi(2)),
+            leading_pt_gev: (number < 10).then_some(0.5 * f64::from(number)),
+        };
+        let other = TruthVertex { z_mm: 0.1 * f64::from(number), ..TruthVertex::default() };
+        evaluation.add(&answer(&[(0.2, 0.1)], 1), &[other, primary]);
+    }
+    let ends = |by| evaluation.binning(by, Some(2)).bins.iter().map(|bin| (bin.low, bin.high)).collect::<Vec<_>>();
+    assert_eq!(ends(By::Tracks), [(0, 9), (10, 19)]);
+    assert_eq!(ends(By::SumPt), [(0, 9_999), (10_000, 19_000)]);
+    assert_eq!(ends(By::Distance), [(0, 999), (1_000, 1_900)]);
+    assert_eq!(ends(By::LeadingPt), [(0, 2_499), (2_500, 4_500)]);
+    // An RoI for which it is not known is in no bin.
+    let binning = evaluation.binning(By::LeadingPt, Some(2));
+    let rois: Vec<u64> = evaluation.summary(Some(&binning)).bins.iter().map(|bin| bin.figures.rois).collect();
+    assert_eq!(rois, [5, 5]);
 }
 
 #[test]
