@@ -63,6 +63,21 @@ fn pile_up_and_windows_do_not_bias() {
     assert_found(&windows, 0.02);
 }
 
+/// Of 150 vertices many are nearer to each other than tracks are measured in z.
+#[test]
+fn vertices_near_each_other_do_not_narrow_the_width() {
+    let width = 0.05;
+    let crowded = Simulation {
+        pile_up: 150.0,
+        beam_sigma_x_mm: width,
+        beam_sigma_y_mm: width,
+        ..sample(12, Geometry::Atlas2010)
+    };
+    let beam = found(&crowded).expect("a beam spot");
+    let error = beam.errors.width_mm.expect("tracks of one vertex");
+    assert!(error < 0.1 * width && (beam.width_mm - width).abs() < 3.0 * error, "{beam}");
+}
+
 #[test]
 fn the_order_of_spacepoints_changes_nothing() {
     let sample = Simulation { beam_spot_mm: [0.3, 0.2], ..sample(60, Geometry::Atlas2010) };
