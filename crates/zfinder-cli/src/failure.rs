@@ -26,7 +26,7 @@ pub(crate) fn diagnose(error: &(dyn StdError + 'static)) -> Diagnosis {
         return of_library(error);
     }
     match of_study {
-        Some(zfinder_study::Error::FewTracks { .. }) => {
+        Some(zfinder_study::Error::FewTracks { .. } | zfinder_study::Error::UncertainBeamSpot { .. }) => {
             return Diagnosis { help: Some(MORE_TRACKS), ..Code::Data.into() };
         }
         Some(zfinder_study::Error::FewBarrels { .. }) => {

@@ -28,6 +28,14 @@ pub enum Error {
         /// RoIs that were read.
         rois: usize,
     },
+    /// Tracks that do not tell where the beam is.
+    #[error(
+        "no beam spot was found: {tracks} tracks do not give its position within 0.2 mm; their directions are alike"
+    )]
+    UncertainBeamSpot {
+        /// Tracks that come from one place.
+        tracks: usize,
+    },
     /// From the library.
     #[error(transparent)]
     Zfinder(#[from] zfinder::Error),

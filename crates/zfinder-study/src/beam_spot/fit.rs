@@ -2,6 +2,7 @@
 
 use super::tracks::{Plane, Seen, Track, TrackFinder, dot};
 use super::{BeamSpot, BeamSpotErrors, BeamSpotFinder};
+use crate::error::{Error, Result};
 
 /// Cells of the vote \[mm\].
 const CELL_MM: f64 = 0.25;
@@ -11,6 +12,8 @@ const NEAR_VOTE_MM: f64 = 1.0;
 /// Tracks further away, in standard deviations, are of another origin.
 const CUT: f64 = 4.0;
 const STEPS: usize = 12;
+/// A position with a larger error is none \[mm\].
+const MOST_ERROR_MM: f64 = 0.2;
 /// Expectation of a slope: no beam has more.
 const SLOPE_PRIOR: f64 = 0.01;
 /// Tracks that a standard deviation is taken of.
@@ -38,11 +41,19 @@ struct Residual {
     roi: u32,
 }
 
-/// Returns the beam spot, or, if there are too few tracks, how many come from one beam.
-pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder) -> Result<BeamSpot, usize> {
-    let least = BeamSpotFinder::LEAST_TRACKS;
-    if tracks.len() < least {
-        return Err(tracks.len());
+impl Residual {
+    /// Distance in z, in standard deviations.
+    fn apart(&self, other: &Self) -> f64 {
+        (other.seen.z - self.seen.z).abs() / self.z_error.hypot(other.z_error)
+    }
+}
+
+/// Returns the beam spot of the tracks of so many RoIs.
+pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder, rois: usize) -> Result<BeamSpot> {
+    let wanted = BeamSpotFinder::LEAST_TRACKS;
+    let few = |found| Error::FewTracks { wanted, found, rois };
+    if tracks.len() < wanted {
+        return Err(few(tracks.len()));
     }
     let mut line = Line { at: vote(tracks), slope: [0.0; 2] };
     let mut residuals = Vec::new();
@@ -51,10 +62,11 @@ pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder) -> Result<BeamSp
         residuals = about(tracks, finder, &line);
         let cut = |residual: &Residual| if step == 0 { NEAR_VOTE_MM } else { CUT * residual.std };
         residuals.retain(|residual| residual.seen.d.abs() < cut(residual));
-        if residuals.len() < least {
-            return Err(residuals.len());
+        if residuals.len() < wanted {
+            return Err(few(residuals.len()));
         }
-        let Some((change, errors)) = least_squares(&residuals) else { return Err(0) };
+        let uncertain = Error::UncertainBeamSpot { tracks: residuals.len() };
+        let (change, errors) = least_squares(&residuals).ok_or(uncertain)?;
         covariance = errors;
         line.at = [line.at[0] + change[0], line.at[1] + change[1]];
         line.slope = [line.slope[0] + change[2], line.slope[1] + change[3]];
@@ -62,7 +74,11 @@ pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder) -> Result<BeamSp
     // Not -0.
     let rounded = |value: f64, steps: f64| (value * steps).round() / steps + 0.0;
     let (width_mm, width_error) = width(&residuals);
-    let error = |index: usize| covariance[index][index].max(0.0).sqrt();
+    let of_vertices = covariance_of_vertices(&residuals, &covariance);
+    let error = |index: usize| covariance[index][index].max(of_vertices[index]).sqrt();
+    if error(0).max(error(1)) > MOST_ERROR_MM {
+        return Err(Error::UncertainBeamSpot { tracks: residuals.len() });
+    }
     Ok(BeamSpot {
         x_mm: rounded(line.at[0], 1e4),
         y_mm: rounded(line.at[1], 1e4),
@@ -158,6 +174,31 @@ fn least_squares(residuals: &[Residual]) -> Option<([f64; 4], [[f64; 4]; 4])> {
     Some((inverse.map(|row| row.iter().zip(right).map(|(a, b)| a * b).sum()), inverse))
 }
 
+/// Returns the variances of the four parameters if the tracks of a vertex err together, as they do where the vertex lies beside
+/// the beam or where many come from one decay: H^-1 (sum of g g^T) H^-1, with the covariance H^-1 of independent tracks, and the
+/// sum g of d weight row over the tracks of each vertex.
+fn covariance_of_vertices(residuals: &[Residual], independent: &[[f64; 4]; 4]) -> [f64; 4] {
+    let mut variances = [0.0; 4];
+    for vertex in by_z(residuals).chunk_by(|a, b| a.roi == b.roi && a.apart(b) < NEAR_Z) {
+        let mut sum = [0.0; 4];
+        for Residual { seen: Seen { d, normal: [nx, ny], z, .. }, std, .. } in vertex {
+            let row = [*nx, *ny, nx * z, ny * z];
+            (0..4).for_each(|i| sum[i] += d / (std * std) * row[i]);
+        }
+        for (variance, row) in variances.iter_mut().zip(independent) {
+            *variance += row.iter().zip(sum).map(|(a, b)| a * b).sum::<f64>().powi(2);
+        }
+    }
+    variances
+}
+
+/// Tracks of each RoI by z.
+fn by_z(residuals: &[Residual]) -> Vec<&Residual> {
+    let mut ordered: Vec<&Residual> = residuals.iter().collect();
+    ordered.sort_by(|a, b| a.roi.cmp(&b.roi).then(a.seen.z.total_cmp(&b.seen.z)));
+    ordered
+}
+
 /// The inverse of a positive definite matrix, by elimination without pivots; none if it is not positive definite.
 fn inverse(mut matrix: [[f64; 4]; 4]) -> Option<[[f64; 4]; 4]> {
     let mut inverse = [[0.0; 4]; 4];
@@ -202,8 +243,7 @@ impl PairSums {
 /// Each vertex estimates width^2 as the ratio of its sums. The error of that estimate has a part from measurement, 1 / expected,
 /// and a part from the position of the vertex itself, width^4: with many tracks it is one draw of x and y.
 fn width(residuals: &[Residual]) -> (f64, Option<f64>) {
-    let mut ordered: Vec<&Residual> = residuals.iter().collect();
-    ordered.sort_by(|a, b| a.roi.cmp(&b.roi).then(a.seen.z.total_cmp(&b.seen.z)));
+    let ordered = by_z(residuals);
     let most = ordered.iter().map(|residual| residual.z_error).fold(0.0, f64::max) * BESIDE_Z.1 * 2.0_f64.sqrt();
     let (mut vertices, mut beside): (Vec<PairSums>, _) = (Vec::new(), PairSums::default());
     let mut had_partner = false;
@@ -214,7 +254,7 @@ fn width(residuals: &[Residual]) -> (f64, Option<f64>) {
             if b.roi != a.roi || distance > most {
                 break;
             }
-            let apart = distance / a.z_error.hypot(b.z_error);
+            let apart = a.apart(b);
             if apart < NEAR_Z {
                 // Tracks that are near one another in a row are taken for one vertex.
                 if !has_partner && !had_partner {

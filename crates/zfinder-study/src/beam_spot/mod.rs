@@ -45,7 +45,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 use zfinder::{Config, Detector, RoiView};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use tracks::{Track, TrackFinder};
 
 /// Position, slope and width of the beam.
@@ -68,7 +68,7 @@ pub struct BeamSpot {
     pub tracks: u64,
 }
 
-/// Standard errors of a [`BeamSpot`]. Those of position and slope take tracks to be independent.
+/// Standard errors of a [`BeamSpot`]. Tracks of one vertex may err together.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BeamSpotErrors {
     /// Of x \[mm\].
@@ -120,7 +120,7 @@ impl BeamSpotFinder {
     /// Finds tracks in this detector, in the field and range of z of this configuration. Its beam spot is not used.
     ///
     /// # Errors
-    /// [`Error::FewBarrels`]: the detector has fewer than three barrel layers.
+    /// [`Error::FewBarrels`](crate::Error::FewBarrels): the detector has fewer than three barrel layers.
     pub fn new(detector: &Detector, config: &Config) -> Result<Self> {
         Ok(Self { tracks: TrackFinder::new(detector, config)?, found: Vec::new(), rois: 0 })
     }
@@ -139,12 +139,10 @@ impl BeamSpotFinder {
     /// Fits the beam spot to the tracks so far.
     ///
     /// # Errors
-    /// [`Error::FewTracks`]: fewer than [`BeamSpotFinder::LEAST_TRACKS`] tracks come from one beam.
+    /// - [`Error::FewTracks`](crate::Error::FewTracks): fewer than [`BeamSpotFinder::LEAST_TRACKS`] tracks come from one beam.
+    /// - [`Error::UncertainBeamSpot`](crate::Error::UncertainBeamSpot): the position has an error above 0.2 mm, as where all tracks
+    ///   have one direction.
     pub fn fit(&self) -> Result<BeamSpot> {
-        fit::beam_spot(&self.found, &self.tracks).map_err(|found| Error::FewTracks {
-            wanted: Self::LEAST_TRACKS,
-            found,
-            rois: self.rois as usize,
-        })
+        fit::beam_spot(&self.found, &self.tracks, self.rois as usize)
     }
 }

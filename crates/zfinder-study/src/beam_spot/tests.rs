@@ -1,4 +1,5 @@
 use super::*;
+use crate::Error;
 use crate::simulate::{Geometry, Simulation};
 use zfinder::{Layer, LayerKind, Roi, Sensor, Spacepoint};
 
@@ -133,6 +134,24 @@ fn three_barrel_layers_are_enough() {
     let beam = finder.fit().expect("a beam spot");
     assert_eq!((beam.x_mm, beam.y_mm, beam.tracks), (2.0, -1.0, 80));
     assert!((beam.dx_dz - 1e-3).abs() < 1e-6 && beam.dy_dz.abs() < 1e-6, "{beam}");
+}
+
+/// Where tracks have one direction, the position along them is unknown.
+#[test]
+fn tracks_of_one_direction_are_an_error() {
+    let detector = barrels(&[30.0, 60.0, 90.0]);
+    let mut finder = BeamSpotFinder::new(&detector, &Config::default()).expect("three layers");
+    for number in 0..80 {
+        let z0 = f64::from(number) - 40.0;
+        let mut roi = Roi::default();
+        for (layer, x) in [(0, 30.0), (1, 60.0), (2, 90.0)] {
+            let y = 0.01 * f64::from((7 * number + 3 * layer) % 11);
+            roi.spacepoints.push(Spacepoint::from_xyz(x, y, z0 + 0.1 * x, layer as u32));
+        }
+        finder.add(&roi);
+    }
+    let error = finder.fit().expect_err("one direction");
+    assert!(matches!(error, Error::UncertainBeamSpot { tracks } if tracks >= 50), "{error}");
 }
 
 /// Numbers that are none, far away, or all in one place.
