@@ -95,7 +95,7 @@ SAMPLES = {
 
 VERTEX_COLUMNS = (
     "event", "vertex", "vx_mm", "vy_mm", "vz_mm",
-    "n_charged_pt500_eta25", "sum_pt2_GeV2", "is_hard_scatter",
+    "n_charged_pt500_eta25", "sum_pt2_GeV2", "max_pt_GeV", "is_hard_scatter",
 )  # fmt: skip
 OBJECT_COLUMNS = ("event", "kind", "eta", "phi", "et_GeV", "vz_mm")
 
@@ -147,6 +147,7 @@ class Vertex:
     is_hard_scatter: bool
     charged: int = 0
     sum_pt2: float = 0.0
+    max_pt: float = 0.0
 
 
 def collect_collision(record, vertex, number, particles):
@@ -173,6 +174,7 @@ def collect_collision(record, vertex, number, particles):
         if charge != 0.0 and abs(eta) < 2.5 and pt > 0.5:
             vertex.charged += 1
             vertex.sum_pt2 += pt * pt
+            vertex.max_pt = max(vertex.max_pt, pt)
         particles.append(
             (number, index, pdg, charge, particle.m(), x, y, z,
              particle.px(), particle.py(), particle.pz(), momentum)
@@ -477,7 +479,7 @@ def try_event(name, seed, event, folder, compress):
 
     vertex_rows = [
         (event, number, f"{v.x:.6f}", f"{v.y:.6f}", f"{v.z:.6f}",
-         v.charged, f"{v.sum_pt2:.3f}", int(v.is_hard_scatter))
+         v.charged, f"{v.sum_pt2:.3f}", f"{v.max_pt:.3f}", int(v.is_hard_scatter))
         for number, v in enumerate(vertices, start=1)
     ]  # fmt: skip
     object_rows = [

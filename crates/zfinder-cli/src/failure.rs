@@ -12,6 +12,10 @@ pub(crate) const NO_ROI: &str = "leave --input out for a simulated sample, or gi
 pub(crate) const WRONG_ANSWER: &str =
     "no figure counts where an answer is wrong; if `--encoding lossless` is wrong as well, please report it";
 
+/// Help for events without a beam spot.
+const MORE_TRACKS: &str =
+    "give the position with --beam-spot X,Y, or let --beam-spot-events read more events; is this the right --detector?";
+
 /// Diagnoses an error: its exit code, what to do, and the row of the file.
 pub(crate) fn diagnose(error: &(dyn StdError + 'static)) -> Diagnosis {
     if let Some(error) = error.downcast_ref::<Error>() {
@@ -20,6 +24,15 @@ pub(crate) fn diagnose(error: &(dyn StdError + 'static)) -> Diagnosis {
     let of_study = error.downcast_ref::<zfinder_study::Error>();
     if let Some(zfinder_study::Error::Zfinder(error)) = of_study {
         return of_library(error);
+    }
+    match of_study {
+        Some(zfinder_study::Error::FewTracks { .. } | zfinder_study::Error::UncertainBeamSpot { .. }) => {
+            return Diagnosis { help: Some(MORE_TRACKS), ..Code::Data.into() };
+        }
+        Some(zfinder_study::Error::FewBarrels { .. }) => {
+            return Diagnosis { help: Some("give the position: --beam-spot X,Y"), ..Code::Usage.into() };
+        }
+        _ => {}
     }
     error.downcast_ref::<zfinder::Error>().map_or(Code::Data.into(), of_library)
 }

@@ -8,6 +8,7 @@ use zfinder_io::{AnswerDigest, Provenance, Shard, SpacepointReader};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
+use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
 use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
@@ -89,9 +90,9 @@ Exit codes:
 impl Find {
     pub(super) fn run(self) -> Result<(), Failure> {
         let start = Instant::now();
-        let config = self.config.config()?;
+        let mut config = self.config.config()?;
         if self.config.print_config {
-            return ConfigOptions::print(&config);
+            return self.config.print(&config);
         }
         let builder = self.engine.builder()?;
         let format = output::format(self.format, self.output.as_deref())?;
@@ -110,24 +111,30 @@ impl Find {
         let provenance_file = output::provenance_file(self.output.as_deref(), format);
         let outputs = self.output.as_deref().into_iter().chain(provenance_file.as_deref());
         self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), outputs)?;
+        let options = self.input.read_options(on_error);
+        let shard = self.shard.unwrap_or_default();
+        let reader =
+            SpacepointReader::new(inputs.files, detector.clone(), rois).with_options(options).with_shard(shard);
+        let mut rois = RoiSource::new(reader);
+        let beam_events = self.config.beam_spot_events();
+        let beam = beam_events.map(|events| rois.find_beam_spot(events, &detector, &mut config)).transpose()?;
         let finder = builder.config(config).detector(detector.clone()).build()?;
         if !self.progress.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));
             self.input.found_truth(truth.as_ref()).iter().for_each(|truth| note(truth));
+            beam.iter().for_each(beam_spot::report);
         }
-        let provenance = Provenance::of(&finder);
-        let shard = self.shard.unwrap_or_default();
+        let mut provenance = Provenance::of(&finder);
+        provenance.beam_spot = beam.and_then(|beam| serde_json::to_value(beam).ok());
         let mut output = AnswerFile::open(self.output.as_deref(), format, truth.as_ref(), &provenance)?;
         if shard.index() > 0 {
             output.continue_csv();
         }
-        let options = self.input.read_options(on_error);
-        let mut reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options).with_shard(shard);
-        let bar = self.progress.bar(reader.files());
+        let bar = self.progress.bar(rois.reader.files());
         let mut score = Score::default();
         let mut digest = AnswerDigest::default();
         let mut shown = Vec::new();
-        let searched = search(&finder, &mut reader, &mut skipped, &bar, |batch, results| {
+        let searched = search(&finder, &mut rois, &mut skipped, &bar, |batch, results| {
             for (number, result) in results.iter().enumerate().take(self.show.unwrap_or(0).saturating_sub(shown.len()))
             {
                 let vertices = truth.as_ref().map_or(&[][..], |truth| truth.vertices(result.id));
@@ -162,7 +169,7 @@ impl Find {
         if self.digest {
             note(&format!("{digest} of {} RoIs", digest.rois()));
         }
-        for warning in reader.warnings() {
+        for warning in rois.reader.warnings() {
             note(&format!("warning: {warning}"));
         }
         if !self.progress.quiet {

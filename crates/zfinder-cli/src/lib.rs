@@ -3,6 +3,7 @@
 //! The command's program and the Python package both call [`main_from`].
 
 mod adapters;
+mod beam_spot;
 mod bench;
 mod completions;
 mod engine;

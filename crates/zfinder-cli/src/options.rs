@@ -11,7 +11,11 @@ use zfinder::{
     Significance, Triplets, Weighting,
 };
 
+use super::beam_spot::BeamPosition;
 use command_host::Failure;
+
+/// The default of `--beam-spot-events`.
+const BEAM_SPOT_EVENTS: NonZeroUsize = NonZeroUsize::new(100).expect("the default is not 0");
 
 #[derive(Clone, Copy, ValueEnum)]
 pub(super) enum PresetName {
@@ -175,12 +179,16 @@ pub(super) struct KeyOptions {
     /// Window of an RoI for which --rois gives none [config: full-scan]
     #[arg(long, value_enum, help_heading = "Search")]
     phi_window: Option<WindowName>,
-    /// Beam position in mm, subtracted before rho and phi are used [config: 0,0]
-    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y", value_parser = beam_spot, allow_hyphen_values = true, help_heading = "Search")]
-    beam_spot: Option<[f64; 2]>,
+    /// Beam position in mm, subtracted before rho and phi are used; auto: found from tracks of the first events, with its slope
+    /// [config: 0,0]
+    #[arg(long, alias = "beam-spot-mm", value_name = "X,Y|auto", allow_hyphen_values = true, help_heading = "Search")]
+    beam_spot: Option<BeamPosition>,
     /// Slope of the beam, dx/dz and dy/dz [config: 0,0]
     #[arg(long, value_name = "X,Y", value_parser = beam_spot_tilt, allow_hyphen_values = true, help_heading = "Search")]
     beam_spot_tilt: Option<[f64; 2]>,
+    /// Most events that --beam-spot auto reads before the search begins; it keeps them in memory
+    #[arg(long, value_name = "N", default_value_t = BEAM_SPOT_EVENTS, help_heading = "Search")]
+    beam_spot_events: NonZeroUsize,
     /// How z is extrapolated to the beam [config: linear]
     #[arg(long, value_enum, help_heading = "Search")]
     extrapolation: Option<ExtrapolationName>,
@@ -337,13 +345,24 @@ impl ConfigOptions {
         self.keys.over(preset, self.config.as_deref())
     }
 
+    /// The number of events that the beam spot is found from; none if it is given.
+    pub(super) fn beam_spot_events(&self) -> Option<NonZeroUsize> {
+        self.keys.beam_spot_events()
+    }
+
     /// The file of `--config`.
     pub(super) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
     /// The configuration goes to standard output, as TOML.
-    pub(super) fn print(config: &Config) -> Result<(), Failure> {
+    pub(super) fn print(&self, config: &Config) -> Result<(), Failure> {
+        if self.beam_spot_events().is_some() {
+            return Err(Failure::usage(
+                "--print-config reads no events, from which --beam-spot auto finds the beam spot",
+                "run `zfinder find --beam-spot auto` without it: a note says the beam spot as options",
+            ));
+        }
         let written = io::stdout().lock().write_all(zfinder_io::config_to_toml(config).as_bytes());
         written.map_err(|source| Failure::output("standard output", &source))
     }
@@ -357,8 +376,19 @@ impl KeyOptions {
             config = over(&config, path)?;
         }
         self.apply(&mut config);
+        if self.beam_spot_events().is_some() && self.beam_spot_tilt.is_some() {
+            return Err(Failure::usage(
+                "--beam-spot auto finds the slope of the beam, too",
+                "leave out --beam-spot-tilt, or give the beam position",
+            ));
+        }
         config.validate()?;
         Ok(config)
+    }
+
+    /// The number of events that the beam spot is found from; none if it is given.
+    pub(super) fn beam_spot_events(&self) -> Option<NonZeroUsize> {
+        (self.beam_spot == Some(BeamPosition::Auto)).then_some(self.beam_spot_events)
     }
 
     fn apply(&self, config: &mut Config) {
@@ -388,7 +418,9 @@ impl KeyOptions {
                 WindowName::Spacepoints => DefaultWindow::Spacepoints,
             }),
         );
-        set(&mut config.beam_spot_mm, self.beam_spot);
+        if let Some(BeamPosition::At(position)) = self.beam_spot {
+            config.beam_spot_mm = position;
+        }
         set(&mut config.beam_spot_tilt, self.beam_spot_tilt);
         set(
             &mut config.extrapolation,

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::{Answered, RoiBatch, RoiResult, StreamOptions, ZFinder};
-use zfinder_io::SpacepointReader;
 
+use super::beam_spot::{RoiSource, wrong_beam};
 use super::fit::misfit;
 use super::input::Skipped;
 use command_host::Failure;
@@ -74,13 +74,13 @@ impl Totals {
     }
 }
 
-/// Searches all that the reader has, and hands over batches with their answers.
+/// Searches all RoIs, and hands over batches with their answers.
 ///
 /// # Errors
 /// The first error that is not skipped. All RoIs before an error of the input are handed over.
 pub(super) fn search(
     finder: &ZFinder,
-    reader: &mut SpacepointReader,
+    rois: &mut RoiSource,
     skipped: &mut Skipped,
     bar: &ProgressBar,
     mut answer: impl FnMut(&RoiBatch, &[RoiResult]) -> Result<(), Failure>,
@@ -96,13 +96,13 @@ pub(super) fn search(
             return None;
         }
         let begin = Instant::now();
-        let (batch, error) = read_batch(reader, skipped, bar);
+        let (batch, error) = read_batch(rois, skipped, bar);
         reading += begin.elapsed();
         unread = error;
-        if std::mem::take(&mut is_first)
-            && let Some(warning) = misfit(&batch, finder.detector())
-        {
-            bar.suspend(|| skipped.warn(&warning));
+        if std::mem::take(&mut is_first) {
+            let misfit = misfit(&batch, finder.detector());
+            let warning = misfit.or_else(|| wrong_beam(&batch, finder.detector(), finder.config()));
+            warning.iter().for_each(|warning| bar.suspend(|| skipped.warn(warning)));
         }
         Some(batch).filter(|batch| !batch.is_empty())
     });
@@ -128,22 +128,18 @@ pub(super) fn search(
     if let Some(error) = unread {
         return Err(error.into());
     }
-    totals.errors = skipped_before + reader.errors();
+    totals.errors = skipped_before + rois.reader.errors();
     skipped.set_errors(totals.errors);
-    totals.events = reader.events();
+    totals.events = rois.reader.events();
     totals.waiting = totals.waiting.saturating_sub(reading);
     Ok(totals)
 }
 
 /// The next batch, which is empty when all is read, and the error that it ends at.
-fn read_batch(
-    reader: &mut SpacepointReader,
-    skipped: &mut Skipped,
-    bar: &ProgressBar,
-) -> (RoiBatch, Option<zfinder_io::Error>) {
+fn read_batch(rois: &mut RoiSource, skipped: &mut Skipped, bar: &ProgressBar) -> (RoiBatch, Option<zfinder_io::Error>) {
     let (mut batch, mut unread) = (RoiBatch::new(), None);
     while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {
-        match reader.next() {
+        match rois.next() {
             None => break,
             Some(Ok(roi)) => batch.push(roi.descriptor, roi.spacepoints),
             Some(Err(error)) => {
@@ -154,7 +150,7 @@ fn read_batch(
             }
         }
     }
-    bar.set_position(reader.files_read() as u64);
+    bar.set_position(rois.reader.files_read() as u64);
     (batch, unread)
 }
 

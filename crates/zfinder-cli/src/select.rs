@@ -6,6 +6,7 @@ use clap::Args;
 use zfinder::{Config, Engine, Roi, RoiId, ZFinder};
 use zfinder_io::{OnError, SpacepointReader, TruthTable, TruthVertex};
 
+use super::beam_spot::{self, RoiSource};
 use super::input::{self, InputOptions, Skipped};
 use super::options::ConfigOptions;
 use command_host::Failure;
@@ -34,7 +35,7 @@ pub(super) struct SelectOptions {
 pub(super) struct Selected {
     pub(super) finder: ZFinder,
     pub(super) truth: Option<TruthTable>,
-    reader: SpacepointReader,
+    rois: RoiSource,
     event: Option<u64>,
     roi: Option<u64>,
 }
@@ -44,23 +45,27 @@ impl SelectOptions {
     pub(super) fn config(&self) -> Result<Option<Config>, Failure> {
         let config = self.config.config()?;
         if self.config.print_config {
-            ConfigOptions::print(&config)?;
+            self.config.print(&config)?;
             return Ok(None);
         }
         Ok(Some(config))
     }
 
     /// Reads nothing yet but truth and RoIs; none of the inputs may be the output.
-    pub(super) fn open(&self, config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
+    pub(super) fn open(&self, mut config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
         let inputs = input::inputs(&self.paths, &mut Skipped::new(OnError::Stop))?;
         let detector = self.input.detector(&inputs.files, OnError::Stop)?;
         let rois = self.input.rois([&config])?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
         self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), output)?;
-        let finder = ZFinder::builder().config(config).detector(detector.clone()).engine(Engine::Reference).build()?;
         let options = self.input.read_options(OnError::Stop);
-        let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options);
-        Ok(Selected { finder, truth, reader, event: self.event, roi: self.roi })
+        let reader = SpacepointReader::new(inputs.files, detector.clone(), rois).with_options(options);
+        let mut rois = RoiSource::new(reader);
+        if let Some(events) = self.config.beam_spot_events() {
+            beam_spot::report(&rois.find_beam_spot(events, &detector, &mut config)?);
+        }
+        let finder = ZFinder::builder().config(config).detector(detector).engine(Engine::Reference).build()?;
+        Ok(Selected { finder, truth, rois, event: self.event, roi: self.roi })
     }
 }
 
@@ -104,7 +109,7 @@ impl Iterator for Selected {
 
     fn next(&mut self) -> Option<zfinder_io::Result<Roi>> {
         loop {
-            let roi = self.reader.next()?;
+            let roi = self.rois.next()?;
             if roi.as_ref().map_or(true, |roi| self.is_meant(roi.descriptor.id)) {
                 return Some(roi);
             }

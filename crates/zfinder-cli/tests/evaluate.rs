@@ -131,17 +131,23 @@ fn configurations_stand_side_by_side() {
     let row = table.lines().find(|line| line.contains("first vertex right, %")).expect("a row");
     let percent = format!("{:.1}", 100.0 * all[0]["figures"]["first"]["value"].as_f64().expect("a fraction"));
     assert_eq!(row.split_whitespace().nth(4), Some(percent.as_str()), "{row}");
-    assert_eq!(table.matches(" true vertices  RoIs").count(), 18, "a block for each figure");
+    assert_eq!(table.matches(" true vertices  RoIs").count(), 25, "a block for each figure");
+    for words in ["vertex-vertex resolution, mm", "right vertex at position 1, 2", " above 3 "] {
+        assert!(table.contains(words), "no `{words}` in:\n{table}");
+    }
     assert!(table.lines().all(|line| line.trim_end() == line), "{table}");
 
     let csv = succeeded(evaluate(&[&arguments[..], &["--format", "csv"]].concat()));
     let rows: Vec<Vec<&str>> = csv.lines().map(|line| line.split(',').collect()).collect();
     assert_eq!(rows[0].join(","), "configuration,by,low,high,rois,figure,value,low_error,high_error");
     assert!(rows.iter().all(|row| row.len() == 9));
-    assert_eq!(rows.len(), 1 + 3 * (1 + 3) * 18, "three configurations, all RoIs and three bins, 18 figures");
+    let binned = rows.iter().filter(|row| row[1] == "pile-up" || row[1] == "all" && row[5] != "vertex_resolution_mm");
+    assert_eq!(binned.count(), 3 * (1 + 3) * 25, "three configurations, all RoIs and three bins, 25 figures");
+    let above = |row: &&Vec<&str>| row[0] == "jet" && row[1] == "significance" && row[5] == "false_vertices_above";
+    assert_eq!(rows.iter().filter(above).map(|row| row[2]).collect::<Vec<_>>(), ["0", "1", "2", "3", "4", "5", "6"]);
     let value = all[0]["figures"]["first"]["value"].as_f64().expect("a fraction").to_string();
     assert_eq!(rows[1][..7], ["jet", "all", "", "", "24", "efficiency_first", &value]);
-    assert_eq!(rows[19][..6], ["jet", "pile-up", "1", "2", "8", "efficiency_first"]);
+    assert_eq!(rows[26][..6], ["jet", "pile-up", "1", "2", "8", "efficiency_first"]);
 }
 
 #[test]
@@ -160,6 +166,10 @@ fn outputs_go_to_files_and_a_plot_is_drawn() {
             assert!(drawn.contains(word), "no `{word}` in:\n{drawn}");
         }
     }
+    let plot = path("vertices.svg").display().to_string();
+    succeeded(evaluate(&[&input[..], &["--peaks", "4", "--plot-vertices", &plot]].concat()));
+    let drawn = fs::read_to_string(plot).expect("written");
+    assert!(drawn.contains("position of the right vertex in the list"), "{drawn}");
     let none = json(&[&input[..], &["--by", "none"]].concat());
     assert_eq!((&none["by"], &none["configurations"][0]["bins"]), (&Value::Null, &Value::Array(vec![])));
     let table = succeeded(evaluate(&[&input[..], &["--by", "none"]].concat()));
@@ -179,6 +189,25 @@ fn truth_beside_the_input_is_found_and_what_it_lacks_is_counted() {
     let report: Value = serde_json::from_str(&stdout(&output)).expect("JSON");
     let one = &report["configurations"][0];
     assert_eq!((&one["without_truth"], &one["figures"]["rois"]), (&23.into(), &1.into()));
+}
+
+/// Truth of `simulate` has all columns.
+#[test]
+fn figures_are_shown_against_the_primary() {
+    let dir = folder();
+    let [points, truth] = ["points.csv", "truth.csv"].map(|name| dir.path().join(name).display().to_string());
+    succeeded(zfinder(&["simulate", "-q", "--rois", "40", "-o", &points, "--truth", &truth]));
+    let mut ends = Vec::new();
+    for by in ["tracks", "leading-pt", "sum-pt", "distance"] {
+        let report = json(&[&points, "--truth", &truth, "--by", by, "--bins", "2"]);
+        assert_eq!(report["by"], by);
+        let bins = report["configurations"][0]["bins"].as_array().expect("bins").clone();
+        assert_eq!(bins.len(), 2, "{by}");
+        ends.push(bins[1]["high"].as_u64().expect("a number"));
+    }
+    let [tracks, leading_pt, sum_pt, distance] = ends[..] else { panic!("{ends:?}") };
+    assert!((5..500).contains(&tracks) && (500..500_000).contains(&leading_pt), "{ends:?}");
+    assert!(sum_pt >= leading_pt && (1_000..400_000).contains(&distance), "{ends:?}");
 }
 
 #[test]
@@ -205,6 +234,9 @@ fn failures_say_what_to_do() {
         2,
         &["own.csv lists no pile-up", "--by spacepoints"],
     );
+    let lacks = "acts.csv lists no n_charged_pt500_eta25 of a hard scatter";
+    failed(&with_truth(&["--by", "tracks"]), 2, &[lacks, "--by spacepoints"]);
+    failed(&with_truth(&["--by", "leading-pt"]), 2, &["lists no max_pt_GeV"]);
     failed(&with_truth(&["--preset", "best"]), 2, &["'best'", "thesis"]);
     failed(&with_truth(&["--preset", "jet", "--preset", "jet"]), 2, &["two configurations are named `jet`"]);
     failed(&evaluate(&["-", "--preset", "jet", "--preset", "thesis"]), 2, &["for one configuration only"]);

@@ -29,6 +29,10 @@ pub struct Provenance {
     pub engine: String,
     /// The adapters of a GPU engine, in words.
     pub adapter: Option<String>,
+    /// The beam spot that was found from the spacepoints, in the form of `BeamSpot` of `zfinder-study`. Position and slope are
+    /// also in the configuration. None if the beam spot was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub beam_spot: Option<serde_json::Value>,
 }
 
 impl Provenance {
@@ -61,6 +65,7 @@ impl Provenance {
             detector_digest: digest(&detector_to_toml(finder.detector())),
             engine,
             adapter,
+            beam_spot: None,
         }
     }
 
@@ -75,15 +80,16 @@ impl Provenance {
 
     /// Returns all fields but empty ones, by their names.
     #[cfg(feature = "parquet")]
-    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, &str)> {
+    pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
         [
-            ("schema", Some(self.schema)),
-            ("version", Some(self.version)),
-            ("config_digest", Some(&self.config_digest)),
-            ("detector", Some(&self.detector)),
-            ("detector_digest", Some(&self.detector_digest)),
-            ("engine", Some(&self.engine)),
-            ("adapter", self.adapter.as_deref()),
+            ("schema", Some(self.schema.to_owned())),
+            ("version", Some(self.version.to_owned())),
+            ("config_digest", Some(self.config_digest.clone())),
+            ("detector", Some(self.detector.clone())),
+            ("detector_digest", Some(self.detector_digest.clone())),
+            ("engine", Some(self.engine.clone())),
+            ("adapter", self.adapter.clone()),
+            ("beam_spot", self.beam_spot.as_ref().map(serde_json::Value::to_string)),
         ]
         .into_iter()
         .filter_map(|(name, value)| Some((name, value?)))

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use super::source::{self, Container, event_of_name};
-use super::table::Table;
+use super::table::{Column, Table};
 use super::{parquet, root};
 use crate::error::{Error, Result};
 use zfinder::RoiId;
@@ -16,12 +16,18 @@ const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary 
 const MOST_VERTICES: u64 = 10_000_000;
 
 /// A simulated primary vertex.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TruthVertex {
     /// Its position along the beam \[mm\].
     pub z_mm: f64,
     /// Whether it is the collision of interest, and not pile-up.
     pub is_hard_scatter: bool,
+    /// Its charged particles with pT > 500 MeV and |eta| < 2.5, where that is known, as all below.
+    pub tracks: Option<u64>,
+    /// The sum of their pT^2 \[GeV^2\].
+    pub sum_pt2_gev2: Option<f64>,
+    /// The largest of their pT \[GeV\].
+    pub leading_pt_gev: Option<f64>,
 }
 
 /// The vertices of whole events, in the order of a file.
@@ -34,7 +40,7 @@ type Whose = (u64, Option<u64>);
 ///
 /// | format | columns | vertices |
 /// |---|---|---|
-/// | ACTS's sets | `event,vz_mm,is_hard_scatter` | all of an event, one hard scatter at most |
+/// | ACTS's sets | `event,vz_mm,is_hard_scatter`, optionally `n_charged_pt500_eta25,sum_pt2_GeV2,max_pt_GeV` | all of an event, one hard scatter at most |
 /// | own | `event_id,roi_id,z` | the primary vertex of each RoI, and no pile-up |
 /// | TrackML particles | `particle_id,vz` | all with a prompt particle, of the event in the file's name |
 ///
@@ -140,8 +146,10 @@ impl TruthTable {
                 vertices.insert(primary, table.number(z)?);
             }
         }
-        let vertices: Vec<TruthVertex> =
-            vertices.into_iter().map(|(id, z_mm)| TruthVertex { z_mm, is_hard_scatter: id == 1 }).collect();
+        let vertices: Vec<TruthVertex> = vertices
+            .into_iter()
+            .map(|(id, z_mm)| TruthVertex { z_mm, is_hard_scatter: id == 1, ..TruthVertex::default() })
+            .collect();
         if !vertices.is_empty() {
             self.vertices.insert((event_id, None), vertices);
         }
@@ -150,6 +158,8 @@ impl TruthTable {
 
     fn read_acts(&mut self, table: &mut Table) -> Result<()> {
         let [event, z, hard] = table.need(["event", "vz_mm", "is_hard_scatter"], WANTED)?;
+        let [tracks, sum_pt2, leading_pt] =
+            ["n_charged_pt500_eta25", "sum_pt2_GeV2", "max_pt_GeV"].map(|name| table.column(name));
         while table.next()? {
             let event_id = table.whole_number(event)?;
             let is_hard_scatter = match table.whole_number(hard)? {
@@ -161,7 +171,13 @@ impl TruthTable {
             if is_hard_scatter && primary_z(vertices).is_some() {
                 return Err(table.error(hard, format!("event {event_id} has a hard scatter already")));
             }
-            vertices.push(TruthVertex { z_mm: table.number(z)?, is_hard_scatter });
+            vertices.push(TruthVertex {
+                z_mm: table.number(z)?,
+                is_hard_scatter,
+                tracks: optional(table, tracks, Table::whole_number)?,
+                sum_pt2_gev2: optional(table, sum_pt2, Table::number)?,
+                leading_pt_gev: optional(table, leading_pt, Table::number)?,
+            });
         }
         Ok(())
     }
@@ -176,7 +192,7 @@ impl TruthTable {
                 Some(roi) if !table.text(roi)?.is_empty() => Some(table.whole_number(roi)?),
                 _ => None,
             };
-            let vertex = TruthVertex { z_mm: table.number(z)?, is_hard_scatter: true };
+            let vertex = TruthVertex { z_mm: table.number(z)?, is_hard_scatter: true, ..TruthVertex::default() };
             if self.vertices.insert((event_id, roi_id), vec![vertex]).is_some() {
                 let whose = roi_id.map_or_else(String::new, |roi_id| format!(", RoI {roi_id}"));
                 let message = format!("event {event_id}{whose} has a vertex already; one row each is wanted");
@@ -207,9 +223,26 @@ impl TruthTable {
         primary_z(self.vertices(id))
     }
 
+    /// Whether this is known of the collision of interest of any event.
+    pub fn knows<T>(&self, what: impl Fn(&TruthVertex) -> Option<T>) -> bool {
+        self.vertices.values().flatten().any(|vertex| vertex.is_hard_scatter && what(vertex).is_some())
+    }
+
     /// Whether any event has vertices beside its hard scatter: then pile-up is known.
     pub fn has_pile_up(&self) -> bool {
         self.vertices.values().flatten().any(|vertex| !vertex.is_hard_scatter)
+    }
+}
+
+/// A field of a column that need not be there, and may be empty.
+fn optional<T>(
+    table: &Table,
+    column: Option<Column>,
+    field: impl Fn(&Table, Column) -> Result<T>,
+) -> Result<Option<T>> {
+    match column {
+        Some(column) if !table.text(column)?.is_empty() => field(table, column).map(Some),
+        _ => Ok(None),
     }
 }
 

@@ -365,6 +365,9 @@ fn truth_is_read_by_header() {
     assert_eq!(truth.hard_scatter_z(id(1, 7)), Some(-27.191313), "of every RoI of the event");
     assert_eq!(truth.hard_scatter_z(id(20, 0)), None, "only the sample's events");
     assert!(truth.vertices(id(0, 0)).len() > 1 && truth.has_pile_up());
+    let primary = truth.vertices(id(0, 0)).iter().find(|vertex| vertex.is_hard_scatter).expect("a primary");
+    assert_eq!((primary.tracks, primary.sum_pt2_gev2, primary.leading_pt_gev), (Some(10), Some(3150.681), None));
+    assert!(truth.knows(|vertex| vertex.tracks) && !truth.knows(|vertex| vertex.leading_pt_gev));
     let dir = folder();
     for (text, expected) in [
         ("event,vz_mm\n", "missing column `is_hard_scatter`"),
@@ -372,6 +375,10 @@ fn truth_is_read_by_header() {
         (
             "event,vz_mm,is_hard_scatter\n0,1,1\n0,2,1\n",
             ", row 3, column is_hard_scatter: event 0 has a hard scatter already",
+        ),
+        (
+            "event,vz_mm,is_hard_scatter,n_charged_pt500_eta25\n0,1,1,\n0,2,0,few\n",
+            ", row 3, column n_charged_pt500_eta25: `few` is not a whole number",
         ),
         ("event,vz_mm,is_hard_scatter\n0,1,2\n", ", row 2, column is_hard_scatter: 2 must be 0 or 1"),
         ("event_id,roi_id\n", ", row 1: missing column `z`; the header has `event_id`, `roi_id`; wanted: `event`"),

@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
+pub mod beam_spot;
 mod error;
 pub mod evaluate;
 pub mod histogram_writer;

@@ -10,9 +10,11 @@ use std::time::Instant;
 use clap::{Args, ValueEnum};
 use zfinder::{Config, Detector, ZFinderBuilder};
 use zfinder_io::{RoiTable, SpacepointReader, TruthTable, is_stream};
+use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
 use zfinder_study::plot::{self, Plotted};
 
+use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
 use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::{KeyOptions, PresetName, word};
@@ -28,6 +30,14 @@ enum ByName {
     PileUp,
     /// Spacepoints that took part in the search
     Spacepoints,
+    /// Charged particles of the true primary (truth with n_charged_pt500_eta25)
+    Tracks,
+    /// Largest pT of these, in MeV (max_pt_GeV)
+    LeadingPt,
+    /// Root of their sum of pT^2, in MeV (sum_pt2_GeV2)
+    SumPt,
+    /// Distance from the true primary to the nearest true vertex, in um
+    Distance,
     /// All RoIs only
     None,
 }
@@ -35,7 +45,8 @@ enum ByName {
 /// Compares the vertices found in files of spacepoints with the true ones
 ///
 /// Reports the efficiency of the first and of any vertex, resolution, pulls, false and split vertices, for isolated and
-/// close primaries, against pile-up or spacepoints, for several configurations side by side. docs/physics.md defines
+/// close primaries, precision and recall of all true vertices, vertex-vertex resolution and the calibration of the significance,
+/// against pile-up, spacepoints or properties of the primary, for several configurations side by side. docs/physics.md defines
 /// every figure. Input is that of `zfinder find`.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
@@ -76,6 +87,9 @@ pub(super) struct Evaluate {
     /// Also draw efficiency and resolution against pile-up or spacepoints, and the residuals
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
     plot: Option<PathBuf>,
+    /// Also draw positions of right vertices, distances of pairs of vertices, ROC curves and the calibration of the significance
+    #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
+    plot_vertices: Option<PathBuf>,
     #[command(flatten)]
     progress: ProgressOptions,
 
@@ -125,6 +139,16 @@ struct Measurement {
     options: Options,
 }
 
+/// What came of one configuration.
+struct Measured {
+    /// The engine in words.
+    engine: String,
+    /// The configuration with the beam spot that was found.
+    config: Config,
+    beam_spot: Option<BeamSpot>,
+    evaluation: Evaluation,
+}
+
 impl Evaluate {
     pub(super) fn run(self) -> Result<(), Failure> {
         if !self.answers.is_empty() {
@@ -151,12 +175,13 @@ impl Evaluate {
                    of all inputs",
             )
         })?;
-        let outputs = [&self.output, &self.plot].into_iter().filter_map(|path| path.as_deref());
+        let outputs = [&self.output, &self.plot, &self.plot_vertices].into_iter().filter_map(|path| path.as_deref());
         let configs_read = self.config.iter().map(PathBuf::as_path);
         self.input.check_outputs(&inputs.files, Some(&truth), configs_read, outputs)?;
         let by = self.by(&truth)?;
         let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
         let plot = self.plot.as_deref().map(PictureTarget::open).transpose()?;
+        let plot_vertices = self.plot_vertices.as_deref().map(PictureTarget::open).transpose()?;
 
         let options = self.options();
         let mut report = Report {
@@ -174,7 +199,8 @@ impl Evaluate {
             let is_first = report.configurations.is_empty();
             let mut again = Skipped::quiet(on_error);
             let told = if is_first { &mut skipped } else { &mut again };
-            let (engine, evaluation) = self.measure(&name, &config, &measurement, is_first, told)?;
+            let Measured { engine, config, beam_spot, evaluation } =
+                self.measure(&name, config, &measurement, is_first, told)?;
             // The bins of the first are those of all.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
             report.configurations.push(Configuration {
@@ -182,12 +208,17 @@ impl Evaluate {
                 engine,
                 summary: evaluation.summary(binning.as_ref()),
                 config: Some(config),
+                beam_spot,
                 residuals_mm: evaluation.residuals().collect(),
             });
         }
         if let Some(plot) = plot {
             let plotted: Vec<Plotted> = report.configurations.iter().map(Configuration::plotted).collect();
             plot.write(|format| plot::evaluation(&plotted, by, self.within_mm, format))?;
+        }
+        if let Some(plot) = plot_vertices {
+            let plotted: Vec<_> = report.configurations.iter().map(Configuration::plotted_vertices).collect();
+            plot.write(|format| plot::vertices(&plotted, format))?;
         }
         out.write(|out| report.write(format, out))?;
         out.finish()?;
@@ -227,40 +258,56 @@ impl Evaluate {
     }
 
     fn by(&self, truth: &TruthTable) -> Result<Option<By>, Failure> {
-        match self.by {
-            Some(ByName::PileUp) if !truth.has_pile_up() => Err(Failure::usage(
-                format!("{} lists no pile-up", truth.path().display()),
-                "--by spacepoints needs none",
-            )),
-            Some(ByName::PileUp) => Ok(Some(By::PileUp)),
-            Some(ByName::Spacepoints) => Ok(Some(By::Spacepoints)),
-            Some(ByName::None) => Ok(None),
-            None => Ok(Some(if truth.has_pile_up() { By::PileUp } else { By::Spacepoints })),
+        let by = match self.by {
+            Some(ByName::PileUp) => By::PileUp,
+            Some(ByName::Spacepoints) => By::Spacepoints,
+            Some(ByName::Tracks) => By::Tracks,
+            Some(ByName::LeadingPt) => By::LeadingPt,
+            Some(ByName::SumPt) => By::SumPt,
+            Some(ByName::Distance) => By::Distance,
+            Some(ByName::None) => return Ok(None),
+            None if truth.has_pile_up() => By::PileUp,
+            None => By::Spacepoints,
+        };
+        let (is_known, what) = match by {
+            By::PileUp | By::Distance => (truth.has_pile_up(), "pile-up"),
+            By::Spacepoints => (true, ""),
+            By::Tracks => (truth.knows(|vertex| vertex.tracks), "n_charged_pt500_eta25 of a hard scatter"),
+            By::LeadingPt => (truth.knows(|vertex| vertex.leading_pt_gev), "max_pt_GeV of a hard scatter"),
+            By::SumPt => (truth.knows(|vertex| vertex.sum_pt2_gev2), "sum_pt2_GeV2 of a hard scatter"),
+        };
+        if !is_known {
+            let message = format!("{} lists no {what}", truth.path().display());
+            return Err(Failure::usage(message, "--by spacepoints needs none"));
         }
+        Ok(Some(by))
     }
 
-    /// One configuration: the engine in words, and what came of it. What holds for all is told with the first.
+    /// Measures one configuration. What holds for all is told with the first.
     fn measure(
         &self,
         name: &str,
-        config: &Config,
+        mut config: Config,
         measurement: &Measurement,
         is_first: bool,
         skipped: &mut Skipped,
-    ) -> Result<(String, Evaluation), Failure> {
+    ) -> Result<Measured, Failure> {
         let start = Instant::now();
         let Measurement { files, detector, rois, truth, builder, options } = measurement;
+        let read_options = self.input.read_options(self.on_error.on_error());
+        let reader = SpacepointReader::new(files.clone(), detector.clone(), rois.clone()).with_options(read_options);
+        let mut rois = RoiSource::new(reader);
+        let beam_events = self.keys.beam_spot_events();
+        let beam_spot = beam_events.map(|events| rois.find_beam_spot(events, detector, &mut config)).transpose()?;
         let finder = builder.clone().config(config.clone()).detector(detector.clone()).build()?;
         if is_first && !self.progress.quiet {
             note(&format!("{}; detector {}", finder.description(), detector.name()));
             self.input.found_truth(Some(truth)).iter().for_each(|truth| note(truth));
+            beam_spot.iter().for_each(beam_spot::report);
         }
-        let read_options = self.input.read_options(self.on_error.on_error());
-        let mut reader =
-            SpacepointReader::new(files.clone(), detector.clone(), rois.clone()).with_options(read_options);
-        let bar = self.progress.bar(reader.files());
+        let bar = self.progress.bar(rois.reader.files());
         let mut evaluation = Evaluation::new(*options);
-        let totals = search(&finder, &mut reader, skipped, &bar, |_, results| {
+        let totals = search(&finder, &mut rois, skipped, &bar, |_, results| {
             results.iter().for_each(|result| evaluation.add(result, truth.vertices(result.id)));
             Ok(())
         })?;
@@ -268,7 +315,7 @@ impl Evaluate {
             return Err(without_truth(truth.path(), totals.rois).into());
         }
         if is_first {
-            let mut warnings = reader.warnings();
+            let mut warnings = rois.reader.warnings();
             if evaluation.without_truth() > 0 {
                 let number = counted(evaluation.without_truth() as usize, "RoI");
                 warnings.push(format!("{number} without a primary vertex in {}: not counted", truth.path().display()));
@@ -278,7 +325,7 @@ impl Evaluate {
         if !self.progress.quiet {
             note(&format!("{name}: {}", totals.told(start)));
         }
-        Ok((finder.description(), evaluation))
+        Ok(Measured { engine: finder.description(), config, beam_spot, evaluation })
     }
 }
 

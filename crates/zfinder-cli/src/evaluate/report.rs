@@ -6,8 +6,9 @@ use std::io::{self, Write};
 use clap::ValueEnum;
 use serde::Serialize;
 use zfinder::Config;
+use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Bin, By, Figure, Figures, InBin, Options, Summary};
-use zfinder_study::plot::Plotted;
+use zfinder_study::plot::{Plotted, PlottedVertices};
 
 use super::super::output;
 use command_host::table as plain;
@@ -59,6 +60,9 @@ pub(super) struct Configuration {
     pub(super) summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) config: Option<Config>,
+    /// If it was found.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) beam_spot: Option<BeamSpot>,
     #[serde(skip)]
     pub(super) residuals_mm: Vec<f64>,
 }
@@ -71,6 +75,10 @@ impl Configuration {
             bins: &self.summary.bins,
             residuals_mm: &self.residuals_mm,
         }
+    }
+
+    pub(super) fn plotted_vertices(&self) -> PlottedVertices<'_> {
+        PlottedVertices { name: &self.name, figures: &self.summary.figures, vertices: &self.summary.vertices }
     }
 }
 
@@ -113,6 +121,21 @@ impl Report {
                     ])?;
                 }
             }
+            let rois = summary.figures.rois.to_string();
+            if let Some(fit) = summary.vertices.resolution {
+                let (value, error) = (fit.distance_mm.to_string(), fit.distance_error_mm.to_string());
+                csv.write_record([name, "all", "", "", &rois, "vertex_resolution_mm", &value, &error, &error])?;
+            }
+            for one in &summary.vertices.calibration {
+                let above = one.above.to_string();
+                for (figure, value) in [
+                    ("vertices_above", one.vertices.to_string()),
+                    ("false_vertices_above", one.false_vertices.to_string()),
+                    ("false_vertices_expected_above", one.expected_false.to_string()),
+                ] {
+                    csv.write_record([name, "significance", &above, "", &rois, figure, &value, "", ""])?;
+                }
+            }
         }
         csv.flush()
     }
@@ -135,7 +158,20 @@ impl Report {
         for (number, figure) in figures.iter().enumerate() {
             row(&label(figure), &|summary| cell(&summary.figures.named()[number]));
         }
+        let mut row = |label: &str, text: &dyn Fn(&Summary) -> String| {
+            let cells = self.configurations.iter().map(|one| text(&one.summary));
+            table.add_row(std::iter::once(label.to_owned()).chain(cells));
+        };
+        row("vertex-vertex resolution, mm", &|summary| {
+            let fit = summary.vertices.resolution;
+            fit.map_or("-".into(), |fit| format!("{:.2} +- {:.2}", fit.distance_mm, fit.distance_error_mm))
+        });
+        row("right vertex at position 1, 2, ...", &|summary| {
+            let positions: Vec<String> = summary.vertices.positions.iter().map(u64::to_string).collect();
+            if positions.is_empty() { "-".into() } else { positions.join(", ") }
+        });
         writeln!(out, "{}", table.trim_fmt())?;
+        self.write_calibration(out)?;
 
         let Some(by) = self.by else { return self.write_legend(out) };
         for (number, figure) in figures.iter().enumerate() {
@@ -154,6 +190,25 @@ impl Report {
             writeln!(out, "\n{}\n{}", label(figure), table.trim_fmt())?;
         }
         self.write_legend(out)
+    }
+
+    /// False vertices above a significance, found of all vertices there, and expected.
+    fn write_calibration(&self, out: &mut dyn Write) -> io::Result<()> {
+        let names = self.configurations.iter().map(|one| one.name.clone());
+        let mut table = plain(std::iter::once("significance".to_owned()).chain(names), 1);
+        let thresholds = self.configurations.iter().map(|one| one.summary.vertices.calibration.as_slice());
+        let Some(thresholds) = thresholds.max_by_key(|calibration| calibration.len()).filter(|all| !all.is_empty())
+        else {
+            return Ok(());
+        };
+        for (number, one) in thresholds.iter().enumerate() {
+            let cell = |configuration: &Configuration| match configuration.summary.vertices.calibration.get(number) {
+                Some(one) => format!("{} of {}, {:.2}", one.false_vertices, one.vertices, one.expected_false),
+                None => "-".into(),
+            };
+            table.add_row(std::iter::once(format!("above {}", one.above)).chain(self.configurations.iter().map(cell)));
+        }
+        writeln!(out, "\nfalse vertices of all above a significance, and false ones expected\n{}", table.trim_fmt())
     }
 
     fn write_legend(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -94,7 +94,7 @@ impl Particles {
             let most =
                 positions.into_iter().max_by_key(|&(_, (particles, order))| (particles, std::cmp::Reverse(order)));
             let z_mm = f64::from_bits(most.map_or(0, |(bits, _)| bits));
-            TruthVertex { z_mm, is_hard_scatter: number == HARD_SCATTER }
+            TruthVertex { z_mm, is_hard_scatter: number == HARD_SCATTER, ..TruthVertex::default() }
         };
         let events = std::mem::take(&mut self.events).into_iter();
         events

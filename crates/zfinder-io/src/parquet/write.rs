@@ -271,7 +271,7 @@ impl<W: Write + Send> ParquetVertices<W> {
     /// Adds how the answers came about to the file's metadata, as `zfinder.version` and so on.
     pub fn add_provenance(&mut self, provenance: &Provenance) {
         for (name, value) in provenance.fields() {
-            let entry = KeyValue::new(format!("zfinder.{name}"), value.to_owned());
+            let entry = KeyValue::new(format!("zfinder.{name}"), value);
             self.groups.writer.append_key_value_metadata(entry);
         }
     }

@@ -357,7 +357,8 @@ fn read_truth(path: &Path) -> Result<Option<EventVertices>, Fault> {
             z.element.append_numbers(&bytes, &mut number);
             match number.first() {
                 Some(&z_mm) if z_mm.is_finite() => {
-                    vertices.push((event_id, vec![TruthVertex { z_mm, is_hard_scatter: true }]));
+                    vertices
+                        .push((event_id, vec![TruthVertex { z_mm, is_hard_scatter: true, ..TruthVertex::default() }]));
                 }
                 other => return Err(z.fault(entry, format!("{} is not finite", other.copied().unwrap_or(f64::NAN)))),
             }

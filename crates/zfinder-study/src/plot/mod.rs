@@ -1,4 +1,4 @@
-//! Pictures, as SVG and PNG: of an [evaluation], of the [histogram] of an RoI and of its [event]; and the histogram in
+//! Pictures, as SVG and PNG: of an [evaluation] and its [vertices], of the [histogram] of an RoI and of its [event]; and the histogram in
 //! characters, for a [terminal].
 //!
 //! Everything is told apart by its shape or its dashes too, so that the pictures can be read in black and white. The font
@@ -23,6 +23,7 @@ mod style;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod vertices;
 
 use std::path::Path;
 use std::sync::Once;
@@ -37,6 +38,7 @@ pub use evaluation::{Plotted, evaluation};
 pub use event::event;
 pub use histogram::histogram;
 pub use terminal::terminal;
+pub use vertices::{PlottedVertices, vertices};
 
 /// How a picture is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -119,6 +119,11 @@ impl Line {
         Self { colour: COLOURS[number % COLOURS.len()], width: 2, dashes: DASHES[number % DASHES.len()] }
     }
 
+    /// The same line in another width \[pixels\].
+    pub(super) fn of_width(self, width: u32) -> Self {
+        Self { width, ..self }
+    }
+
     pub(super) fn draw<DB: DrawingBackend, T: CoordTranslate>(
         self,
         area: &DrawingArea<DB, T>,

@@ -28,7 +28,7 @@ fn size(picture: &[u8], format: Format) -> (u32, u32) {
 
 fn truth() -> Vec<TruthVertex> {
     [(12.5, true), (12.6, false), (-77.0, false), (900.0, false)]
-        .map(|(z_mm, is_hard_scatter)| TruthVertex { z_mm, is_hard_scatter })
+        .map(|(z_mm, is_hard_scatter)| TruthVertex { z_mm, is_hard_scatter, ..TruthVertex::default() })
         .into()
 }
 
@@ -131,7 +131,7 @@ fn measured(residuals: &[f64]) -> Evaluation {
         let vertices = vec![Vertex { z_mm, ..Vertex::default() }];
         let result =
             RoiResult { id, vertices, status: Status::Ok, spacepoints: 10 * event, outside_window: 0, fallback: false };
-        evaluation.add(&result, &[TruthVertex { z_mm: 0.0, is_hard_scatter: true }]);
+        evaluation.add(&result, &[TruthVertex { is_hard_scatter: true, ..TruthVertex::default() }]);
     }
     evaluation
 }
@@ -162,6 +162,27 @@ fn an_evaluation_has_the_panels_that_there_are_figures_for() {
     }
     let drawn = evaluation(&[], None, 1.0, Format::Png).expect("drawn");
     assert_eq!(size(&drawn, Format::Png).0, 760);
+}
+
+#[test]
+fn vertices_have_four_panels_whatever_there_is() {
+    let (some, none) = (measured(&[0.1, 0.2, 30.0, 0.4]), measured(&[]));
+    for measured in [&some, &none] {
+        let summary = measured.summary(None);
+        let plotted = PlottedVertices { name: "a < b", figures: &summary.figures, vertices: &summary.vertices };
+        for format in [Format::Svg, Format::Png] {
+            let drawn = vertices(&[plotted; 2], format).expect("drawn");
+            assert_eq!(size(&drawn, format), (1000, 954));
+            if format == Format::Svg {
+                let text = String::from_utf8(drawn).expect("UTF-8");
+                for words in ["a &lt; b", "position of the right vertex", "distance of two found", "significance above"]
+                {
+                    assert!(text.contains(words), "{words}");
+                }
+            }
+        }
+    }
+    assert_eq!(size(&vertices(&[], Format::Png).expect("drawn"), Format::Png), (1000, 954));
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use super::SimulatedRoi;
 
 /// The header of [`SimulatedRoi::write_truth`]'s rows, which [`TruthTable`](zfinder_io::TruthTable) reads.
-pub const TRUTH_HEADER: &str = "event,vertex,vx_mm,vy_mm,vz_mm,n_charged_pt500_eta25,sum_pt2_GeV2,is_hard_scatter";
+pub const TRUTH_HEADER: &str =
+    "event,vertex,vx_mm,vy_mm,vz_mm,n_charged_pt500_eta25,sum_pt2_GeV2,max_pt_GeV,is_hard_scatter";
 
 /// The header of [`SimulatedRoi::write_trackml_particles`]'s rows: TrackML's.
 pub const TRACKML_PARTICLES_HEADER: &str = "particle_id,vx,vy,vz,px,py,pz,q,nhits";
@@ -23,22 +24,23 @@ const COUNTED_ETA: f64 = 2.5;
 
 impl SimulatedRoi {
     /// Writes a row for every collision, numbered from 1, the hard scatter first: where it was, how many of its charged
-    /// particles had pT > 500 MeV and |eta| < 2.5, and the sum of the squares of their pT. Of an RoI only particles in
+    /// particles had pT > 500 MeV and |eta| < 2.5, the sum of the squares of their pT, and the largest pT. Of an RoI only particles in
     /// its eta window are made and counted, at any phi.
     ///
     /// # Errors
     /// Those of `out`.
     pub fn write_truth(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut charged = vec![(0u32, 0.0f64); self.truth.len()];
+        let mut charged = vec![(0u32, 0.0f64, 0.0f64); self.truth.len()];
         for track in self.tracks.iter().filter(|t| t.pt_gev > COUNTED_PT_GEV && t.eta.abs() < COUNTED_ETA) {
-            let (count, squares) = &mut charged[track.vertex as usize];
+            let (count, squares, largest) = &mut charged[track.vertex as usize];
             *count += 1;
             *squares += track.pt_gev * track.pt_gev;
+            *largest = largest.max(track.pt_gev);
         }
         let event = self.roi.descriptor.id.event_id;
-        for (number, (v, (count, squares))) in self.truth.iter().zip(charged).enumerate() {
+        for (number, (v, (count, squares, largest))) in self.truth.iter().zip(charged).enumerate() {
             let (x, y, z, hard) = (v.x_mm, v.y_mm, v.z_mm, u8::from(number == 0));
-            writeln!(out, "{event},{},{x},{y},{z},{count},{squares:.3},{hard}", number + 1)?;
+            writeln!(out, "{event},{},{x},{y},{z},{count},{squares:.3},{largest:.3},{hard}", number + 1)?;
         }
         Ok(())
     }

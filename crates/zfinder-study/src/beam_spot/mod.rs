@@ -1,0 +1,148 @@
+//! The beam spot, found from spacepoints alone: position, slope and transverse width.
+//!
+//! A [`BeamSpotFinder`] is given RoIs, one after another. It finds tracks of 1 GeV or more in the innermost barrel layers, and
+//! fits the beam to their impact parameters. It needs no vertex, and no beam spot to start from: the beam may be up to
+//! [`BeamSpotFinder::MOST_OFF_MM`] off the z axis.
+//!
+//! # Method
+//!
+//! 1. *Tracks.* Spacepoints on the three innermost barrel layers make a triplet if they lie on one circle and one line in r-z.
+//!    If the detector has a fourth barrel layer, a spacepoint on it must confirm the triplet. Tracks share no spacepoint.
+//! 2. *Vote.* A track that comes from (x, y) has the impact parameter d0 = -n · (x, y) about the z axis, where n is the unit
+//!    normal of the track. In the plane of x and y this is a line. The beam is where most lines meet.
+//! 3. *Fit.* Least squares of d0 in position and slope, iterated with rejection at four standard deviations. The standard
+//!    deviation is that of tracks of similar curvature, from the median of |d0|.
+//! 4. *Width.* Two tracks of one vertex have d0 with the covariance width^2 cos(phi1 - phi2); errors of measurement do not
+//!    contribute. Pairs of tracks that are near in z estimate it; pairs that are a little further apart subtract those of two
+//!    vertices.
+//!
+//! The answer depends on the RoIs and on their order alone.
+//!
+//! ```
+//! use zfinder::Config;
+//! use zfinder_study::beam_spot::BeamSpotFinder;
+//! use zfinder_study::simulate::Simulation;
+//!
+//! let sample = Simulation { rois: 200, beam_spot_mm: [0.6, -0.4], ..Simulation::lowlum() };
+//! let mut config = Config::default();
+//! let mut finder = BeamSpotFinder::new(&sample.geometry.detector(), &config)?;
+//! for event in sample.chunks().flatten() {
+//!     finder.add(&event.roi);
+//! }
+//! let beam = finder.fit()?;
+//! assert!((beam.x_mm - 0.6).abs() < 5.0 * beam.errors.x_mm);
+//! beam.apply(&mut config);
+//! # Ok::<(), zfinder_study::Error>(())
+//! ```
+
+mod fit;
+#[cfg(test)]
+mod tests;
+mod tracks;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+use zfinder::{Config, Detector, RoiView};
+
+use crate::error::Result;
+use tracks::{Track, TrackFinder};
+
+/// Position, slope and width of the beam.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BeamSpot {
+    /// x at z = 0 \[mm\], rounded to 0.1 um.
+    pub x_mm: f64,
+    /// y at z = 0 \[mm\], rounded to 0.1 um.
+    pub y_mm: f64,
+    /// Slope in x, rounded to 1e-7.
+    pub dx_dz: f64,
+    /// Slope in y, rounded to 1e-7.
+    pub dy_dz: f64,
+    /// Standard deviation of vertices about the beam in x and in y, taken to be the same \[mm\]. 0 if the tracks of a vertex
+    /// are no nearer to each other than those of different vertices.
+    pub width_mm: f64,
+    /// Standard errors.
+    pub errors: BeamSpotErrors,
+    /// Tracks in the fit.
+    pub tracks: u64,
+}
+
+/// Standard errors of a [`BeamSpot`]. Tracks of one vertex may err together.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct BeamSpotErrors {
+    /// Of x \[mm\].
+    pub x_mm: f64,
+    /// Of y \[mm\].
+    pub y_mm: f64,
+    /// Of the slope in x.
+    pub dx_dz: f64,
+    /// Of the slope in y.
+    pub dy_dz: f64,
+    /// Of the width \[mm\]; none if no two tracks come from one vertex.
+    pub width_mm: Option<f64>,
+}
+
+impl BeamSpot {
+    /// Sets the beam of a configuration. The width is not part of it.
+    pub fn apply(&self, config: &mut Config) {
+        config.beam_spot_mm = [self.x_mm, self.y_mm];
+        config.beam_spot_tilt = [self.dx_dz, self.dy_dz];
+    }
+}
+
+impl fmt::Display for BeamSpot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { x_mm, y_mm, dx_dz, dy_dz, width_mm, errors, tracks } = self;
+        write!(f, "x {x_mm} +- {:.4} mm, y {y_mm} +- {:.4} mm", errors.x_mm, errors.y_mm)?;
+        write!(f, ", slopes {dx_dz:e} +- {:.1e} and {dy_dz:e} +- {:.1e}", errors.dx_dz, errors.dy_dz)?;
+        if let Some(error) = errors.width_mm {
+            write!(f, ", width {width_mm:.4} +- {error:.4} mm")?;
+        }
+        write!(f, ", from {tracks} tracks")
+    }
+}
+
+/// Finds the beam spot from RoIs; see the [module](self).
+#[derive(Clone, Debug)]
+pub struct BeamSpotFinder {
+    tracks: TrackFinder,
+    found: Vec<Track>,
+    rois: u32,
+}
+
+impl BeamSpotFinder {
+    /// Tracks that a fit needs.
+    pub const LEAST_TRACKS: usize = 50;
+    /// The furthest from the z axis that a beam is found \[mm\].
+    pub const MOST_OFF_MM: f64 = 10.0;
+
+    /// Finds tracks in this detector, in the field and range of z of this configuration. Its beam spot is not used.
+    ///
+    /// # Errors
+    /// [`Error::FewBarrels`](crate::Error::FewBarrels): the detector has fewer than three barrel layers.
+    pub fn new(detector: &Detector, config: &Config) -> Result<Self> {
+        Ok(Self { tracks: TrackFinder::new(detector, config)?, found: Vec::new(), rois: 0 })
+    }
+
+    /// Adds the tracks of an RoI. Spacepoints outside of its window are left out. A track in two overlapping RoIs counts twice.
+    pub fn add<'a>(&mut self, roi: impl Into<RoiView<'a>>) {
+        self.tracks.find(roi.into(), self.rois, &mut self.found);
+        self.rois += 1;
+    }
+
+    /// How many tracks there are so far, those of other origin included.
+    pub fn tracks(&self) -> usize {
+        self.found.len()
+    }
+
+    /// Fits the beam spot to the tracks so far.
+    ///
+    /// # Errors
+    /// - [`Error::FewTracks`](crate::Error::FewTracks): fewer than [`BeamSpotFinder::LEAST_TRACKS`] tracks come from one beam.
+    /// - [`Error::UncertainBeamSpot`](crate::Error::UncertainBeamSpot): the position has an error above 0.2 mm, as where all tracks
+    ///   have one direction.
+    pub fn fit(&self) -> Result<BeamSpot> {
+        fit::beam_spot(&self.found, &self.tracks, self.rois as usize)
+    }
+}

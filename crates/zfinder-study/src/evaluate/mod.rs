@@ -1,0 +1,319 @@
+//! How good answers are: vertices that were found against the true ones.
+//!
+//! Give an [`Evaluation`] every [`RoiResult`] with the true vertices of its event; it answers with [`Figures`], of all
+//! RoIs and of bins of pile-up or of spacepoints.
+//!
+//! # Definitions
+//!
+//! z_1, z_2, ... are the vertices found in an RoI, in their order; t_0 is its true primary vertex (the hard scatter), and
+//! t_i are the other true vertices of its event, where truth knows them. w is [`Options::within_mm`].
+//!
+//! | figure | is |
+//! |---|---|
+//! | [`first`](Figures::first) | fraction of RoIs with \|z_1 - t_0\| < w: the efficiency |
+//! | [`any`](Figures::any) | fraction of RoIs with \|z_k - t_0\| < w for any k |
+//! | [`residual_mm`](Figures::residual_mm) | z_1 - t_0 of RoIs where that is within w: the resolution |
+//! | [`pull`](Figures::pull) | (z_1 - t_0) / z_error of the same RoIs, but those whose z_error is 0 |
+//! | [`false_vertices`](Figures::false_vertices) | fraction of the z_k with \|z_k - t_i\| >= w for every i, 0 included |
+//! | [`false_rois`](Figures::false_rois) | fraction of RoIs with one such z_k at least |
+//! | [`pile_up_vertices`](Figures::pile_up_vertices) | fraction of the z_k that are neither false nor within w of t_0 |
+//! | [`split`](Figures::split) | fraction of RoIs with two or more z_k within w of t_0 |
+//! | [`precision`](Figures::precision) | fraction of the z_k that are matched to a t_i: in their order, each takes the nearest t_i within w that is free |
+//! | [`recall`](Figures::recall) | fraction of the t_i, 0 included, that are matched |
+//! | [`f1`](Figures::f1) | 2 matches / (number of z_k + number of t_i): harmonic mean of the two |
+//! | [`false_per_roi`](Figures::false_per_roi) | mean number of z_k with \|z_k - t_i\| >= w for every i, in an RoI |
+//! | [`position`](Figures::position) | mean of the least k with \|z_k - t_0\| < w, of RoIs that have one |
+//! | [`roc_significance`](Figures::roc_significance) | probability that a right z_1 has a larger significance than a wrong one |
+//! | [`roc_rank_ratio`](Figures::roc_rank_ratio) | the same of rank of z_1 / rank of z_2, infinite without z_2 |
+//! | [`resolution`](VertexFigures::resolution) | distance at which two vertices are found as two: the step in the distances of pairs of the z_k |
+//! | [`calibration`](VertexFigures::calibration) | false vertices above a significance, found, and expected by its probability |
+//!
+//! An RoI in which nothing was found counts, as one that failed. One without a primary vertex in the truth does not; it
+//! is counted apart. Where truth lists the primary vertex only, every vertex of pile-up is a false one.
+//!
+//! A primary is *isolated* if every t_i of its event is further away than [`Options::isolation_mm`], else *close*. Where
+//! two true vertices are nearer to each other than w, one found vertex may stand for both, and two found may be no split:
+//! the split rate of isolated primaries is free of that.
+//!
+//! ```
+//! use zfinder_study::evaluate::{Evaluation, Options};
+//! use zfinder::{RoiId, RoiResult, Status, Vertex};
+//! use zfinder_io::TruthVertex;
+//!
+//! let vertex = Vertex { z_mm: 12.3, z_error_mm: 0.1, ..Vertex::default() };
+//! let id = RoiId { event_id: 0, roi_id: 0 };
+//! let result = RoiResult { id, vertices: vec![vertex], status: Status::Ok, spacepoints: 90, outside_window: 0, fallback: false };
+//! let mut evaluation = Evaluation::new(Options::default());
+//! evaluation.add(&result, &[TruthVertex { z_mm: 12.5, is_hard_scatter: true, ..TruthVertex::default() }]);
+//! let figures = evaluation.figures();
+//! assert_eq!(figures.first.value, Some(1.0));
+//! assert!((figures.pull.mean.unwrap() + 2.0).abs() < 1e-9);
+//! ```
+
+mod figures;
+mod statistics;
+#[cfg(test)]
+mod tests;
+mod vertices;
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use zfinder::{RoiResult, Status};
+use zfinder_io::{TruthVertex, primary_z};
+
+pub use figures::{Figure, Figures, Neighbourhood};
+use figures::{Primary, Seen};
+pub use statistics::{Fraction, Spread};
+use vertices::VertexCounts;
+pub use vertices::{Calibration, StepFit, VertexFigures};
+
+/// A vertex counts as found if it lies nearer than this to the true one \[mm\], unless said otherwise.
+pub const WITHIN_MM: f64 = 1.0;
+/// Bins, if it is not said how many, and the RoIs that each must have.
+const BINS: usize = 5;
+const ROIS_IN_A_BIN: usize = 10;
+
+/// What counts as near.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Options {
+    /// A found vertex belongs to a true one if it is nearer than this \[mm\]; 1.
+    pub within_mm: f64,
+    /// A primary is isolated if the other true vertices are further away than this \[mm\]; 10.
+    pub isolation_mm: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { within_mm: WITHIN_MM, isolation_mm: 10.0 }
+    }
+}
+
+/// What figures are shown against.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum By {
+    /// True vertices of the event, the primary among them.
+    PileUp,
+    /// Spacepoints that took part in the search.
+    Spacepoints,
+    /// Charged particles of the true primary with pT > 500 MeV and |eta| < 2.5.
+    Tracks,
+    /// The largest pT of these particles \[MeV\].
+    LeadingPt,
+    /// The root of the sum of their pT^2 \[MeV\].
+    SumPt,
+    /// Distance from the true primary to the nearest other true vertex \[um\].
+    Distance,
+}
+
+impl By {
+    /// The word that files show.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            By::PileUp => "pile-up",
+            By::Spacepoints => "spacepoints",
+            By::Tracks => "tracks",
+            By::LeadingPt => "leading-pt",
+            By::SumPt => "sum-pt",
+            By::Distance => "distance",
+        }
+    }
+
+    /// What its numbers count, for people.
+    pub fn label(self) -> &'static str {
+        match self {
+            By::PileUp => "true vertices",
+            By::Spacepoints => "spacepoints",
+            By::Tracks => "charged particles of the primary",
+            By::LeadingPt => "largest pT of the primary, MeV",
+            By::SumPt => "root of the sum of pT^2 of the primary, MeV",
+            By::Distance => "distance to the nearest true vertex, um",
+        }
+    }
+}
+
+/// RoIs for which the number that figures are shown against lies in a range, both ends included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bin {
+    /// Least number.
+    pub low: u64,
+    /// Largest number.
+    pub high: u64,
+}
+
+/// Bins that follow one another, upwards.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Binning {
+    /// What is binned.
+    pub by: By,
+    /// The bins.
+    pub bins: Vec<Bin>,
+}
+
+/// The figures of a bin.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct InBin {
+    /// The bin.
+    #[serde(flatten)]
+    pub bin: Bin,
+    /// Its figures.
+    pub figures: Figures,
+}
+
+/// All that an [`Evaluation`] has to say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Summary {
+    /// RoIs that were left out, for truth has no primary vertex of them.
+    pub without_truth: u64,
+    /// RoIs by the word of their status ([`Status::as_str`]), those without truth left out.
+    pub statuses: BTreeMap<&'static str, u64>,
+    /// Of all RoIs with truth.
+    pub figures: Figures,
+    /// Bin by bin.
+    pub bins: Vec<InBin>,
+    /// Of all found vertices.
+    pub vertices: VertexFigures,
+}
+
+/// Compares answers with truth, RoI by RoI. It keeps some 200 bytes of each: widths and bins need them all.
+#[derive(Clone, Debug, Default)]
+pub struct Evaluation {
+    options: Options,
+    seen: Vec<Seen>,
+    statuses: BTreeMap<&'static str, u64>,
+    without_truth: u64,
+    vertices: VertexCounts,
+}
+
+impl Evaluation {
+    /// With no RoI in it.
+    pub fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    /// Takes an answer, and all true vertices that are known of its event
+    /// ([`TruthTable::vertices`](zfinder_io::TruthTable::vertices)).
+    pub fn add(&mut self, result: &RoiResult, truth: &[TruthVertex]) {
+        let Some(primary) = primary_z(truth) else {
+            self.without_truth += 1;
+            return;
+        };
+        let within = |z: f64, true_z: f64| (z - true_z).abs() < self.options.within_mm;
+        let count = |is_so: &dyn Fn(f64) -> bool| result.vertices.iter().filter(|vertex| is_so(vertex.z_mm)).count();
+        let first = result.vertices.first().filter(|vertex| within(vertex.z_mm, primary));
+        let others = || truth.iter().filter(|vertex| !vertex.is_hard_scatter);
+        let nearest = others().map(|other| (other.z_mm - primary).abs()).min_by(f64::total_cmp);
+        let position = result.vertices.iter().position(|vertex| within(vertex.z_mm, primary));
+        let matched = matches(result, truth, self.options.within_mm);
+        self.vertices.add(result, truth, self.options.within_mm);
+        self.seen.push(Seen {
+            true_vertices: truth.len() as u64,
+            spacepoints: result.spacepoints as u64,
+            residual: first.map(|vertex| vertex.z_mm - primary),
+            z_error_mm: first.map_or(0.0, |vertex| vertex.z_error_mm),
+            vertices: result.vertices.len() as u32,
+            on_primary: count(&|z| within(z, primary)) as u32,
+            on_nothing: count(&|z| !truth.iter().any(|vertex| within(z, vertex.z_mm))) as u32,
+            isolated: others().all(|other| (other.z_mm - primary).abs() > self.options.isolation_mm),
+            matched,
+            position: position.map(|position| position as u32 + 1),
+            significance: result.vertices.first().and_then(|vertex| vertex.significance),
+            rank_ratio: rank_ratio(result),
+            primary: primary_of(truth, nearest),
+        });
+        *self.statuses.entry(Status::as_str(result.status)).or_default() += 1;
+    }
+
+    /// RoIs with a primary vertex in the truth.
+    pub fn rois(&self) -> usize {
+        self.seen.len()
+    }
+
+    /// RoIs without.
+    pub fn without_truth(&self) -> u64 {
+        self.without_truth
+    }
+
+    /// Bins of about as many RoIs each, `most` at most; if none is asked for 5, with 10 RoIs or more in each. RoIs of the
+    /// same number are in the same bin. Without RoIs there are no bins.
+    pub fn binning(&self, by: By, most: Option<usize>) -> Binning {
+        let mut numbers: Vec<u64> = self.seen.iter().filter_map(|seen| seen.number(by)).collect();
+        numbers.sort_unstable();
+        let Some(&last) = numbers.last() else { return Binning { by, bins: Vec::new() } };
+        let wanted = most.unwrap_or(BINS.min(numbers.len() / ROIS_IN_A_BIN)).clamp(1, numbers.len());
+        let mut lows: Vec<u64> = (0..wanted).map(|bin| numbers[bin * numbers.len() / wanted]).collect();
+        lows.dedup();
+        let highs = lows.iter().skip(1).map(|next| next - 1).chain([last]);
+        Binning { by, bins: lows.iter().zip(highs).map(|(&low, high)| Bin { low, high }).collect() }
+    }
+
+    /// The figures of all RoIs.
+    pub fn figures(&self) -> Figures {
+        Figures::new(self.seen.iter())
+    }
+
+    /// All figures, also in these bins. Bins of one evaluation may be used in another, so that the two can be compared:
+    /// what lies beyond them is in the nearest.
+    pub fn summary(&self, binning: Option<&Binning>) -> Summary {
+        let bins = binning.map_or(Vec::new(), |Binning { by, bins }| {
+            let bin_of = |seen: &Seen| {
+                let number = seen.number(*by)?;
+                Some(bins.partition_point(|bin| bin.low <= number).saturating_sub(1))
+            };
+            let in_bin = |(number, &bin): (usize, &Bin)| {
+                let seen = self.seen.iter().filter(|seen| bin_of(seen) == Some(number));
+                InBin { bin, figures: Figures::new(seen) }
+            };
+            bins.iter().enumerate().map(in_bin).collect()
+        });
+        Summary {
+            without_truth: self.without_truth,
+            statuses: self.statuses.clone(),
+            figures: self.figures(),
+            bins,
+            vertices: VertexFigures::new(&self.vertices, &self.seen),
+        }
+    }
+
+    /// z_1 - t_0 \[mm\] of every RoI where that is within the window, in the order of the RoIs.
+    pub fn residuals(&self) -> impl Iterator<Item = f64> {
+        self.seen.iter().filter_map(|seen| seen.residual)
+    }
+}
+
+/// Returns the number of pairs of a found and a true vertex within a distance: in the order found, each takes the nearest true
+/// vertex that is free.
+fn matches(result: &RoiResult, truth: &[TruthVertex], within_mm: f64) -> u32 {
+    let mut is_free = vec![true; truth.len()];
+    let mut matched = 0;
+    for vertex in &result.vertices {
+        let distance = |index: &usize| (vertex.z_mm - truth[*index].z_mm).abs();
+        let near = (0..truth.len()).filter(|index| is_free[*index] && distance(index) < within_mm);
+        if let Some(nearest) = near.min_by(|a, b| distance(a).total_cmp(&distance(b))) {
+            is_free[nearest] = false;
+            matched += 1;
+        }
+    }
+    matched
+}
+
+/// Returns the rank of the first vertex over that of the second.
+fn rank_ratio(result: &RoiResult) -> Option<f64> {
+    let first = result.vertices.first()?;
+    Some(result.vertices.get(1).map_or(f64::INFINITY, |second| first.rank / second.rank))
+        .filter(|ratio| !ratio.is_nan())
+}
+
+/// What is known of the primary; `nearest_mm` is the distance of the nearest other true vertex.
+fn primary_of(truth: &[TruthVertex], nearest_mm: Option<f64>) -> Primary {
+    let vertex = truth.iter().find(|vertex| vertex.is_hard_scatter).copied().unwrap_or_default();
+    let thousandths = |value: f64| (1e3 * value).round() as u64;
+    Primary {
+        tracks: vertex.tracks,
+        leading_pt_mev: vertex.leading_pt_gev.map(thousandths),
+        sum_pt_mev: vertex.sum_pt2_gev2.map(|squares| thousandths(squares.sqrt())),
+        nearest_um: nearest_mm.map(thousandths),
+    }
+}
