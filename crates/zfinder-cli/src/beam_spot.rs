@@ -1,4 +1,5 @@
-//! `--beam-spot auto`: the beam spot is found from the first events, which are then searched as all others.
+//! `--beam-spot auto`: the beam spot is found from the first events, which are then searched as all
+//! others.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -11,13 +12,15 @@ use zfinder_study::beam_spot::{BeamSpot, BeamSpotFinder};
 
 use super::options::beam_spot;
 
-/// Reading ahead stops at this number of tracks, which give x and y within some 2 um, or of spacepoints in memory.
+/// Reading ahead stops at this number of tracks, which give x and y within some 2 um, or of
+/// spacepoints in memory.
 const ENOUGH_TRACKS: usize = 5_000;
 const MOST_SPACEPOINTS: usize = 10_000_000;
 /// A given beam is checked with so many tracks, of so many spacepoints of the first RoIs.
 const CHECKED_TRACKS: usize = 200;
 const CHECKED_SPACEPOINTS: usize = 100_000;
-/// A given beam is wrong if it is further from the tracks' beam than both of these: mm, and standard errors.
+/// A given beam is wrong if it is further from the tracks' beam than both of these: mm, and
+/// standard errors.
 const WRONG_MM: f64 = 0.05;
 const WRONG_ERRORS: f64 = 5.0;
 
@@ -52,11 +55,12 @@ impl RoiSource {
         Self { ahead: VecDeque::new(), reader }
     }
 
-    /// Finds the beam spot from the first events, `most_events` at most, and sets it in the configuration. The events remain to
-    /// be searched.
+    /// Finds the beam spot from the first events, `most_events` at most, and sets it in the
+    /// configuration. The events remain to be searched.
     ///
     /// # Errors
-    /// A detector with too few barrels; too few tracks; the error that ended the input, if there was one.
+    /// A detector with too few barrels; too few tracks; the error that ended the input, if there
+    /// was one.
     pub(super) fn find_beam_spot(
         &mut self,
         most_events: NonZeroUsize,

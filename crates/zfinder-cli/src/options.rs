@@ -179,8 +179,8 @@ pub(super) struct KeyOptions {
     /// Window of an RoI for which --rois gives none [config: full-scan]
     #[arg(long, value_enum, help_heading = "Search")]
     phi_window: Option<WindowName>,
-    /// Beam position in mm, subtracted before rho and phi are used; auto: found from tracks of the first events, with its slope
-    /// [config: 0,0]
+    /// Beam position in mm, subtracted before rho and phi are used; auto: found from tracks of the
+    /// first events, with its slope [config: 0,0]
     #[arg(long, alias = "beam-spot-mm", value_name = "X,Y|auto", allow_hyphen_values = true, help_heading = "Search")]
     beam_spot: Option<BeamPosition>,
     /// Slope of the beam, dx/dz and dy/dz [config: 0,0]

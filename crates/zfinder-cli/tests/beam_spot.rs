@@ -1,4 +1,5 @@
-//! `--beam-spot auto`: the beam spot of the first events is found, reported and used for all events.
+//! `--beam-spot auto`: the beam spot of the first events is found, reported and used for all
+//! events.
 
 mod common;
 

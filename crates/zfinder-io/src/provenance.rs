@@ -29,8 +29,9 @@ pub struct Provenance {
     pub engine: String,
     /// The adapters of a GPU engine, in words.
     pub adapter: Option<String>,
-    /// The beam spot that was found from the spacepoints, in the form of `BeamSpot` of `zfinder-study`. Position and slope are
-    /// also in the configuration. None if the beam spot was given.
+    /// The beam spot that was found from the spacepoints, in the form of `BeamSpot` of
+    /// `zfinder-study`. Position and slope are also in the configuration. None if the beam spot was
+    /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub beam_spot: Option<serde_json::Value>,
 }

@@ -37,6 +37,7 @@ impl Evaluate {
                 engine: format!("answers of {}", path.display()),
                 summary: evaluation.summary(binning.as_ref()),
                 config: None,
+                beam_spot: None,
                 residuals_mm: evaluation.residuals().collect(),
             });
         }

@@ -44,9 +44,10 @@ enum ByName {
 
 /// Compares the vertices found in files of spacepoints with the true ones
 ///
-/// Reports the efficiency of the first and of any vertex, resolution, pulls, false and split vertices, for isolated and
-/// close primaries, precision and recall of all true vertices, vertex-vertex resolution and the calibration of the significance,
-/// against pile-up, spacepoints or properties of the primary, for several configurations side by side. docs/physics.md defines
+/// Reports the efficiency of the first and of any vertex, resolution, pulls, false and split
+/// vertices, for isolated and close primaries, precision and recall of all true vertices,
+/// vertex-vertex resolution and the calibration of the significance, against pile-up, spacepoints
+/// or properties of the primary, for several configurations side by side. docs/physics.md defines
 /// every figure. Input is that of `zfinder find`.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
@@ -87,7 +88,8 @@ pub(super) struct Evaluate {
     /// Also draw efficiency and resolution against pile-up or spacepoints, and the residuals
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// Also draw positions of right vertices, distances of pairs of vertices, ROC curves and the calibration of the significance
+    /// Also draw positions of right vertices, distances of pairs of vertices, ROC curves and the
+    /// calibration of the significance
     #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
     plot_vertices: Option<PathBuf>,
     #[command(flatten)]

@@ -20,7 +20,8 @@ const SLOPE_PRIOR: f64 = 0.01;
 const IN_A_GROUP: usize = 100;
 /// A normal distribution's standard deviation over its median of |x|.
 const MEDIAN_TO_STD: f64 = 1.482_602_218_505_602;
-/// Two tracks are near in z below this many standard deviations, and their background is taken between the other two.
+/// Two tracks are near in z below this many standard deviations, and their background is taken
+/// between the other two.
 const NEAR_Z: f64 = 3.0;
 const BESIDE_Z: (f64, f64) = (6.0, 18.0);
 
@@ -130,7 +131,8 @@ fn vote(tracks: &[Track]) -> Plane {
     best.1
 }
 
-/// All tracks as seen from the beam at their own z, with the standard deviation of tracks as curved as they are.
+/// All tracks as seen from the beam at their own z, with the standard deviation of tracks as curved
+/// as they are.
 fn about(tracks: &[Track], finder: &TrackFinder, line: &Line) -> Vec<Residual> {
     let mut residuals: Vec<(f64, Residual)> = tracks
         .iter()
@@ -155,7 +157,8 @@ fn about(tracks: &[Track], finder: &TrackFinder, line: &Line) -> Vec<Residual> {
     residuals.into_iter().map(|(_, residual)| residual).collect()
 }
 
-/// Returns the change of position and slope that makes the sum of (d / std)^2 least, and the covariance.
+/// Returns the change of position and slope that makes the sum of (d / std)^2 least, and the
+/// covariance.
 fn least_squares(residuals: &[Residual]) -> Option<([f64; 4], [[f64; 4]; 4])> {
     let (mut matrix, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
     for Residual { seen: Seen { d, normal: [nx, ny], z, .. }, std, .. } in residuals {
@@ -174,9 +177,10 @@ fn least_squares(residuals: &[Residual]) -> Option<([f64; 4], [[f64; 4]; 4])> {
     Some((inverse.map(|row| row.iter().zip(right).map(|(a, b)| a * b).sum()), inverse))
 }
 
-/// Returns the variances of the four parameters if the tracks of a vertex err together, as they do where the vertex lies beside
-/// the beam or where many come from one decay: H^-1 (sum of g g^T) H^-1, with the covariance H^-1 of independent tracks, and the
-/// sum g of d weight row over the tracks of each vertex.
+/// Returns the variances of the four parameters if the tracks of a vertex err together, as they do
+/// where the vertex lies beside the beam or where many come from one decay: H^-1 (sum of g g^T)
+/// H^-1, with the covariance H^-1 of independent tracks, and the sum g of d weight row over the
+/// tracks of each vertex.
 fn covariance_of_vertices(residuals: &[Residual], independent: &[[f64; 4]; 4]) -> [f64; 4] {
     let mut variances = [0.0; 4];
     for vertex in by_z(residuals).chunk_by(|a, b| a.roi == b.roi && a.apart(b) < NEAR_Z) {
@@ -199,7 +203,8 @@ fn by_z(residuals: &[Residual]) -> Vec<&Residual> {
     ordered
 }
 
-/// The inverse of a positive definite matrix, by elimination without pivots; none if it is not positive definite.
+/// The inverse of a positive definite matrix, by elimination without pivots; none if it is not
+/// positive definite.
 fn inverse(mut matrix: [[f64; 4]; 4]) -> Option<[[f64; 4]; 4]> {
     let mut inverse = [[0.0; 4]; 4];
     (0..4).for_each(|i| inverse[i][i] = 1.0);
@@ -240,8 +245,9 @@ impl PairSums {
 
 /// The width from the covariance of two tracks of one vertex, and its error.
 ///
-/// Each vertex estimates width^2 as the ratio of its sums. The error of that estimate has a part from measurement, 1 / expected,
-/// and a part from the position of the vertex itself, width^4: with many tracks it is one draw of x and y.
+/// Each vertex estimates width^2 as the ratio of its sums. The error of that estimate has a part
+/// from measurement, 1 / expected, and a part from the position of the vertex itself, width^4: with
+/// many tracks it is one draw of x and y.
 fn width(residuals: &[Residual]) -> (f64, Option<f64>) {
     let ordered = by_z(residuals);
     let most = ordered.iter().map(|residual| residual.z_error).fold(0.0, f64::max) * BESIDE_Z.1 * 2.0_f64.sqrt();

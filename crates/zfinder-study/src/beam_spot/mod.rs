@@ -1,20 +1,24 @@
 //! The beam spot, found from spacepoints alone: position, slope and transverse width.
 //!
-//! A [`BeamSpotFinder`] is given RoIs, one after another. It finds tracks of 1 GeV or more in the innermost barrel layers, and
-//! fits the beam to their impact parameters. It needs no vertex, and no beam spot to start from: the beam may be up to
-//! [`BeamSpotFinder::MOST_OFF_MM`] off the z axis.
+//! A [`BeamSpotFinder`] is given RoIs, one after another. It finds tracks of 1 GeV or more in the
+//! innermost barrel layers, and fits the beam to their impact parameters. It needs no vertex, and
+//! no beam spot to start from: the beam may be up to [`BeamSpotFinder::MOST_OFF_MM`] off the z
+//! axis.
 //!
 //! # Method
 //!
-//! 1. *Tracks.* Spacepoints on the three innermost barrel layers make a triplet if they lie on one circle and one line in r-z.
-//!    If the detector has a fourth barrel layer, a spacepoint on it must confirm the triplet. Tracks share no spacepoint.
-//! 2. *Vote.* A track that comes from (x, y) has the impact parameter d0 = -n · (x, y) about the z axis, where n is the unit
-//!    normal of the track. In the plane of x and y this is a line. The beam is where most lines meet.
-//! 3. *Fit.* Least squares of d0 in position and slope, iterated with rejection at four standard deviations. The standard
-//!    deviation is that of tracks of similar curvature, from the median of |d0|.
-//! 4. *Width.* Two tracks of one vertex have d0 with the covariance width^2 cos(phi1 - phi2); errors of measurement do not
-//!    contribute. Pairs of tracks that are near in z estimate it; pairs that are a little further apart subtract those of two
-//!    vertices.
+//! 1. *Tracks.* Spacepoints on the three innermost barrel layers make a triplet if they lie on one
+//!    circle and one line in r-z. If the detector has a fourth barrel layer, a spacepoint on it
+//!    must confirm the triplet. Tracks share no spacepoint.
+//! 2. *Vote.* A track that comes from (x, y) has the impact parameter d0 = -n · (x, y) about the z
+//!    axis, where n is the unit normal of the track. In the plane of x and y this is a line. The
+//!    beam is where most lines meet.
+//! 3. *Fit.* Least squares of d0 in position and slope, iterated with rejection at four standard
+//!    deviations. The standard deviation is that of tracks of similar curvature, from the median of
+//!    |d0|.
+//! 4. *Width.* Two tracks of one vertex have d0 with the covariance width^2 cos(phi1 - phi2);
+//!    errors of measurement do not contribute. Pairs of tracks that are near in z estimate it;
+//!    pairs that are a little further apart subtract those of two vertices.
 //!
 //! The answer depends on the RoIs and on their order alone.
 //!
@@ -59,8 +63,8 @@ pub struct BeamSpot {
     pub dx_dz: f64,
     /// Slope in y, rounded to 1e-7.
     pub dy_dz: f64,
-    /// Standard deviation of vertices about the beam in x and in y, taken to be the same \[mm\]. 0 if the tracks of a vertex
-    /// are no nearer to each other than those of different vertices.
+    /// Standard deviation of vertices about the beam in x and in y, taken to be the same \[mm\]. 0
+    /// if the tracks of a vertex are no nearer to each other than those of different vertices.
     pub width_mm: f64,
     /// Standard errors.
     pub errors: BeamSpotErrors,
@@ -117,15 +121,18 @@ impl BeamSpotFinder {
     /// The furthest from the z axis that a beam is found \[mm\].
     pub const MOST_OFF_MM: f64 = 10.0;
 
-    /// Finds tracks in this detector, in the field and range of z of this configuration. Its beam spot is not used.
+    /// Finds tracks in this detector, in the field and range of z of this configuration. Its beam
+    /// spot is not used.
     ///
     /// # Errors
-    /// [`Error::FewBarrels`](crate::Error::FewBarrels): the detector has fewer than three barrel layers.
+    /// [`Error::FewBarrels`](crate::Error::FewBarrels): the detector has fewer than three barrel
+    /// layers.
     pub fn new(detector: &Detector, config: &Config) -> Result<Self> {
         Ok(Self { tracks: TrackFinder::new(detector, config)?, found: Vec::new(), rois: 0 })
     }
 
-    /// Adds the tracks of an RoI. Spacepoints outside of its window are left out. A track in two overlapping RoIs counts twice.
+    /// Adds the tracks of an RoI. Spacepoints outside of its window are left out. A track in two
+    /// overlapping RoIs counts twice.
     pub fn add<'a>(&mut self, roi: impl Into<RoiView<'a>>) {
         self.tracks.find(roi.into(), self.rois, &mut self.found);
         self.rois += 1;
@@ -139,9 +146,10 @@ impl BeamSpotFinder {
     /// Fits the beam spot to the tracks so far.
     ///
     /// # Errors
-    /// - [`Error::FewTracks`](crate::Error::FewTracks): fewer than [`BeamSpotFinder::LEAST_TRACKS`] tracks come from one beam.
-    /// - [`Error::UncertainBeamSpot`](crate::Error::UncertainBeamSpot): the position has an error above 0.2 mm, as where all tracks
-    ///   have one direction.
+    /// - [`Error::FewTracks`](crate::Error::FewTracks): fewer than [`BeamSpotFinder::LEAST_TRACKS`]
+    ///   tracks come from one beam.
+    /// - [`Error::UncertainBeamSpot`](crate::Error::UncertainBeamSpot): the position has an error
+    ///   above 0.2 mm, as where all tracks have one direction.
     pub fn fit(&self) -> Result<BeamSpot> {
         fit::beam_spot(&self.found, &self.tracks, self.rois as usize)
     }

@@ -13,7 +13,8 @@ use crate::error::{Error, Result};
 const LAYERS: usize = 4;
 /// Softer tracks \[GeV\] are scattered too much.
 const LEAST_PT_GEV: f64 = 1.0;
-/// Error of a spacepoint across the track \[mm\], and scattering of 1 GeV in a layer \[rad\]: cuts are multiples of these.
+/// Error of a spacepoint across the track \[mm\], and scattering of 1 GeV in a layer \[rad\]: cuts
+/// are multiples of these.
 const ACROSS_MM: f64 = 0.02;
 const SCATTERING: f64 = 0.002;
 /// Cuts, in standard deviations.
@@ -23,11 +24,14 @@ const STAGGER_MM: f64 = 6.0;
 /// Errors along the beam, where the detector does not know them \[mm\].
 const PIXEL_Z_MM: f64 = 0.15;
 const STRIP_Z_MM: f64 = 1.0;
-/// Combinations that are tried in an RoI. 200 collisions in the generic detector need about as many.
+/// Combinations that are tried in an RoI. 200 collisions in the generic detector need about as
+/// many.
 const MOST_COMBINATIONS: u64 = 20_000_000;
-/// Spacepoints of the second layer are taken this far apart in phi, so that a search that ends early sees all directions.
+/// Spacepoints of the second layer are taken this far apart in phi, so that a search that ends
+/// early sees all directions.
 const STRIDE: usize = 32;
-/// Tracks nearer than this in direction (phi, cot theta) are one particle, seen twice where modules overlap.
+/// Tracks nearer than this in direction (phi, cot theta) are one particle, seen twice where modules
+/// overlap.
 const SAME_PHI: f64 = 0.02;
 const SAME_COT: f64 = 0.03;
 
@@ -308,7 +312,8 @@ impl TrackFinder {
         hits.into_iter().map(LayerHits::new).collect()
     }
 
-    /// All combinations of spacepoints that make a track, from pairs on the second and third layer inwards and outwards.
+    /// All combinations of spacepoints that make a track, from pairs on the second and third layer
+    /// inwards and outwards.
     fn candidates(&self, hits: &[LayerHits]) -> Vec<Candidate> {
         let [second, third] = [1, 2].map(|used| self.layers[used]);
         let most_off = BeamSpotFinder::MOST_OFF_MM;

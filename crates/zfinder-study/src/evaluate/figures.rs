@@ -26,7 +26,7 @@ impl Neighbourhood {
     }
 }
 
-/// How good the answers for some RoIs are; [defined above](self#definitions).
+/// How good the answers for some RoIs are; [defined here](super#definitions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
     /// RoIs with a primary vertex in the truth.

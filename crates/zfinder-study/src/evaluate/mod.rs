@@ -177,7 +177,8 @@ pub struct Summary {
     pub vertices: VertexFigures,
 }
 
-/// Compares answers with truth, RoI by RoI. It keeps some 200 bytes of each: widths and bins need them all.
+/// Compares answers with truth, RoI by RoI. It keeps some 200 bytes of each: widths and bins need
+/// them all.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
     options: Options,
@@ -283,8 +284,8 @@ impl Evaluation {
     }
 }
 
-/// Returns the number of pairs of a found and a true vertex within a distance: in the order found, each takes the nearest true
-/// vertex that is free.
+/// Returns the number of pairs of a found and a true vertex within a distance: in the order found,
+/// each takes the nearest true vertex that is free.
 fn matches(result: &RoiResult, truth: &[TruthVertex], within_mm: f64) -> u32 {
     let mut is_free = vec![true; truth.len()];
     let mut matched = 0;

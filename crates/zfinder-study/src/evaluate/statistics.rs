@@ -84,8 +84,8 @@ impl Spread {
     }
 }
 
-/// Returns the area under the ROC curve: the probability that a right answer has a higher score than a wrong one, with half of
-/// the ties. None without a right or a wrong answer.
+/// Returns the area under the ROC curve: the probability that a right answer has a higher score
+/// than a wrong one, with half of the ties. None without a right or a wrong answer.
 pub(super) fn roc_area(mut scores: Vec<(f64, bool)>) -> Option<f64> {
     scores.sort_by(|a, b| a.0.total_cmp(&b.0));
     let right = scores.iter().filter(|(_, is_right)| *is_right).count() as f64;
@@ -103,8 +103,9 @@ pub(super) fn roc_area(mut scores: Vec<(f64, bool)>) -> Option<f64> {
 /// Most corners of a ROC curve that are kept, but for the ends.
 const MOST_CORNERS: usize = 500;
 
-/// Returns the corners of the ROC curve from the highest score down: (fraction of wrong answers, fraction of right answers) with
-/// at least that score. Of more than [`MOST_CORNERS`], every so many. Empty without a right or a wrong answer.
+/// Returns the corners of the ROC curve from the highest score down: (fraction of wrong answers,
+/// fraction of right answers) with at least that score. Of more than [`MOST_CORNERS`], every so
+/// many. Empty without a right or a wrong answer.
 pub(super) fn roc_curve(mut scores: Vec<(f64, bool)>) -> Vec<[f64; 2]> {
     scores.sort_by(|a, b| b.0.total_cmp(&a.0));
     let all_right = scores.iter().filter(|(_, is_right)| *is_right).count();

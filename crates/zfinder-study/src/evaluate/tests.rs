@@ -88,7 +88,8 @@ fn ranked(vertices: &[(f64, f64, f64)]) -> RoiResult {
     result
 }
 
-/// Four RoIs: vertices 0 to 3 mm apart, right first vertices at significance 5 and 3, wrong ones at 4 and 2.
+/// Four RoIs: vertices 0 to 3 mm apart, right first vertices at significance 5 and 3, wrong ones at
+/// 4 and 2.
 fn four() -> Evaluation {
     let mut evaluation = Evaluation::new(Options::default());
     evaluation.add(&ranked(&[(10.2, 8.0, 5.0), (10.4, 2.0, 1.5)]), &truth(&[10.0, 30.0]));
@@ -115,7 +116,8 @@ fn roc_areas_count_pairs_of_right_and_wrong() {
     let figures = evaluation.figures();
     // Right 5 and 3, wrong 4 and 2: three of four pairs.
     assert_eq!(figures.roc_significance, Some(0.75));
-    // Right 4 and infinite, wrong 1.2 and infinite: 4 above 1.2, infinite above 1.2, a tie, and 4 below infinite.
+    // Right 4 and infinite, wrong 1.2 and infinite: 4 above 1.2, infinite above 1.2, a tie, and 4
+    // below infinite.
     assert_eq!(figures.roc_rank_ratio, Some(2.5 / 4.0));
     let curve = evaluation.summary(None).vertices.roc_significance;
     assert_eq!(curve, [[0.0, 0.0], [0.0, 0.5], [0.5, 0.5], [0.5, 1.0], [1.0, 1.0]]);

@@ -1,4 +1,5 @@
-//! Figures of all found vertices: positions, distances of pairs, and the calibration of the significance.
+//! Figures of all found vertices: positions, distances of pairs, and the calibration of the
+//! significance.
 
 use serde::{Deserialize, Serialize};
 use zfinder::RoiResult;
@@ -68,7 +69,8 @@ impl VertexCounts {
 pub struct VertexFigures {
     /// RoIs whose first right vertex is the first, second, ... in the list.
     pub positions: Vec<u64>,
-    /// Distances of pairs of vertices of one RoI: counts in bins of [`VertexFigures::distance_bin_mm`], from 0.
+    /// Distances of pairs of vertices of one RoI: counts in bins of
+    /// [`VertexFigures::distance_bin_mm`], from 0.
     pub distances: Vec<u64>,
     /// Width of these bins \[mm\].
     pub distance_bin_mm: f64,
@@ -76,19 +78,22 @@ pub struct VertexFigures {
     pub resolution: Option<StepFit>,
     /// Of the significance, at several thresholds.
     pub calibration: Vec<Calibration>,
-    /// Corners of the ROC curve of the significance: fractions of wrong and of right first vertices above a threshold.
+    /// Corners of the ROC curve of the significance: fractions of wrong and of right first vertices
+    /// above a threshold.
     pub roc_significance: Vec<[f64; 2]>,
     /// The same of the ratio of ranks.
     pub roc_rank_ratio: Vec<[f64; 2]>,
 }
 
-/// A step 1 / (1 + exp((distance_mm - d) / width_mm)) in the density of the distances d of pairs, fitted by maximum likelihood
-/// between 0 and 10 mm. Beyond the step, pairs of independent vertices are as dense everywhere.
+/// A step 1 / (1 + exp((distance_mm - d) / width_mm)) in the density of the distances d of pairs,
+/// fitted by maximum likelihood between 0 and 10 mm. Beyond the step, pairs of independent vertices
+/// are as dense everywhere.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepFit {
     /// The middle of the step \[mm\]: the vertex-vertex resolution.
     pub distance_mm: f64,
-    /// Half of the range in which the logarithm of the likelihood is within 1/2 of its maximum \[mm\].
+    /// Half of the range in which the logarithm of the likelihood is within 1/2 of its maximum
+    /// \[mm\].
     pub distance_error_mm: f64,
     /// The width \[mm\].
     pub width_mm: f64,
@@ -105,8 +110,9 @@ pub struct Calibration {
     pub vertices: u64,
     /// Those that are false.
     pub false_vertices: u64,
-    /// False vertices that are expected: the probability that a background fluctuates as high anywhere in an RoI, which is that
-    /// of a normal distribution beyond `above`, times the number of RoIs.
+    /// False vertices that are expected: the probability that a background fluctuates as high
+    /// anywhere in an RoI, which is that of a normal distribution beyond `above`, times the number
+    /// of RoIs.
     pub expected_false: f64,
 }
 

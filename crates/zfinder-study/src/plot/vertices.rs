@@ -1,4 +1,5 @@
-//! What [`evaluate`](crate::evaluate) says of all found vertices: positions, distances of pairs, ROC curves, calibration.
+//! What [`evaluate`](crate::evaluate) says of all found vertices: positions, distances of pairs,
+//! ROC curves, calibration.
 
 use plotters::prelude::*;
 
@@ -28,9 +29,9 @@ pub struct PlottedVertices<'a> {
     pub vertices: &'a VertexFigures,
 }
 
-/// Four panels: the position of the right vertex in the list, the distances of pairs of found vertices with the fitted step, the
-/// ROC curves of the significance (thick) and of the rank ratio (thin), and the false vertices above a significance, found
-/// (marks) and expected (black line).
+/// Four panels: the position of the right vertex in the list, the distances of pairs of found
+/// vertices with the fitted step, the ROC curves of the significance (thick) and of the rank ratio
+/// (thin), and the false vertices above a significance, found (marks) and expected (black line).
 ///
 /// # Errors
 /// [`Error::Plot`](crate::Error::Plot) where the library that draws gives up.

@@ -23,9 +23,10 @@ const COUNTED_PT_GEV: f64 = 0.5;
 const COUNTED_ETA: f64 = 2.5;
 
 impl SimulatedRoi {
-    /// Writes a row for every collision, numbered from 1, the hard scatter first: where it was, how many of its charged
-    /// particles had pT > 500 MeV and |eta| < 2.5, the sum of the squares of their pT, and the largest pT. Of an RoI only particles in
-    /// its eta window are made and counted, at any phi.
+    /// Writes a row for every collision, numbered from 1, the hard scatter first: where it was, how
+    /// many of its charged particles had pT > 500 MeV and |eta| < 2.5, the sum of the squares of
+    /// their pT, and the largest pT. Of an RoI only particles in its eta window are made and
+    /// counted, at any phi.
     ///
     /// # Errors
     /// Those of `out`.
