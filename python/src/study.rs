@@ -93,6 +93,7 @@ pub(crate) fn simulate<'py>(
             let vertex = |(index, vertex): (usize, &zfinder_study::simulate::SimulatedVertex)| TruthVertex {
                 z_mm: vertex.z_mm,
                 is_hard_scatter: index == 0,
+                ..TruthVertex::default()
             };
             truth.push(vertices.map(vertex).collect::<Vec<_>>());
         }
@@ -147,7 +148,7 @@ pub(crate) fn evaluate<'py>(
         let range = usize::try_from(ends[0]).ok().zip(usize::try_from(ends[1]).ok());
         let range = range.filter(|(first, end)| first <= end && *end <= z_mm.len());
         let (first, end) = range.ok_or_else(|| input_error("offsets of true vertices that do not ascend"))?;
-        let vertex = |(&z_mm, &is_hard_scatter)| TruthVertex { z_mm, is_hard_scatter };
+        let vertex = |(&z_mm, &is_hard_scatter)| TruthVertex { z_mm, is_hard_scatter, ..TruthVertex::default() };
         let truth: Vec<TruthVertex> = z_mm[first..end].iter().zip(&hard[first..end]).map(vertex).collect();
         evaluation.add(result, &truth);
     }
