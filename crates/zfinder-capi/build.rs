@@ -9,4 +9,7 @@ fn main() {
         // Threads of the library outlive `dlclose`: its code must stay mapped.
         println!("cargo::rustc-link-arg-cdylib=-Wl,-z,nodelete");
     }
+    if target("VENDOR") == "apple" {
+        println!("cargo::rustc-link-arg-cdylib=-Wl,-install_name,@rpath/libzfinder_c.dylib");
+    }
 }

@@ -1,5 +1,5 @@
 /* Finds vertices through the C interface: `c_test find CONFIG ENGINE SPACEPOINTS [ROIS]` prints them as the command
-   does, `c_test misuse SPACEPOINTS` checks what a wrong call returns. */
+   does, `c_test misuse SPACEPOINTS` checks what a wrong call returns, `c_test adapters` lists adapters. */
 #include <pthread.h>
 #include <string.h>
 
@@ -40,6 +40,7 @@ static zf_finder create(const char *config, const char *engine, size_t threads) 
   options.config = config;
   options.detector = "generic";
   options.engine = engine;
+  options.adapter = strcmp(engine, "gpu") == 0 ? "0" : NULL;
   options.threads = threads;
   EXPECT(ZF_OK, zf_create(&options, &finder));
   return finder;
@@ -301,6 +302,12 @@ int main(int count, char **words) {
     EXPECT(ZF_OK, zf_destroy(finder));
     return 0;
   }
+  if (count == 2 && strcmp(words[1], "adapters") == 0) {
+    static char text[1 << 16];
+    EXPECT(ZF_OK, zf_adapters(text, sizeof text, NULL));
+    fputs(text, stdout);
+    return 0;
+  }
   if (count == 3 && strcmp(words[1], "misuse") == 0) {
     read_table(words[2], NULL);
     const zf_finder finder = create("peaks = 2", "cpu", 0);
@@ -314,6 +321,6 @@ int main(int count, char **words) {
     puts("misuse: ok");
     return 0;
   }
-  fprintf(stderr, "usage: c_test find CONFIG ENGINE SPACEPOINTS [ROIS] | misuse SPACEPOINTS\n");
+  fprintf(stderr, "usage: c_test find CONFIG ENGINE SPACEPOINTS [ROIS] | misuse SPACEPOINTS | adapters\n");
   return 2;
 }
