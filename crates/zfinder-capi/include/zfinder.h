@@ -1,0 +1,384 @@
+#pragma once
+
+// The C interface of zfinder. cbindgen writes this file from crates/zfinder-capi/src; see docs/c.md.
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+// Version of this interface. Programs compare it with `zf_abi_version()`.
+#define ZF_ABI_VERSION 0
+
+// Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z [mm].
+#define ZF_CARTESIAN 1
+
+// Flag of a batch: coordinates are `float`. Without the flag they are `double`.
+#define ZF_FLOAT 2
+
+// Flag of a batch: layers are `uint8_t`. Without the flag they are `uint32_t`.
+#define ZF_LAYER_U8 4
+
+// Window of an RoI: the `phi_window` of the configuration.
+#define ZF_WINDOW_CONFIG 0
+
+// Window of an RoI: the full circle.
+#define ZF_WINDOW_FULL 1
+
+// Window of an RoI: from `phi_min` up to `phi_max` [rad]. The window covers +-pi if `phi_min > phi_max`.
+#define ZF_WINDOW_RANGE 2
+
+// Window of an RoI: the smallest range that holds its spacepoints.
+#define ZF_WINDOW_SPACEPOINTS 3
+
+// Result of a call.
+enum zf_code
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // Success.
+  ZF_OK = 0,
+  // The handle is null, destroyed, or of another kind.
+  ZF_BAD_HANDLE = 1,
+  // A pointer that must not be NULL is NULL.
+  ZF_NULL = 2,
+  // An argument is invalid: a size, a flag, an alignment, a text that is not UTF-8.
+  ZF_ARGUMENT = 3,
+  // The configuration is invalid.
+  ZF_CONFIG = 4,
+  // The detector is invalid.
+  ZF_DETECTOR = 5,
+  // Columns, offsets or RoIs of a batch are invalid.
+  ZF_COLUMNS = 6,
+  // The GPU, its driver or a shader failed.
+  ZF_GPU = 7,
+  // The system gives no thread.
+  ZF_THREAD = 8,
+  // A buffer is too small. The wanted sizes are written.
+  ZF_NO_ROOM = 9,
+  // No batch is in flight.
+  ZF_EMPTY = 10,
+  // As many batches are in flight as allowed.
+  ZF_FULL = 11,
+  // The library panicked: a fault of the library, not of its input.
+  ZF_PANIC = 12,
+  // Any other failure.
+  ZF_OTHER = 13,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum zf_code zf_code;
+#else
+typedef int32_t zf_code;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// How the search of an RoI ended.
+enum zf_status
+#if defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+  : int32_t
+#endif // defined(__cplusplus) || __STDC_VERSION__ >= 202311L
+ {
+  // At least one vertex was found.
+  ZF_STATUS_OK = 0,
+  // The RoI holds no spacepoint inside its window.
+  ZF_STATUS_EMPTY = 1,
+  // No window of three bins holds a peak.
+  ZF_STATUS_NO_PEAK = 2,
+  // A spacepoint is not finite, out of range, or on a layer that the detector does not have.
+  ZF_STATUS_BAD_SPACEPOINT = 3,
+  // The work exceeds the capacity of the engine.
+  ZF_STATUS_CAPACITY_EXCEEDED = 4,
+  // A status of a newer library.
+  ZF_STATUS_OTHER = 5,
+};
+#ifndef __cplusplus
+#if __STDC_VERSION__ >= 202311L
+typedef enum zf_status zf_status;
+#else
+typedef int32_t zf_status;
+#endif // __STDC_VERSION__ >= 202311L
+#endif // __cplusplus
+
+// Options of a finder. `zf_options_init()` gives the defaults.
+typedef struct zf_options {
+  // `sizeof(zf_options)`.
+  size_t size;
+  // Name of a preset, or a configuration in TOML; NULL is the preset `auto`. A text with `=` is TOML.
+  const char *config;
+  // Name of a built-in detector, or a detector in TOML; NULL is `atlas2010`.
+  const char *detector;
+  // `auto`, `cpu`, `gpu` or `reference`; NULL is `auto`: a hardware GPU if there is one, else the CPU.
+  const char *engine;
+  // Index, PCI id or name of an adapter, or `all`; NULL is the best hardware GPU.
+  const char *adapter;
+  // Threads of the CPU engine. 1 computes on the calling thread, 0 on the library's thread pool.
+  size_t threads;
+} zf_options;
+
+// Handle of a finder. 0 is no finder. Numbers are never used again.
+typedef struct zf_finder {
+  // Number of the finder.
+  uint64_t id;
+} zf_finder;
+
+// Description of an RoI.
+typedef struct zf_roi {
+  // Event number.
+  uint64_t event_id;
+  // Number of the RoI in the event.
+  uint64_t roi_id;
+  // Pseudorapidity of the centre.
+  double eta;
+  // One of `ZF_WINDOW_*`.
+  uint32_t window;
+  // Not 0 if `z_min_mm` and `z_max_mm` replace the range of the configuration.
+  uint32_t has_z_range;
+  // Lower edge of the window [rad], with `ZF_WINDOW_RANGE`.
+  double phi_min;
+  // Upper edge of the window [rad], with `ZF_WINDOW_RANGE`.
+  double phi_max;
+  // Lower end of the range of z [mm].
+  double z_min_mm;
+  // Upper end of the range of z [mm].
+  double z_max_mm;
+} zf_roi;
+
+// RoIs whose spacepoints lie in columns of the caller. `zf_batch_init()` sets the sizes.
+//
+// Columns rho, phi, z are searched where they are; layers of `uint32_t` and columns x, y are converted in one copy.
+typedef struct zf_batch {
+  // `sizeof(zf_batch)`.
+  size_t size;
+  // `sizeof(zf_roi)`.
+  size_t roi_size;
+  // Sum of `ZF_CARTESIAN`, `ZF_FLOAT` and `ZF_LAYER_U8`.
+  uint32_t flags;
+  // 0.
+  uint32_t reserved;
+  // Column of rho or x: `spacepoints` elements of `double` or `float`.
+  const void *rho_or_x;
+  // Column of phi or y.
+  const void *phi_or_y;
+  // Column of z.
+  const void *z;
+  // Column of layers: `uint32_t` or `uint8_t`.
+  const void *layer;
+  // Number of spacepoints.
+  size_t spacepoints;
+  // Number of RoIs.
+  size_t rois;
+  // `rois + 1` numbers that ascend from 0 to `spacepoints`: RoI i has the spacepoints from `offsets[i]` up to
+  // `offsets[i + 1]`. NULL is allowed for one RoI, which has all spacepoints.
+  const uint64_t *offsets;
+  // `rois` descriptions. NULL gives RoI i the event number i and the window of the configuration.
+  const struct zf_roi *roi;
+} zf_batch;
+
+// Answer of an RoI.
+typedef struct zf_result {
+  // Event number.
+  uint64_t event_id;
+  // Number of the RoI in the event.
+  uint64_t roi_id;
+  // One of `zf_status`.
+  int32_t status;
+  // 1 if this is the answer of the second search, which runs where the first search finds no peak; else 0.
+  uint32_t fallback;
+  // Index of the first vertex of the RoI among the vertices of the batch.
+  uint64_t first_vertex;
+  // Number of vertices. The best vertex comes first.
+  uint64_t vertices;
+  // Number of spacepoints that took part.
+  uint64_t spacepoints;
+  // Number of spacepoints outside the window, or beyond the last layer of the configuration.
+  uint64_t outside_window;
+} zf_result;
+
+// Vertex candidate on the beam line.
+typedef struct zf_vertex {
+  // Position along the beam [mm].
+  double z_mm;
+  // Standard error of the position [mm].
+  double z_error_mm;
+  // Entries of the peak, or the sum of their weights.
+  double weight;
+  // Vertices are ordered by this number.
+  double rank;
+  // Significance of the peak in standard deviations; NaN without a background.
+  double significance;
+  // Entries that three bins have without a vertex; NaN if it is not computed.
+  double background;
+  // Pairs of the peak.
+  uint64_t pairs;
+} zf_vertex;
+
+// Buffers of the caller for the answers to a batch. `zf_answers_init()` sets the sizes.
+typedef struct zf_answers {
+  // `sizeof(zf_answers)`.
+  size_t size;
+  // `sizeof(zf_result)`.
+  size_t result_size;
+  // `sizeof(zf_vertex)`.
+  size_t vertex_size;
+  // In: buffer for one `zf_result` for each RoI.
+  struct zf_result *result_buffer;
+  // In: elements of `result_buffer`.
+  size_t result_room;
+  // In: buffer for the vertices of all RoIs. RoIs times `zf_most_vertices()` elements are enough.
+  struct zf_vertex *vertex_buffer;
+  // In: elements of `vertex_buffer`.
+  size_t vertex_room;
+  // Out: number of results, written or, with `ZF_NO_ROOM`, wanted.
+  size_t results;
+  // Out: number of vertices, written or, with `ZF_NO_ROOM`, wanted.
+  size_t vertices;
+} zf_answers;
+
+// Handle of a stream. 0 is no stream. Numbers are never used again.
+typedef struct zf_stream {
+  // Number of the stream.
+  uint64_t id;
+} zf_stream;
+
+#ifdef __cplusplus
+extern "C" {
+#endif // __cplusplus
+
+// Returns the version of the interface that the library has. Any thread, at any time.
+uint32_t zf_abi_version(void);
+
+// Returns the version of the library, such as "0.1.0". Any thread, at any time.
+const char *zf_version(void);
+
+// Returns the text of the last failure of a call on this thread, or an empty text. The text is valid until the next
+// failure on this thread.
+const char *zf_last_error(void);
+
+// Returns the name of a code, such as "ZF_OK". Any thread, at any time.
+const char *zf_code_name(int32_t code);
+
+// Returns the name of a status, such as "no_peak", as files have it. Any thread, at any time.
+const char *zf_status_name(int32_t status);
+
+// Writes a line of text for each adapter of this machine: index, kind, backend, name and driver, with tabs between. Any
+// thread.
+//
+// `wanted` gets the bytes of the text with its NUL; `wanted` may be NULL. A NULL `buffer` asks for the size alone.
+//
+// # Safety
+// `buffer` has `room` bytes.
+zf_code zf_adapters(char *buffer,
+                    size_t room,
+                    size_t *wanted);
+
+// Builds a finder. Opens devices and compiles shaders, so build a finder once. Any thread.
+//
+// NULL `options` are the defaults. `finder` gets the handle; destroy it with `zf_destroy()`.
+//
+// # Safety
+// `options` has valid texts.
+zf_code zf_create(const struct zf_options *options, struct zf_finder *finder);
+
+// Destroys a finder. Any thread, also while other threads search: their calls finish. Streams of the finder go on.
+zf_code zf_destroy(struct zf_finder finder);
+
+// Writes which engine runs, and on which adapters. Any thread. Buffers are those of `zf_adapters()`.
+//
+// # Safety
+// `buffer` has `room` bytes.
+zf_code zf_describe(struct zf_finder finder,
+                    char *buffer,
+                    size_t room,
+                    size_t *wanted);
+
+// Writes the largest number of vertices that an RoI gets. Any thread.
+//
+// # Safety
+// `vertices` can be written to.
+zf_code zf_most_vertices(struct zf_finder finder, size_t *vertices);
+
+// Finds the vertices of all RoIs of a batch, and blocks until they are there. Any thread, and many threads at once
+// with the same finder, each with its own `answers`.
+//
+// With `ZF_NO_ROOM` no buffer is written, and `answers->results` and `answers->vertices` are the wanted sizes. An
+// invalid spacepoint is no failure of the call, but the status of its RoI.
+//
+// # Safety
+// Columns and buffers have the sizes that `batch` and `answers` say, and nobody changes them during the call.
+zf_code zf_find(struct zf_finder finder,
+                const struct zf_batch *batch,
+                struct zf_answers *answers);
+
+// Starts a stream, which keeps `in_flight` batches in flight, 1 to 1024, each with a thread. 0 is twice the number of
+// cores. Any thread.
+//
+// `stream` gets the handle; destroy it with `zf_stream_destroy()`.
+//
+// # Safety
+// `stream` can be written to.
+zf_code zf_stream_create(struct zf_finder finder,
+                         size_t in_flight,
+                         struct zf_stream *stream);
+
+// Copies a batch and sends it on its way. Does not wait for answers. Any thread, also while another thread pops.
+//
+// `ZF_FULL`: as many batches are in flight as allowed; pop one first.
+//
+// # Safety
+// As `zf_find()`. After the call, the columns belong to the caller again.
+zf_code zf_stream_push(struct zf_stream stream,
+                       const struct zf_batch *batch);
+
+// Writes the answers to the oldest batch, and blocks until they are there. Any thread; answers come in the order of the
+// pushes.
+//
+// `ZF_EMPTY`: no batch is in flight. `ZF_NO_ROOM`: the batch stays the oldest. With any other failure of the search,
+// the batch is gone, and the next call waits for the next batch.
+//
+// # Safety
+// As `zf_find()`.
+zf_code zf_stream_pop(struct zf_stream stream,
+                      struct zf_answers *answers);
+
+// Destroys a stream. Batches that are being searched are finished, the other batches are discarded. Any thread.
+zf_code zf_stream_destroy(struct zf_stream stream);
+
+#ifdef __cplusplus
+}  // extern "C"
+#endif  // __cplusplus
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+// Returns options with the sizes set and all else 0.
+static inline zf_options zf_options_init(void) {
+  zf_options options;
+  memset(&options, 0, sizeof options);
+  options.size = sizeof options;
+  return options;
+}
+
+// Returns a batch with the sizes set and all else 0.
+static inline zf_batch zf_batch_init(void) {
+  zf_batch batch;
+  memset(&batch, 0, sizeof batch);
+  batch.size = sizeof batch;
+  batch.roi_size = sizeof(zf_roi);
+  return batch;
+}
+
+// Returns answers with the sizes set and all else 0.
+static inline zf_answers zf_answers_init(void) {
+  zf_answers answers;
+  memset(&answers, 0, sizeof answers);
+  answers.size = sizeof answers;
+  answers.result_size = sizeof(zf_result);
+  answers.vertex_size = sizeof(zf_vertex);
+  return answers;
+}
+
+#ifdef __cplusplus
+}
+#endif

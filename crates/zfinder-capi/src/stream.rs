@@ -1,0 +1,147 @@
+//! Streams of batches.
+
+use std::collections::VecDeque;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Mutex;
+use std::task::Poll;
+
+use zfinder::{Answered, RoiBatch, Stream};
+
+use crate::answers;
+use crate::batch::{Input, Rois};
+use crate::failure::{Failure, Outcome};
+use crate::registry::lock;
+use crate::types::{zf_answers, zf_batch, zf_code};
+
+/// A stream that several threads push to and pop from.
+pub(crate) struct SharedStream {
+    in_flight: Mutex<InFlight>,
+    spare: Mutex<Spare>,
+    /// Held by the thread that pops. An answer for which there was no room stays here.
+    oldest: Mutex<Option<(Answered, Kind)>>,
+}
+
+struct InFlight {
+    stream: Stream,
+    /// Kinds of the batches in flight, the oldest first.
+    kinds: VecDeque<Kind>,
+}
+
+/// The number type of a batch.
+#[derive(Clone, Copy)]
+enum Kind {
+    Single,
+    Double,
+}
+
+/// Memory that the next batches use again.
+#[derive(Default)]
+struct Spare {
+    single: Vec<RoiBatch>,
+    double: Vec<RoiBatch>,
+    rois: Vec<Rois>,
+}
+
+impl Spare {
+    fn take_batch(&mut self, kind: Kind) -> RoiBatch {
+        match kind {
+            Kind::Single => self.single.pop().unwrap_or_else(RoiBatch::single),
+            Kind::Double => self.double.pop().unwrap_or_default(),
+        }
+    }
+
+    fn give_batch(&mut self, kind: Kind, mut batch: RoiBatch) {
+        batch.clear();
+        match kind {
+            Kind::Single => self.single.push(batch),
+            Kind::Double => self.double.push(batch),
+        }
+    }
+}
+
+impl InFlight {
+    fn check_room(&self) -> Outcome<()> {
+        let most = self.stream.most_in_flight();
+        if self.stream.len() < most {
+            return Ok(());
+        }
+        Err(Failure::new(zf_code::ZF_FULL, format!("{most} batches are in flight: pop one first")))
+    }
+}
+
+impl SharedStream {
+    /// Shares a stream.
+    pub(crate) fn new(stream: Stream) -> Self {
+        let in_flight = Mutex::new(InFlight { stream, kinds: VecDeque::new() });
+        Self { in_flight, spare: Mutex::default(), oldest: Mutex::default() }
+    }
+
+    /// Copies a batch and sends it on its way.
+    ///
+    /// # Safety
+    /// As [`Input::read`].
+    pub(crate) unsafe fn push(&self, batch: &zf_batch) -> Outcome<()> {
+        lock(&self.in_flight).check_room()?;
+        let mut rois = lock(&self.spare).rois.pop().unwrap_or_default();
+        // SAFETY: the promise of this function's caller.
+        let pushed = unsafe { self.push_with(batch, &mut rois) };
+        lock(&self.spare).rois.push(rois);
+        pushed
+    }
+
+    /// As [`SharedStream::push`], with memory for offsets and descriptors.
+    ///
+    /// # Safety
+    /// As [`Input::read`].
+    unsafe fn push_with(&self, batch: &zf_batch, rois: &mut Rois) -> Outcome<()> {
+        // SAFETY: the promise of this function's caller.
+        let input = unsafe { Input::read(batch, rois) }?;
+        let kind = if input.is_single() { Kind::Single } else { Kind::Double };
+        let mut copy = lock(&self.spare).take_batch(kind);
+        // The copy is made without the lock, so that other threads push and pop meanwhile.
+        let copied = input.append(rois, &mut copy);
+        let mut in_flight = lock(&self.in_flight);
+        if let Err(failure) = copied.and_then(|()| in_flight.check_room()) {
+            drop(in_flight);
+            lock(&self.spare).give_batch(kind, copy);
+            return Err(failure);
+        }
+        // There is room, so no answer comes back.
+        in_flight.stream.push(copy)?;
+        in_flight.kinds.push_back(kind);
+        Ok(())
+    }
+
+    /// Waits for the answers to the oldest batch and writes them. Without room they stay the oldest.
+    ///
+    /// # Safety
+    /// As [`answers::write`].
+    pub(crate) unsafe fn pop(&self, answers: &mut zf_answers) -> Outcome<()> {
+        let mut oldest = lock(&self.oldest);
+        if oldest.is_none() {
+            *oldest = Some(self.wait()?);
+        }
+        let Some((answered, _)) = &*oldest else { return Ok(()) };
+        // SAFETY: the promise of this function's caller.
+        unsafe { answers::write(answers, &answered.results) }?;
+        if let Some((answered, kind)) = oldest.take() {
+            lock(&self.spare).give_batch(kind, answered.batch);
+        }
+        Ok(())
+    }
+
+    /// Waits for the oldest batch. Other threads push meanwhile.
+    fn wait(&self) -> Outcome<(Answered, Kind)> {
+        let next = pollster::block_on(poll_fn(|context| {
+            let mut in_flight = lock(&self.in_flight);
+            let next = pin!(in_flight.stream.next_async()).poll(context);
+            match next {
+                Poll::Pending => Poll::Pending,
+                Poll::Ready(next) => Poll::Ready(next.zip(in_flight.kinds.pop_front())),
+            }
+        }));
+        let (answered, kind) = next.ok_or_else(|| Failure::new(zf_code::ZF_EMPTY, "no batch is in flight"))?;
+        Ok((answered?, kind))
+    }
+}

@@ -1,0 +1,326 @@
+/* Finds vertices through the C interface: `c_test find CONFIG ENGINE SPACEPOINTS [ROIS]` prints them as the command
+   does, `c_test misuse SPACEPOINTS` checks what a wrong call returns, `c_test adapters` lists adapters. */
+#include <pthread.h>
+#include <string.h>
+
+#include "table.h"
+
+static zf_result results[MOST_ROIS];
+static zf_vertex vertices[16 * MOST_ROIS];
+
+static void expect(zf_code wanted, zf_code code, const char *call, int line) {
+  if (code != wanted) {
+    fprintf(stderr, "c_test.c:%d: %s is %s, not %s: %s\n", line, call, zf_code_name(code), zf_code_name(wanted),
+            zf_last_error());
+    exit(1);
+  }
+}
+#define EXPECT(wanted, call) expect(wanted, call, #call, __LINE__)
+
+static void expect_true(int is_true, const char *what, int line) {
+  if (!is_true) {
+    fprintf(stderr, "c_test.c:%d: not so: %s (%s)\n", line, what, zf_last_error());
+    exit(1);
+  }
+}
+#define EXPECT_TRUE(what) expect_true(what, #what, __LINE__)
+
+static zf_answers buffers(void) {
+  zf_answers answers = zf_answers_init();
+  answers.result_buffer = results;
+  answers.result_room = sizeof results / sizeof *results;
+  answers.vertex_buffer = vertices;
+  answers.vertex_room = sizeof vertices / sizeof *vertices;
+  return answers;
+}
+
+static zf_finder create(const char *config, const char *engine, size_t threads) {
+  zf_options options = zf_options_init();
+  zf_finder finder;
+  options.config = config;
+  options.detector = "generic";
+  options.engine = engine;
+  options.adapter = strcmp(engine, "gpu") == 0 ? "0" : NULL;
+  options.threads = threads;
+  EXPECT(ZF_OK, zf_create(&options, &finder));
+  return finder;
+}
+
+static void bad_options(void) {
+  zf_finder finder = {7};
+  zf_options options = zf_options_init();
+  EXPECT(ZF_NULL, zf_create(&options, NULL));
+  options.config = "no-such-preset";
+  EXPECT(ZF_CONFIG, zf_create(&options, &finder));
+  EXPECT_TRUE(finder.id == 0);
+  EXPECT_TRUE(strstr(zf_last_error(), "hard-scatter") != NULL);
+  options.config = "peaks = 0";
+  EXPECT(ZF_CONFIG, zf_create(&options, &finder));
+  options.config = "no_such_key = 1";
+  EXPECT(ZF_CONFIG, zf_create(&options, &finder));
+  options.config = "\xff";
+  EXPECT(ZF_ARGUMENT, zf_create(&options, &finder));
+  options.config = NULL;
+  options.detector = "no-such-detector";
+  EXPECT(ZF_DETECTOR, zf_create(&options, &finder));
+  options.detector = "name = 3";
+  EXPECT(ZF_DETECTOR, zf_create(&options, &finder));
+  options.detector = NULL;
+  options.engine = "abacus";
+  EXPECT(ZF_ARGUMENT, zf_create(&options, &finder));
+  options.engine = "cpu";
+  options.adapter = "0";
+  EXPECT(ZF_ARGUMENT, zf_create(&options, &finder));
+  options.adapter = NULL;
+  options.size--;
+  EXPECT(ZF_ARGUMENT, zf_create(&options, &finder));
+}
+
+static void bad_handles(zf_finder finder) {
+  char text[4];
+  size_t wanted = 0;
+  const zf_batch batch = table_batch();
+  zf_answers answers = buffers();
+  const zf_finder null = {0}, stale = create(NULL, "cpu", 1);
+  zf_stream stream;
+  EXPECT(ZF_OK, zf_destroy(stale));
+  EXPECT(ZF_BAD_HANDLE, zf_destroy(stale));
+  EXPECT(ZF_BAD_HANDLE, zf_destroy(null));
+  EXPECT(ZF_BAD_HANDLE, zf_find(stale, &batch, &answers));
+  EXPECT(ZF_BAD_HANDLE, zf_describe(null, text, sizeof text, &wanted));
+  EXPECT(ZF_BAD_HANDLE, zf_stream_create(stale, 1, &stream));
+  EXPECT(ZF_OK, zf_stream_create(finder, 1, &stream));
+  EXPECT(ZF_BAD_HANDLE, zf_destroy((zf_finder){stream.id}));
+  EXPECT(ZF_BAD_HANDLE, zf_stream_destroy((zf_stream){finder.id}));
+  EXPECT(ZF_OK, zf_stream_destroy(stream));
+  EXPECT(ZF_BAD_HANDLE, zf_stream_destroy(stream));
+  EXPECT(ZF_BAD_HANDLE, zf_stream_push(stream, &batch));
+  EXPECT(ZF_BAD_HANDLE, zf_stream_pop(stream, &answers));
+  EXPECT(ZF_CONFIG, zf_stream_create(finder, 100000, &stream));
+  EXPECT(ZF_NULL, zf_stream_create(finder, 1, NULL));
+  /* Texts. */
+  EXPECT(ZF_NO_ROOM, zf_describe(finder, text, sizeof text, &wanted));
+  EXPECT_TRUE(wanted > sizeof text);
+  EXPECT(ZF_OK, zf_describe(finder, NULL, 0, &wanted));
+}
+
+static void bad_batches(zf_finder finder) {
+  zf_batch batch = table_batch();
+  zf_answers answers = buffers();
+  uint64_t offsets[MOST_ROIS + 1];
+  zf_roi roi;
+  EXPECT(ZF_NULL, zf_find(finder, NULL, &answers));
+  EXPECT(ZF_NULL, zf_find(finder, &batch, NULL));
+  batch.rho_or_x = NULL;
+  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
+  batch = table_batch();
+  batch.offsets = NULL;
+  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
+  batch = table_batch();
+  batch.size++;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  batch = table_batch();
+  batch.roi_size = 8;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  batch = table_batch();
+  batch.flags |= 1u << 20;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  batch = table_batch();
+  batch.z = (const char *)input.z + 1;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  batch = table_batch();
+  batch.spacepoints = SIZE_MAX / 4;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  batch.spacepoints = input.spacepoints;
+  batch.rois = SIZE_MAX;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  /* Offsets. */
+  batch = table_batch();
+  batch.offsets = offsets;
+  memcpy(offsets, input.offsets, sizeof offsets);
+  offsets[1] = offsets[2] + 1;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  memcpy(offsets, input.offsets, sizeof offsets);
+  offsets[input.rois] = UINT64_MAX;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  offsets[input.rois] = input.spacepoints - 1;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  batch.flags = 0; /* the same for columns that are borrowed */
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  /* Windows. */
+  batch = table_batch();
+  batch.rois = 1;
+  batch.offsets = NULL;
+  batch.roi = &roi;
+  roi = input.roi[0];
+  roi.window = 9;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  roi.window = ZF_WINDOW_RANGE;
+  roi.phi_min = roi.phi_max = 1;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  /* No RoI, and one RoI without spacepoints. */
+  batch = zf_batch_init();
+  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+  EXPECT_TRUE(answers.results == 0 && answers.vertices == 0);
+  batch.rois = 1;
+  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+  EXPECT_TRUE(answers.results == 1 && results[0].status == ZF_STATUS_EMPTY);
+}
+
+static void bad_answers(zf_finder finder) {
+  const zf_batch batch = table_batch();
+  zf_answers answers = buffers();
+  size_t most = 0, wanted;
+  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_OK, zf_most_vertices(finder, &most));
+  EXPECT_TRUE(answers.results == input.rois && answers.vertices > 0 && answers.vertices <= input.rois * most);
+  wanted = answers.vertices;
+  answers.vertex_room = wanted - 1;
+  results[0].status = -1;
+  EXPECT(ZF_NO_ROOM, zf_find(finder, &batch, &answers));
+  EXPECT_TRUE(answers.results == input.rois && answers.vertices == wanted && results[0].status == -1);
+  answers.vertex_room = wanted;
+  answers.result_room = input.rois - 1;
+  EXPECT(ZF_NO_ROOM, zf_find(finder, &batch, &answers));
+  answers = buffers();
+  answers.result_buffer = NULL;
+  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
+  answers = buffers();
+  answers.vertex_buffer = NULL;
+  EXPECT(ZF_NULL, zf_find(finder, &batch, &answers));
+  answers = buffers();
+  answers.size = 0;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+  answers = buffers();
+  answers.vertex_size = 48;
+  EXPECT(ZF_ARGUMENT, zf_find(finder, &batch, &answers));
+}
+
+static void streams(zf_finder finder) {
+  const zf_batch batch = table_batch();
+  zf_batch one = table_batch(), wrong = table_batch();
+  zf_answers answers = buffers();
+  zf_stream stream;
+  one.rois = 1;
+  one.spacepoints = (size_t)input.offsets[1];
+  wrong.offsets = NULL;
+  EXPECT(ZF_OK, zf_stream_create(finder, 2, &stream));
+  EXPECT(ZF_EMPTY, zf_stream_pop(stream, &answers));
+  EXPECT(ZF_NULL, zf_stream_push(stream, NULL));
+  EXPECT(ZF_NULL, zf_stream_push(stream, &wrong));
+  for (int i = 0; i < 20; i++) {
+    EXPECT(ZF_OK, zf_stream_push(stream, &batch));
+    EXPECT(ZF_OK, zf_stream_push(stream, &one));
+    EXPECT(ZF_FULL, zf_stream_push(stream, &batch));
+    answers.result_room = 3;
+    EXPECT(ZF_NO_ROOM, zf_stream_pop(stream, &answers));
+    EXPECT_TRUE(answers.results == input.rois);
+    answers = buffers();
+    EXPECT(ZF_OK, zf_stream_pop(stream, &answers));
+    EXPECT_TRUE(answers.results == input.rois);
+    EXPECT(ZF_OK, zf_stream_pop(stream, &answers));
+    EXPECT_TRUE(answers.results == 1);
+  }
+  EXPECT(ZF_OK, zf_stream_push(stream, &batch));
+  EXPECT(ZF_OK, zf_stream_destroy(stream));
+}
+
+/* Finds one RoI after the other, until the finder is destroyed. */
+static void *find_until_destroyed(void *argument) {
+  const zf_finder finder = *(const zf_finder *)argument;
+  zf_batch batch = table_batch();
+  zf_result result;
+  zf_vertex found[16];
+  zf_answers answers = zf_answers_init();
+  answers.result_buffer = &result;
+  answers.result_room = 1;
+  answers.vertex_buffer = found;
+  answers.vertex_room = 16;
+  batch.rois = 1;
+  batch.spacepoints = (size_t)input.offsets[1];
+  for (;;) {
+    const zf_code code = zf_find(finder, &batch, &answers);
+    if (code == ZF_BAD_HANDLE) {
+      return NULL;
+    }
+    EXPECT(ZF_OK, code);
+    EXPECT_TRUE(result.event_id == input.roi[0].event_id);
+  }
+}
+
+/* Pops until the stream is destroyed. */
+static void *pop_until_destroyed(void *argument) {
+  const zf_stream stream = *(const zf_stream *)argument;
+  static zf_result result[MOST_ROIS];
+  static zf_vertex found[16 * MOST_ROIS];
+  zf_answers answers = zf_answers_init();
+  answers.result_buffer = result;
+  answers.result_room = MOST_ROIS;
+  answers.vertex_buffer = found;
+  answers.vertex_room = 16 * MOST_ROIS;
+  for (;;) {
+    const zf_code code = zf_stream_pop(stream, &answers);
+    if (code == ZF_BAD_HANDLE) {
+      return NULL;
+    }
+    EXPECT_TRUE(code == ZF_OK || code == ZF_EMPTY);
+  }
+}
+
+static void threads(void) {
+  const zf_batch batch = table_batch();
+  zf_finder finder = create(NULL, "cpu", 1);
+  zf_answers answers = buffers();
+  pthread_t thread[4];
+  zf_stream stream;
+  for (int i = 0; i < 3; i++) {
+    EXPECT_TRUE(pthread_create(&thread[i], NULL, find_until_destroyed, &finder) == 0);
+  }
+  EXPECT(ZF_OK, zf_stream_create(finder, 2, &stream));
+  EXPECT_TRUE(pthread_create(&thread[3], NULL, pop_until_destroyed, &stream) == 0);
+  for (int i = 0; i < 20; i++) {
+    EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+    const zf_code code = zf_stream_push(stream, &batch);
+    EXPECT_TRUE(code == ZF_OK || code == ZF_FULL);
+  }
+  EXPECT(ZF_OK, zf_destroy(finder));
+  EXPECT(ZF_OK, zf_stream_destroy(stream));
+  for (int i = 0; i < 4; i++) {
+    pthread_join(thread[i], NULL);
+  }
+}
+
+int main(int count, char **words) {
+  EXPECT_TRUE(zf_abi_version() == ZF_ABI_VERSION);
+  if (count > 4 && strcmp(words[1], "find") == 0) {
+    const zf_finder finder = create(words[2], words[3], 0);
+    zf_answers answers = buffers();
+    read_table(words[4], count > 5 ? words[5] : NULL);
+    const zf_batch batch = table_batch();
+    EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+    print_answers(results, answers.results, vertices);
+    EXPECT(ZF_OK, zf_destroy(finder));
+    return 0;
+  }
+  if (count == 2 && strcmp(words[1], "adapters") == 0) {
+    static char text[1 << 16];
+    EXPECT(ZF_OK, zf_adapters(text, sizeof text, NULL));
+    fputs(text, stdout);
+    return 0;
+  }
+  if (count == 3 && strcmp(words[1], "misuse") == 0) {
+    read_table(words[2], NULL);
+    const zf_finder finder = create("peaks = 2", "cpu", 0);
+    bad_options();
+    bad_handles(finder);
+    bad_batches(finder);
+    bad_answers(finder);
+    streams(finder);
+    threads();
+    EXPECT(ZF_OK, zf_destroy(finder));
+    puts("misuse: ok");
+    return 0;
+  }
+  fprintf(stderr, "usage: c_test find CONFIG ENGINE SPACEPOINTS [ROIS] | misuse SPACEPOINTS | adapters\n");
+  return 2;
+}

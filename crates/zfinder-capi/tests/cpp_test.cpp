@@ -1,0 +1,110 @@
+// Finds vertices through the C++ interface: `cpp_test CONFIG ENGINE SPACEPOINTS [ROIS]` prints them as the command does.
+// The answers of a batch, of a stream, and of one call for each RoI on OpenMP threads must be equal.
+#include "zfinder.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <string>
+
+#include "table.h"
+
+static void require(bool is_true, const char* what) {
+  if (!is_true) {
+    throw std::runtime_error(what);
+  }
+}
+
+// Compares bits: NaN equals NaN.
+static bool equal(const zf_vertex* a, const zf_vertex* b, std::size_t count) {
+  return count == 0 || std::memcmp(a, b, count * sizeof *a) == 0;
+}
+
+static zf_batch roi_batch(std::size_t index) {
+  const std::size_t first = input.offsets[index], count = input.offsets[index + 1] - first;
+  return zf::batch(zf::Frame::Cartesian, input.x + first, input.y + first, input.z + first, input.layer + first, count,
+                   nullptr, 1, input.roi + index);
+}
+
+static bool is_roi(const zf::Answers& all, std::size_t index, const zf::Answers& one) {
+  const zf_result& result = all.results[index];
+  return one.results.size() == 1 && one.results[0].roi_id == result.roi_id &&
+         one.results[0].vertices == result.vertices && one.vertices.size() == result.vertices &&
+         equal(one.vertices.data(), all.vertices.data() + result.first_vertex, one.vertices.size());
+}
+
+static void run(const zf::Options& options, const char* spacepoints, const char* rois) {
+  read_table(spacepoints, rois);
+  zf::Finder built(options);
+  const zf::Finder finder(std::move(built));
+  require(!finder.description().empty(), "a finder describes itself");
+  const zf::Answers all = finder.find(table_batch());
+  print_answers(all.results.data(), all.results.size(), all.vertices.data());
+
+  zf::Stream stream(finder, 3);
+  zf::Answers one;
+  std::size_t popped = 0;
+  for (std::size_t i = 0; i < input.rois; i++) {
+    while (!stream.push(roi_batch(i))) {
+      require(stream.pop(one) && is_roi(all, popped++, one), "the stream has the answers of the batch");
+    }
+  }
+  while (stream.pop(one)) {
+    require(is_roi(all, popped++, one), "the stream has the answers of the batch");
+  }
+  require(popped == input.rois, "the stream answers all batches");
+
+  zf::Options serial = options;
+  serial.threads = 1;
+  const zf::Finder task_finder(serial);
+  int wrong = 0;
+#ifdef _OPENMP
+#pragma omp parallel for reduction(+ : wrong)
+#endif
+  for (int i = 0; i < static_cast<int>(input.rois); i++) {
+    wrong += !is_roi(all, static_cast<std::size_t>(i), task_finder.find(roi_batch(static_cast<std::size_t>(i))));
+  }
+  require(wrong == 0, "tasks have the answers of the batch");
+
+  // Borrowed columns rho, phi, z of float with layers of one byte, and their copy in a stream.
+  std::vector<float> rho, phi, z;
+  std::vector<std::uint8_t> layer;
+  for (std::size_t i = 0; i < input.spacepoints; i++) {
+    rho.push_back(static_cast<float>(std::hypot(input.x[i], input.y[i])));
+    phi.push_back(static_cast<float>(std::atan2(input.y[i], input.x[i])));
+    z.push_back(static_cast<float>(input.z[i]));
+    layer.push_back(static_cast<std::uint8_t>(input.layer[i]));
+  }
+  const auto single = zf::batch(zf::Frame::Cylindrical, rho.data(), phi.data(), z.data(), layer.data(), rho.size(),
+                                input.offsets, input.rois, input.roi);
+  const zf::Answers borrowed = finder.find(single);
+  require(stream.push(single) && stream.pop(one), "a stream takes a batch of float");
+  require(one.vertices.size() == borrowed.vertices.size() &&
+              equal(one.vertices.data(), borrowed.vertices.data(), one.vertices.size()),
+          "the stream has the answers of borrowed columns");
+
+  try {
+    zf::Options wrong_options;
+    wrong_options.config = "no-such-preset";
+    zf::Finder wrong_finder(wrong_options);
+    require(false, "an exception");
+  } catch (const zf::Error& error) {
+    require(error.code() == ZF_CONFIG && std::strstr(error.what(), "no-such-preset"), "code and text");
+  }
+}
+
+int main(int count, char** words) {
+  if (count < 4) {
+    std::fputs("usage: cpp_test CONFIG ENGINE SPACEPOINTS [ROIS]\n", stderr);
+    return 2;
+  }
+  try {
+    zf::Options options;
+    options.config = words[1];
+    options.detector = "generic";
+    options.engine = words[2];
+    run(options, words[3], count > 4 ? words[4] : nullptr);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "cpp_test: %s\n", error.what());
+    return 1;
+  }
+}

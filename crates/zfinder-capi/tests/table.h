@@ -1,0 +1,121 @@
+/* Reads the columns event_id, roi_id, x, y, z, layer of a CSV file, and windows of RoIs, and prints answers. C and C++. */
+#ifndef TABLE_H
+#define TABLE_H
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "zfinder.h"
+
+enum { MOST_SPACEPOINTS = 200000, MOST_ROIS = 1000 };
+
+typedef struct table {
+  double x[MOST_SPACEPOINTS], y[MOST_SPACEPOINTS], z[MOST_SPACEPOINTS];
+  uint32_t layer[MOST_SPACEPOINTS];
+  size_t spacepoints, rois;
+  uint64_t offsets[MOST_ROIS + 1];
+  zf_roi roi[MOST_ROIS];
+} table;
+
+static table input;
+
+static FILE *open_or_exit(const char *path) {
+  FILE *file = fopen(path, "r");
+  if (!file) {
+    perror(path);
+    exit(2);
+  }
+  return file;
+}
+
+/* Rows of an RoI lie one after the other. `rois` is NULL or a file event_id, roi_id, phi_min, phi_max. */
+static void read_table(const char *spacepoints, const char *rois) {
+  char line[256];
+  unsigned long long event, roi;
+  unsigned layer;
+  double a, b, c;
+  FILE *file = open_or_exit(spacepoints);
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "%llu,%llu,%lf,%lf,%lf,%u", &event, &roi, &a, &b, &c, &layer) != 6) {
+      continue; /* the header */
+    }
+    if (input.rois == 0 || input.roi[input.rois - 1].event_id != event || input.roi[input.rois - 1].roi_id != roi) {
+      input.roi[input.rois].event_id = event;
+      input.roi[input.rois].roi_id = roi;
+      input.rois++;
+    }
+    input.x[input.spacepoints] = a;
+    input.y[input.spacepoints] = b;
+    input.z[input.spacepoints] = c;
+    input.layer[input.spacepoints] = layer;
+    input.spacepoints++;
+    input.offsets[input.rois] = input.spacepoints;
+  }
+  fclose(file);
+  if (!rois) {
+    return;
+  }
+  file = open_or_exit(rois);
+  while (fgets(line, sizeof line, file)) {
+    if (sscanf(line, "%llu,%llu,%lf,%lf", &event, &roi, &a, &b) != 4) {
+      continue;
+    }
+    for (size_t i = 0; i < input.rois; i++) {
+      if (input.roi[i].event_id == event && input.roi[i].roi_id == roi) {
+        input.roi[i].window = ZF_WINDOW_RANGE;
+        input.roi[i].phi_min = a;
+        input.roi[i].phi_max = b;
+      }
+    }
+  }
+  fclose(file);
+}
+
+static zf_batch table_batch(void) {
+  zf_batch batch = zf_batch_init();
+  batch.flags = ZF_CARTESIAN;
+  batch.rho_or_x = input.x;
+  batch.phi_or_y = input.y;
+  batch.z = input.z;
+  batch.layer = input.layer;
+  batch.spacepoints = input.spacepoints;
+  batch.rois = input.rois;
+  batch.offsets = input.offsets;
+  batch.roi = input.roi;
+  return batch;
+}
+
+static void print_number(const char *name, double number) {
+  if (isnan(number)) {
+    printf(",\"%s\":null", name);
+  } else {
+    printf(",\"%s\":%.17g", name, number);
+  }
+}
+
+/* Prints a line of JSON for each RoI, as the command does. */
+static void print_answers(const zf_result *results, size_t count, const zf_vertex *vertices) {
+  for (size_t i = 0; i < count; i++) {
+    const zf_result *r = &results[i];
+    printf("{\"event_id\":%llu,\"roi_id\":%llu,\"status\":\"%s\",\"spacepoints\":%llu,\"outside_window\":%llu,",
+           (unsigned long long)r->event_id, (unsigned long long)r->roi_id, zf_status_name(r->status),
+           (unsigned long long)r->spacepoints, (unsigned long long)r->outside_window);
+    printf("\"fallback\":%s,\"vertices\":[", r->fallback ? "true" : "false");
+    for (uint64_t j = 0; j < r->vertices; j++) {
+      const zf_vertex *v = &vertices[r->first_vertex + j];
+      printf("%s{\"pairs\":%llu", j ? "," : "", (unsigned long long)v->pairs);
+      print_number("z_mm", v->z_mm);
+      print_number("z_error_mm", v->z_error_mm);
+      print_number("weight", v->weight);
+      print_number("rank", v->rank);
+      print_number("significance", v->significance);
+      print_number("background", v->background);
+      printf("}");
+    }
+    printf("]}\n");
+  }
+}
+
+#endif
