@@ -71,7 +71,19 @@ fn the_beam_spot_is_found_reported_and_used() {
 fn streams_are_read_once() {
     let dir = folder();
     let [points, _] = events(&dir, "30");
-    let arguments = ["find", "--engine", "cpu", "--beam-spot", "auto", "--beam-spot-events", "20", "--format", "csv"];
+    let arguments = [
+        "find",
+        "--engine",
+        "cpu",
+        "--beam-spot",
+        "auto",
+        "--beam-spot-events",
+        "20",
+        "--peaks",
+        "1",
+        "--format",
+        "csv",
+    ];
     let from_file = zfinder(&[&arguments[..], &[&points]].concat());
     let mut piped = Command::new(env!("CARGO_BIN_EXE_zfinder"));
     let piped = piped.args(arguments).arg("-").stdin(Stdio::from(fs::File::open(&points).expect("the file")));
