@@ -228,7 +228,7 @@ mod unix {
             (format!("{find} \"$1\" --detector <(yes)"), "is longer than 64 MiB"),
             (
                 format!("{find} \"$2\" --truth <(echo event,vz_mm,is_hard_scatter; yes 1,2,0)"),
-                "row 10000002: there are more than 10000000 rows",
+                "row 4000002: there are more than 4000000 rows",
             ),
             (format!("{find} \"$1\" --rois /dev/zero"), "/dev/zero, row 1: the row is longer than 16 MiB"),
             (format!("{find} \"$1\""), "bomb.csv.gz, row 2: the row is longer than 16 MiB"),

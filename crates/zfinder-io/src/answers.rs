@@ -7,11 +7,10 @@ use zfinder::{RoiId, RoiResult, Status, Vertex};
 
 use super::parquet;
 use super::source::{self, Container};
-use super::table::Table;
+use super::table::{Column, Table};
 use crate::error::{Error, Result};
 
-const WANTED: &str =
-    "`event_id`, `z_mm` and, if you like, `roi_id`, `status` and `z_error_mm`: a file of `zfinder find`";
+const WANTED: &str = "`event_id`, `z_mm` and, if you like, `roi_id`, `status`, `z_error_mm`, `significance` and `rank`: a file of `zfinder find`";
 
 /// Answers are kept in memory, some 200 bytes of each.
 const MOST_ROWS: u64 = 20_000_000;
@@ -20,8 +19,8 @@ const MOST_ROWS: u64 = 20_000_000;
 ///
 /// | format | rows | columns |
 /// |---|---|---|
-/// | CSV, Parquet | a vertex, or an RoI without a vertex | `event_id`, `z_mm`; optional: `roi_id`, `status`, `z_error_mm` |
-/// | Parquet | an RoI | `event_id`, `vertices`: a list of structs with `z_mm`; optional: `roi_id`, `status`, `spacepoints`, `z_error_mm` of a vertex |
+/// | CSV, Parquet | a vertex, or an RoI without a vertex | `event_id`, `z_mm`; optional: `roi_id`, `status`, `z_error_mm`, `significance`, `rank` |
+/// | Parquet | an RoI | `event_id`, `vertices`: a list of structs with `z_mm`; optional: `roi_id`, `status`, `spacepoints`, and of a vertex `z_error_mm`, `significance`, `rank` |
 ///
 /// Other columns are not read, and the members of the answers that they would fill are 0 or None. Without a column
 /// `status` the status is [`Status::Ok`] or [`Status::NoPeak`].
@@ -57,7 +56,8 @@ fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
     let mut table = Table::open(path)?;
     table.limit_rows(MOST_ROWS);
     let [event, z] = table.need(["event_id", "z_mm"], WANTED)?;
-    let [roi, status, z_error] = ["roi_id", "status", "z_error_mm"].map(|name| table.column(name));
+    let [roi, status, z_error, significance, rank] =
+        ["roi_id", "status", "z_error_mm", "significance", "rank"].map(|name| table.column(name));
     let mut answers = Answers::default();
     while table.next()? {
         let roi_id = roi.map_or(Ok(0), |roi| table.whole_number(roi))?;
@@ -69,8 +69,13 @@ fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
         let vertex = if table.text(z)?.is_empty() {
             None
         } else {
-            let z_error_mm = z_error.map_or(Ok(0.0), |column| table.number(column))?;
-            Some(Vertex { z_mm: table.number(z)?, z_error_mm, ..Vertex::default() })
+            let number = |column: Option<Column>| match column {
+                Some(column) if !table.text(column)?.is_empty() => table.number(column).map(Some),
+                _ => Ok(None),
+            };
+            let (z_error_mm, rank) = (number(z_error)?.unwrap_or(0.0), number(rank)?.unwrap_or(0.0));
+            let significance = number(significance)?;
+            Some(Vertex { z_mm: table.number(z)?, z_error_mm, significance, rank, ..Vertex::default() })
         };
         answers.add_row(id, status, vertex).map_err(|message| table.error(event, message))?;
     }

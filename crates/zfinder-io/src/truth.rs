@@ -12,8 +12,8 @@ use zfinder::RoiId;
 const WANTED: &str = "`event`, `vz_mm` and `is_hard_scatter` (1 for the primary vertex, else 0); `event_id`, `z` and, \
                       if you like, `roi_id`; or TrackML's `particle_id` and `vz`";
 
-/// A vertex takes some 16 bytes, and 100 if it is alone in its event.
-const MOST_VERTICES: u64 = 10_000_000;
+/// A vertex takes 64 bytes, and 150 if it is alone in its event.
+const MOST_VERTICES: u64 = 4_000_000;
 
 /// A simulated primary vertex.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

@@ -16,9 +16,9 @@ const ROI: &str = "roi_id";
 const STATUS: &str = "status";
 const SPACEPOINTS: &str = "spacepoints";
 
-/// The columns of vertices: z and its error.
-const FLAT: [&str; 2] = ["z_mm", "z_error_mm"];
-const NESTED: [&str; 2] = ["vertices.z_mm", "vertices.z_error_mm"];
+/// The columns of vertices, z first.
+const FLAT: [&str; 4] = ["z_mm", "z_error_mm", "significance", "rank"];
+const NESTED: [&str; 4] = ["vertices.z_mm", "vertices.z_error_mm", "vertices.significance", "vertices.rank"];
 
 /// Reads all answers.
 ///
@@ -29,18 +29,19 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
     let mut table = Table::open(path)?;
     let has = |table: &Table, name: &str| table.names().any(|there| there == name);
     let is_nested = has(&table, NESTED[0]);
-    let [z, z_error] = if is_nested { NESTED } else { FLAT };
+    let of_vertices = if is_nested { NESTED } else { FLAT };
+    let z = of_vertices[0];
     let missing: Vec<&str> = [EVENT, z].into_iter().filter(|name| !has(&table, name)).collect();
     if !missing.is_empty() {
         let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
         let message = format!("missing {missing}; the file has {there}; wanted: a file of `zfinder find` or pyzfinder");
         return Err(table.error(0, None, message));
     }
-    let names = [z, EVENT, ROI, STATUS, SPACEPOINTS, z_error];
-    let there: Vec<&str> = names.into_iter().filter(|name| has(&table, name)).collect();
+    let names = of_vertices.into_iter().chain([EVENT, ROI, STATUS, SPACEPOINTS]);
+    let there: Vec<&str> = names.filter(|name| has(&table, name)).collect();
     let is_id = |name: &&str| [EVENT, ROI, SPACEPOINTS].contains(name);
     table.check_ids(there.iter().copied().filter(is_id))?;
-    let numbers = there.iter().copied().filter(|name| [z, z_error].contains(name));
+    let numbers = there.iter().copied().filter(|name| of_vertices.contains(name));
     if table.all_lists(numbers.map(|name| (name, Wanted::Numbers)))? != is_nested {
         return Err(table.error(0, Some(z), "must hold a number a row".into()));
     }
@@ -53,7 +54,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
     while table.next_batch()? > 0 {
         let column = |name: &str| there.contains(&name).then(|| table.column(name));
         let added =
-            batch.read(column, z, z_error).and_then(|()| batch.add_to(&mut answers, table.column(z), is_nested));
+            batch.read(column, of_vertices).and_then(|()| batch.add_to(&mut answers, table.column(z), is_nested));
         added.map_err(|(column, refused)| table.refuse(column, refused))?;
     }
     Ok(answers.rois)
@@ -68,16 +69,14 @@ struct Batch {
     roi: Vec<u64>,
     spacepoints: Vec<u64>,
     status: Vec<Status>,
-    z: Vec<Option<f64>>,
-    z_error: Vec<Option<f64>>,
+    of_vertices: [Vec<Option<f64>>; 4],
 }
 
 impl Batch {
     fn read<'a>(
         &mut self,
         column: impl Fn(&'static str) -> Option<&'a Column>,
-        z: &'static str,
-        z_error: &'static str,
+        of_vertices: [&'static str; 4],
     ) -> Result<(), Refusal> {
         for (name, to) in [(EVENT, &mut self.event), (ROI, &mut self.roi), (SPACEPOINTS, &mut self.spacepoints)] {
             to.clear();
@@ -91,8 +90,8 @@ impl Batch {
                 self.status.push(status?);
             }
         }
-        let model = column(z);
-        for (name, to) in [(z, &mut self.z), (z_error, &mut self.z_error)] {
+        let model = column(of_vertices[0]);
+        for (name, to) in of_vertices.into_iter().zip(&mut self.of_vertices) {
             to.clear();
             let Some(column) = column(name) else { continue };
             model.map_or(Ok(()), |model| column.check_lengths(model)).map_err(|refused| (name, refused))?;
@@ -106,8 +105,10 @@ impl Batch {
 
     fn add_to(&self, answers: &mut Answers, z: &Column, is_nested: bool) -> Result<(), Refusal> {
         let vertex = |at: usize| {
-            let z_error_mm = self.z_error.get(at).copied().flatten().unwrap_or(0.0);
-            self.z[at].map(|z_mm| Vertex { z_mm, z_error_mm, ..Vertex::default() })
+            let [z_mm, z_error_mm, significance, rank] =
+                self.of_vertices.each_ref().map(|column| column.get(at).copied().flatten());
+            let (z_error_mm, rank) = (z_error_mm.unwrap_or(0.0), rank.unwrap_or(0.0));
+            z_mm.map(|z_mm| Vertex { z_mm, z_error_mm, significance, rank, ..Vertex::default() })
         };
         for (row, &event_id) in self.event.iter().enumerate() {
             let id = RoiId { event_id, roi_id: self.roi.get(row).copied().unwrap_or(0) };
