@@ -77,6 +77,11 @@ def test_the_interpreter_lock_is_released():
     assert sum(begin < tick < end for tick in ticks) > 5
 
 
+def heed_interrupts():
+    """Undo what a background job inherits: an ignored SIGINT stays ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 INTERRUPTED = """
 import numpy as np
 import pyzfinder
@@ -101,7 +106,10 @@ except KeyboardInterrupt:
 )
 def test_a_long_call_is_interrupted(call):
     text = INTERRUPTED.format(call=call)
-    with subprocess.Popen([sys.executable, "-c", text], stdout=subprocess.PIPE, text=True) as child:
+    command = [sys.executable, "-c", text]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, text=True, preexec_fn=heed_interrupts
+    ) as child:
         assert child.stdout.readline() == "ready\n"
         time.sleep(0.5)
         child.send_signal(signal.SIGINT)
@@ -116,7 +124,9 @@ def test_a_long_call_is_interrupted(call):
 def test_the_command_of_the_wheel_is_interrupted(tmp_path):
     output = tmp_path / "answers.csv"
     command = [sys.executable, "-m", "pyzfinder", "find", "-", "-o", str(output)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.PIPE) as child:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=heed_interrupts
+    ) as child:
         child.stdin.write(b"event_id,rho,phi,z,layer\n1,50.5,0.1,1.0,0\n")
         child.stdin.flush()
         deadline = time.monotonic() + 30

@@ -151,7 +151,12 @@ impl Detector {
     ///
     /// ```
     /// use zfinder::{Detector, Layer, LayerKind, Sensor};
-    /// let barrel = |radius_mm| Layer { kind: LayerKind::Barrel { radius_mm }, sensor: Some(Sensor::Pixel), ids: vec![] };
+    /// let barrel = |radius_mm| Layer {
+    ///     kind: LayerKind::Barrel { radius_mm },
+    ///     sensor: Some(Sensor::Pixel),
+    ///     z_resolution_mm: Some(0.0144),
+    ///     ids: vec![],
+    /// };
     /// let detector = Detector::new("telescope", vec![barrel(30.0), barrel(60.0), barrel(90.0)], None)?;
     /// assert_eq!(detector.layer_at(60.4, 10.0, 1.0), Some(1));
     /// # Ok::<(), zfinder::Error>(())
