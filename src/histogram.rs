@@ -347,7 +347,7 @@ impl Peak {
             Weighting::Pt => {
                 let (z_mm, variance) = self.cluster.mean(f64::from(self.bin), bins);
                 let directions = f64::from(self.cluster.directions);
-                // The pairs of a track err together, by what its spacepoints do.
+                // The pairs of a track share spacepoints: the error of the track does not average out.
                 let of_track = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
                 let rank = f64::from(f32::from_bits(self.rank));
                 (z_mm, variance + of_track * of_track, pairs as f64, directions * share, rank)

@@ -54,7 +54,7 @@ fn mean_part(window: Cluster) -> u32 {
 // Thread 0's is the cluster of the peak with this middle bin. Has a barrier.
 fn cluster_of(middle: u32, bins: u32, thread: u32) -> Cluster {
     for (var part = thread; part < CLUSTER_PARTS; part += WORKGROUP_SIZE) {
-        // Two bins too far, so that it is no less than 0.
+        // CLUSTER_BINS is subtracted last: bins below 0 wrap, and `is_there` excludes them.
         let beyond = middle + part / PAIR_PARTS;
         let bin = beyond - CLUSTER_BINS;
         let is_there = beyond >= CLUSTER_BINS && bin < bins;

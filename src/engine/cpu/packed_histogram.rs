@@ -106,7 +106,7 @@ impl PackedHistogram {
             let more = n.wrapping_mul(one_in(last)).wrapping_add(z) << ENTRY_SHIFT;
             self.words[last] = self.words[last].wrapping_add(more);
         }
-        // Entries with sectors never lie beyond.
+        // `add` clamps the bin, so entries by pT never lie beyond the last one.
         if self.weighted && self.pair_parts == 1 {
             self.pairs[last] = self.pairs[last].wrapping_add(mem::take(&mut self.pairs[beyond]));
         }
