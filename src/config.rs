@@ -2,6 +2,7 @@
 
 use crate::detector::Sensor;
 use crate::error::{Error, Result};
+use crate::preset::Preset;
 
 /// Which slices a pair or triplet may reach into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,58 +113,6 @@ pub enum DefaultWindow {
     FullScan,
     /// The smallest range that holds the RoI's spacepoints.
     Spacepoints,
-}
-
-/// Published tunings.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Preset {
-    /// The reference program's defaults: bending neighbours, three inner layers, pairs, one peak.
-    #[default]
-    Default,
-    /// For the beam spot: full scan in wide slices, three vertices.
-    BeamSpot,
-    /// For B physics: full scan in wide slices, four inner layers, three vertices.
-    Bphysics,
-    /// Full scan in wide slices, three vertices.
-    FullScan,
-    /// For jets: pairs that a third spacepoint confirms, three vertices.
-    Jet,
-    /// For electrons and photons: confirmed pairs in narrow slices, histograms of each charge, four vertices.
-    Egamma,
-    /// For muons: the same, with tracks that bend more.
-    Muon,
-    /// For taus: the same in wider slices.
-    Tau,
-    /// For many interactions: pixels only, confirmed pairs in full scan, vertices that stand out of their background.
-    HighPileup,
-    /// For heavy ions: pixels only, confirmed pairs in full scan, wide bins.
-    HighMultiplicity,
-    /// For the hard scatter among many interactions: confirmed pairs weighted by their pT, pixels and short strips, four
-    /// vertices.
-    HardScatter,
-    /// For any event: the hard scatter, or, where no track is hard, the vertex of the most pairs.
-    Auto,
-    /// The thesis: single neighbours, all layers as inner layers, 0.4 mm bins.
-    Thesis,
-}
-
-impl Preset {
-    /// All of them.
-    pub const ALL: [Preset; 13] = [
-        Preset::Default,
-        Preset::BeamSpot,
-        Preset::Bphysics,
-        Preset::FullScan,
-        Preset::Jet,
-        Preset::Egamma,
-        Preset::Muon,
-        Preset::Tau,
-        Preset::HighPileup,
-        Preset::HighMultiplicity,
-        Preset::HardScatter,
-        Preset::Auto,
-        Preset::Thesis,
-    ];
 }
 
 /// Every option of the physics. The defaults are the reference program's.
@@ -303,109 +252,6 @@ impl Config {
     pub(crate) const MOST_BINS_OF_ALL: u64 = 1 << 25;
     /// Most z bins a histogram may have.
     pub const MAX_BINS: u32 = 1 << 20;
-
-    /// A published tuning.
-    pub fn preset(preset: Preset) -> Self {
-        let wide = |z_bin_mm, z_bin_eta_coeff| Self {
-            peaks: 3,
-            phi_slice_deg: 1.0,
-            z_bin_mm,
-            z_bin_eta_coeff,
-            dphi_deta: -0.025,
-            phi_window: DefaultWindow::FullScan,
-            ..Self::default()
-        };
-        let lepton = |phi_slice_deg, z_bin_mm, z_bin_eta_coeff, dphi_deta| Self {
-            peaks: 4,
-            phi_slice_deg,
-            z_bin_mm,
-            z_bin_eta_coeff,
-            dphi_deta,
-            charge_aware: true,
-            vertex_separation_bins: 5.0,
-            triplets: Triplets::Any,
-            ..Self::default()
-        };
-        let pixels = |phi_slice_deg| Self {
-            phi_slice_deg,
-            triplets: Triplets::Any,
-            max_layer: Some(MaxLayer::Sensor(Sensor::Pixel)),
-            phi_window: DefaultWindow::FullScan,
-            ..Self::default()
-        };
-        match preset {
-            Preset::Default => Self::default(),
-            Preset::BeamSpot | Preset::FullScan => wide(0.4, 0.2),
-            Preset::Bphysics => Self { prefer_central: false, first_layers: 4, ..wide(0.2, 0.1) },
-            Preset::Jet => Self {
-                peaks: 3,
-                phi_slice_deg: 0.8,
-                z_bin_mm: 0.4,
-                prefer_central: false,
-                vertex_distance_cut: 0.01,
-                triplets: Triplets::Any,
-                triplet_dz_mm: 6.0,
-                triplet_dk: 5e-5,
-                triplet_dp: 0.005,
-                ..Self::default()
-            },
-            Preset::Egamma => Self {
-                vertex_distance_cut: 0.02,
-                triplet_dz_mm: 10.0,
-                triplet_dk: 1e-5,
-                triplet_dp: 0.05,
-                first_layers: 4,
-                ..lepton(0.1, 0.3, 0.15, -0.035)
-            },
-            Preset::Muon => Self {
-                vertex_distance_cut: 0.1,
-                triplet_dz_mm: 15.0,
-                triplet_dk: 1e-4,
-                triplet_dp: 0.1,
-                first_layers: 4,
-                ..lepton(0.15, 0.3, 0.15, -0.045)
-            },
-            Preset::Tau => Self {
-                vertex_distance_cut: 0.01,
-                triplet_dz_mm: 10.0,
-                triplet_dk: 5e-5,
-                triplet_dp: 0.05,
-                ..lepton(0.3, 0.2, 0.2, -0.035)
-            },
-            Preset::HighPileup => Self {
-                peaks: 4,
-                triplet_dz_mm: 1.0,
-                significance: Significance::Gaussian,
-                min_significance: 10.0,
-                percentile: 0.95,
-                ..pixels(0.1)
-            },
-            Preset::HighMultiplicity => Self { z_bin_mm: 3.5, ..pixels(0.5) },
-            Preset::HardScatter => Self {
-                peaks: 4,
-                phi_slice_deg: 0.4,
-                vertex_separation_bins: 10.0,
-                z_bin_mm: 0.3,
-                z_bin_eta_coeff: 0.0,
-                bending_pt_gev: 2.0,
-                // Layers are counted from the barrel outwards: pixel disks are among the first 11.
-                first_layers: 11,
-                triplets: Triplets::Any,
-                triplet_dz_mm: 1.5,
-                triplet_dk: 1e-4,
-                max_layer: Some(MaxLayer::Sensor(Sensor::ShortStrip)),
-                weighting: Weighting::Pt,
-                ..Self::default()
-            },
-            // Tracks below 4 GeV hardly weigh; without them a search takes a sixth less (docs/presets.md).
-            Preset::Auto => {
-                Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::preset(Preset::HardScatter) }
-            }
-            Preset::Thesis => {
-                Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
-            }
-        }
-    }
 
     /// The configuration that RoIs without a peak are searched with; none if they are not searched again.
     pub fn fallback_config(&self) -> Option<Self> {

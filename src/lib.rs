@@ -85,6 +85,7 @@ mod histogram;
 #[cfg(feature = "internals")]
 pub mod internals;
 mod options;
+mod preset;
 mod pt_weight;
 mod reach;
 mod spacepoint;
@@ -95,7 +96,7 @@ pub use azimuth::rho_phi_columns;
 pub use batch_view::BatchView;
 pub use columns::{Columns, Coordinate, LayerIndex};
 pub use config::{
-    Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Significance, Triplets, Weighting,
+    Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
 };
 pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
@@ -105,6 +106,7 @@ pub use kernel_host::{self, AdapterKind, AdapterSummary, adapters, adapters_asyn
 pub use options::{Accumulate, Encoding, Engine, Precision, Reproducibility};
 #[cfg(feature = "gpu")]
 pub use options::{AdapterChoice, DeviceTimes};
+pub use preset::Preset;
 pub use pt_weight::PtWeight;
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
 pub use stream::{Answered, Stream, StreamOptions};

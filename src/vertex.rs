@@ -97,6 +97,9 @@ pub enum Status {
 }
 
 impl Status {
+    /// All statuses. The position of a status is its number in the Python package.
+    pub const ALL: [Self; 5] = [Self::Ok, Self::Empty, Self::NoPeak, Self::BadSpacepoint, Self::CapacityExceeded];
+
     /// The word that tables and files show.
     pub fn as_str(self) -> &'static str {
         match self {

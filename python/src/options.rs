@@ -25,32 +25,16 @@ pub(crate) fn parse_detector(what: &str, text: &str) -> PyResult<Detector> {
     }
 }
 
-/// Returns the word of a preset: its name in kebab-case.
-fn word(preset: Preset) -> String {
-    let mut word = String::new();
-    for (index, letter) in format!("{preset:?}").chars().enumerate() {
-        if letter.is_uppercase() && index > 0 {
-            word.push('-');
-        }
-        word.extend(letter.to_lowercase());
-    }
-    word
-}
-
 /// Returns the names of all presets.
 #[pyfunction]
-pub(crate) fn presets() -> Vec<String> {
-    Preset::ALL.into_iter().map(word).collect()
+pub(crate) fn presets() -> Vec<&'static str> {
+    Preset::ALL.map(Preset::as_str).to_vec()
 }
 
 /// Returns the configuration of a preset with these keys changed. Keys and configuration are JSON.
 #[pyfunction]
 pub(crate) fn config_json(preset: &str, changes: &str) -> PyResult<String> {
-    let name = preset.replace('_', "-");
-    let Some(preset) = Preset::ALL.into_iter().find(|&preset| word(preset) == name) else {
-        let all = presets().join(", ");
-        return Err(config_error(&format!("option `config`: {preset} is not a preset: {all}")));
-    };
+    let preset: Preset = preset.parse().map_err(IntoException::into_exception)?;
     let invalid = |error: serde_json::Error| config_error(&error.to_string());
     let mut keys = serde_json::to_value(Config::preset(preset)).map_err(invalid)?;
     let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).map_err(invalid)?;

@@ -12,10 +12,6 @@ use zfinder_io::{AnswerDigest, ParquetVertices};
 use crate::columns::slice;
 use crate::error::{IntoException, file_error, input_error};
 
-/// Every status. The position in this list is the code of a status.
-pub(crate) const STATUSES: [Status; 5] =
-    [Status::Ok, Status::Empty, Status::NoPeak, Status::BadSpacepoint, Status::CapacityExceeded];
-
 /// Turns answers into a dictionary of columns: one element an RoI (`event_id`, `roi_id`, `status`, `spacepoints`,
 /// `outside_window`, `fallback`), the `offsets` of the RoIs' vertices, and one element a vertex.
 pub(crate) fn to_columns<'py>(py: Python<'py>, results: &[RoiResult]) -> PyResult<Bound<'py, PyDict>> {
@@ -24,7 +20,7 @@ pub(crate) fn to_columns<'py>(py: Python<'py>, results: &[RoiResult]) -> PyResul
     columns.set_item("event_id", of_rois(|result| result.id.event_id))?;
     columns.set_item("roi_id", of_rois(|result| result.id.roi_id))?;
     let code = |result: &RoiResult| {
-        let code = STATUSES.iter().position(|&status| status == result.status);
+        let code = Status::ALL.iter().position(|&status| status == result.status);
         code.map(|code| code as u8).ok_or_else(|| input_error("a status that this version of pyzfinder does not know"))
     };
     columns.set_item("status_code", results.iter().map(code).collect::<PyResult<Vec<u8>>>()?.into_pyarray(py))?;
@@ -99,7 +95,7 @@ pub(crate) fn from_columns(columns: &Bound<'_, PyDict>) -> PyResult<Vec<RoiResul
             Ok(RoiResult {
                 id: RoiId { event_id: event_id[roi], roi_id: roi_id[roi] },
                 vertices: (first..end).map(vertex).collect(),
-                status: *STATUSES.get(usize::from(status[roi])).ok_or_else(broken)?,
+                status: *Status::ALL.get(usize::from(status[roi])).ok_or_else(broken)?,
                 spacepoints: spacepoints[roi] as usize,
                 outside_window: outside_window[roi] as usize,
                 fallback: fallback[roi],

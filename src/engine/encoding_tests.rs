@@ -1,9 +1,10 @@
 //! Encodings hold what they must, and encode blocks as they do one by one.
 
 use super::*;
-use crate::config::{Config, Preset};
+use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::plan::{RoiPlan, Taken};
+use crate::preset::Preset;
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
 
 fn search(triplets: Triplets) -> Search {

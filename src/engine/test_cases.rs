@@ -2,9 +2,10 @@
 
 use std::f64::consts::PI;
 
-use crate::config::{Config, Neighbours, Preset};
+use crate::config::{Config, Neighbours};
 use crate::detector::{Detector, Layer, LayerKind};
 use crate::engine::toy::{Toy, between};
+use crate::preset::Preset;
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
 /// A batch and how to search it.

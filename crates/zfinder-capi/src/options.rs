@@ -29,12 +29,11 @@ pub(crate) unsafe fn build(options: &zf_options) -> Outcome<ZFinder> {
 
 fn config(text: Option<&str>) -> Outcome<Config> {
     let Some(text) = text else { return Ok(Config::preset(Preset::Auto)) };
-    let name = text.trim().replace('_', "-");
-    if let Some(preset) = Preset::ALL.into_iter().find(|&preset| word(preset) == name) {
+    if let Ok(preset) = text.trim().parse() {
         return Ok(Config::preset(preset));
     }
-    if !text.contains('=') && !name.is_empty() {
-        let names = Preset::ALL.map(word).join(", ");
+    if !text.contains('=') && !text.trim().is_empty() {
+        let names = Preset::ALL.map(Preset::as_str).join(", ");
         return Err(Failure::new(zf_code::ZF_CONFIG, format!("{text} is neither TOML nor a preset: {names}")));
     }
     zfinder_io::config_from_toml(text).map_err(|error| Failure::new(zf_code::ZF_CONFIG, error.to_string()))
@@ -63,16 +62,4 @@ fn engine(engine: Option<&str>, adapter: Option<&str>) -> Outcome<Engine> {
         ("cpu" | "reference", Some(_)) => Err(Failure::argument(format!("engine {engine} uses no adapter"))),
         _ => Err(Failure::argument(format!("engine {engine} is not auto, cpu, gpu or reference"))),
     }
-}
-
-/// Returns the word of a preset: its name in kebab-case.
-fn word(preset: Preset) -> String {
-    let mut word = String::new();
-    for (index, letter) in format!("{preset:?}").chars().enumerate() {
-        if letter.is_uppercase() && index > 0 {
-            word.push('-');
-        }
-        word.extend(letter.to_lowercase());
-    }
-    word
 }

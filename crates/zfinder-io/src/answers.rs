@@ -84,9 +84,11 @@ fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
 
 /// Returns the status that a file calls so.
 pub(crate) fn status_of(word: &str) -> Result<Status, String> {
-    let all = [Status::Ok, Status::Empty, Status::NoPeak, Status::BadSpacepoint, Status::CapacityExceeded];
-    let words = || all.map(Status::as_str).join(", ");
-    all.into_iter().find(|status| status.as_str() == word).ok_or_else(|| format!("`{word}` is none of {}", words()))
+    let words = || Status::ALL.map(Status::as_str).join(", ");
+    Status::ALL
+        .into_iter()
+        .find(|status| status.as_str() == word)
+        .ok_or_else(|| format!("`{word}` is none of {}", words()))
 }
 
 /// Answers of rows that follow one another.

@@ -11,7 +11,7 @@ use super::find_z::{Dispatch, FindZ, ROOM};
 use super::lanes::Lanes;
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
-use crate::config::{Config, Extrapolation, Neighbours, Preset, Triplets, Weighting};
+use crate::config::{Config, Extrapolation, Neighbours, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::encoding::Lossless;
 use crate::engine::plan::{RoiPlan, Search};
@@ -20,6 +20,7 @@ use crate::engine::test_cases::cases;
 use crate::engine::twin;
 use crate::histogram::{CompareExchange, FixedPoint, HistogramPair, ZSum};
 use crate::options::Accumulate;
+use crate::preset::Preset;
 use crate::spacepoint::{PhiWindow, Roi, RoiDescriptor, RoiView, Spacepoint};
 
 /// This machine's vectors, narrower ones, and none.
