@@ -4,11 +4,11 @@ use std::ops::Range;
 
 use crate::columns::{Columns, Coordinate, check_offsets};
 use crate::error::{Error, Result};
-use crate::spacepoint::{RoiBatch, RoiDescriptor, RoiView, SpacepointsView};
+use crate::spacepoint::{RoiDescriptor, RoiView, SpacepointsView};
 
 /// Many RoIs, borrowed: columns of spacepoints and the offset of each RoI. Nothing is copied.
 ///
-/// [`ZFinder::find_batch`](crate::ZFinder::find_batch) takes a view or a [`RoiBatch`]; the answers have the same bits.
+/// [`ZFinder::find_batch`](crate::ZFinder::find_batch) takes a view or a [`RoiBatch`](crate::RoiBatch); the answers have the same bits.
 ///
 /// ```
 /// use zfinder::{BatchView, Columns, Config, Engine, RoiDescriptor, ZFinder};
@@ -32,7 +32,7 @@ pub struct BatchView<'a> {
 
 impl<'a> BatchView<'a> {
     /// Borrows columns. RoI i has the spacepoints from `offsets[i]` up to `offsets[i + 1]` and the i-th descriptor, as in
-    /// [`RoiBatch::extend_columns`]. A layer of 255 is a layer that no detector has.
+    /// [`RoiBatch::extend_columns`](crate::RoiBatch::extend_columns). A layer of 255 is a layer that no detector has.
     ///
     /// # Errors
     /// [`Error::Columns`] if the columns are Cartesian, if the offsets do not ascend from 0 to the number of spacepoints,
@@ -108,19 +108,16 @@ impl<'a> BatchView<'a> {
         self.offsets
     }
 
-    /// Returns an empty batch with the number type of these coordinates.
-    pub(crate) fn empty_batch(&self) -> RoiBatch {
-        match self.spacepoints {
-            SpacepointsView::Single(..) => RoiBatch::single(),
-            SpacepointsView::Double(..) | SpacepointsView::Records(_) => RoiBatch::new(),
-        }
+    /// Returns whether coordinates are f32.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.spacepoints, SpacepointsView::Single(..))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Config, Engine, Preset, ZFinder};
+    use crate::{Config, Engine, Preset, RoiBatch, ZFinder};
 
     /// Columns of tracks from z = 10 i mm in RoI i, and the offset of each RoI.
     fn events(count: usize) -> ([Vec<f64>; 3], Vec<u8>, Vec<usize>) {

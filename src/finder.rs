@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::num::NonZeroUsize;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 #[cfg(feature = "gpu")]
 use std::time::Duration;
 
@@ -243,6 +243,8 @@ struct Core {
     runs: Runs,
     /// Searches RoIs without a peak again.
     fallback: Option<Runs>,
+    /// Memory of second searches.
+    idle: Mutex<Vec<Again>>,
 }
 
 /// The engine that runs.
@@ -262,7 +264,7 @@ impl fmt::Debug for ZFinder {
 impl ZFinder {
     fn new(search: Search, accumulate: Accumulate, runs: Runs, fallback: Option<Runs>) -> Self {
         let Search { config, detector, .. } = search;
-        Self { core: Arc::new(Core { config, detector, accumulate, runs, fallback }) }
+        Self { core: Arc::new(Core { config, detector, accumulate, runs, fallback, idle: Mutex::default() }) }
     }
 
     /// Starts from the defaults.
@@ -362,10 +364,9 @@ impl ZFinder {
     pub fn find_batch_into<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Vec<RoiResult>) -> Result<()> {
         let batch = batch.into();
         self.core.runs.find_batch_into(batch, results)?;
-        if let Some((fallback, again)) = self.core.again(batch, results) {
-            let mut found = Vec::new();
-            fallback.find_batch_into((&again.batch).into(), &mut found)?;
-            again.replace(results, found);
+        if let Some((fallback, mut again)) = self.core.again(batch, results) {
+            fallback.find_batch_into((&again.batch).into(), &mut again.results)?;
+            self.core.replace(results, again);
         }
         Ok(())
     }
@@ -390,9 +391,9 @@ impl ZFinder {
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         let batch = batch.into();
         let mut results = self.core.runs.find_batch_async(batch).await?;
-        if let Some((fallback, again)) = self.core.again(batch, &results) {
-            let found = fallback.find_batch_async((&again.batch).into()).await?;
-            again.replace(&mut results, found);
+        if let Some((fallback, mut again)) = self.core.again(batch, &mut results) {
+            again.results = fallback.find_batch_async((&again.batch).into()).await?;
+            self.core.replace(&mut results, again);
         }
         Ok(results)
     }
@@ -409,7 +410,8 @@ impl ZFinder {
             Runs::Gpus(gpus) => gpus.len(),
             Runs::Cpu(_) | Runs::Reference(_) => 1,
         };
-        Stream::start(options, devices, move |worker, batch| core.find_batch_here(worker, batch))
+        let find = move |worker, batch: &RoiBatch, results: &mut _| core.find_batch_here(worker, batch, results);
+        Stream::start(options, devices, find)
     }
 
     #[cfg(feature = "gpu")]
@@ -443,15 +445,15 @@ impl ZFinder {
 }
 
 impl Core {
-    /// The answers to a batch from the thread of this number among many.
-    fn find_batch_here(&self, worker: usize, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+    /// Answers a batch on the thread of this number among many.
+    fn find_batch_here(&self, worker: usize, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
         let batch = batch.into();
-        let mut results = self.runs.find_batch_here(worker, batch)?;
-        if let Some((fallback, again)) = self.again(batch, &results) {
-            let found = fallback.find_batch_here(worker, (&again.batch).into())?;
-            again.replace(&mut results, found);
+        self.runs.find_batch_here(worker, batch, results)?;
+        if let Some((fallback, mut again)) = self.again(batch, results) {
+            fallback.find_batch_here(worker, (&again.batch).into(), &mut again.results)?;
+            self.replace(results, again);
         }
-        Ok(results)
+        Ok(())
     }
 
     /// The engine that searches an RoI again, if it has no peak.
@@ -459,35 +461,52 @@ impl Core {
         self.fallback.as_ref().filter(|_| result.status == Status::NoPeak)
     }
 
-    /// The RoIs of a batch that are searched again, and the engine for them.
-    fn again(&self, batch: BatchView<'_>, results: &[RoiResult]) -> Option<(&Runs, Again)> {
+    /// Takes the RoIs that are searched again out of a batch, with their results, and returns the engine for them.
+    fn again(&self, batch: BatchView<'_>, results: &mut [RoiResult]) -> Option<(&Runs, Again)> {
         let fallback = self.fallback.as_ref()?;
-        let places: Vec<usize> = (0..results.len()).filter(|&i| results[i].status == Status::NoPeak).collect();
-        if places.is_empty() {
+        let has_no_peak = |result: &RoiResult| result.status == Status::NoPeak;
+        if !results.iter().any(has_no_peak) {
             return None;
         }
-        let mut again = batch.empty_batch();
-        for &place in &places {
-            let view = batch.roi(place);
-            again.push(*view.descriptor, view.spacepoints());
+        let mut again = self.lock_idle().pop().unwrap_or_default();
+        again.places.clear();
+        again.places.extend((0..results.len()).filter(|&place| has_no_peak(&results[place])));
+        if again.batch.is_single() == batch.is_single() {
+            again.batch.clear();
+        } else {
+            again.batch = if batch.is_single() { RoiBatch::single() } else { RoiBatch::new() };
         }
-        Some((fallback, Again { batch: again, places }))
+        again.results.clear();
+        for &place in &again.places {
+            let view = batch.roi(place);
+            again.batch.push(*view.descriptor, view.spacepoints());
+            // The second search uses the memory of the first one's result.
+            again.results.push(std::mem::take(&mut results[place]));
+        }
+        Some((fallback, again))
+    }
+
+    /// Puts the answers of the second search into their places.
+    fn replace(&self, results: &mut [RoiResult], mut again: Again) {
+        for (&place, found) in again.places.iter().zip(again.results.drain(..)) {
+            results[place] = RoiResult { fallback: true, ..found };
+        }
+        self.lock_idle().push(again);
+    }
+
+    fn lock_idle(&self) -> MutexGuard<'_, Vec<Again>> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// RoIs without a peak.
+/// RoIs without a peak. Their memory is used again.
+#[derive(Default)]
 struct Again {
     batch: RoiBatch,
     /// Their numbers in the first batch.
     places: Vec<usize>,
-}
-
-impl Again {
-    fn replace(self, results: &mut [RoiResult], found: Vec<RoiResult>) {
-        for (place, result) in self.places.into_iter().zip(found) {
-            results[place] = RoiResult { fallback: true, ..result };
-        }
-    }
+    /// Their results.
+    results: Vec<RoiResult>,
 }
 
 impl Runs {
@@ -515,13 +534,14 @@ impl Runs {
     }
 
     #[cfg_attr(not(feature = "gpu"), allow(unused_variables))]
-    fn find_batch_here(&self, worker: usize, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
+    fn find_batch_here(&self, worker: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.find_batch_here(worker, batch),
-            Runs::Cpu(engine) => engine.find_batch_in_pool(batch),
-            Runs::Reference(engine) => engine.find_batch(batch),
+            Runs::Gpus(gpus) => *results = gpus.find_batch_here(worker, batch)?,
+            Runs::Cpu(engine) => engine.find_batch_in_turn(batch, results)?,
+            Runs::Reference(engine) => *results = engine.find_batch(batch)?,
         }
+        Ok(())
     }
 
     #[allow(clippy::unused_async, reason = "nothing is awaited without a GPU")]

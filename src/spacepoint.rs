@@ -259,6 +259,11 @@ impl RoiBatch {
         Self { coordinates: Coordinates::Single(Default::default()), ..Self::default() }
     }
 
+    /// Returns whether coordinates are f32.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.coordinates, Coordinates::Single(_))
+    }
+
     /// Appends an RoI.
     pub fn push(&mut self, descriptor: RoiDescriptor, spacepoints: impl IntoIterator<Item = Spacepoint>) {
         for s in spacepoints {

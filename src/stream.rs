@@ -3,9 +3,10 @@
 use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 use std::thread::{self, JoinHandle};
 
 use crate::error::{Error, Result};
@@ -80,31 +81,153 @@ pub struct Answered {
 /// # Ok::<(), zfinder::Error>(())
 /// ```
 pub struct Stream {
-    /// None: no more work.
-    jobs: Option<Sender<Job>>,
-    waiting: Arc<Mutex<Receiver<Job>>>,
-    /// Where the answers will be, the oldest first.
-    in_flight: VecDeque<oneshot::AsyncReceiver<Result<Answered>>>,
+    shared: Arc<Shared>,
     workers: Vec<JoinHandle<()>>,
 }
 
+/// What the caller and the workers share.
+struct Shared {
+    queue: Mutex<Queue>,
+    /// A batch was pushed, or the stream ends.
+    pushed: Condvar,
+    /// The oldest batch in flight was answered.
+    answered: Condvar,
+}
+
+/// Batches in flight. Once each batch has a place, the queue takes no more memory.
+struct Queue {
+    /// Batches that no worker has taken.
+    jobs: VecDeque<Job>,
+    /// A place for the answer to each batch in flight, the oldest first.
+    answers: VecDeque<Option<Result<Answered>>>,
+    /// The number of the oldest batch in flight.
+    oldest: u64,
+    /// Wakes the future that waits for the oldest batch.
+    waker: Option<Waker>,
+    is_closed: bool,
+}
+
 struct Job {
+    number: u64,
     batch: RoiBatch,
-    answer: oneshot::Sender<Result<Answered>>,
+    /// Their memory is used again.
+    results: Vec<RoiResult>,
 }
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (most, now) = (self.most_in_flight(), self.in_flight.len());
+        let (most, now) = (self.most_in_flight(), self.len());
         f.debug_struct("Stream").field("most_in_flight", &most).field("in_flight", &now).finish_non_exhaustive()
     }
 }
 
+impl Shared {
+    fn new(most_in_flight: usize) -> Self {
+        let queue = Queue {
+            jobs: VecDeque::with_capacity(most_in_flight),
+            answers: VecDeque::with_capacity(most_in_flight),
+            oldest: 0,
+            waker: None,
+            is_closed: false,
+        };
+        Self { queue: Mutex::new(queue), pushed: Condvar::new(), answered: Condvar::new() }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Queue> {
+        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn push(&self, batch: RoiBatch, results: Vec<RoiResult>) {
+        let mut queue = self.lock();
+        let number = queue.oldest + queue.answers.len() as u64;
+        queue.answers.push_back(None);
+        queue.jobs.push_back(Job { number, batch, results });
+        drop(queue);
+        self.pushed.notify_one();
+    }
+
+    /// Returns the answer to the oldest batch in flight; None when nothing is in flight.
+    fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Answered>>> {
+        let mut queue = self.lock();
+        match queue.take_oldest() {
+            Poll::Pending => {
+                queue.waker = Some(context.waker().clone());
+                Poll::Pending
+            }
+            ready => ready,
+        }
+    }
+
+    /// As [`Shared::poll_next`], and blocks until the answer is there.
+    fn wait_next(&self) -> Option<Result<Answered>> {
+        let mut queue = self.lock();
+        loop {
+            if let Poll::Ready(answer) = queue.take_oldest() {
+                return answer;
+            }
+            queue = self.answered.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    /// Blocks until there is a batch to search; None when the stream ends.
+    fn take_job(&self) -> Option<Job> {
+        let mut queue = self.lock();
+        loop {
+            if let Some(job) = queue.jobs.pop_front() {
+                return Some(job);
+            }
+            if queue.is_closed {
+                return None;
+            }
+            queue = self.pushed.wait(queue).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn answer(&self, number: u64, answer: Result<Answered>) {
+        let mut queue = self.lock();
+        let place = number - queue.oldest;
+        queue.answers[place as usize] = Some(answer);
+        if place == 0 {
+            let waker = queue.waker.take();
+            drop(queue);
+            self.answered.notify_one();
+            // Without the lock, because the future may go on at once, on this thread.
+            if let Some(waker) = waker {
+                waker.wake();
+            }
+        }
+    }
+
+    /// Discards the batches that no worker has taken, and ends the workers.
+    fn close(&self) {
+        let mut queue = self.lock();
+        queue.is_closed = true;
+        queue.jobs.clear();
+        drop(queue);
+        self.pushed.notify_all();
+    }
+}
+
+impl Queue {
+    fn take_oldest(&mut self) -> Poll<Option<Result<Answered>>> {
+        match self.answers.front_mut().map(Option::take) {
+            None => Poll::Ready(None),
+            Some(None) => Poll::Pending,
+            Some(answer) => {
+                self.answers.pop_front();
+                self.oldest += 1;
+                Poll::Ready(answer)
+            }
+        }
+    }
+}
+
 impl Stream {
-    /// Starts the threads. `find` answers a batch on the thread of the number that it is given.
+    /// Starts the threads. `find` answers a batch on the thread of the number that it is given, into results whose memory
+    /// it uses again.
     pub(crate) fn start<F>(options: StreamOptions, devices: usize, find: F) -> Result<Self>
     where
-        F: Fn(usize, &RoiBatch) -> Result<Vec<RoiResult>> + Send + Sync + 'static,
+        F: Fn(usize, &RoiBatch, &mut Vec<RoiResult>) -> Result<()> + Send + Sync + 'static,
     {
         if !(1..=MOST_IN_FLIGHT).contains(&options.in_flight) {
             return Err(Error::Config {
@@ -115,13 +238,12 @@ impl Stream {
         }
         // One device with one worker is a choice; one that waits while another has two is not.
         let least = if devices > 1 { 2 * devices } else { 1 };
-        let (jobs, waiting) = channel();
-        let waiting = Arc::new(Mutex::new(waiting));
-        let mut stream = Self { jobs: Some(jobs), waiting, in_flight: VecDeque::new(), workers: Vec::new() };
+        let most_in_flight = options.in_flight.max(least);
+        let mut stream = Self { shared: Arc::new(Shared::new(most_in_flight)), workers: Vec::new() };
         let find = Arc::new(find);
-        for worker in 0..options.in_flight.max(least) {
-            let (find, waiting) = (Arc::clone(&find), Arc::clone(&stream.waiting));
-            let work = move || while work(&waiting, |batch| find(worker, batch)) {};
+        for worker in 0..most_in_flight {
+            let (find, shared) = (Arc::clone(&find), Arc::clone(&stream.shared));
+            let work = move || work(&shared, |batch, results| find(worker, batch, results));
             let thread = thread::Builder::new().name(format!("zfinder stream {worker}"));
             stream.workers.push(thread.spawn(work).map_err(Error::Thread)?);
         }
@@ -139,7 +261,35 @@ impl Stream {
     /// Those of [`ZFinder::find_batch`](crate::ZFinder::find_batch), and [`Error::Panicked`], of the *oldest* batch, in
     /// whose place they stand. The batch that is pushed is on its way all the same.
     pub fn push(&mut self, batch: RoiBatch) -> Result<Option<Answered>> {
-        pollster::block_on(self.push_async(batch))
+        self.push_into(batch, Vec::new())
+    }
+
+    /// [`Stream::push`], with the results of an earlier batch: their memory is used again. With one thread, and a batch and
+    /// results that were there before, the CPU engine takes no more memory.
+    ///
+    /// # Errors
+    /// As [`Stream::push`].
+    ///
+    /// ```
+    /// # use zfinder::{Engine, RoiBatch, RoiDescriptor, StreamOptions, ZFinder};
+    /// # let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+    /// let mut stream = finder.stream(StreamOptions { in_flight: 2 })?;
+    /// let mut spare = (RoiBatch::new(), Vec::new());
+    /// for _ in 0..5 {
+    ///     let (mut batch, results) = std::mem::take(&mut spare);
+    ///     batch.clear();
+    ///     batch.push(RoiDescriptor::default(), []);
+    ///     if let Some(answered) = stream.push_into(batch, results)? {
+    ///         assert_eq!(answered.results.len(), 1);
+    ///         spare = (answered.batch, answered.results);
+    ///     }
+    /// }
+    /// # Ok::<(), zfinder::Error>(())
+    /// ```
+    pub fn push_into(&mut self, batch: RoiBatch, results: Vec<RoiResult>) -> Result<Option<Answered>> {
+        let oldest = if self.is_full() { self.shared.wait_next() } else { None };
+        self.shared.push(batch, results);
+        oldest.transpose()
     }
 
     /// [`Stream::push`] as a future, for any executor. Dropped before it is done, it sends nothing and loses nothing but
@@ -148,24 +298,19 @@ impl Stream {
     /// # Errors
     /// As [`Stream::push`].
     pub async fn push_async(&mut self, batch: RoiBatch) -> Result<Option<Answered>> {
-        let full = self.in_flight.len() == self.most_in_flight();
-        let oldest = if full { self.next_async().await } else { None };
-        let (answer, in_flight) = oneshot::async_channel();
-        if let Some(jobs) = &self.jobs {
-            // Without a worker to take it, the sender of its answer is dropped, which is an answer.
-            let _ = jobs.send(Job { batch, answer });
-        }
-        self.in_flight.push_back(in_flight);
+        let oldest = if self.is_full() { self.next_async().await } else { None };
+        self.shared.push(batch, Vec::new());
         oldest.transpose()
+    }
+
+    fn is_full(&self) -> bool {
+        self.len() == self.most_in_flight()
     }
 
     /// The next answer as a future, for any executor; None when nothing is in flight. Dropped before it is done, it loses
     /// nothing. (Blocking: [`Stream::next`](Iterator::next).)
     pub async fn next_async(&mut self) -> Option<Result<Answered>> {
-        let answer = self.in_flight.front_mut()?.await;
-        // Only now: a future that is dropped meanwhile leaves the answer where it is.
-        self.in_flight.pop_front();
-        Some(answer.unwrap_or_else(|_| Err(Error::Panicked { message: "the thread of the batch has ended".into() })))
+        poll_fn(|context| self.shared.poll_next(context)).await
     }
 
     /// The answers to all of these batches, one after the other, as many in flight as may be.
@@ -200,11 +345,12 @@ impl Iterator for Stream {
     type Item = Result<Answered>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        pollster::block_on(self.next_async())
+        self.shared.wait_next()
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (self.in_flight.len(), Some(self.in_flight.len()))
+        let in_flight = self.shared.lock().answers.len();
+        (in_flight, Some(in_flight))
     }
 }
 
@@ -213,9 +359,7 @@ impl ExactSizeIterator for Stream {}
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.jobs = None;
-        // What nobody has begun is not begun any more.
-        while lock(&self.waiting).try_recv().is_ok() {}
+        self.shared.close();
         for worker in self.workers.drain(..) {
             // A future that was woken on a worker may hold the stream: a thread cannot wait for itself.
             if worker.thread().id() != thread::current().id() {
@@ -225,20 +369,14 @@ impl Drop for Stream {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Answers one batch, when there is one. False: there will be none any more.
-fn work(waiting: &Mutex<Receiver<Job>>, find: impl FnOnce(&RoiBatch) -> Result<Vec<RoiResult>>) -> bool {
-    // One worker waits for a batch and the others for their turn to wait.
-    let Ok(Job { batch, answer }) = lock(waiting).recv() else { return false };
-    // An engine holds what it has in mutexes that outlive a panic, and gives no half of an answer.
-    let results = catch_unwind(AssertUnwindSafe(|| find(&batch)))
-        .unwrap_or_else(|panic| Err(Error::Panicked { message: message(&*panic) }));
-    // Nobody takes it when the stream was dropped.
-    let _ = answer.send(results.map(|results| Answered { batch, results }));
-    true
+/// Answers batches until the stream ends.
+fn work(shared: &Shared, find: impl Fn(&RoiBatch, &mut Vec<RoiResult>) -> Result<()>) {
+    while let Some(Job { number, batch, mut results }) = shared.take_job() {
+        // An engine holds what it has in mutexes that outlive a panic, and gives no half of an answer.
+        let found = catch_unwind(AssertUnwindSafe(|| find(&batch, &mut results)))
+            .unwrap_or_else(|panic| Err(Error::Panicked { message: message(&*panic) }));
+        shared.answer(number, found.map(|()| Answered { batch, results }));
+    }
 }
 
 fn message(panic: &(dyn Any + Send)) -> String {

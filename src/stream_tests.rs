@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -34,6 +35,16 @@ fn answer(batch: &RoiBatch) -> Result<Vec<RoiResult>> {
     Ok(batch.iter().map(|roi| result(roi.descriptor.id)).collect())
 }
 
+fn start<F>(options: StreamOptions, devices: usize, find: F) -> Result<Stream>
+where
+    F: Fn(usize, &RoiBatch) -> Result<Vec<RoiResult>> + Send + Sync + 'static,
+{
+    Stream::start(options, devices, move |worker, batch, results| {
+        *results = find(worker, batch)?;
+        Ok(())
+    })
+}
+
 /// What came back, by number.
 fn taken(answered: Option<Result<Answered>>) -> Option<u64> {
     answered.map(|answered| {
@@ -47,17 +58,21 @@ fn taken(answered: Option<Result<Answered>>) -> Option<u64> {
 #[derive(Default)]
 struct Doors {
     open: Mutex<Vec<u64>>,
-    changed: std::sync::Condvar,
+    changed: Condvar,
 }
 
 impl Doors {
+    fn lock(&self) -> MutexGuard<'_, Vec<u64>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn open(&self, number: u64) {
-        lock(&self.open).push(number);
+        self.lock().push(number);
         self.changed.notify_all();
     }
 
     fn pass(&self, number: u64) {
-        let open = lock(&self.open);
+        let open = self.lock();
         let limit = Duration::from_secs(60);
         let waited = self.changed.wait_timeout_while(open, limit, |open| !open.contains(&number));
         let (_guard, outcome) = waited.unwrap_or_else(PoisonError::into_inner);
@@ -70,7 +85,7 @@ fn answers_come_in_order_when_the_last_is_done_first() {
     let doors = Arc::new(Doors::default());
     let own = Arc::clone(&doors);
     // Each of three waits for the one after it.
-    let mut stream = Stream::start(StreamOptions { in_flight: 3 }, 1, move |_, batch| {
+    let mut stream = start(StreamOptions { in_flight: 3 }, 1, move |_, batch| {
         if number(batch) % 3 != 2 {
             own.pass(number(batch) + 1);
         }
@@ -101,7 +116,7 @@ fn no_more_are_in_flight_than_asked_for() {
     for (in_flight, devices, most) in [(1, 1, 1), (2, 1, 2), (5, 1, 5), (2, 3, 6), (7, 3, 7)] {
         let now = Arc::new((AtomicUsize::new(0), AtomicUsize::new(0)));
         let own = Arc::clone(&now);
-        let stream = Stream::start(StreamOptions { in_flight }, devices, move |worker, batch| {
+        let stream = start(StreamOptions { in_flight }, devices, move |worker, batch| {
             assert!(worker < most);
             own.1.fetch_max(own.0.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
             thread::yield_now();
@@ -122,7 +137,7 @@ fn no_more_are_in_flight_than_asked_for() {
 #[test]
 fn what_cannot_be_is_refused() {
     for in_flight in [0, MOST_IN_FLIGHT + 1, usize::MAX] {
-        let error = Stream::start(StreamOptions { in_flight }, 1, |_, batch| answer(batch)).expect_err("out of range");
+        let error = start(StreamOptions { in_flight }, 1, |_, batch| answer(batch)).expect_err("out of range");
         assert!(matches!(error, Error::Config { key: "in_flight", .. }), "{error}");
         assert!(error.to_string().contains("1024"), "{error}");
     }
@@ -131,7 +146,7 @@ fn what_cannot_be_is_refused() {
 
 #[test]
 fn a_panic_is_the_answer_to_its_batch() {
-    let stream = Stream::start(StreamOptions { in_flight: 2 }, 1, |_, batch| match number(batch) % 4 {
+    let stream = start(StreamOptions { in_flight: 2 }, 1, |_, batch| match number(batch) % 4 {
         1 => panic!("said of {}", number(batch)),
         2 => std::panic::panic_any(7),
         3 => Err(Error::Config { key: "z", value: "3".into(), reason: "is no range".into() }),
@@ -157,7 +172,7 @@ fn a_dropped_stream_ends_what_was_begun() {
     let own = Arc::clone(&doors);
     let ended = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&ended);
-    let mut stream = Stream::start(StreamOptions { in_flight: 4 }, 1, move |_, batch| {
+    let mut stream = start(StreamOptions { in_flight: 4 }, 1, move |_, batch| {
         begun.send(number(batch)).expect("heard");
         own.pass(0);
         count.fetch_add(1, Ordering::SeqCst);
@@ -178,8 +193,8 @@ fn a_dropped_stream_ends_what_was_begun() {
     assert!(seen.recv().is_err());
     opener.join().expect("opened");
     // Without work in flight, and without any at all.
-    drop(Stream::start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads"));
-    let run = Stream::start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads");
+    drop(start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads"));
+    let run = start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads");
     assert_eq!(taken(run.run((0..9).map(numbered)).next()), Some(0));
 }
 
@@ -187,7 +202,7 @@ fn a_dropped_stream_ends_what_was_begun() {
 fn a_dropped_future_loses_nothing() {
     let doors = Arc::new(Doors::default());
     let own = Arc::clone(&doors);
-    let mut stream = Stream::start(StreamOptions { in_flight: 2 }, 1, move |_, batch| {
+    let mut stream = start(StreamOptions { in_flight: 2 }, 1, move |_, batch| {
         own.pass(number(batch));
         answer(batch)
     })
@@ -215,7 +230,7 @@ fn streams_and_their_futures_go_to_other_threads() {
     fn is_send<T: Send>(value: T) -> T {
         value
     }
-    let stream = Stream::start(StreamOptions { in_flight: 2 }, 1, |_, batch| answer(batch)).expect("threads");
+    let stream = start(StreamOptions { in_flight: 2 }, 1, |_, batch| answer(batch)).expect("threads");
     let mut stream = is_send::<Stream>(stream);
     assert_eq!(taken(pollster::block_on(is_send(stream.push_async(numbered(1)))).transpose()), None);
     let next = thread::spawn(move || taken(pollster::block_on(is_send(stream.next_async()))));
@@ -250,7 +265,7 @@ fn any_order_of_calls_keeps_the_order_of_answers() {
     let one_stream = |rng: &mut fastrand::Rng| {
         let (in_flight, devices) = (rng.usize(1..6), rng.usize(1..3));
         let find = find(Arc::clone(&begun), Arc::clone(&ended));
-        let mut stream = Stream::start(StreamOptions { in_flight }, devices, find).expect("threads");
+        let mut stream = start(StreamOptions { in_flight }, devices, find).expect("threads");
         let most = stream.most_in_flight();
         // Numbers of the next that is pushed, and of the next that is answered.
         let (mut next, mut oldest) = (0, 0);

@@ -2,7 +2,9 @@
 
 use std::num::NonZeroUsize;
 
-use zfinder::{Accumulate, Config, Encoding, Engine, Precision, Preset, RoiBatch, Triplets, ZFinder};
+use zfinder::{
+    Accumulate, Answered, Config, Encoding, Engine, Precision, Preset, RoiBatch, StreamOptions, Triplets, ZFinder,
+};
 use zfinder_study::simulate::Simulation;
 
 /// What each configuration may ask of memory: histograms, third spacepoints, weights, several peaks.
@@ -15,6 +17,7 @@ fn configs() -> Vec<(&'static str, Config)> {
         ("high pile-up", Config::preset(Preset::HighPileup)),
         ("egamma", Config::preset(Preset::Egamma)),
         ("hard scatter", Config::preset(Preset::HardScatter)),
+        ("hard scatter or full scan", Config { max_layer: None, ..Config::preset(Preset::Auto) }),
         ("a histogram a slice", Config { histogram_per_slice: true, z_bin_mm: 2.0, ..Config::default() }),
     ]
 }
@@ -55,6 +58,27 @@ fn nothing_is_allocated_in_steady_state() {
             assert!(results[1].iter().all(|result| !result.vertices.is_empty()), "{name}");
         }
     }
+}
+
+/// The caller's side of a stream. The counter does not see the workers, which call the search of the test above.
+#[test]
+fn streams_allocate_nothing_in_steady_state() {
+    let finder = ZFinder::builder().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build().expect("a finder");
+    let mut stream = finder.stream(StreamOptions { in_flight: 3 }).expect("threads");
+    let mut spare: Vec<_> = (0..4).map(|_| (batches().remove(0), Vec::new())).collect();
+    let mut rounds = |count: usize| {
+        for _ in 0..count {
+            let (batch, results) = spare.pop().expect("one that is not in flight");
+            if let Some(Answered { batch, results }) = stream.push_into(batch, results).expect("an answer") {
+                assert_eq!(results.len(), batch.len());
+                spare.push((batch, results));
+            }
+        }
+    };
+    rounds(12);
+    let allocations = allocation_counter::measure(|| rounds(100));
+    assert_eq!(allocations.count_total, 0, "{allocations:?}");
+    assert_eq!(stream.count(), 3);
 }
 
 /// The counter counts: a new vector of results is seen.

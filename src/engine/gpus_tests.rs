@@ -37,7 +37,10 @@ fn build(gpus: &[&Gpu]) -> Arc<Gpus> {
 
 fn stream(gpus: &Arc<Gpus>, in_flight: usize) -> Stream {
     let own = Arc::clone(gpus);
-    let find = move |worker: usize, batch: &RoiBatch| own.find_batch_here(worker, batch);
+    let find = move |worker: usize, batch: &RoiBatch, results: &mut _| {
+        *results = own.find_batch_here(worker, batch)?;
+        Ok(())
+    };
     Stream::start(StreamOptions { in_flight }, gpus.len(), find).expect("threads")
 }
 

@@ -1,12 +1,13 @@
 //! Streams of batches.
 
 use std::collections::VecDeque;
-use std::future::poll_fn;
+use std::future::Future;
 use std::pin::pin;
-use std::sync::Mutex;
-use std::task::Poll;
+use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
 
-use zfinder::{Answered, RoiBatch, Stream};
+use zfinder::{Answered, RoiBatch, RoiResult, Stream};
 
 use crate::answers;
 use crate::batch::{Input, Rois};
@@ -40,6 +41,7 @@ enum Kind {
 struct Spare {
     single: Vec<RoiBatch>,
     double: Vec<RoiBatch>,
+    results: Vec<Vec<RoiResult>>,
     rois: Vec<Rois>,
 }
 
@@ -107,8 +109,9 @@ impl SharedStream {
             lock(&self.spare).give_batch(kind, copy);
             return Err(failure);
         }
+        let results = lock(&self.spare).results.pop().unwrap_or_default();
         // There is room, so no answer comes back.
-        in_flight.stream.push(copy)?;
+        in_flight.stream.push_into(copy, results)?;
         in_flight.kinds.push_back(kind);
         Ok(())
     }
@@ -126,22 +129,42 @@ impl SharedStream {
         // SAFETY: the promise of this function's caller.
         unsafe { answers::write(answers, &answered.results) }?;
         if let Some((answered, kind)) = oldest.take() {
-            lock(&self.spare).give_batch(kind, answered.batch);
+            let mut spare = lock(&self.spare);
+            spare.give_batch(kind, answered.batch);
+            spare.results.push(answered.results);
         }
         Ok(())
     }
 
     /// Waits for the oldest batch. Other threads push meanwhile.
     fn wait(&self) -> Outcome<(Answered, Kind)> {
-        let next = pollster::block_on(poll_fn(|context| {
-            let mut in_flight = lock(&self.in_flight);
-            let next = pin!(in_flight.stream.next_async()).poll(context);
-            match next {
-                Poll::Pending => Poll::Pending,
-                Poll::Ready(next) => Poll::Ready(next.zip(in_flight.kinds.pop_front())),
+        let next = THREAD_WAKER.with(|waker| {
+            let context = &mut Context::from_waker(waker);
+            loop {
+                let mut in_flight = lock(&self.in_flight);
+                let next = pin!(in_flight.stream.next_async()).poll(context);
+                if let Poll::Ready(next) = next {
+                    break next.zip(in_flight.kinds.pop_front());
+                }
+                drop(in_flight);
+                thread::park();
             }
-        }));
+        });
         let (answered, kind) = next.ok_or_else(|| Failure::new(zf_code::ZF_EMPTY, "no batch is in flight"))?;
         Ok((answered?, kind))
+    }
+}
+
+thread_local! {
+    /// Made once a thread, so that a wait takes no memory.
+    static THREAD_WAKER: Waker = Waker::from(Arc::new(Unpark(thread::current())));
+}
+
+/// Ends `thread::park` of a thread.
+struct Unpark(Thread);
+
+impl Wake for Unpark {
+    fn wake(self: Arc<Self>) {
+        self.0.unpark();
     }
 }

@@ -18,6 +18,7 @@ mod thirds;
 pub(crate) mod workspace;
 
 use std::num::NonZeroUsize;
+use std::sync::{Mutex, PoisonError};
 
 use rayon::ThreadPool;
 use rayon::prelude::*;
@@ -41,8 +42,17 @@ pub(crate) struct CpuEngine {
     accumulate: Accumulate,
     compact: Option<Compact>,
     memory: Memory,
-    /// Threads of its own; rayon's if none.
-    pool: Option<ThreadPool>,
+    threads: Threads,
+}
+
+/// The threads that compute.
+enum Threads {
+    /// The caller's. Of several callers that want one thread together, one has the turn.
+    Caller(Mutex<()>),
+    /// Those of a pool of its own.
+    Own(ThreadPool),
+    /// Those of rayon's global pool, or of the pool that the call is made in.
+    Rayon,
 }
 
 /// By precision.
@@ -63,18 +73,24 @@ impl CpuEngine {
             Precision::F32 => Memory::Single(Idle::default()),
             Precision::F64 => Memory::Double(Idle::default()),
         };
-        let pool = |threads: NonZeroUsize| {
-            let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
-            pool.thread_name(|i| format!("zfinder-{i}"))
-                .build()
-                .map_err(|error| Error::Thread(std::io::Error::other(error)))
+        let threads = match options.threads {
+            None => Threads::Rayon,
+            Some(NonZeroUsize::MIN) => Threads::Caller(Mutex::default()),
+            Some(threads) => {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.get());
+                let pool = pool.thread_name(|i| format!("zfinder-{i}")).build();
+                Threads::Own(pool.map_err(|error| Error::Thread(std::io::Error::other(error)))?)
+            }
         };
-        let pool = options.threads.map(pool).transpose()?;
-        Ok(Self { search, accumulate: options.accumulate, compact, memory, pool })
+        Ok(Self { search, accumulate: options.accumulate, compact, memory, threads })
     }
 
     fn threads(&self) -> usize {
-        self.pool.as_ref().map_or_else(rayon::current_num_threads, ThreadPool::current_num_threads)
+        match &self.threads {
+            Threads::Caller(_) => 1,
+            Threads::Own(pool) => pool.current_num_threads(),
+            Threads::Rayon => rayon::current_num_threads(),
+        }
     }
 
     pub(crate) fn description(&self) -> String {
@@ -86,15 +102,16 @@ impl CpuEngine {
         format!("CPU engine, {threads} thread{}, {precision}", if threads == 1 { "" } else { "s" })
     }
 
-    /// Answers by the threads of the pool alone, for many callers at once.
-    pub(crate) fn find_batch_in_pool(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
-        let mut results = Vec::new();
-        let mut find = || self.find_batch(batch, &mut results);
-        match &self.pool {
-            Some(pool) => pool.install(find)?,
-            None => rayon::scope(|_| find())?,
+    /// Answers one of many callers at once: no more threads compute than one caller alone would have.
+    pub(crate) fn find_batch_in_turn(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
+        match &self.threads {
+            Threads::Caller(turn) => {
+                let _turn = turn.lock().unwrap_or_else(PoisonError::into_inner);
+                self.find_batch(batch, results)
+            }
+            Threads::Own(pool) => pool.install(|| self.find_batch(batch, results)),
+            Threads::Rayon => rayon::scope(|_| self.find_batch(batch, results)),
         }
-        Ok(results)
     }
 
     /// Answers by the threads of the pool, or by the caller's alone where that is of one.
@@ -123,9 +140,9 @@ impl CpuEngine {
     }
 
     fn in_pool<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        match &self.pool {
-            Some(pool) => pool.install(work),
-            None => work(),
+        match &self.threads {
+            Threads::Own(pool) => pool.install(work),
+            Threads::Caller(_) | Threads::Rayon => work(),
         }
     }
 
