@@ -3,6 +3,7 @@
 mod bus;
 mod check;
 mod flow;
+mod group;
 mod measure;
 mod memory;
 mod report;
@@ -19,13 +20,14 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use kernel_host::{AdapterKind, Gpu, GpuOptions};
+use kernel_host::{AdapterKind, Gpu};
 use zfinder::{Accumulate, AdapterChoice, Engine, Error, StreamOptions, ZFinder};
 
 use super::options::{AccumulateName, PrecisionName, threads};
 use check::Expected;
 use command_host::Failure;
 use command_host::note;
+use group::AdapterGroup;
 use measure::Subject;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
 use sample::Sample;
@@ -79,9 +81,9 @@ pub(super) struct Bench {
     #[arg(long, value_enum, value_name = "ENGINE", value_delimiter = ',', help_heading = "What is measured")]
     engine: Vec<EngineName>,
     /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may be repeated, and
-    /// each is measured. all: every hardware GPU, which then work together
+    /// each is measured. 0+1: GPUs that work together; all: every hardware GPU, which then work together
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "What is measured")]
-    adapter: Vec<AdapterChoice>,
+    adapter: Vec<AdapterGroup>,
     /// How spacepoints travel to a GPU; the CPU engine computes with the same [default: compact; lossless of --input]
     #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
     encoding: Option<EncodingName>,
@@ -265,11 +267,11 @@ impl Bench {
         // Whoever names an adapter or the engine wants that or nothing.
         let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
         let optional = self.adapter.is_empty() && self.engine.is_empty() && !named("WGPU_ADAPTER_NAME");
-        let hardware = [AdapterChoice::Hardware];
+        let hardware = [AdapterGroup::hardware()];
         let choices = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
         let mut all: Vec<Vec<Adapter>> = Vec::new();
-        for adapter in choices {
-            let gpus = match Gpu::open_all(&GpuOptions { adapter: adapter.clone(), ..GpuOptions::default() }) {
+        for group in choices {
+            let gpus = match group.open() {
                 Err(kernel_host::Error::NoAdapter { .. }) if optional => {
                     let reason = "there is no hardware GPU; --adapter takes a software adapter by name".to_owned();
                     if self.json {

@@ -1,0 +1,33 @@
+//! GPUs that work together.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+
+use kernel_host::{AdapterChoice, Error, Gpu, GpuOptions};
+
+/// The adapters of one measurement.
+#[derive(Clone, Debug)]
+pub(super) struct AdapterGroup(Vec<AdapterChoice>);
+
+impl AdapterGroup {
+    /// Returns the best hardware adapter.
+    pub(super) fn hardware() -> Self {
+        Self(vec![AdapterChoice::Hardware])
+    }
+
+    /// Opens each GPU.
+    pub(super) fn open(&self) -> Result<Vec<Gpu>, Error> {
+        let open =
+            |adapter: &AdapterChoice| Gpu::open_all(&GpuOptions { adapter: adapter.clone(), ..GpuOptions::default() });
+        Ok(self.0.iter().map(open).collect::<Result<Vec<_>, _>>()?.concat())
+    }
+}
+
+/// Reads adapters joined by `+`.
+impl FromStr for AdapterGroup {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Infallible> {
+        text.split('+').map(str::parse).collect::<Result<_, _>>().map(Self)
+    }
+}
