@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures what knowing z buys ACTS's seeding and track finding.
 
-    study.py --out DIR                                      both samples, default numbers of events
+    study.py --out DIR                                      all samples, default numbers of events
     study.py --out DIR --sample top_mu200 --events 20
 
 Every event is generated, simulated and reconstructed in one process, once for each variant of the
@@ -29,7 +29,7 @@ from vertices import vertex_algorithms, write_vertices
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "samples"))
 import make  # noqa: E402
 
-SAMPLES = {"zee_mu46": 100, "top_mu46": 100, "zee_mu200": 20, "top_mu200": 20}
+SAMPLES = {"zee_mu2": 100, "zee_mu46": 100, "top_mu46": 100, "zee_mu200": 20, "top_mu200": 20}
 
 # Hard-scatter tracks to find: charged particles of the generator.
 MIN_PT_GEV = 1.0
@@ -43,9 +43,9 @@ MAJORITY = 0.5
 VERTEX_COUNTS = (1, 2, 4)
 # Name, errors of z, margin in mm.
 WINDOWS = (
-    ("0.5 mm", 0.0, 0.5),
     ("1 mm", 0.0, 1.0),
     ("2 mm", 0.0, 2.0),
+    ("3 mm", 0.0, 3.0),
     ("3 sigma + 1 mm", 3.0, 1.0),
 )
 QUIET = acts.logging.FATAL
@@ -306,7 +306,8 @@ class Study:
 
 def settings(name, seed):
     """Returns what decides the results of a sample."""
-    packages = {p: metadata.version(p) for p in ("pyacts", "pythia8mc", "numpy", "pyzfinder")}
+    packages = {p: metadata.version(p) for p in ("pyacts", "pythia8mc", "numpy")}
+    packages["pyzfinder"] = pyzfinder.__version__
     variants = [asdict(variant) for variant in VARIANTS]
     return {"sample": name, "seed": seed, "packages": packages, "variants": variants}
 
