@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Makes the tables and the plot of the results of study.py.
 
-    report.py RESULTS                       tables in Markdown
-    report.py RESULTS --plot what-z-buys.svg   and the plot, which needs matplotlib
+`report.py RESULTS` prints tables in Markdown. With `--plot FILE.svg` it also draws them, for which
+it needs matplotlib.
 """
 
 import argparse
@@ -158,9 +158,9 @@ def table(rows):
     """Returns the table of one sample."""
     first = rows[0]
     lines = [
-        "| seeds | number | fewer | seeding, ms | track finding, ms | vertex, ms | sum, ms | faster "
-        "| tracks found, % | 95 % | lost, gained | net loss, % | 95 % | lost by vertex, displaced, "
-        "window |",
+        "| seeds | number | fewer | seeding, ms | track finding, ms | vertex, ms | sum, ms "
+        "| faster | tracks found, % | 95 % | lost, gained | net loss, % | 95 % "
+        "| lost by vertex, displaced, window |",
         "|" + 14 * "---|",
     ]
     for row in rows:
@@ -185,6 +185,26 @@ def table(rows):
         if row is first:
             cells[10:] = ["", "", "", ""]
         lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def losses_by_direction(events, key):
+    """Returns the table of tracks that a variant loses, by direction and transverse momentum."""
+    momenta = (("1 to 2 GeV", 2.0), ("2 to 5 GeV", 5.0), ("above 5 GeV", math.inf))
+    header = "".join(f" {name} |" for name, _ in momenta)
+    lines = [f"| lost of found, {label(key)} |{header}", "|" + 4 * "---|"]
+    for low, high in ((0.0, 1.0), (1.0, 2.0), (2.0, 3.0)):
+        lost, of = [0, 0, 0], [0, 0, 0]
+        for event in events:
+            found = set(event["variants"][key]["found"])
+            for track in event["variants"][BASELINE]["found"]:
+                target = event["targets"][track]
+                if low <= abs(target["eta"]) < high:
+                    column = sum(target["pt_GeV"] >= limit for _, limit in momenta)
+                    of[column] += 1
+                    lost[column] += track not in found
+        cells = "".join(f" {a} of {b} |" for a, b in zip(lost, of))
+        lines.append(f"| {low:g} to {high:g} in abs(eta) |{cells}")
     return "\n".join(lines)
 
 
@@ -267,6 +287,7 @@ def draw(samples, path):
 
 
 def main(arguments):
+    """Prints the tables and draws the plot."""
     parser = argparse.ArgumentParser(description="Makes tables and a plot of study.py's results.")
     parser.add_argument("results", type=Path, help="folder that study.py wrote")
     parser.add_argument("--plot", type=Path, help="SVG file to write")
@@ -279,6 +300,8 @@ def main(arguments):
         samples[name] = [sum_variant(events, key) for key in events[0]["variants"]]
         print(summary(name, events))
         print(table(samples[name]) + "\n")
+        for width in ("1mm", "2mm"):
+            print(losses_by_direction(events, f"truth-1-{width}") + "\n")
     if not samples:
         sys.exit(f"report.py: {options.results} holds no results of study.py")
     if options.plot:

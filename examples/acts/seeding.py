@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Constrains ACTS's seeding with vertices of zfinder, on spacepoints in ACTS's CSV form.
 
-    seeding.py FOLDER                                        window of 3 errors + 1 mm about the first vertex
+    seeding.py FOLDER                       window of 3 errors + 1 mm about the first vertex
     seeding.py FOLDER --vertices 4 --sigmas 0 --margin 2
 
-FOLDER holds files `eventNNNNNNNNN-spacepoint.csv` (or `.csv.gz`) of ACTS's generic detector. The script finds the
-vertices of all events, seeds each event without and with them, and prints the numbers of seeds.
+FOLDER holds files `eventNNNNNNNNN-spacepoint.csv` (or `.csv.gz`) of ACTS's generic detector. The
+script finds the vertices of all events, seeds each event without and with them, and prints the
+numbers of seeds.
 """
 
 import argparse
@@ -146,6 +147,7 @@ def seed_events(spacepoints, events, vertices, options):
 
 
 def parse_arguments(arguments):
+    """Reads the command line."""
     parser = argparse.ArgumentParser(
         description="Constrains ACTS's seeding with vertices of zfinder."
     )
@@ -165,6 +167,7 @@ def parse_arguments(arguments):
 
 
 def main(arguments):
+    """Finds vertices, seeds with and without them, and prints the seeds."""
     options = parse_arguments(arguments)
     if options.out:
         options.out.mkdir(parents=True, exist_ok=True)

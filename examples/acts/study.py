@@ -27,7 +27,7 @@ from tracking import MIN_PT_OF_SEEDS_GEV, PIXEL_VOLUMES, seeding, track_finding
 from vertices import vertex_algorithms, write_vertices
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "samples"))
-import make  # noqa: E402
+import make
 
 SAMPLES = {"zee_mu2": 100, "zee_mu46": 100, "top_mu46": 100, "zee_mu200": 20, "top_mu200": 20}
 
@@ -86,6 +86,7 @@ VARIANTS = (
 
 
 def eta_of(px, py, pz):
+    """Returns the pseudorapidity of a momentum."""
     return math.asinh(pz / math.hypot(px, py))
 
 
@@ -323,6 +324,7 @@ def prepare_folder(folder, name, seed):
 
 
 def run_sample(name, events, seed, out):
+    """Measures the events of a sample that have no result yet."""
     folder = out / name
     prepare_folder(folder, name, seed)
     todo = [n for n in range(events) if not (folder / f"{n:06d}.json").is_file()]
@@ -348,6 +350,7 @@ def run_sample(name, events, seed, out):
 
 
 def parse_arguments(arguments):
+    """Reads the command line."""
     parser = argparse.ArgumentParser(
         description="Measures what knowing z buys ACTS's seeding and track finding."
     )
@@ -365,6 +368,7 @@ def parse_arguments(arguments):
 
 
 def main(arguments):
+    """Measures all samples."""
     options = parse_arguments(arguments)
     for name in options.sample:
         run_sample(name, options.events or SAMPLES[name], options.seed, options.out)
