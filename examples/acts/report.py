@@ -188,6 +188,43 @@ def table(rows):
     return "\n".join(lines)
 
 
+SHORT = (
+    BASELINE,
+    "truth-1-2mm",
+    *(f"zfinder-{n}-{width}" for n in (1, 4) for width in ("1mm", "2mm", "3sigma+1mm")),
+)
+
+
+def short_table(samples):
+    """Returns one table of the main variants of all samples."""
+    lines = [
+        "| sample | seeds | number | fewer | seeding, ms | finding, ms | sum with zfinder, ms | faster "
+        "| tracks found, % (95 %) | lost, gained | net loss, % (95 %) |",
+        "|" + 11 * "---|",
+    ]
+    for name, rows in samples.items():
+        first = rows[0]
+        for row in (row for row in rows if row.key in SHORT):
+            low, high = (100.0 * share for share in wilson(row.found, row.targets))
+            loss = 100.0 * (row.lost - row.gained) / first.found
+            less, more = (100.0 * share for share in row.loss_interval)
+            cells = [
+                TITLES[name] if row is first else "",
+                label(row.key),
+                f"{row.seeds:,.0f}",
+                "" if row is first else f"{first.seeds / row.seeds:.1f}",
+                f"{row.seeding_ms:.1f}",
+                f"{row.finding_ms:,.1f}",
+                f"{row.total_ms:,.1f}",
+                "" if row is first else f"{first.total_ms / row.total_ms:.1f}",
+                f"{100.0 * row.found / row.targets:.1f} ({low:.1f} to {high:.1f})",
+                "" if row is first else f"{row.lost}, {row.gained}",
+                "" if row is first else f"{loss:.1f} ({less:.1f} to {more:.1f})",
+            ]
+            lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
 def losses_by_direction(events, key):
     """Returns the table of tracks that a variant loses, by direction and transverse momentum."""
     momenta = (("1 to 2 GeV", 2.0), ("2 to 5 GeV", 5.0), ("above 5 GeV", math.inf))
@@ -227,62 +264,74 @@ def summary(name, events):
     )
 
 
+def draw_losses(axes, samples):
+    """Draws fewer seeds against the loss of tracks, a line for windows of 1, 2 and 3 mm."""
+    colours = {"zee_mu46": "C0", "top_mu46": "C1", "zee_mu200": "C2", "top_mu200": "C3"}
+    for name, colour in colours.items():
+        rows = samples.get(name, [])
+        for vertices, style, marker in (("1", "-", "o"), ("4", "--", "s")):
+            keys = [f"zfinder-{vertices}-{width}mm" for width in (1, 2, 3)]
+            chosen = [row for row in rows if row.key in keys]
+            loss = [100.0 * (row.lost - row.gained) / rows[0].found for row in chosen]
+            low = [max(0.0, y - 100.0 * r.loss_interval[0]) for y, r in zip(loss, chosen)]
+            high = [max(0.0, 100.0 * r.loss_interval[1] - y) for y, r in zip(loss, chosen)]
+            if chosen:
+                axes.errorbar(
+                    [rows[0].seeds / row.seeds for row in chosen],
+                    loss,
+                    [low, high],
+                    color=colour,
+                    linestyle=style,
+                    marker=marker,
+                    markersize=4,
+                    linewidth=1,
+                    elinewidth=0.6,
+                    label=f"{TITLES[name]}; {vertices}",
+                )
+    axes.axhline(1.0, color="grey", linewidth=0.7)
+    axes.axvline(20.0, color="grey", linewidth=0.7)
+    axes.set(xscale="log", xlabel="fewer seeds (factor)", ylabel="net loss of tracks, %")
+    axes.set_xticks([5, 10, 20, 50], ["5", "10", "20", "50"])
+    axes.minorticks_off()
+    axes.legend(fontsize=6.5, title="sample; vertices", title_fontsize=6.5)
+
+
+def draw_times(axes, samples):
+    """Draws the CPU times without and with one vertex, as shares of the time without."""
+    bars = []
+    for name, rows in samples.items():
+        one = next(row for row in rows if row.key == "zfinder-1-2mm")
+        whole = rows[0].total_ms
+        bars += [(TITLES[name], rows[0], whole), ("one vertex, ±2 mm", one, whole)]
+    places = list(range(len(bars)))[::-1]
+    start = [0.0] * len(bars)
+    parts = (
+        ("vertex", "zfinder", "C3"),
+        ("seeding", "seeding", "C0"),
+        ("finding", "track finding", "lightgrey"),
+    )
+    for part, title, colour in parts:
+        width = [100.0 * getattr(row, f"{part}_ms") / whole for _, row, whole in bars]
+        axes.barh(places, width, left=start, color=colour, label=title)
+        start = [a + b for a, b in zip(start, width)]
+    for place, end, (_, row, _) in zip(places, start, bars):
+        axes.text(end + 1.0, place, f"{row.total_ms:,.0f} ms", va="center", fontsize=7)
+    axes.set_yticks(places, [name for name, _, _ in bars], fontsize=7)
+    axes.set(xlabel="time of one CPU core, % of that without a constraint", xlim=(0.0, 120.0))
+    axes.legend(fontsize=7, loc="lower right")
+
+
 def draw(samples, path):
-    """Draws seeds against loss, and the times."""
+    """Draws the losses and the times."""
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams.update({"svg.hashsalt": "zfinder", "font.size": 9})
+    matplotlib.rcParams.update({"svg.hashsalt": "zfinder", "svg.fonttype": "none", "font.size": 9})
     from matplotlib import pyplot
 
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.5, 3.8), constrained_layout=True)
-    colours = ("tab:blue", "tab:orange", "tab:green", "tab:red", "tab:purple")
-    bars = []
-    for (name, rows), colour in zip(samples.items(), colours):
-        first = rows[0]
-        for vertices, style, marker in ((1, "-", "o"), (4, "--", "s")):
-            chosen = [
-                row
-                for row in rows
-                if split_key(row.key)[:2] == ("zfinder", str(vertices))
-                and len(split_key(row.key)) == 3
-                and "sigma" not in row.key
-            ]
-            x = [first.seeds / row.seeds for row in chosen]
-            y = [100.0 * (row.lost - row.gained) / first.found for row in chosen]
-            error = [
-                [v - 100.0 * row.loss_interval[0] for v, row in zip(y, chosen)],
-                [100.0 * row.loss_interval[1] - v for v, row in zip(y, chosen)],
-            ]
-            error = [[max(0.0, value) for value in side] for side in error]
-            plural = "vertex" if vertices == 1 else "vertices"
-            left.errorbar(
-                x, y, error, color=colour, linestyle=style, marker=marker, markersize=4,
-                linewidth=1, elinewidth=0.6, label=f"{TITLES.get(name, name)}, {vertices} {plural}",
-            )  # fmt: skip
-        one = next(row for row in rows if row.key == "zfinder-1-1mm")
-        bars += [(f"{TITLES.get(name, name)}\nno constraint", first), ("zfinder, ±1 mm", one)]
-    left.axhline(1.0, color="grey", linewidth=0.7)
-    left.axvline(20.0, color="grey", linewidth=0.7)
-    left.set(xscale="log", xlabel="fewer seeds (factor)", ylabel="net loss of tracks, %")
-    left.set_xticks([5, 10, 20, 50, 100], ["5", "10", "20", "50", "100"])
-    left.minorticks_off()
-    left.legend(fontsize=6)
-    places = list(range(len(bars)))[::-1]
-    start = [0.0] * len(bars)
-    for part, colour in (("vertex", "tab:red"), ("seeding", "tab:blue"), ("finding", "lightgrey")):
-        width = [
-            100.0 * getattr(row, f"{part}_ms") / bars[index - index % 2][1].total_ms
-            for index, (_, row) in enumerate(bars)
-        ]
-        title = {"vertex": "zfinder", "seeding": "seeding", "finding": "track finding"}[part]
-        right.barh(places, width, left=start, color=colour, label=title)
-        start = [a + b for a, b in zip(start, width)]
-    for place, total, (_, row) in zip(places, start, bars):
-        right.text(total + 1.0, place, f"{row.total_ms:,.0f} ms", va="center", fontsize=7)
-    right.set_yticks(places, [name for name, _ in bars], fontsize=7)
-    right.set(xlabel="time of one core, % of no constraint", xlim=(0.0, 118.0))
-    right.legend(fontsize=7)
+    draw_losses(left, samples)
+    draw_times(right, samples)
     figure.savefig(path, metadata={"Date": None})
 
 
@@ -290,6 +339,7 @@ def main(arguments):
     """Prints the tables and draws the plot."""
     parser = argparse.ArgumentParser(description="Makes tables and a plot of study.py's results.")
     parser.add_argument("results", type=Path, help="folder that study.py wrote")
+    parser.add_argument("--short", action="store_true", help="print one table of main variants")
     parser.add_argument("--plot", type=Path, help="SVG file to write")
     options = parser.parse_args(arguments)
     samples = {}
@@ -298,12 +348,16 @@ def main(arguments):
         if not events:
             continue
         samples[name] = [sum_variant(events, key) for key in events[0]["variants"]]
+        if options.short:
+            continue
         print(summary(name, events))
         print(table(samples[name]) + "\n")
         for width in ("1mm", "2mm"):
             print(losses_by_direction(events, f"truth-1-{width}") + "\n")
     if not samples:
         sys.exit(f"report.py: {options.results} holds no results of study.py")
+    if options.short:
+        print(short_table(samples))
     if options.plot:
         draw(samples, options.plot)
 
