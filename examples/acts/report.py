@@ -198,8 +198,8 @@ SHORT = (
 def short_table(samples):
     """Returns one table of the main variants of all samples."""
     lines = [
-        "| sample | seeds | number | fewer | seeding, ms | finding, ms | sum with zfinder, ms | faster "
-        "| tracks found, % (95 %) | lost, gained | net loss, % (95 %) |",
+        "| sample | seeds | number | fewer | seeding, ms | finding, ms | sum with zfinder, ms "
+        "| faster | tracks found, % (95 %) | lost, gained | net loss, % (95 %) |",
         "|" + 11 * "---|",
     ]
     for name, rows in samples.items():
