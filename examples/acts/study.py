@@ -29,7 +29,7 @@ from vertices import vertex_algorithms, write_vertices
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "scripts" / "samples"))
 import make
 
-SAMPLES = {"zee_mu2": 100, "zee_mu46": 100, "top_mu46": 100, "zee_mu200": 20, "top_mu200": 20}
+SAMPLES = {"zee_mu2": 100, "zee_mu46": 100, "top_mu46": 100, "zee_mu200": 24, "top_mu200": 24}
 
 # Hard-scatter tracks to find: charged particles of the generator.
 MIN_PT_GEV = 1.0
@@ -78,7 +78,7 @@ HARD_SEEDS_GEV = 0.9
 VARIANTS = (
     BASELINE,
     Variant("none", min_pt_gev=HARD_SEEDS_GEV),
-    Variant("zfinder", 1, *WINDOWS[1], min_pt_gev=HARD_SEEDS_GEV),
+    *(Variant("zfinder", n, *WINDOWS[1], min_pt_gev=HARD_SEEDS_GEV) for n in (1, 2)),
     *(Variant("truth", 1, *window) for window in WINDOWS[:3]),
     Variant("acts-hough", 1, *WINDOWS[1]),
     *(Variant("zfinder", count, *window) for count in VERTEX_COUNTS for window in WINDOWS),
@@ -359,7 +359,9 @@ def parse_arguments(arguments):
         "--sample", nargs="+", default=list(SAMPLES), choices=SAMPLES, metavar="NAME",
         help=f"samples: {', '.join(SAMPLES)} (all)",
     )  # fmt: skip
-    parser.add_argument("--events", type=int, help="events of each sample (100, or 20 at 200)")
+    parser.add_argument(
+        "--events", type=int, help="events of each sample (100, or 24 at pile-up 200)"
+    )
     parser.add_argument("--seed", type=int, default=1, help="seed of all seeds (1)")
     options = parser.parse_args(arguments)
     if options.events is not None and options.events < 1:
