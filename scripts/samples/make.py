@@ -110,12 +110,23 @@ def derived_seed(seed, sample, purpose, event=0):
 # Generation ---------------------------------------------------------------------------------------
 
 
+def import_pythia():
+    """Imports Pythia from an empty folder: it executes the files of a folder `python` beside it."""
+    here = os.getcwd()
+    with tempfile.TemporaryDirectory() as empty:
+        os.chdir(empty)
+        try:
+            import pythia8mc
+        finally:
+            os.chdir(here)
+    return pythia8mc
+
+
 class Generator:
     """A Pythia instance for one process."""
 
     def __init__(self, settings):
-        import pythia8mc
-
+        pythia8mc = import_pythia()
         self.pythia8mc = pythia8mc
         self.pythia = pythia8mc.Pythia("", False)
         # The seed of the initialisation is fixed; `reseed` sets the seed of each event.

@@ -1,0 +1,64 @@
+"""Runs the example and the study on two small events. `scripts/test-acts` calls it."""
+
+import csv
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pyzfinder
+
+HERE = Path(__file__).resolve().parent
+MAKE = HERE.parents[1] / "scripts" / "samples" / "make.py"
+EVENTS = 2
+
+
+def run(script, *arguments):
+    """Runs a script, shows what it wrote if it fails, and returns its output."""
+    command = [sys.executable, "-B", str(script), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+    return done.stdout
+
+
+def test_seeding(folder):
+    """ACTS gets the vertices that zfinder found, and makes fewer seeds with them."""
+    run(MAKE, "--out", folder, "--sample", "zee_mu46", "--events", EVENTS)
+    sample = folder / "zee_mu46"
+    text = run(HERE / "seeding.py", sample, "--vertices", 4, "--out", folder / "vertices")
+    found = pyzfinder.Finder(pyzfinder.Config("auto", peaks=4)).find(
+        pyzfinder.read(sorted(sample.glob("event*.csv.gz")))
+    )
+    for event in range(EVENTS):
+        with open(folder / f"vertices/event{event:09d}-vertex.csv", newline="") as file:
+            z = sorted(float(row["z"]) for row in csv.DictReader(file))
+        expected = sorted(found.z_mm[found.offsets[event] : found.offsets[event + 1]].tolist())
+        assert z, f"event {event} has no vertex"
+        assert len(z) == len(expected), (z, expected)
+        assert all(abs(a - b) < 1e-3 for a, b in zip(z, expected)), (z, expected)
+        seeds, constrained = (int(word) for word in text.splitlines()[1 + event].split()[1:3])
+        assert 0 < 2 * constrained < seeds, (seeds, constrained)
+
+
+def test_study(folder):
+    """The study finds the tracks of the hard scatter, goes on, and has a report."""
+    run(HERE / "study.py", "--out", folder, "--sample", "zee_mu2", "--events", 1)
+    text = run(HERE / "study.py", "--out", folder, "--sample", "zee_mu2", "--events", EVENTS)
+    assert "1 of 2 events are finished" in text, text
+    for event in range(EVENTS):
+        result = json.loads((folder / f"zee_mu2/{event:06d}.json").read_text())
+        targets, variants = result["targets"], result["variants"]
+        assert len(variants["none-0-"]["found"]) > len(targets) // 2 > 0, result
+        # Windows inside one another.
+        seeds = [variants[f"truth-1-{width}mm"]["seeds"] for width in ("1", "2", "3")]
+        assert 0 < seeds[0] <= seeds[1] <= seeds[2] <= variants["none-0-"]["seeds"], seeds
+    assert "| zfinder, ±1 mm |" in run(HERE / "report.py", folder)
+
+
+if __name__ == "__main__":
+    for test in (test_seeding, test_study):
+        with tempfile.TemporaryDirectory() as scratch:
+            test(Path(scratch))
+        print(f"{test.__name__}: ok")
