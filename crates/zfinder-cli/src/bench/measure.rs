@@ -142,7 +142,8 @@ impl Subject<'_> {
         let most = self.sample.batch_rois();
         // Hardware is to be full, but as many batches as are in flight must not take for ever.
         let batches = if self.hardware() { self.in_flight.div_ceil(LONGEST) } else { LEAST_BATCHES };
-        let batch_rois = (fit(seconds_per_roi) / batches).clamp(1, most);
+        let fitting = (fit(seconds_per_roi) / batches).clamp(1, most);
+        let batch_rois = if self.sample.has_fixed_batch() { most } else { fitting };
         let first = self.sample.batch(0, batch_rois);
         self.finder.find_batch(&first)?;
         seconds_per_roi = self.seconds_of(&first)? / first.len() as f64;

@@ -70,7 +70,7 @@ pub(super) struct Bench {
     #[arg(long, value_name = "N", help_heading = "Sample")]
     limit: Option<NonZeroUsize>,
     /// RoIs of a batch, for which the sample is repeated [default: lowlum 8192, highlum 512, of --input about
-    /// 2,000,000 spacepoints]
+    /// 2,000,000 spacepoints, and fewer on a slow engine]
     #[arg(long, visible_alias = "rois-per-batch", value_name = "N", help_heading = "Sample")]
     batch: Option<NonZeroUsize>,
 

@@ -29,6 +29,8 @@ pub(super) struct Sample {
     rois: RoiBatch,
     coordinates: CoordinatesName,
     batch: usize,
+    /// The user chose the size of a batch.
+    has_fixed_batch: bool,
 }
 
 /// The same RoIs with coordinates kept so.
@@ -64,6 +66,7 @@ impl Sample {
             rois: kept(&rois, coordinates),
             coordinates,
             batch: batch.unwrap_or(default_batch),
+            has_fixed_batch: batch.is_some(),
         }
     }
 
@@ -101,6 +104,7 @@ impl Sample {
             files: inputs.files,
             detector,
             batch: batch.unwrap_or(of_this_size.clamp(1, MOST_BATCH_ROIS)),
+            has_fixed_batch: batch.is_some(),
             rois: kept(&rois, coordinates),
             coordinates,
         })
@@ -135,9 +139,13 @@ impl Sample {
         self.spacepoints() > BUSY * self.len()
     }
 
-    /// RoIs of a batch.
+    /// RoIs of a batch: most of them, or if the user chose so, all batches have as many.
     pub(super) fn batch_rois(&self) -> usize {
         self.batch
+    }
+
+    pub(super) fn has_fixed_batch(&self) -> bool {
+        self.has_fixed_batch
     }
 
     /// One RoI; the sample comes over and over.
