@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
+use crate::block_on::block_on;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::summary::{AdapterKind, AdapterSummary};
@@ -226,7 +227,7 @@ pub async fn adapters_async() -> Result<Vec<AdapterSummary>, Error> {
 /// # Errors
 /// As [`adapters_async`].
 pub fn adapters() -> Result<Vec<AdapterSummary>, Error> {
-    pollster::block_on(adapters_async())
+    block_on(adapters_async())
 }
 
 /// The adapters that `choice` means: at least one.

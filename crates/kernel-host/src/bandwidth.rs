@@ -1,8 +1,7 @@
 //! What memory gives: the limit that kernels are held against.
 
-use std::time::Instant;
-
 use crate::buffer::{Buffer, Readback};
+use crate::clock::Instant;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::kernel::{Checks, Kernel, KernelDescriptor};

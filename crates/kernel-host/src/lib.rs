@@ -13,6 +13,10 @@
 //! - waiting that blocks, spins or awaits, on any executor;
 //! - errors as values: no panic and no hang on bad input, a full device or a lost one.
 //!
+//! On `wasm32-unknown-unknown` the device is the browser's WebGPU. A page must not block: there the async forms work, and a
+//! blocking form that would have to wait is [`Error::CannotWait`]. A browser reports errors of a call later, so they are
+//! errors of the next submission or of the wait for it. `poll.rs` and `poll_web.rs` are the two forms of all this.
+//!
 //! ```
 //! use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Source, wgpu};
 //!
@@ -56,13 +60,16 @@
 mod adapter;
 mod allocation;
 mod bandwidth;
+mod block_on;
 mod buffer;
 mod built;
+mod clock;
 mod engine;
 mod error;
 mod gpu;
 mod kernel;
 mod memory;
+#[cfg_attr(target_arch = "wasm32", path = "poll_web.rs")]
 mod poll;
 mod pool;
 mod precision;
@@ -80,7 +87,9 @@ mod wait;
 
 pub use adapter::{AdapterChoice, adapters, adapters_async};
 pub use bandwidth::{BusBandwidth, bus_bandwidth, read_bandwidth};
+pub use block_on::block_on;
 pub use buffer::{Buffer, Readback};
+pub use clock::Instant;
 pub use engine::{Engine, Opened};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};

@@ -1,8 +1,9 @@
 //! How long passes take on the device's own clock.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::buffer::{Buffer, Readback};
+use crate::clock::Instant;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::poll::Submission;
