@@ -4,8 +4,10 @@ import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { chromium } from 'playwright-core';
 
-export const FOLDER = process.env.ZFINDER_WEB;
-export const SHOTS = process.env.ZFINDER_WEB_SHOTS;
+// scripts/test-web says where they are.
+const TARGET = new URL('../../target', import.meta.url).pathname;
+export const FOLDER = process.env.ZFINDER_WEB ?? `${TARGET}/web`;
+export const SHOTS = process.env.ZFINDER_WEB_SHOTS ?? `${TARGET}/web-test`;
 
 const TYPES = {
   '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.wasm': 'application/wasm', '.csv': 'text/csv', '.gz': 'application/gzip',

@@ -293,6 +293,13 @@ test('axe finds no fault, light and dark, wide and narrow', async () => {
   }
 });
 
+test('opened as a file, the page says what it wants', async () => {
+  const page = await plain.newPage();
+  await page.goto(`file://${join(FOLDER, 'index.html')}`);
+  assert.match(await page.textContent('#status'), /file server/);
+  await page.close();
+});
+
 test('the page is small', () => {
   const files = readdirSync(FOLDER, { recursive: true }).map((name) => join(FOLDER, name)).filter((path) => statSync(path).isFile());
   const bytes = files.reduce((sum, path) => sum + gzipSync(readFileSync(path), { level: 9 }).length, 0);

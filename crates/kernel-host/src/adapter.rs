@@ -5,9 +5,9 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Mutex, PoisonError};
 
-use crate::block_on::block_on;
 use crate::error::Error;
 use crate::gpu::Gpu;
+use crate::poll::block_on;
 use crate::summary::{AdapterKind, AdapterSummary};
 
 /// Which adapter to use.

@@ -1,10 +1,10 @@
 //! What memory gives: the limit that kernels are held against.
 
 use crate::buffer::{Buffer, Readback};
-use crate::clock::Instant;
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::kernel::{Checks, Kernel, KernelDescriptor};
+use crate::poll::Instant;
 use crate::source::Source;
 use crate::timer::Timer;
 use crate::upload::Upload;

@@ -6,11 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use naga::valid::Capabilities;
 
 use crate::adapter::{self, AdapterChoice};
-use crate::block_on::block_on;
 use crate::built::BuiltKernels;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::poll::{Poller, Submission, first_error, look_whether_lost};
+use crate::poll::{Poller, Submission, block_on, first_error, look_whether_lost};
 use crate::status::{Caught, Status, lock};
 use crate::summary::AdapterSummary;
 

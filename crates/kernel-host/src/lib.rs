@@ -60,10 +60,8 @@
 mod adapter;
 mod allocation;
 mod bandwidth;
-mod block_on;
 mod buffer;
 mod built;
-mod clock;
 mod engine;
 mod error;
 mod gpu;
@@ -87,14 +85,12 @@ mod wait;
 
 pub use adapter::{AdapterChoice, adapters, adapters_async};
 pub use bandwidth::{BusBandwidth, bus_bandwidth, read_bandwidth};
-pub use block_on::block_on;
 pub use buffer::{Buffer, Readback};
-pub use clock::Instant;
 pub use engine::{Engine, Opened};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};
 pub use kernel::{BindGroupSlot, Checks, Kernel, KernelDescriptor};
-pub use poll::Submission;
+pub use poll::{Instant, Submission, block_on};
 pub use pool::{Pool, Pooled, Reserved, Waiting};
 pub use precision::{Precision, UnknownPrecision};
 pub use reflect::{StructLayout, struct_layout, workgroup_memory};

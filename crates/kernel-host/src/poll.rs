@@ -6,7 +6,9 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, JoinHandle, Thread};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+pub use std::time::Instant;
 
 use futures_intrusive::channel::shared::OneshotSender;
 
@@ -73,6 +75,15 @@ impl MapOutcome {
         }
         Ok(())
     }
+}
+
+/// The output of a future that this thread waits for. In a browser no thread may wait: there a future that is not ready at
+/// once is an error.
+///
+/// # Errors
+/// Those of the future, and [`Error::CannotWait`].
+pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    pollster::block_on(future)
 }
 
 /// The first error in scopes that are popped, innermost first. Natively they are ready at once.

@@ -1,10 +1,12 @@
 //! Waiting in a browser, in place of `poll.rs`: the browser polls its devices by itself and calls back, and nothing may block.
 
 use std::future::{Future, poll_fn};
-use std::pin::Pin;
+use std::pin::{Pin, pin};
 use std::sync::{Arc, Mutex, Weak};
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
+
+pub use web_time::Instant;
 
 use futures_intrusive::channel::shared::OneshotSender;
 use wasm_bindgen_futures::spawn_local;
@@ -68,6 +70,18 @@ impl MapOutcome {
         })
         .await;
         gpu.status().check()
+    }
+}
+
+/// The output of a future that this thread waits for. In a browser no thread may wait: there a future that is not ready at
+/// once is an error.
+///
+/// # Errors
+/// Those of the future, and [`Error::CannotWait`].
+pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => Err(Error::CannotWait.into()),
     }
 }
 

@@ -3,10 +3,9 @@
 use std::time::Duration;
 
 use crate::buffer::{Buffer, Readback};
-use crate::clock::Instant;
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::poll::Submission;
+use crate::poll::{Instant, Submission};
 
 /// Until a device runs at its full clock.
 const WARM_UP: Duration = Duration::from_millis(600);
