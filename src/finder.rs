@@ -24,7 +24,7 @@ use crate::spacepoint::{Roi, RoiBatch};
 use crate::stream::{Stream, StreamOptions};
 use crate::vertex::{RoiResult, Status};
 #[cfg(feature = "gpu")]
-use kernel_host::{Gpu, GpuOptions, wgpu};
+use kernel_host::{Gpu, GpuOptions, block_on, wgpu};
 
 /// Options of a [`ZFinder`] to be.
 #[derive(Clone, Debug, Default)]
@@ -135,7 +135,7 @@ impl ZFinderBuilder {
     /// A configuration out of range, no such adapter, an adapter that lacks what was asked for.
     pub fn build(self) -> Result<ZFinder> {
         #[cfg(feature = "gpu")]
-        let finder = pollster::block_on(self.build_on_any(Gpus::new));
+        let finder = block_on(self.build_on_any(Gpus::new));
         #[cfg(not(feature = "gpu"))]
         let finder = self.search().and_then(|search| self.build_on_host(search));
         finder

@@ -158,7 +158,7 @@ fn may_be_track(second: Second, other: u32, range: ZRange, outwards: real) -> bo
     let turn = least_turn(second.phi, stored_real(beside[other]));
     let apart = outwards * (second.point.x - point.x);
     let straight = turn * second.point.x * point.x <= real(0.5005) * second.most_k * apart;
-    return apart > real(0.0) & straight & may_be_within(second.b, second.point, other, point, range);
+    return (apart > real(0.0)) & straight & may_be_within(second.b, second.point, other, point, range);
 }
 
 // Which spacepoints of a block may: a bit each.

@@ -5,7 +5,7 @@ use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::task::Poll;
 
-use kernel_host::Gpu;
+use kernel_host::{Gpu, block_on};
 use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
@@ -27,7 +27,7 @@ impl Gpus {
     /// Builds the engines side by side on the pool's threads: compiling shaders takes a while.
     #[expect(clippy::unused_async, reason = "a twin of `new_async`")]
     pub(crate) async fn new(gpus: Vec<Gpu>, search: &Search, options: &EngineOptions) -> Result<Self> {
-        let engines = gpus.into_par_iter().map(|gpu| pollster::block_on(GpuEngine::new(gpu, search.clone(), options)));
+        let engines = gpus.into_par_iter().map(|gpu| block_on(GpuEngine::new(gpu, search.clone(), options)));
         Self::of(engines.collect::<Result<Vec<_>>>()?)
     }
 

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::error::Error;
 use crate::gpu::Gpu;
+use crate::poll::block_on;
 use crate::summary::{AdapterKind, AdapterSummary};
 
 /// Which adapter to use.
@@ -226,7 +227,7 @@ pub async fn adapters_async() -> Result<Vec<AdapterSummary>, Error> {
 /// # Errors
 /// As [`adapters_async`].
 pub fn adapters() -> Result<Vec<AdapterSummary>, Error> {
-    pollster::block_on(adapters_async())
+    block_on(adapters_async())
 }
 
 /// The adapters that `choice` means: at least one.

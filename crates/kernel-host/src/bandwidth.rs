@@ -1,11 +1,10 @@
 //! What memory gives: the limit that kernels are held against.
 
-use std::time::Instant;
-
 use crate::buffer::{Buffer, Readback};
 use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::kernel::{Checks, Kernel, KernelDescriptor};
+use crate::poll::Instant;
 use crate::source::Source;
 use crate::timer::Timer;
 use crate::upload::Upload;

@@ -299,12 +299,7 @@ impl<T: Pod> Readback<T> {
         let Some((mapping, outcome, bytes)) = self.map(gpu, len)? else {
             return Ok(Vec::new());
         };
-        gpu.poll()?;
-        if !outcome.is_known() {
-            gpu.wait_in_background(None).await?;
-            // Known by now, or being reported by another thread at this moment.
-            outcome.wait(gpu)?;
-        }
+        outcome.wait_async(gpu).await?;
         self.finish(gpu, mapping, &outcome, bytes, len, <[T]>::to_vec)
     }
 

@@ -140,6 +140,9 @@ pub enum Error {
         /// What the driver said.
         reason: String,
     },
+    /// A blocking call that would have to wait, in a browser, where no thread may.
+    #[error("a page in a browser cannot wait: call the async form")]
+    CannotWait,
     /// wgpu refused a call: a fault of the program, not of its input.
     #[error("wgpu refused a call: {message}")]
     Validation {

@@ -9,7 +9,7 @@ use crate::adapter::{self, AdapterChoice};
 use crate::built::BuiltKernels;
 use crate::error::Error;
 use crate::memory::Memory;
-use crate::poll::{Poller, Submission, look_whether_lost};
+use crate::poll::{Poller, Submission, block_on, first_error, look_whether_lost};
 use crate::status::{Caught, Status, lock};
 use crate::summary::AdapterSummary;
 
@@ -123,7 +123,7 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::new_async`].
     pub fn new(options: &GpuOptions) -> Result<Self, Error> {
-        pollster::block_on(Self::new_async(options))
+        block_on(Self::new_async(options))
     }
 
     /// Opens a device on every adapter that is meant: for [`AdapterChoice::All`] on each hardware GPU, the best first, and
@@ -150,7 +150,7 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::open_all_async`].
     pub fn open_all(options: &GpuOptions) -> Result<Vec<Self>, Error> {
-        pollster::block_on(Self::open_all_async(options))
+        block_on(Self::open_all_async(options))
     }
 
     /// [`Gpu::open_all_async`] on the best hardware GPU, for a program that falls back on the CPU: None where there is none,
@@ -183,7 +183,7 @@ impl Gpu {
             backend_options,
             ..wgpu::InstanceDescriptor::new_without_display_handle()
         });
-        pollster::block_on(async {
+        block_on(async {
             let adapters = instance.enumerate_adapters(wgpu::Backends::NOOP).await;
             let Some(adapter) = adapters.first() else {
                 return Err(Error::NoAdapter { wanted: "wgpu's noop adapter".to_owned(), candidates: Vec::new() });
@@ -237,7 +237,7 @@ impl Gpu {
     }
 
     fn assemble(device: wgpu::Device, queue: wgpu::Queue, summary: AdapterSummary, status: Arc<Status>) -> Self {
-        let poller = Poller::new(device.clone(), Arc::clone(&status));
+        let poller = Poller::new(device.clone(), queue.clone(), Arc::clone(&status));
         Self {
             inner: Arc::new(Inner {
                 limits: device.limits(),
@@ -357,10 +357,8 @@ impl Gpu {
         let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let result = work();
-        // All three are popped, innermost first, before any is looked at; natively they are ready at once.
-        let caught = [validation.pop(), memory.pop(), internal.pop()];
-        let mut caught = caught.into_iter().filter_map(pollster::block_on);
-        let error = caught.next();
+        // All three are popped, innermost first, before any is looked at.
+        let error = first_error([validation.pop(), memory.pop(), internal.pop()], &self.inner.status);
         // On a lost device wgpu hands out dead objects in silence, or refuses what refers to them.
         let lost = if error.is_some() { self.lost_after_failure() } else { self.lost() };
         match (lost, error) {

@@ -13,6 +13,10 @@
 //! - waiting that blocks, spins or awaits, on any executor;
 //! - errors as values: no panic and no hang on bad input, a full device or a lost one.
 //!
+//! On `wasm32-unknown-unknown` the device is the browser's WebGPU. A page must not block: there the async forms work, and a
+//! blocking form that would have to wait is [`Error::CannotWait`]. A browser reports errors of a call later, so they are
+//! errors of the next submission or of the wait for it. `poll.rs` and `poll_web.rs` are the two forms of all this.
+//!
 //! ```
 //! use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Source, wgpu};
 //!
@@ -63,6 +67,7 @@ mod error;
 mod gpu;
 mod kernel;
 mod memory;
+#[cfg_attr(target_arch = "wasm32", path = "poll_web.rs")]
 mod poll;
 mod pool;
 mod precision;
@@ -85,7 +90,7 @@ pub use engine::{Engine, Opened};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};
 pub use kernel::{BindGroupSlot, Checks, Kernel, KernelDescriptor};
-pub use poll::Submission;
+pub use poll::{Instant, Submission, block_on};
 pub use pool::{Pool, Pooled, Reserved, Waiting};
 pub use precision::{Precision, UnknownPrecision};
 pub use reflect::{StructLayout, struct_layout, workgroup_memory};

@@ -1,23 +1,32 @@
-//! Polling of a device, and the thread that polls on behalf of futures.
+//! Polling of a device, and the thread that polls on behalf of futures. In a browser, `poll_web.rs` takes its place.
 
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
-use std::thread::{self, JoinHandle};
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, JoinHandle, Thread};
 use std::time::Duration;
+
+pub use std::time::Instant;
 
 use futures_intrusive::channel::shared::OneshotSender;
 
 use crate::error::Error;
+use crate::gpu::Gpu;
 use crate::status::{Status, lock};
 
+/// Whether memory that the device has read can be mapped again while the caller waits.
+pub(crate) const REMAPS: bool = true;
+
 /// How long one wait in the driver lasts before the loss of the device is looked for again.
-pub(crate) const SLICE: Duration = Duration::from_secs(1);
+const SLICE: Duration = Duration::from_secs(1);
 
 /// What becomes of a mapping that was asked for. Whichever thread polls the device reports it, which need not be the one
 /// that asked.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MapOutcome {
-    pub(crate) reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
+    reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
 }
 
 type Mapped = Result<(), wgpu::BufferAsyncError>;
@@ -34,13 +43,55 @@ impl MapOutcome {
         outcome
     }
 
-    pub(crate) fn is_known(&self) -> bool {
+    fn is_known(&self) -> bool {
         lock(&self.reported.0).is_some()
     }
 
     pub(crate) fn take(&self) -> Option<Mapped> {
         lock(&self.reported.0).take()
     }
+
+    /// Polls, and waits where the device still uses the buffer, until it is known.
+    pub(crate) fn wait(&self, gpu: &Gpu) -> Result<(), Error> {
+        gpu.poll()?;
+        if !self.is_known() {
+            gpu.wait_for_all()?;
+        }
+        // By now it was taken up; a thread that polled at the same time may be about to report it.
+        let (outcome, changed) = &*self.reported;
+        let _known = changed
+            .wait_timeout_while(lock(outcome), SLICE, |outcome| outcome.is_none())
+            .unwrap_or_else(PoisonError::into_inner);
+        Ok(())
+    }
+
+    /// [`MapOutcome::wait`] as a future.
+    pub(crate) async fn wait_async(&self, gpu: &Gpu) -> Result<(), Error> {
+        gpu.poll()?;
+        if !self.is_known() {
+            gpu.wait_in_background(None).await?;
+            // Known by now, or being reported by another thread at this moment.
+            self.wait(gpu)?;
+        }
+        Ok(())
+    }
+}
+
+/// The output of a future that this thread waits for. In a browser no thread may wait: there a future that is not ready at
+/// once is an error.
+///
+/// # Errors
+/// Those of the future, and [`Error::CannotWait`].
+pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
+    pollster::block_on(future)
+}
+
+/// The first error in scopes that are popped, innermost first. Natively they are ready at once.
+pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>>>(
+    popped: [F; 3],
+    _status: &Arc<Status>,
+) -> Option<wgpu::Error> {
+    popped.into_iter().filter_map(pollster::block_on).next()
 }
 
 /// Work that was handed to the queue, to wait for.
@@ -56,11 +107,7 @@ pub struct Submission {
 const EMPTIED_BY_ANOTHER: &str = "If the queue is empty, the current submission index";
 
 /// `Device::poll` panics where the driver reports a failure; here that is the loss of the device.
-pub(crate) fn poll(
-    device: &wgpu::Device,
-    status: &Status,
-    how: wgpu::PollType,
-) -> Result<wgpu::PollStatus, wgpu::PollError> {
+fn poll(device: &wgpu::Device, status: &Status, how: wgpu::PollType) -> Result<wgpu::PollStatus, wgpu::PollError> {
     caught(status, || device.poll(how))
 }
 
@@ -103,7 +150,7 @@ pub(crate) fn look_whether_lost(device: &wgpu::Device, status: &Status) {
     }
 }
 
-pub(crate) fn is_done(
+fn is_done(
     device: &wgpu::Device,
     status: &Status,
     index: Option<&wgpu::SubmissionIndex>,
@@ -122,6 +169,23 @@ pub(crate) fn is_done(
     }
 }
 
+/// Asks again and again whether a submission is done, for as long as `spin`.
+pub(crate) fn is_done_within(
+    device: &wgpu::Device,
+    status: &Status,
+    index: &wgpu::SubmissionIndex,
+    spin: Duration,
+) -> Result<bool, Error> {
+    let start = Instant::now();
+    while start.elapsed() < spin {
+        if is_done(device, status, Some(index), Duration::ZERO)? {
+            return Ok(true);
+        }
+        std::hint::spin_loop();
+    }
+    Ok(false)
+}
+
 pub(crate) fn wait_for(
     device: &wgpu::Device,
     status: &Status,
@@ -129,6 +193,37 @@ pub(crate) fn wait_for(
 ) -> Result<(), Error> {
     while !is_done(device, status, index, SLICE)? {}
     Ok(())
+}
+
+impl Gpu {
+    /// Lets wgpu run the callbacks of what is already done.
+    fn poll(&self) -> Result<(), Error> {
+        let _ = poll(self.device(), self.status(), wgpu::PollType::Poll);
+        self.status().check()
+    }
+
+    /// Blocks until everything that is submitted by now is done.
+    fn wait_for_all(&self) -> Result<(), Error> {
+        wait_for(self.device(), self.status(), None)
+    }
+}
+
+/// Waits for a future on this thread. None if it takes longer than `limit`; it may be waited for again.
+pub(crate) fn block_on_for<T>(mut future: Pin<&mut impl Future<Output = T>>, limit: Duration) -> Option<T> {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let start = Instant::now();
+    loop {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+            return Some(output);
+        }
+        thread::park_timeout(limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero())?);
+    }
 }
 
 /// Something that a future waits for.
@@ -168,7 +263,7 @@ struct Jobs {
 }
 
 impl Poller {
-    pub(crate) fn new(device: wgpu::Device, status: Arc<Status>) -> Self {
+    pub(crate) fn new(device: wgpu::Device, _queue: wgpu::Queue, status: Arc<Status>) -> Self {
         Self {
             shared: Arc::new(Shared { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
             thread: Mutex::default(),

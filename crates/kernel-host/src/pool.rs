@@ -3,13 +3,13 @@
 
 use std::future::Future;
 use std::ops::{Deref, DerefMut};
-use std::pin::{Pin, pin};
-use std::sync::{self, Arc, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
-use std::time::{Duration, Instant};
+use std::pin::pin;
+use std::sync::{self, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use futures_intrusive::sync::{ManualResetEvent, Mutex};
+
+use crate::poll::block_on_for;
 
 /// How long a thread waits for memory without any workspace coming back. After that, whoever holds them is not going to
 /// give them back, such as a future that nobody polls. (A future waits for as long as it is polled.)
@@ -246,24 +246,6 @@ impl<W> Pool<W> {
                 outcome => return outcome,
             }
         }
-    }
-}
-
-/// Waits for a future on this thread. None if it takes longer than `limit`; it may be waited for again.
-fn block_on_for<T>(mut future: Pin<&mut impl Future<Output = T>>, limit: Duration) -> Option<T> {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let start = Instant::now();
-    loop {
-        if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
-            return Some(output);
-        }
-        thread::park_timeout(limit.checked_sub(start.elapsed()).filter(|left| !left.is_zero())?);
     }
 }
 

@@ -1,9 +1,11 @@
 //! Pool of a device that is as small as the test likes.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::task::{Context, Poll, Waker};
 use std::thread;
+use std::time::Instant;
 
 use super::*;
 use crate::error::Error;

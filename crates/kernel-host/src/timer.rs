@@ -1,11 +1,11 @@
 //! How long passes take on the device's own clock.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::buffer::{Buffer, Readback};
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::poll::Submission;
+use crate::poll::{Instant, Submission};
 
 /// Until a device runs at its full clock.
 const WARM_UP: Duration = Duration::from_millis(600);

@@ -11,7 +11,7 @@ use crate::allocation::Allocation;
 use crate::buffer::Buffer;
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::poll::MapOutcome;
+use crate::poll::{MapOutcome, REMAPS};
 
 /// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like, [`Upload::copy_to`] a buffer.
 ///
@@ -131,7 +131,10 @@ impl<T: Pod> Upload<T> {
             return Err(self.still_seen());
         }
         if self.raw.is_none() || len > self.capacity {
-            self.allocate(gpu, len)?;
+            self.allocate(gpu, len, self.capacity as u64 * 3 / 2)?;
+        } else if !self.mapped && !REMAPS {
+            // New memory is mapped from the beginning.
+            self.allocate(gpu, len, self.capacity as u64)?;
         }
         let failed = |message: String| match gpu.lost_after_failure() {
             Some(reason) => Error::DeviceLost { reason },
@@ -166,13 +169,14 @@ impl<T: Pod> Upload<T> {
         Error::Map { what: self.label.clone(), message: "a view of it is still there".to_owned() }
     }
 
-    fn allocate(&mut self, gpu: &Gpu, len: usize) -> Result<(), Error> {
+    /// Allocates room for `len` elements, and for `more` where there is memory for as many.
+    fn allocate(&mut self, gpu: &Gpu, len: usize, more: u64) -> Result<(), Error> {
         let limit = gpu.limits().max_buffer_size;
         let bytes = (len as u64).saturating_mul(Self::SIZE);
         if bytes > limit {
             return Err(Error::BufferTooLarge { what: self.label.clone(), bytes, limit });
         }
-        let generous = (self.capacity as u64 * 3 / 2 * Self::SIZE).min(limit - limit % Self::SIZE).max(bytes);
+        let generous = (more * Self::SIZE).min(limit - limit % Self::SIZE).max(bytes);
         // The old one goes first, so that the two need not fit at once.
         (self.raw, self.mapped, self.capacity) = (None, false, 0);
         let descriptor = wgpu::BufferDescriptor {

@@ -1,31 +1,14 @@
 //! Waiting for the device: blocking, spinning, or as a future.
 
 use std::future::Future;
-use std::sync::{Arc, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use futures_intrusive::channel::shared::oneshot_channel;
 
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::poll::{Job, MapOutcome, SLICE, Submission, is_done, poll, wait_for};
-use crate::status::lock;
-
-impl MapOutcome {
-    /// Polls, and waits where the device still uses the buffer, until it is known.
-    pub(crate) fn wait(&self, gpu: &Gpu) -> Result<(), Error> {
-        gpu.poll()?;
-        if !self.is_known() {
-            gpu.wait_for_all()?;
-        }
-        // By now it was taken up; a thread that polled at the same time may be about to report it.
-        let (outcome, changed) = &*self.reported;
-        let _known = changed
-            .wait_timeout_while(lock(outcome), SLICE, |outcome| outcome.is_none())
-            .unwrap_or_else(PoisonError::into_inner);
-        Ok(())
-    }
-}
+use crate::poll::{Job, Submission, is_done_within, wait_for};
 
 impl Gpu {
     /// Blocks until `submission` is done.
@@ -43,12 +26,8 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::wait`].
     pub fn wait_spinning(&self, submission: &Submission, spin: Duration) -> Result<(), Error> {
-        let start = Instant::now();
-        while start.elapsed() < spin {
-            if is_done(self.device(), self.status(), Some(&submission.index), Duration::ZERO)? {
-                return Ok(());
-            }
-            std::hint::spin_loop();
+        if is_done_within(self.device(), self.status(), &submission.index, spin)? {
+            return Ok(());
         }
         self.wait(submission)
     }
@@ -79,16 +58,5 @@ impl Gpu {
                 Err(Error::DeviceLost { reason: "the thread that waits for it has ended".to_owned() })
             })
         }
-    }
-
-    /// Lets wgpu run the callbacks of what is already done.
-    pub(crate) fn poll(&self) -> Result<(), Error> {
-        let _ = poll(self.device(), self.status(), wgpu::PollType::Poll);
-        self.status().check()
-    }
-
-    /// Blocks until everything that is submitted by now is done.
-    pub(crate) fn wait_for_all(&self) -> Result<(), Error> {
-        wait_for(self.device(), self.status(), None)
     }
 }

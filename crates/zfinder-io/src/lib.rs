@@ -21,7 +21,7 @@
 //! or `std::vector`, and it is the first tree of the file that has such branches. There `event_id` (or `event`) is wanted.
 //! Rows of Parquet count from 1, and entries of ROOT from 0.
 //!
-//! Standard input, pipes and devices are streams, which are read once and may hold CSV. [`ReadOptions`] limit the
+//! Standard input, pipes and devices are streams, which are read once and may hold CSV. A [`MemoryFile`] is read as a file is. [`ReadOptions`] limit the
 //! spacepoints of an event, and say whether reading goes on after an error. [`Provenance`] says how answers came about,
 //! and [`AnswerDigest`] whether two runs have the same.
 //!
@@ -54,6 +54,7 @@ mod error;
 mod event;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod guard;
+mod memory;
 mod names;
 mod parquet;
 mod place;
@@ -76,6 +77,7 @@ pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};
 pub use event::{Addressing, OnError, ReadOptions, addressing};
+pub use memory::MemoryFile;
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetSpacepoints, ParquetVertices};
 pub use provenance::Provenance;

@@ -9,6 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use flate2::bufread::MultiGzDecoder;
 
 use super::event::addressing;
+use super::memory;
 use crate::error::{Error, Result};
 
 /// The files that a user's files and folders stand for.
@@ -143,6 +144,9 @@ fn is_standard_input(path: &Path) -> bool {
 
 /// Whether a path can be read once only: standard input, an open file of this process, a pipe or a device.
 pub fn is_stream(path: &Path) -> bool {
+    if memory::bytes(path).is_some() {
+        return false;
+    }
     is_standard_input(path)
         || (cfg!(unix) && ["/dev/stdin", "/dev/fd", "/proc/self/fd"].iter().any(|open| path.starts_with(open)))
         || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
@@ -203,6 +207,9 @@ impl Peeked {
 /// The bytes of a file, unzipped where they are gzip, whatever the name says. A stream is read from its beginning, once.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     let failed = |source| failed(path, source);
+    if let Some(bytes) = memory::bytes(path) {
+        return unzipped(path, Cursor::new(bytes));
+    }
     if is_stream(path) {
         let stream = peeked().remove(path);
         let Peeked { head, rest } = stream.map_or_else(|| Peeked::open(path), Ok).map_err(failed)?;

@@ -10,6 +10,7 @@ mod error;
 pub mod evaluate;
 pub mod histogram_writer;
 pub mod inspect;
+#[cfg(feature = "plot")]
 pub mod plot;
 pub mod simulate;
 

@@ -1,4 +1,4 @@
-//! The stages one by one, for `cargo bench`; no part of the API.
+//! The stages one by one, for `cargo bench` and for pictures of histograms; no part of the API.
 
 use crate::config::Config;
 use crate::detector::Detector;
@@ -88,6 +88,21 @@ impl Stages {
             peaks < config.peaks as usize
         });
         weight
+    }
+
+    /// Weights in each bin: the sum of all histograms of the RoI.
+    pub fn weights(&self) -> Vec<u64> {
+        let mut weights = vec![0; self.plan.bins.bins as usize];
+        for histogram in self.workspace.total.n.chunks(weights.len().max(1)) {
+            weights.iter_mut().zip(histogram).for_each(|(sum, &n)| *sum += u64::from(n));
+        }
+        weights
+    }
+
+    /// Lower edge of the first bin, and width of a bin \[mm\].
+    pub fn bins_mm(&self) -> (f64, f64) {
+        let bins = &self.plan.bins;
+        ((bins.offset - 0.5) * bins.width, bins.width)
     }
 
     /// Entries of nHisto: in pair mode, pairs with z12 within the range.

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use kernel_host::{Checks, Gpu, Pool, Waiting, wgpu};
+use kernel_host::{Checks, Gpu, Pool, Waiting, block_on, wgpu};
 use rayon::prelude::*;
 
 use crate::config::Config;
@@ -251,9 +251,9 @@ impl<R: Real> TypedEngine<R> {
             loop {
                 let Some(rois) = parts().next() else { return Ok(found) };
                 // The futures never yield: they block where they wait.
-                match pollster::block_on(self.submit(planned, &rois, false))? {
+                match block_on(self.submit(planned, &rois, false))? {
                     Submitted::InFlight(part) => {
-                        found.answers.extend(pollster::block_on(self.collect(planned, Some(part)))?);
+                        found.answers.extend(block_on(self.collect(planned, Some(part)))?);
                     }
                     Submitted::Later => found.left.extend(rois),
                     Submitted::TooLarge(error) => {

@@ -1,5 +1,7 @@
 //! The kernels of an engine by name, built together, and which of them a part dispatches.
 
+use std::sync::OnceLock;
+
 use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Source};
 
 use crate::engine::encoding::Compact;
@@ -94,25 +96,53 @@ impl KernelName {
     }
 }
 
-pub(crate) struct KernelSet(Vec<(KernelName, Kernel)>);
+pub(crate) struct KernelSet {
+    kernels: Vec<(KernelName, OnceLock<Kernel>)>,
+    shape: Shape,
+    compact: Option<Compact>,
+    checks: Checks,
+}
+
+/// A browser compiles in the background, for seconds, and a search waits for all that was begun before: there a kernel is
+/// built when it is first dispatched.
+const ALL_AT_ONCE: bool = !cfg!(target_arch = "wasm32");
 
 impl KernelSet {
     pub(crate) fn build(gpu: &Gpu, shape: &Shape, compact: Option<&Compact>, checks: Checks) -> Result<Self> {
         let names = KernelName::all(shape, compact);
+        let set = |built: Vec<OnceLock<Kernel>>| Self {
+            kernels: names.iter().copied().zip(built).collect(),
+            shape: *shape,
+            compact: compact.copied(),
+            checks,
+        };
+        if !ALL_AT_ONCE {
+            return Ok(set(names.iter().map(|_| OnceLock::new()).collect()));
+        }
         let wanted: Vec<(Source, Constants)> =
             names.iter().map(|name| (name.source(shape), name.constants(shape, compact))).collect();
-        // No entry point by name: all that a kernel has.
-        let descriptor = |(source, constants)| KernelDescriptor { source, entry_points: &[], constants, checks };
         let descriptors: Vec<KernelDescriptor<'_>> =
-            wanted.iter().map(|(source, constants)| descriptor((source, constants.as_slice()))).collect();
-        Ok(Self(names.into_iter().zip(Kernel::build_all(gpu, &descriptors)?).collect()))
+            wanted.iter().map(|(source, constants)| descriptor(source, constants, checks)).collect();
+        Ok(set(Kernel::build_all(gpu, &descriptors)?.into_iter().map(OnceLock::from).collect()))
     }
 
-    pub(crate) fn get(&self, name: KernelName) -> &Kernel {
+    /// # Errors
+    /// As [`Kernel::build`], where not all were built at once.
+    pub(crate) fn get(&self, gpu: &Gpu, name: KernelName) -> Result<&Kernel> {
         let (_, kernel) =
-            self.0.iter().find(|(own, _)| *own == name).expect("built for all that the shape may dispatch");
-        kernel
+            self.kernels.iter().find(|(own, _)| *own == name).expect("one for all that the shape may dispatch");
+        if let Some(kernel) = kernel.get() {
+            return Ok(kernel);
+        }
+        let (source, constants) = (name.source(&self.shape), name.constants(&self.shape, self.compact.as_ref()));
+        let built = Kernel::build(gpu, &descriptor(&source, &constants, self.checks))?;
+        Ok(kernel.get_or_init(|| built))
     }
+}
+
+/// No entry point by name: all that a kernel has.
+fn descriptor<'a>(source: &'a Source, constants: &'a [(&'a str, f64)], checks: Checks) -> KernelDescriptor<'a> {
+    KernelDescriptor { source, entry_points: &[], constants, checks }
 }
 
 /// One dispatch of a kernel.
@@ -139,10 +169,10 @@ pub(crate) fn dispatches<R: Real>(
     encoding: Encoding,
     kernels: &KernelSet,
     gpu: &Gpu,
-) -> Vec<Dispatch> {
+) -> Result<Vec<Dispatch>> {
     let rois = layout.rois.len() as u32;
     let each = |kernel: KernelName| Dispatch { kernel, entry_point: kernel.stage(), params: 0, grid: [rois, 1, 1] };
-    let Way::Stages(occupancy) = layout.way else { return vec![each(KernelName::Walk(encoding))] };
+    let Way::Stages(occupancy) = layout.way else { return Ok(vec![each(KernelName::Walk(encoding))]) };
     let mut all = vec![Dispatch {
         grid: [rois, layout.cell_tiles, 1],
         ..each(KernelName::SliceSpacepoints(encoding, occupancy))
@@ -151,11 +181,11 @@ pub(crate) fn dispatches<R: Real>(
     if layout.variant.several {
         all.extend(highest_windows(layout, each(KernelName::HighestWindows)));
     } else if !layout.variant.fills_totals() {
-        let threads = kernels.get(KernelName::SumHistos).workgroup_size("sum_histos")[0];
+        let threads = kernels.get(gpu, KernelName::SumHistos)?.workgroup_size("sum_histos")[0];
         all.extend(sum_histos(layout, each(KernelName::SumHistos), threads));
     }
     all.push(each(KernelName::FindPeaks));
-    all
+    Ok(all)
 }
 
 /// A workgroup a row and tile of bins.

@@ -1,5 +1,7 @@
 //! The GPU engine: the four stages as shaders, a batch at a time. docs/design.md says in which order to read it.
 
+#[cfg(any(test, feature = "internals"))]
+pub(crate) mod all_shaders;
 mod capacity;
 mod engine;
 mod kernels;
@@ -14,7 +16,7 @@ pub(in crate::engine) mod tests;
 mod timing;
 mod workspace;
 
-use kernel_host::{Gpu, Waiting, wgpu};
+use kernel_host::{Gpu, Waiting, block_on, wgpu};
 
 use crate::engine::gpu::engine::TypedEngine;
 use crate::engine::plan::Search;
@@ -97,7 +99,7 @@ impl GpuEngine {
 
     pub(crate) fn find_batch(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiResult>> {
         // The future never yields: it blocks where it waits.
-        typed!(self, engine => pollster::block_on(engine.find_batch(batch, Waiting::Blocking, helpers)))
+        typed!(self, engine => block_on(engine.find_batch(batch, Waiting::Blocking, helpers)))
     }
 
     pub(crate) async fn find_batch_async(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {

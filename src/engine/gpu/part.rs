@@ -178,7 +178,7 @@ impl<R: Real> TypedEngine<R> {
         timer: Option<&mut Timer>,
     ) -> Result<()> {
         self.clear(encoder, workspace, layout)?;
-        let dispatches = dispatches(layout, encoding, &self.kernels, &self.gpu);
+        let dispatches = dispatches(layout, encoding, &self.kernels, &self.gpu)?;
         match timer {
             Some(timer) => {
                 for stage in dispatches.chunk_by(|a, b| a.kernel == b.kernel) {
@@ -222,7 +222,7 @@ impl<R: Real> TypedEngine<R> {
         dispatches: &[Dispatch],
     ) -> Result<()> {
         for dispatch in dispatches {
-            let kernel = self.kernels.get(dispatch.kernel);
+            let kernel = self.kernels.get(&self.gpu, dispatch.kernel)?;
             let mut group = workspace.take_group(dispatch);
             let binding = |name| Ok((name, workspace.binding(&self.constants, dispatch, name)?));
             let bindings = kernel.bindings().map(binding).collect::<Result<Vec<_>>>()?;

@@ -5,62 +5,10 @@ use kernel_host::{struct_layout, translations};
 
 use super::*;
 use crate::engine::encoding::DROPPED;
+use crate::engine::gpu::all_shaders::{kernels, variants};
 use crate::engine::gpu::workspace::{Params, RoiStatus};
 use crate::engine::real::{CutsF32, CutsF64, RoiF32, RoiF64, SpacepointF32, SpacepointF64, StoredF32, StoredF64};
 use crate::histogram::{Cluster, MAX_COUNT, OFFSET_STEPS, Peak};
-
-const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F64];
-
-/// Every variant that there is, but for what overrides say.
-fn variants() -> Vec<Variant> {
-    let mut all = Vec::new();
-    for precision in PRECISIONS {
-        for pairing in [Pairing::TwoSlices, Pairing::MixedLayers, Pairing::ByLayer, Pairing::Numbered] {
-            let one = Variant {
-                precision,
-                accumulate: Accumulate::Fixed,
-                pairing,
-                triplets: Triplets::Off,
-                weighting: Weighting::Count,
-                extrapolation: Extrapolation::Linear,
-                several: false,
-                rounding: Rounding::Native,
-            };
-            let mut of_pairing = vec![one];
-            if pairing != Pairing::MixedLayers {
-                of_pairing.extend([Triplets::Any, Triplets::Count].map(|triplets| Variant { triplets, ..one }));
-            }
-            if matches!(pairing, Pairing::ByLayer | Pairing::Numbered) {
-                let several: Vec<_> = of_pairing.iter().map(|&one| Variant { several: true, ..one }).collect();
-                of_pairing.extend(several);
-                of_pairing.push(Variant { triplets: Triplets::Count, weighting: Weighting::Pt, ..one });
-            }
-            if pairing == Pairing::Numbered {
-                let accumulate = Accumulate::CompareExchange;
-                let thesis: Vec<_> = of_pairing.iter().map(|&one| Variant { accumulate, ..one }).collect();
-                of_pairing.extend(thesis);
-            }
-            all.extend(of_pairing);
-        }
-    }
-    all
-}
-
-/// The kernels of a variant.
-fn kernels(variant: Variant) -> Vec<Source> {
-    let encodings = [Encoding::Lossless, Encoding::Compact];
-    let mut all = vec![variant.find_z(), variant.find_peaks(), probe_rounding(variant.precision)];
-    all.extend(encodings.map(|encoding| variant.slice_spacepoints(encoding)));
-    if variant.several {
-        all.push(variant.highest_windows());
-    } else if variant.pairing != Pairing::Numbered && variant.weighting == Weighting::Count {
-        all.extend(encodings.map(|encoding| variant.walk(encoding)));
-    }
-    if !variant.fills_totals() {
-        all.push(variant.sum_histos());
-    }
-    all
-}
 
 /// A kernel is read in a few ways, not in hundreds.
 #[test]

@@ -1,8 +1,8 @@
 //! Times of the device alone, and of the host's packing: what `zfinder bench` reports beside rates.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use kernel_host::{AdapterKind, Timer, Waiting};
+use kernel_host::{AdapterKind, Instant, Timer, Waiting};
 
 use crate::engine::encoding::Lossless;
 use crate::engine::gpu::capacity::{self, Capacity};

@@ -128,7 +128,7 @@ impl<R: Real> TypedEngine<R> {
         let (cell_words, spacepoints) = (layout.needs.cell_words as usize, layout.needs.spacepoints as usize);
         let (rows, words) = (layout.row_words(), layout.total_words());
         let gpu = &self.gpu;
-        let all = dispatches(&layout, encoding, &self.kernels, gpu);
+        let all = dispatches(&layout, encoding, &self.kernels, gpu).expect("kernels");
         let of_find_z =
             |dispatch: &Dispatch| matches!(dispatch.kernel, KernelName::SliceSpacepoints(..) | KernelName::FindZ(_));
         let pairs_end = all.iter().take_while(|dispatch| of_find_z(dispatch)).count();

@@ -1,0 +1,24 @@
+//! Makes the JavaScript around a library that was compiled to WebAssembly: `bindgen FILE.wasm FOLDER`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use wasm_bindgen_cli_support::Bindgen;
+
+fn main() -> ExitCode {
+    let mut arguments = std::env::args_os().skip(1).map(PathBuf::from);
+    let (Some(input), Some(output)) = (arguments.next(), arguments.next()) else {
+        eprintln!("usage: bindgen FILE.wasm FOLDER");
+        return ExitCode::from(2);
+    };
+    let made = Bindgen::new().input_path(&input).web(true).and_then(|bindgen| {
+        bindgen.typescript(false).remove_name_section(true).remove_producers_section(true).generate(&output)
+    });
+    match made {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {}: {error:#}", input.display());
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// What can be tried without a file. The files are those of data/ in the repository; simulated events are made in the page.
+export const SAMPLES = [
+  {
+    name: 'Z → ee',
+    detail: '3 events at 7 TeV, 2 other collisions on average',
+    folder: 'samples/zee7_mu2/',
+    files: ['event000000000-spacepoint.csv.gz', 'event000000001-spacepoint.csv.gz', 'event000000002-spacepoint.csv.gz', 'truth_vertices.csv'],
+    input: 'data/zee7_mu2/event00000000[012]-spacepoint.csv.gz',
+  },
+  {
+    name: 'Top pair',
+    detail: '1 event at 14 TeV among 46 other collisions, 25,172 spacepoints',
+    folder: 'samples/tt14_mu46/',
+    files: ['event000000002-spacepoint.csv.gz', 'truth_vertices.csv'],
+    input: 'data/tt14_mu46',
+  },
+  {
+    name: 'Simulated, quiet',
+    detail: 'a new event with each click, about 3 collisions, made here',
+    simulation: { detector: 'generic', events: 1, pileUp: 2 },
+  },
+  {
+    name: 'Simulated, busy',
+    detail: 'a new event with each click, about 120 collisions, made here',
+    simulation: { detector: 'atlas2010', events: 1, pileUp: 120 },
+  },
+];
+
+/** The bytes of a sample's files. */
+export async function filesOf(sample) {
+  const read = async (name) => {
+    const response = await fetch(new URL(sample.folder + name, import.meta.url));
+    if (!response.ok) throw new Error(`${name}: the server answered ${response.status}`);
+    return { name, bytes: await response.arrayBuffer() };
+  };
+  return Promise.all(sample.files.map(read));
+}

@@ -1,0 +1,87 @@
+//! Configurations and detectors by name.
+
+use serde::Serialize;
+use wasm_bindgen::prelude::*;
+use zfinder::{Config, Detector, LayerKind, Preset};
+
+use crate::{exception, json};
+
+/// The presets by the names of the command's `--preset`, its default first.
+const PRESETS: [(&str, Preset); 13] = [
+    ("auto", Preset::Auto),
+    ("hard-scatter", Preset::HardScatter),
+    ("default", Preset::Default),
+    ("full-scan", Preset::FullScan),
+    ("beam-spot", Preset::BeamSpot),
+    ("bphysics", Preset::Bphysics),
+    ("jet", Preset::Jet),
+    ("egamma", Preset::Egamma),
+    ("muon", Preset::Muon),
+    ("tau", Preset::Tau),
+    ("high-pileup", Preset::HighPileup),
+    ("high-multiplicity", Preset::HighMultiplicity),
+    ("thesis", Preset::Thesis),
+];
+
+/// The names of the presets, as JSON.
+///
+/// # Errors
+/// None that can be foreseen.
+#[wasm_bindgen]
+pub fn presets() -> Result<String, JsError> {
+    json(&PRESETS.map(|(name, _)| name))
+}
+
+/// The names of the built-in detectors, as JSON.
+///
+/// # Errors
+/// None that can be foreseen.
+#[wasm_bindgen]
+pub fn detectors() -> Result<String, JsError> {
+    json(&Detector::BUILT_IN)
+}
+
+/// The configuration of a preset, as JSON.
+///
+/// # Errors
+/// There is no preset of this name.
+#[wasm_bindgen]
+pub fn preset(name: &str) -> Result<String, JsError> {
+    let preset = PRESETS.iter().find(|(known, _)| *known == name);
+    let (_, preset) = preset.ok_or_else(|| exception(format!("there is no preset `{name}`")))?;
+    json(&Config::preset(*preset))
+}
+
+/// A configuration out of JSON, checked.
+pub(crate) fn config_of(text: &str) -> Result<Config, JsError> {
+    let config: Config = serde_json::from_str(text).map_err(exception)?;
+    config.validate().map_err(exception)?;
+    Ok(config)
+}
+
+pub(crate) fn detector_of(name: &str) -> Result<Detector, JsError> {
+    Detector::built_in(name).ok_or_else(|| exception(format!("there is no detector `{name}`")))
+}
+
+#[derive(Serialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+enum LayerShape {
+    Barrel { radius_mm: f64, half_length_mm: f64 },
+    Endcap { z_mm: f64, r_max_mm: f64 },
+}
+
+/// Where the layers of a detector lie, as JSON: for pictures.
+///
+/// # Errors
+/// There is no detector of this name.
+#[wasm_bindgen]
+pub fn layers(detector: &str) -> Result<String, JsError> {
+    let detector = detector_of(detector)?;
+    let shape = |kind| match kind {
+        LayerKind::Barrel { radius_mm } => {
+            LayerShape::Barrel { radius_mm, half_length_mm: detector.barrel_end(radius_mm) }
+        }
+        LayerKind::Endcap { z_mm, r_max_mm } => LayerShape::Endcap { z_mm, r_max_mm },
+    };
+    json(&detector.layers().iter().map(|layer| shape(layer.kind)).collect::<Vec<_>>())
+}
