@@ -1,7 +1,6 @@
 //! What both protocols offer: models, their metadata, and searches.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use tokio::sync::{oneshot, watch};
@@ -37,7 +36,6 @@ pub(crate) struct Service {
     pub(crate) unassigned: Count,
     /// True once the server drains.
     pub(crate) drain: watch::Receiver<bool>,
-    is_ready: AtomicBool,
 }
 
 /// A request in the terms of both protocols.
@@ -58,12 +56,12 @@ impl Service {
         drain: watch::Receiver<bool>,
     ) -> Self {
         let (connections, unassigned) = (Count::default(), Count::default());
-        Self { models, scheduler, batch_options, connections, unassigned, drain, is_ready: AtomicBool::new(true) }
+        Self { models, scheduler, batch_options, connections, unassigned, drain }
     }
 
     /// Whether new requests are welcome.
     pub(crate) fn is_ready(&self) -> bool {
-        self.is_ready.load(Ordering::Relaxed) && !*self.drain.borrow()
+        !*self.drain.borrow()
     }
 
     /// Finds a model. Without a version, the highest one.

@@ -27,6 +27,12 @@ struct Scratch {
     results: Vec<RoiResult>,
 }
 
+impl Default for Scratch {
+    fn default() -> Self {
+        Self { single: RoiBatch::single(), double: RoiBatch::new(), results: Vec::new() }
+    }
+}
+
 impl Worker {
     pub(crate) fn new(device: Arc<Device>, cpu: Finders, statistics: Arc<[Statistics]>) -> Self {
         Self { device, cpu, statistics }
@@ -34,11 +40,17 @@ impl Worker {
 
     /// Searches until the server ends.
     pub(crate) fn run(&self, scheduler: &Scheduler) {
-        let mut scratch = Scratch { single: RoiBatch::single(), double: RoiBatch::new(), results: Vec::new() };
+        let mut scratch = Scratch::default();
         let mut batch = Batch::default();
         while scheduler.next_batch(&mut batch) {
             let begun = batch.begun.unwrap_or_else(Instant::now);
-            self.answer(batch.model, &mut batch.jobs, begun, &mut scratch);
+            let answer = || self.answer(batch.model, &mut batch.jobs, begun, &mut scratch);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(answer)) {
+                // A fault of the program. Jobs that are dropped are refused.
+                tracing::error!(message = message(&*panic), "the answers of a batch panicked");
+                batch.jobs.clear();
+                scratch = Scratch::default();
+            }
         }
     }
 

@@ -3,6 +3,7 @@
 Usage: clients.py COMMAND
 """
 
+import contextlib
 import csv
 import json
 import re
@@ -196,11 +197,11 @@ def check_proto():
     assert len(calls) == 18
 
 
-def main():
-    command = sys.argv[1]
-    check_proto()
-    ports = ["--grpc", "0", "--http", "0", "--metrics", "0"]
-    server = subprocess.Popen([command, "serve", *ports, "--engine", "cpu"], stderr=subprocess.PIPE, text=True)
+@contextlib.contextmanager
+def running(command, *options):
+    """A server on free ports: its addresses. It ends by a signal, and has answered all."""
+    ports = ["--grpc", "0", "--http", "0", "--metrics", "0", "--engine", "cpu"]
+    server = subprocess.Popen([command, "serve", *ports, *options], stderr=subprocess.PIPE, text=True)
     try:
         addresses = {}
         for line in server.stderr:
@@ -208,13 +209,66 @@ def main():
                 break
             if match := re.match(r"(\w+) on (\S+:\d+)$", line):
                 addresses[match[1]] = match[2]
-        check_clients(addresses["gRPC"], addresses["HTTP"], command)
+        yield addresses
         server.send_signal(signal.SIGTERM)
         rest = server.stderr.read()
         assert server.wait(timeout=60) == 0, rest
         assert "all requests are answered" in rest, rest
     finally:
         server.kill()
+
+
+def certificates(folder):
+    """An authority, and a server and a client that it vouches for: PEM files by name."""
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    for name in ("authority", "stranger"):
+        openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2")
+    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    for name in ("server", "client"):
+        openssl("req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        issuer = ["-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-extfile", "names"]
+        openssl("x509", "-req", "-in", f"{name}.csr", *issuer, "-out", f"{name}.pem", "-days", "2")
+
+
+def check_tls(command):
+    """Mutual TLS: a client with a certificate is let in, one without or of another authority is not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        certificates(folder)
+        file = lambda name: str(folder / name)
+        options = ["--tls-cert", file("server.pem"), "--tls-key", file("server.key")]
+        preset = ["--preset", "default"]
+        with running(command, *options, "--tls-client-ca", file("authority.pem"), *preset) as addresses:
+
+            def is_live(**client):
+                root = {"ssl": True, "root_certificates": file("authority.pem")}
+                with tritonclient.grpc.InferenceServerClient(addresses["gRPC"], **root, **client) as grpc:
+                    try:
+                        return grpc.is_server_live(client_timeout=10)
+                    except InferenceServerException:
+                        return False
+
+            assert is_live(certificate_chain=file("client.pem"), private_key=file("client.key"))
+            assert not is_live()
+            assert not is_live(certificate_chain=file("stranger.pem"), private_key=file("stranger.key"))
+            with tritonclient.grpc.InferenceServerClient(addresses["gRPC"]) as plain:
+                try:
+                    plain.is_server_live(client_timeout=10)
+                    raise AssertionError("a client without encryption was let in")
+                except InferenceServerException:
+                    pass
+
+
+def main():
+    command = sys.argv[1]
+    check_proto()
+    with running(command) as addresses:
+        check_clients(addresses["gRPC"], addresses["HTTP"], command)
+    check_tls(command)
     print("zfinder serve: the answers of tritonclient over gRPC and HTTP are those of zfinder find")
 
 
