@@ -132,26 +132,34 @@ impl Serve {
         self.log(level);
         let is_open = !self.bind.is_loopback() && self.tls_client_ca.is_none();
         let is_encrypted = self.tls_cert.is_some();
-        let server = Server::start(self.options()?)?;
+        // Each line of a log in JSON is an object.
+        let tell: fn(&str) = match self.log_format {
+            LogFormat::Text => note,
+            LogFormat::Json => |text| tracing::info!("{text}"),
+        };
+        let options = self.options()?;
+        let models = counted(options.models.len(), "model");
+        let server = Server::start(options)?;
+        tell(&format!("serving {models}"));
         if is_open {
             let how = if is_encrypted { "" } else { ", and requests are not encrypted" };
-            note(&format!(
+            tell(&format!(
                 "warning: anyone who reaches this address may use the server{how}; see --tls-cert and --tls-client-ca"
             ));
         }
         for device in server.devices() {
-            note(&format!("computes on: {device}"));
+            tell(&format!("computes on: {device}"));
         }
         let addresses =
             [("gRPC", server.grpc_address()), ("HTTP", server.http_address()), ("metrics", server.metrics_address())];
         for (what, address) in addresses {
-            address.iter().for_each(|address| note(&format!("{what} on {address}")));
+            address.iter().for_each(|address| tell(&format!("{what} on {address}")));
         }
         let handle = server.handle();
         on_interrupt(move || handle.shut_down());
-        note("ready");
+        tell("ready");
         if server.wait() {
-            note("all requests are answered");
+            tell("all requests are answered");
             return Ok(());
         }
         Err(Failure::new(command_host::Code::Skipped, "requests in flight were refused at the end")
@@ -177,7 +185,6 @@ impl Serve {
         if let Some(folder) = &self.model_folder {
             models.extend(Model::folder(folder)?);
         }
-        note(&format!("serving {}", counted(models.len(), "model")));
         let tls = self.tls_cert.zip(self.tls_key).map(|(certificate, key)| TlsOptions {
             certificate,
             key,

@@ -187,7 +187,7 @@ impl Rois {
         results: &mut Vec<RoiResult>,
     ) -> zfinder::Result<()> {
         let [rho, phi, z] = coordinates.each_ref().map(|column| view::<T>(column));
-        let columns = Columns::cylindrical(&*rho, &*phi, &*z, layer)?;
+        let columns = Columns::cylindrical(&rho, &phi, &z, layer)?;
         finder.find_batch_into(BatchView::new(&self.descriptors, &self.offsets, columns)?, results)
     }
 }

@@ -85,7 +85,7 @@ impl Tensor {
     /// Checks that the bytes are as many as the shape says.
     pub(crate) fn new(name: &str, datatype: DataType, shape: Vec<i64>, data: Bytes) -> Result<Self, Refusal> {
         let elements = elements(name, &shape)?;
-        let wanted = elements.checked_mul(datatype.size()).unwrap_or(usize::MAX);
+        let wanted = elements.saturating_mul(datatype.size());
         if data.len() != wanted {
             let (kind, held) = (datatype.name(), data.len());
             let message = format!("input {name}: shape {shape:?} of {kind} has {wanted} bytes, and {held} were sent");
