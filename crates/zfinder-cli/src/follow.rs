@@ -34,7 +34,7 @@ pub(super) fn follow(
     let mut source = rois.take();
     // Reading may block for ever. After a failure the process ends without this thread.
     let reader = thread::Builder::new().name("zfinder follow".into()).spawn(move || {
-        while let Some(roi) = source.next() {
+        for roi in source.by_ref() {
             if sender.send(roi).is_err() {
                 break;
             }

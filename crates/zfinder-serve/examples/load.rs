@@ -24,7 +24,7 @@ use bytes::Bytes;
 use clap::Parser;
 use tokio::runtime::Runtime;
 use tonic::transport::{Channel, Endpoint};
-use zfinder::{AdapterChoice, Config, Engine, Preset, RoiBatch, RoiView, StreamOptions, ZFinder};
+use zfinder::{AdapterChoice, Engine, RoiBatch, RoiView, StreamOptions, ZFinder};
 use zfinder_serve::proto::grpc_inference_service_client::GrpcInferenceServiceClient;
 use zfinder_serve::proto::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
 use zfinder_serve::proto::{ModelInferRequest, ModelInferResponse};
@@ -277,7 +277,7 @@ fn main() -> Result<(), Failure> {
     let clients = clients?;
     // Answers for comparison come from the CPU engine, whose bits are those of all engines.
     let reference = builder(Engine::Cpu).build()?;
-    let mut rois = sample.iter().cycle();
+    let mut rois = (0..sample.len()).cycle().map(|roi| sample.roi(roi));
     let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS);
     let rate = stream_rate(&finder, &whole.batch, options.seconds)?;
     println!("stream in this process: {rate:.0} RoI/s in batches of {STREAM_ROIS}");

@@ -249,8 +249,7 @@ fn http_in_bytes_and_in_json() {
     // The same answer in JSON: numbers have all their digits.
     let (body, length) = binary_request(&sample, false);
     let header = format!("Inference-Header-Content-Length: {length}\r\n");
-    let (status, _, answer) =
-        http(address, "POST", &format!("/v2/models/zfinder-auto/versions/1/infer"), &header, &body);
+    let (status, _, answer) = http(address, "POST", "/v2/models/zfinder-auto/versions/1/infer", &header, &body);
     assert_eq!(status, 200);
     let json: serde_json::Value = serde_json::from_slice(&answer).unwrap();
     let outputs = json["outputs"].as_array().unwrap();
