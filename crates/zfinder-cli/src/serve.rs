@@ -62,9 +62,9 @@ pub(super) struct Serve {
     /// engine is busy join in any case
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Batches")]
     max_delay_us: u64,
-    /// RoIs of a batch that does not wait for more
-    #[arg(long, value_name = "N", default_value = "4096", help_heading = "Batches")]
-    batch_rois: NonZeroUsize,
+    /// RoIs of a batch that does not wait for more [default: 512 on the CPU, 2048 on a GPU]
+    #[arg(long, value_name = "N", help_heading = "Batches")]
+    batch_rois: Option<NonZeroUsize>,
     /// Requests that may wait; one more is refused with RESOURCE_EXHAUSTED
     #[arg(long, value_name = "N", default_value = "8192", help_heading = "Batches")]
     queue: NonZeroUsize,
@@ -200,7 +200,7 @@ impl Serve {
             threads: self.device.threads()?,
             batches: BatchOptions {
                 max_delay: Duration::from_micros(self.max_delay_us),
-                batch_rois: self.batch_rois.get(),
+                batch_rois: self.batch_rois.map(NonZeroUsize::get),
                 queue_requests: self.queue.get(),
                 queue_bytes: mebibytes(self.queue_mib),
                 in_flight: self.in_flight.map(NonZeroUsize::get),

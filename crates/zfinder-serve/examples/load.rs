@@ -64,6 +64,9 @@ struct Load {
     /// Longest wait of a request for others, in microseconds, of the server in this process
     #[arg(long, default_value_t = 0)]
     max_delay_us: u64,
+    /// RoIs of a batch of the server in this process
+    #[arg(long)]
+    batch_rois: Option<usize>,
     /// Batches in flight of the server in this process
     #[arg(long)]
     server_in_flight: Option<usize>,
@@ -248,6 +251,7 @@ fn main() -> Result<(), Failure> {
             let batches = BatchOptions {
                 max_delay: Duration::from_micros(options.max_delay_us),
                 in_flight: options.server_in_flight,
+                batch_rois: options.batch_rois,
                 ..BatchOptions::default()
             };
             let models = vec![model.clone()];

@@ -350,7 +350,7 @@ fn config(service: &Service, model: usize) -> proto::ModelConfig {
     };
     let parameter = |(key, value): (&str, String)| (key.to_owned(), proto::ModelParameter { string_value: value });
     let batching = proto::ModelDynamicBatching {
-        preferred_batch_size: vec![i32::try_from(service.batch_options.batch_rois).unwrap_or(i32::MAX)],
+        preferred_batch_size: vec![i32::try_from(service.batch_rois()).unwrap_or(i32::MAX)],
         max_queue_delay_microseconds: service.max_delay_us(),
     };
     proto::ModelConfig {

@@ -232,7 +232,7 @@ fn config(service: &Service, model: usize) -> Value {
         "input": schema::INPUTS.iter().map(tensor).collect::<Vec<_>>(),
         "output": schema::OUTPUTS.iter().map(tensor).collect::<Vec<_>>(),
         "dynamic_batching": {
-            "preferred_batch_size": [service.batch_options.batch_rois],
+            "preferred_batch_size": [service.batch_rois()],
             "max_queue_delay_microseconds": service.max_delay_us(),
         },
         "model_transaction_policy": { "decoupled": false },

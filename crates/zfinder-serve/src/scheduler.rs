@@ -22,8 +22,9 @@ pub struct BatchOptions {
     /// How long a request waits for others to join its batch while a thread is idle. 0: not at all. Requests that arrive
     /// while all threads are busy join in any case.
     pub max_delay: Duration,
-    /// RoIs of a batch that does not wait for more. A larger request is a batch by itself.
-    pub batch_rois: usize,
+    /// RoIs of a batch that does not wait for more; by default 512 on the CPU and 2,048 on a GPU. A larger request is a
+    /// batch by itself. Smaller batches overlap better with the travel of messages.
+    pub batch_rois: Option<usize>,
     /// Spacepoints of a batch that does not wait for more.
     pub batch_spacepoints: usize,
     /// Most requests that wait. One more is refused.
@@ -39,7 +40,7 @@ impl Default for BatchOptions {
     fn default() -> Self {
         Self {
             max_delay: Duration::ZERO,
-            batch_rois: 4096,
+            batch_rois: None,
             batch_spacepoints: 1_000_000,
             queue_requests: 8192,
             queue_bytes: 1 << 30,
@@ -47,6 +48,17 @@ impl Default for BatchOptions {
         }
     }
 }
+
+impl BatchOptions {
+    /// RoIs of a batch on these devices.
+    pub(crate) fn batch_rois_on(&self, devices: &[Arc<Device>]) -> usize {
+        let is_gpu = devices.iter().any(|device| device.is_gpu);
+        self.batch_rois.unwrap_or(if is_gpu { GPU_BATCH_ROIS } else { CPU_BATCH_ROIS })
+    }
+}
+
+const GPU_BATCH_ROIS: usize = 2048;
+const CPU_BATCH_ROIS: usize = 512;
 
 /// The answer to a request.
 pub(crate) type Outcome = Result<Vec<Tensor>, Refusal>;
@@ -104,10 +116,11 @@ struct ModelQueue {
 impl Scheduler {
     /// Starts the threads of all devices. `cpu` answers where a device fails.
     pub(crate) fn start(
-        options: BatchOptions,
+        mut options: BatchOptions,
         devices: Vec<Arc<Device>>,
         cpu: crate::device::Finders,
     ) -> Result<Arc<Self>> {
+        options.batch_rois = Some(options.batch_rois_on(&devices));
         let statistics: Arc<[Statistics]> = cpu.iter().map(|_| Statistics::default()).collect();
         let queues = Queues { models: cpu.iter().map(|_| ModelQueue::default()).collect(), ..Queues::default() };
         let scheduler = Arc::new(Self {
@@ -245,12 +258,13 @@ impl Queues {
     /// Finds a model whose batch is due, or else when the first one will be.
     fn due(&self, now: Instant, options: &BatchOptions) -> (Option<usize>, Option<Instant>) {
         let mut next_due = None;
+        let batch_rois = options.batch_rois.unwrap_or(CPU_BATCH_ROIS);
         for turn in 0..self.models.len() {
             let model = (self.next + turn) % self.models.len();
             let queue = &self.models[model];
             let Some(since) = queue.since else { continue };
             let due = since + options.max_delay;
-            let is_full = queue.rois >= options.batch_rois || queue.spacepoints >= options.batch_spacepoints;
+            let is_full = queue.rois >= batch_rois || queue.spacepoints >= options.batch_spacepoints;
             if is_full || due <= now || self.is_draining {
                 return (Some(model), None);
             }
@@ -266,11 +280,12 @@ impl Queues {
         batch.jobs.clear();
         self.next = (model + 1) % self.models.len();
         let queue = &mut self.models[model];
+        let batch_rois = options.batch_rois.unwrap_or(CPU_BATCH_ROIS);
         let (mut rois, mut spacepoints) = (0, 0);
         loop {
             let fits = |job: &Job| {
                 rois == 0
-                    || rois + job.rois.len() <= options.batch_rois
+                    || rois + job.rois.len() <= batch_rois
                         && spacepoints + job.rois.spacepoints() <= options.batch_spacepoints
             };
             let Some(job) = queue.jobs.pop_if(fits) else { break };

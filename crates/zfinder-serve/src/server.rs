@@ -161,7 +161,11 @@ impl Server {
         let scheduler = Stopping(scheduler);
         let (sender, receiver) = watch::channel(false);
         let models = options.models.clone().into();
-        let service = Service::new(models, Arc::clone(&scheduler.0), options.batches.clone(), receiver.clone());
+        let batches = BatchOptions {
+            batch_rois: Some(options.batches.batch_rois_on(&scheduler.0.devices)),
+            ..options.batches.clone()
+        };
+        let service = Service::new(models, Arc::clone(&scheduler.0), batches, receiver.clone());
         let service = Arc::new(service);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -253,7 +257,7 @@ fn check(options: &Options) -> Result<()> {
         return refuse("grpc", "neither gRPC nor HTTP is served");
     }
     let BatchOptions { batch_rois, batch_spacepoints, queue_requests, in_flight, .. } = options.batches;
-    if batch_rois == 0 || batch_spacepoints == 0 || queue_requests == 0 || in_flight == Some(0) {
+    if batch_rois == Some(0) || batch_spacepoints == 0 || queue_requests == 0 || in_flight == Some(0) {
         return refuse("batches", "batches, the queue and batches in flight must have room for one");
     }
     if options.max_connections == 0 || options.max_connections > Semaphore::MAX_PERMITS {

@@ -139,6 +139,11 @@ impl Service {
         ]
     }
 
+    /// RoIs of a batch that does not wait for more.
+    pub(crate) fn batch_rois(&self) -> usize {
+        self.batch_options.batch_rois.unwrap_or_default()
+    }
+
     /// The number of microseconds that a request may wait for others.
     pub(crate) fn max_delay_us(&self) -> u64 {
         u64::try_from(self.batch_options.max_delay.as_micros()).unwrap_or(u64::MAX)
