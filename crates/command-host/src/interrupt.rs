@@ -6,11 +6,29 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// Files and folders that are being written, under their temporary names.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
+/// Called at the first interrupt, in place of the end of the process.
+static HANDLER: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
+
 /// A shell reports 128 and the signal's number for a command that a signal ended.
 const SIGNAL_EXIT_CODE: i32 = 128;
 
 fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Calls a handler at the first interrupt (INT, TERM or HUP), for a command that ends in its own time. The second interrupt
+/// ends the process.
+pub fn on_interrupt(handler: impl FnOnce() + Send + 'static) {
+    *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handler));
+}
+
+/// Calls the handler, or ends the process where there is none.
+fn interrupt(signal: i32) {
+    let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner).take();
+    match handler {
+        Some(handler) => handler(),
+        None => end(signal),
+    }
 }
 
 /// Removes unfinished files and exits with 128 and the number of the signal.
@@ -32,7 +50,7 @@ pub(crate) fn watch() {
 
     let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
     if let Ok(mut signals) = signal_hook::iterator::Signals::new(wanted) {
-        let watch = move || signals.forever().take(1).for_each(end);
+        let watch = move || signals.forever().for_each(interrupt);
         let _ = std::thread::Builder::new().name("signals".into()).spawn(watch);
     }
 }
@@ -52,7 +70,7 @@ fn is_ignored(signal: i32) -> bool {
 #[cfg(not(unix))]
 pub(crate) fn watch() {
     const INTERRUPT: i32 = 2;
-    let _ = ctrlc::set_handler(|| end(INTERRUPT));
+    let _ = ctrlc::set_handler(|| interrupt(INTERRUPT));
 }
 
 /// A file or folder that an interrupt removes, until this guard is dropped.

@@ -5,6 +5,7 @@
 //! - [`table`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] serve benches;
 //! - [`Output`], [`OutputFolder`] and [`write_file`] write files that appear when they are complete, also where the command
 //!   is interrupted, and [`check_distinct`] keeps them apart from the files that are read;
+//! - [`on_interrupt`] lets a command end in its own time;
 //! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is an image file of a `Drawing`.
 //!
 //! A system brings its subcommands, and chooses the exit codes of its library's errors. The library does not depend on
@@ -105,6 +106,7 @@ pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;
 pub use engine::{EngineOptions, Engines, precision_parser};
 pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from, note};
+pub use interrupt::on_interrupt;
 pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
 #[cfg(feature = "plot")]
 pub use picture::{Drawing, Picture, colour};

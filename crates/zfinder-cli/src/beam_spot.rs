@@ -55,6 +55,12 @@ impl RoiSource {
         Self { ahead: VecDeque::new(), reader }
     }
 
+    /// Takes the RoIs out, and leaves none.
+    pub(super) fn take(&mut self) -> Self {
+        let none = SpacepointReader::new(Vec::new(), Detector::atlas2010(), None);
+        std::mem::replace(self, Self::new(none))
+    }
+
     /// Finds the beam spot from the first events, `most_events` at most, and sets it in the
     /// configuration. The events remain to be searched.
     ///

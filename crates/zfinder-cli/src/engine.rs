@@ -20,9 +20,9 @@ enum EngineName {
     Reference,
 }
 
-/// What computes.
+/// The engine and its device.
 #[derive(Args)]
-pub(super) struct EngineOptions {
+pub(super) struct DeviceOptions {
     /// What computes
     #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
     engine: EngineName,
@@ -33,6 +33,13 @@ pub(super) struct EngineOptions {
     /// Threads of the CPU engine [default: one a core]
     #[arg(long, value_name = "N", value_parser = threads, help_heading = "Engine")]
     threads: Option<NonZeroUsize>,
+}
+
+/// What computes.
+#[derive(Args)]
+pub(super) struct EngineOptions {
+    #[command(flatten)]
+    device: DeviceOptions,
     /// How z is summed on the GPU and the CPU
     #[arg(long, value_enum, default_value = "fixed", help_heading = "Engine")]
     accumulate: AccumulateName,
@@ -44,20 +51,28 @@ pub(super) struct EngineOptions {
 impl EngineOptions {
     /// A finder to be, without its configuration and detector.
     pub(super) fn builder(&self) -> Result<ZFinderBuilder, Failure> {
-        let mut builder = ZFinder::builder().engine(self.engine()?);
-        if let Some(threads) = self.threads {
-            if !self.adapter.is_empty() || !matches!(self.engine, EngineName::Auto | EngineName::Cpu) {
-                return Err(Failure::usage(
-                    "--threads is of the CPU engine, which is not asked for",
-                    "leave --threads out, or give --engine cpu",
-                ));
-            }
+        let mut builder = ZFinder::builder().engine(self.device.engine()?);
+        if let Some(threads) = self.device.threads()? {
             builder = builder.threads(threads);
         }
         Ok(builder.accumulate(self.accumulate.into()).precision(self.precision.into()))
     }
+}
 
-    fn engine(&self) -> Result<Engine, Failure> {
+impl DeviceOptions {
+    /// The number of threads, if it is given.
+    pub(super) fn threads(&self) -> Result<Option<NonZeroUsize>, Failure> {
+        let is_cpu = self.adapter.is_empty() && matches!(self.engine, EngineName::Auto | EngineName::Cpu);
+        if self.threads.is_some() && !is_cpu {
+            return Err(Failure::usage(
+                "--threads is of the CPU engine, which is not asked for",
+                "leave --threads out, or give --engine cpu",
+            ));
+        }
+        Ok(self.threads)
+    }
+
+    pub(super) fn engine(&self) -> Result<Engine, Failure> {
         if self.adapter.is_empty() {
             return Ok(match self.engine {
                 EngineName::Auto => Engine::Auto,

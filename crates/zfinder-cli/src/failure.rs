@@ -21,6 +21,10 @@ pub(crate) fn diagnose(error: &(dyn StdError + 'static)) -> Diagnosis {
     if let Some(error) = error.downcast_ref::<Error>() {
         return of_file(error);
     }
+    #[cfg(feature = "serve")]
+    if let Some(error) = error.downcast_ref::<zfinder_serve::Error>() {
+        return of_server(error);
+    }
     let of_study = error.downcast_ref::<zfinder_study::Error>();
     if let Some(zfinder_study::Error::Zfinder(error)) = of_study {
         return of_library(error);
@@ -53,6 +57,22 @@ fn of_file(error: &Error) -> Diagnosis {
         },
         _ => Code::Data.into(),
     }
+}
+
+#[cfg(feature = "serve")]
+fn of_server(error: &zfinder_serve::Error) -> Diagnosis {
+    use zfinder_serve::Error as E;
+    let (code, help) = match error {
+        E::Finder { source, .. } => return of_library(source),
+        E::Gpu(_) => (Code::Gpu, Some("`zfinder adapters` lists the adapters; --engine cpu needs none")),
+        E::Listen { .. } => {
+            (Code::Data, Some("another port: --grpc, --http, --metrics; 0 is any free port, off is none"))
+        }
+        E::Folder { .. } => (Code::Data, Some("`zfinder find --print-config` shows every key of a configuration")),
+        E::Models(_) | E::Option { .. } => (Code::Usage, None),
+        _ => (Code::Data, None),
+    };
+    Diagnosis { help, ..code.into() }
 }
 
 fn of_library(error: &zfinder::Error) -> Diagnosis {

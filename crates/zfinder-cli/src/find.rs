@@ -1,15 +1,17 @@
 //! `zfinder find`: files of spacepoints in, vertices out.
 
 use std::path::PathBuf;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use clap::Args;
+use zfinder::{RoiBatch, RoiResult};
 use zfinder_io::{AnswerDigest, Provenance, Shard, SpacepointReader};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
 use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
+use super::follow::follow;
 use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
 use super::output::{self, AnswerFile, Format};
@@ -43,6 +45,12 @@ pub(super) struct Find {
     #[arg(long, value_name = "I/N|auto", value_parser = shard, help_heading = "Input")]
     shard: Option<Shard>,
 
+    /// Answer while the input is still being written: a batch ends MS milliseconds after its first RoI was read, 10 unless
+    /// said. For standard input, named pipes and process substitutions. An event is complete when a row of the next one
+    /// has come, or the input ends
+    #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "10", require_equals = true, help_heading = "Input")]
+    follow: Option<u32>,
+
     /// How to write [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
@@ -73,6 +81,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
   zfinder find --config my.toml --print-config
   zcat big.csv.gz | zfinder find - --format csv > vertices.csv
+  zfinder find --follow --format csv - < pipe
   zfinder find --on-error skip night/*.csv -o vertices.csv
   zfinder find --shard 3/16 events -o vertices-3.csv
 
@@ -134,7 +143,7 @@ impl Find {
         let mut score = Score::default();
         let mut digest = AnswerDigest::default();
         let mut shown = Vec::new();
-        let searched = search(&finder, &mut rois, &mut skipped, &bar, |batch, results| {
+        let answer = |batch: &RoiBatch, results: &[RoiResult]| {
             for (number, result) in results.iter().enumerate().take(self.show.unwrap_or(0).saturating_sub(shown.len()))
             {
                 let vertices = truth.as_ref().map_or(&[][..], |truth| truth.vertices(result.id));
@@ -147,7 +156,11 @@ impl Find {
                 results.iter().for_each(|result| digest.add(result));
             }
             output.results(results)
-        });
+        };
+        let searched = match self.follow {
+            None => search(&finder, &mut rois, &mut skipped, &bar, answer),
+            Some(delay) => follow(&finder, &mut rois, &mut skipped, Duration::from_millis(delay.into()), answer),
+        };
         let totals = match searched {
             Ok(totals) => totals,
             Err(failure) => {

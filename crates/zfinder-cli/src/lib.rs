@@ -11,6 +11,7 @@ mod evaluate;
 mod failure;
 mod find;
 mod fit;
+mod follow;
 mod histogram;
 mod input;
 mod options;
@@ -18,6 +19,8 @@ mod output;
 mod plot;
 mod search;
 mod select;
+#[cfg(feature = "serve")]
+mod serve;
 mod shard;
 mod simulate;
 mod table;
@@ -57,6 +60,8 @@ enum Command {
     Adapters(adapters::Adapters),
     Bench(Box<bench::Bench>),
     Verify(verify::Verify),
+    #[cfg(feature = "serve")]
+    Serve(Box<serve::Serve>),
     Completions(completions::Completions),
     Man(completions::Man),
 }
@@ -65,11 +70,12 @@ enum Command {
 /// output and standard error. Wrong usage, `--help` and a signal end the process.
 pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     command_host::main_from(arguments, failure::diagnose, |cli: Cli| {
-        let level = match cli.verbose {
-            0 => tracing::Level::WARN,
-            1 => tracing::Level::INFO,
-            _ => tracing::Level::DEBUG,
-        };
+        let levels = [tracing::Level::WARN, tracing::Level::INFO, tracing::Level::DEBUG];
+        let level = levels[usize::from(cli.verbose).min(2)];
+        #[cfg(feature = "serve")]
+        if let Command::Serve(serve) = cli.command {
+            return serve.run(level);
+        }
         let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time();
         // It fails only where the process has a subscriber already.
         let _ = subscriber.with_ansi(io::stderr().is_terminal()).try_init();
@@ -81,6 +87,9 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Command::Adapters(adapters) => adapters.run(),
             Command::Bench(bench) => bench.run(),
             Command::Verify(verify) => verify.run(),
+            #[cfg(feature = "serve")]
+            // Served above.
+            Command::Serve(_) => Ok(()),
             Command::Simulate(simulate) => simulate.run(),
             Command::Completions(completions) => completions.run(Cli::command()),
             Command::Man(man) => man.run(Cli::command()),

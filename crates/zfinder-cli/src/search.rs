@@ -13,8 +13,8 @@ use super::input::Skipped;
 use command_host::Failure;
 
 /// A batch is searched when it holds this many spacepoints, or RoIs.
-const BATCH_SPACEPOINTS: usize = 1_000_000;
-const BATCH_ROIS: usize = 4096;
+pub(super) const BATCH_SPACEPOINTS: usize = 1_000_000;
+pub(super) const BATCH_ROIS: usize = 4096;
 
 /// Batches that are searched while the next is read; on several GPUs the stream has more.
 const IN_FLIGHT: usize = 2;
@@ -57,6 +57,21 @@ pub(super) struct Totals {
 }
 
 impl Totals {
+    /// Counts a batch that was answered after a time.
+    pub(super) fn add(&mut self, batch: &RoiBatch, waited: Duration) {
+        self.rois += batch.len();
+        self.spacepoints += batch.spacepoints();
+        self.waiting += waited;
+        tracing::debug!(rois = batch.len(), spacepoints = batch.spacepoints(), "a batch is answered");
+    }
+
+    /// Counts what the reader knows when all is read.
+    pub(super) fn finish(&mut self, rois: &RoiSource, skipped: &mut Skipped, skipped_before: u64) {
+        self.errors = skipped_before + rois.reader.errors();
+        skipped.set_errors(self.errors);
+        self.events = rois.reader.events();
+    }
+
     /// In words.
     pub(super) fn told(&self, start: Instant) -> String {
         let skipped = match self.errors {
@@ -100,9 +115,7 @@ pub(super) fn search(
         reading += begin.elapsed();
         unread = error;
         if std::mem::take(&mut is_first) {
-            let misfit = misfit(&batch, finder.detector());
-            let warning = misfit.or_else(|| wrong_beam(&batch, finder.detector(), finder.config()));
-            warning.iter().for_each(|warning| bar.suspend(|| skipped.warn(warning)));
+            warn_of_misfit(finder, &batch).iter().for_each(|warning| bar.suspend(|| skipped.warn(warning)));
         }
         Some(batch).filter(|batch| !batch.is_empty())
     });
@@ -110,16 +123,13 @@ pub(super) fn search(
     loop {
         let begin = Instant::now();
         let Some(answered) = answers.next() else { break };
-        totals.waiting += begin.elapsed();
         let Answered { batch, results } = answered?;
-        totals.rois += batch.len();
-        totals.spacepoints += batch.spacepoints();
+        totals.add(&batch, begin.elapsed());
         bar.set_message(format!(
             "{} searched, {}",
             counted(totals.rois, "RoI"),
             counted(totals.spacepoints, "spacepoint")
         ));
-        tracing::debug!(rois = batch.len(), spacepoints = batch.spacepoints(), "a batch is answered");
         bar.suspend(|| answer(&batch, &results))?;
     }
     drop(answers);
@@ -128,11 +138,14 @@ pub(super) fn search(
     if let Some(error) = unread {
         return Err(error.into());
     }
-    totals.errors = skipped_before + rois.reader.errors();
-    skipped.set_errors(totals.errors);
-    totals.events = rois.reader.events();
+    totals.finish(rois, skipped, skipped_before);
     totals.waiting = totals.waiting.saturating_sub(reading);
     Ok(totals)
+}
+
+/// A warning if the first RoIs do not look like those of the detector and the beam.
+pub(super) fn warn_of_misfit(finder: &ZFinder, batch: &RoiBatch) -> Option<String> {
+    misfit(batch, finder.detector()).or_else(|| wrong_beam(batch, finder.detector(), finder.config()))
 }
 
 /// The next batch, which is empty when all is read, and the error that it ends at.

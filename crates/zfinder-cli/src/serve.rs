@@ -1,0 +1,219 @@
+//! `zfinder serve`: vertices for clients of the KServe v2 protocol.
+
+use std::io::{self, IsTerminal};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroUsize};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, ValueEnum};
+use tracing::Level;
+use zfinder_io::OnError;
+use zfinder_serve::{BatchOptions, Model, Options, Server, TlsOptions};
+
+use super::engine::DeviceOptions;
+use super::input;
+use super::options::PresetName;
+use super::search::counted;
+use command_host::{Failure, note, on_interrupt};
+
+/// Serves vertices to clients of the KServe v2 protocol, over gRPC and HTTP
+///
+/// Each preset is a model: zfinder-auto, zfinder-hard-scatter, ... Requests of many clients join batches. The answers have
+/// the bits of `zfinder find`. docs/serve.md describes tensors, metrics and clients.
+///
+/// TERM and INT let requests in flight finish; a second signal ends the server at once.
+#[derive(Args)]
+#[command(verbatim_doc_comment, after_help = AFTER_HELP)]
+pub(super) struct Serve {
+    /// Port of gRPC, 0 for any free port, or off
+    #[arg(long, value_name = "PORT|off", value_parser = port, default_value = "8001", help_heading = "Listening")]
+    grpc: Port,
+    /// Port of HTTP, 0 for any free port, or off
+    #[arg(long, value_name = "PORT|off", value_parser = port, default_value = "8000", help_heading = "Listening")]
+    http: Port,
+    /// Port of metrics for Prometheus, 0 for any free port, or off
+    #[arg(long, value_name = "PORT|off", value_parser = port, default_value = "8002", help_heading = "Listening")]
+    metrics: Port,
+    /// Address to listen on; 0.0.0.0 or :: for all. Anyone who reaches it may use the server, unless --tls-client-ca is given
+    #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into(), help_heading = "Listening")]
+    bind: IpAddr,
+    /// PEM file of the server's certificate and its intermediates: encrypts gRPC and HTTP
+    #[arg(long, value_name = "FILE", requires = "tls_key", help_heading = "Listening")]
+    tls_cert: Option<PathBuf>,
+    /// PEM file of the server's private key
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Listening")]
+    tls_key: Option<PathBuf>,
+    /// PEM file of authorities: only clients with a certificate of them are let in
+    #[arg(long, value_name = "FILE", requires = "tls_cert", help_heading = "Listening")]
+    tls_client_ca: Option<PathBuf>,
+
+    /// Serve this preset; may be repeated [default: all presets]
+    #[arg(long, value_enum, value_name = "NAME", help_heading = "Models")]
+    preset: Vec<PresetName>,
+    /// Also serve the configurations in this folder: NAME.toml is version 1 of model NAME, NAME/2.toml is version 2
+    #[arg(long, value_name = "FOLDER", help_heading = "Models")]
+    model_folder: Option<PathBuf>,
+    /// Layers of all models: atlas2010, generic, odd or a TOML file [default: atlas2010]
+    #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Models")]
+    detector: Option<String>,
+
+    /// Longest time that a request waits for others to join its batch, in microseconds. Requests that arrive while the
+    /// engine is busy join in any case
+    #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Batches")]
+    max_delay_us: u64,
+    /// RoIs of a batch that does not wait for more [default: 512 on the CPU, 2048 on a GPU]
+    #[arg(long, value_name = "N", help_heading = "Batches")]
+    batch_rois: Option<NonZeroUsize>,
+    /// Requests that may wait; one more is refused with RESOURCE_EXHAUSTED
+    #[arg(long, value_name = "N", default_value = "8192", help_heading = "Batches")]
+    queue: NonZeroUsize,
+    /// Bytes of requests that may wait, in MiB
+    #[arg(long, value_name = "MIB", default_value = "1024", help_heading = "Batches")]
+    queue_mib: NonZeroU32,
+    /// Batches in flight on each device [default: 2 on the CPU; on a GPU twice as many as cores, 2 to 16]
+    #[arg(long, value_name = "N", help_heading = "Batches")]
+    in_flight: Option<NonZeroUsize>,
+
+    /// Largest request, in MiB
+    #[arg(long, value_name = "MIB", default_value = "64", help_heading = "Limits")]
+    max_message_mib: NonZeroU32,
+    /// Connections at once; more wait to be accepted
+    #[arg(long, value_name = "N", default_value = "16384", help_heading = "Limits")]
+    max_connections: NonZeroU32,
+    /// How long requests in flight may take after TERM, in seconds
+    #[arg(long, value_name = "SECONDS", default_value_t = 30, help_heading = "Limits")]
+    drain_seconds: u32,
+
+    #[command(flatten)]
+    device: DeviceOptions,
+
+    /// Format of the log on standard error
+    #[arg(long, value_enum, default_value = "text", value_name = "FORMAT", help_heading = "Output")]
+    log_format: LogFormat,
+}
+
+const AFTER_HELP: &str = "Examples:
+  zfinder serve
+  zfinder serve --preset auto --preset hard-scatter --engine cpu
+  zfinder serve --bind 0.0.0.0 --tls-cert server.pem --tls-key server.key --tls-client-ca clients.pem
+  zfinder serve --model-folder models --max-delay-us 200
+
+Exit codes:
+  0  ended by a signal; all requests in flight were answered
+  1  a certificate or a file of the model folder that cannot be used, or an address that cannot be listened on
+  2  wrong usage
+  3  no such adapter, or the GPU failed at the start
+  5  ended by a signal; requests were refused because --drain-seconds had passed";
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum LogFormat {
+    /// Lines for people
+    Text,
+    /// A JSON object a line
+    Json,
+}
+
+/// A port; None: not listened on.
+#[derive(Clone, Copy)]
+struct Port(Option<u16>);
+
+fn port(text: &str) -> Result<Port, String> {
+    match text {
+        "off" => Ok(Port(None)),
+        _ => {
+            text.parse().map(|port| Port(Some(port))).map_err(|_| "a number from 0 to 65535, or off, is wanted".into())
+        }
+    }
+}
+
+impl Serve {
+    pub(super) fn run(self, level: Level) -> Result<(), Failure> {
+        self.log(level);
+        let is_open = !self.bind.is_loopback() && self.tls_client_ca.is_none();
+        let is_encrypted = self.tls_cert.is_some();
+        // Each line of a log in JSON is an object.
+        let tell: fn(&str) = match self.log_format {
+            LogFormat::Text => note,
+            LogFormat::Json => |text| tracing::info!("{text}"),
+        };
+        let options = self.options()?;
+        let models = counted(options.models.len(), "model");
+        let server = Server::start(options)?;
+        tell(&format!("serving {models}"));
+        if is_open {
+            let how = if is_encrypted { "" } else { ", and requests are not encrypted" };
+            tell(&format!(
+                "warning: anyone who reaches this address may use the server{how}; see --tls-cert and --tls-client-ca"
+            ));
+        }
+        for device in server.devices() {
+            tell(&format!("computes on: {device}"));
+        }
+        let addresses =
+            [("gRPC", server.grpc_address()), ("HTTP", server.http_address()), ("metrics", server.metrics_address())];
+        for (what, address) in addresses {
+            address.iter().for_each(|address| tell(&format!("{what} on {address}")));
+        }
+        let handle = server.handle();
+        on_interrupt(move || handle.shut_down());
+        tell("ready");
+        if server.wait() {
+            tell("all requests are answered");
+            return Ok(());
+        }
+        Err(Failure::new(command_host::Code::Skipped, "requests in flight were refused at the end")
+            .with_help("--drain-seconds gives them more time"))
+    }
+
+    fn log(&self, level: Level) {
+        let level = level.max(Level::INFO);
+        let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr);
+        // It fails only where the process has a subscriber already.
+        let _ = match self.log_format {
+            LogFormat::Text => subscriber.with_ansi(io::stderr().is_terminal()).try_init(),
+            LogFormat::Json => subscriber.json().flatten_event(true).try_init(),
+        };
+    }
+
+    fn options(self) -> Result<Options, Failure> {
+        let address = |Port(port): Port| port.map(|port| SocketAddr::new(self.bind, port));
+        let mut models: Vec<Model> = self.preset.iter().map(|&preset| Model::preset(preset.into())).collect();
+        if models.is_empty() {
+            models = Model::presets();
+        }
+        if let Some(folder) = &self.model_folder {
+            models.extend(Model::folder(folder)?);
+        }
+        let tls = self.tls_cert.zip(self.tls_key).map(|(certificate, key)| TlsOptions {
+            certificate,
+            key,
+            client_authorities: self.tls_client_ca,
+        });
+        Ok(Options {
+            grpc: address(self.grpc),
+            http: address(self.http),
+            metrics: address(self.metrics),
+            models,
+            detector: input::detector(self.detector.as_deref(), &[], OnError::Stop)?,
+            engine: self.device.engine()?,
+            threads: self.device.threads()?,
+            batches: BatchOptions {
+                max_delay: Duration::from_micros(self.max_delay_us),
+                batch_rois: self.batch_rois.map(NonZeroUsize::get),
+                queue_requests: self.queue.get(),
+                queue_bytes: mebibytes(self.queue_mib),
+                in_flight: self.in_flight.map(NonZeroUsize::get),
+                ..BatchOptions::default()
+            },
+            max_message_bytes: mebibytes(self.max_message_mib),
+            max_connections: self.max_connections.get() as usize,
+            drain: Duration::from_secs(self.drain_seconds.into()),
+            tls,
+        })
+    }
+}
+
+fn mebibytes(number: NonZeroU32) -> usize {
+    (number.get() as usize).saturating_mul(1 << 20)
+}

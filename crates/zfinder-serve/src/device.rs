@@ -1,0 +1,238 @@
+//! What computes: a GPU with the finders of all models, and the CPU engine where the GPU is lost.
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use zfinder::kernel_host::{self, Gpu, GpuOptions};
+use zfinder::{AdapterChoice, Config, Detector, Engine, ZFinder, wgpu};
+
+use crate::error::{Error, Result};
+use crate::model::Model;
+
+/// The finders of all models, in their order.
+pub(crate) type Finders = Arc<[ZFinder]>;
+
+/// Opens a device again and builds the finders of all models on it.
+pub(crate) type Reopen = Arc<dyn Fn() -> Result<Finders> + Send + Sync>;
+
+/// How long a lost device is left alone before it is tried again, at first and at most.
+const FIRST_RETRY: Duration = Duration::from_millis(200);
+const LONGEST_RETRY: Duration = Duration::from_secs(30);
+
+/// A device that may be lost and come back.
+pub(crate) struct Device {
+    pub(crate) name: String,
+    pub(crate) is_gpu: bool,
+    state: Mutex<State>,
+    reopen: Reopen,
+}
+
+enum State {
+    Ready(Finders),
+    Lost,
+    /// The server has ended: the device is not tried again.
+    Closed,
+}
+
+impl Device {
+    pub(crate) fn new(name: String, is_gpu: bool, finders: Finders, reopen: Reopen) -> Arc<Self> {
+        Arc::new(Self { name, is_gpu, state: Mutex::new(State::Ready(finders)), reopen })
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Returns the finders, unless the device is lost.
+    pub(crate) fn finders(&self) -> Option<Finders> {
+        match &*self.state() {
+            State::Ready(finders) => Some(Arc::clone(finders)),
+            State::Lost | State::Closed => None,
+        }
+    }
+
+    pub(crate) fn is_lost(&self) -> bool {
+        !matches!(&*self.state(), State::Ready(_))
+    }
+
+    /// Ends attempts to open the device again.
+    pub(crate) fn close(&self) {
+        *self.state() = State::Closed;
+    }
+
+    /// Takes note that these finders' device is lost, and tries to open it again in the background.
+    pub(crate) fn lose(self: &Arc<Self>, finders: &Finders) {
+        {
+            let mut state = self.state();
+            match &*state {
+                State::Ready(current) if Arc::ptr_eq(current, finders) => *state = State::Lost,
+                // Another thread was first.
+                _ => return,
+            }
+        }
+        tracing::error!(device = self.name, "the device is lost; the CPU engine answers until it is back");
+        let device = Arc::clone(self);
+        let retry = move || device.retry();
+        if let Err(error) = thread::Builder::new().name("zfinder reopen".into()).spawn(retry) {
+            tracing::error!(%error, "no thread to open the device again");
+        }
+    }
+
+    fn retry(&self) {
+        let mut pause = FIRST_RETRY;
+        loop {
+            thread::sleep(pause);
+            pause = (2 * pause).min(LONGEST_RETRY);
+            if matches!(&*self.state(), State::Closed) {
+                return;
+            }
+            // A driver that is gone may panic in its bindings.
+            match catch_unwind(AssertUnwindSafe(|| (self.reopen)())) {
+                Ok(Ok(finders)) => {
+                    let mut state = self.state();
+                    if matches!(&*state, State::Lost) {
+                        *state = State::Ready(finders);
+                        tracing::info!(device = self.name, "the device is back");
+                    }
+                    return;
+                }
+                Ok(Err(error)) => tracing::warn!(device = self.name, %error, "the device is still lost"),
+                Err(_) => tracing::warn!(device = self.name, "opening the device panicked"),
+            }
+        }
+    }
+}
+
+/// Returns whether an error means that the device is gone.
+pub(crate) fn is_loss(error: &zfinder::Error) -> bool {
+    matches!(error, zfinder::Error::Gpu(kernel_host::Error::DeviceLost { .. }))
+}
+
+/// Returns whether an error is of the device, so that the CPU engine may answer.
+pub(crate) fn is_of_device(error: &zfinder::Error) -> bool {
+    matches!(error, zfinder::Error::Gpu(_))
+}
+
+/// Builds the finders of all models on one engine.
+pub(crate) fn finders(
+    models: &[Model],
+    detector: &Detector,
+    engine: &Engine,
+    threads: Option<NonZeroUsize>,
+) -> Result<Finders> {
+    let build = |config: &Config| {
+        let mut builder = ZFinder::builder().config(config.clone()).detector(detector.clone()).engine(engine.clone());
+        if let Some(threads) = threads {
+            builder = builder.threads(threads);
+        }
+        builder.build()
+    };
+    let finder =
+        |model: &Model| build(&model.config).map_err(|source| Error::Finder { model: model.name.clone(), source });
+    models.iter().map(finder).collect()
+}
+
+/// Opens the devices of an engine: one a GPU, or one that stands for the host.
+pub(crate) fn open(
+    engine: &Engine,
+    models: &Arc<[Model]>,
+    detector: &Arc<Detector>,
+    threads: Option<NonZeroUsize>,
+) -> Result<Vec<Arc<Device>>> {
+    let choices = match engine {
+        Engine::Gpu(choice) => vec![choice.clone()],
+        Engine::Gpus(choices) => choices.clone(),
+        Engine::Auto => {
+            let gpu = kernel_host_block(Gpu::open_hardware_async(options(AdapterChoice::Hardware)))?;
+            return match gpu {
+                Some(gpu) => Ok(vec![of_gpu(&gpu, AdapterChoice::Hardware, models, detector)?]),
+                None => open(&Engine::Cpu, models, detector, threads),
+            };
+        }
+        host => {
+            let finders = finders(models, detector, host, threads)?;
+            let name = finders.first().map(ZFinder::description).unwrap_or_default();
+            let again = Arc::clone(&finders);
+            return Ok(vec![Device::new(name, false, finders, Arc::new(move || Ok(Arc::clone(&again))))]);
+        }
+    };
+    let mut devices = Vec::new();
+    for choice in choices {
+        for gpu in Gpu::open_all(&options(choice.clone()))? {
+            // Each of all GPUs is opened again by itself.
+            let again = match choice {
+                AdapterChoice::All => AdapterChoice::Index(gpu.summary().index),
+                _ => choice.clone(),
+            };
+            devices.push(of_gpu(&gpu, again, models, detector)?);
+        }
+    }
+    Ok(devices)
+}
+
+fn kernel_host_block<T>(future: impl Future<Output = Result<T, kernel_host::Error>>) -> Result<T> {
+    Ok(pollster::block_on(future)?)
+}
+
+fn options(adapter: AdapterChoice) -> GpuOptions {
+    GpuOptions {
+        adapter,
+        required_features: wgpu::Features::empty(),
+        optional_features: wgpu::Features::TIMESTAMP_QUERY | wgpu::Features::MAPPABLE_PRIMARY_BUFFERS,
+    }
+}
+
+/// Builds the finders of all models on one open GPU, which they share.
+fn of_gpu(gpu: &Gpu, again: AdapterChoice, models: &Arc<[Model]>, detector: &Arc<Detector>) -> Result<Arc<Device>> {
+    let on = |gpu: &Gpu, models: &[Model], detector: &Detector| {
+        finders(models, detector, &Engine::Gpu(AdapterChoice::Open(gpu.clone())), None)
+    };
+    let built = on(gpu, models, detector)?;
+    let (models, detector) = (Arc::clone(models), Arc::clone(detector));
+    let reopen = move || on(&Gpu::new(&options(again.clone()))?, &models, &detector);
+    Ok(Device::new(gpu.name().to_owned(), true, built, Arc::new(reopen)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Instant;
+
+    use zfinder::Preset;
+
+    use super::*;
+
+    /// A lost device is tried until it comes back, and then it computes again.
+    #[test]
+    fn a_lost_device_comes_back() {
+        let models = [Model::preset(Preset::Default)];
+        let build = move || finders(&models, &Detector::atlas2010(), &Engine::Cpu, None);
+        let tries = Arc::new(AtomicUsize::new(0));
+        let (tried, rebuild) = (Arc::clone(&tries), build.clone());
+        let reopen = move || match tried.fetch_add(1, Ordering::Relaxed) {
+            0 => Err(Error::Models("the driver is not back".into())),
+            1 => panic!("a driver may panic"),
+            _ => rebuild(),
+        };
+        let first = build().expect("a CPU engine");
+        let device = Device::new("test".into(), true, Arc::clone(&first), Arc::new(reopen));
+        device.lose(&first);
+        assert!(device.is_lost() && device.finders().is_none());
+        let begin = Instant::now();
+        while device.is_lost() {
+            assert!(begin.elapsed() < Duration::from_secs(60));
+            thread::sleep(Duration::from_millis(5));
+        }
+        let second = device.finders().expect("it is back");
+        assert_eq!(tries.load(Ordering::Relaxed), 3);
+        // The loss of the first one is no news.
+        device.lose(&first);
+        assert!(!device.is_lost());
+        device.lose(&second);
+        device.close();
+        assert!(device.finders().is_none());
+    }
+}

@@ -1,0 +1,388 @@
+//! The protocol over gRPC.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt};
+use tonic::metadata::MetadataMap;
+use tonic::{Request, Response, Status, Streaming};
+
+use crate::answer::Wanted;
+use crate::proto;
+use crate::proto::grpc_inference_service_server::GrpcInferenceService;
+use crate::proto::infer_parameter::ParameterChoice;
+use crate::proto::model_infer_request::InferInputTensor;
+use crate::proto::model_infer_response::InferOutputTensor;
+use crate::proto::model_metadata_response::TensorMetadata;
+use crate::queue::ClientId;
+use crate::refusal::{Reason, Refusal};
+use crate::schema::{self, TensorSchema};
+use crate::service::{self, Service};
+use crate::statistics::Total;
+use crate::tensor::{DataType, Tensor, bytes_of};
+
+type Answer<T> = Result<Response<T>, Status>;
+
+/// Requests of one stream that are in flight at once.
+const STREAM_IN_FLIGHT: usize = 64;
+
+/// The service of the protocol.
+pub(crate) struct Grpc(pub(crate) Arc<Service>);
+
+fn answer<T>(message: T) -> Answer<T> {
+    Ok(Response::new(message))
+}
+
+fn unsupported<T>(message: &str) -> Answer<T> {
+    Err(Refusal::new(Reason::Unsupported, message).into())
+}
+
+const NO_CONTROL: &str =
+    "models are loaded at the start of the server; put files into --model-folder and start it again";
+const NO_SHARED_MEMORY: &str = "shared memory is not offered; send tensors in raw_input_contents";
+
+#[async_trait::async_trait]
+impl GrpcInferenceService for Grpc {
+    async fn server_live(&self, _: Request<proto::ServerLiveRequest>) -> Answer<proto::ServerLiveResponse> {
+        answer(proto::ServerLiveResponse { live: true })
+    }
+
+    async fn server_ready(&self, _: Request<proto::ServerReadyRequest>) -> Answer<proto::ServerReadyResponse> {
+        answer(proto::ServerReadyResponse { ready: self.0.is_ready() })
+    }
+
+    async fn model_ready(&self, request: Request<proto::ModelReadyRequest>) -> Answer<proto::ModelReadyResponse> {
+        let proto::ModelReadyRequest { name, version } = request.into_inner();
+        let ready = self.0.find(&name, &version).is_ok() && self.0.is_ready();
+        answer(proto::ModelReadyResponse { ready })
+    }
+
+    async fn server_metadata(&self, _: Request<proto::ServerMetadataRequest>) -> Answer<proto::ServerMetadataResponse> {
+        answer(proto::ServerMetadataResponse {
+            name: service::SERVER_NAME.into(),
+            version: env!("CARGO_PKG_VERSION").into(),
+            extensions: service::EXTENSIONS.map(String::from).into(),
+        })
+    }
+
+    async fn model_metadata(
+        &self,
+        request: Request<proto::ModelMetadataRequest>,
+    ) -> Answer<proto::ModelMetadataResponse> {
+        let proto::ModelMetadataRequest { name, version } = request.into_inner();
+        let model = self.0.find(&name, &version)?;
+        let name = self.0.models[model].name.clone();
+        let metadata = |tensor: &TensorSchema| TensorMetadata {
+            name: tensor.name.into(),
+            datatype: tensor.datatype.name().into(),
+            shape: tensor.shape.into(),
+        };
+        answer(proto::ModelMetadataResponse {
+            versions: self.0.versions(&name),
+            name,
+            platform: service::PLATFORM.into(),
+            inputs: schema::INPUTS.iter().map(metadata).collect(),
+            outputs: schema::OUTPUTS.iter().map(metadata).collect(),
+        })
+    }
+
+    async fn model_infer(&self, request: Request<proto::ModelInferRequest>) -> Answer<proto::ModelInferResponse> {
+        let arrived = Instant::now();
+        let deadline = timeout(request.metadata()).and_then(|timeout| arrived.checked_add(timeout));
+        let client = client(request.extensions());
+        answer(infer(&self.0, client, request.into_inner(), arrived, deadline).await?)
+    }
+
+    type ModelStreamInferStream =
+        Pin<Box<dyn Stream<Item = Result<proto::ModelStreamInferResponse, Status>> + Send + 'static>>;
+
+    async fn model_stream_infer(
+        &self,
+        request: Request<Streaming<proto::ModelInferRequest>>,
+    ) -> Answer<Self::ModelStreamInferStream> {
+        let service = Arc::clone(&self.0);
+        let client = client(request.extensions());
+        let deadline = timeout(request.metadata()).and_then(|timeout| Instant::now().checked_add(timeout));
+        let mut drain = service.drain.clone();
+        let drained = async move {
+            // An error: the server is gone.
+            let _ = drain.wait_for(|is_draining| *is_draining).await;
+        };
+        let answers = request.into_inner().take_until(drained).map(move |message| {
+            let service = Arc::clone(&service);
+            async move {
+                let request = message?;
+                let id = request.id.clone();
+                Ok(match infer(&service, client, request, Instant::now(), deadline).await {
+                    Ok(response) => {
+                        proto::ModelStreamInferResponse { infer_response: Some(response), ..Default::default() }
+                    }
+                    Err(refusal) => proto::ModelStreamInferResponse {
+                        error_message: refusal.message,
+                        infer_response: Some(proto::ModelInferResponse { id, ..Default::default() }),
+                    },
+                })
+            }
+        });
+        answer(Box::pin(answers.buffered(STREAM_IN_FLIGHT)))
+    }
+
+    async fn model_config(&self, request: Request<proto::ModelConfigRequest>) -> Answer<proto::ModelConfigResponse> {
+        let proto::ModelConfigRequest { name, version } = request.into_inner();
+        let model = self.0.find(&name, &version)?;
+        answer(proto::ModelConfigResponse { config: Some(config(&self.0, model)) })
+    }
+
+    async fn model_statistics(
+        &self,
+        request: Request<proto::ModelStatisticsRequest>,
+    ) -> Answer<proto::ModelStatisticsResponse> {
+        let proto::ModelStatisticsRequest { name, version } = request.into_inner();
+        let models = self.0.select(&name, &version)?;
+        let model_stats = models.into_iter().map(|model| statistics(&self.0, model)).collect();
+        answer(proto::ModelStatisticsResponse { model_stats })
+    }
+
+    async fn repository_index(
+        &self,
+        _: Request<proto::RepositoryIndexRequest>,
+    ) -> Answer<proto::RepositoryIndexResponse> {
+        let index = |model: &crate::Model| proto::repository_index_response::ModelIndex {
+            name: model.name.clone(),
+            version: model.version.to_string(),
+            state: "READY".into(),
+            reason: String::new(),
+        };
+        answer(proto::RepositoryIndexResponse { models: self.0.models.iter().map(index).collect() })
+    }
+
+    async fn repository_model_load(
+        &self,
+        _: Request<proto::RepositoryModelLoadRequest>,
+    ) -> Answer<proto::RepositoryModelLoadResponse> {
+        unsupported(NO_CONTROL)
+    }
+
+    async fn repository_model_unload(
+        &self,
+        _: Request<proto::RepositoryModelUnloadRequest>,
+    ) -> Answer<proto::RepositoryModelUnloadResponse> {
+        unsupported(NO_CONTROL)
+    }
+
+    async fn system_shared_memory_status(
+        &self,
+        _: Request<proto::SystemSharedMemoryStatusRequest>,
+    ) -> Answer<proto::SystemSharedMemoryStatusResponse> {
+        answer(proto::SystemSharedMemoryStatusResponse::default())
+    }
+
+    async fn system_shared_memory_register(
+        &self,
+        _: Request<proto::SystemSharedMemoryRegisterRequest>,
+    ) -> Answer<proto::SystemSharedMemoryRegisterResponse> {
+        unsupported(NO_SHARED_MEMORY)
+    }
+
+    async fn system_shared_memory_unregister(
+        &self,
+        _: Request<proto::SystemSharedMemoryUnregisterRequest>,
+    ) -> Answer<proto::SystemSharedMemoryUnregisterResponse> {
+        answer(proto::SystemSharedMemoryUnregisterResponse {})
+    }
+
+    async fn cuda_shared_memory_status(
+        &self,
+        _: Request<proto::CudaSharedMemoryStatusRequest>,
+    ) -> Answer<proto::CudaSharedMemoryStatusResponse> {
+        answer(proto::CudaSharedMemoryStatusResponse::default())
+    }
+
+    async fn cuda_shared_memory_register(
+        &self,
+        _: Request<proto::CudaSharedMemoryRegisterRequest>,
+    ) -> Answer<proto::CudaSharedMemoryRegisterResponse> {
+        unsupported(NO_SHARED_MEMORY)
+    }
+
+    async fn cuda_shared_memory_unregister(
+        &self,
+        _: Request<proto::CudaSharedMemoryUnregisterRequest>,
+    ) -> Answer<proto::CudaSharedMemoryUnregisterResponse> {
+        answer(proto::CudaSharedMemoryUnregisterResponse {})
+    }
+}
+
+/// The client of a call: its connection.
+fn client(extensions: &tonic::Extensions) -> ClientId {
+    extensions.get().copied().unwrap_or_default()
+}
+
+/// Reads the header `grpc-timeout`: up to eight digits and a unit. None if there is none, or if it is no timeout.
+fn timeout(metadata: &MetadataMap) -> Option<Duration> {
+    let text = metadata.get("grpc-timeout")?.to_str().ok()?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let number: u64 = digits.parse().ok()?;
+    Some(match unit {
+        "H" => Duration::from_secs(number.checked_mul(3600)?),
+        "M" => Duration::from_secs(number.checked_mul(60)?),
+        "S" => Duration::from_secs(number),
+        "m" => Duration::from_millis(number),
+        "u" => Duration::from_micros(number),
+        "n" => Duration::from_nanos(number),
+        _ => return None,
+    })
+}
+
+/// Answers a message of either call.
+async fn infer(
+    service: &Service,
+    client: ClientId,
+    message: proto::ModelInferRequest,
+    arrived: Instant,
+    deadline: Option<Instant>,
+) -> Result<proto::ModelInferResponse, Refusal> {
+    let model = service.find(&message.model_name, &message.model_version)?;
+    let (id, parameters) = (message.id.clone(), parameter_timeout(&message.parameters));
+    let parsed = parse(message);
+    let (tensors, wanted) = match parsed {
+        Ok(parsed) => parsed,
+        Err(refusal) => {
+            service.statistics(model).fail(refusal.reason, arrived.elapsed());
+            return Err(refusal);
+        }
+    };
+    let of_message = parameters.and_then(|timeout| arrived.checked_add(timeout));
+    let deadline = deadline.into_iter().chain(of_message).min();
+    let request = service::Request { model, client, tensors, wanted, arrived, deadline };
+    let tensors = service.infer(request).await?;
+    let Some(crate::Model { name, version, .. }) = service.models.get(model) else { return Err(Refusal::stopping()) };
+    let mut response = proto::ModelInferResponse {
+        model_name: name.clone(),
+        model_version: version.to_string(),
+        id,
+        ..Default::default()
+    };
+    for Tensor { name, datatype, shape, data } in tensors {
+        let datatype = datatype.name().to_owned();
+        response.outputs.push(InferOutputTensor { name, datatype, shape, ..Default::default() });
+        response.raw_output_contents.push(data);
+    }
+    Ok(response)
+}
+
+/// The parameter `timeout` of a request, in microseconds.
+fn parameter_timeout(parameters: &HashMap<String, proto::InferParameter>) -> Option<Duration> {
+    match parameters.get("timeout")?.parameter_choice.as_ref()? {
+        ParameterChoice::Int64Param(microseconds) => u64::try_from(*microseconds).ok(),
+        ParameterChoice::Uint64Param(microseconds) => Some(*microseconds),
+        _ => None,
+    }
+    .filter(|&microseconds| microseconds > 0)
+    .map(Duration::from_micros)
+}
+
+/// Takes tensors and wanted outputs out of a message.
+fn parse(message: proto::ModelInferRequest) -> Result<(Vec<Tensor>, Wanted), Refusal> {
+    let shared_memory =
+        |parameters: &HashMap<String, proto::InferParameter>| parameters.contains_key("shared_memory_region");
+    if message.inputs.iter().any(|input| shared_memory(&input.parameters))
+        || message.outputs.iter().any(|output| shared_memory(&output.parameters))
+    {
+        return Err(Refusal::new(Reason::Unsupported, NO_SHARED_MEMORY));
+    }
+    let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
+    let (inputs, raw) = (message.inputs.len(), message.raw_input_contents.len());
+    if raw > 0 && raw != inputs {
+        return Err(Refusal::invalid(format!("there are {inputs} inputs and {raw} raw_input_contents")));
+    }
+    let mut raw = message.raw_input_contents.into_iter();
+    let tensors = message.inputs.into_iter().map(|input| tensor(input, raw.next()));
+    Ok((tensors.collect::<Result<_, _>>()?, wanted))
+}
+
+fn tensor(input: InferInputTensor, raw: Option<Bytes>) -> Result<Tensor, Refusal> {
+    let InferInputTensor { name, datatype, shape, contents, .. } = input;
+    let datatype = DataType::parse(&name, &datatype)?;
+    let data = match (raw, contents) {
+        (Some(_), Some(_)) => {
+            return Err(Refusal::invalid(format!("input {name} has contents beside raw_input_contents")));
+        }
+        (Some(raw), None) => raw,
+        (None, contents) => typed(&name, datatype, contents.unwrap_or_default())?,
+    };
+    Tensor::new(&name, datatype, shape, data)
+}
+
+/// The bytes of elements that are sent as numbers.
+fn typed(name: &str, datatype: DataType, contents: proto::InferTensorContents) -> Result<Bytes, Refusal> {
+    let proto::InferTensorContents { bool_contents, int_contents, int64_contents, uint_contents, .. } = contents;
+    Ok(match datatype {
+        DataType::Bool => bytes_of(bool_contents.into_iter().map(u8::from).collect::<Vec<_>>()),
+        DataType::Uint8 => {
+            let bytes: Result<Vec<u8>, _> = uint_contents.into_iter().map(u8::try_from).collect();
+            let bytes = bytes.map_err(|_| Refusal::invalid(format!("input {name}: a number is above 255")))?;
+            bytes_of(bytes)
+        }
+        DataType::Uint32 => bytes_of(uint_contents),
+        DataType::Uint64 => bytes_of(contents.uint64_contents),
+        DataType::Int32 => bytes_of(int_contents),
+        DataType::Int64 => bytes_of(int64_contents),
+        DataType::Fp32 => bytes_of(contents.fp32_contents),
+        DataType::Fp64 => bytes_of(contents.fp64_contents),
+    })
+}
+
+fn config(service: &Service, model: usize) -> proto::ModelConfig {
+    let input = |tensor: &TensorSchema| proto::ModelInput {
+        name: tensor.name.into(),
+        data_type: tensor.datatype.proto().into(),
+        dims: tensor.shape.into(),
+        optional: tensor.is_optional,
+    };
+    let output = |tensor: &TensorSchema| proto::ModelOutput {
+        name: tensor.name.into(),
+        data_type: tensor.datatype.proto().into(),
+        dims: tensor.shape.into(),
+    };
+    let parameter = |(key, value): (&str, String)| (key.to_owned(), proto::ModelParameter { string_value: value });
+    let batching = proto::ModelDynamicBatching {
+        preferred_batch_size: vec![i32::try_from(service.batch_rois()).unwrap_or(i32::MAX)],
+        max_queue_delay_microseconds: service.max_delay_us(),
+    };
+    proto::ModelConfig {
+        name: service.models[model].name.clone(),
+        platform: service::PLATFORM.into(),
+        // A request has any number of RoIs: there is no dimension of batches.
+        max_batch_size: 0,
+        input: schema::INPUTS.iter().map(input).collect(),
+        output: schema::OUTPUTS.iter().map(output).collect(),
+        scheduling_choice: Some(proto::model_config::SchedulingChoice::DynamicBatching(batching)),
+        parameters: service.parameters(model).into_iter().map(parameter).collect(),
+        backend: service::PLATFORM.into(),
+        model_transaction_policy: Some(proto::ModelTransactionPolicy { decoupled: false }),
+    }
+}
+
+fn statistics(service: &Service, model: usize) -> proto::ModelStatistics {
+    let statistics = service.statistics(model);
+    let duration = |total: &Total| Some(proto::StatisticDuration { count: total.count(), ns: total.nanoseconds() });
+    proto::ModelStatistics {
+        name: service.models[model].name.clone(),
+        version: service.models[model].version.to_string(),
+        last_inference: statistics.last_milliseconds(),
+        inference_count: statistics.rois.get(),
+        execution_count: statistics.batches.get(),
+        inference_stats: Some(proto::InferStatistics {
+            success: duration(&statistics.success),
+            fail: duration(&statistics.failure),
+            queue: duration(&statistics.queue),
+            compute_input: duration(&statistics.input),
+            compute_infer: duration(&statistics.search),
+            compute_output: duration(&statistics.output),
+        }),
+    }
+}

@@ -1,0 +1,261 @@
+//! The protocol over HTTP, and the metrics.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
+use hyper::body::Incoming;
+use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use serde_json::{Value, json};
+
+use crate::json;
+use crate::metrics;
+use crate::queue::ClientId;
+use crate::refusal::{Reason, Refusal};
+use crate::schema::{self, TensorSchema};
+use crate::service::{self, Service};
+use crate::statistics::Total;
+
+/// The length of the JSON of a request or an answer whose tensors follow in bytes.
+const HEADER_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
+
+pub(crate) type Body = Full<Bytes>;
+
+/// Answers a request of the protocol.
+pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, request: Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path().to_owned();
+    let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
+    let (model, version, call) = match segments[..] {
+        ["v2", "models", "stats"] => ("", "", &["stats"][..]),
+        ["v2", "models", model, "versions", version, ref call @ ..] => (model, version, call),
+        ["v2", "models", model, ref call @ ..] => (model, "", call),
+        _ => return of_server(&service, request.method(), &segments),
+    };
+    let wanted = if call == ["infer"] { Method::POST } else { Method::GET };
+    if request.method() != wanted {
+        return wrong_method(&wanted);
+    }
+    let answered = match call {
+        ["infer"] => return infer(&service, model, version, most_bytes, request).await,
+        [] => service.find(model, version).map(|model| metadata(&service, model)),
+        ["config"] => service.find(model, version).map(|model| config(&service, model)),
+        ["stats"] => service.select(model, version).map(|models| {
+            let stats: Vec<Value> = models.into_iter().map(|model| statistics(&service, model)).collect();
+            json!({ "model_stats": stats })
+        }),
+        ["ready"] => {
+            let is_ready = service.find(model, version).is_ok() && service.is_ready();
+            return health(is_ready);
+        }
+        _ => Err(unknown(&path)),
+    };
+    match answered {
+        Ok(value) => respond(StatusCode::OK, &value),
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+/// Answers a request for metrics.
+pub(crate) fn answer_metrics(service: &Service, request: &Request<Incoming>) -> Response<Body> {
+    if request.uri().path() != "/metrics" {
+        return refuse(&unknown(request.uri().path()));
+    }
+    if request.method() != Method::GET {
+        return wrong_method(&Method::GET);
+    }
+    let mut response = Response::new(Body::from(metrics::render(service)));
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(metrics::CONTENT_TYPE));
+    response
+}
+
+/// Answers what is not about one model.
+fn of_server(service: &Service, method: &Method, segments: &[&str]) -> Response<Body> {
+    let (wanted, response) = match segments {
+        ["v2"] => (
+            Method::GET,
+            respond(
+                StatusCode::OK,
+                &json!({
+                    "name": service::SERVER_NAME,
+                    "version": env!("CARGO_PKG_VERSION"),
+                    "extensions": service::EXTENSIONS,
+                }),
+            ),
+        ),
+        ["v2", "health", "live"] => (Method::GET, health(true)),
+        ["v2", "health", "ready"] => (Method::GET, health(service.is_ready())),
+        ["v2", "repository", "index"] => {
+            let index = |model: &crate::Model| json!({ "name": model.name, "version": model.version.to_string(), "state": "READY" });
+            let models: Vec<Value> = service.models.iter().map(index).collect();
+            (Method::POST, respond(StatusCode::OK, &models.into()))
+        }
+        ["v2", "repository", "models", _, "load" | "unload"] => {
+            let message = "models are loaded at the start of the server";
+            (Method::POST, refuse(&Refusal::new(Reason::Unsupported, message)))
+        }
+        ["v2", "systemsharedmemory" | "cudasharedmemory", ..] => {
+            let message = "shared memory is not offered; send tensors as binary data";
+            return refuse(&Refusal::new(Reason::Unsupported, message));
+        }
+        _ => return refuse(&unknown(&format!("/{}", segments.join("/")))),
+    };
+    if *method == wanted { response } else { wrong_method(&wanted) }
+}
+
+fn unknown(path: &str) -> Refusal {
+    Refusal::new(Reason::NotFound, format!("there is no `{path}`"))
+}
+
+fn health(is_well: bool) -> Response<Body> {
+    let status = if is_well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let mut response = Response::new(Body::default());
+    *response.status_mut() = status;
+    response
+}
+
+fn respond(status: StatusCode, value: &Value) -> Response<Body> {
+    let mut response = Response::new(Body::from(value.to_string()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+fn refuse(refusal: &Refusal) -> Response<Body> {
+    respond(refusal.http_status(), &json!({ "error": refusal.message }))
+}
+
+fn wrong_method(wanted: &Method) -> Response<Body> {
+    let error = json!({ "error": format!("this address takes {wanted} alone") });
+    let mut response = respond(StatusCode::METHOD_NOT_ALLOWED, &error);
+    if let Ok(value) = HeaderValue::from_str(wanted.as_str()) {
+        response.headers_mut().insert(ALLOW, value);
+    }
+    response
+}
+
+/// Searches.
+async fn infer(
+    service: &Service,
+    model: &str,
+    version: &str,
+    most_bytes: usize,
+    request: Request<Incoming>,
+) -> Response<Body> {
+    let arrived = Instant::now();
+    let model = match service.find(model, version) {
+        Ok(model) => model,
+        Err(refusal) => return refuse(&refusal),
+    };
+    let fail = |response: Response<Body>, reason| {
+        service.statistics(model).fail(reason, arrived.elapsed());
+        response
+    };
+    let client = request.extensions().get::<ClientId>().copied().unwrap_or_default();
+    if request.headers().get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        let error = json!({ "error": "compressed requests are not taken; send the body as it is" });
+        return fail(respond(StatusCode::UNSUPPORTED_MEDIA_TYPE, &error), Reason::Unsupported);
+    }
+    let header_length = match request.headers().get(&HEADER_LENGTH).map(|value| value.to_str().map(str::parse)) {
+        None => None,
+        Some(Ok(Ok(length))) => Some(length),
+        Some(_) => {
+            let refusal = Refusal::invalid("Inference-Header-Content-Length is not a number");
+            return fail(refuse(&refusal), refusal.reason);
+        }
+    };
+    let body = match Limited::new(request.into_body(), most_bytes).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            let error = json!({ "error": format!("the body is larger than {most_bytes} bytes; send fewer RoIs") });
+            return fail(respond(StatusCode::PAYLOAD_TOO_LARGE, &error), Reason::Invalid);
+        }
+        Err(error) => {
+            let refusal = Refusal::invalid(format!("the body cannot be read: {error}"));
+            return fail(refuse(&refusal), refusal.reason);
+        }
+    };
+    let json::Parsed { id, tensors, wanted, is_binary, timeout } = match json::parse(&body, header_length) {
+        Ok(parsed) => parsed,
+        Err(refusal) => return fail(refuse(&refusal), refusal.reason),
+    };
+    let deadline = timeout.and_then(|microseconds| arrived.checked_add(Duration::from_micros(microseconds)));
+    let request = service::Request { model, client, tensors, wanted, arrived, deadline };
+    match service.infer(request).await {
+        Ok(tensors) => answered(&service.models[model], &id, &tensors, &is_binary),
+        Err(refusal) => refuse(&refusal),
+    }
+}
+
+fn answered(model: &crate::Model, id: &str, tensors: &[crate::tensor::Tensor], is_binary: &[bool]) -> Response<Body> {
+    let (body, header_length) = json::render(model, id, tensors, is_binary);
+    let mut response = Response::new(Body::new(body));
+    let kind = if header_length.is_some() { "application/octet-stream" } else { "application/json" };
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    if let Some(length) = header_length {
+        response.headers_mut().insert(HEADER_LENGTH, HeaderValue::from(length));
+    }
+    response
+}
+
+fn tensor(tensor: &TensorSchema) -> Value {
+    json!({ "name": tensor.name, "datatype": tensor.datatype.name(), "shape": tensor.shape })
+}
+
+fn metadata(service: &Service, model: usize) -> Value {
+    let name = &service.models[model].name;
+    json!({
+        "name": name,
+        "versions": service.versions(name),
+        "platform": service::PLATFORM,
+        "inputs": schema::INPUTS.iter().map(tensor).collect::<Vec<_>>(),
+        "outputs": schema::OUTPUTS.iter().map(tensor).collect::<Vec<_>>(),
+    })
+}
+
+fn config(service: &Service, model: usize) -> Value {
+    let tensor = |tensor: &TensorSchema| {
+        let datatype = tensor.datatype.proto().as_str_name();
+        json!({ "name": tensor.name, "data_type": datatype, "dims": tensor.shape, "optional": tensor.is_optional })
+    };
+    let parameters: serde_json::Map<String, Value> = service
+        .parameters(model)
+        .into_iter()
+        .map(|(key, value)| (key.to_owned(), json!({ "string_value": value })))
+        .collect();
+    json!({
+        "name": service.models[model].name,
+        "platform": service::PLATFORM,
+        "backend": service::PLATFORM,
+        "max_batch_size": 0,
+        "input": schema::INPUTS.iter().map(tensor).collect::<Vec<_>>(),
+        "output": schema::OUTPUTS.iter().map(tensor).collect::<Vec<_>>(),
+        "dynamic_batching": {
+            "preferred_batch_size": [service.batch_rois()],
+            "max_queue_delay_microseconds": service.max_delay_us(),
+        },
+        "model_transaction_policy": { "decoupled": false },
+        "parameters": parameters,
+    })
+}
+
+fn statistics(service: &Service, model: usize) -> Value {
+    let statistics = service.statistics(model);
+    let duration = |total: &Total| json!({ "count": total.count(), "ns": total.nanoseconds() });
+    json!({
+        "name": service.models[model].name,
+        "version": service.models[model].version.to_string(),
+        "last_inference": statistics.last_milliseconds(),
+        "inference_count": statistics.rois.get(),
+        "execution_count": statistics.batches.get(),
+        "inference_stats": {
+            "success": duration(&statistics.success),
+            "fail": duration(&statistics.failure),
+            "queue": duration(&statistics.queue),
+            "compute_input": duration(&statistics.input),
+            "compute_infer": duration(&statistics.search),
+            "compute_output": duration(&statistics.output),
+        },
+    })
+}

@@ -1,0 +1,262 @@
+//! Requests and answers of the protocol over HTTP: JSON, with tensors in JSON or in bytes after it.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::Wanted;
+use crate::refusal::{Reason, Refusal};
+use crate::tensor::{DataType, Element, Tensor, bytes_of, elements, view};
+
+/// A request in JSON.
+#[derive(Deserialize)]
+struct Message {
+    #[serde(default)]
+    id: String,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    inputs: Vec<Input>,
+    #[serde(default)]
+    outputs: Vec<Output>,
+}
+
+#[derive(Deserialize)]
+struct Input {
+    name: String,
+    datatype: String,
+    shape: Vec<i64>,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+    data: Option<Value>,
+}
+
+#[derive(Deserialize)]
+struct Output {
+    name: String,
+    #[serde(default)]
+    parameters: Map<String, Value>,
+}
+
+/// A request that is parsed.
+#[derive(Debug)]
+pub(crate) struct Parsed {
+    pub(crate) id: String,
+    pub(crate) tensors: Vec<Tensor>,
+    pub(crate) wanted: Wanted,
+    /// Whether each wanted output travels in bytes.
+    pub(crate) is_binary: Vec<bool>,
+    /// Microseconds.
+    pub(crate) timeout: Option<u64>,
+}
+
+/// Parses a request. `header_length` is the length of the JSON where bytes of tensors follow it.
+pub(crate) fn parse(body: &Bytes, header_length: Option<usize>) -> Result<Parsed, Refusal> {
+    let header_length = header_length.unwrap_or(body.len());
+    let Some(header) = body.get(..header_length) else {
+        let message =
+            format!("Inference-Header-Content-Length is {header_length}, and the body has {} bytes", body.len());
+        return Err(Refusal::invalid(message));
+    };
+    let message: Message = serde_json::from_slice(header)
+        .map_err(|error| Refusal::invalid(format!("the request is not JSON of an inference request: {error}")))?;
+    let mut rest = body.slice(header_length..);
+    let mut tensors = Vec::with_capacity(message.inputs.len());
+    for input in message.inputs {
+        check_parameters(&input.parameters)?;
+        let datatype = DataType::parse(&input.name, &input.datatype)?;
+        let data = match (input.parameters.get("binary_data_size"), input.data) {
+            (Some(size), None) => take(&mut rest, &input.name, size)?,
+            (None, Some(data)) => numbers(&input.name, datatype, &input.shape, &data)?,
+            (Some(_), Some(_)) => {
+                return Err(Refusal::invalid(format!("input {} has data and binary_data_size", input.name)));
+            }
+            (None, None) => {
+                return Err(Refusal::invalid(format!("input {} has neither data nor binary_data_size", input.name)));
+            }
+        };
+        tensors.push(Tensor::new(&input.name, datatype, input.shape, data)?);
+    }
+    if !rest.is_empty() {
+        return Err(Refusal::invalid(format!("{} bytes follow the last tensor", rest.len())));
+    }
+    let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
+    let flag = |parameters: &Map<String, Value>, name| parameters.get(name).and_then(Value::as_bool);
+    let all_binary = flag(&message.parameters, "binary_data_output").unwrap_or(false);
+    let mut is_binary = Vec::new();
+    for output in &message.outputs {
+        check_parameters(&output.parameters)?;
+        is_binary.push(flag(&output.parameters, "binary_data").unwrap_or(all_binary));
+    }
+    if is_binary.is_empty() {
+        is_binary = vec![all_binary; wanted.len()];
+    }
+    let timeout = message.parameters.get("timeout").and_then(Value::as_u64).filter(|&microseconds| microseconds > 0);
+    Ok(Parsed { id: message.id, tensors, wanted, is_binary, timeout })
+}
+
+fn check_parameters(parameters: &Map<String, Value>) -> Result<(), Refusal> {
+    if parameters.contains_key("shared_memory_region") {
+        let message = "shared memory is not offered; send tensors as binary data";
+        return Err(Refusal::new(Reason::Unsupported, message));
+    }
+    Ok(())
+}
+
+/// Takes the bytes of a tensor.
+fn take(rest: &mut Bytes, name: &str, size: &Value) -> Result<Bytes, Refusal> {
+    let size = size.as_u64().and_then(|size| usize::try_from(size).ok());
+    match size {
+        Some(size) if size <= rest.len() => Ok(rest.split_to(size)),
+        Some(size) => {
+            let left = rest.len();
+            Err(Refusal::invalid(format!("input {name}: binary_data_size is {size}, and {left} bytes are left")))
+        }
+        None => Err(Refusal::invalid(format!("input {name}: binary_data_size is not a number of bytes"))),
+    }
+}
+
+/// The bytes of numbers in JSON, which may be nested as the shape is.
+fn numbers(name: &str, datatype: DataType, shape: &[i64], data: &Value) -> Result<Bytes, Refusal> {
+    let mut flat = Vec::new();
+    flatten(data, shape.len(), &mut flat);
+    let wanted = elements(name, shape)?;
+    if flat.len() != wanted {
+        let message = format!("input {name}: shape {shape:?} has {wanted} elements, and data has {}", flat.len());
+        return Err(Refusal::invalid(message));
+    }
+    let refuse = |value: &Value| {
+        let datatype = datatype.name();
+        Refusal::invalid(format!("input {name}: `{value}` is not a {datatype}"))
+    };
+    fn integers<T: Element + TryFrom<i128>>(
+        flat: &[&Value],
+        refuse: impl Fn(&Value) -> Refusal,
+    ) -> Result<Bytes, Refusal> {
+        let integer = |value: &&Value| {
+            let integer = value.as_i64().map(i128::from).or_else(|| value.as_u64().map(i128::from));
+            integer.and_then(|integer| T::try_from(integer).ok()).ok_or_else(|| refuse(value))
+        };
+        Ok(bytes_of(flat.iter().map(integer).collect::<Result<Vec<T>, _>>()?))
+    }
+    // null is NaN, as in the answers.
+    let float =
+        |value: &&Value| if value.is_null() { Ok(f64::NAN) } else { value.as_f64().ok_or_else(|| refuse(value)) };
+    match datatype {
+        DataType::Bool => {
+            let flag = |value: &&Value| value.as_bool().map(u8::from).ok_or_else(|| refuse(value));
+            Ok(bytes_of(flat.iter().map(flag).collect::<Result<Vec<_>, _>>()?))
+        }
+        DataType::Uint8 => integers::<u8>(&flat, refuse),
+        DataType::Uint32 => integers::<u32>(&flat, refuse),
+        DataType::Uint64 => integers::<u64>(&flat, refuse),
+        DataType::Int32 => integers::<i32>(&flat, refuse),
+        DataType::Int64 => integers::<i64>(&flat, refuse),
+        DataType::Fp32 => {
+            let floats = flat.iter().map(|value| float(value).map(|number| number as f32));
+            Ok(bytes_of(floats.collect::<Result<Vec<f32>, _>>()?))
+        }
+        DataType::Fp64 => Ok(bytes_of(flat.iter().map(float).collect::<Result<Vec<f64>, _>>()?)),
+    }
+}
+
+/// Appends the numbers of nested arrays. Deeper ones than the shape has dimensions count as one number, which is refused.
+fn flatten<'a>(value: &'a Value, depth: usize, to: &mut Vec<&'a Value>) {
+    match value {
+        Value::Array(values) if depth > 0 => values.iter().for_each(|value| flatten(value, depth - 1, to)),
+        value => to.push(value),
+    }
+}
+
+/// An answer's body, and the length of its JSON where bytes of tensors follow.
+pub(crate) fn render(model: &crate::Model, id: &str, tensors: &[Tensor], is_binary: &[bool]) -> (Bytes, Option<usize>) {
+    let mut outputs = Vec::with_capacity(tensors.len());
+    let mut binary = Vec::new();
+    for (tensor, &is_binary) in tensors.iter().zip(is_binary) {
+        let mut output = json!({ "name": tensor.name, "datatype": tensor.datatype.name(), "shape": tensor.shape });
+        if is_binary {
+            output["parameters"] = json!({ "binary_data_size": tensor.data.len() });
+            binary.push(&tensor.data);
+        } else {
+            output["data"] = to_json(tensor);
+        }
+        outputs.push(output);
+    }
+    let mut answer =
+        json!({ "model_name": model.name, "model_version": model.version.to_string(), "outputs": outputs });
+    if !id.is_empty() {
+        answer["id"] = id.into();
+    }
+    let header = answer.to_string();
+    if binary.is_empty() {
+        return (header.into(), None);
+    }
+    let mut body = BytesMut::with_capacity(header.len() + binary.iter().map(|data| data.len()).sum::<usize>());
+    body.put(header.as_bytes());
+    binary.into_iter().for_each(|data| body.put(&**data));
+    (body.freeze(), Some(header.len()))
+}
+
+/// Elements as numbers. NaN is null.
+fn to_json(tensor: &Tensor) -> Value {
+    let data = &tensor.data;
+    match tensor.datatype {
+        DataType::Bool => data.iter().map(|&flag| flag != 0).collect(),
+        DataType::Uint8 => data.iter().copied().collect(),
+        DataType::Uint32 => view::<u32>(data).iter().copied().collect(),
+        DataType::Uint64 => view::<u64>(data).iter().copied().collect(),
+        DataType::Int32 => view::<i32>(data).iter().copied().collect(),
+        DataType::Int64 => view::<i64>(data).iter().copied().collect(),
+        DataType::Fp32 => view::<f32>(data).iter().copied().collect(),
+        DataType::Fp64 => view::<f64>(data).iter().copied().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(text: &str) -> Result<Parsed, String> {
+        parse(&Bytes::copy_from_slice(text.as_bytes()), None).map_err(|refusal| refusal.message)
+    }
+
+    #[test]
+    fn tensors_are_numbers_or_bytes() {
+        let text = r#"{"inputs": [
+            {"name": "PHI_WINDOW", "datatype": "FP32", "shape": [2, 2], "data": [[1.5, null], [0, -2]]},
+            {"name": "LAYER", "datatype": "UINT8", "shape": [3], "parameters": {"binary_data_size": 3}}],
+            "outputs": [{"name": "Z", "parameters": {"binary_data": true}}, {"name": "COUNTS"}],
+            "parameters": {"timeout": 7}}"#;
+        let mut body = text.as_bytes().to_vec();
+        body.extend([9, 8, 7]);
+        let parsed = parse(&body.into(), Some(text.len())).expect("a request");
+        let window = view::<f32>(&parsed.tensors[0].data);
+        assert_eq!((window[0], window[1].is_nan(), &window[2..]), (1.5, true, &[0.0, -2.0][..]));
+        assert_eq!(parsed.tensors[1].data[..], [9, 8, 7]);
+        assert_eq!((parsed.is_binary, parsed.timeout), (vec![true, false], Some(7)));
+    }
+
+    #[test]
+    fn wrong_requests_are_refused() {
+        let input =
+            |rest: &str| format!(r#"{{"inputs": [{{"name": "LAYER", "datatype": "UINT8", "shape": [2]{rest}}}]}}"#);
+        for (text, words) in [
+            ("{", "is not JSON"),
+            ("[]", "is not JSON"),
+            ("{}", "missing field `inputs`"),
+            (&input(""), "neither data nor"),
+            (&input(r#", "data": [1]"#), "2 elements, and data has 1"),
+            (&input(r#", "data": [1, 256]"#), "`256` is not a UINT8"),
+            (&input(r#", "data": [1, -1]"#), "`-1` is not a UINT8"),
+            (&input(r#", "data": [1, [2]]"#), "`[2]` is not a UINT8"),
+            (&input(r#", "data": [1, "2"]"#), "is not a UINT8"),
+            (&input(r#", "parameters": {"binary_data_size": 2}"#), "and 0 bytes are left"),
+            (&input(r#", "parameters": {"binary_data_size": -2}"#), "not a number of bytes"),
+            (&input(r#", "parameters": {"shared_memory_region": "a"}, "data": [1, 2]"#), "shared memory"),
+        ] {
+            let message = parsed(text).expect_err(words);
+            assert!(message.contains(words), "{text}: {message}");
+        }
+        let message = parse(&Bytes::from_static(b"{}"), Some(3)).expect_err("too long").message;
+        assert!(message.contains("the body has 2 bytes"), "{message}");
+    }
+}

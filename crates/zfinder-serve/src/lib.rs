@@ -1,0 +1,60 @@
+//! Serves zfinder by the KServe v2 inference protocol, over gRPC and HTTP, on any GPU or on the CPU.
+//!
+//! A [`Server`] has one [`Model`] a preset, and models of configurations in TOML. Requests of many clients join batches; see
+//! [`BatchOptions`]. The answers have the bits of the library's, whatever batch a request joins and whichever engine answers.
+//! The page `docs/serve.md` describes the tensors, and how the command `zfinder serve` is used.
+//!
+//! ```no_run
+//! use zfinder_serve::{Options, Server};
+//! let server = Server::start(Options::default())?;
+//! server.wait();
+//! # Ok::<(), zfinder_serve::Error>(())
+//! ```
+//!
+//! The crate logs with `tracing`, and has no command line. [`proto`] has the messages and a client of the protocol.
+//!
+//! # Features
+//!
+//! - `tls` (default): TLS and mutual TLS by rustls.
+
+#![forbid(unsafe_code)]
+// Whether a finder is Send is a question about all types of wgpu.
+#![recursion_limit = "256"]
+#![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
+
+mod answer;
+mod device;
+mod error;
+mod grpc;
+mod http;
+mod json;
+mod listener;
+mod metrics;
+mod model;
+mod points;
+mod queue;
+mod refusal;
+mod rois;
+mod scheduler;
+mod schema;
+mod server;
+mod service;
+mod statistics;
+mod tensor;
+#[cfg(feature = "tls")]
+mod tls;
+mod worker;
+
+/// Messages, client and service of the protocol, made from `proto/inference.proto`.
+#[allow(clippy::all, missing_docs, unreachable_pub, unused_qualifications, reason = "generated")]
+#[rustfmt::skip]
+#[path = "generated/inference.rs"]
+pub mod proto;
+
+pub use error::{Error, Result};
+pub use model::Model;
+pub use points::{decode_point, encode_point};
+pub use scheduler::BatchOptions;
+pub use server::{Options, Server, ServerHandle};
+#[cfg(feature = "tls")]
+pub use tls::TlsOptions;

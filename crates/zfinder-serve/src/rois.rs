@@ -1,0 +1,303 @@
+//! The RoIs of a request: its tensors, checked.
+
+use std::collections::HashSet;
+
+use bytes::Bytes;
+use zfinder::{BatchView, Columns, Config, PhiWindow, RoiBatch, RoiDescriptor, RoiId, RoiResult, ZFinder};
+
+use crate::points::decode_point;
+use crate::refusal::Refusal;
+use crate::schema;
+use crate::tensor::{DataType, Element, Tensor, view};
+
+/// RoIs whose spacepoints lie where the message was received.
+#[derive(Debug)]
+pub(crate) struct Rois {
+    spacepoints: Spacepoints,
+    offsets: Vec<usize>,
+    descriptors: Vec<RoiDescriptor>,
+}
+
+/// Columns of spacepoints, as sent.
+#[derive(Debug)]
+enum Spacepoints {
+    Columns { is_cartesian: bool, is_single: bool, coordinates: [Bytes; 3], layer: Bytes },
+    Points(Bytes),
+}
+
+/// The tensors of a request by name.
+struct Inputs(Vec<Tensor>);
+
+impl Inputs {
+    fn new(tensors: Vec<Tensor>) -> Result<Self, Refusal> {
+        let mut names = HashSet::new();
+        for tensor in &tensors {
+            if !schema::INPUTS.iter().any(|input| input.name == tensor.name) {
+                let known: Vec<_> = schema::INPUTS.iter().map(|input| input.name).collect();
+                let message = format!("there is no input `{}`; inputs are {}", tensor.name, known.join(", "));
+                return Err(Refusal::invalid(message));
+            }
+            if !names.insert(tensor.name.as_str()) {
+                return Err(Refusal::invalid(format!("input {} is given twice", tensor.name)));
+            }
+        }
+        Ok(Self(tensors))
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|tensor| tensor.name == name)
+    }
+
+    fn take(&mut self, name: &str) -> Option<Tensor> {
+        let at = self.0.iter().position(|tensor| tensor.name == name)?;
+        Some(self.0.swap_remove(at))
+    }
+
+    fn take_column(&mut self, name: &str, datatypes: &[DataType]) -> Result<Tensor, Refusal> {
+        let tensor = self.take(name).ok_or_else(|| Refusal::invalid(format!("input {name} is missing")))?;
+        check_type(&tensor, datatypes)?;
+        check_shape(&tensor, &[None])?;
+        Ok(tensor)
+    }
+}
+
+fn check_type(tensor: &Tensor, datatypes: &[DataType]) -> Result<(), Refusal> {
+    if datatypes.contains(&tensor.datatype) {
+        return Ok(());
+    }
+    let wanted: Vec<_> = datatypes.iter().map(|datatype| datatype.name()).collect();
+    let (name, found, wanted) = (&tensor.name, tensor.datatype.name(), wanted.join(" or "));
+    Err(Refusal::invalid(format!("input {name}: datatype is {found}, and {wanted} is wanted")))
+}
+
+/// Checks the dimensions; None is any length.
+fn check_shape(tensor: &Tensor, wanted: &[Option<usize>]) -> Result<(), Refusal> {
+    let fits =
+        |(&length, wanted): (&i64, &Option<usize>)| wanted.is_none_or(|wanted| usize::try_from(length) == Ok(wanted));
+    if tensor.shape.len() == wanted.len() && tensor.shape.iter().zip(wanted).all(fits) {
+        return Ok(());
+    }
+    let wanted: Vec<_> = wanted.iter().map(|length| length.map_or("N".into(), |length| length.to_string())).collect();
+    let (name, found, wanted) = (&tensor.name, &tensor.shape, wanted.join(", "));
+    Err(Refusal::invalid(format!("input {name}: shape is {found:?}, and [{wanted}] is wanted")))
+}
+
+impl Rois {
+    /// Checks the tensors of a request for a model with this configuration.
+    pub(crate) fn read(tensors: Vec<Tensor>, config: &Config) -> Result<Self, Refusal> {
+        let mut inputs = Inputs::new(tensors)?;
+        let spacepoints = Spacepoints::take(&mut inputs)?;
+        let offsets = inputs.take("OFFSETS").ok_or_else(|| Refusal::invalid("input OFFSETS is missing"))?;
+        let offsets = read_offsets(&offsets, spacepoints.len())?;
+        let descriptors = read_descriptors(&mut inputs, offsets.len() - 1, config)?;
+        match inputs.0.first() {
+            None => Ok(Self { spacepoints, offsets, descriptors }),
+            Some(left) => Err(Refusal::invalid(format!(
+                "input {} does not go together with the others: spacepoints are X, Y, Z, LAYER or RHO, PHI, Z, LAYER or POINTS",
+                left.name
+            ))),
+        }
+    }
+
+    /// Number of RoIs.
+    pub(crate) fn len(&self) -> usize {
+        self.descriptors.len()
+    }
+
+    /// Number of spacepoints.
+    pub(crate) fn spacepoints(&self) -> usize {
+        self.spacepoints.len()
+    }
+
+    /// Bytes that the tensors take.
+    pub(crate) fn bytes(&self) -> usize {
+        let tensors = match &self.spacepoints {
+            Spacepoints::Columns { coordinates, layer, .. } => {
+                coordinates.iter().map(Bytes::len).sum::<usize>() + layer.len()
+            }
+            Spacepoints::Points(points) => points.len(),
+        };
+        tensors + self.offsets.len() * size_of::<usize>() + self.descriptors.len() * size_of::<RoiDescriptor>()
+    }
+
+    /// Whether a batch in f32 has the same bits.
+    pub(crate) fn is_single(&self) -> bool {
+        matches!(self.spacepoints, Spacepoints::Columns { is_cartesian: false, is_single: true, .. })
+    }
+
+    /// Appends the RoIs to a batch.
+    pub(crate) fn append(&self, batch: &mut RoiBatch) -> zfinder::Result<()> {
+        match &self.spacepoints {
+            Spacepoints::Columns { is_cartesian, is_single: true, coordinates, layer } => {
+                self.extend::<f32>(*is_cartesian, coordinates, layer, batch)
+            }
+            Spacepoints::Columns { is_cartesian, is_single: false, coordinates, layer } => {
+                self.extend::<f64>(*is_cartesian, coordinates, layer, batch)
+            }
+            Spacepoints::Points(points) => {
+                let words = view::<u64>(points);
+                for (descriptor, range) in self.descriptors.iter().zip(self.offsets.windows(2)) {
+                    batch.push(*descriptor, words[range[0]..range[1]].iter().copied().map(decode_point));
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn extend<T: Element + zfinder::Coordinate>(
+        &self,
+        is_cartesian: bool,
+        coordinates: &[Bytes; 3],
+        layer: &[u8],
+        batch: &mut RoiBatch,
+    ) -> zfinder::Result<()> {
+        let [a, b, z] = coordinates.each_ref().map(|column| view::<T>(column));
+        let columns =
+            if is_cartesian { Columns::cartesian(&a, &b, &z, layer) } else { Columns::cylindrical(&a, &b, &z, layer) };
+        batch.extend_columns(&self.descriptors, &self.offsets, columns?)
+    }
+
+    /// Searches the RoIs where they are, or, where the tensors are not columns rho, phi, z, in a copy.
+    pub(crate) fn search(
+        &self,
+        finder: &ZFinder,
+        copy: &mut RoiBatch,
+        results: &mut Vec<RoiResult>,
+    ) -> zfinder::Result<()> {
+        match &self.spacepoints {
+            Spacepoints::Columns { is_cartesian: false, is_single: true, coordinates, layer } => {
+                self.search_view::<f32>(finder, coordinates, layer, results)
+            }
+            Spacepoints::Columns { is_cartesian: false, is_single: false, coordinates, layer } => {
+                self.search_view::<f64>(finder, coordinates, layer, results)
+            }
+            _ => {
+                copy.clear();
+                self.append(copy)?;
+                finder.find_batch_into(&*copy, results)
+            }
+        }
+    }
+
+    fn search_view<T: Element + zfinder::Coordinate>(
+        &self,
+        finder: &ZFinder,
+        coordinates: &[Bytes; 3],
+        layer: &[u8],
+        results: &mut Vec<RoiResult>,
+    ) -> zfinder::Result<()> {
+        let [rho, phi, z] = coordinates.each_ref().map(|column| view::<T>(column));
+        let columns = Columns::cylindrical(&rho, &phi, &z, layer)?;
+        finder.find_batch_into(BatchView::new(&self.descriptors, &self.offsets, columns)?, results)
+    }
+}
+
+impl Spacepoints {
+    /// Takes the tensors of spacepoints out of a request.
+    fn take(inputs: &mut Inputs) -> Result<Self, Refusal> {
+        if inputs.has("POINTS") {
+            return Ok(Self::Points(inputs.take_column("POINTS", &[DataType::Uint64])?.data));
+        }
+        let is_cartesian = inputs.has("X") || inputs.has("Y");
+        let names = if is_cartesian { ["X", "Y", "Z"] } else { ["RHO", "PHI", "Z"] };
+        let layer = inputs.take_column("LAYER", &[DataType::Uint8])?;
+        let mut columns = Vec::new();
+        for name in names {
+            let column = inputs.take_column(name, &[DataType::Fp32, DataType::Fp64])?;
+            if column.len() != layer.len() {
+                let (elements, layers) = (column.len(), layer.len());
+                let message = format!("input {name} has {elements} elements, and LAYER has {layers}");
+                return Err(Refusal::invalid(message));
+            }
+            columns.push(column);
+        }
+        let datatype = columns[0].datatype;
+        if columns.iter().any(|column| column.datatype != datatype) {
+            let message = format!("inputs {} must be all FP32 or all FP64", names.join(", "));
+            return Err(Refusal::invalid(message));
+        }
+        let mut coordinates = columns.into_iter().map(|column| column.data);
+        let coordinates = [(); 3].map(|()| coordinates.next().unwrap_or_default());
+        let is_single = datatype == DataType::Fp32;
+        Ok(Self::Columns { is_cartesian, is_single, coordinates, layer: layer.data })
+    }
+
+    fn len(&self) -> usize {
+        match self {
+            Self::Columns { layer, .. } => layer.len(),
+            Self::Points(points) => points.len() / size_of::<u64>(),
+        }
+    }
+}
+
+/// Reads offsets that ascend from 0 to the number of spacepoints.
+fn read_offsets(tensor: &Tensor, spacepoints: usize) -> Result<Vec<usize>, Refusal> {
+    let datatypes = [DataType::Int64, DataType::Uint32, DataType::Int32, DataType::Uint64];
+    check_type(tensor, &datatypes)?;
+    check_shape(tensor, &[None])?;
+    fn converted<T: Element + TryInto<usize>>(bytes: &[u8]) -> Vec<usize> {
+        // An offset below 0 is beyond every number of spacepoints.
+        view::<T>(bytes).iter().map(|&offset| offset.try_into().unwrap_or(usize::MAX)).collect()
+    }
+    let offsets = match tensor.datatype {
+        DataType::Uint32 => converted::<u32>(&tensor.data),
+        DataType::Int32 => converted::<i32>(&tensor.data),
+        DataType::Uint64 => converted::<u64>(&tensor.data),
+        _ => converted::<i64>(&tensor.data),
+    };
+    let refuse = |message: String| Err(Refusal::invalid(format!("input OFFSETS: {message}")));
+    let (Some(&first), Some(&last)) = (offsets.first(), offsets.last()) else {
+        return refuse("there is one offset more than RoIs, and none was sent".into());
+    };
+    if first != 0 {
+        return refuse("the first offset must be 0".into());
+    }
+    if let Some(at) = offsets.windows(2).position(|pair| pair[1] < pair[0]) {
+        return refuse(format!("offset {} is below the one before it", at + 1));
+    }
+    if last != spacepoints {
+        return refuse(format!("the last offset must be the number of spacepoints, {spacepoints}"));
+    }
+    Ok(offsets)
+}
+
+/// Reads the windows, pseudorapidities and z ranges of RoIs.
+fn read_descriptors(inputs: &mut Inputs, rois: usize, config: &Config) -> Result<Vec<RoiDescriptor>, Refusal> {
+    let mut take = |name, width| -> Result<Option<Vec<f64>>, Refusal> {
+        let Some(tensor) = inputs.take(name) else { return Ok(None) };
+        check_type(&tensor, &[DataType::Fp32, DataType::Fp64])?;
+        let shape = [Some(rois), Some(width)];
+        check_shape(&tensor, if width == 1 { &shape[..1] } else { &shape })?;
+        Ok(Some(match tensor.datatype {
+            DataType::Fp32 => view::<f32>(&tensor.data).iter().map(|&value| value.into()).collect(),
+            _ => view::<f64>(&tensor.data).into_owned(),
+        }))
+    };
+    let (windows, eta, z_ranges) = (take("PHI_WINDOW", 2)?, take("ETA", 1)?, take("Z_RANGE", 2)?);
+    let refuse = |name: &str, roi: usize, error: zfinder::Error| {
+        Err(Refusal::invalid(format!("input {name}, RoI {roi}: {error}")))
+    };
+    let mut descriptors = Vec::with_capacity(rois);
+    for roi in 0..rois {
+        let pair = |values: &Option<Vec<f64>>| {
+            let pair = values.as_ref().map(|values| (values[2 * roi], values[2 * roi + 1]));
+            pair.filter(|(low, high)| !(low.is_nan() && high.is_nan()))
+        };
+        let window = match pair(&windows).map(|(low, high)| PhiWindow::new(low, high)).transpose() {
+            Ok(window) => window,
+            Err(error) => return refuse("PHI_WINDOW", roi, error),
+        };
+        let eta = eta.as_ref().map_or(0.0, |eta| eta[roi]);
+        if !eta.is_finite() {
+            return Err(Refusal::invalid(format!("input ETA, RoI {roi}: {eta} is not finite")));
+        }
+        let z_range = pair(&z_ranges);
+        if (eta != 0.0 || z_range.is_some())
+            && let Err(error) = config.validate_z_range(eta, z_range)
+        {
+            return refuse("Z_RANGE or ETA", roi, error);
+        }
+        descriptors.push(RoiDescriptor { id: RoiId { event_id: roi as u64, roi_id: 0 }, window, eta, z_range });
+    }
+    Ok(descriptors)
+}

@@ -1,0 +1,321 @@
+//! Requests join batches, and threads search them.
+
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use tokio::sync::oneshot;
+
+use crate::answer::Wanted;
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::queue::{ClientId, FairQueue};
+use crate::refusal::{Reason, Refusal};
+use crate::rois::Rois;
+use crate::statistics::{Durations, Statistics};
+use crate::tensor::Tensor;
+use crate::worker::Worker;
+
+/// How requests join batches.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BatchOptions {
+    /// How long a request waits for others to join its batch while a thread is idle. 0: not at all. Requests that arrive
+    /// while all threads are busy join in any case.
+    pub max_delay: Duration,
+    /// RoIs of a batch that does not wait for more; by default 512 on the CPU and 2,048 on a GPU. A larger request is a
+    /// batch by itself. Smaller batches overlap better with the travel of messages.
+    pub batch_rois: Option<usize>,
+    /// Spacepoints of a batch that does not wait for more.
+    pub batch_spacepoints: usize,
+    /// Most requests that wait. One more is refused.
+    pub queue_requests: usize,
+    /// Most bytes of tensors that wait. A request above is refused, unless nothing waits.
+    pub queue_bytes: usize,
+    /// Batches in flight on each device; each has a thread. By default 2 on the CPU; on a GPU twice as many as cores, 2
+    /// to 16.
+    pub in_flight: Option<usize>,
+}
+
+impl Default for BatchOptions {
+    fn default() -> Self {
+        Self {
+            max_delay: Duration::ZERO,
+            batch_rois: None,
+            batch_spacepoints: 1_000_000,
+            queue_requests: 8192,
+            queue_bytes: 1 << 30,
+            in_flight: None,
+        }
+    }
+}
+
+impl BatchOptions {
+    /// RoIs of a batch on these devices.
+    pub(crate) fn batch_rois_on(&self, devices: &[Arc<Device>]) -> usize {
+        let is_gpu = devices.iter().any(|device| device.is_gpu);
+        self.batch_rois.unwrap_or(if is_gpu { GPU_BATCH_ROIS } else { CPU_BATCH_ROIS })
+    }
+}
+
+const GPU_BATCH_ROIS: usize = 2048;
+const CPU_BATCH_ROIS: usize = 512;
+
+/// The answer to a request.
+pub(crate) type Outcome = Result<Vec<Tensor>, Refusal>;
+
+/// A request that waits.
+#[derive(Debug)]
+pub(crate) struct Job {
+    pub(crate) rois: Rois,
+    pub(crate) wanted: Wanted,
+    pub(crate) arrived: Instant,
+    pub(crate) deadline: Option<Instant>,
+    pub(crate) answer: oneshot::Sender<Outcome>,
+}
+
+/// Requests of one model that are searched together.
+#[derive(Debug, Default)]
+pub(crate) struct Batch {
+    pub(crate) model: usize,
+    pub(crate) jobs: Vec<Job>,
+    /// When the last job joined.
+    pub(crate) begun: Option<Instant>,
+}
+
+/// The queues of all models, and the threads that empty them.
+pub(crate) struct Scheduler {
+    options: BatchOptions,
+    queues: Mutex<Queues>,
+    wake: Condvar,
+    threads: Mutex<Vec<JoinHandle<()>>>,
+    pub(crate) devices: Vec<Arc<Device>>,
+    pub(crate) statistics: Arc<[Statistics]>,
+}
+
+#[derive(Debug, Default)]
+struct Queues {
+    models: Vec<ModelQueue>,
+    /// The model that is looked at first: models take turns.
+    next: usize,
+    requests: usize,
+    bytes: usize,
+    /// No request waits for others.
+    is_draining: bool,
+    is_stopped: bool,
+}
+
+#[derive(Debug, Default)]
+struct ModelQueue {
+    jobs: FairQueue<Job>,
+    rois: usize,
+    spacepoints: usize,
+    /// When the first of them arrived, or earlier.
+    since: Option<Instant>,
+}
+
+impl Scheduler {
+    /// Starts the threads of all devices. `cpu` answers where a device fails.
+    pub(crate) fn start(
+        mut options: BatchOptions,
+        devices: Vec<Arc<Device>>,
+        cpu: crate::device::Finders,
+    ) -> Result<Arc<Self>> {
+        options.batch_rois = Some(options.batch_rois_on(&devices));
+        let statistics: Arc<[Statistics]> = cpu.iter().map(|_| Statistics::default()).collect();
+        let queues = Queues { models: cpu.iter().map(|_| ModelQueue::default()).collect(), ..Queues::default() };
+        let scheduler = Arc::new(Self {
+            options,
+            queues: Mutex::new(queues),
+            wake: Condvar::new(),
+            threads: Mutex::default(),
+            devices,
+            statistics,
+        });
+        for device in &scheduler.devices {
+            for number in 0..scheduler.in_flight(device) {
+                let worker = Worker::new(Arc::clone(device), Arc::clone(&cpu), Arc::clone(&scheduler.statistics));
+                let queues = Arc::clone(&scheduler);
+                let thread = thread::Builder::new().name(format!("zfinder search {number}"));
+                let thread = thread.spawn(move || worker.run(&queues)).map_err(Error::System)?;
+                scheduler.threads.lock().unwrap_or_else(PoisonError::into_inner).push(thread);
+            }
+        }
+        Ok(scheduler)
+    }
+
+    fn in_flight(&self, device: &Device) -> usize {
+        let cores = thread::available_parallelism().map_or(2, usize::from);
+        self.options.in_flight.unwrap_or(if device.is_gpu { (2 * cores).clamp(2, 16) } else { 2 })
+    }
+
+    fn queues(&self) -> MutexGuard<'_, Queues> {
+        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Queues a request of a model. Its answer comes by `job.answer`, whatever happens.
+    pub(crate) fn submit(&self, model: usize, client: ClientId, job: Job) {
+        let mut queues = self.queues();
+        if let Err(refusal) = queues.admit(&job, &self.options) {
+            drop(queues);
+            // Nobody listens where the client has gone.
+            let _ = job.answer.send(Err(refusal));
+            return;
+        }
+        queues.requests += 1;
+        queues.bytes += job.rois.bytes();
+        self.statistics[model].pending.add(1);
+        let queue = &mut queues.models[model];
+        queue.rois += job.rois.len();
+        queue.spacepoints += job.rois.spacepoints();
+        queue.since.get_or_insert(job.arrived);
+        queue.jobs.push(client, job);
+        drop(queues);
+        self.wake.notify_one();
+    }
+
+    /// Waits for the next batch. False: the server has ended.
+    pub(crate) fn next_batch(&self, batch: &mut Batch) -> bool {
+        let mut queues = self.queues();
+        loop {
+            let now = Instant::now();
+            let (due, next_due) = queues.due(now, &self.options);
+            if let Some(model) = due {
+                queues.take(model, now, &self.options, &self.statistics[model], batch);
+                // Others may have work left.
+                if queues.requests > 0 {
+                    self.wake.notify_one();
+                }
+                if !batch.jobs.is_empty() {
+                    return true;
+                }
+                continue;
+            }
+            if queues.is_stopped {
+                return false;
+            }
+            queues = match next_due {
+                Some(due) => {
+                    let wait = due.saturating_duration_since(now);
+                    self.wake.wait_timeout(queues, wait).unwrap_or_else(PoisonError::into_inner).0
+                }
+                None => self.wake.wait(queues).unwrap_or_else(PoisonError::into_inner),
+            };
+        }
+    }
+
+    /// Searches what waits at once: no request waits for others from now on.
+    pub(crate) fn drain(&self) {
+        self.queues().is_draining = true;
+        self.wake.notify_all();
+    }
+
+    /// Refuses what still waits and everything later, and ends the threads after their batches.
+    pub(crate) fn stop(&self) {
+        let mut queues = self.queues();
+        queues.is_stopped = true;
+        let mut refused = Vec::new();
+        for (queue, statistics) in queues.models.iter_mut().zip(self.statistics.iter()) {
+            while let Some(job) = queue.jobs.pop_if(|_| true) {
+                statistics.pending.subtract(1);
+                refused.push(job);
+            }
+            *queue = ModelQueue::default();
+        }
+        (queues.requests, queues.bytes) = (0, 0);
+        drop(queues);
+        self.wake.notify_all();
+        for job in refused {
+            let _ = job.answer.send(Err(Refusal::stopping()));
+        }
+        for device in &self.devices {
+            device.close();
+        }
+        let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
+        for thread in threads {
+            // A worker catches panics of the engine; there is nobody to tell of another one.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Queues {
+    /// Checks that there is room for a request.
+    fn admit(&self, job: &Job, options: &BatchOptions) -> Result<(), Refusal> {
+        if self.is_stopped {
+            return Err(Refusal::stopping());
+        }
+        let full =
+            |what: String| Err(Refusal::new(Reason::Full, format!("the queue is full: {what}; try again later")));
+        if self.requests >= options.queue_requests {
+            return full(format!("{} requests wait", self.requests));
+        }
+        if self.requests > 0 && self.bytes.saturating_add(job.rois.bytes()) > options.queue_bytes {
+            return full(format!("{} bytes wait", self.bytes));
+        }
+        Ok(())
+    }
+
+    /// Finds a model whose batch is due, or else when the first one will be.
+    fn due(&self, now: Instant, options: &BatchOptions) -> (Option<usize>, Option<Instant>) {
+        let mut next_due = None;
+        let batch_rois = options.batch_rois.unwrap_or(CPU_BATCH_ROIS);
+        for turn in 0..self.models.len() {
+            let model = (self.next + turn) % self.models.len();
+            let queue = &self.models[model];
+            let Some(since) = queue.since else { continue };
+            let due = since + options.max_delay;
+            let is_full = queue.rois >= batch_rois || queue.spacepoints >= options.batch_spacepoints;
+            if is_full || due <= now || self.is_draining {
+                return (Some(model), None);
+            }
+            next_due = Some(next_due.map_or(due, |next: Instant| next.min(due)));
+        }
+        (None, next_due)
+    }
+
+    /// Takes a batch out of the queue of a model: at least one request, if any of them is still wanted.
+    fn take(&mut self, model: usize, now: Instant, options: &BatchOptions, statistics: &Statistics, batch: &mut Batch) {
+        batch.model = model;
+        batch.begun = Some(now);
+        batch.jobs.clear();
+        self.next = (model + 1) % self.models.len();
+        let queue = &mut self.models[model];
+        let batch_rois = options.batch_rois.unwrap_or(CPU_BATCH_ROIS);
+        let (mut rois, mut spacepoints) = (0, 0);
+        loop {
+            let fits = |job: &Job| {
+                rois == 0
+                    || rois + job.rois.len() <= batch_rois
+                        && spacepoints + job.rois.spacepoints() <= options.batch_spacepoints
+            };
+            let Some(job) = queue.jobs.pop_if(fits) else { break };
+            self.requests -= 1;
+            self.bytes -= job.rois.bytes();
+            queue.rois -= job.rois.len();
+            queue.spacepoints -= job.rois.spacepoints();
+            statistics.pending.subtract(1);
+            if job.answer.is_closed() {
+                statistics.cancelled.add(1);
+            } else if job.deadline.is_some_and(|deadline| deadline <= now) {
+                let _ = job.answer.send(Err(Refusal::expired()));
+            } else {
+                rois += job.rois.len().max(1);
+                spacepoints += job.rois.spacepoints();
+                batch.jobs.push(job);
+            }
+        }
+        if queue.jobs.len() == 0 {
+            queue.since = None;
+        }
+    }
+}
+
+impl Job {
+    /// Answers, and counts.
+    pub(crate) fn succeed(self, tensors: Vec<Tensor>, durations: &Durations, statistics: &Statistics) {
+        statistics.rois.add(self.rois.len() as u64);
+        statistics.spacepoints.add(self.rois.spacepoints() as u64);
+        statistics.succeed(durations, self.arrived.elapsed());
+        let _ = self.answer.send(Ok(tensors));
+    }
+}

@@ -1,0 +1,60 @@
+//! The tensors of every model.
+
+use crate::tensor::DataType;
+
+/// Version of the tensors' names, types and meaning, and of the encoding of `POINTS`.
+pub(crate) const VERSION: &str = "1";
+
+/// A tensor of every model.
+pub(crate) struct TensorSchema {
+    pub(crate) name: &'static str,
+    pub(crate) datatype: DataType,
+    /// -1: any length.
+    pub(crate) shape: &'static [i64],
+    pub(crate) is_optional: bool,
+}
+
+const fn tensor(name: &'static str, datatype: DataType, shape: &'static [i64], is_optional: bool) -> TensorSchema {
+    TensorSchema { name, datatype, shape, is_optional }
+}
+
+/// The inputs. Spacepoints are X, Y, Z, LAYER or RHO, PHI, Z, LAYER or POINTS.
+pub(crate) const INPUTS: [TensorSchema; 11] = [
+    tensor("OFFSETS", DataType::Int64, &[-1], false),
+    tensor("X", DataType::Fp32, &[-1], true),
+    tensor("Y", DataType::Fp32, &[-1], true),
+    tensor("Z", DataType::Fp32, &[-1], true),
+    tensor("LAYER", DataType::Uint8, &[-1], true),
+    tensor("RHO", DataType::Fp32, &[-1], true),
+    tensor("PHI", DataType::Fp32, &[-1], true),
+    tensor("POINTS", DataType::Uint64, &[-1], true),
+    tensor("PHI_WINDOW", DataType::Fp32, &[-1, 2], true),
+    tensor("ETA", DataType::Fp32, &[-1], true),
+    tensor("Z_RANGE", DataType::Fp32, &[-1, 2], true),
+];
+
+/// The outputs: first those with one element an RoI, then those with one element a vertex.
+pub(crate) const OUTPUTS: [TensorSchema; 12] = [
+    tensor("COUNTS", DataType::Uint32, &[-1], false),
+    tensor("STATUS", DataType::Uint8, &[-1], false),
+    tensor("FALLBACK", DataType::Bool, &[-1], false),
+    tensor("SPACEPOINTS", DataType::Uint64, &[-1], false),
+    tensor("OUTSIDE_WINDOW", DataType::Uint64, &[-1], false),
+    tensor("Z", DataType::Fp64, &[-1], false),
+    tensor("Z_ERROR", DataType::Fp64, &[-1], false),
+    tensor("WEIGHT", DataType::Fp64, &[-1], false),
+    tensor("RANK", DataType::Fp64, &[-1], false),
+    tensor("SIGNIFICANCE", DataType::Fp64, &[-1], false),
+    tensor("BACKGROUND", DataType::Fp64, &[-1], false),
+    tensor("PAIRS", DataType::Uint64, &[-1], false),
+];
+
+/// What the tensors mean, for a model's configuration.
+pub(crate) const MEANING: &str = "\
+OFFSETS: RoI i has the spacepoints from OFFSETS[i] up to OFFSETS[i + 1]. \
+X, Y, Z [mm] or RHO [mm], PHI [rad], Z [mm], and LAYER: one element a spacepoint; FP64 is accepted in place of FP32. \
+POINTS: the same in 64 bits: layer (6 bits, lowest), phi (20), rho (18), z (20). \
+PHI_WINDOW [rad], Z_RANGE [mm]: lower and upper edge of each RoI; NaN, NaN is the configuration's. \
+ETA: pseudorapidity of each RoI. \
+COUNTS: vertices of each RoI; outputs of vertices hold those of RoI 0, then those of RoI 1, and so on, the best first. \
+Z, Z_ERROR, SIGNIFICANCE, BACKGROUND, WEIGHT, RANK, PAIRS: one element a vertex; NaN is unknown.";

@@ -1,0 +1,349 @@
+//! A running server.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::num::NonZeroUsize;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::runtime::Runtime;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+use tonic::codegen::Service as _;
+use zfinder::{Detector, Engine};
+
+use crate::device::{self, Device, Finders};
+use crate::error::{Error, Result};
+use crate::grpc::Grpc;
+use crate::http;
+use crate::listener::{Listener, Tls};
+use crate::model::Model;
+use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
+use crate::scheduler::{BatchOptions, Scheduler};
+use crate::service::Service;
+#[cfg(feature = "tls")]
+use crate::tls::TlsOptions;
+
+/// What a server serves, and how.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Address of gRPC. Port 0 is any free port.
+    pub grpc: Option<SocketAddr>,
+    /// Address of HTTP.
+    pub http: Option<SocketAddr>,
+    /// Address of the metrics, over HTTP, never encrypted.
+    pub metrics: Option<SocketAddr>,
+    /// Models; by default all presets.
+    pub models: Vec<Model>,
+    /// The detector of all models.
+    pub detector: Detector,
+    /// What computes.
+    pub engine: Engine,
+    /// Threads of the CPU engine; one a core if not given.
+    pub threads: Option<NonZeroUsize>,
+    /// How requests join batches.
+    pub batches: BatchOptions,
+    /// Most bytes of a request.
+    pub max_message_bytes: usize,
+    /// Most connections at once. More wait.
+    pub max_connections: usize,
+    /// How long requests in flight may take at the end.
+    pub drain: Duration,
+    /// Encrypts gRPC and HTTP.
+    #[cfg(feature = "tls")]
+    pub tls: Option<TlsOptions>,
+}
+
+impl Default for Options {
+    /// The ports of the protocol on the loopback interface, all presets, no encryption.
+    fn default() -> Self {
+        let loopback = |port| Some(SocketAddr::from(([127, 0, 0, 1], port)));
+        Self {
+            grpc: loopback(8001),
+            http: loopback(8000),
+            metrics: loopback(8002),
+            models: Model::presets(),
+            detector: Detector::atlas2010(),
+            engine: Engine::Auto,
+            threads: None,
+            batches: BatchOptions::default(),
+            max_message_bytes: 64 << 20,
+            max_connections: 16_384,
+            drain: Duration::from_secs(30),
+            #[cfg(feature = "tls")]
+            tls: None,
+        }
+    }
+}
+
+/// Most threads that move messages.
+const MOST_IO_THREADS: usize = 8;
+/// How long connections may take to send the last refusals.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// A server that runs until it is told to end. Dropped, it ends at once.
+///
+/// ```
+/// use zfinder::{Engine, Preset};
+/// use zfinder_serve::{Model, Options, Server};
+/// let any = Some(([127, 0, 0, 1], 0).into());
+/// let models = vec![Model::preset(Preset::Auto)];
+/// let options =
+///     Options { grpc: any, http: any, metrics: None, models, engine: Engine::Cpu, ..Options::default() };
+/// let server = Server::start(options)?;
+/// assert_ne!(server.grpc_address().expect("gRPC is served").port(), 0);
+/// server.handle().shut_down();
+/// server.wait();
+/// # Ok::<(), zfinder_serve::Error>(())
+/// ```
+#[derive(Debug)]
+pub struct Server {
+    runtime: Option<Runtime>,
+    listeners: JoinSet<()>,
+    scheduler: Stopping,
+    addresses: [Option<SocketAddr>; 3],
+    handle: ServerHandle,
+    drain: Duration,
+    description: Vec<String>,
+}
+
+/// Ends a server from any thread.
+#[derive(Clone, Debug)]
+pub struct ServerHandle(watch::Sender<bool>);
+
+impl ServerHandle {
+    /// Lets the server drain: it is not ready any more, accepts no connection, and ends when all requests in flight are
+    /// answered.
+    pub fn shut_down(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+/// Stops the scheduler when it is dropped.
+struct Stopping(Arc<Scheduler>);
+
+impl std::fmt::Debug for Stopping {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Scheduler")
+    }
+}
+
+impl Drop for Stopping {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+impl Server {
+    /// Builds the finders of all models and listens. Blocks while devices are opened and shaders are compiled.
+    ///
+    /// # Errors
+    /// Models that cannot be served, no such adapter, an address that cannot be listened on, unusable certificates.
+    pub fn start(options: Options) -> Result<Self> {
+        check(&options)?;
+        let models: Arc<[Model]> = options.models.clone().into();
+        let detector = Arc::new(options.detector.clone());
+        let devices = device::open(&options.engine, &models, &detector, options.threads)?;
+        let host = devices.iter().find(|device| !device.is_gpu).and_then(|device| device.finders());
+        let cpu = match host {
+            Some(finders) => finders,
+            None => device::finders(&models, &detector, &Engine::Cpu, options.threads)?,
+        };
+        Self::start_on(options, devices, cpu)
+    }
+
+    /// Listens for requests to these devices.
+    pub(crate) fn start_on(options: Options, devices: Vec<Arc<Device>>, cpu: Finders) -> Result<Self> {
+        let description = devices.iter().map(|device| device.name.clone()).collect();
+        let scheduler = Scheduler::start(options.batches.clone(), devices, cpu)?;
+        let scheduler = Stopping(scheduler);
+        let (sender, receiver) = watch::channel(false);
+        let models = options.models.clone().into();
+        let batches = BatchOptions {
+            batch_rois: Some(options.batches.batch_rois_on(&scheduler.0.devices)),
+            ..options.batches.clone()
+        };
+        let service = Service::new(models, Arc::clone(&scheduler.0), batches, receiver.clone());
+        let service = Arc::new(service);
+        let cores = std::thread::available_parallelism().map_or(2, usize::from);
+        let runtime = tokio::runtime::Builder::new_multi_thread()
+            .worker_threads(cores.clamp(2, MOST_IO_THREADS))
+            .thread_name("zfinder serve")
+            .enable_io()
+            .enable_time()
+            .build()?;
+        let mut listeners = JoinSet::new();
+        let ports = Ports {
+            runtime: &runtime,
+            service: &service,
+            room: Arc::new(Semaphore::new(options.max_connections)),
+            next_client: Arc::default(),
+            drain: receiver,
+        };
+        let addresses = ports.listen(&options, &mut listeners)?;
+        let (handle, drain) = (ServerHandle(sender), options.drain);
+        Ok(Self { runtime: Some(runtime), listeners, scheduler, addresses, handle, drain, description })
+    }
+
+    /// The address that gRPC is served on.
+    pub fn grpc_address(&self) -> Option<SocketAddr> {
+        self.addresses[0]
+    }
+
+    /// The address that HTTP is served on.
+    pub fn http_address(&self) -> Option<SocketAddr> {
+        self.addresses[1]
+    }
+
+    /// The address that metrics are served on.
+    pub fn metrics_address(&self) -> Option<SocketAddr> {
+        self.addresses[2]
+    }
+
+    /// What computes, for people: one line a device.
+    pub fn devices(&self) -> &[String] {
+        &self.description
+    }
+
+    /// Returns a handle that ends the server.
+    pub fn handle(&self) -> ServerHandle {
+        self.handle.clone()
+    }
+
+    /// Blocks until the server is told to end and all requests in flight are answered, or [`Options::drain`] has passed:
+    /// what is in flight then is refused. Returns whether all were answered.
+    pub fn wait(mut self) -> bool {
+        let Some(runtime) = self.runtime.take() else { return true };
+        let mut drain = self.handle.0.subscribe();
+        let (scheduler, longest) = (Arc::clone(&self.scheduler.0), self.drain);
+        let mut listeners = std::mem::take(&mut self.listeners);
+        let is_drained = runtime.block_on(async {
+            // An error: every handle is gone, and this server has one.
+            let _ = drain.wait_for(|is_draining| *is_draining).await;
+            tracing::info!("draining");
+            scheduler.drain();
+            let all = async { while listeners.join_next().await.is_some() {} };
+            if tokio::time::timeout(longest, all).await.is_ok() {
+                return true;
+            }
+            tracing::warn!("requests in flight are refused: the time to drain has passed");
+            // It waits for batches on other threads.
+            let stopped = tokio::task::spawn_blocking(move || scheduler.stop());
+            let last_words = async { while listeners.join_next().await.is_some() {} };
+            let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
+            drop(stopped);
+            false
+        });
+        runtime.shutdown_timeout(LAST_WORDS);
+        is_drained
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            // Also where the server is dropped within another runtime, which must not block.
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Checks what can be checked before devices are opened.
+fn check(options: &Options) -> Result<()> {
+    let refuse = |name, reason: &str| Err(Error::Option { name, reason: reason.to_owned() });
+    if options.grpc.is_none() && options.http.is_none() {
+        return refuse("grpc", "neither gRPC nor HTTP is served");
+    }
+    let BatchOptions { batch_rois, batch_spacepoints, queue_requests, in_flight, .. } = options.batches;
+    if batch_rois == Some(0) || batch_spacepoints == 0 || queue_requests == 0 || in_flight == Some(0) {
+        return refuse("batches", "batches, the queue and batches in flight must have room for one");
+    }
+    if options.max_connections == 0 || options.max_connections > Semaphore::MAX_PERMITS {
+        return refuse("max_connections", "must be at least 1");
+    }
+    let models = &options.models;
+    if models.is_empty() {
+        return Err(Error::Models("there is no model to serve".into()));
+    }
+    for (index, model) in models.iter().enumerate() {
+        let name = &model.name;
+        if name.is_empty() || name.contains('/') || name == "stats" {
+            return Err(Error::Models(format!("`{name}` cannot be the name of a model")));
+        }
+        if models[..index].iter().any(|other| other.name == *name && other.version == model.version) {
+            return Err(Error::Models(format!("there are two models `{name}` of version {}", model.version)));
+        }
+    }
+    Ok(())
+}
+
+/// What the ports share.
+struct Ports<'a> {
+    runtime: &'a Runtime,
+    service: &'a Arc<Service>,
+    room: Arc<Semaphore>,
+    next_client: Arc<AtomicU64>,
+    drain: watch::Receiver<bool>,
+}
+
+impl Ports<'_> {
+    fn listener(&self, address: SocketAddr, tls: Option<Tls>, is_http2_only: bool) -> Result<Listener> {
+        let socket = self.runtime.block_on(TcpListener::bind(address));
+        let socket = socket.map_err(|source| Error::Listen { address, source })?;
+        Ok(Listener {
+            socket,
+            tls,
+            is_http2_only,
+            service: Arc::clone(self.service),
+            room: Arc::clone(&self.room),
+            next_client: Arc::clone(&self.next_client),
+            drain: self.drain.clone(),
+        })
+    }
+
+    /// Listens on all ports, and returns their addresses.
+    fn listen(&self, options: &Options, to: &mut JoinSet<()>) -> Result<[Option<SocketAddr>; 3]> {
+        let most_bytes = options.max_message_bytes;
+        let mut addresses = [None; 3];
+        if let Some(address) = options.grpc {
+            let listener = self.listener(address, tls(options, &["h2"])?, true)?;
+            addresses[0] = Some(listener.socket.local_addr()?);
+            let grpc = GrpcInferenceServiceServer::new(Grpc(Arc::clone(self.service)));
+            let grpc = grpc.max_decoding_message_size(most_bytes).max_encoding_message_size(usize::MAX);
+            to.spawn_on(listener.run(move |request| grpc.clone().call(request)), self.runtime.handle());
+        }
+        if let Some(address) = options.http {
+            let listener = self.listener(address, tls(options, &["h2", "http/1.1"])?, false)?;
+            addresses[1] = Some(listener.socket.local_addr()?);
+            let service = Arc::clone(self.service);
+            let handle = move |request| {
+                let service = Arc::clone(&service);
+                async move { Ok::<_, Infallible>(http::answer(service, most_bytes, request).await) }
+            };
+            to.spawn_on(listener.run(handle), self.runtime.handle());
+        }
+        if let Some(address) = options.metrics {
+            let listener = self.listener(address, None, false)?;
+            addresses[2] = Some(listener.socket.local_addr()?);
+            let service = Arc::clone(self.service);
+            let handle = move |request| {
+                let response = http::answer_metrics(&service, &request);
+                async move { Ok::<_, Infallible>(response) }
+            };
+            to.spawn_on(listener.run(handle), self.runtime.handle());
+        }
+        Ok(addresses)
+    }
+}
+
+#[cfg(feature = "tls")]
+fn tls(options: &Options, protocols: &[&str]) -> Result<Option<Tls>> {
+    options.tls.as_ref().map(|tls| tls.acceptor(protocols)).transpose()
+}
+
+#[cfg(not(feature = "tls"))]
+fn tls(_: &Options, _: &[&str]) -> Result<Option<Tls>> {
+    Ok(None)
+}

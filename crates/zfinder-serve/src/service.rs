@@ -1,0 +1,151 @@
+//! What both protocols offer: models, their metadata, and searches.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::sync::{oneshot, watch};
+
+use crate::answer::{STATUS_WORDS, Wanted};
+use crate::model::Model;
+use crate::queue::ClientId;
+use crate::refusal::{Reason, Refusal};
+use crate::rois::Rois;
+use crate::scheduler::{BatchOptions, Job, Outcome, Scheduler};
+use crate::schema;
+use crate::statistics::{Count, Statistics};
+use crate::tensor::Tensor;
+
+/// Name of the server in its metadata.
+pub(crate) const SERVER_NAME: &str = "zfinder";
+
+/// Extensions of the protocol that are served.
+pub(crate) const EXTENSIONS: [&str; 4] =
+    ["binary_tensor_data", "model_configuration", "model_repository", "statistics"];
+
+/// Value of `platform` and `backend`.
+pub(crate) const PLATFORM: &str = "zfinder";
+
+/// What both protocols share.
+pub(crate) struct Service {
+    pub(crate) models: Arc<[Model]>,
+    pub(crate) scheduler: Arc<Scheduler>,
+    pub(crate) batch_options: BatchOptions,
+    /// Open connections.
+    pub(crate) connections: Count,
+    /// Requests that name no model, or are no requests.
+    pub(crate) unassigned: Count,
+    /// True once the server drains.
+    pub(crate) drain: watch::Receiver<bool>,
+}
+
+/// A request in the terms of both protocols.
+pub(crate) struct Request {
+    pub(crate) model: usize,
+    pub(crate) client: ClientId,
+    pub(crate) tensors: Vec<Tensor>,
+    pub(crate) wanted: Wanted,
+    pub(crate) arrived: Instant,
+    pub(crate) deadline: Option<Instant>,
+}
+
+impl Service {
+    pub(crate) fn new(
+        models: Arc<[Model]>,
+        scheduler: Arc<Scheduler>,
+        batch_options: BatchOptions,
+        drain: watch::Receiver<bool>,
+    ) -> Self {
+        let (connections, unassigned) = (Count::default(), Count::default());
+        Self { models, scheduler, batch_options, connections, unassigned, drain }
+    }
+
+    /// Whether new requests are welcome.
+    pub(crate) fn is_ready(&self) -> bool {
+        !*self.drain.borrow()
+    }
+
+    /// Finds a model. Without a version, the highest one.
+    pub(crate) fn find(&self, name: &str, version: &str) -> Result<usize, Refusal> {
+        let named = self.models.iter().enumerate().filter(|(_, model)| model.name == name);
+        let found = if version.is_empty() {
+            named.max_by_key(|(_, model)| model.version)
+        } else {
+            named.into_iter().find(|(_, model)| version.parse() == Ok(model.version))
+        };
+        found.map(|(index, _)| index).ok_or_else(|| {
+            self.unassigned.add(1);
+            let version = if version.is_empty() { String::new() } else { format!(" version `{version}`") };
+            let mut known: Vec<_> = self.models.iter().map(|model| model.name.as_str()).collect();
+            known.dedup();
+            let message = format!("there is no model `{name}`{version}; models are {}", known.join(", "));
+            Refusal::new(Reason::NotFound, message)
+        })
+    }
+
+    /// Returns the models that a request of statistics means: one, or all where no name is given.
+    pub(crate) fn select(&self, name: &str, version: &str) -> Result<Vec<usize>, Refusal> {
+        if name.is_empty() { Ok((0..self.models.len()).collect()) } else { Ok(vec![self.find(name, version)?]) }
+    }
+
+    pub(crate) fn statistics(&self, model: usize) -> &Statistics {
+        &self.scheduler.statistics[model]
+    }
+
+    /// Versions of the model of this name, in ascending order.
+    pub(crate) fn versions(&self, name: &str) -> Vec<String> {
+        let mut versions: Vec<_> =
+            self.models.iter().filter(|model| model.name == name).map(|model| model.version).collect();
+        versions.sort_unstable();
+        versions.into_iter().map(|version| version.to_string()).collect()
+    }
+
+    /// Searches the RoIs of a request. Dropped before it is done, it gives the request up.
+    pub(crate) async fn infer(&self, request: Request) -> Outcome {
+        let (model, arrived) = (request.model, request.arrived);
+        let outcome = self.infer_uncounted(request).await;
+        if let Err(refusal) = &outcome {
+            self.statistics(model).fail(refusal.reason, arrived.elapsed());
+            tracing::debug!(model = self.models[model].name, reason = refusal.reason.label(), %refusal, "refused");
+        }
+        outcome
+    }
+
+    async fn infer_uncounted(&self, request: Request) -> Outcome {
+        let Request { model, client, tensors, wanted, arrived, deadline } = request;
+        if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
+            return Err(Refusal::expired());
+        }
+        let rois = Rois::read(tensors, &self.models[model].config)?;
+        let (answer, answered) = oneshot::channel();
+        self.scheduler.submit(model, client, Job { rois, wanted, arrived, deadline, answer });
+        let answered = match deadline {
+            Some(deadline) => match tokio::time::timeout_at(deadline.into(), answered).await {
+                Ok(answered) => answered,
+                Err(_) => return Err(Refusal::expired()),
+            },
+            None => answered.await,
+        };
+        answered.unwrap_or_else(|_| Err(Refusal::new(Reason::Failed, "the thread of the search has ended")))
+    }
+
+    /// Parameters of a model's configuration: the physics in TOML, and what the outputs mean.
+    pub(crate) fn parameters(&self, model: usize) -> [(&'static str, String); 4] {
+        let words = STATUS_WORDS.iter().enumerate().map(|(code, word)| format!("{code} {word}"));
+        [
+            ("config_toml", zfinder_io::config_to_toml(&self.models[model].config)),
+            ("schema_version", schema::VERSION.to_owned()),
+            ("status_codes", words.collect::<Vec<_>>().join(", ")),
+            ("tensors", schema::MEANING.to_owned()),
+        ]
+    }
+
+    /// RoIs of a batch that does not wait for more.
+    pub(crate) fn batch_rois(&self) -> usize {
+        self.batch_options.batch_rois.unwrap_or_default()
+    }
+
+    /// The number of microseconds that a request may wait for others.
+    pub(crate) fn max_delay_us(&self) -> u64 {
+        u64::try_from(self.batch_options.max_delay.as_micros()).unwrap_or(u64::MAX)
+    }
+}

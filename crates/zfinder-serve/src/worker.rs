@@ -1,0 +1,174 @@
+//! A thread that searches batches.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Instant;
+
+use zfinder::{RoiBatch, RoiResult, ZFinder};
+
+use crate::device::{Device, Finders, is_loss, is_of_device};
+use crate::refusal::{Reason, Refusal};
+use crate::scheduler::{Batch, Job, Scheduler};
+use crate::statistics::{Durations, Statistics};
+
+/// Searches batches on a device.
+pub(crate) struct Worker {
+    device: Arc<Device>,
+    cpu: Finders,
+    statistics: Arc<[Statistics]>,
+}
+
+/// Memory that is used again.
+struct Scratch {
+    /// Batches in f32 and in f64.
+    single: RoiBatch,
+    double: RoiBatch,
+    results: Vec<RoiResult>,
+}
+
+impl Default for Scratch {
+    fn default() -> Self {
+        Self { single: RoiBatch::single(), double: RoiBatch::new(), results: Vec::new() }
+    }
+}
+
+impl Worker {
+    pub(crate) fn new(device: Arc<Device>, cpu: Finders, statistics: Arc<[Statistics]>) -> Self {
+        Self { device, cpu, statistics }
+    }
+
+    /// Searches until the server ends.
+    pub(crate) fn run(&self, scheduler: &Scheduler) {
+        let mut scratch = Scratch::default();
+        let mut batch = Batch::default();
+        while scheduler.next_batch(&mut batch) {
+            let begun = batch.begun.unwrap_or_else(Instant::now);
+            let answer = || self.answer(batch.model, &mut batch.jobs, begun, &mut scratch);
+            if let Err(panic) = catch_unwind(AssertUnwindSafe(answer)) {
+                // A fault of the program. Jobs that are dropped are refused.
+                tracing::error!(message = message(&*panic), "the answers of a batch panicked");
+                batch.jobs.clear();
+                scratch = Scratch::default();
+            }
+        }
+    }
+
+    /// Answers requests together, or one by one where together they fail.
+    fn answer(&self, model: usize, jobs: &mut Vec<Job>, begun: Instant, scratch: &mut Scratch) {
+        let filled = fill(jobs, scratch);
+        let searching = Instant::now();
+        let outcome = filled.and_then(|()| self.search(model, jobs, scratch));
+        let searched = Instant::now();
+        let statistics = &self.statistics[model];
+        statistics.batches.add(1);
+        match outcome {
+            Ok(()) => {
+                let mut first = 0;
+                for job in jobs.drain(..) {
+                    let output = Instant::now();
+                    let after = first + job.rois.len();
+                    let tensors = job.wanted.tensors(&scratch.results[first..after]);
+                    first = after;
+                    let durations = Durations {
+                        queue: begun.saturating_duration_since(job.arrived),
+                        input: searching - begun,
+                        search: searched - searching,
+                        output: output.elapsed(),
+                    };
+                    job.succeed(tensors, &durations, statistics);
+                }
+            }
+            // One of them is to blame, and the others are not.
+            Err(_) if jobs.len() > 1 => {
+                for job in std::mem::take(jobs) {
+                    self.answer(model, &mut vec![job], Instant::now(), scratch);
+                }
+            }
+            Err(refusal) => jobs.drain(..).for_each(|job| {
+                let _ = job.answer.send(Err(refusal.clone()));
+            }),
+        }
+    }
+
+    /// Searches on the device, and on the CPU where the device fails.
+    fn search(&self, model: usize, jobs: &[Job], scratch: &mut Scratch) -> Result<(), Refusal> {
+        if let Some(finders) = self.device.finders() {
+            match search_once(&finders[model], jobs, scratch) {
+                Err(Failure::Search(error)) if is_of_device(&error) => {
+                    if is_loss(&error) {
+                        self.device.lose(&finders);
+                    } else {
+                        tracing::warn!(device = self.device.name, %error, "the CPU engine answers instead");
+                    }
+                }
+                Err(Failure::Panic(message)) if self.device.is_gpu => {
+                    tracing::error!(
+                        device = self.device.name,
+                        message,
+                        "a search panicked; the CPU engine answers instead"
+                    );
+                }
+                outcome => return outcome.map_err(Refusal::from),
+            }
+        }
+        self.statistics[model].fallback_batches.add(1);
+        Ok(search_once(&self.cpu[model], jobs, scratch)?)
+    }
+}
+
+/// Copies requests into one batch. A single request is searched where it is.
+fn fill(jobs: &[Job], scratch: &mut Scratch) -> Result<(), Refusal> {
+    if jobs.len() < 2 {
+        return Ok(());
+    }
+    let batch = scratch.batch(jobs);
+    batch.clear();
+    for job in jobs {
+        job.rois.append(batch).map_err(|error| Refusal::from(Failure::Search(error)))?;
+    }
+    Ok(())
+}
+
+impl Scratch {
+    /// The batch whose number type suits these requests.
+    fn batch(&mut self, jobs: &[Job]) -> &mut RoiBatch {
+        if jobs.iter().all(|job| job.rois.is_single()) { &mut self.single } else { &mut self.double }
+    }
+}
+
+/// Why a search gave no answer.
+enum Failure {
+    Search(zfinder::Error),
+    Panic(String),
+}
+
+impl From<Failure> for Refusal {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Search(error) if is_of_device(&error) => Self::new(Reason::Failed, error.to_string()),
+            Failure::Search(error) => Self::invalid(error.to_string()),
+            Failure::Panic(message) => Self::new(Reason::Failed, format!("the engine panicked: {message}")),
+        }
+    }
+}
+
+fn search_once(finder: &ZFinder, jobs: &[Job], scratch: &mut Scratch) -> Result<(), Failure> {
+    let search = AssertUnwindSafe(|| match jobs {
+        [job] => job.rois.search(finder, &mut scratch.double, &mut scratch.results),
+        _ => {
+            let batch = if jobs.iter().all(|job| job.rois.is_single()) { &scratch.single } else { &scratch.double };
+            finder.find_batch_into(batch, &mut scratch.results)
+        }
+    });
+    // An engine holds what it has in mutexes that outlive a panic, and gives no half of an answer.
+    match catch_unwind(search) {
+        Ok(outcome) => outcome.map_err(Failure::Search),
+        Err(panic) => Err(Failure::Panic(message(&*panic))),
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("without a word").to_owned()
+}

@@ -1,0 +1,276 @@
+"""Asks a running `zfinder serve` by PyPI's tritonclient, and compares the answers with those of `zfinder find`, bit by bit.
+
+Usage: clients.py COMMAND
+"""
+
+import contextlib
+import csv
+import json
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.grpc import model_config_pb2, service_pb2
+from tritonclient.utils import InferenceServerException
+
+DATATYPES = {"int64": "INT64", "float64": "FP64", "float32": "FP32", "uint8": "UINT8"}
+STATUSES = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded"]
+PROTO = Path(__file__).parent.parent / "proto/inference.proto"
+
+
+def events(count, random):
+    """Columns of straight tracks and noise, as float64, and offsets."""
+    columns, offsets = {name: [] for name in ("X", "Y", "Z", "LAYER")}, [0]
+    radii = np.array([50.5, 88.5, 122.5, 299.0, 371.0, 443.0, 514.0])
+    for _ in range(count):
+        tracks = int(random.integers(0, 40))
+        phi = random.uniform(-np.pi, np.pi, tracks)
+        slope = random.normal(0, 0.8, tracks)
+        vertex = random.normal(0, 40)
+        for layer, radius in enumerate(radii):
+            columns["X"].extend(radius * np.cos(phi))
+            columns["Y"].extend(radius * np.sin(phi))
+            columns["Z"].extend(vertex + slope * radius + random.normal(0, 0.05, tracks))
+            columns["LAYER"].extend([layer] * tracks)
+        offsets.append(len(columns["X"]))
+    arrays = {name: np.array(values, np.float64) for name, values in columns.items()}
+    arrays["LAYER"] = arrays["LAYER"].astype(np.uint8)
+    return arrays | {"OFFSETS": np.array(offsets, np.int64)}
+
+
+def find(command, preset, columns, folder):
+    """The answers of `zfinder find`, one a non-empty event."""
+    path = Path(folder) / "events.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["event_id", "x", "y", "z", "layer"])
+        for event, (begin, end) in enumerate(zip(columns["OFFSETS"], columns["OFFSETS"][1:])):
+            for i in range(begin, end):
+                x, y, z = (repr(float(columns[name][i])) for name in ("X", "Y", "Z"))
+                writer.writerow([event, x, y, z, columns["LAYER"][i]])
+    arguments = ["find", "-q", "--engine", "cpu", "--preset", preset, "--format", "json", str(path)]
+    lines = subprocess.run([command, *arguments], check=True, capture_output=True, text=True).stdout.splitlines()
+    return {roi["event_id"]: roi for roi in map(json.loads, lines) if "vertices" in roi}
+
+
+def check(answer, wanted, columns):
+    """Compares an answer of a client with those of the command."""
+    get = answer.as_numpy
+    counts, status, fallback = get("COUNTS"), get("STATUS"), get("FALLBACK")
+    assert len(counts) == len(columns["OFFSETS"]) - 1
+    ends = np.cumsum(counts)
+    for event, count in enumerate(counts):
+        if columns["OFFSETS"][event] == columns["OFFSETS"][event + 1]:
+            assert count == 0 and STATUSES[status[event]] == "empty"
+            continue
+        roi = wanted[event]
+        assert STATUSES[status[event]] == roi["status"]
+        assert bool(fallback[event]) == roi["fallback"]
+        assert get("SPACEPOINTS")[event] == roi["spacepoints"]
+        vertices = slice(ends[event] - count, ends[event])
+        for name, key in [("Z", "z_mm"), ("Z_ERROR", "z_error_mm"), ("WEIGHT", "weight"), ("RANK", "rank")]:
+            assert get(name)[vertices].tolist() == [vertex[key] for vertex in roi["vertices"]], (event, name)
+        for name in ("SIGNIFICANCE", "BACKGROUND"):
+            found = [None if np.isnan(value) else value for value in get(name)[vertices].tolist()]
+            assert found == [vertex.get(name.lower()) for vertex in roi["vertices"]], (event, name)
+
+
+def inputs(module, columns, **options):
+    tensors = []
+    for name, column in columns.items():
+        tensor = module.InferInput(name, list(column.shape), DATATYPES[column.dtype.name])
+        tensor.set_data_from_numpy(column, **options)
+        tensors.append(tensor)
+    return tensors
+
+
+def check_clients(grpc_address, http_address, command):
+    random = np.random.default_rng(41)
+    columns = events(50, random)
+    with tritonclient.grpc.InferenceServerClient(grpc_address) as grpc, tempfile.TemporaryDirectory() as folder:
+        http = tritonclient.http.InferenceServerClient(http_address)
+        for client in (grpc, http):
+            assert client.is_server_live() and client.is_server_ready()
+            assert client.is_model_ready("zfinder-auto")
+            assert not client.is_model_ready("unknown")
+        names = [model.name for model in grpc.get_model_repository_index().models]
+        assert len(names) == 13 and [model["name"] for model in http.get_model_repository_index()] == names
+        assert grpc.get_server_metadata().name == http.get_server_metadata()["name"] == "zfinder"
+        for name in names:
+            config = grpc.get_model_config(name).config
+            assert config.name == http.get_model_config(name)["name"] == name
+            outputs = [output.name for output in grpc.get_model_metadata(name).outputs]
+            assert [output["name"] for output in http.get_model_metadata(name)["outputs"]] == outputs
+            assert [output.name for output in config.output] == outputs
+            wanted = find(command, name.removeprefix("zfinder-"), columns, folder)
+            check(grpc.infer(name, inputs(tritonclient.grpc, columns)), wanted, columns)
+            for is_binary in (True, False):
+                tensors = inputs(tritonclient.http, columns, binary_data=is_binary)
+                asked = [tritonclient.http.InferRequestedOutput(output, binary_data=is_binary) for output in outputs]
+                if is_binary:
+                    check(http.infer(name, tensors, outputs=asked), wanted, columns)
+                else:
+                    # NaN has no number in JSON: the client makes None of it.
+                    answer = http.infer(name, tensors, outputs=asked[:9])
+                    z = [vertex["z_mm"] for event in sorted(wanted) for vertex in wanted[event]["vertices"]]
+                    assert answer.as_numpy("Z").tolist() == z
+            check(http.infer(name, inputs(tritonclient.http, columns)), wanted, columns)
+        check_stream(grpc, columns, find(command, "default", columns, folder))
+        statistics = grpc.get_inference_statistics("zfinder-auto").model_stats[0]
+        assert statistics.inference_count == 4 * 50
+        assert http.get_inference_statistics("zfinder-auto")["model_stats"][0]["inference_count"] == 4 * 50
+        check_refusals(grpc, http, columns)
+        grpc.unregister_system_shared_memory()
+        grpc.unregister_cuda_shared_memory()
+
+
+def check_stream(client, columns, wanted):
+    answers = []
+    client.start_stream(lambda result, error: answers.append((result, error)))
+    for _ in range(5):
+        client.async_stream_infer("zfinder-default", inputs(tritonclient.grpc, columns))
+    client.stop_stream()
+    assert len(answers) == 5
+    for result, error in answers:
+        assert error is None, error
+        check(result, wanted, columns)
+
+
+def check_refusals(grpc, http, columns):
+    wrong = columns | {"LAYER": columns["LAYER"][:-1]}
+    for module, client in [(tritonclient.grpc, grpc), (tritonclient.http, http)]:
+        for model, tensors, words in [
+            ("unknown", columns, "there is no model `unknown`"),
+            ("zfinder-auto", wrong, "LAYER has"),
+        ]:
+            try:
+                client.infer(model, inputs(module, tensors))
+                raise AssertionError(words)
+            except InferenceServerException as error:
+                assert words in error.message(), error
+
+
+def messages(text):
+    """The fields of each message of a .proto: {message: {field: number}}."""
+    fields, stack = {}, []
+    for line in re.sub(r"//.*", "", text).splitlines():
+        line = line.strip()
+        if begin := re.match(r"(message|enum|oneof|service) (\w+) {", line):
+            if not line.endswith("}"):
+                stack.append(begin.groups())
+            if begin[1] == "message":
+                fields.setdefault(".".join(name for kind, name in stack if kind == "message") or begin[2], {})
+        elif line == "}":
+            stack.pop()
+        elif (field := re.match(r"(?:repeated )?(?:map<.*>|[\w.]+) (\w+) = (\d+);", line)) and stack[0][0] == "message":
+            message = ".".join(name for kind, name in stack if kind == "message")
+            fields[message][field[1]] = int(field[2])
+    return fields
+
+
+def check_proto():
+    """Names and numbers of the .proto are those of the public protocol, as tritonclient has it."""
+    known = {}
+
+    def add(message, prefix=""):
+        known[prefix + message.name] = {field.name: field.number for field in message.fields}
+        for nested in message.nested_types:
+            add(nested, f"{prefix}{message.name}.")
+
+    for module in (model_config_pb2, service_pb2):
+        for message in module.DESCRIPTOR.message_types_by_name.values():
+            add(message)
+    text = PROTO.read_text()
+    found = messages(text)
+    assert len(found) > 50, len(found)
+    for message, fields in found.items():
+        for field, number in fields.items():
+            assert known[message][field] == number, (message, field)
+    calls = set(re.findall(r"rpc (\w+)\(", text))
+    assert calls <= {method.name for method in service_pb2.DESCRIPTOR.services_by_name["GRPCInferenceService"].methods}
+    assert len(calls) == 18
+
+
+@contextlib.contextmanager
+def running(command, *options):
+    """A server on free ports: its addresses. It ends by a signal, and has answered all."""
+    ports = ["--grpc", "0", "--http", "0", "--metrics", "0", "--engine", "cpu"]
+    server = subprocess.Popen([command, "serve", *ports, *options], stderr=subprocess.PIPE, text=True)
+    try:
+        addresses = {}
+        for line in server.stderr:
+            if line == "ready\n":
+                break
+            if match := re.match(r"(\w+) on (\S+:\d+)$", line):
+                addresses[match[1]] = match[2]
+        yield addresses
+        server.send_signal(signal.SIGTERM)
+        rest = server.stderr.read()
+        assert server.wait(timeout=60) == 0, rest
+        assert "all requests are answered" in rest, rest
+    finally:
+        server.kill()
+
+
+def certificates(folder):
+    """An authority, and a server and a client that it vouches for: PEM files by name."""
+
+    def openssl(*arguments):
+        subprocess.run(["openssl", *arguments], cwd=folder, check=True, capture_output=True)
+
+    key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes"]
+    for name in ("authority", "stranger"):
+        openssl("req", "-x509", *key, "-keyout", f"{name}.key", "-out", f"{name}.pem", "-subj", f"/CN={name}", "-days", "2")
+    (folder / "names").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+    for name in ("server", "client"):
+        openssl("req", *key, "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj", f"/CN={name}")
+        issuer = ["-CA", "authority.pem", "-CAkey", "authority.key", "-CAcreateserial", "-extfile", "names"]
+        openssl("x509", "-req", "-in", f"{name}.csr", *issuer, "-out", f"{name}.pem", "-days", "2")
+
+
+def check_tls(command):
+    """Mutual TLS: a client with a certificate is let in, one without or of another authority is not."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        certificates(folder)
+        file = lambda name: str(folder / name)
+        options = ["--tls-cert", file("server.pem"), "--tls-key", file("server.key")]
+        preset = ["--preset", "default"]
+        with running(command, *options, "--tls-client-ca", file("authority.pem"), *preset) as addresses:
+
+            def is_live(**client):
+                root = {"ssl": True, "root_certificates": file("authority.pem")}
+                with tritonclient.grpc.InferenceServerClient(addresses["gRPC"], **root, **client) as grpc:
+                    try:
+                        return grpc.is_server_live(client_timeout=10)
+                    except InferenceServerException:
+                        return False
+
+            assert is_live(certificate_chain=file("client.pem"), private_key=file("client.key"))
+            assert not is_live()
+            assert not is_live(certificate_chain=file("stranger.pem"), private_key=file("stranger.key"))
+            with tritonclient.grpc.InferenceServerClient(addresses["gRPC"]) as plain:
+                try:
+                    plain.is_server_live(client_timeout=10)
+                    raise AssertionError("a client without encryption was let in")
+                except InferenceServerException:
+                    pass
+
+
+def main():
+    command = sys.argv[1]
+    check_proto()
+    with running(command) as addresses:
+        check_clients(addresses["gRPC"], addresses["HTTP"], command)
+    check_tls(command)
+    print("zfinder serve: the answers of tritonclient over gRPC and HTTP are those of zfinder find")
+
+
+if __name__ == "__main__":
+    main()

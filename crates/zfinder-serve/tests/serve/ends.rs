@@ -1,0 +1,139 @@
+//! The end of a server, of its clients and of its device.
+
+use std::io::Write;
+use std::net::TcpStream;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use tonic::Code;
+use zfinder::{AdapterChoice, Engine, Preset};
+use zfinder_serve::{Options, Server};
+use zfinder_testing::on_adapters;
+
+use crate::common::*;
+
+/// Clients ask without end while the server is told to end: each request has an answer or a status, and each answer is right.
+#[test]
+fn no_request_is_lost_when_the_server_ends_under_load() {
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let sample = Sample::new(3);
+    let wanted = Arc::new(sample.answers(Preset::Default));
+    let runtime = runtime();
+    let answered = Arc::new(AtomicUsize::new(0));
+    let clients: Vec<_> = (0..8)
+        .map(|_| {
+            let mut client = runtime.block_on(connect(&server));
+            let (sample, wanted, answered) = (sample.clone(), Arc::clone(&wanted), Arc::clone(&answered));
+            runtime.spawn(async move {
+                loop {
+                    match client.model_infer(sample.request("zfinder-default")).await {
+                        Ok(response) => check_grpc("load", &response.into_inner(), &wanted),
+                        Err(status) => return status,
+                    }
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    wait_until("answers", || answered.load(Ordering::Relaxed) > 50);
+    let (grpc, http_address) = (server.grpc_address().unwrap(), server.http_address().unwrap());
+    server.handle().shut_down();
+    assert!(server.wait(), "all requests in flight were answered");
+    for client in clients {
+        let status = runtime.block_on(client).unwrap();
+        assert!(matches!(status.code(), Code::Unavailable | Code::Unknown | Code::Cancelled), "{status:?}");
+    }
+    for address in [grpc, http_address] {
+        assert!(TcpStream::connect(address).is_err(), "{address} is closed");
+    }
+}
+
+/// What cannot be answered in time is refused.
+#[test]
+fn the_time_to_drain_is_bounded() {
+    let mut options = options(&[Preset::Default]);
+    options.drain = std::time::Duration::from_millis(200);
+    let server = Server::start(options).unwrap();
+    let runtime = runtime();
+    // A client that does not read to the end of its stream keeps the connection open.
+    let mut client = runtime.block_on(connect(&server));
+    let (sender, requests) = tokio::sync::mpsc::channel(1);
+    let stream = tokio_stream::wrappers::ReceiverStream::new(requests);
+    let _answers = runtime.block_on(client.model_stream_infer(stream)).unwrap();
+    // Half a request over HTTP.
+    let mut half = TcpStream::connect(server.http_address().unwrap()).unwrap();
+    half.write_all(b"POST /v2/models/zfinder-default/infer HTTP/1.1\r\nHost: z\r\nContent-Length: 100\r\n\r\n{")
+        .unwrap();
+    wait_until("connections", || metric(&server, &["zfinder_connections"]) >= 2);
+    let begin = std::time::Instant::now();
+    server.handle().shut_down();
+    server.wait();
+    assert!(begin.elapsed() < LIMIT / 4, "{:?}", begin.elapsed());
+    drop(sender);
+}
+
+/// Clients that vanish in the middle of anything leave nothing behind.
+#[test]
+fn killed_clients_leave_nothing_behind() {
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let sample = Sample::new(2);
+    let (body, length) = crate::answers::binary_request(&sample, true);
+    let head = format!(
+        "POST /v2/models/zfinder-default/infer HTTP/1.1\r\nHost: z\r\nContent-Length: {}\r\n\
+         Inference-Header-Content-Length: {length}\r\n\r\n",
+        body.len()
+    );
+    let whole = [head.as_bytes(), &body].concat();
+    for number in 0..60 {
+        // Both ports get beginnings of all lengths.
+        let address = if number % 2 == 0 { server.http_address() } else { server.grpc_address() };
+        let mut stream = TcpStream::connect(address.unwrap()).unwrap();
+        let _ = stream.write_all(&whole[..whole.len() * number / 60]);
+    }
+    let runtime = runtime();
+    let mut client = runtime.block_on(connect(&server));
+    for _ in 0..20 {
+        let mut client = client.clone();
+        let request = sample.request("zfinder-default");
+        let task = runtime.spawn(async move { client.model_infer(request).await });
+        std::thread::yield_now();
+        task.abort();
+    }
+    let response = runtime.block_on(client.model_infer(sample.request("zfinder-default"))).unwrap().into_inner();
+    check_grpc("after", &response, &sample.answers(Preset::Default));
+    drop(client);
+    drop(runtime);
+    // The connection that asks for the metrics is there, too.
+    wait_until("connections end", || metric(&server, &["zfinder_connections"]) <= 1);
+    assert_eq!(metric(&server, &["nv_inference_pending_request_count"]), 0);
+}
+
+/// A lost device changes no bit: the CPU engine answers.
+#[test]
+fn the_cpu_answers_for_a_lost_device() {
+    let Some(adapter) = on_adapters().into_iter().next() else { return };
+    let choice = AdapterChoice::Index(adapter.index);
+    let gpu =
+        zfinder::kernel_host::Gpu::new(&zfinder::kernel_host::GpuOptions { adapter: choice, ..Default::default() });
+    let gpu = gpu.unwrap();
+    let engine = Engine::Gpu(AdapterChoice::Open(gpu.clone()));
+    let server = Server::start(Options { engine, ..options(&[Preset::Default]) }).unwrap();
+    let sample = Sample::new(4);
+    let wanted = sample.answers(Preset::Default);
+    let runtime = runtime();
+    let mut client = runtime.block_on(connect(&server));
+    let mut ask = |place: &str| {
+        let response = runtime.block_on(client.model_infer(sample.request("zfinder-default"))).unwrap().into_inner();
+        check_grpc(place, &response, &wanted);
+    };
+    ask("GPU");
+    let lost = ["zfinder_device_lost"];
+    assert_eq!((metric(&server, &lost), metric(&server, &["zfinder_fallback_batches"])), (0, 0));
+    gpu.device().destroy();
+    for _ in 0..3 {
+        ask("CPU");
+    }
+    assert_eq!(metric(&server, &lost), 1);
+    assert_eq!(metric(&server, &["zfinder_fallback_batches"]), 3);
+    assert_eq!(get(server.http_address().unwrap(), "/v2/health/ready").0, 200);
+}

@@ -1,0 +1,109 @@
+//! What the server says of itself and of its models.
+
+use zfinder::Preset;
+use zfinder_serve::proto::*;
+use zfinder_serve::{Model, Options, Server};
+
+use crate::common::*;
+
+#[test]
+fn models_have_metadata_configurations_and_statistics() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("mine.toml"), "peaks = 2").unwrap();
+    std::fs::create_dir(folder.path().join("mine")).unwrap();
+    std::fs::write(folder.path().join("mine/10.toml"), "peaks = 3").unwrap();
+    std::fs::write(folder.path().join("mine/9.toml"), "peaks = 4").unwrap();
+    std::fs::write(folder.path().join("notes.txt"), "no model").unwrap();
+    let mut models = vec![Model::preset(Preset::HardScatter)];
+    models.extend(Model::folder(folder.path()).unwrap());
+    let server = Server::start(Options { models, ..options(&[]) }).unwrap();
+    let sample = Sample::new(3);
+    runtime().block_on(async {
+        let mut client = connect(&server).await;
+        assert!(client.server_live(ServerLiveRequest {}).await.unwrap().into_inner().live);
+        assert!(client.server_ready(ServerReadyRequest {}).await.unwrap().into_inner().ready);
+        let metadata = client.server_metadata(ServerMetadataRequest {}).await.unwrap().into_inner();
+        assert_eq!(metadata.name, "zfinder");
+        let is_ready = |name: &str, version: &str| ModelReadyRequest { name: name.into(), version: version.into() };
+        for (name, version, wanted) in [("mine", "", true), ("mine", "9", true), ("mine", "2", false), ("x", "", false)]
+        {
+            assert_eq!(client.model_ready(is_ready(name, version)).await.unwrap().into_inner().ready, wanted);
+        }
+        let of = ModelMetadataRequest { name: "mine".into(), version: String::new() };
+        let metadata = client.model_metadata(of).await.unwrap().into_inner();
+        assert_eq!(metadata.versions, ["1", "9", "10"]);
+        assert_eq!((metadata.inputs.len(), metadata.outputs.len()), (11, 12));
+        for (version, peaks) in [("1", 2), ("9", 4), ("", 3)] {
+            let of = ModelConfigRequest { name: "mine".into(), version: version.into() };
+            let config = client.model_config(of).await.unwrap().into_inner().config.unwrap();
+            let toml = &config.parameters["config_toml"].string_value;
+            assert!(toml.contains(&format!("peaks = {peaks}\n")), "{toml}");
+        }
+        let response = client.model_infer(sample.request("mine")).await.unwrap().into_inner();
+        assert_eq!(response.model_version, "10");
+        let of = ModelStatisticsRequest { name: "mine".into(), version: String::new() };
+        let statistics = client.model_statistics(of).await.unwrap().into_inner().model_stats;
+        assert_eq!((statistics.len(), statistics[0].inference_count), (1, sample.rois() as u64));
+        let all = client.model_statistics(ModelStatisticsRequest::default()).await.unwrap().into_inner();
+        assert_eq!(all.model_stats.len(), 4);
+        let index = client.repository_index(RepositoryIndexRequest::default()).await.unwrap().into_inner();
+        assert_eq!(index.models.len(), 4);
+        let loaded = client.repository_model_load(RepositoryModelLoadRequest::default()).await;
+        refused("load", loaded, tonic::Code::Unimplemented, "at the start");
+        let registered = client.system_shared_memory_register(SystemSharedMemoryRegisterRequest::default()).await;
+        refused("register", registered, tonic::Code::Unimplemented, "raw_input_contents");
+        client.system_shared_memory_unregister(SystemSharedMemoryUnregisterRequest::default()).await.unwrap();
+    });
+    let address = server.http_address().unwrap();
+    for (path, status, words) in [
+        ("/v2", 200, "\"name\":\"zfinder\""),
+        ("/v2/health/live", 200, ""),
+        ("/v2/health/ready", 200, ""),
+        ("/v2/models/mine", 200, "\"versions\":[\"1\",\"9\",\"10\"]"),
+        ("/v2/models/mine/ready", 200, ""),
+        ("/v2/models/mine/versions/2/ready", 503, ""),
+        ("/v2/models/mine/versions/9/config", 200, "peaks = 4"),
+        ("/v2/models/mine/stats", 200, "inference_count"),
+        ("/v2/models/stats", 200, "zfinder-hard-scatter"),
+        ("/v2/models/x", 404, "models are zfinder-hard-scatter, mine"),
+        ("/v2/models/mine/nothing", 404, "there is no"),
+        ("/v3", 404, "there is no"),
+        ("/v2/models/mine/infer", 405, "POST"),
+        ("/v2/systemsharedmemory/status", 501, "shared memory"),
+    ] {
+        let (found, body) = get(address, path);
+        assert!(found == status && body.contains(words), "{path}: {found} {body}");
+    }
+    assert_eq!(get(server.metrics_address().unwrap(), "/").0, 404);
+}
+
+#[test]
+fn folders_that_cannot_be_served() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = |words: &str| {
+        let error = Model::folder(folder.path()).expect_err(words).to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    error("there is no model in it");
+    std::fs::write(folder.path().join("bad.toml"), "peks = 2").unwrap();
+    error("bad.toml");
+    std::fs::remove_file(folder.path().join("bad.toml")).unwrap();
+    std::fs::create_dir(folder.path().join("mine")).unwrap();
+    std::fs::write(folder.path().join("mine/first.toml"), "").unwrap();
+    error("a version is a number");
+}
+
+#[test]
+fn options_that_cannot_be_served() {
+    let refused = |options: Options, words: &str| {
+        let error = Server::start(options).expect_err(words).to_string();
+        assert!(error.contains(words), "{error}");
+    };
+    refused(options(&[]), "no model");
+    refused(options(&[Preset::Auto, Preset::Auto]), "two models `zfinder-auto`");
+    refused(Options { grpc: None, http: None, ..options(&[Preset::Auto]) }, "neither gRPC nor HTTP");
+    refused(Options { max_connections: 0, ..options(&[Preset::Auto]) }, "max_connections");
+    let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = taken.local_addr().unwrap();
+    refused(Options { http: Some(address), ..options(&[Preset::Default]) }, &format!("cannot listen on {address}"));
+}
