@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use comfy_table::{ContentArrangement, Table, presets};
 use command_host::{Failure, note};
+use kernel_host::{Gpu, GpuOptions, wgpu};
 use serde::Serialize;
 use zfinder::{AdapterChoice, AdapterKind, Detector, Encoding, Engine, RoiBatch, ZFinder};
 use zfinder_io::AnswerDigest;
@@ -67,13 +68,13 @@ struct Finder {
 
 impl Verify {
     pub(super) fn run(self) -> Result<(), Failure> {
-        let adapters = self.adapters()?;
+        let gpus = self.gpus()?;
         let detector = Detector::atlas2010();
         let batches = rois::batches(0, &detector);
         let (mut all, mut kept) = (Vec::new(), Vec::new());
         for case in or_all(&self.case) {
             for encoding in [EncodingName::Lossless, EncodingName::Compact] {
-                let finders = finders(case, encoding, &adapters)?;
+                let finders = finders(case, encoding, &gpus)?;
                 let published = published(case, encoding);
                 let engines =
                     finders.iter().map(|finder| finder.verify(&batches, published)).collect::<Result<_, _>>()?;
@@ -95,14 +96,23 @@ impl Verify {
         if self.long { go_on(&kept, &detector) } else { Ok(()) }
     }
 
-    /// The adapters, by index.
-    fn adapters(&self) -> Result<Vec<AdapterChoice>, Failure> {
-        if !self.adapter.is_empty() {
-            return Ok(self.adapter.clone());
-        }
-        let all = zfinder::adapters().map_err(zfinder::Error::from)?;
-        let hardware = all.iter().filter(|adapter| adapter.kind != AdapterKind::Software);
-        Ok(hardware.map(|adapter| AdapterChoice::Index(adapter.index)).collect())
+    /// Opens the GPUs of each adapter option once: a driver has few devices for a process.
+    fn gpus(&self) -> Result<Vec<Engine>, Failure> {
+        let choices = if self.adapter.is_empty() {
+            let all = zfinder::adapters().map_err(zfinder::Error::from)?;
+            let hardware = all.iter().filter(|adapter| adapter.kind != AdapterKind::Software);
+            hardware.map(|adapter| AdapterChoice::Index(adapter.index)).collect()
+        } else {
+            self.adapter.clone()
+        };
+        let open = |adapter| {
+            // The features that a finder opens a GPU with.
+            let optional_features = wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
+            let options = GpuOptions { adapter, optional_features, ..GpuOptions::default() };
+            let gpus = Gpu::open_all(&options).map_err(zfinder::Error::from)?;
+            Ok(Engine::Gpus(gpus.into_iter().map(AdapterChoice::Open).collect()))
+        };
+        choices.into_iter().map(open).collect()
     }
 }
 
@@ -115,8 +125,8 @@ impl Verified {
 }
 
 /// The CPU engine, and each adapter's.
-fn finders(case: CaseName, encoding: EncodingName, adapters: &[AdapterChoice]) -> Result<Vec<Finder>, Failure> {
-    let engines = [Engine::Cpu].into_iter().chain(adapters.iter().map(|adapter| Engine::Gpu(adapter.clone())));
+fn finders(case: CaseName, encoding: EncodingName, gpus: &[Engine]) -> Result<Vec<Finder>, Failure> {
+    let engines = [Engine::Cpu].into_iter().chain(gpus.iter().cloned());
     let finder = |engine| {
         let builder = ZFinder::builder().engine(engine).config(case.config()).encoding(Encoding::from(encoding));
         let finder = builder.build()?;

@@ -1,11 +1,9 @@
 //! Streams, errors in the input, and memory: what a run does when the input is not a clean file.
 
-mod common;
-
 use std::fs;
 use std::io::Write;
 
-use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use crate::common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 

@@ -1,11 +1,9 @@
 //! Files that the command writes: never in place of an input, whole or not at all.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 
-use common::{failed, folder, succeeded, written, zfinder};
+use crate::common::{failed, folder, succeeded, written, zfinder};
 
 const TRACKS: &str = "event_id,x,y,z,layer\n3,50,1,12,0\n3,88,2,13,1\n";
 
@@ -62,7 +60,7 @@ fn a_temporary_name_is_in_no_message() {
             &path,
         ]);
         failed(&output, 1, &[&path]);
-        assert!(!common::stderr(&output).contains(".zfinder-"), "{}", common::stderr(&output));
+        assert!(!crate::common::stderr(&output).contains(".zfinder-"), "{}", crate::common::stderr(&output));
     }
     let whole = dir.path().join("whole").display().to_string();
     succeeded(zfinder(&["simulate", "-q", "--full-scan", "--rois", "1", "--format", "trackml", "-o", &whole]));
@@ -172,7 +170,7 @@ fn sorted_rows(text: &str) -> Vec<&str> {
 #[test]
 fn the_outputs_of_shards_make_up_the_whole() {
     let dir = folder();
-    let data = common::sample("zee7_mu2");
+    let data = crate::common::sample("zee7_mu2");
     let find = ["find", "-q", "--engine", "cpu", "--format", "csv", &data];
     let whole = succeeded(zfinder(&find));
     let shards: String = (0..3)
@@ -188,7 +186,7 @@ fn the_outputs_of_shards_make_up_the_whole() {
 
 #[test]
 fn a_batch_system_says_which_shard() {
-    let data = common::sample("zee7_mu2");
+    let data = crate::common::sample("zee7_mu2");
     let find = ["find", "-q", "--engine", "cpu", "--format", "csv", &data, "--shard"];
     let wanted = succeeded(zfinder(&[&find[..], &["1/4"]].concat()));
     let dir = folder();

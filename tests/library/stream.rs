@@ -1,5 +1,4 @@
 //! Streams on every engine: the same bits as batches one by one, in the order pushed, and nothing left behind.
-#![allow(clippy::print_stderr)] // what is skipped is said aloud
 
 use std::sync::OnceLock;
 

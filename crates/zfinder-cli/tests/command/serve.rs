@@ -1,13 +1,11 @@
 //! `zfinder serve` from its first line to its end, and `zfinder find --follow`. (The protocol has tests of its own.)
 
-mod common;
-
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{failed, folder, succeeded, written, zfinder};
+use crate::common::{failed, folder, succeeded, written, zfinder};
 
 fn spawn(arguments: &[&str]) -> Child {
     Command::new(env!("CARGO_BIN_EXE_zfinder"))

@@ -1,5 +1,4 @@
 //! One finder in many threads, asked in every way at once: the same bits as one call after another.
-#![allow(clippy::print_stderr)] // what is skipped is said aloud
 
 use std::future::Future;
 use std::pin::pin;

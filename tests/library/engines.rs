@@ -1,6 +1,5 @@
 //! Every engine end to end, through the public interface: they agree with each other, and with themselves whatever
 //! the order, the batch and the number of threads.
-#![allow(clippy::print_stderr)] // what is skipped is said aloud
 
 use std::f64::consts::{PI, TAU};
 use std::sync::OnceLock;

@@ -1,7 +1,6 @@
 //! What holds for any event under any configuration: engines agree, and what cannot matter does not.
 //!
 //! `ZFINDER_PROPERTY_CASES` says how many random searches each test makes, `ZFINDER_PROPERTY_SEED` which ones.
-#![allow(clippy::print_stderr)] // what was compared is said aloud
 
 mod random;
 

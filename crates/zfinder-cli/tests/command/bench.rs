@@ -1,7 +1,5 @@
 //! `zfinder bench` as a user meets it. What it measures means nothing here; that it measures, checks and says so does.
 
-mod common;
-
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;

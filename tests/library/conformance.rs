@@ -1,10 +1,10 @@
 //! The answers of the experiment's own program (../shared/data/conformance), by the example that compares them.
 
-#[path = "../examples/conformance.rs"]
+#[path = "../../examples/conformance.rs"]
 #[allow(dead_code, clippy::print_stdout, clippy::print_stderr)] // its main; it is a program
-mod conformance;
+mod example;
 
-use conformance::{Args, run};
+use example::{Args, run};
 use zfinder::{AdapterChoice, Config, Detector};
 use zfinder_testing::on_adapters;
 use zfinder_testing::shared;

@@ -1,12 +1,10 @@
 //! `--beam-spot auto`: the beam spot of the first events is found, reported and used for all
 //! events.
 
-mod common;
-
 use std::fs;
 use std::process::{Command, Stdio};
 
-use common::{failed, folder, stderr, stdout, succeeded, written, zfinder};
+use crate::common::{failed, folder, stderr, stdout, succeeded, written, zfinder};
 use serde_json::Value;
 
 const BEAM: [f64; 2] = [0.6, -0.4];

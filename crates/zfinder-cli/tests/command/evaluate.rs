@@ -1,12 +1,10 @@
 //! `zfinder evaluate` as a user meets it: its figures against those counted here, its formats, how it fails.
 
-mod common;
-
 use std::fmt::Write;
 use std::fs;
 use std::process::Output;
 
-use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use crate::common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
 use serde_json::Value;
 use tempfile::TempDir;
 use zfinder_testing::shared;

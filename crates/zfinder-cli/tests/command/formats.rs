@@ -1,8 +1,6 @@
 //! The same events through every format, as a user carries them from one command to the next.
 
-mod common;
-
-use common::{failed, folder, sample, stdout, succeeded, zfinder};
+use crate::common::{failed, folder, sample, stdout, succeeded, zfinder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Row, RowAccessor};
 use zfinder_testing::shared;
@@ -54,7 +52,7 @@ fn the_specimens_are_the_same_events() {
         failed(&refused, 1, &["RNTuple", "TTree", "Parquet"]);
         // Of a folder it is left out, and that is said.
         let folder = zfinder(&["find", "--engine", "cpu", "-q", &path("formats/root")]);
-        assert!(common::stderr(&folder).contains("left out"), "{}", common::stderr(&folder));
+        assert!(crate::common::stderr(&folder).contains("left out"), "{}", crate::common::stderr(&folder));
         assert_eq!(succeeded(folder), table);
     }
     // ColliderML's particles lie beside its hits.

@@ -54,7 +54,7 @@ fn a_program_embeds_the_library_without_a_gpu() {
 }
 
 #[test]
-#[ignore = "builds wgpu once more: scripts/test --full (tests/engines.rs builds on a caller's device)"]
+#[ignore = "builds wgpu once more: scripts/test --full (engines.rs builds on a caller's device)"]
 fn a_program_embeds_the_library_on_its_own_device() {
     let said = embedded(&["--bin", "on_my_device", "--features", "gpu"]);
     assert!(said.contains("z = 12.5") || said.contains("no adapter"), "{said}");

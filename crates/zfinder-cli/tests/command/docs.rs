@@ -1,13 +1,11 @@
 //! The pages hold together: every page is in the book, every link and include points at a file, and every command line
 //! that is quoted is one that the command understands.
 
-mod common;
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use common::{stdout, zfinder};
+use crate::common::{stdout, zfinder};
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))

@@ -1,4 +1,4 @@
-//! The command, run as a user runs it.
+//! Runs the command.
 #![allow(dead_code)] // not every test program uses all of it
 
 use std::fs;

@@ -1,8 +1,6 @@
 //! Digests of answers, and the built-in set of RoIs whose digests are published.
 
-mod common;
-
-use common::{folder, sample, stderr, stdout, succeeded, zfinder};
+use crate::common::{folder, sample, stderr, stdout, succeeded, zfinder};
 use serde_json::Value;
 
 /// The digest that `find` says, with these arguments more.

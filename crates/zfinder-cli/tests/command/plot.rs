@@ -1,10 +1,8 @@
 //! `zfinder plot`, `zfinder histogram` and `zfinder find --show` as a user meets them.
 
-mod common;
-
 use std::fs;
 
-use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use crate::common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
 use serde_json::Value;
 use tempfile::TempDir;
 

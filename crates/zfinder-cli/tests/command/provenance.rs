@@ -1,11 +1,9 @@
 //! Files of answers say how the answers came about, and JSON lines hold to their schema.
 
-mod common;
-
 use std::fs::{self, File};
 use std::path::Path;
 
-use common::{failed, folder, sample, succeeded, written, zfinder};
+use crate::common::{failed, folder, sample, succeeded, written, zfinder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 

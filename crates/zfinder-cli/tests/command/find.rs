@@ -1,13 +1,11 @@
 //! The command as a user meets it: what it prints, what it writes, how it ends.
 
-mod common;
-
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 
-use common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use crate::common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
 use tempfile::TempDir;
 
 /// `find` on the reference engine, quietly.

@@ -1,14 +1,12 @@
 //! `zfinder simulate`: what it writes is what the library simulates, and reads back as it.
 
-mod common;
-
 use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-use common::{failed, folder, stderr, stdout, succeeded, zfinder};
+use crate::common::{failed, folder, stderr, stdout, succeeded, zfinder};
 use zfinder::{Config, Detector, Engine, PhiWindow, Roi, RoiBatch, ZFinder};
 use zfinder_io::{RoiTable, SpacepointReader, TruthTable, inputs};
 use zfinder_study::simulate::{Geometry, SimulatedRoi, Simulation};

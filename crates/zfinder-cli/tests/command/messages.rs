@@ -1,12 +1,10 @@
 //! Messages of failures: their first word, and what a terminal must not obey.
 
-mod common;
-
 use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use common::{failed, folder, sample, stderr, succeeded, written, zfinder};
+use crate::common::{failed, folder, sample, stderr, succeeded, written, zfinder};
 
 #[test]
 fn every_failure_begins_with_error() {

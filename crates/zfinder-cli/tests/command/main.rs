@@ -1,0 +1,17 @@
+//! The command, run as a user runs it. One program for all tests, so that they share the cores.
+
+mod beam_spot;
+mod bench;
+mod common;
+mod docs;
+mod evaluate;
+mod find;
+mod formats;
+mod messages;
+mod outputs;
+mod plot;
+mod provenance;
+mod serve;
+mod simulate;
+mod streams;
+mod verify;

@@ -1,0 +1,12 @@
+//! The library through its public interface. One program for all tests, so that they share the cores.
+#![allow(clippy::print_stderr)] // skipped cases are reported
+
+mod adversarial;
+mod concurrency;
+mod conformance;
+mod embedding;
+mod engines;
+mod properties;
+mod real_collision;
+mod stream;
+mod threads;
