@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use clap::Parser;
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tonic::transport::{Channel, Endpoint};
 use zfinder::{AdapterChoice, Engine, RoiBatch, RoiView, StreamOptions, ZFinder};
 use zfinder_serve::proto::grpc_inference_service_client::GrpcInferenceServiceClient;
@@ -134,24 +135,21 @@ fn percentile(latencies: &mut [Duration], fraction: f64) -> f64 {
     latencies[((latencies.len() - 1) as f64 * fraction).round() as usize].as_secs_f64() * 1e6
 }
 
-/// Sends requests until the time is over; with `interval`, at regular times. Returns latencies.
+/// Sends a request when the last one is answered, or, with `due`, at these times. Returns latencies.
 async fn drive(
     mut client: Client,
     questions: Arc<Vec<Question>>,
     first: usize,
-    begin: Instant,
     end: Instant,
-    interval: Option<Duration>,
+    mut due: Option<UnboundedReceiver<Instant>>,
 ) -> Result<Vec<Duration>, Failure> {
     let mut latencies = Vec::new();
-    let mut due = begin;
     for number in first.. {
-        let sent = match interval {
-            Some(interval) => {
-                due += interval;
-                tokio::time::sleep_until(due.into()).await;
-                due
-            }
+        let sent = match &mut due {
+            Some(due) => match due.recv().await {
+                Some(due) => due,
+                None => break,
+            },
             None => Instant::now(),
         };
         if sent >= end {
@@ -163,6 +161,19 @@ async fn drive(
         check(&response, question)?;
     }
     Ok(latencies)
+}
+
+/// Sends the times at which requests are due to the tasks, in turn. A thread, because timers of tokio count milliseconds.
+fn pace(tasks: Vec<UnboundedSender<Instant>>, begin: Instant, end: Instant, rate: f64) {
+    for number in 0u32.. {
+        let due = begin + Duration::from_secs_f64(f64::from(number) / rate);
+        if due >= end {
+            break;
+        }
+        std::thread::sleep(due.saturating_duration_since(Instant::now()));
+        // A task that has failed takes none.
+        let _ = tasks[number as usize % tasks.len()].send(due);
+    }
 }
 
 struct Measured {
@@ -178,15 +189,21 @@ async fn load(
     rate: Option<f64>,
 ) -> Result<Measured, Failure> {
     let tasks = clients.len() * options.in_flight;
-    let interval = rate.map(|rate| Duration::from_secs_f64(tasks as f64 / rate));
     let begin = Instant::now();
     let end = begin + Duration::from_secs_f64(options.seconds);
     let mut running = tokio::task::JoinSet::new();
+    let mut paced = Vec::new();
     for task in 0..tasks {
-        // Requests of different connections are due at different times.
-        let shift = interval.map_or(Duration::ZERO, |interval| interval.mul_f64(task as f64 / tasks as f64));
+        let due = rate.map(|_| {
+            let (sender, receiver) = unbounded_channel();
+            paced.push(sender);
+            receiver
+        });
         let client = clients[task % clients.len()].clone();
-        running.spawn(drive(client, Arc::clone(questions), task, begin + shift, end, interval));
+        running.spawn(drive(client, Arc::clone(questions), task, end, due));
+    }
+    if let Some(rate) = rate {
+        std::thread::spawn(move || pace(paced, begin, end, rate));
     }
     let mut latencies = Vec::new();
     while let Some(ended) = running.join_next().await {

@@ -3,12 +3,12 @@
 use std::collections::HashSet;
 
 use bytes::Bytes;
-use zfinder::{BatchView, Columns, Config, PhiWindow, RoiBatch, RoiDescriptor, RoiId, RoiResult, ZFinder};
+use zfinder::{BatchView, Columns, Config, PhiWindow, RoiBatch, RoiDescriptor, RoiId};
 
 use crate::points::decode_point;
 use crate::refusal::Refusal;
 use crate::schema;
-use crate::tensor::{DataType, Element, Tensor, view};
+use crate::tensor::{DataType, Element, Tensor, aligned, view};
 
 /// RoIs whose spacepoints lie where the message was received.
 #[derive(Debug)]
@@ -120,13 +120,8 @@ impl Rois {
         tensors + self.offsets.len() * size_of::<usize>() + self.descriptors.len() * size_of::<RoiDescriptor>()
     }
 
-    /// Whether a batch in f32 has the same bits.
-    pub(crate) fn is_single(&self) -> bool {
-        matches!(self.spacepoints, Spacepoints::Columns { is_cartesian: false, is_single: true, .. })
-    }
-
     /// Appends the RoIs to a batch.
-    pub(crate) fn append(&self, batch: &mut RoiBatch) -> zfinder::Result<()> {
+    fn append(&self, batch: &mut RoiBatch) -> zfinder::Result<()> {
         match &self.spacepoints {
             Spacepoints::Columns { is_cartesian, is_single: true, coordinates, layer } => {
                 self.extend::<f32>(*is_cartesian, coordinates, layer, batch)
@@ -157,38 +152,83 @@ impl Rois {
         batch.extend_columns(&self.descriptors, &self.offsets, columns?)
     }
 
-    /// Searches the RoIs where they are, or, where the tensors are not columns rho, phi, z, in a copy.
-    pub(crate) fn search(
-        &self,
-        finder: &ZFinder,
-        copy: &mut RoiBatch,
-        results: &mut Vec<RoiResult>,
-    ) -> zfinder::Result<()> {
+    /// The columns rho, phi, z in f32 and layers, if these were sent.
+    fn single(&self) -> Option<([&Bytes; 3], &Bytes)> {
         match &self.spacepoints {
             Spacepoints::Columns { is_cartesian: false, is_single: true, coordinates, layer } => {
-                self.search_view::<f32>(finder, coordinates, layer, results)
+                Some((coordinates.each_ref(), layer))
             }
-            Spacepoints::Columns { is_cartesian: false, is_single: false, coordinates, layer } => {
-                self.search_view::<f64>(finder, coordinates, layer, results)
-            }
-            _ => {
-                copy.clear();
-                self.append(copy)?;
-                finder.find_batch_into(&*copy, results)
-            }
+            _ => None,
         }
     }
 
-    fn search_view<T: Element + zfinder::Coordinate>(
-        &self,
-        finder: &ZFinder,
-        coordinates: &[Bytes; 3],
-        layer: &[u8],
-        results: &mut Vec<RoiResult>,
-    ) -> zfinder::Result<()> {
-        let [rho, phi, z] = coordinates.each_ref().map(|column| view::<T>(column));
-        let columns = Columns::cylindrical(&rho, &phi, &z, layer)?;
-        finder.find_batch_into(BatchView::new(&self.descriptors, &self.offsets, columns)?, results)
+    /// The RoIs where they are, if alignment permits.
+    fn in_place(&self) -> Option<zfinder::Result<BatchView<'_>>> {
+        let (coordinates, layer) = self.single()?;
+        let [rho, phi, z] = coordinates.map(|column| aligned::<f32>(column));
+        Some(
+            Columns::cylindrical(rho?, phi?, z?, layer)
+                .and_then(|columns| BatchView::new(&self.descriptors, &self.offsets, columns)),
+        )
+    }
+}
+
+/// A batch of several requests, whose memory is used again.
+#[derive(Debug, Default)]
+pub(crate) struct Joined {
+    single: SingleBatch,
+    double: RoiBatch,
+}
+
+/// Columns rho, phi, z in f32 of several requests, each byte copied once.
+#[derive(Debug, Default)]
+struct SingleBatch {
+    coordinates: [Vec<f32>; 3],
+    layer: Vec<u8>,
+    offsets: Vec<usize>,
+    descriptors: Vec<RoiDescriptor>,
+}
+
+impl SingleBatch {
+    fn fill<'a>(&mut self, requests: impl Iterator<Item = &'a Rois>) {
+        self.coordinates.iter_mut().for_each(Vec::clear);
+        self.layer.clear();
+        self.offsets.clear();
+        self.offsets.push(0);
+        self.descriptors.clear();
+        for rois in requests {
+            let Some((coordinates, layer)) = rois.single() else { continue };
+            let first = self.layer.len();
+            for (to, from) in self.coordinates.iter_mut().zip(coordinates) {
+                to.extend(from.as_chunks().0.iter().map(|&bytes| f32::from_le_bytes(bytes)));
+            }
+            self.layer.extend_from_slice(layer);
+            self.offsets.extend(rois.offsets.iter().skip(1).map(|offset| first + offset));
+            self.descriptors.extend_from_slice(&rois.descriptors);
+        }
+    }
+
+    fn view(&self) -> zfinder::Result<BatchView<'_>> {
+        let [rho, phi, z] = &self.coordinates;
+        BatchView::new(&self.descriptors, &self.offsets, Columns::cylindrical(rho, phi, z, &self.layer)?)
+    }
+}
+
+impl Joined {
+    /// Makes one batch of requests. A request alone stays where it is, if alignment permits.
+    pub(crate) fn fill<'a>(&'a mut self, requests: &[&'a Rois]) -> zfinder::Result<BatchView<'a>> {
+        if let [rois] = requests
+            && let Some(view) = rois.in_place()
+        {
+            return view;
+        }
+        if requests.iter().all(|rois| rois.single().is_some()) {
+            self.single.fill(requests.iter().copied());
+            return self.single.view();
+        }
+        self.double.clear();
+        requests.iter().try_for_each(|rois| rois.append(&mut self.double))?;
+        Ok((&self.double).into())
     }
 }
 

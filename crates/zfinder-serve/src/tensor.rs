@@ -138,11 +138,14 @@ impl Element for f64 {
     }
 }
 
-/// Returns the elements in these bytes: where they are, or, where alignment or byte order does not permit that, a copy.
+/// Returns the elements in these bytes where they are. None where alignment or byte order does not permit that.
+pub(crate) fn aligned<T: Element>(bytes: &[u8]) -> Option<&[T]> {
+    if cfg!(target_endian = "little") { bytemuck::try_cast_slice(bytes).ok() } else { None }
+}
+
+/// Returns the elements in these bytes: where they are, or else a copy.
 pub(crate) fn view<T: Element>(bytes: &[u8]) -> Cow<'_, [T]> {
-    if cfg!(target_endian = "little")
-        && let Ok(elements) = bytemuck::try_cast_slice(bytes)
-    {
+    if let Some(elements) = aligned(bytes) {
         return Cow::Borrowed(elements);
     }
     let chunks = bytes.chunks_exact(size_of::<T>());

@@ -5,10 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use zfinder::{RoiBatch, RoiResult, ZFinder};
+use zfinder::{BatchView, RoiResult, ZFinder};
 
 use crate::device::{Device, Finders, is_loss, is_of_device};
 use crate::refusal::{Reason, Refusal};
+use crate::rois::{Joined, Rois};
 use crate::scheduler::{Batch, Job, Scheduler};
 use crate::statistics::{Durations, Statistics};
 
@@ -20,17 +21,10 @@ pub(crate) struct Worker {
 }
 
 /// Memory that is used again.
+#[derive(Default)]
 struct Scratch {
-    /// Batches in f32 and in f64.
-    single: RoiBatch,
-    double: RoiBatch,
+    joined: Joined,
     results: Vec<RoiResult>,
-}
-
-impl Default for Scratch {
-    fn default() -> Self {
-        Self { single: RoiBatch::single(), double: RoiBatch::new(), results: Vec::new() }
-    }
 }
 
 impl Worker {
@@ -56,9 +50,11 @@ impl Worker {
 
     /// Answers requests together, or one by one where together they fail.
     fn answer(&self, model: usize, jobs: &mut Vec<Job>, begun: Instant, scratch: &mut Scratch) {
-        let filled = fill(jobs, scratch);
+        let Scratch { joined, results } = scratch;
+        let requests: Vec<&Rois> = jobs.iter().map(|job| &job.rois).collect();
+        let filled = joined.fill(&requests).map_err(|error| Refusal::from(Failure::Search(error)));
         let searching = Instant::now();
-        let outcome = filled.and_then(|()| self.search(model, jobs, scratch));
+        let outcome = filled.and_then(|batch| self.search(model, batch, results));
         let searched = Instant::now();
         let statistics = &self.statistics[model];
         statistics.batches.add(1);
@@ -68,7 +64,7 @@ impl Worker {
                 for job in jobs.drain(..) {
                     let output = Instant::now();
                     let after = first + job.rois.len();
-                    let tensors = job.wanted.tensors(&scratch.results[first..after]);
+                    let tensors = job.wanted.tensors(&results[first..after]);
                     first = after;
                     let durations = Durations {
                         queue: begun.saturating_duration_since(job.arrived),
@@ -92,9 +88,9 @@ impl Worker {
     }
 
     /// Searches on the device, and on the CPU where the device fails.
-    fn search(&self, model: usize, jobs: &[Job], scratch: &mut Scratch) -> Result<(), Refusal> {
+    fn search(&self, model: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<(), Refusal> {
         if let Some(finders) = self.device.finders() {
-            match search_once(&finders[model], jobs, scratch) {
+            match search_once(&finders[model], batch, results) {
                 Err(Failure::Search(error)) if is_of_device(&error) => {
                     if is_loss(&error) {
                         self.device.lose(&finders);
@@ -103,37 +99,14 @@ impl Worker {
                     }
                 }
                 Err(Failure::Panic(message)) if self.device.is_gpu => {
-                    tracing::error!(
-                        device = self.device.name,
-                        message,
-                        "a search panicked; the CPU engine answers instead"
-                    );
+                    let device = &self.device.name;
+                    tracing::error!(device, message, "a search panicked; the CPU engine answers instead");
                 }
                 outcome => return outcome.map_err(Refusal::from),
             }
         }
         self.statistics[model].fallback_batches.add(1);
-        Ok(search_once(&self.cpu[model], jobs, scratch)?)
-    }
-}
-
-/// Copies requests into one batch. A single request is searched where it is.
-fn fill(jobs: &[Job], scratch: &mut Scratch) -> Result<(), Refusal> {
-    if jobs.len() < 2 {
-        return Ok(());
-    }
-    let batch = scratch.batch(jobs);
-    batch.clear();
-    for job in jobs {
-        job.rois.append(batch).map_err(|error| Refusal::from(Failure::Search(error)))?;
-    }
-    Ok(())
-}
-
-impl Scratch {
-    /// The batch whose number type suits these requests.
-    fn batch(&mut self, jobs: &[Job]) -> &mut RoiBatch {
-        if jobs.iter().all(|job| job.rois.is_single()) { &mut self.single } else { &mut self.double }
+        Ok(search_once(&self.cpu[model], batch, results)?)
     }
 }
 
@@ -153,16 +126,9 @@ impl From<Failure> for Refusal {
     }
 }
 
-fn search_once(finder: &ZFinder, jobs: &[Job], scratch: &mut Scratch) -> Result<(), Failure> {
-    let search = AssertUnwindSafe(|| match jobs {
-        [job] => job.rois.search(finder, &mut scratch.double, &mut scratch.results),
-        _ => {
-            let batch = if jobs.iter().all(|job| job.rois.is_single()) { &scratch.single } else { &scratch.double };
-            finder.find_batch_into(batch, &mut scratch.results)
-        }
-    });
+fn search_once(finder: &ZFinder, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<(), Failure> {
     // An engine holds what it has in mutexes that outlive a panic, and gives no half of an answer.
-    match catch_unwind(search) {
+    match catch_unwind(AssertUnwindSafe(|| finder.find_batch_into(batch, results))) {
         Ok(outcome) => outcome.map_err(Failure::Search),
         Err(panic) => Err(Failure::Panic(message(&*panic))),
     }
