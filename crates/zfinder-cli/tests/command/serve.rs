@@ -97,14 +97,15 @@ mod serve {
         }
     }
 
-    fn signal(child: &Child, signal: &str) {
-        let killed = Command::new("kill").args([signal, &child.id().to_string()]).status().expect("there is kill");
+    fn terminate(child: &Child) {
+        let killed = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().expect("there is kill");
         assert!(killed.success());
     }
 
     #[test]
     fn it_listens_on_loopback_and_drains_on_a_signal() {
-        for (name, format) in [("-TERM", "json"), ("-INT", "text")] {
+        // A job in the background of a shell ignores INT, and so does what it starts.
+        for format in ["json", "text"] {
             let mut child = spawn(&[&ANY[..], &["--preset", "default", "--log-format", format]].concat());
             let (lines, mut rest) = ready(&mut child);
             let address = |what: &str| {
@@ -120,7 +121,7 @@ mod serve {
             stream.read_exact(&mut answer).expect("an answer");
             assert_eq!(&answer, b"HTTP/1.1 200 OK");
             // The open connection does not keep the server.
-            signal(&child, name);
+            terminate(&child);
             let mut said = String::new();
             rest.read_to_string(&mut said).expect("text");
             assert_eq!(child.wait().expect("it ends").code(), Some(0), "{said}");
