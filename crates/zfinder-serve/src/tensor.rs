@@ -171,7 +171,7 @@ mod tests {
     fn elements_are_viewed_or_copied() {
         let bytes = bytes_of(vec![1.5f32, -2.0, f32::NAN]);
         assert_eq!(bytes[..4], 1.5f32.to_le_bytes());
-        let mut shifted = vec![0u8; 16];
+        let mut shifted = [0u8; 16];
         for shift in 0..4 {
             shifted[shift..shift + 12].copy_from_slice(&bytes);
             let view = view::<f32>(&shifted[shift..shift + 12]);

@@ -73,7 +73,7 @@ fn following_changes_no_answer() {
 }
 
 #[cfg(all(unix, feature = "serve"))]
-mod serve {
+mod server {
     use super::*;
 
     const ANY: [&str; 9] = ["serve", "--grpc", "0", "--http", "0", "--metrics", "off", "--engine", "cpu"];
