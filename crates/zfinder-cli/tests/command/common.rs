@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
 
@@ -13,6 +13,18 @@ pub(crate) fn sample(path: &str) -> String {
 
 pub(crate) fn zfinder(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_zfinder")).args(arguments).env("NO_COLOR", "1").output().expect("it starts")
+}
+
+/// Starts the command with pipes for its input and its outputs.
+pub(crate) fn spawn(arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_zfinder"))
+        .args(arguments)
+        .env("NO_COLOR", "1")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
 }
 
 pub(crate) fn stdout(output: &Output) -> String {

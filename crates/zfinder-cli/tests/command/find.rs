@@ -3,9 +3,9 @@
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Output};
 
-use crate::common::{failed, folder, sample, stderr, stdout, succeeded, written, zfinder};
+use crate::common::{failed, folder, sample, spawn, stderr, stdout, succeeded, written, zfinder};
 use tempfile::TempDir;
 
 /// `find` on the reference engine, quietly.
@@ -307,12 +307,8 @@ fn print_config_goes_round_and_the_order_is_preset_file_option() {
 
 #[test]
 fn a_closed_pipe_is_no_error() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
-        .args(["find", "--engine", "reference", "--format", "json", "--peaks", "1000", &sample("zee7_mu2")])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let data = sample("zee7_mu2");
+    let mut child = spawn(&["find", "--engine", "reference", "--format", "json", "--peaks", "1000", &data]);
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
     assert!(line.starts_with("{\"schema\":"));
@@ -354,14 +350,7 @@ fn threads_are_counted_and_change_nothing() {
 
 /// `zfinder` with these bytes on standard input.
 fn fed(arguments: &[&str], input: &[u8]) -> Output {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut child = spawn(arguments);
     // One that ends early closes the pipe.
     let _ = child.stdin.take().expect("piped").write_all(input);
     child.wait_with_output().expect("it ends")

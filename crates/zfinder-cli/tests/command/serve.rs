@@ -2,21 +2,10 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command};
 use std::time::Duration;
 
-use crate::common::{failed, folder, succeeded, written, zfinder};
-
-fn spawn(arguments: &[&str]) -> Child {
-    Command::new(env!("CARGO_BIN_EXE_zfinder"))
-        .args(arguments)
-        .env("NO_COLOR", "1")
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts")
-}
+use crate::common::{failed, folder, spawn, succeeded, written, zfinder};
 
 /// Two straight tracks of an event from z = 0.
 fn tracks(event: u64) -> String {

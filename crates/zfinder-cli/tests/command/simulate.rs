@@ -4,9 +4,9 @@ use std::collections::HashMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::Output;
 
-use crate::common::{failed, folder, stderr, stdout, succeeded, zfinder};
+use crate::common::{failed, folder, spawn, stderr, stdout, succeeded, zfinder};
 use zfinder::{Config, Detector, Engine, PhiWindow, Roi, RoiBatch, ZFinder};
 use zfinder_io::{RoiTable, SpacepointReader, TruthTable, inputs};
 use zfinder_study::simulate::{Geometry, SimulatedRoi, Simulation};
@@ -247,12 +247,7 @@ fn folders_appear_whole_and_may_be_there_empty() {
 
 #[test]
 fn a_reader_that_has_enough_ends_it_quietly() {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
-        .args(["simulate", "--rois", "1000000000"])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
+    let mut child = spawn(&["simulate", "--rois", "1000000000"]);
     let mut line = String::new();
     BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("a line");
     assert_eq!(line, "event_id,roi_id,rho,phi,z,layer\n");
