@@ -172,7 +172,7 @@ fn names_of_code_exist() {
         .for_each(|folder| sources(&root().join(folder), &mut code));
     let names: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let mut seen = 0;
-    for page in ["docs/design.md", "docs/adding-an-engine-or-kernel.md", "docs/embedding.md", "CONTRIBUTING.md"] {
+    for page in ["docs/explanation/design.md", "docs/how-to/add-a-kernel.md", "docs/how-to/embed-in-rust.md", "CONTRIBUTING.md"] {
         let text = blocks(&read(&root().join(page))).into_iter().filter(|(block, _)| block.is_none());
         let text: String = text.map(|(_, piece)| piece).collect();
         for word in text.split('`').skip(1).step_by(2) {
