@@ -140,7 +140,12 @@ fn quoted(text: &str) -> Vec<String> {
             lines.extend(quoted.map(|code| code.replace('\n', " ")));
             continue;
         }
+        let Some("" | "sh" | "bash" | "console") = block.as_deref() else { continue };
         for line in piece.replace("\\\n", " ").lines() {
+            // Of a session, the lines without a prompt are output.
+            if block.as_deref() == Some("console") && !line.starts_with("$ ") {
+                continue;
+            }
             for part in line.split('|').map(str::trim) {
                 let part = part.strip_prefix("$ ").unwrap_or(part);
                 let part = match part.strip_prefix("cargo run") {
@@ -202,4 +207,70 @@ fn the_helpers_tell_good_from_bad() {
     assert!(options("no-such-subcommand").is_none());
     let find = options("find").expect("a subcommand");
     assert_eq!((find.get("--peaks"), find.get("-o"), find.get("--quiet")), (Some(&true), Some(&true), Some(&false)));
+}
+
+/// Runs a script of the repository on a page with this text. Returns its exit code and what it prints.
+#[cfg(unix)]
+fn script(arguments: &[&str], page: &str) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("page.md");
+    fs::write(&path, page).expect("a page");
+    let mut command = std::process::Command::new("python3");
+    command.arg(root().join(arguments[0])).args(&arguments[1..]).arg(&path);
+    // The script expects `zfinder` in `debug` of this folder.
+    let built = Path::new(env!("CARGO_BIN_EXE_zfinder")).ancestors().nth(2).expect("the target's folder");
+    let output = command.env("CARGO_TARGET_DIR", built).output().expect("python3");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[cfg(unix)]
+#[test]
+fn prose_that_breaks_a_rule_is_found() {
+    let long = "word ".repeat(41);
+    let wide = "x".repeat(101);
+    let page = format!(
+        "# A page\n\nWhat is done is good.\n\nThere are none that fail, and the peak is held against it.\n\n{long}.\n\n{wide}\n\n\
+         [gone](gone.md) and [no heading](#nowhere) in `src/gone.rs`.\n\n```\ncode\n```\n"
+    );
+    let (code, findings) = script(&["scripts/check-prose"], &page);
+    assert_eq!(code, Some(1), "{findings}");
+    for rule in [
+        ":3: names no subject",
+        ":5: litotes",
+        ":5: use compares",
+        ":7: sentence over 40 words",
+        ":9: line over 100 characters",
+        ":11: dead link: gone.md",
+        ":11: dead link: #nowhere",
+        ":11: missing file: src/gone.rs",
+        ":13: code block without a language",
+    ] {
+        assert!(findings.contains(rule), "{rule}: {findings}");
+    }
+    let words = "A word is short.\n".repeat(600);
+    let (code, findings) = script(&["scripts/check-prose"], &words);
+    assert!(code == Some(1) && findings.contains("page over 2000 words"), "{findings}");
+    let good = "# A page\n\nThe planner rejects invalid spacepoints. [This page](#a-page) has one heading.\n";
+    assert_eq!(script(&["scripts/check-prose"], good), (Some(0), String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn commands_of_pages_that_fail_are_found() {
+    let run = |page: &str| script(&["scripts/test-docs"], page);
+    let good = "```console\n$ zfinder --version\nzfinder ...\n$ echo a; echo b\n...\nb\n```\n";
+    assert_eq!(run(good).0, Some(0), "{:?}", run(good));
+    for (page, finding) in [
+        ("```console\n$ echo a\nb\n```\n", "expected"),
+        ("```console\n$ echo a; echo b\na\n```\n", "expected"),
+        ("```sh\nfalse\n```\n", "exit code 1, expected 0"),
+        ("<!-- docs-test: exit 2 -->\n```sh\ntrue\n```\n", "exit code 0, expected 2"),
+        ("<!-- docs-test: skip: -->\n```sh\ntrue\n```\n", "skip needs a reason"),
+        ("<!-- docs-test: never -->\n```sh\ntrue\n```\n", "unknown mark"),
+        ("```klingon\ntrue\n```\n", "no test knows the language"),
+    ] {
+        let (code, findings) = run(page);
+        assert!(code == Some(1) && findings.contains(finding), "{page}: {code:?} {findings}");
+    }
 }
