@@ -221,7 +221,9 @@ fn what_is_wrong_is_said() {
 #[test]
 fn the_help_names_figures_and_exit_codes() {
     let help = succeeded(&bench(&["--help"]));
-    for word in ["--stream-rois", "--in-flight", "Exit codes:", "docs/reference/bench.md", "bending-triplets", "[default: 1]"] {
+    for word in
+        ["--stream-rois", "--in-flight", "Exit codes:", "docs/reference/bench.md", "bending-triplets", "[default: 1]"]
+    {
         assert!(help.contains(word), "no `{word}` in:\n{help}");
     }
 }
