@@ -78,6 +78,10 @@ pub(super) struct Serve {
     /// Largest request, in MiB
     #[arg(long, value_name = "MIB", default_value = "64", help_heading = "Limits")]
     max_message_mib: NonZeroU32,
+    /// Bytes of all requests that are being received, in MiB; one more is refused with
+    /// RESOURCE_EXHAUSTED
+    #[arg(long, value_name = "MIB", default_value = "4096", help_heading = "Limits")]
+    max_receiving_mib: NonZeroU32,
     /// Connections at once; more wait to be accepted
     #[arg(long, value_name = "N", default_value = "16384", help_heading = "Limits")]
     max_connections: NonZeroU32,
@@ -207,6 +211,7 @@ impl Serve {
                 ..BatchOptions::default()
             },
             max_message_bytes: mebibytes(self.max_message_mib),
+            max_receiving_bytes: mebibytes(self.max_receiving_mib),
             max_connections: self.max_connections.get() as usize,
             drain: Duration::from_secs(self.drain_seconds.into()),
             tls,

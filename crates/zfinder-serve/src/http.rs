@@ -5,14 +5,15 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
-use hyper::body::Incoming;
 use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
+use tonic::Status;
 
 use crate::json;
 use crate::metrics;
 use crate::queue::ClientId;
+use crate::received::Received;
 use crate::refusal::{Reason, Refusal};
 use crate::schema::{self, TensorSchema};
 use crate::service::{self, Service};
@@ -24,7 +25,7 @@ const HEADER_LENGTH: HeaderName = HeaderName::from_static("inference-header-cont
 pub(crate) type Body = Full<Bytes>;
 
 /// Answers a request of the protocol.
-pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, request: Request<Incoming>) -> Response<Body> {
+pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, request: Request<Received>) -> Response<Body> {
     let path = request.uri().path().to_owned();
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let (model, version, call) = match segments[..] {
@@ -58,7 +59,7 @@ pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, request: Re
 }
 
 /// Answers a request for metrics.
-pub(crate) fn answer_metrics(service: &Service, request: &Request<Incoming>) -> Response<Body> {
+pub(crate) fn answer_metrics(service: &Service, request: &Request<Received>) -> Response<Body> {
     if request.uri().path() != "/metrics" {
         return refuse(&unknown(request.uri().path()));
     }
@@ -141,7 +142,7 @@ async fn infer(
     model: &str,
     version: &str,
     most_bytes: usize,
-    request: Request<Incoming>,
+    request: Request<Received>,
 ) -> Response<Body> {
     let arrived = Instant::now();
     let model = match service.find(model, version) {
@@ -172,7 +173,10 @@ async fn infer(
             return fail(respond(StatusCode::PAYLOAD_TOO_LARGE, &error), Reason::Invalid);
         }
         Err(error) => {
-            let refusal = Refusal::invalid(format!("the body cannot be read: {error}"));
+            let refusal = match error.downcast::<Status>() {
+                Ok(status) => Refusal::new(Reason::Full, status.message()),
+                Err(error) => Refusal::invalid(format!("the body cannot be read: {error}")),
+            };
             return fail(refuse(&refusal), refusal.reason);
         }
     };

@@ -33,6 +33,7 @@ mod metrics;
 mod model;
 mod points;
 mod queue;
+mod received;
 mod refusal;
 mod rois;
 mod scheduler;

@@ -18,6 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::queue::ClientId;
+use crate::received::{Allowance, Received};
 use crate::service::Service;
 
 /// Longest time for a client to finish the TLS handshake, or the header of an HTTP request.
@@ -50,6 +51,7 @@ pub(crate) struct Listener {
     /// Connections that may still be opened, on all ports.
     pub(crate) room: Arc<Semaphore>,
     pub(crate) next_client: Arc<AtomicU64>,
+    pub(crate) allowance: Arc<Allowance>,
     pub(crate) drain: watch::Receiver<bool>,
 }
 
@@ -57,7 +59,7 @@ impl Listener {
     /// Serves connections until the server drains, and returns when the last connection has ended.
     pub(crate) async fn run<H, F, B, E>(mut self, handle: H)
     where
-        H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        H: Fn(Request<Received>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Result<Response<B>, E>> + Send + 'static,
         B: Body + Send + 'static,
         B::Data: Send,
@@ -68,8 +70,9 @@ impl Listener {
         let graceful = GracefulShutdown::new();
         while let Some((stream, peer, permit)) = self.accept().await {
             let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
-            let handle = handle.clone();
-            let handle = service_fn(move |mut request: Request<Incoming>| {
+            let (handle, allowance) = (handle.clone(), Arc::clone(&self.allowance));
+            let handle = service_fn(move |request: Request<Incoming>| {
+                let mut request = request.map(|body| Received::new(body, Arc::clone(&allowance)));
                 request.extensions_mut().insert(client);
                 handle(request)
             });

@@ -21,6 +21,7 @@ use crate::http;
 use crate::listener::{Listener, Tls};
 use crate::model::Model;
 use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
+use crate::received::Allowance;
 use crate::scheduler::{BatchOptions, Scheduler};
 use crate::service::Service;
 #[cfg(feature = "tls")]
@@ -47,6 +48,8 @@ pub struct Options {
     pub batches: BatchOptions,
     /// Most bytes of a request.
     pub max_message_bytes: usize,
+    /// Most bytes of all requests that are being received. Requests beyond are refused.
+    pub max_receiving_bytes: usize,
     /// Most connections at once. More wait.
     pub max_connections: usize,
     /// How long requests in flight may take at the end.
@@ -70,6 +73,7 @@ impl Default for Options {
             threads: None,
             batches: BatchOptions::default(),
             max_message_bytes: 64 << 20,
+            max_receiving_bytes: 4 << 30,
             max_connections: 16_384,
             drain: Duration::from_secs(30),
             #[cfg(feature = "tls")]
@@ -180,6 +184,7 @@ impl Server {
             service: &service,
             room: Arc::new(Semaphore::new(options.max_connections)),
             next_client: Arc::default(),
+            allowance: Arc::new(Allowance::new(options.max_receiving_bytes)),
             drain: receiver,
         };
         let addresses = ports.listen(&options, &mut listeners)?;
@@ -263,6 +268,9 @@ fn check(options: &Options) -> Result<()> {
     if options.max_connections == 0 || options.max_connections > Semaphore::MAX_PERMITS {
         return refuse("max_connections", "must be at least 1");
     }
+    if options.max_receiving_bytes < options.max_message_bytes {
+        return refuse("max_receiving_bytes", "must be at least the largest request, max_message_bytes");
+    }
     let models = &options.models;
     if models.is_empty() {
         return Err(Error::Models("there is no model to serve".into()));
@@ -285,6 +293,7 @@ struct Ports<'a> {
     service: &'a Arc<Service>,
     room: Arc<Semaphore>,
     next_client: Arc<AtomicU64>,
+    allowance: Arc<Allowance>,
     drain: watch::Receiver<bool>,
 }
 
@@ -299,6 +308,7 @@ impl Ports<'_> {
             service: Arc::clone(self.service),
             room: Arc::clone(&self.room),
             next_client: Arc::clone(&self.next_client),
+            allowance: Arc::clone(&self.allowance),
             drain: self.drain.clone(),
         })
     }

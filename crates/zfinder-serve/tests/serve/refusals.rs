@@ -1,5 +1,7 @@
 //! Requests that are wrong, too large, too many or too late.
 
+use std::io::Write;
+use std::net::TcpStream;
 use std::time::Duration;
 
 use tonic::Code;
@@ -142,6 +144,32 @@ fn large_messages_are_refused() {
     let path = "/v2/models/zfinder-default/infer";
     let (status, _, body) = http(server.http_address().unwrap(), "POST", path, "", &[b' '; 10_001]);
     assert_eq!(status, 413, "{}", String::from_utf8_lossy(&body));
+}
+
+/// Half a message that does not go on leaves no room for a second one, until its client is gone.
+#[test]
+fn bytes_being_received_are_limited() {
+    let (max_message_bytes, max_receiving_bytes) = (100_000, 100_000);
+    let server =
+        Server::start(Options { max_message_bytes, max_receiving_bytes, ..options(&[Preset::Default]) }).unwrap();
+    let sample = Sample::new(10);
+    let runtime = runtime();
+    let mut client = runtime.block_on(connect(&server));
+    let mut ask = || runtime.block_on(client.model_infer(sample.request("zfinder-default")));
+    ask().unwrap();
+    let mut half = TcpStream::connect(server.http_address().unwrap()).unwrap();
+    half.write_all(b"POST /v2/models/zfinder-default/infer HTTP/1.1\r\nhost: x\r\ncontent-length: 99000\r\n\r\n")
+        .unwrap();
+    half.write_all(&[b' '; 98_000]).unwrap();
+    wait_until("half a message leaves no room", || match ask() {
+        Ok(_) => false,
+        answer => {
+            refused("half", answer, Code::ResourceExhausted, "are being received");
+            true
+        }
+    });
+    drop(half);
+    wait_until("there is room again", || ask().is_ok());
 }
 
 #[test]
