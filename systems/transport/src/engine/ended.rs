@@ -5,7 +5,7 @@ use crate::track::{Process, Track};
 /// Sums of a run: energies in [units](crate::deposits::units).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// Of each bin, and beyond them.
+    /// The sums of [`Scores`](crate::deposits::Scores).
     pub(crate) deposits: Vec<u64>,
     pub(crate) escaped: u64,
     pub(crate) abandoned: u64,

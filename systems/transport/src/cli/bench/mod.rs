@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use clap::{Args, ValueEnum};
-use command_host::{Code, Failure, write_json};
+use command_host::{Code, Failure, MessageOptions, write_json};
 use kernel_host::{AdapterKind, Gpu, Opened, read_bandwidth};
 use transport::{AnyField, Engine, Map, Process};
 
@@ -96,8 +96,9 @@ impl Bench {
         self.part.is_empty() || self.part.contains(&part)
     }
 
-    pub(super) fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self, messages: &MessageOptions) -> Result<(), Failure> {
         let plan = self.plan()?;
+        messages.detail(format_args!("timing {}", plan.name()));
         let mut report = Report {
             version: env!("CARGO_PKG_VERSION"),
             debug_build: cfg!(debug_assertions),

@@ -2,9 +2,12 @@
 
 pub(crate) mod count;
 pub(crate) mod field;
+pub(crate) mod kernels;
 pub(crate) mod params;
 pub(crate) mod probe;
 pub(crate) mod run;
 mod shaders;
 pub(crate) mod sort;
 pub(crate) mod sorter;
+pub(crate) mod time;
+mod workspace;
