@@ -65,6 +65,7 @@ pub use classes::{Count, PartTime, Sorted};
 pub use deposits::{Deposits, Grid};
 pub use engine::Kernels;
 pub use engine::ended::Status;
+pub use engine::gpu::layouts::{Layout, LayoutTime, time_layout};
 pub use engine::gpu::probe::{Probe, ProbeOptions};
 pub use engine::gpu::time::StageTime;
 pub use error::{Error, Result};

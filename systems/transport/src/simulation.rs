@@ -93,7 +93,7 @@ impl SimulationBuilder {
 
     /// Sets the largest number of loops: steps of a charged track in a row in vacuum that end at the
     /// integrator's limit, [`Accuracy::steps`]. A track with more circles in the field, and is
-    /// abandoned; 0 never abandons it. 16 by default, about 1,000 steps of the integrator.
+    /// abandoned; 0 never abandons it. 32 by default, about 2,000 steps of the integrator.
     #[must_use]
     pub fn most_loops(mut self, loops: u32) -> Self {
         self.settings.most_loops = loops;
@@ -274,7 +274,7 @@ impl Simulation {
             scattering: Scattering::None,
             random: Random::Seeded(1),
             most_steps: 1000,
-            most_loops: 16,
+            most_loops: 32,
             scores: false,
         };
         SimulationBuilder {

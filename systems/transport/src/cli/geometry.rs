@@ -190,7 +190,7 @@ layers = [{ material = "lead", thickness_mm = 5 }, { material = "polystyrene", t
             ("Pb = 1", "Pb = 0.3", "add up to 0.3"),
             ("repeat = 30", "repeat = 4000000000", "repeated 4000000000 times"),
             ("thickness_mm = 4.1", "thickness_mm = nan", "z from"),
-            ("[150, 180]", "[90, 180]", "cross"),
+            ("[150, 180]", "[120, 180]", "cross"),
             ("\"polystyrene\"\ndensity", "\"vacuum\"\ndensity", "the name is taken"),
         ] {
             let error = parse(&CALORIMETER.replacen(old, new, 1)).expect_err("invalid");

@@ -44,7 +44,7 @@ pub(super) struct Run {
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = "Limits")]
     most_steps: u32,
     /// Give up a charged track that circles in vacuum: after N steps in a row that end at --integration-steps; 0 is never
-    #[arg(long, default_value_t = 16, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255), help_heading = "Limits")]
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255), help_heading = "Limits")]
     most_loops: u32,
     /// Stop after N steps of all tracks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]

@@ -3,6 +3,7 @@
 pub(crate) mod count;
 pub(crate) mod field;
 pub(crate) mod kernels;
+pub(crate) mod layouts;
 pub(crate) mod params;
 pub(crate) mod probe;
 pub(crate) mod run;

@@ -3,6 +3,7 @@
 use kernel_host::wgpu::Features;
 use kernel_host::{Gpu, Source};
 
+use super::layouts::Layout;
 use crate::world::SortBy;
 
 macro_rules! piece {
@@ -31,6 +32,17 @@ pub(crate) fn field(source: Source, piece: FieldPiece) -> Source {
 pub(crate) fn probe(piece: FieldPiece) -> Source {
     let source = piece!(Source::new("probe"), "accuracy.wgsl", "boundless.wgsl");
     piece!(field(source, piece), "integrate.wgsl", "probe.wgsl")
+}
+
+pub(crate) fn layout(layout: Layout) -> Source {
+    let source = field(piece!(Source::new("layout"), "accuracy.wgsl", "boundless.wgsl"), FieldPiece::Uniform);
+    let source = piece!(source, "integrate.wgsl");
+    let source = match layout {
+        Layout::Structures => piece!(source, "layout/structures.wgsl"),
+        Layout::Groups => piece!(source, "layout/groups.wgsl"),
+        Layout::Columns => piece!(source, "layout/columns.wgsl"),
+    };
+    piece!(source, "layout.wgsl")
 }
 
 /// What all kernels of a step have.
@@ -287,6 +299,13 @@ mod tests {
     #[test]
     fn probes_are_written_out() {
         FIELDS.map(probe).iter().for_each(written);
+        Layout::ALL.map(layout).iter().for_each(written);
+        laid_out(
+            &layout(Layout::Groups),
+            "LayoutParams",
+            size_of::<crate::engine::gpu::layouts::LayoutParams>(),
+            &[0, 4, 8, 12],
+        );
         written(&probe_draws(Products::Halves));
         written_wide(&probe_draws(Products::Wide));
     }
