@@ -11,7 +11,7 @@ use transport::{Kind, Primary, simulate};
 /// The default number of particles: a second or two on the CPU.
 const TRACKS: u64 = 200;
 /// Memory for each particle and its shower, at least \[bytes\].
-const BYTES_A_PARTICLE: u64 = 400;
+pub(super) const BYTES_A_PARTICLE: u64 = 400;
 
 #[derive(Args)]
 pub(super) struct InputOptions {

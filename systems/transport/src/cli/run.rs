@@ -171,7 +171,7 @@ impl Run {
             Status::StepsMade => format!(", stopped after {} steps", outcome.iterations),
             Status::CapacityExceeded { .. } => ", capacity exceeded".to_owned(),
         };
-        format!("{}; {}{ended}", asked.field, asked.engine)
+        format!("{}; {}; {}{ended}", asked.geometry, asked.field, asked.engine)
     }
 
     /// Fails if the reported run is wrong or has not finished.

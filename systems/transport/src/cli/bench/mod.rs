@@ -18,7 +18,7 @@ use transport::{AnyField, Engine, Map, Process};
 
 use self::report::Report;
 use self::table::Printer;
-use super::input::check_memory;
+use super::input::{BYTES_A_PARTICLE, check_memory};
 use super::options::EngineOptions;
 
 /// Times counting and sorting by process, steps in fields, the stages of a step and whole runs. Checks the answers
@@ -164,6 +164,10 @@ impl Bench {
     fn plan(&self) -> Result<Plan, Failure> {
         let most = self.elements.iter().copied().max().unwrap_or(0);
         check_memory(most * BYTES_AN_ELEMENT, &format!("{most} elements"))?;
+        for (what, count) in [("states", self.states), ("tracks", self.tracks), ("showers", self.showers)] {
+            let count = count.unwrap_or(0);
+            check_memory(count * BYTES_A_PARTICLE, &format!("{count} {what}"))?;
+        }
         let engine = self.engine.engine();
         let optional_features = kernel_host::wgpu::Features::TIMESTAMP_QUERY;
         let options = kernel_host::GpuOptions { optional_features, ..kernel_host::GpuOptions::default() };
