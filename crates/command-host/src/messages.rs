@@ -12,7 +12,7 @@ use crate::failure::note;
 /// The options `-q` and `-v`, for `#[command(flatten)]` in the command itself: all subcommands have them.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct MessageOptions {
-    /// Nothing on standard error but errors
+    /// Nothing on standard error but warnings and errors
     #[arg(short, long, global = true, conflicts_with = "verbose", help_heading = "Output")]
     quiet: bool,
     /// Say on standard error what is done and how long it takes
