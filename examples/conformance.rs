@@ -2,7 +2,7 @@
 //!
 //! `cargo run --release --example conformance -- DIR [--engine E] [--adapter A] [--case C]`
 //!
-//! DIR holds `expected.json` (samples, cases, options, vertices; see docs/conformance.md) and the spacepoints that it
+//! DIR holds `expected.json` (samples, cases, options, vertices; see docs/how-to/compare-with-another-program.md) and the spacepoints that it
 //! names. One line a case; exits with 1 if any RoI disagrees, with 2 on bad input.
 
 use std::collections::BTreeMap;

@@ -253,7 +253,7 @@ fn gpus_are_the_cpu() {
             if what != "f64" || adapter.shader_f64 {
                 compared.add(&format!("{name}, {what}"), case, &case.find(&case.finder(engine, options)), &alike);
             }
-            // No software adapter is known to round otherwise; hardware may (docs/design.md).
+            // No software adapter is known to round otherwise; hardware may (docs/explanation/design.md).
             let most = if adapter.kind == AdapterKind::Software { 0 } else { 1 + compared.all / 100 };
             assert!(compared.other <= most, "{name}: {compared:?}");
         }

@@ -1,6 +1,6 @@
 #pragma once
 
-// The C interface of zfinder. cbindgen writes this file from crates/zfinder-capi/src; see docs/c.md.
+// The C interface of zfinder. cbindgen writes this file from crates/zfinder-capi/src; see docs/how-to/call-from-cpp.md.
 
 #include <stddef.h>
 #include <stdint.h>

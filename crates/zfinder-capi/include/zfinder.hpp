@@ -1,4 +1,4 @@
-// The C++17 interface of zfinder: a header over zfinder.h. See docs/c.md.
+// The C++17 interface of zfinder: a header over zfinder.h. See docs/how-to/call-from-cpp.md.
 #ifndef ZFINDER_HPP
 #define ZFINDER_HPP
 

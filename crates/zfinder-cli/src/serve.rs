@@ -20,7 +20,7 @@ use command_host::{Failure, note, on_interrupt};
 /// Serves vertices to clients of the KServe v2 protocol, over gRPC and HTTP
 ///
 /// Each preset is a model: zfinder-auto, zfinder-hard-scatter, ... Requests of many clients join batches. The answers have
-/// the bits of `zfinder find`. docs/serve.md describes tensors, metrics and clients.
+/// the bits of `zfinder find`. docs/how-to/serve.md describes tensors, metrics and clients.
 ///
 /// TERM and INT let requests in flight finish; a second signal ends the server at once.
 #[derive(Args)]

@@ -2,7 +2,7 @@
 //!
 //! A [`Server`] has one [`Model`] a preset, and models of configurations in TOML. Requests of many clients join batches; see
 //! [`BatchOptions`]. The answers have the bits of the library's, whatever batch a request joins and whichever engine answers.
-//! The page `docs/serve.md` describes the tensors, and how the command `zfinder serve` is used.
+//! The page `docs/how-to/serve.md` describes the tensors, and how the command `zfinder serve` is used.
 //!
 //! ```no_run
 //! use zfinder_serve::{Options, Server};

@@ -10,3 +10,13 @@ pub mod toy;
 
 pub use kernel_host::testing::on_adapters;
 pub use shared::shared;
+
+/// The programs in Rust of the pages: `cargo test --doc` compiles and runs them.
+#[cfg(doctest)]
+mod pages {
+    #[doc = include_str!("../../../README.md")]
+    struct Readme;
+
+    #[doc = include_str!("../../../docs/how-to/embed-in-rust.md")]
+    struct EmbedInRust;
+}

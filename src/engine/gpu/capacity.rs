@@ -27,10 +27,10 @@ impl Capacity {
     /// Rows of histograms beyond this gain nothing: the adapter is full, and memory is somebody else's too.
     const MOST_BYTES: u64 = 512 << 20;
     /// Enough work to fill a GPU, and small enough that one part is prepared while another computes (measured on an
-    /// H200: docs/performance.md).
+    /// H200: docs/lab, experiment 3).
     const UPLOAD_BYTES: u64 = 16 << 20;
 
-    /// Measured on an H200: docs/performance.md. A software adapter has a few cores.
+    /// Measured on an H200 (docs/lab, experiment 4). A software adapter has a few cores.
     const FILLING: u64 = 2048;
     const FILLING_SOFTWARE: u64 = 256;
 
@@ -62,7 +62,7 @@ impl Capacity {
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
 pub(crate) const MOST_SHARE: u32 = 1024;
-/// Fewest: below this, filling a row is less work than summing it (measured on an H200: docs/performance.md).
+/// Fewest: below this, filling a row is less work than summing it (H200: docs/lab, experiment 12).
 const LEAST_SHARE: u32 = 128;
 /// The same where third spacepoints are searched, which takes longer than summing (measured on an H100:
 /// docs/lab/2026-11-26-one-straight-path.md).

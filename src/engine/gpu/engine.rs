@@ -42,11 +42,11 @@ pub(crate) struct TypedEngine<R: Real> {
 /// Parts of a batch that one thread lets the device have at once: one computes while the next is prepared.
 const IN_FLIGHT: usize = 2;
 
-/// Threads that prepare parts: beyond this the bus is full (measured on an H200: docs/performance.md).
+/// Threads that prepare parts: beyond this the bus is full (H200: docs/lab, experiment 10).
 const MOST_THREADS: usize = 16;
 
 /// An upload of up to so many bytes is read over the bus no slower than it is copied (measured on an H200:
-/// docs/performance.md).
+/// docs/lab, experiment 25).
 const DIRECT_BYTES: u64 = 256 << 10;
 
 /// What became of parts.

@@ -82,7 +82,7 @@ pub(crate) struct Shape {
 }
 
 /// RoIs that are walked in one workgroup each, if they fit: more fill the device better in stages (measured on an H200:
-/// docs/performance.md).
+/// docs/lab, experiment 15).
 const WALKED_ROIS: usize = 256;
 
 impl Shape {

@@ -53,7 +53,7 @@ impl FindZSize {
     /// Words of marks that a thread brings into its team: `shaders/pairs/by_pt.wgsl`.
     const MARK_WORDS: u32 = 4;
 
-    /// As many threads as every adapter has, and more where partners are many (measured on an H200: docs/performance.md).
+    /// As many threads as every adapter has, and more where partners are many (H200: docs/lab, experiment 8).
     pub(crate) fn new(gpu: &Gpu, variant: Variant, bins: u32, occupancy: Occupancy) -> Result<Self> {
         // Software adapters take longer to compile another size than they gain by it.
         let is_high = occupancy == Occupancy::High || gpu.summary().kind == AdapterKind::Software;
@@ -114,7 +114,7 @@ impl FindZSize {
 }
 
 /// What a workgroup of `shaders/slice_spacepoints.wgsl` takes: a device holds the more workgroups, the less they take
-/// (measured on an H200: docs/performance.md).
+/// (H200: docs/lab, experiment 13).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellTile {
     /// Words of cells, two a word: all of a usual RoI's, where there is room for them and it has many spacepoints to go through.

@@ -159,7 +159,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder bench --soak 10m --engine gpu --adapter llvmpipe
   zfinder bench --input data/rois/spacepoints.csv --rois data/rois/rois.csv --detector generic
 
-The keys of --json are explained in docs/bench.md. All its keys are always there; what could not be measured is null.
+The keys of --json are explained in docs/reference/bench.md. All its keys are always there; what could not be measured is null.
 
 Exit codes:
   0  measured, and every answer that was checked is right

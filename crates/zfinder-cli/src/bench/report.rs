@@ -1,4 +1,4 @@
-//! What `bench` found out, as `--json` writes it: docs/bench.md says what each key means.
+//! What `bench` found out, as `--json` writes it: docs/reference/bench.md says what each key means.
 
 use serde::Serialize;
 use zfinder::Config;

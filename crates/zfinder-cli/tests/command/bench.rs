@@ -108,12 +108,12 @@ fn json_has_the_documented_keys_and_a_passed_check() {
     assert_eq!((&reference["engine"], &reference["check"]), (&"reference".into(), &Value::Null));
     positive(reference, "/one_core/us_per_roi");
 
-    let documented = fs::read_to_string(root("docs/bench.md")).expect("the page");
+    let documented = fs::read_to_string(root("docs/reference/bench.md")).expect("the page");
     let mut found = BTreeSet::new();
     keys(&document, &mut found);
     assert!(found.len() > 50, "{found:?}");
     for key in found {
-        assert!(documented.contains(&format!("`{key}`")), "docs/bench.md does not have `{key}`");
+        assert!(documented.contains(&format!("`{key}`")), "docs/reference/bench.md does not have `{key}`");
     }
 }
 
@@ -135,7 +135,7 @@ fn gpus_are_measured_one_by_one() {
             // Few small RoIs take all stages in one.
             assert_eq!(result["kernels"][0]["name"], "walk");
         }
-        let documented = fs::read_to_string(root("docs/bench.md")).expect("the page");
+        let documented = fs::read_to_string(root("docs/reference/bench.md")).expect("the page");
         let mut found = BTreeSet::new();
         keys(&document, &mut found);
         assert!(found.iter().all(|key| documented.contains(&format!("`{key}`"))), "{found:?}");
@@ -154,7 +154,7 @@ fn soaks_check_every_answer() {
             positive(&soaked[0], path);
         }
         assert_eq!(soaked[0]["rois"], soaked[0]["cases"][0][1]);
-        let documented = fs::read_to_string(root("docs/bench.md")).expect("the page");
+        let documented = fs::read_to_string(root("docs/reference/bench.md")).expect("the page");
         let mut found = BTreeSet::new();
         keys(&document, &mut found);
         assert!(found.iter().all(|key| documented.contains(&format!("`{key}`"))), "{found:?}");
@@ -221,7 +221,9 @@ fn what_is_wrong_is_said() {
 #[test]
 fn the_help_names_figures_and_exit_codes() {
     let help = succeeded(&bench(&["--help"]));
-    for word in ["--stream-rois", "--in-flight", "Exit codes:", "docs/bench.md", "bending-triplets", "[default: 1]"] {
+    for word in
+        ["--stream-rois", "--in-flight", "Exit codes:", "docs/reference/bench.md", "bending-triplets", "[default: 1]"]
+    {
         assert!(help.contains(word), "no `{word}` in:\n{help}");
     }
 }

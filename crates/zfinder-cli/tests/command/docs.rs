@@ -1,5 +1,5 @@
-//! The pages hold together: every page is in the book, every link and include points at a file, and every command line
-//! that is quoted is one that the command understands.
+//! The pages name only commands, options, examples and names of code that exist. `scripts/check-prose` checks links and
+//! style, and `scripts/test-docs` runs the blocks of the pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -15,31 +15,28 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Markdown files of docs, by name.
+/// Markdown files of the book, by name, without laboratory records.
 fn book() -> Vec<PathBuf> {
-    let entries = fs::read_dir(root().join("docs")).expect("the folder of the book");
-    let mut pages: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    pages.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let mut pages = Vec::new();
+    let mut folders = vec![root().join("docs")];
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder).expect("a folder of the book") {
+            let path = entry.expect("an entry").path();
+            if path.is_dir() && !path.ends_with("lab") {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "md") {
+                pages.push(path);
+            }
+        }
+    }
     pages.sort();
     pages
 }
 
 /// Every page that a user reads.
 fn pages() -> Vec<PathBuf> {
-    let others = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "data/README.md"].map(|name| root().join(name));
+    let others = ["README.md", "CONTRIBUTING.md", "data/README.md"].map(|name| root().join(name));
     others.into_iter().chain(book()).collect()
-}
-
-/// Text without its blocks of code, and without code in lines.
-fn prose(text: &str) -> String {
-    let mut prose = String::new();
-    for (block, lines) in blocks(text) {
-        if block.is_none() {
-            // Every other piece between backticks is code.
-            prose.extend(lines.split('`').step_by(2).map(|piece| format!("{piece} ")));
-        }
-    }
-    prose
 }
 
 /// The text in pieces, each with the word after the backticks where it is a block of code.
@@ -59,96 +56,6 @@ fn blocks(text: &str) -> Vec<(Option<String>, String)> {
         }
     }
     blocks
-}
-
-/// What stands between `open` and the next `close`, wherever it does.
-fn between<'a>(text: &'a str, open: &'a str, close: char) -> impl Iterator<Item = &'a str> {
-    text.split(open).skip(1).filter_map(move |rest| rest.split_once(close).map(|(inside, _)| inside))
-}
-
-/// The headings of a page as mdBook and GitHub name them in links.
-fn anchors(text: &str) -> BTreeSet<String> {
-    let headings = blocks(text).into_iter().filter(|(block, _)| block.is_none()).flat_map(|(_, piece)| {
-        let headings = piece.lines().filter_map(|line| line.strip_prefix('#')).map(str::to_owned);
-        headings.collect::<Vec<_>>()
-    });
-    let anchor = |heading: String| -> String {
-        let heading = heading.trim_start_matches('#').trim().to_lowercase();
-        let kept = heading.chars().filter(|&c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
-        kept.map(|c| if c == ' ' { '-' } else { c }).collect()
-    };
-    headings.map(anchor).collect()
-}
-
-#[test]
-fn every_page_is_in_the_book_once() {
-    let docs = root().join("docs");
-    let text = read(&docs.join("SUMMARY.md"));
-    let listed: Vec<&str> = between(&text, "](", ')').collect();
-    let mut names: Vec<String> = book()
-        .iter()
-        .filter_map(|page| page.file_name()?.to_str().map(str::to_owned))
-        .filter(|name| name != "SUMMARY.md")
-        .collect();
-    assert!(names.len() >= 9, "{names:?}");
-    let mut sorted = listed.clone();
-    sorted.sort_unstable();
-    names.sort();
-    assert_eq!(sorted, names, "pages of SUMMARY.md, and pages that there are");
-    let book = read(&docs.join("book.toml")).parse::<toml::Table>().expect("valid TOML");
-    assert_eq!(book["book"]["src"].as_str(), Some("."), "SUMMARY.md lies beside book.toml");
-}
-
-#[test]
-fn links_and_includes_point_at_files() {
-    let mut seen = 0;
-    for page in pages() {
-        let (text, folder) = (read(&page), page.parent().expect("a folder"));
-        let prose = prose(&text);
-        for link in between(&prose, "](", ')').chain(between(&prose, "]: ", '\n')) {
-            let link = link.split_whitespace().next().unwrap_or_default();
-            if link.contains("://") {
-                continue;
-            }
-            let (path, anchor) = link.split_once('#').map_or((link, None), |(path, anchor)| (path, Some(anchor)));
-            let target = if path.is_empty() { page.clone() } else { folder.join(path) };
-            assert!(target.exists(), "{}: `{link}` points at nothing", page.display());
-            if let Some(anchor) = anchor {
-                let there = anchors(&read(&target));
-                assert!(there.contains(anchor), "{}: `{link}`: there are {there:?}", page.display());
-            }
-            seen += 1;
-        }
-        for include in between(&text, "{{#include ", '}') {
-            let path = include.split(':').next().unwrap_or_default().trim();
-            assert!(folder.join(path).is_file(), "{}: `{include}` includes nothing", page.display());
-            seen += 1;
-        }
-    }
-    assert!(seen > 20, "{seen} links and includes");
-}
-
-/// Files that a page names in code, as `src/finder.rs`, are there.
-#[test]
-fn files_that_are_named_exist() {
-    let mut seen = 0;
-    for page in pages() {
-        // History speaks of what was.
-        if page.ends_with("CHANGELOG.md") {
-            continue;
-        }
-        for word in read(&page).split(['`', ' ', '\n', '(', ')', ',']) {
-            let word = word.trim_end_matches(['.', ':', ';', '/']);
-            let of_project =
-                ["src/", "shaders/", "tests/", "examples/", "docs/", "scripts/", "crates/", "systems/", "data/"];
-            let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c));
-            if plain && of_project.iter().any(|folder| word.starts_with(folder)) {
-                assert!(root().join(word).exists(), "{}: there is no `{word}`", page.display());
-                seen += 1;
-            }
-        }
-    }
-    assert!(seen > 40, "{seen} files");
 }
 
 /// All sources, one after the other.
@@ -172,7 +79,9 @@ fn names_of_code_exist() {
         .for_each(|folder| sources(&root().join(folder), &mut code));
     let names: BTreeSet<&str> = code.split(|c: char| !c.is_alphanumeric() && c != '_').collect();
     let mut seen = 0;
-    for page in ["docs/design.md", "docs/adding-an-engine-or-kernel.md", "docs/embedding.md", "CONTRIBUTING.md"] {
+    let pages = ["explanation/design", "how-to/add-a-kernel", "how-to/add-a-format", "how-to/embed-in-rust"];
+    let pages = pages.map(|page| format!("docs/{page}.md"));
+    for page in pages.iter().map(String::as_str).chain(["CONTRIBUTING.md"]) {
         let text = blocks(&read(&root().join(page))).into_iter().filter(|(block, _)| block.is_none());
         let text: String = text.map(|(_, piece)| piece).collect();
         for word in text.split('`').skip(1).step_by(2) {
@@ -231,7 +140,12 @@ fn quoted(text: &str) -> Vec<String> {
             lines.extend(quoted.map(|code| code.replace('\n', " ")));
             continue;
         }
+        let Some("" | "sh" | "bash" | "console") = block.as_deref() else { continue };
         for line in piece.replace("\\\n", " ").lines() {
+            // Of a session, the lines without a prompt are output.
+            if block.as_deref() == Some("console") && !line.starts_with("$ ") {
+                continue;
+            }
             for part in line.split('|').map(str::trim) {
                 let part = part.strip_prefix("$ ").unwrap_or(part);
                 let part = match part.strip_prefix("cargo run") {
@@ -254,9 +168,6 @@ fn quoted_command_lines_are_understood() {
     let mut known: BTreeMap<String, Option<Options>> = BTreeMap::new();
     let mut seen = 0;
     for page in pages() {
-        if page.ends_with("CHANGELOG.md") {
-            continue;
-        }
         for line in quoted(&read(&page)) {
             let place = format!("{}: `{line}`", page.display());
             let mut words = line.split_whitespace().skip(1);
@@ -281,25 +192,85 @@ fn quoted_command_lines_are_understood() {
 
 #[test]
 fn every_example_is_shown() {
-    let pages = ["embedding", "python", "clusters"].map(|page| read(&root().join(format!("docs/{page}.md"))));
-    let shown = pages.concat();
+    let shown: String = book().iter().map(|page| read(page)).collect();
     let entries = fs::read_dir(root().join("examples")).expect("the examples");
     for entry in entries {
         let name = entry.expect("an entry").file_name().into_string().expect("a plain name");
-        assert!(
-            shown.contains(&format!("examples/{name}")),
-            "no page of docs on embedding, Python and clusters names {name}"
-        );
+        assert!(shown.contains(&format!("examples/{name}")), "no page of the book names {name}");
     }
 }
 
 #[test]
 fn the_helpers_tell_good_from_bad() {
-    let text = "See [a](b.md#c) `[no](link)`.\n\n```sh\nzfinder find x | head # zfinder no\ncargo run --release -- adapters\n```\n# A b, c-d!\n`zfinder bench --quick`\n";
-    assert_eq!(between(&prose(text), "](", ')').collect::<Vec<_>>(), ["b.md#c"]);
+    let text = "Text.\n\n```sh\nzfinder find x | head # zfinder no\ncargo run --release -- adapters\n```\n# Heading\n`zfinder bench --quick`\n";
     assert_eq!(quoted(text), ["zfinder find x", "zfinder adapters", "zfinder bench --quick"]);
-    assert_eq!(anchors(text), ["a-b-c-d".to_owned()].into());
     assert!(options("no-such-subcommand").is_none());
     let find = options("find").expect("a subcommand");
     assert_eq!((find.get("--peaks"), find.get("-o"), find.get("--quiet")), (Some(&true), Some(&true), Some(&false)));
+}
+
+/// Runs a script of the repository on a page with this text. Returns its exit code and what it prints.
+#[cfg(unix)]
+fn script(arguments: &[&str], page: &str) -> (Option<i32>, String) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("page.md");
+    fs::write(&path, page).expect("a page");
+    let mut command = std::process::Command::new("python3");
+    command.arg(root().join(arguments[0])).args(&arguments[1..]).arg(&path);
+    // The script expects `zfinder` in `debug` of this folder.
+    let built = Path::new(env!("CARGO_BIN_EXE_zfinder")).ancestors().nth(2).expect("the target's folder");
+    let output = command.env("CARGO_TARGET_DIR", built).output().expect("python3");
+    let text = [output.stdout, output.stderr].concat();
+    (output.status.code(), String::from_utf8_lossy(&text).into_owned())
+}
+
+#[cfg(unix)]
+#[test]
+fn prose_that_breaks_a_rule_is_found() {
+    let long = "word ".repeat(41);
+    let wide = "x".repeat(101);
+    let page = format!(
+        "# A page\n\nWhat is done is good.\n\nThere are none that fail, and the peak is held against it.\n\n{long}.\n\n{wide}\n\n\
+         [gone](gone.md) and [no heading](#nowhere) in `src/gone.rs`.\n\n```\ncode\n```\n"
+    );
+    let (code, findings) = script(&["scripts/check-prose"], &page);
+    assert_eq!(code, Some(1), "{findings}");
+    for rule in [
+        ":3: names no subject",
+        ":5: litotes",
+        ":5: use compares",
+        ":7: sentence over 40 words",
+        ":9: line over 100 characters",
+        ":11: dead link: gone.md",
+        ":11: dead link: #nowhere",
+        ":11: missing file: src/gone.rs",
+        ":13: code block without a language",
+    ] {
+        assert!(findings.contains(rule), "{rule}: {findings}");
+    }
+    let words = "A word is short.\n".repeat(600);
+    let (code, findings) = script(&["scripts/check-prose"], &words);
+    assert!(code == Some(1) && findings.contains("page over 2000 words"), "{findings}");
+    let good = "# A page\n\nThe planner rejects invalid spacepoints. [This page](#a-page) has one heading.\n";
+    assert_eq!(script(&["scripts/check-prose"], good), (Some(0), String::new()));
+}
+
+#[cfg(unix)]
+#[test]
+fn commands_of_pages_that_fail_are_found() {
+    let run = |page: &str| script(&["scripts/test-docs"], page);
+    let good = "```console\n$ zfinder --version\nzfinder ...\n$ echo a; echo b\n...\nb\n```\n";
+    assert_eq!(run(good).0, Some(0), "{:?}", run(good));
+    for (page, finding) in [
+        ("```console\n$ echo a\nb\n```\n", "expected"),
+        ("```console\n$ echo a; echo b\na\n```\n", "expected"),
+        ("```sh\nfalse\n```\n", "exit code 1, expected 0"),
+        ("<!-- docs-test: exit 2 -->\n```sh\ntrue\n```\n", "exit code 0, expected 2"),
+        ("<!-- docs-test: skip: -->\n```sh\ntrue\n```\n", "skip needs a reason"),
+        ("<!-- docs-test: never -->\n```sh\ntrue\n```\n", "unknown mark"),
+        ("```klingon\ntrue\n```\n", "no test knows the language"),
+    ] {
+        let (code, findings) = run(page);
+        assert!(code == Some(1) && findings.contains(finding), "{page}: {code:?} {findings}");
+    }
 }

@@ -150,3 +150,30 @@ fn backgrounds_beyond_a_word_are_the_twins() {
         }
     }
 }
+
+/// Small numbers in few bins make equal densities, and peaks whose clusters reach beyond the histogram.
+#[test]
+fn clusters_of_any_pairs_are_the_twins() {
+    let rng = &mut fastrand::Rng::with_seed(55);
+    for adapter in on_adapters() {
+        let gpu = open(&adapter);
+        let (config, options) = pairing_options(Pairing::ByLayer, Triplets::Any);
+        let config = Config { weighting: Weighting::Pt, z_bin_mm: 16.0, peaks: 8, ..config };
+        let mut engine = build::<f32>(&gpu, &config, &options);
+        for round in 0..60 {
+            let place = format!("{}, round {round}", adapter.name);
+            let most = [2, 3, 40][round % 3];
+            let stages = engine.stages_with(&no_pair(), |moment, workspace, layout| {
+                if moment == Moment::Found {
+                    let words: Vec<u32> = (0..layout.total_words()).map(|_| rng.u32(0..most)).collect();
+                    workspace.totals.write(&gpu, &words)?;
+                    workspace.histograms.write(&gpu, &vec![0; layout.row_words()])?;
+                }
+                Ok(())
+            });
+            let stages = stages.unwrap_or_else(|error| panic!("{place}: {error}"));
+            assert!(stages.peaks(0).iter().any(|peak| peak.cluster.pairs > 0), "{place}");
+            check_peaks(&place, &engine, &stages, 0);
+        }
+    }
+}
