@@ -15,26 +15,24 @@ use common::*;
 fn quoted_command_lines_are_understood() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let mut seen = 0;
-    for page in ["docs/transport.md"] {
-        let page = std::fs::read_to_string(root.join(page)).expect("a page");
-        let of = |line: &'_ str| -> Option<String> {
-            let line = line
-                .strip_prefix("cargo run --release -p zfinder-transport -- ")
-                .or_else(|| line.strip_prefix("transport "))?;
-            line.starts_with(|first: char| first.is_ascii_lowercase()).then(|| line.to_owned())
-        };
-        for line in page.lines().filter_map(of) {
-            let words: Vec<&str> = line.split_whitespace().collect();
-            let help = run(&[words[0], "--help"]);
-            assert!(help.status.success(), "{line}");
-            for option in words.iter().filter(|word| word.starts_with("--")) {
-                let there = text(&help.stdout).lines().any(|line| line.split_whitespace().next() == Some(option));
-                assert!(there, "`{line}`: there is no option {option}");
-            }
-            seen += 1;
+    let page = std::fs::read_to_string(root.join("docs/transport.md")).expect("a page");
+    let of = |line: &'_ str| -> Option<String> {
+        let line = line
+            .strip_prefix("cargo run --release -p zfinder-transport -- ")
+            .or_else(|| line.strip_prefix("transport "))?;
+        line.starts_with(|first: char| first.is_ascii_lowercase()).then(|| line.to_owned())
+    };
+    for line in page.lines().filter_map(of) {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let help = run(&[words[0], "--help"]);
+        assert!(help.status.success(), "{line}");
+        for option in words.iter().filter(|word| word.starts_with("--")) {
+            let there = text(&help.stdout).lines().any(|line| line.split_whitespace().next() == Some(option));
+            assert!(there, "`{line}`: there is no option {option}");
         }
+        seen += 1;
     }
-    assert!(seen >= 6, "{seen}");
+    assert!(seen >= 3, "{seen}");
 }
 
 #[test]
