@@ -1,4 +1,4 @@
-// Tells slots with a track from those without, for those to be brought together.
+// Separates slots with a track from vacant ones, before tracks are packed into the first slots.
 // in:   params, identities, counters
 // out:  classes
 // grid: a thread a slot, in rows
@@ -18,6 +18,6 @@ fn classify(
     let slot = own_thread(group, groups, thread);
     if slot < counters[SIZE] {
         let is_vacant = ((identities[slot].w >> 2u) & 3u) == IS_VACANT;
-        classes[slot] = select(NOTHING, VACANT, is_vacant);
+        classes[slot] = select(0u, params.classes - 1u, is_vacant);
     }
 }

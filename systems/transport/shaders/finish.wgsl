@@ -1,10 +1,10 @@
-// Writes down what becomes of a step: the track, a secondary in a slot of its own, energies. If there is no slot, nothing has happened,
-// and the track waits.
+// Stores the result of a step: the track, a secondary in a slot of its own, energies. Without a slot for the secondary, the
+// step is discarded, and the track waits.
 // workgroup memory: 68 bytes
-// Needs: types, tracks, interact. CPU twin: `finish` in src/engine/cpu/engine.rs.
+// Needs: types, tracks, interact. CPU twin: CpuRun::all in src/engine/cpu/engine.rs.
 
 @group(0) @binding(5) var<storage, read_write> counters: array<atomic<u32>>;
-// Sums of two words, the low one first.
+// Sums of two words, the low one first: bins, the outside of all bins, then each material of each primary.
 @group(0) @binding(6) var<storage, read_write> deposits: array<atomic<u32>>;
 // Slots without a track, from HEAD to TAIL.
 @group(0) @binding(7) var<storage, read_write> vacancies: array<u32>;
@@ -126,6 +126,10 @@ fn finish(slot: u32, track: Track, is_track: bool, thread: u32) {
             }
             atomicAdd(&wg_done[track.process], 1u);
             add_to_deposits(bin_of(track.place), effect.deposited);
+            if params.scored_materials > 0u && track.material > 0u {
+                let score = track.number.y * params.scored_materials + track.material - 1u;
+                add_to_deposits(params.bins.x * params.bins.y + 1u + score, effect.deposited);
+            }
             if effect.escaped > 0.0 {
                 add_to_counters(ESCAPED, effect.escaped);
             }

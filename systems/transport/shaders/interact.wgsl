@@ -1,11 +1,12 @@
-// What a step does to a track: what it loses on the way, and the process at its end.
+// The second half of a step: the energy loss and scattering along it, and the process at its end.
 // Needs: types, tracks, tables, philox. CPU twin: src/engine/cpu/interact.rs, whose lines these are.
 
 const FIRST_DRAW: u32 = 4u;
+const SCATTER_DRAW: u32 = 0x100000u;
 const TRIES: u32 = 32u;
 const SMALL_LOSS: f32 = 0.01;
 
-// What becomes of a step. Nothing of it has happened until it is written down.
+// The result of a step, which may still be discarded.
 struct Effect {
     after: Track,
     secondary: Track,
@@ -23,11 +24,14 @@ fn interaction_of(track: Track) -> Effect {
     var effect = Effect(track, track, 0u, 0.0, 0.0, 0.0);
     effect.after.status = IS_ALIVE;
     effect.after.steps += 1u;
-    if track.kind != PHOTON && track.in_material != 0u && track.step > 0.0 {
+    if track.kind != PHOTON && track.material > 0u && track.step > 0.0 {
         let loss = loss_of(track);
         effect.deposited = loss;
         effect.after.kinetic = track.kinetic - loss;
         settle(&effect);
+        if params.scatters != 0u && effect.after.kinetic > 0.0 {
+            effect.after.direction = scattered(track);
+        }
     }
     if effect.after.status == IS_ALIVE && track.cell == OUTSIDE_WORLD {
         effect.escaped = energy_of(effect.after);
@@ -36,18 +40,19 @@ fn interaction_of(track: Track) -> Effect {
     if effect.after.status == IS_ALIVE {
         happen(track, &effect);
     }
-    if effect.after.status == IS_ALIVE && effect.after.steps >= params.most_steps {
+    let is_looper = params.most_loops > 0u && effect.after.loops >= params.most_loops;
+    if effect.after.status == IS_ALIVE && (effect.after.steps >= params.most_steps || is_looper) {
         effect.abandoned = energy_of(effect.after);
         effect.after.status = IS_VACANT;
     }
     return effect;
 }
 
-// geometry.wgsl's, which is not needed here otherwise.
+// The value of OUTSIDE in cells.wgsl, which is not needed here otherwise.
 const OUTSIDE_WORLD: u32 = 0xfffffu;
 
 fn loss_of(track: Track) -> f32 {
-    let found = of_electron(track.kinetic);
+    let found = of_electron(track.material, track.kinetic);
     let loss = track.step * found.z;
     if loss <= SMALL_LOSS * track.kinetic {
         return loss;
@@ -55,9 +60,25 @@ fn loss_of(track: Track) -> f32 {
     let left = exp(found.w) - track.step;
     var kept = 0.0;
     if left > 0.0 {
-        kept = energy_of_range(log(left));
+        kept = energy_of_range(track.material, log(left));
     }
     return clamp(track.kinetic - kept, 0.0, track.kinetic);
+}
+
+// The direction after multiple scattering along a step: Highland's width in each of two planes, of the momentum before
+// the step.
+fn scattered(track: Track) -> vec3<f32> {
+    var draws = draws_of(track.number, track.steps);
+    draws.drawn = SCATTER_DRAW;
+    let thickness = track.step / radiation_length_of(track.material);
+    let p = momentum_of(track.kinetic);
+    let beta = p / (track.kinetic + ELECTRON_MASS);
+    let correction = max(1.0 + 0.038 * log(thickness / (beta * beta)), 0.0);
+    let width = 13.6 / (beta * p) * sqrt(thickness) * correction;
+    // The radius of two Gaussian angles, taken as twice the sine of half of the angle: no angle is beyond pi.
+    let half = min(0.5 * width * sqrt(-2.0 * log(draw(&draws))), 1.0);
+    let angle = vec2<f32>(1.0 - 2.0 * half * half, 2.0 * half * sqrt(1.0 - half * half));
+    return turned(track.direction, angle, circle(draw(&draws)));
 }
 
 // An electron or positron that has too little energy leaves it here. The positron is still there.
@@ -108,11 +129,12 @@ fn draw(draws: ptr<function, Draws>) -> f32 {
 // Another track from where the one of the event is.
 fn child(parent: Track, after: Track, which: u32, kind: u32, direction: vec3<f32>, kinetic: f32) -> Track {
     var made = after;
-    made.number = philox4x32(vec4<u32>(which, parent.steps, parent.number), params.child_seed).xy;
+    made.number.x = philox4x32(vec4<u32>(which, parent.steps, parent.number), params.child_seed).x;
     made.kind = kind;
     made.direction = direction;
     made.kinetic = kinetic;
     made.steps = 0u;
+    made.loops = 0u;
     made.status = IS_ALIVE;
     return made;
 }

@@ -1,9 +1,9 @@
-// All of a step in one kernel.
+// A whole step in one kernel.
 // in:   params, tracks, tables, a field, counters, vacancies
 // out:  tracks, counters, deposits, vacancies
 // grid: a thread a slot, in rows
 // workgroup memory: finish's
-// Needs: types, tracks, geometry, tables, integrate, a field, philox, step_length, interact, finish.
+// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, interact, finish.
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn monolithic(
@@ -17,7 +17,7 @@ fn monolithic(
     begin(thread);
     if slot < wg_now.size {
         let word = identities[slot].w;
-        // One that another thread has just made here is not looked at.
+        // A track that was made in this step does not take part in it.
         let is_born_now = (word >> BORN_AT) == wg_now.birth;
         is_track = status_of(word) != IS_VACANT && !is_born_now;
         if is_track {

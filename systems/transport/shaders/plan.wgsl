@@ -1,46 +1,26 @@
-// Ends a step: what was made and what ended is counted, and whether and how large the next one is.
+// Ends a step, and sizes the dispatches of the next one.
 // in:   params, counters
 // out:  counters, dispatches (workgroups for all slots; from word 4 on for all tracks)
 // grid: one thread
 // workgroup memory: none
-// Needs: types. CPU twin: CpuRun::run in src/engine/cpu/engine.rs.
+// Needs: types, plan/next.
 
 @group(0) @binding(1) var<storage, read_write> counters: array<u32, COUNTERS>;
 @group(0) @binding(2) var<storage, read_write> dispatches: array<u32, 8>;
 
 @compute @workgroup_size(1)
 fn plan() {
-    if counters[SIZE] > 0u {
-        let used = counters[USED];
-        let room = counters[ROOM];
-        let made = min(counters[TAKEN], room + (params.capacity - used));
-        let reused = min(made, room);
-        let secondaries = counters[SECONDARIES] + made;
-        counters[SECONDARIES + 1u] += select(0u, 1u, secondaries < made);
-        counters[SECONDARIES] = secondaries;
-        var head = counters[HEAD] + reused;
-        var tail = counters[TAIL];
-        if head >= params.capacity {
-            head -= params.capacity;
-            tail -= params.capacity;
-        }
-        counters[HEAD] = head;
-        counters[TAIL] = tail;
-        counters[USED] = used + (made - reused);
-        counters[ROOM] = tail - head;
-        counters[TAKEN] = 0u;
-        // If all wait, none makes room for another one.
-        let waiting = counters[WAITING];
-        counters[STUCK] = select(0u, 1u, waiting > 0u && waiting == used - room);
-        counters[WAITED] = waiting;
-        counters[WAITING] = 0u;
-        counters[ITERATIONS] += 1u;
+    var words: array<u32, PLANNED>;
+    for (var i = 0u; i < PLANNED; i++) {
+        words[i] = counters[i];
     }
-    let goes_on = counters[USED] > counters[ROOM] && counters[STUCK] == 0u && counters[ITERATIONS] < params.iterations;
-    let size = select(0u, counters[USED], goes_on);
-    counters[SIZE] = size;
-    rows(0u, size);
-    rows(4u, select(0u, counters[USED] - counters[ROOM], goes_on));
+    words = planned(words);
+    for (var i = 0u; i < PLANNED; i++) {
+        counters[i] = words[i];
+    }
+    let goes_on = words[SIZE] > 0u;
+    rows(0u, words[SIZE]);
+    rows(4u, select(0u, words[USED] - words[ROOM], goes_on));
 }
 
 fn rows(at: u32, threads: u32) {

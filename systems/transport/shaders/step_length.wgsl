@@ -1,15 +1,16 @@
-// How far a track goes in a step, what the step ends with, and the way there.
-// Needs: types, tracks, geometry, tables, integrate, a field, philox. CPU twin: src/engine/cpu/step_length.rs, whose lines these are.
+// The first half of a step: its length, its process, and the path.
+// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox. CPU twin: src/engine/cpu/step_length.rs, whose lines these are.
 
-// Where there is nothing to interact with, a step is not longer.
+// The longest step in vacuum.
 const LONGEST: f32 = 10000.0;
 const LAST_RANGE: f32 = 1.0;
 const RANGE_PART: f32 = 0.2;
 
-// Takes a track that is alive to where its step ends.
+// Moves a live track to the end of its step.
 fn step_length_of(before: Track) -> Track {
     var track = before;
-    track.in_material = select(0u, 1u, is_material(track.cell));
+    track.material = material_of(track.cell);
+    track.loops = select(0u, track.loops, track.material == 0u);
     track.process = NOTHING;
     track.step = LONGEST;
     if track.kind == POSITRON && track.kinetic == 0.0 {
@@ -17,13 +18,13 @@ fn step_length_of(before: Track) -> Track {
         track.step = 0.0;
         return track;
     }
-    if track.in_material != 0u {
+    if track.material > 0u {
         track = choose(track);
     }
     return go(track);
 }
 
-// The process that comes first: each after an exponential of its own. Or none, before an electron has lost too much.
+// Chooses the process that comes first: each has an exponential path. Or none, where an electron would lose too much.
 fn choose(before: Track) -> Track {
     var track = before;
     var draws = draws_of(track.number, track.steps);
@@ -33,12 +34,12 @@ fn choose(before: Track) -> Track {
     var first = COMPTON;
     var bound = LONGEST;
     if is_photon {
-        rates = of_photon(kinetic).xyz;
+        rates = of_photon(track.material, kinetic).xyz;
         if kinetic <= 2.0 * ELECTRON_MASS {
             rates.y = 0.0;
         }
     } else {
-        let found = of_electron(kinetic);
+        let found = of_electron(track.material, kinetic);
         rates.x = select(0.0, found.x, kinetic > params.photon_cut);
         rates.y = select(0.0, found.y, kinetic > 2.0 * params.electron_cut);
         first = BREMSSTRAHLUNG;
@@ -64,7 +65,7 @@ fn choose(before: Track) -> Track {
     return track;
 }
 
-// To the end of the step, or to the cell's boundary: the step then ends there, with nothing.
+// Moves the track to the end of the step, or to the cell's boundary, where no process happens.
 fn go(before: Track) -> Track {
     var track = before;
     cell_of_path = track.cell;
@@ -91,6 +92,9 @@ fn go(before: Track) -> Track {
     if path.crosses != 0u {
         track.cell = cell_beyond;
     }
+    // In vacuum the integrator's limit ends a step of a track that circles.
+    let is_looping = track.material == 0u && path.crosses == 0u && path.length < wanted;
+    track.loops = select(0u, min(track.loops + 1u, MOST_LOOPS), is_looping);
     if path.crosses != 0u || path.length < wanted {
         track.process = NOTHING;
     }

@@ -1,7 +1,8 @@
-// Rates, losses and ranges at nodes of energy. CPU twin: src/physics/tables.rs, whose lines these are.
+// Rates, losses and ranges of materials at nodes of energy. CPU twin: src/physics/tables.rs, whose lines these are.
 // Needs: types.
 
-// Of electrons: bremsstrahlung, Moller, loss, logarithm of the range; then of photons: Compton, pairs, photoelectric effect.
+// For each material rows of electrons (bremsstrahlung, Moller, loss, logarithm of the range), then rows of photons
+// (Compton, pairs, photoelectric effect, radiation length). After them the materials of regions.
 @group(0) @binding(4) var<storage, read> tables: array<vec4<f32>>;
 
 const LOG_LOWEST: f32 = -9.210340371976182;
@@ -16,27 +17,37 @@ fn looked_up(first: u32, energy: f32) -> vec4<f32> {
     return low + (along - f32(node)) * (tables[first + node + 1u] - low);
 }
 
-fn of_electron(kinetic: f32) -> vec4<f32> {
-    return looked_up(0u, kinetic);
+// The first row of a material, from 1.
+fn rows_of(material: u32) -> u32 {
+    return (material - 1u) * 2u * NODES;
 }
 
-fn of_photon(energy: f32) -> vec4<f32> {
-    return looked_up(NODES, energy);
+fn of_electron(material: u32, kinetic: f32) -> vec4<f32> {
+    return looked_up(rows_of(material), kinetic);
+}
+
+fn of_photon(material: u32, energy: f32) -> vec4<f32> {
+    return looked_up(rows_of(material) + NODES, energy);
+}
+
+fn radiation_length_of(material: u32) -> f32 {
+    return tables[rows_of(material) + NODES].w;
 }
 
 // The kinetic energy whose range has a logarithm.
-fn energy_of_range(logarithm: f32) -> f32 {
+fn energy_of_range(material: u32, logarithm: f32) -> f32 {
+    let first = rows_of(material);
     var low = 0u;
     var high = NODES - 1u;
     while high - low > 1u {
         let middle = (low + high) / 2u;
-        if tables[middle].w <= logarithm {
+        if tables[first + middle].w <= logarithm {
             low = middle;
         } else {
             high = middle;
         }
     }
-    let before = tables[low].w;
-    let along = f32(low) + (logarithm - before) / (tables[high].w - before);
+    let before = tables[first + low].w;
+    let along = f32(low) + (logarithm - before) / (tables[first + high].w - before);
     return exp(LOG_LOWEST + along * LOG_PER_NODE);
 }

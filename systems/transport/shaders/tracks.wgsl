@@ -3,13 +3,17 @@
 
 @group(0) @binding(1) var<storage, read_write> places: array<vec4<f32>>; // x, y, z; length of the step
 @group(0) @binding(2) var<storage, read_write> directions: array<vec4<f32>>; // of length 1; kinetic energy
-@group(0) @binding(3) var<storage, read_write> identities: array<vec4<u32>>; // number, low and high; steps; the rest in bits
+@group(0) @binding(3) var<storage, read_write> identities: array<vec4<u32>>; // number, low and high; two words of bits
 
-// Bits of the last word: two of kind, two of status, one of matter, three of process, twenty of cell.
+// Bits of the last word: two of the kind, two of the status, one is unused, three of the process, twenty of the cell.
 const STATUS_AT: u32 = 2u;
-const MATERIAL_AT: u32 = 4u;
 const PROCESS_AT: u32 = 5u;
 const CELL_AT: u32 = 8u;
+// Bits of the word before it: sixteen of the steps, eight of the loops, eight of the material.
+const MOST_STEPS: u32 = 0xffffu;
+const MOST_LOOPS: u32 = 0xffu;
+const LOOPS_AT: u32 = 16u;
+const MATERIAL_AT: u32 = 24u;
 
 struct Track {
     number: vec2<u32>,
@@ -21,8 +25,9 @@ struct Track {
     cell: u32,
     steps: u32,
     step: f32,
-    in_material: u32,
+    material: u32, // 0 is vacuum
     process: u32,
+    loops: u32,
 }
 
 fn load(slot: u32) -> Track {
@@ -38,22 +43,26 @@ fn load(slot: u32) -> Track {
         direction.xyz,
         direction.w,
         (word >> CELL_AT) & 0xfffffu,
-        identity.z,
+        identity.z & MOST_STEPS,
         place.w,
-        (word >> MATERIAL_AT) & 1u,
+        identity.z >> MATERIAL_AT,
         process_of(word),
+        (identity.z >> LOOPS_AT) & MOST_LOOPS,
     );
+}
+
+fn counts_of(track: Track) -> u32 {
+    return track.steps | (track.loops << LOOPS_AT) | (track.material << MATERIAL_AT);
 }
 
 fn word_of(track: Track) -> u32 {
     return track.kind
         | (track.status << STATUS_AT)
-        | (track.in_material << MATERIAL_AT)
         | (track.process << PROCESS_AT)
         | (track.cell << CELL_AT);
 }
 
-// The highest bits of a word tell of a track that was made in this step, which is not its own first one.
+// The highest bits of the last word mark a track that was made in this step, and does not take part in it.
 const BORN_AT: u32 = 28u;
 const LONG_AGO: u32 = 15u;
 
@@ -64,7 +73,7 @@ fn birth_of(iteration: u32) -> u32 {
 fn store_born(slot: u32, track: Track, birth: u32) {
     places[slot] = vec4<f32>(track.place, track.step);
     directions[slot] = vec4<f32>(track.direction, track.kinetic);
-    identities[slot] = vec4<u32>(track.number, track.steps, word_of(track) | (birth << BORN_AT));
+    identities[slot] = vec4<u32>(track.number, counts_of(track), word_of(track) | (birth << BORN_AT));
 }
 
 fn store(slot: u32, track: Track) {

@@ -1,5 +1,5 @@
-// What a run is asked for, and numbers that all kernels of a step know.
-// Needs: accuracy. Host: src/engine/gpu/run.rs.
+// The parameters of a run, and constants of all kernels of a step.
+// Needs: accuracy. Host: src/engine/gpu/params.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
 
@@ -20,7 +20,7 @@ const NOTHING: u32 = 6u;
 const VACANT: u32 = 7u;
 const PROCESSES: u32 = 8u;
 
-// Of tracks.
+// The status of a track.
 const IS_VACANT: u32 = 0u;
 const IS_ALIVE: u32 = 1u;
 const IS_WAITING: u32 = 2u;
@@ -31,21 +31,26 @@ struct Params {
     child_seed: vec2<u32>,
     is_constant: u32,
     most_steps: u32, // of a track
-    iterations: u32, // of all, at most
+    iterations: u32, // of a run
     capacity: u32, // slots
     electron_cut: f32,
     photon_cut: f32,
     stop: f32,
     layers: u32,
-    radii: vec2<f32>,
+    shells: u32,
     sectors: u32,
+    most_loops: u32, // of a track; 0 is no limit
+    scatters: u32,
+    classes: u32, // of the sort; the last one is vacant slots
+    scored_materials: u32, // 0 if primaries are not scored
+    regions_row: u32, // of the tables: materials by region
     unused: u32,
-    world: vec4<f32>,
     bins_low: vec2<f32>, // of r and z
     bins_per_mm: vec2<f32>,
     bins: vec2<u32>,
     unused_too: vec2<u32>,
-    edges: array<vec4<f32>, 17>, // of layers, four together
+    surfaces: array<vec4<f32>, 15>, // of shells: half of the size, or the radius; 1 for a box
+    edges: array<vec4<f32>, 64>, // of layers, four together
     half_planes: array<vec4<f32>, 64>, // cosine and sine
 }
 

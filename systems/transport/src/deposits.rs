@@ -2,11 +2,12 @@
 
 use crate::error::{Error, Result};
 use crate::number::{Number, Vector};
+use crate::track::Track;
 
-/// Units of energy in an MeV.
+/// Units of energy per MeV.
 const PER_MEV: f64 = 1_048_576.0;
 
-/// What is cut off is less than an eV.
+/// Truncates an energy to whole units of less than an eV.
 pub(crate) fn units<T: Number>(energy: T) -> u64 {
     (energy.into() * PER_MEV) as u64
 }
@@ -85,7 +86,7 @@ impl<T: Number> Bins<T> {
         }
     }
 
-    /// Of a place: all of z of the first r come first. The bin after all is for what is beyond them.
+    /// The bin of a position: all bins of z of the first r come first. The last one is outside of all bins.
     pub(crate) fn of(&self, place: Vector<T>) -> usize {
         let r = (place[0] * place[0] + place[1] * place[1]).root();
         let at = [(r - self.low[0]) * self.per_mm[0], (place[2] - self.low[1]) * self.per_mm[1]];
@@ -96,6 +97,52 @@ impl<T: Number> Bins<T> {
         } else {
             of_r * of_z
         }
+    }
+}
+
+/// The sums of deposited energy: bins, the outside of all bins, then each material of each primary.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Scores<T> {
+    bins: Bins<T>,
+    primaries: usize,
+    /// 0 if primaries are not scored.
+    materials: usize,
+}
+
+/// The largest number of sums: they are numbered in 32 bits, two words each.
+const MOST_SUMS: usize = 1 << 28;
+
+impl<T: Number> Scores<T> {
+    /// # Errors
+    /// [`Error::TooLarge`] for too many sums.
+    pub(crate) fn new(grid: &Grid, primaries: usize, materials: usize) -> Result<Self> {
+        let sums = primaries.checked_mul(materials).and_then(|sums| sums.checked_add(grid.count() + 1));
+        if sums.is_none_or(|sums| sums > MOST_SUMS) {
+            let what = format!("scores of {primaries} particles and {materials} materials: there may be {MOST_SUMS}");
+            return Err(Error::TooLarge { what });
+        }
+        Ok(Self { bins: Bins::new(grid), primaries, materials })
+    }
+
+    /// The number of sums.
+    pub(crate) fn count(&self) -> usize {
+        self.bins.count() + 1 + self.primaries * self.materials
+    }
+
+    pub(crate) fn bin(&self, place: Vector<T>) -> usize {
+        self.bins.of(place)
+    }
+
+    /// The sum of a track's primary and of the material of its step.
+    pub(crate) fn score(&self, track: &Track<T>) -> Option<usize> {
+        let of_material = (track.material as usize).checked_sub(1).filter(|_| self.materials > 0)?;
+        Some(self.bins.count() + 1 + track.primary() * self.materials + of_material)
+    }
+}
+
+impl<T> Bins<T> {
+    fn count(&self) -> usize {
+        self.counts[0] as usize * self.counts[1] as usize
     }
 }
 

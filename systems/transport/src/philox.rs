@@ -51,7 +51,7 @@ impl Random {
 }
 
 impl Draws {
-    /// The same from the number after so many on, which are a multiple of four.
+    /// Skips to a number, counted from 0 and a multiple of four.
     pub(crate) fn from(mut self, drawn: u32) -> Self {
         debug_assert!(drawn.is_multiple_of(4), "words come by four");
         self.drawn = drawn;

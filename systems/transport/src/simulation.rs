@@ -3,22 +3,24 @@
 use kernel_host::{Checks, Engine, Gpu, GpuOptions, Opened};
 use rayon::prelude::*;
 
-use crate::deposits::{Deposits, Grid, mev, units};
+use crate::deposits::{Deposits, Grid, Scores, mev, units};
 use crate::engine::Kernels;
 use crate::engine::capacity::Capacity;
 use crate::engine::cpu::engine::CpuRun;
+use crate::engine::cpu::histories;
 use crate::engine::ended::{Ended, Status};
-use crate::engine::gpu::run::{GpuEngine, GpuSettings, StageTime};
+use crate::engine::gpu::kernels::{GpuEngine, GpuSettings};
+use crate::engine::gpu::time::StageTime;
 use crate::engine::reference;
 use crate::error::Result;
 use crate::field::AnyField;
-use crate::geometry::Geometry;
+use crate::geometry::{Geometry, Mesh};
 use crate::integrate::Accuracy;
 use crate::number::Number;
 use crate::philox::Random;
 use crate::physics::{Cuts, ELECTRON_MASS};
 use crate::track::{Kind, Primary, Process, Rejected, Track, check_capacity};
-use crate::world::{Settings, World};
+use crate::world::{Scattering, Settings, SortBy, World};
 
 /// Options of a [`Simulation`]; see [`Simulation::builder`].
 #[derive(Clone, Debug)]
@@ -66,6 +68,14 @@ impl SimulationBuilder {
         self
     }
 
+    /// Sets how electrons and positrons scatter along a step in matter; [`Scattering::None`] by
+    /// default.
+    #[must_use]
+    pub fn scattering(mut self, scattering: Scattering) -> Self {
+        self.settings.scattering = scattering;
+        self
+    }
+
     /// Sets the source of random numbers; seed 1 by default.
     #[must_use]
     pub fn random(mut self, random: Random) -> Self {
@@ -81,6 +91,23 @@ impl SimulationBuilder {
         self
     }
 
+    /// Sets the largest number of loops: steps of a charged track in a row in vacuum that end at the
+    /// integrator's limit, [`Accuracy::steps`]. A track with more circles in the field, and is
+    /// abandoned; 0 never abandons it. 32 by default, about 2,000 steps of the integrator.
+    #[must_use]
+    pub fn most_loops(mut self, loops: u32) -> Self {
+        self.settings.most_loops = loops;
+        self
+    }
+
+    /// Sets whether [`Outcome::scores`] has the deposited energy by primary particle; false by
+    /// default.
+    #[must_use]
+    pub fn scores(mut self, scores: bool) -> Self {
+        self.settings.scores = scores;
+        self
+    }
+
     /// Sets the bins of deposits.
     #[must_use]
     pub fn grid(mut self, grid: Grid) -> Self {
@@ -93,6 +120,22 @@ impl SimulationBuilder {
     #[must_use]
     pub fn kernels(mut self, kernels: Kernels) -> Self {
         self.gpu.kernels = kernels;
+        self
+    }
+
+    /// Sets what split kernels sort interactions by; [`SortBy::Process`] by default. The results are
+    /// the same.
+    #[must_use]
+    pub fn sort_by(mut self, sort_by: SortBy) -> Self {
+        self.gpu.sort_by = sort_by;
+        self
+    }
+
+    /// Sets the number of steps that one workgroup makes in a dispatch when few tracks are left on a
+    /// GPU; 128 by default. 0 makes each step with its own dispatches. The results are the same.
+    #[must_use]
+    pub fn tail_steps(mut self, steps: u32) -> Self {
+        self.gpu.tail_steps = steps;
         self
     }
 
@@ -132,24 +175,23 @@ impl SimulationBuilder {
     /// [`Error::Options`](crate::Error::Options), [`Error::Gpu`](crate::Error::Gpu).
     pub fn build(self) -> Result<Simulation> {
         let Self { engine, settings, grid, gpu: options, capacity } = self;
-        settings.geometry.check()?;
-        settings.cuts.check()?;
-        settings.accuracy.check()?;
-        settings.field.check()?;
+        let mesh = Mesh::new(&settings.geometry)?;
+        settings.check()?;
         grid.check()?;
         let optional_features = GpuEngine::FEATURES;
         let runs = match engine.open(GpuOptions { optional_features, ..GpuOptions::default() })? {
-            Opened::Gpu(gpu) => Runs::Gpu(Box::new(GpuEngine::new(gpu, &settings, &grid, options)?)),
-            Opened::Cpu => Runs::Cpu(options.kernels),
+            Opened::Gpu(gpu) => Runs::Gpu(Box::new(GpuEngine::new(gpu, &settings, &mesh, &grid, options)?)),
+            Opened::Cpu => Runs::Cpu(options.kernels, options.sort_by),
             Opened::Reference => Runs::Reference,
         };
-        Ok(Simulation { settings, grid, capacity, runs })
+        Ok(Simulation { settings, mesh, grid, capacity, runs })
     }
 }
 
 /// A simulation of electrons and photons in a field and in matter.
 pub struct Simulation {
     settings: Settings,
+    mesh: Mesh,
     grid: Grid,
     capacity: Capacity,
     runs: Runs,
@@ -157,7 +199,7 @@ pub struct Simulation {
 
 enum Runs {
     Gpu(Box<GpuEngine>),
-    Cpu(Kernels),
+    Cpu(Kernels, SortBy),
     Reference,
 }
 
@@ -194,13 +236,17 @@ pub struct Outcome {
     pub deposits: Deposits,
     /// The energy balance.
     pub balance: Balance,
+    /// The deposited energy \[MeV\] of each primary particle, in each material of the geometry; empty
+    /// without [`SimulationBuilder::scores`].
+    pub scores: Vec<Vec<f64>>,
     /// The number of steps that ended with each [`Process`].
     pub processes: [u64; Process::COUNT],
     /// The number of secondary tracks.
     pub secondaries: u64,
     /// The number of iterations; each is one step of all tracks.
     pub iterations: u32,
-    /// The largest number of slots in use.
+    /// The largest number of slots in use; on the CPU without a fixed capacity, of tracks in an
+    /// iteration.
     pub slots: usize,
     /// The rejected particles by index, with the reason.
     pub rejected: Vec<(usize, Rejected)>,
@@ -225,14 +271,17 @@ impl Simulation {
             geometry: Geometry::default(),
             cuts: Cuts::default(),
             accuracy: Accuracy::default(),
+            scattering: Scattering::None,
             random: Random::Seeded(1),
             most_steps: 1000,
+            most_loops: 32,
+            scores: false,
         };
         SimulationBuilder {
             engine: Engine::Auto,
             settings,
             grid: Grid::default(),
-            gpu: GpuSettings { kernels: Kernels::default(), checks: Checks::Trusted, workgroup_size: None },
+            gpu: GpuSettings::default(),
             capacity: Capacity::AsNeeded,
         }
     }
@@ -252,23 +301,33 @@ impl Simulation {
     /// [`Error::TooLarge`](crate::Error::TooLarge) if there are more particles than slots;
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn run_for(&self, primaries: &[Primary], iterations: u32) -> Result<Outcome> {
-        let tracks = |rejected: &mut Vec<_>| self.tracks::<f32>(primaries, rejected);
         let mut rejected = Vec::new();
+        let materials = self.settings.scored_materials();
+        let scores = Scores::<f32>::new(&self.grid, primaries.len(), materials)?;
         let (initial, ended) = match &self.runs {
             Runs::Reference => {
                 let tracks = self.tracks::<f64>(primaries, &mut rejected);
-                (energy(&tracks), reference::run(&self.settings, &self.grid, tracks, iterations))
+                let ended = reference::run(&self.settings, &self.grid, &tracks, primaries.len(), iterations);
+                (energy(&tracks), ended)
             }
-            Runs::Cpu(kernels) => {
-                let tracks = tracks(&mut rejected);
+            &Runs::Cpu(kernels, sort_by) => {
+                let tracks = self.tracks(primaries, &mut rejected);
                 self.check_capacity(tracks.len())?;
-                let run = CpuRun::new(&self.settings, &self.grid, *kernels, self.capacity, &tracks);
-                (energy(&tracks), run.run(iterations)?)
+                let Self { settings, mesh, .. } = self;
+                let ended = match self.capacity {
+                    Capacity::Fixed(slots) => {
+                        CpuRun::new(settings, mesh, scores, kernels, slots, &tracks).run(iterations)?
+                    }
+                    Capacity::AsNeeded | Capacity::AtFirst(_) => {
+                        histories::run(settings, mesh, scores, (kernels, sort_by), &tracks, iterations)
+                    }
+                };
+                (energy(&tracks), ended)
             }
             Runs::Gpu(engine) => {
-                let tracks = tracks(&mut rejected);
+                let tracks = self.tracks(primaries, &mut rejected);
                 self.check_capacity(tracks.len())?;
-                (energy(&tracks), engine.run(self.capacity, &tracks, iterations)?)
+                (energy(&tracks), engine.run(self.capacity, &tracks, scores.count(), iterations)?)
             }
         };
         Ok(self.outcome(ended, initial, rejected))
@@ -282,10 +341,9 @@ impl Simulation {
         }
     }
 
-    /// Those that can be transported.
+    /// Makes the tracks of valid particles.
     fn tracks<T: Number>(&self, primaries: &[Primary], rejected: &mut Vec<(usize, Rejected)>) -> Vec<Track<T>> {
-        let geometry = &self.settings.geometry;
-        let track = |(place, primary): (usize, &Primary)| primary.track(place as u64, geometry);
+        let track = |(index, primary): (usize, &Primary)| primary.track(index, &self.mesh);
         let found: Vec<_> = primaries.par_iter().enumerate().map(track).collect();
         let mut tracks = Vec::with_capacity(found.len());
         for (place, found) in found.into_iter().enumerate() {
@@ -298,10 +356,11 @@ impl Simulation {
     }
 
     /// Returns the mean free path \[mm\] of a particle with a kinetic energy \[MeV\] before a
-    /// process. Infinite if the process never happens.
+    /// process, in a material of the geometry. Infinite if the process never happens.
     #[must_use]
-    pub fn mean_free_path(&self, kind: Kind, process: Process, kinetic: f64) -> f64 {
-        let World { tables, electron_cut, photon_cut, .. } = World::<f64>::new(&self.settings);
+    pub fn mean_free_path(&self, material: usize, kind: Kind, process: Process, kinetic: f64) -> f64 {
+        let World { tables, electron_cut, photon_cut, .. } = World::<f64>::new(&self.settings, &self.mesh);
+        let Some(tables) = tables.get(material) else { return f64::INFINITY };
         let rate = match (kind == Kind::Photon, process) {
             (false, Process::Bremsstrahlung) if kinetic > photon_cut => tables.of_electron(kinetic)[0],
             (false, Process::Moller) if kinetic > 2.0 * electron_cut => tables.of_electron(kinetic)[1],
@@ -321,15 +380,21 @@ impl Simulation {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn time(&self, primaries: &[Primary], rounds: usize) -> Result<Option<Vec<StageTime>>> {
         match &self.runs {
-            Runs::Gpu(engine) => engine.time(&self.tracks(primaries, &mut Vec::new()), rounds),
-            Runs::Cpu(_) | Runs::Reference => Ok(None),
+            Runs::Gpu(engine) => {
+                let scores = Scores::<f32>::new(&self.grid, primaries.len(), self.settings.scored_materials())?;
+                engine.time(&self.tracks(primaries, &mut Vec::new()), scores.count(), rounds)
+            }
+            Runs::Cpu(..) | Runs::Reference => Ok(None),
         }
     }
 
     fn outcome(&self, ended: Ended, initial: f64, rejected: Vec<(usize, Rejected)>) -> Outcome {
         let Ended { status, tally, mut left, iterations, slots } = ended;
         left.par_sort_unstable_by_key(|track| track.number);
-        let deposits = Deposits::new(self.grid, tally.deposits);
+        let (bins, scores) = tally.deposits.split_at(self.grid.count() + 1);
+        let materials = self.settings.scored_materials().max(1);
+        let scores = scores.chunks(materials).map(|sums| sums.iter().map(|&sum| mev(sum)).collect()).collect();
+        let deposits = Deposits::new(self.grid, bins.to_vec());
         let balance = Balance {
             initial,
             deposited: deposits.total(),
@@ -341,6 +406,7 @@ impl Simulation {
             status,
             deposits,
             balance,
+            scores,
             processes: tally.processes,
             secondaries: tally.secondaries,
             iterations,
@@ -355,7 +421,7 @@ impl Simulation {
     pub fn description(&self) -> String {
         match &self.runs {
             Runs::Gpu(engine) => engine.description(),
-            Runs::Cpu(_) => format!("CPU, f32, {} threads", rayon::current_num_threads()),
+            Runs::Cpu(..) => format!("CPU, f32, {} threads", rayon::current_num_threads()),
             Runs::Reference => "reference, f64".to_owned(),
         }
     }
@@ -365,7 +431,7 @@ impl Simulation {
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.runs {
             Runs::Gpu(engine) => Some(engine.gpu()),
-            Runs::Cpu(_) | Runs::Reference => None,
+            Runs::Cpu(..) | Runs::Reference => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 use crate::error::{Error, Result};
-use crate::geometry::{Cell, Geometry};
+use crate::geometry::{Cell, Mesh};
 use crate::number::{Number, Vector};
 use crate::philox::{Random, philox4x32};
 use crate::physics::ELECTRON_MASS;
@@ -101,8 +101,9 @@ pub enum TrackStatus {
 /// A track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Track<T> {
-    /// The number of the track, which selects its random numbers. Primaries are numbered from 0;
-    /// the number of a secondary depends on where it was made.
+    /// The number of the track, which selects its random numbers. The high 32 bits are the index of
+    /// the primary particle. The low 32 bits are 0 for the primary; those of a secondary depend on
+    /// where it was made.
     pub number: u64,
     /// The kind of particle.
     pub kind: Kind,
@@ -118,12 +119,23 @@ pub struct Track<T> {
     pub cell: Cell,
     /// The number of steps made.
     pub steps: u32,
+    /// The number of last steps in a row in vacuum that ended at the integrator's limit.
+    pub loops: u32,
     /// The length of the current step \[mm\].
     pub step: T,
-    /// Whether the current step is in matter.
-    pub in_material: bool,
+    /// The material of the current step: 0 is vacuum, then an index into the geometry's materials
+    /// from 1.
+    pub material: u32,
     /// The process that ends the current step.
     pub process: Process,
+}
+
+impl<T> Track<T> {
+    /// Returns the index of the primary particle that this track comes from.
+    #[must_use]
+    pub fn primary(&self) -> usize {
+        (self.number >> 32) as usize
+    }
 }
 
 impl<T: Number> Track<T> {
@@ -139,16 +151,16 @@ impl<T: Number> Track<T> {
     }
 }
 
-/// The number of a track that another one makes.
+/// Returns the number of a secondary: that of the same primary.
 pub(crate) fn child_of(parent: u64, steps: u32, which: u32, random: Random) -> u64 {
-    // Not the key of the numbers that are drawn.
+    // The key differs from that of the drawn numbers.
     let seed = match random {
         Random::Seeded(seed) => !seed,
         Random::Constant => 0,
     };
     let counter = [which, steps, parent as u32, (parent >> 32) as u32];
-    let [low, high, ..] = philox4x32(counter, [seed as u32, (seed >> 32) as u32]);
-    u64::from(low) | u64::from(high) << 32
+    let [low, ..] = philox4x32(counter, [seed as u32, (seed >> 32) as u32]);
+    parent >> 32 << 32 | u64::from(low)
 }
 
 /// A primary particle.
@@ -205,11 +217,11 @@ impl Primary {
         }
     }
 
-    /// Makes a track with a number.
+    /// Makes the track of the primary particle with an index.
     ///
     /// # Errors
     /// The reason why the particle is rejected.
-    pub fn track<T: Number>(&self, number: u64, geometry: &Geometry) -> Result<Track<T>, Rejected> {
+    pub(crate) fn track<T: Number>(&self, index: usize, mesh: &Mesh) -> Result<Track<T>, Rejected> {
         if !self.place.iter().chain(&self.momentum).all(|x| x.is_finite()) {
             return Err(Rejected::NotFinite);
         }
@@ -221,12 +233,12 @@ impl Primary {
         if kinetic > MOST_ENERGY {
             return Err(Rejected::TooEnergetic);
         }
-        let cell = geometry.locate(self.place);
+        let cell = mesh.locate(self.place);
         if cell == Cell::OUTSIDE {
             return Err(Rejected::OutsideWorld);
         }
         Ok(Track {
-            number,
+            number: (index as u64) << 32,
             kind: self.kind,
             status: TrackStatus::Alive,
             place: self.place.map(T::of),
@@ -234,8 +246,9 @@ impl Primary {
             kinetic: T::of(kinetic),
             cell,
             steps: 0,
+            loops: 0,
             step: T::of(0.0),
-            in_material: false,
+            material: 0,
             process: Process::Nothing,
         })
     }
@@ -267,18 +280,24 @@ pub(crate) struct Slots {
     pub(crate) places: Vec<[f32; 4]>,
     /// The direction; the kinetic energy \[MeV\].
     pub(crate) directions: Vec<[f32; 4]>,
-    /// The number's low and high words; steps; kind, status, whether in matter, process and cell.
+    /// The number's low and high words; steps, loops and material; kind, status, process and cell.
     pub(crate) identities: Vec<[u32; 4]>,
 }
 
-/// Bits of the last word of an identity: two of kind, two of status, one of matter, three of process, and the cell; the highest are of
-/// tracks that a kernel has just made, and of others all set.
+/// Bits of the last word of an identity: two of the kind, two of the status, one is unused, three of the process, twenty
+/// of the cell. The highest four mark a track that a kernel has just made, and are all set otherwise.
 pub(crate) const STATUS_AT: u32 = 2;
-pub(crate) const MATERIAL_AT: u32 = 4;
 pub(crate) const PROCESS_AT: u32 = 5;
 pub(crate) const CELL_AT: u32 = 8;
 pub(crate) const BORN_AT: u32 = 28;
 pub(crate) const LONG_AGO: u32 = 15;
+/// Bits of the word before it: sixteen of the steps, eight of the loops, eight of the material.
+pub(crate) const LOOPS_AT: u32 = 16;
+pub(crate) const MATERIAL_AT: u32 = 24;
+/// Limits of these bits.
+pub(crate) const MOST_STEPS: u32 = 0xffff;
+pub(crate) const MOST_LOOPS: u32 = 0xff;
+pub(crate) const MOST_MATERIALS: usize = 0xff;
 
 /// A track as the three groups.
 pub(crate) type Groups = ([f32; 4], [f32; 4], [u32; 4]);
@@ -289,21 +308,26 @@ impl Track<f32> {
         let [u, v, w] = self.direction;
         let word = self.kind as u32
             | (self.status as u32) << STATUS_AT
-            | u32::from(self.in_material) << MATERIAL_AT
             | (self.process as u32) << PROCESS_AT
             | self.cell.0 << CELL_AT
             | LONG_AGO << BORN_AT;
         (
             [x, y, z, self.step],
             [u, v, w, self.kinetic],
-            [self.number as u32, (self.number >> 32) as u32, self.steps, word],
+            [
+                self.number as u32,
+                (self.number >> 32) as u32,
+                self.steps | self.loops << LOOPS_AT | self.material << MATERIAL_AT,
+                word,
+            ],
         )
     }
 
     /// The same track in f64.
     pub(crate) fn widened(&self) -> Track<f64> {
         let wide = |vector: [f32; 3]| vector.map(f64::from);
-        let &Self { number, kind, status, place, direction, kinetic, cell, steps, step, in_material, process } = self;
+        let &Self { number, kind, status, place, direction, kinetic, cell, steps, loops, step, material, process } =
+            self;
         Track {
             number,
             kind,
@@ -313,12 +337,14 @@ impl Track<f32> {
             kinetic: kinetic.into(),
             cell,
             steps,
+            loops,
             step: step.into(),
-            in_material,
+            material,
             process,
         }
     }
-    pub(crate) fn of_groups(([x, y, z, step], [u, v, w, kinetic], [low, high, steps, word]): Groups) -> Self {
+
+    pub(crate) fn of_groups(([x, y, z, step], [u, v, w, kinetic], [low, high, counts, word]): Groups) -> Self {
         let kind = match word & 3 {
             0 => Kind::Photon,
             1 => Kind::Electron,
@@ -337,9 +363,10 @@ impl Track<f32> {
             direction: [u, v, w],
             kinetic,
             cell: Cell(word >> CELL_AT & Cell::OUTSIDE.0),
-            steps,
+            steps: counts & MOST_STEPS,
+            loops: counts >> LOOPS_AT & MOST_LOOPS,
             step,
-            in_material: word >> MATERIAL_AT & 1 != 0,
+            material: counts >> MATERIAL_AT,
             process: Process::ALL[(word >> PROCESS_AT & 7) as usize],
         }
     }
@@ -403,16 +430,18 @@ pub(crate) fn check_capacity(capacity: usize, tracks: usize) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::geometry::Geometry;
 
     #[test]
     fn tracks_are_groups_and_back() {
-        let geometry = Geometry::default();
+        let geometry = Mesh::new(&Geometry::default()).expect("a geometry");
         let primaries = simulate(500, 0.2, 3);
         for (number, primary) in primaries.iter().enumerate() {
-            let mut track = primary.track::<f32>(number as u64 + (5 << 40), &geometry).expect("it is inside");
+            let mut track = primary.track::<f32>(number + (5 << 10), &geometry).expect("it is inside");
             track.status = [TrackStatus::Alive, TrackStatus::Waiting, TrackStatus::Vacant][number % 3];
             track.process = Process::ALL[number % 8];
-            track.in_material = number % 2 == 0;
+            (track.material, track.loops) = (number as u32 % 3, number as u32 % 250);
+            track.number += 77;
             (track.steps, track.step) = (number as u32, 0.5);
             if number % 7 == 0 {
                 (track.kind, track.cell) = (Kind::Positron, Cell::OUTSIDE);
@@ -421,13 +450,20 @@ mod tests {
         }
         let photons = primaries.iter().filter(|primary| primary.kind == Kind::Photon).count();
         assert!((60..140).contains(&photons), "{photons}, not about 100");
-        assert!(primaries.iter().all(|primary| geometry.is_material(geometry.locate(primary.place))));
+        assert!(
+            primaries
+                .iter()
+                .all(|primary| geometry.regions[geometry.locate(primary.place).layer() as usize + geometry.layers()]
+                    == 1)
+        );
     }
 
     #[test]
     fn particles_that_cannot_be_are_told() {
         let usual = Primary { kind: Kind::Electron, place: [1300.0, 0.0, 0.0], momentum: [100.0, 0.0, 0.0] };
-        let told = |primary: Primary| primary.track::<f32>(0, &Geometry::default()).expect_err("nonsense");
+        let told = |primary: Primary| {
+            primary.track::<f32>(0, &Mesh::new(&Geometry::default()).expect("a geometry")).expect_err("nonsense")
+        };
         assert_eq!(told(Primary { place: [f64::NAN, 0.0, 0.0], ..usual }), Rejected::NotFinite);
         assert_eq!(told(Primary { momentum: [0.0, f64::INFINITY, 0.0], ..usual }), Rejected::NotFinite);
         assert_eq!(told(Primary { momentum: [0.0; 3], ..usual }), Rejected::NoMomentum);

@@ -1,5 +1,5 @@
-// What steps do to tracks, in the order of their processes: the last kernel of a step in parts.
-// in:   params, tracks, tables, order (slots by process), counters, vacancies
+// The second half of each step, in sorted order: the last kernel of split steps.
+// in:   params, tracks, tables, order (slots by class), counters, vacancies
 // out:  tracks, counters, deposits, vacancies
 // grid: a thread a track, in rows
 // workgroup memory: finish's

@@ -1,9 +1,9 @@
-// How far each track goes: the first kernel of a step in parts.
+// The first half of each step: the first kernel of split steps.
 // in:   params, tracks, tables, a field, counters
-// out:  tracks, classes (the process of each slot's step)
+// out:  tracks, classes (of each slot: what interactions are sorted by)
 // grid: a thread a slot, in rows
 // workgroup memory: none
-// Needs: types, tracks, geometry, tables, integrate, a field, philox, step_length.
+// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, sort_by.
 
 @group(0) @binding(5) var<storage, read_write> classes: array<u32>;
 @group(0) @binding(6) var<storage, read> counters: array<u32, COUNTERS>;
@@ -21,12 +21,12 @@ fn step_length(
     let word = identities[slot].w;
     let status = status_of(word);
     if status == IS_VACANT {
-        classes[slot] = VACANT;
+        classes[slot] = params.classes - 1u;
     } else if status == IS_WAITING {
-        classes[slot] = process_of(word);
+        classes[slot] = class_of(process_of(word), (word >> CELL_AT) & OUTSIDE);
     } else {
         let track = step_length_of(load(slot));
         store(slot, track);
-        classes[slot] = track.process;
+        classes[slot] = class_of(track.process, track.cell);
     }
 }

@@ -1,4 +1,4 @@
-//! Where particles come from.
+//! Particles: simulated or from files.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -8,18 +8,21 @@ use command_host::{Code, Failure};
 use csv::{ReaderBuilder, StringRecord, Trim};
 use transport::{Kind, Primary, simulate};
 
-/// What is simulated if nothing else is said: a second or two on the CPU.
+/// The default number of particles: a second or two on the CPU.
 const TRACKS: u64 = 200;
+/// Memory for each particle and its shower, at least \[bytes\].
+pub(super) const BYTES_A_PARTICLE: u64 = 400;
 
 #[derive(Args)]
 pub(super) struct InputOptions {
-    /// The prototype's particles, so many: 1290 to 1520 mm from the axis, with momenta of 20 to 1000 MeV/c outwards; 200 if not given
+    /// Number of the prototype's particles: 1290 to 1520 mm from the axis, with momenta of 20 to 1000 MeV/c outwards [default: 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Particles")]
     tracks: Option<u64>,
-    /// So large a part of them are photons, the others electrons; 0.2 if not given
+    /// Fraction of photons among them; the others are electrons [default: 0.2]
     #[arg(long, value_name = "PART", value_parser = part, help_heading = "Particles")]
     photons: Option<f64>,
-    /// Particles from a file: with a header, the columns kind (photon, electron or positron), x, y, z in mm and px, py, pz in MeV/c
+    /// Particles from a CSV file with a header: kind (photon, electron or positron), x, y, z in mm, px, py, pz in MeV/c, and, if wanted,
+    /// event, a number that particles of an event share
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["tracks", "photons"], help_heading = "Particles")]
     input: Option<PathBuf>,
     /// Seed of these particles and of all random numbers
@@ -34,10 +37,12 @@ fn part(text: &str) -> Result<f64, String> {
     }
 }
 
-/// Particles, and where they are from.
+/// Particles and their origin.
 pub(super) struct Particles {
     pub(super) primaries: Vec<Primary>,
-    /// For people.
+    /// The event of each particle.
+    pub(super) events: Vec<u64>,
+    /// A description.
     pub(super) text: String,
     from: Option<(PathBuf, Vec<u64>)>,
 }
@@ -50,14 +55,28 @@ impl InputOptions {
 
     pub(super) fn particles(&self) -> Result<Particles, Failure> {
         if let Some(path) = &self.input {
-            let (primaries, lines) = read(path)?;
+            let Read { primaries, events, lines } = read(path)?;
             let name = path.file_name().unwrap_or_default().to_string_lossy();
             let text = format!("{} of {name}, seed {}", counted(primaries.len()), self.seed);
-            return Ok(Particles { primaries, text, from: Some((path.clone(), lines)) });
+            return Ok(Particles { primaries, events, text, from: Some((path.clone(), lines)) });
         }
         let (tracks, photons) = (self.tracks.unwrap_or(TRACKS) as usize, self.photons.unwrap_or(0.2));
+        check_memory(tracks as u64 * BYTES_A_PARTICLE, &counted(tracks))?;
         let text = format!("{} ({} % photons), seed {}", counted(tracks), 100.0 * photons, self.seed);
-        Ok(Particles { primaries: simulate(tracks, photons, self.seed), text, from: None })
+        let events = (0..tracks as u64).collect();
+        Ok(Particles { primaries: simulate(tracks, photons, self.seed), events, text, from: None })
+    }
+}
+
+/// Refuses more memory than the host has free.
+pub(super) fn check_memory(bytes: u64, what: &str) -> Result<(), Failure> {
+    match kernel_host::available_memory() {
+        Some(free) if bytes > free => {
+            let gb = |bytes: u64| bytes as f64 / 1e9;
+            let what = format!("{what} need {:.1} GB of memory, and {:.1} GB are free", gb(bytes), gb(free));
+            Err(Failure::new(Code::Data, what))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -66,7 +85,7 @@ fn counted(particles: usize) -> String {
 }
 
 impl Particles {
-    /// Where a particle is from: `FILE:LINE`, if it is from a file.
+    /// The origin `FILE:LINE` of a particle from a file.
     pub(super) fn place(&self, number: usize) -> Option<String> {
         let (path, lines) = self.from.as_ref()?;
         Some(format!("{}:{}", path.display(), lines.get(number)?))
@@ -75,8 +94,16 @@ impl Particles {
 
 const COLUMNS: [&str; 7] = ["kind", "x", "y", "z", "px", "py", "pz"];
 
-/// Particles, and the lines that they are on. Numbers that are not finite are numbers: what cannot be transported, the run tells.
-fn read(path: &Path) -> Result<(Vec<Primary>, Vec<u64>), Failure> {
+/// The particles of a file, with their events and lines.
+#[derive(Default)]
+struct Read {
+    primaries: Vec<Primary>,
+    events: Vec<u64>,
+    lines: Vec<u64>,
+}
+
+/// Reads particles. The run rejects those that are not finite.
+fn read(path: &Path) -> Result<Read, Failure> {
     let told = |what: String| Failure::new(Code::Data, format_args!("{}{what}", path.display()));
     let broken = |error: csv::Error| {
         let line = error.position().map_or_else(String::new, |position| format!(":{}", position.line()));
@@ -88,7 +115,7 @@ fn read(path: &Path) -> Result<(Vec<Primary>, Vec<u64>), Failure> {
         told(format!("{line}: {what}"))
     };
     let file = File::open(path).map_err(|error| told(format!(": {error}")))?;
-    // Rows of another length are told of by name, not by the reader.
+    // Rows of another length are reported with the name of the file.
     let mut reader = ReaderBuilder::new().flexible(true).trim(Trim::All).comment(Some(b'#')).from_reader(file);
     let header = reader.headers().map_err(broken)?.clone();
     let column = |&name: &&str| {
@@ -98,7 +125,8 @@ fn read(path: &Path) -> Result<(Vec<Primary>, Vec<u64>), Failure> {
         })
     };
     let at = COLUMNS.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let (mut primaries, mut lines) = (Vec::new(), Vec::new());
+    let event_at = header.iter().position(|column| column.eq_ignore_ascii_case("event"));
+    let mut particles = Read::default();
     let mut row = StringRecord::new();
     while reader.read_record(&mut row).map_err(broken)? {
         let line = row.position().map_or(0, csv::Position::line);
@@ -119,11 +147,18 @@ fn read(path: &Path) -> Result<(Vec<Primary>, Vec<u64>), Failure> {
             *number = row[at[column + 1]].parse().map_err(|_| wrong(column + 1, "no number"))?;
         }
         let [x, y, z, px, py, pz] = numbers;
-        primaries.push(Primary { kind, place: [x, y, z], momentum: [px, py, pz] });
-        lines.push(line);
+        let number = particles.primaries.len() as u64;
+        particles.events.push(match event_at {
+            Some(at) => {
+                row[at].parse().map_err(|_| told(format!(":{line}: column `event`: `{}` is no number", &row[at])))?
+            }
+            None => number,
+        });
+        particles.primaries.push(Primary { kind, place: [x, y, z], momentum: [px, py, pz] });
+        particles.lines.push(line);
     }
-    if primaries.is_empty() {
+    if particles.primaries.is_empty() {
         return Err(told(": there are no particles in it".to_owned()));
     }
-    Ok((primaries, lines))
+    Ok(particles)
 }

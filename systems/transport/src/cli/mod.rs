@@ -1,6 +1,7 @@
-//! The command line: what a user types, and how failures are told. One file a subcommand.
+//! The command line. One file a subcommand.
 
 mod bench;
+mod geometry;
 mod input;
 mod options;
 mod output;
@@ -10,29 +11,32 @@ mod run;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use command_host::Code;
+use clap::{CommandFactory, Parser, Subcommand};
+use command_host::{Code, Completions, Man, MessageOptions};
 use transport::Error;
 
-const DATA: &str =
-    "particles, a map or a file that is wrong, output that cannot be written, a run that ends with tracks left";
+const DATA: &str = "an invalid file of particles, a field or a geometry, output that cannot be written, a run that ends with tracks left";
 
-/// Takes electrons, positrons and photons through the magnetic field and the lead tungstate of a detector, step by step, until their
-/// showers end, on any GPU or on the CPU.
+/// Transports electrons, positrons and photons through a magnetic field and matter, step by step, until their showers end, on any GPU
+/// or on the CPU.
 #[derive(Parser)]
 #[command(name = "transport", version, after_help = exit_codes(), propagate_version = true, max_term_width = 110)]
 struct Cli {
+    #[command(flatten)]
+    messages: MessageOptions,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Run),
+    Run(Box<run::Run>),
     Bench(bench::Bench),
+    Completions(Completions),
+    Man(Man),
 }
 
-/// A run checks its answer, too.
+/// A run checks its energy balance.
 fn exit_codes() -> String {
     format!("{}, or a run whose energies do not add up", command_host::exit_codes(DATA))
 }
@@ -48,8 +52,10 @@ fn exit_code(error: &Error) -> Code {
 
 pub(crate) fn main() -> ExitCode {
     command_host::main(exit_code, |cli: Cli| match cli.command {
-        Command::Run(run) => run.run(),
-        Command::Bench(bench) => bench.run(),
+        Command::Run(run) => run.run(&cli.messages),
+        Command::Bench(bench) => bench.run(&cli.messages),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
     })
 }
 

@@ -1,11 +1,15 @@
-//! Options that say what is transported, and how.
+//! Options of the world, the physics and the engine.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
 use command_host::{Code, Engines, Failure};
-use transport::{AnyField, Cuts, Grid, Kernels, Map, Simulation, SimulationBuilder};
+use transport::{
+    Accuracy, AnyField, Cuts, Geometry, Grid, Kernels, Map, Scattering, Simulation, SimulationBuilder, SortBy,
+};
+
+use super::geometry;
 
 #[derive(Args)]
 pub(super) struct EngineOptions {
@@ -31,9 +35,9 @@ impl EngineOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum KernelsName {
-    /// Lengths of steps; count and sort by process; interactions
+    /// Step lengths; count and sort; interactions
     Split,
-    /// All of a track's step in one
+    /// A whole step in one kernel
     Monolithic,
 }
 
@@ -46,12 +50,30 @@ impl From<KernelsName> for Kernels {
     }
 }
 
-/// The name of an option's value, as it is typed.
+/// What split kernels sort by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SortName {
+    /// Tracks with the same process side by side
+    Process,
+    /// Tracks in the same ring and layer side by side
+    Volume,
+}
+
+impl From<SortName> for SortBy {
+    fn from(name: SortName) -> Self {
+        match name {
+            SortName::Process => Self::Process,
+            SortName::Volume => Self::Volume,
+        }
+    }
+}
+
+/// Returns the name of an option's value on the command line.
 pub(super) fn typed(value: impl ValueEnum) -> String {
     value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
 }
 
-/// Of `--field`.
+/// A value of `--field`.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum FieldName {
     Parametrised,
@@ -81,7 +103,7 @@ pub(super) struct FieldOptions {
     /// map of float32, points of r x points of z x 2, Bz and Br in T
     #[arg(long, default_value = "parametrised", value_name = "FIELD", value_parser = field_name, help_heading = "World")]
     field: FieldName,
-    /// Of --field FILE.npy: millimetres between its points; 10 if not given
+    /// Distance of the points of --field FILE.npy, mm [default: 10]
     #[arg(long, value_name = "MM", help_heading = "World")]
     map_step: Option<f64>,
 }
@@ -102,7 +124,7 @@ impl FieldOptions {
         })
     }
 
-    /// The file of a map.
+    /// The file of the field map.
     pub(super) fn file(&self) -> Option<&Path> {
         match &self.field {
             FieldName::File(path) => Some(path),
@@ -110,7 +132,7 @@ impl FieldOptions {
         }
     }
 
-    /// For people.
+    /// A description.
     pub(super) fn text(&self) -> String {
         match &self.field {
             FieldName::Parametrised => "parametrised field".to_owned(),
@@ -121,21 +143,92 @@ impl FieldOptions {
     }
 }
 
-/// Of the physics.
 #[derive(Args)]
-pub(super) struct CutOptions {
-    /// Electrons that are knocked out with more energy than this are tracks of their own, MeV
+pub(super) struct GeometryOptions {
+    /// Geometry from a TOML file: materials, volumes and stacks of layers; the prototype's lead tungstate if not given
+    #[arg(long, value_name = "FILE.toml", help_heading = "World")]
+    geometry: Option<PathBuf>,
+}
+
+impl GeometryOptions {
+    pub(super) fn file(&self) -> Option<&Path> {
+        self.geometry.as_deref()
+    }
+
+    pub(super) fn geometry(&self) -> Result<Geometry, Failure> {
+        self.file().map_or_else(|| Ok(Geometry::default()), geometry::read)
+    }
+
+    /// A description.
+    pub(super) fn text(&self) -> String {
+        self.file().map_or_else(
+            || "the prototype's lead tungstate".to_owned(),
+            |path| format!("geometry {}", path.file_name().unwrap_or_default().to_string_lossy()),
+        )
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum ScatteringName {
+    /// No multiple scattering, as in the published steps
+    None,
+    /// One Gaussian angle a step, of Highland's width
+    Highland,
+}
+
+/// The accuracy of paths.
+#[derive(Args)]
+pub(super) struct AccuracyOptions {
+    /// Largest distance between the middle of an integration step and its chord, mm
+    #[arg(long, default_value_t = Accuracy::default().sagitta, value_name = "MM", help_heading = "Accuracy")]
+    sagitta: f64,
+    /// Largest error of an integration step, mm
+    #[arg(long, default_value_t = Accuracy::default().step_error, value_name = "MM", help_heading = "Accuracy")]
+    step_error: f64,
+    /// Shortest integration step, mm
+    #[arg(long, default_value_t = Accuracy::default().least_step, value_name = "MM", help_heading = "Accuracy")]
+    least_step: f64,
+    /// Bounds of the relative error of an integration step
+    #[arg(long, value_name = "LOW:HIGH", value_parser = range, help_heading = "Accuracy")]
+    relative_error: Option<[f64; 2]>,
+    /// Integration steps in a step, at most
+    #[arg(long, default_value_t = Accuracy::default().steps, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000), help_heading = "Accuracy")]
+    integration_steps: u32,
+}
+
+impl AccuracyOptions {
+    pub(super) fn accuracy(&self) -> Accuracy {
+        let &Self { sagitta, step_error, least_step, relative_error, integration_steps } = self;
+        let relative = relative_error.unwrap_or(Accuracy::default().relative);
+        Accuracy { least_step, step_error, relative, sagitta, steps: integration_steps }
+    }
+}
+
+/// The energy thresholds and the scattering.
+#[derive(Args)]
+pub(super) struct PhysicsOptions {
+    /// Multiple scattering of electrons and positrons
+    #[arg(long, value_enum, default_value = "none", value_name = "HOW", help_heading = "World")]
+    scattering: ScatteringName,
+    /// Electrons that are knocked out with more energy become tracks, MeV
     #[arg(long, default_value_t = Cuts::default().electron, value_name = "MEV", help_heading = "World")]
     electron_cut: f64,
-    /// So are photons that are radiated; photons that have less are absorbed where they are, MeV
+    /// Photons that are radiated with more energy become tracks; photons with less are absorbed, MeV
     #[arg(long, default_value_t = Cuts::default().photon, value_name = "MEV", help_heading = "World")]
     photon_cut: f64,
-    /// Electrons and positrons with less energy than this stop where they are, MeV
+    /// Electrons and positrons with less energy stop, MeV
     #[arg(long, default_value_t = Cuts::default().stop, value_name = "MEV", help_heading = "World")]
     stop: f64,
 }
 
-impl CutOptions {
+impl PhysicsOptions {
+    pub(super) fn scattering(&self) -> Scattering {
+        match self.scattering {
+            ScatteringName::None => Scattering::None,
+            ScatteringName::Highland => Scattering::Highland,
+        }
+    }
+
     pub(super) fn cuts(&self) -> Cuts {
         Cuts { electron: self.electron_cut, photon: self.photon_cut, stop: self.stop }
     }
@@ -147,7 +240,7 @@ fn range(text: &str) -> Result<[f64; 2], String> {
         text.split_once(':').and_then(|(low, high)| Some([low.trim().parse().ok()?, high.trim().parse().ok()?]));
     match numbers {
         Some([low, high]) if low < high => Ok([low, high]),
-        _ => Err("two numbers of mm that rise are wanted, as 1200:1800".to_owned()),
+        _ => Err("two numbers that rise are wanted, as 1200:1800".to_owned()),
     }
 }
 
@@ -160,16 +253,16 @@ fn bins(text: &str) -> Result<[usize; 2], String> {
     }
 }
 
-/// Of the histogram of deposits.
+/// The bins of deposits.
 #[derive(Args)]
 pub(super) struct GridOptions {
-    /// From and to, away from the axis, mm; 1200:1800 if not given
-    #[arg(long, value_name = "LOW:HIGH", value_parser = range, help_heading = "Histogram")]
+    /// Range of r, the distance from the axis, mm [default: 1200:1800]
+    #[arg(long, value_name = "LOW:HIGH", value_parser = range, allow_hyphen_values = true, help_heading = "Histogram")]
     r: Option<[f64; 2]>,
-    /// From and to, along the axis, mm; -3000:3000 if not given
+    /// Range of z, along the axis, mm [default: -3000:3000]
     #[arg(long, value_name = "LOW:HIGH", value_parser = range, allow_hyphen_values = true, help_heading = "Histogram")]
     z: Option<[f64; 2]>,
-    /// Bins of each; 120x120 if not given
+    /// Bins of r and z [default: 120x120]
     #[arg(long, value_name = "RxZ", value_parser = bins, help_heading = "Histogram")]
     bins: Option<[usize; 2]>,
 }

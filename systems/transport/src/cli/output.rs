@@ -1,13 +1,16 @@
-//! Histograms of deposits as files.
+//! Deposited energy as files: histograms, and sums of events.
 
+use std::collections::HashMap;
 use std::io::{self, Seek, Write};
 use std::path::{Path, PathBuf};
 
 use command_host::{Code, Failure, write_file};
 use npyz::WriterBuilder;
-use transport::Deposits;
+use transport::{Deposits, Outcome};
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
+
+use super::input::Particles;
 
 /// A file that deposits are to be written to.
 #[derive(Clone, Debug)]
@@ -16,7 +19,7 @@ pub(super) struct Output {
     is_csv: bool,
 }
 
-/// That a file can be in its folder: better told before a long run than after it.
+/// Checks before a long run that the folder of an output exists.
 pub(super) fn check_folder(path: &Path) -> Result<(), Failure> {
     match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
@@ -86,4 +89,44 @@ fn archive(out: impl Write + Seek, deposits: &Deposits) -> io::Result<()> {
     array("beyond", &[], &[deposits.beyond()])?;
     zip.finish()?;
     Ok(())
+}
+
+/// The sums of an event \[MeV\].
+struct Event {
+    number: u64,
+    particles: usize,
+    initial: f64,
+    deposited: Vec<f64>,
+}
+
+/// Writes a row an event, in the order of the particles: its number, its particles, their kinetic energy, and the energy
+/// deposited in each material.
+pub(super) fn write_scores(
+    path: &Path,
+    particles: &Particles,
+    outcome: &Outcome,
+    materials: &[String],
+) -> Result<(), Failure> {
+    let mut rows: Vec<Event> = Vec::new();
+    let mut row_of = HashMap::new();
+    for ((primary, &number), scores) in particles.primaries.iter().zip(&particles.events).zip(&outcome.scores) {
+        let row = *row_of.entry(number).or_insert(rows.len());
+        if row == rows.len() {
+            rows.push(Event { number, particles: 0, initial: 0.0, deposited: vec![0.0; materials.len()] });
+        }
+        let event = &mut rows[row];
+        event.particles += 1;
+        event.initial += primary.kinetic();
+        event.deposited.iter_mut().zip(scores).for_each(|(sum, score)| *sum += score);
+    }
+    write_file(path, "transport", |out| {
+        let mut csv = csv::Writer::from_writer(out);
+        let fixed = ["event", "particles", "kinetic_mev"].map(str::to_owned);
+        csv.write_record(fixed.into_iter().chain(materials.iter().map(|name| format!("{name}_mev"))))?;
+        for Event { number, particles, initial, deposited } in &rows {
+            let fixed = [number.to_string(), particles.to_string(), initial.to_string()];
+            csv.write_record(fixed.into_iter().chain(deposited.iter().map(f64::to_string)))?;
+        }
+        csv.flush()
+    })
 }

@@ -1,4 +1,4 @@
-//! What a run reports.
+//! The report of a run.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -9,16 +9,17 @@ use transport::{Outcome, Process, Status};
 
 use super::input::Particles;
 
-/// What is kept of energy: parts that are missing or too many are a fault.
+/// The largest missing part of the energy. More is a fault.
 pub(super) const BALANCE: f64 = 1e-4;
 
-/// What a run was asked for.
+/// The options of a run.
 #[derive(Serialize)]
 pub(super) struct Asked {
     pub(super) version: &'static str,
     pub(super) engine: String,
     pub(super) particles: String,
     pub(super) field: String,
+    pub(super) geometry: String,
     pub(super) kernels: String,
     pub(super) random: String,
     pub(super) electron_cut_mev: f64,
@@ -155,10 +156,10 @@ impl Report {
     }
 
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Asked { engine, particles, field, kernels, random, electron_cut_mev, photon_cut_mev, stop_mev, .. } =
-            &self.asked;
+        let Asked { engine, particles, field, geometry, kernels, random, .. } = &self.asked;
+        let Asked { electron_cut_mev, photon_cut_mev, stop_mev, .. } = self.asked;
         writeln!(out, "{engine}, {kernels} kernels")?;
-        writeln!(out, "{particles}; {field}; {random}")?;
+        writeln!(out, "{particles}; {geometry}; {field}; {random}")?;
         writeln!(
             out,
             "electrons from {electron_cut_mev} MeV on, photons from {photon_cut_mev} MeV on, stopped at {stop_mev} MeV"

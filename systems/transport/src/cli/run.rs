@@ -5,92 +5,115 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Code, Failure, Picture, check_distinct, write_file, write_json};
-use transport::{AnyField, Outcome, Random, Status};
+use command_host::{Code, Failure, MessageOptions, Picture, check_distinct, write_file, write_json};
+use transport::{AnyField, Outcome, Random, SimulationBuilder, Status};
 
 use super::input::InputOptions;
-use super::options::{CutOptions, EngineOptions, FieldOptions, GridOptions, KernelsName, typed};
-use super::output::{Output, check_folder};
+use super::options::{
+    AccuracyOptions, EngineOptions, FieldOptions, GeometryOptions, GridOptions, KernelsName, PhysicsOptions, SortName,
+    typed,
+};
+use super::output::{Output, check_folder, write_scores};
 use super::plot::{self, HeatMap};
 use super::report::{Asked, BALANCE, Report};
 
 /// Transports particles until no track is left, and reports where their energy went
 ///
-/// Electrons and positrons radiate, knock out electrons and lose energy along curved paths, photons scatter, make pairs and are
-/// absorbed; what they make is followed, too. The world is the prototype's: tubes of lead tungstate from 10 mm to 5 m around the axis
-/// and to 3 m along it, in vacuum. All engines draw the same random numbers, track by track.
+/// Electrons and positrons radiate, knock out electrons and lose energy along curved paths; photons scatter, make pairs and are
+/// absorbed. Secondaries are transported, too. The default world is the prototype's: tubes of lead tungstate from 10 mm to 5 m around
+/// the axis and to 3 m along it, in vacuum. All engines draw the same random numbers for each track.
 #[derive(Args)]
 pub(super) struct Run {
     #[command(flatten)]
     input: InputOptions,
     #[command(flatten)]
     field: FieldOptions,
-    /// Of --field map: write the map, as --field FILE.npy and numpy.load read it
+    /// Write the map of --field map, as --field FILE.npy and numpy.load read it
     #[arg(long, value_name = "FILE.npy", help_heading = "World")]
     write_map: Option<PathBuf>,
     #[command(flatten)]
-    cuts: CutOptions,
-    /// Draw 0.123456 wherever a random number is wanted, which is how the prototype compares engines
+    geometry: GeometryOptions,
+    #[command(flatten)]
+    physics: PhysicsOptions,
+    #[command(flatten)]
+    accuracy: AccuracyOptions,
+    /// Use 0.123456 for all random numbers, as the prototype compares engines
     #[arg(long, help_heading = "World")]
     constant_random: bool,
-    /// Steps of a track at most: with more of them it is given up, and its energy is told
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
+    /// Steps of a track, at most; a track with more is given up, and its energy is reported
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = "Limits")]
     most_steps: u32,
-    /// Stop after so many steps of all tracks
+    /// Give up a charged track that circles in vacuum: after N steps in a row that end at --integration-steps; 0 is never
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255), help_heading = "Limits")]
+    most_loops: u32,
+    /// Stop after N steps of all tracks
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Limits")]
     iterations: Option<u32>,
-    /// Slots for tracks; if not given, as many as are needed. The reference engine has none
+    /// Slots for tracks [default: as many as are needed]. The reference engine has none
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Limits")]
     capacity: Option<u64>,
     #[command(flatten)]
     engine: EngineOptions,
-    /// How the stages of a step are made into kernels; answers are the same
+    /// How the stages of a step are grouped into kernels; the results are the same
     #[arg(long, value_enum, default_value = "split", value_name = "HOW", help_heading = "Engine")]
     kernels: KernelsName,
+    /// What split kernels sort tracks by; the results are the same
+    #[arg(long, value_enum, default_value = "process", value_name = "KEY", help_heading = "Engine")]
+    sort: SortName,
+    /// Steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 is none
+    #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000), help_heading = "Engine")]
+    tail_steps: u32,
     #[command(flatten)]
     grid: GridOptions,
-    /// Draw where energy stayed, over z and r
+    /// Draw the deposited energy in z and r
     #[arg(long, value_name = "FILE.png|svg", help_heading = "Histogram")]
     plot: Option<PathBuf>,
-    /// Write where energy stayed: .csv, a row a bin; .npz, for numpy.load
+    /// Write the deposited energy: .csv, a row a bin; .npz, for numpy.load
     #[arg(long, value_name = "FILE.csv|npz", help_heading = "Histogram")]
     output: Option<PathBuf>,
+    /// Write the deposited energy of each event in each material, a row an event
+    #[arg(long, value_name = "FILE.csv", help_heading = "Histogram")]
+    scores: Option<PathBuf>,
     /// JSON instead of text
     #[arg(long)]
     json: bool,
 }
 
 impl Run {
-    pub(super) fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self, messages: &MessageOptions) -> Result<(), Failure> {
         let output = self.output.as_deref().map(Output::of).transpose()?;
         let picture = self.plot.as_deref().map(Picture::of).transpose()?;
-        let outputs = [&self.output, &self.plot, &self.write_map].into_iter().filter_map(|path| path.as_deref());
-        check_distinct(self.input.file().into_iter().chain(self.field.file()), outputs)?;
+        let outputs =
+            [&self.output, &self.plot, &self.write_map, &self.scores].into_iter().filter_map(|path| path.as_deref());
+        let inputs = [self.input.file(), self.field.file(), self.geometry.file()];
+        check_distinct(inputs.into_iter().flatten(), outputs)?;
+        if let Some(path) = &self.scores {
+            check_folder(path)?;
+        }
         let grid = self.grid.grid();
         if let Some(picture) = &picture {
             check_folder(picture.path())?;
             plot::check(picture, &grid)?;
         }
+        let geometry = self.geometry.geometry()?;
+        let particles = self.input.particles()?;
         let field = self.field.field()?;
         self.write_map(&field)?;
-        let random = if self.constant_random { Random::Constant } else { Random::Seeded(self.input.seed) };
-        let builder = self.engine.builder().field(field).cuts(self.cuts.cuts()).random(random).grid(grid);
-        let builder = builder.most_steps(self.most_steps).kernels(self.kernels.into());
-        let builder = match self.capacity {
-            Some(slots) => builder.capacity(slots as usize),
-            None => builder,
-        };
-        let simulation = builder.build()?;
-        let particles = self.input.particles()?;
+        let materials: Vec<_> = geometry.materials.iter().map(|material| material.name().to_owned()).collect();
+        let start = Instant::now();
+        let simulation = self.builder().field(field).geometry(geometry).grid(grid).build()?;
+        messages.timed(format_args!("built for {}", simulation.description()), start.elapsed());
         let start = Instant::now();
         let outcome = simulation.run_for(&particles.primaries, self.iterations.unwrap_or(u32::MAX))?;
         let seconds = start.elapsed().as_secs_f64();
-        let cuts = self.cuts.cuts();
+        messages.timed(format_args!("transported {}", particles.text), start.elapsed());
+        let cuts = self.physics.cuts();
         let asked = Asked {
             version: env!("CARGO_PKG_VERSION"),
             engine: simulation.description(),
             particles: particles.text.clone(),
             field: self.field.text(),
+            geometry: self.geometry.text(),
             kernels: typed(self.kernels),
             random: if self.constant_random { "constant random numbers" } else { "random numbers by counter" }
                 .to_owned(),
@@ -106,6 +129,9 @@ impl Run {
         if let Some(output) = output {
             output.write(&outcome.deposits)?;
         }
+        if let Some(path) = &self.scores {
+            write_scores(path, &particles, &outcome, &materials)?;
+        }
         if let Some(picture) = picture {
             picture.draw("transport", &HeatMap::of(&outcome.deposits, titles))?;
         }
@@ -118,6 +144,18 @@ impl Run {
         self.ended(&outcome)
     }
 
+    fn builder(&self) -> SimulationBuilder {
+        let random = if self.constant_random { Random::Constant } else { Random::Seeded(self.input.seed) };
+        let builder = self.engine.builder().random(random).cuts(self.physics.cuts()).accuracy(self.accuracy.accuracy());
+        let builder = builder.scattering(self.physics.scattering()).scores(self.scores.is_some());
+        let builder = builder.most_steps(self.most_steps).most_loops(self.most_loops).kernels(self.kernels.into());
+        let builder = builder.sort_by(self.sort.into()).tail_steps(self.tail_steps);
+        match self.capacity {
+            Some(slots) => builder.capacity(slots as usize),
+            None => builder,
+        }
+    }
+
     fn write_map(&self, field: &AnyField) -> Result<(), Failure> {
         match (&self.write_map, field) {
             (Some(path), AnyField::Map(map)) => write_file(path, "transport", |out| map.write(out)),
@@ -126,17 +164,17 @@ impl Run {
         }
     }
 
-    /// Of a picture.
+    /// The second line of a picture.
     fn subtitle(&self, asked: &Asked, outcome: &Outcome) -> String {
         let ended = match outcome.status {
             Status::Finished => String::new(),
             Status::StepsMade => format!(", stopped after {} steps", outcome.iterations),
             Status::CapacityExceeded { .. } => ", capacity exceeded".to_owned(),
         };
-        format!("{}; {}{ended}", asked.field, asked.engine)
+        format!("{}; {}; {}{ended}", asked.geometry, asked.field, asked.engine)
     }
 
-    /// What is wrong with what was reported.
+    /// Fails if the reported run is wrong or has not finished.
     fn ended(&self, outcome: &Outcome) -> Result<(), Failure> {
         let (missing, left) = (outcome.balance.missing(), outcome.left.len());
         if missing.is_nan() || missing.abs() > BALANCE {

@@ -1,21 +1,22 @@
-//! Slots.
+//! The number of slots for tracks.
 
-/// How many slots there are.
+/// The limit on the number of slots.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Capacity {
-    /// As many as are needed; on a GPU at first as the energy says.
+    /// Slots are added as needed. A GPU begins with a number that depends on the energy.
     AsNeeded,
-    /// As many as are needed; on a GPU so many at first.
+    /// Slots are added as needed. A GPU begins with this number.
     AtFirst(usize),
-    /// So many, and no more.
+    /// This number of slots.
     Fixed(usize),
 }
 
-/// Slots are brought together when so many are in use, and at most one in so many has a track: stages look at all.
+/// Tracks are packed when at least so many slots are in use, and at most one slot in so many has a track: kernels look
+/// at all slots in use.
 const MANY_SLOTS: usize = 256;
 const FEW_TRACKS: usize = 4;
 
-/// Whether they are.
+/// Returns whether tracks are packed.
 pub(crate) fn is_sparse(used: usize, live: usize) -> bool {
     used >= MANY_SLOTS && live <= used / FEW_TRACKS
 }

@@ -5,18 +5,18 @@ use crate::track::{Process, Track};
 /// Sums of a run: energies in [units](crate::deposits::units).
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Tally {
-    /// Of each bin, and beyond them.
+    /// The sums of [`Scores`](crate::deposits::Scores).
     pub(crate) deposits: Vec<u64>,
     pub(crate) escaped: u64,
     pub(crate) abandoned: u64,
-    /// Steps that ended so.
+    /// The number of steps that ended with each process.
     pub(crate) processes: [u64; Process::COUNT],
-    /// Tracks that others made.
+    /// The number of secondary tracks.
     pub(crate) secondaries: u64,
 }
 
 impl Tally {
-    /// Adds another one, but for its deposits.
+    /// Adds the sums of another tally, except deposits.
     pub(crate) fn add(&mut self, other: &Self) {
         self.escaped += other.escaped;
         self.abandoned += other.abandoned;
@@ -42,15 +42,15 @@ pub enum Status {
     },
 }
 
-/// What an engine leaves.
+/// The end of a run on an engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Ended {
     pub(crate) status: Status,
     pub(crate) tally: Tally,
-    /// Tracks that are left, in no order.
+    /// The remaining tracks, in no order.
     pub(crate) left: Vec<Track<f64>>,
-    /// Steps that all tracks made together.
+    /// The number of steps of all tracks.
     pub(crate) iterations: u32,
-    /// Slots that were used at most.
+    /// The largest number of slots in use.
     pub(crate) slots: usize,
 }

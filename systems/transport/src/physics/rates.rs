@@ -1,29 +1,15 @@
-//! Rates \[1/mm\] and losses \[MeV/mm\] in lead tungstate, in f64, as the formulas are written.
+//! Rates \[1/mm\] and losses \[MeV/mm\] in a material, in f64, as the formulas are written.
 
 use super::Cuts;
+use crate::material::Material;
 
-/// Energy of an electron at rest \[MeV\].
+/// The rest energy of an electron \[MeV\].
 pub(crate) const ELECTRON_MASS: f64 = 0.510_998_95;
 /// The classical radius of the electron \[mm\].
 const ELECTRON_RADIUS: f64 = 2.817_940_326_2e-12;
 const FINE_STRUCTURE: f64 = 1.0 / 137.035_999;
-/// 1/mol.
-const AVOGADRO: f64 = 6.022_140_76e23;
 
-/// g/mm^3.
-const DENSITY: f64 = 8.28e-3;
-/// Atomic number, mass \[g/mol\] and fraction of the mass: lead, tungsten, oxygen.
-const ELEMENTS: [(f64, f64, f64); 3] =
-    [(82.0, 207.2, 0.455_326_61), (74.0, 183.84, 0.404_033_97), (8.0, 15.999, 0.140_639_42)];
-/// mm.
-const RADIATION_LENGTH: f64 = 8.9;
-/// MeV: the tables of the Particle Data Group.
-const MEAN_EXCITATION: f64 = 600.7e-6;
-/// Of the density effect, Sternheimer's: C, x0, x1, a, k; the same tables.
-const STERNHEIMER: [f64; 5] = [5.8528, 0.4068, 3.0023, 0.227_58, 3.0];
-
-/// The photoelectric effect \[cm^2/g\] at energies \[MeV\]: of lead, rounded, and 0.73 of it for lead tungstate, which holds within some
-/// 10 %.
+/// The photoelectric effect of lead \[cm^2/g\] at energies \[MeV\], rounded; good to some 10 %.
 const PHOTOELECTRIC: [(f64, f64); 13] = [
     (0.1, 5.3),
     (0.15, 1.83),
@@ -39,16 +25,6 @@ const PHOTOELECTRIC: [(f64, f64); 13] = [
     (3.0, 0.0027),
     (10.0, 5.6e-4),
 ];
-const OF_LEAD: f64 = 0.73;
-
-/// Sums over atoms of a volume \[1/mm^3\], of something that an atom of a number has.
-fn over_atoms(of: impl Fn(f64) -> f64) -> f64 {
-    ELEMENTS.iter().map(|&(z, mass, fraction)| AVOGADRO * DENSITY * fraction / mass * of(z)).sum()
-}
-
-fn electrons() -> f64 {
-    over_atoms(|z| z)
-}
 
 /// (T / m + 1)^2 and beta^2.
 fn speed(kinetic: f64) -> (f64, f64) {
@@ -57,16 +33,16 @@ fn speed(kinetic: f64) -> (f64, f64) {
 }
 
 /// Photons of more than the cut that an electron of a kinetic energy radiates: complete screening, as the Particle Data Group gives it.
-pub(super) fn bremsstrahlung_rate(kinetic: f64, cuts: &Cuts) -> f64 {
+pub(super) fn bremsstrahlung_rate(material: &Material, kinetic: f64, cuts: &Cuts) -> f64 {
     let part = cuts.photon / kinetic;
     if part >= 1.0 {
         return 0.0;
     }
-    (-4.0 / 3.0 * part.ln() - 4.0 / 3.0 * (1.0 - part) + 0.5 * (1.0 - part * part)) / RADIATION_LENGTH
+    (-4.0 / 3.0 * part.ln() - 4.0 / 3.0 * (1.0 - part) + 0.5 * (1.0 - part * part)) / material.radiation_length()
 }
 
 /// Electrons of more than the cut that an electron of a kinetic energy knocks out: Moller's cross section, the specification's D5.
-pub(super) fn moller_rate(kinetic: f64, cuts: &Cuts) -> f64 {
+pub(super) fn moller_rate(material: &Material, kinetic: f64, cuts: &Cuts) -> f64 {
     let low = cuts.electron / kinetic;
     if low >= 0.5 {
         return 0.0;
@@ -76,50 +52,50 @@ pub(super) fn moller_rate(kinetic: f64, cuts: &Cuts) -> f64 {
     let sum = (high - low) * (1.0 - g + 1.0 / (low * high) + 1.0 / ((1.0 - low) * (1.0 - high)))
         - g * (high * (1.0 - low) / (low * (1.0 - high))).ln();
     let factor = std::f64::consts::TAU * ELECTRON_MASS * ELECTRON_RADIUS * ELECTRON_RADIUS / kinetic;
-    electrons() * factor * sum / beta2
+    material.electrons() * factor * sum / beta2
 }
 
 /// What an electron of a kinetic energy loses by collisions that knock out electrons of less than the cut (Berger and Seltzer) and by photons
 /// of less than the cut \[MeV/mm\].
-pub(super) fn energy_loss(kinetic: f64, cuts: &Cuts) -> f64 {
+pub(super) fn energy_loss(material: &Material, kinetic: f64, cuts: &Cuts) -> f64 {
     // Below, the formula ends; nothing is tracked there.
     let kinetic = kinetic.max(0.01);
     let (gamma2, beta2) = speed(kinetic);
     let tau = kinetic / ELECTRON_MASS;
     let most = (cuts.electron / ELECTRON_MASS).min(tau / 2.0);
-    let excitation = MEAN_EXCITATION / ELECTRON_MASS;
+    let excitation = material.mean_excitation() / ELECTRON_MASS;
     let f = -1.0 - beta2
         + ((tau - most) * most).ln()
         + tau / (tau - most)
         + (most * most / 2.0 + (2.0 * tau + 1.0) * (1.0 - most / tau).ln()) / gamma2;
     let x = (gamma2 * beta2).log10() / 2.0;
-    let [c, x0, x1, a, k] = STERNHEIMER;
+    let [c, x0, x1, a, k] = material.sternheimer();
     let density = if x < x0 {
         0.0
     } else {
         let tail = if x < x1 { a * (x1 - x).powf(k) } else { 0.0 };
         2.0 * std::f64::consts::LN_10 * x - c + tail
     };
-    let factor = std::f64::consts::TAU * ELECTRON_RADIUS * ELECTRON_RADIUS * ELECTRON_MASS * electrons();
+    let factor = std::f64::consts::TAU * ELECTRON_RADIUS * ELECTRON_RADIUS * ELECTRON_MASS * material.electrons();
     let collisions = factor / beta2 * ((2.0 * (tau + 2.0) / (excitation * excitation)).ln() + f - density);
     // Of k dN/dk, from 0 to the cut.
     let y = (cuts.photon / kinetic).min(1.0);
-    let radiation = kinetic / RADIATION_LENGTH * (4.0 / 3.0 * y - 2.0 / 3.0 * y * y + y * y * y / 3.0);
+    let radiation = kinetic / material.radiation_length() * (4.0 / 3.0 * y - 2.0 / 3.0 * y * y + y * y * y / 3.0);
     collisions + radiation
 }
 
 /// Klein and Nishina, for a photon of an energy.
-pub(super) fn compton_rate(energy: f64) -> f64 {
+pub(super) fn compton_rate(material: &Material, energy: f64) -> f64 {
     let k = energy / ELECTRON_MASS;
     let two = 1.0 + 2.0 * k;
     let of_radius = (1.0 + k) / (k * k) * (2.0 * (1.0 + k) / two - two.ln() / k) + two.ln() / (2.0 * k)
         - (1.0 + 3.0 * k) / (two * two);
-    electrons() * std::f64::consts::TAU * ELECTRON_RADIUS * ELECTRON_RADIUS * of_radius
+    material.electrons() * std::f64::consts::TAU * ELECTRON_RADIUS * ELECTRON_RADIUS * of_radius
 }
 
 /// Pairs of a photon of an energy: Bethe and Heitler without screening, in Maximon's series, for nuclei and electrons, as far as that is below
 /// complete screening.
-pub(super) fn pair_rate(energy: f64) -> f64 {
+pub(super) fn pair_rate(material: &Material, energy: f64) -> f64 {
     let k = energy / ELECTRON_MASS;
     if k <= 2.0 {
         return 0.0;
@@ -138,22 +114,27 @@ pub(super) fn pair_rate(energy: f64) -> f64 {
         28.0 / 9.0 * l - 218.0 / 27.0 + y * y * second - y.powi(4) * (3.0 / 16.0 * l + 0.125) - y.powi(6) * sixth
     };
     let factor = FINE_STRUCTURE * ELECTRON_RADIUS * ELECTRON_RADIUS;
-    (over_atoms(|z| z * (z + 1.0)) * factor * series).min(7.0 / 9.0 / RADIATION_LENGTH)
+    (material.atoms().map(|(z, atoms)| atoms * z * (z + 1.0)).sum::<f64>() * factor * series)
+        .min(7.0 / 9.0 / material.radiation_length())
 }
 
 /// The photoelectric effect for a photon of an energy: a table, straight in the logarithms between its points.
-pub(super) fn photoelectric_rate(energy: f64) -> f64 {
+pub(super) fn photoelectric_rate(material: &Material, energy: f64) -> f64 {
     let after = PHOTOELECTRIC.iter().position(|&(e, _)| e > energy).unwrap_or(PHOTOELECTRIC.len() - 1).max(1);
     let [(e0, y0), (e1, y1)] = [PHOTOELECTRIC[after - 1], PHOTOELECTRIC[after]];
     let part = (energy / e0).ln() / (e1 / e0).ln();
     let mass = y0 * (y1 / y0).powf(part);
     // cm^2/g are 100 mm^2/g.
-    100.0 * OF_LEAD * DENSITY * mass
+    100.0 * material.of_lead() * material.density() * mass
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn matter() -> Material {
+        Material::lead_tungstate()
+    }
 
     /// A sum over so many equal parts of a logarithm.
     fn integral(low: f64, high: f64, of: impl Fn(f64) -> f64) -> f64 {
@@ -170,9 +151,10 @@ mod tests {
     fn rates_are_integrals_of_their_spectra() {
         let cuts = Cuts::default();
         for kinetic in [3.0, 50.0, 900.0] {
-            let spectrum =
-                |k: f64| (4.0 / 3.0 - 4.0 / 3.0 * k / kinetic + (k / kinetic).powi(2)) / (k * RADIATION_LENGTH);
-            near(bremsstrahlung_rate(kinetic, &cuts), integral(cuts.photon, kinetic, spectrum), 1e-6);
+            let spectrum = |k: f64| {
+                (4.0 / 3.0 - 4.0 / 3.0 * k / kinetic + (k / kinetic).powi(2)) / (k * matter().radiation_length())
+            };
+            near(bremsstrahlung_rate(&matter(), kinetic, &cuts), integral(cuts.photon, kinetic, spectrum), 1e-6);
             // Moller's spectrum of x = T' / T, which is the same for both electrons.
             let (gamma2, beta2) = speed(kinetic);
             let g = (2.0 * gamma2.sqrt() - 1.0) / gamma2;
@@ -180,12 +162,12 @@ mod tests {
                 let y = 1.0 - x;
                 1.0 - g + 1.0 / (x * x) - g / x + 1.0 / (y * y) - g / y
             };
-            let factor =
-                std::f64::consts::TAU * ELECTRON_MASS * ELECTRON_RADIUS.powi(2) * electrons() / (kinetic * beta2);
-            near(moller_rate(kinetic, &cuts), factor * integral(cuts.electron / kinetic, 0.5, moller), 1e-6);
+            let factor = std::f64::consts::TAU * ELECTRON_MASS * ELECTRON_RADIUS.powi(2) * matter().electrons()
+                / (kinetic * beta2);
+            near(moller_rate(&matter(), kinetic, &cuts), factor * integral(cuts.electron / kinetic, 0.5, moller), 1e-6);
         }
-        assert_eq!(moller_rate(2.0, &cuts), 0.0);
-        assert_eq!(bremsstrahlung_rate(0.1, &cuts), 0.0);
+        assert_eq!(moller_rate(&matter(), 2.0, &cuts), 0.0);
+        assert_eq!(bremsstrahlung_rate(&matter(), 0.1, &cuts), 0.0);
         // What collisions of more than a cut lose is what the loss lacks below it.
         let (low, high) = (Cuts { electron: 1.0, ..cuts }, Cuts { electron: 5.0, ..cuts });
         let kinetic = 100.0;
@@ -195,27 +177,27 @@ mod tests {
             let y = 1.0 - x;
             x * (1.0 - g + 1.0 / (x * x) - g / x + 1.0 / (y * y) - g / y)
         };
-        let factor = std::f64::consts::TAU * ELECTRON_MASS * ELECTRON_RADIUS.powi(2) * electrons() / beta2;
+        let factor = std::f64::consts::TAU * ELECTRON_MASS * ELECTRON_RADIUS.powi(2) * matter().electrons() / beta2;
         let between = factor * integral(0.01, 0.05, lost);
-        near(energy_loss(kinetic, &high) - energy_loss(kinetic, &low), between, 1e-4);
+        near(energy_loss(&matter(), kinetic, &high) - energy_loss(&matter(), kinetic, &low), between, 1e-4);
     }
 
     #[test]
     fn values_are_those_of_tables() {
         // Muons lose 10.2 MeV/cm at the least, and electrons some nine tenths of what muons do in heavy matter.
         let all = Cuts { electron: 1e4, photon: 0.1, stop: 0.1 };
-        let least = (1..40).map(|i| energy_loss(0.1 * f64::from(i), &all)).fold(f64::INFINITY, f64::min);
+        let least = (1..40).map(|i| energy_loss(&matter(), 0.1 * f64::from(i), &all)).fold(f64::INFINITY, f64::min);
         near(least, 0.93, 0.03);
         // Klein and Nishina at 511 keV: 0.2866 b an electron.
-        near(compton_rate(ELECTRON_MASS) / electrons(), 0.2866e-22, 2e-3);
+        near(compton_rate(&matter(), ELECTRON_MASS) / matter().electrons(), 0.2866e-22, 2e-3);
         // At low energies Thomson's 0.665 b.
-        near(compton_rate(1e-3) / electrons(), 0.6652e-22 * (1.0 - 2e-3 / ELECTRON_MASS), 1e-4);
+        near(compton_rate(&matter(), 1e-3) / matter().electrons(), 0.6652e-22 * (1.0 - 2e-3 / ELECTRON_MASS), 1e-4);
         // Maximon's two series meet.
-        near(pair_rate(4.0 * ELECTRON_MASS * 1.000_001), pair_rate(4.0 * ELECTRON_MASS), 1e-3);
-        assert_eq!(pair_rate(1.0), 0.0);
-        assert!(pair_rate(1.03) > 0.0 && pair_rate(1.03) < 1e-6);
-        near(pair_rate(1e4), 7.0 / 9.0 / 8.9, 1e-12);
-        near(photoelectric_rate(0.2), 100.0 * 0.73 * 8.28e-3 * 0.846, 1e-9);
-        assert!(photoelectric_rate(50.0) < photoelectric_rate(10.0));
+        near(pair_rate(&matter(), 4.0 * ELECTRON_MASS * 1.000_001), pair_rate(&matter(), 4.0 * ELECTRON_MASS), 1e-3);
+        assert_eq!(pair_rate(&matter(), 1.0), 0.0);
+        assert!(pair_rate(&matter(), 1.03) > 0.0 && pair_rate(&matter(), 1.03) < 1e-6);
+        near(pair_rate(&matter(), 1e4), 7.0 / 9.0 / 8.9, 1e-12);
+        near(photoelectric_rate(&matter(), 0.2), 100.0 * 0.73 * 8.28e-3 * 0.846, 1e-9);
+        assert!(photoelectric_rate(&matter(), 50.0) < photoelectric_rate(&matter(), 10.0));
     }
 }

@@ -2,6 +2,7 @@
 
 use super::Cuts;
 use super::rates::{bremsstrahlung_rate, compton_rate, energy_loss, moller_rate, pair_rate, photoelectric_rate};
+use crate::material::Material;
 use crate::number::Number;
 
 /// Nodes: seven a decade, from 100 eV to 10 TeV.
@@ -15,7 +16,7 @@ pub(crate) const LOWEST: f64 = 1e-4;
 pub(crate) struct Tables<T> {
     /// Bremsstrahlung and Moller \[1/mm\], loss \[MeV/mm\] and the logarithm of the range \[mm\].
     pub(crate) electron: Vec<[T; 4]>,
-    /// Compton, pairs and photoelectric effect \[1/mm\]; nothing.
+    /// Compton, pairs and photoelectric effect \[1/mm\]; the radiation length \[mm\].
     pub(crate) photon: Vec<[T; 4]>,
 }
 
@@ -25,19 +26,31 @@ fn energy(node: usize) -> f64 {
 }
 
 impl<T: Number> Tables<T> {
-    pub(crate) fn new(cuts: &Cuts) -> Self {
+    pub(crate) fn new(material: &Material, cuts: &Cuts) -> Self {
         // Below the first node the loss is what it is there.
-        let mut range = energy(0) / energy_loss(energy(0), cuts);
+        let mut range = energy(0) / energy_loss(material, energy(0), cuts);
         let electron = |node: usize| {
             let e = energy(node);
             if node > 0 {
-                range += range_between(energy(node - 1), e, cuts);
+                range += range_between(material, energy(node - 1), e, cuts);
             }
-            [bremsstrahlung_rate(e, cuts), moller_rate(e, cuts), energy_loss(e, cuts), range.ln()].map(T::of)
+            [
+                bremsstrahlung_rate(material, e, cuts),
+                moller_rate(material, e, cuts),
+                energy_loss(material, e, cuts),
+                range.ln(),
+            ]
+            .map(T::of)
         };
         let photon = |node: usize| {
             let e = energy(node);
-            [compton_rate(e), pair_rate(e), photoelectric_rate(e), 0.0].map(T::of)
+            [
+                compton_rate(material, e),
+                pair_rate(material, e),
+                photoelectric_rate(material, e),
+                material.radiation_length(),
+            ]
+            .map(T::of)
         };
         Self { electron: (0..NODES).map(electron).collect(), photon: (0..NODES).map(photon).collect() }
     }
@@ -55,6 +68,11 @@ impl<T: Number> Tables<T> {
     pub(crate) fn of_electron(&self, kinetic: T) -> [T; 4] {
         let (node, part) = Self::place(kinetic);
         between(self.electron[node], self.electron[node + 1], part)
+    }
+
+    /// The radiation length \[mm\].
+    pub(crate) fn radiation_length(&self) -> T {
+        self.photon[0][3]
     }
 
     /// Of a photon of an energy \[MeV\]: Compton, pairs, photoelectric effect \[1/mm\].
@@ -86,12 +104,12 @@ fn between<T: Number>(low: [T; 4], high: [T; 4], part: T) -> [T; 4] {
 }
 
 /// What an electron goes from one energy down to another \[mm\]: Simpson's rule in the logarithm.
-fn range_between(low: f64, high: f64, cuts: &Cuts) -> f64 {
+fn range_between(material: &Material, low: f64, high: f64, cuts: &Cuts) -> f64 {
     let parts = 32;
     let step = (high / low).ln() / f64::from(parts);
     let at = |i: i32| {
         let e = low * (f64::from(i) * step).exp();
-        e / energy_loss(e, cuts)
+        e / energy_loss(material, e, cuts)
     };
     let inner: f64 = (1..parts).map(|i| if i % 2 == 1 { 4.0 * at(i) } else { 2.0 * at(i) }).sum();
     (at(0) + inner + at(parts)) * step / 3.0
@@ -102,18 +120,22 @@ mod tests {
     use super::*;
 
     fn hold<T: Number>(within: f64) {
-        let cuts = Cuts::default();
-        let tables = Tables::<T>::new(&cuts);
+        let (cuts, material) = (Cuts::default(), Material::lead_tungstate());
+        let tables = Tables::<T>::new(&material, &cuts);
         // At nodes they are what they are made of.
         for node in [30, 40, 50] {
             let e = energy(node);
             let found = tables.of_electron(T::of(e)).map(|x| x.into());
-            let wanted = [bremsstrahlung_rate(e, &cuts), moller_rate(e, &cuts), energy_loss(e, &cuts)];
+            let wanted = [
+                bremsstrahlung_rate(&material, e, &cuts),
+                moller_rate(&material, e, &cuts),
+                energy_loss(&material, e, &cuts),
+            ];
             for (found, wanted) in found.into_iter().zip(wanted) {
                 assert!((found - wanted).abs() <= within * wanted.max(0.01), "{}: {found}, not {wanted}", T::PRECISION);
             }
             let found: f64 = tables.of_photon(T::of(e))[0].into();
-            assert!((found / compton_rate(e) - 1.0).abs() < within);
+            assert!((found / compton_rate(&material, e) - 1.0).abs() < within);
         }
         // Ranges are turned round.
         for e in [2e-4, 0.1, 0.3, 1.0, 7.7, 1000.0, 9e6] {

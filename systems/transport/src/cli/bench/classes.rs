@@ -54,14 +54,14 @@ fn on_gpu(plan: &Plan, elements: &[u32], report: &mut Report) -> Result<(), Fail
             let mut row = counted(plan, elements.len(), part);
             row.variant = Some(variant.name());
             row.faster_than_atomics = atomics.get(place).map(|atomics| atomics / time.median_us);
-            report.counts.push(row);
+            report.count(row)?;
         }
         sorter = Some(found);
     }
     let Some(sorter) = sorter else { return Ok(()) };
     check_order(&sorter.sort(elements)?, elements, "sort")?;
     for part in sorter.time_sort(elements, plan.rounds)?.unwrap_or_default() {
-        report.sorts.push(sorted(plan, elements.len(), &part));
+        report.sort(sorted(plan, elements.len(), &part))?;
     }
     Ok(())
 }
@@ -81,13 +81,13 @@ fn on_cpu(plan: &Plan, elements: &[u32], report: &mut Report) -> Result<(), Fail
             let mut row = counted(plan, elements.len(), &part);
             row.threads = Some(threads);
             row.times_one_thread = Some(*count_alone.get_or_insert(row.time.median_us) / row.time.median_us);
-            report.counts.push(row);
+            report.count(row)?;
         }
         for part in sort.unwrap_or_default() {
             let mut row = sorted(plan, elements.len(), &part);
             row.threads = Some(threads);
             row.times_one_thread = Some(*sort_alone.get_or_insert(row.time.median_us) / row.time.median_us);
-            report.sorts.push(row);
+            report.sort(row)?;
         }
     }
     Ok(())

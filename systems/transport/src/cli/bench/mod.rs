@@ -1,20 +1,24 @@
 //! `transport bench`.
 
 mod classes;
+mod layouts;
 mod paths;
 mod report;
 mod steps;
+mod table;
 
-use std::io;
+use std::io::{self, Write};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
 use clap::{Args, ValueEnum};
-use command_host::{Code, Failure, write_json};
+use command_host::{Code, Failure, MessageOptions, bench_heading, write_json};
 use kernel_host::{AdapterKind, Gpu, Opened, read_bandwidth};
 use transport::{AnyField, Engine, Map, Process};
 
-use self::report::{Report, print};
+use self::report::Report;
+use self::table::Printer;
+use super::input::{BYTES_A_PARTICLE, check_memory};
 use super::options::EngineOptions;
 
 /// Times counting and sorting by process, steps in fields, the stages of a step and whole runs. Checks the answers
@@ -47,9 +51,18 @@ pub(super) struct Bench {
     /// Of run: particles that are followed to the end of their showers; 8192 if not given, 8 without a hardware GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     showers: Option<u64>,
-    /// Of run: steps of a track at most; those that circle in empty space go on for ever
-    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Of run: steps of a track, at most
+    #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535))]
     most_steps: u32,
+    /// Of run: loops of a track, at most, as in `transport run`; 0 is never
+    #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255))]
+    most_loops: u32,
+    /// Of run: steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 is none
+    #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
+    tail_steps: u32,
+    /// Numbers of threads of the CPU; 1 and all if not given
+    #[arg(long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    threads: Vec<u32>,
     /// Rounds of each; 10 if not given, 3 without a hardware GPU. Whole runs on the CPU are timed once beside a GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
@@ -60,19 +73,24 @@ pub(super) struct Bench {
     json: bool,
 }
 
+/// Memory of the host for each element: classes, orders and their checks.
+const BYTES_AN_ELEMENT: u64 = 32;
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Counting and sorting elements by class
     Classes,
     /// Runge and Kutta's steps alone, in each field
     Paths,
+    /// Layouts of tracks in device memory, by one step in a uniform field
+    Layouts,
     /// The stages of the first step of all tracks
     Step,
     /// Runs until no track is left
     Run,
 }
 
-/// What is to be timed, and on what.
+/// The sizes of a bench, and its engine.
 struct Plan {
     engine: Engine,
     /// None on the CPU.
@@ -88,6 +106,9 @@ struct Plan {
     tracks: usize,
     showers: usize,
     most_steps: u32,
+    most_loops: u32,
+    tail_steps: u32,
+    thread_counts: Vec<usize>,
     rounds: usize,
 }
 
@@ -96,20 +117,32 @@ impl Bench {
         self.part.is_empty() || self.part.contains(&part)
     }
 
-    pub(super) fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self, messages: &MessageOptions) -> Result<(), Failure> {
         let plan = self.plan()?;
+        messages.detail(format_args!("timing {}", plan.name()));
         let mut report = Report {
             version: env!("CARGO_PKG_VERSION"),
             debug_build: cfg!(debug_assertions),
             engine: plan.name(),
             read_gb_per_s: plan.reading.map(|read| read / 1e9),
+            printer: Printer::new(self.json),
             ..Report::default()
         };
+        if !self.json {
+            let mut out = io::stdout().lock();
+            bench_heading(&mut out, &report.engine)?;
+            if let Some(read) = report.read_gb_per_s {
+                writeln!(out, "reading alone: {read:.1} GB/s")?;
+            }
+        }
         if self.times(Part::Classes) {
             classes::time(&plan, &mut report)?;
         }
         if self.times(Part::Paths) {
             paths::time(&plan, &mut report)?;
+        }
+        if self.times(Part::Layouts) {
+            layouts::time(&plan, &mut report)?;
         }
         if self.times(Part::Step) {
             steps::time_first(&plan, &mut report)?;
@@ -121,12 +154,20 @@ impl Bench {
         if self.json {
             write_json(&mut out, &report)?;
         } else {
-            print(&mut out, &report)?;
+            for left_out in &report.left_out {
+                writeln!(out, "\nleft out: {left_out}")?;
+            }
         }
         Ok(())
     }
 
     fn plan(&self) -> Result<Plan, Failure> {
+        let most = self.elements.iter().copied().max().unwrap_or(0);
+        check_memory(most * BYTES_AN_ELEMENT, &format!("{most} elements"))?;
+        for (what, count) in [("states", self.states), ("tracks", self.tracks), ("showers", self.showers)] {
+            let count = count.unwrap_or(0);
+            check_memory(count * BYTES_A_PARTICLE, &format!("{count} {what}"))?;
+        }
         let engine = self.engine.engine();
         let optional_features = kernel_host::wgpu::Features::TIMESTAMP_QUERY;
         let options = kernel_host::GpuOptions { optional_features, ..kernel_host::GpuOptions::default() };
@@ -171,6 +212,9 @@ impl Bench {
             tracks: or(self.tracks, 1 << 16, 1 << 12),
             showers: or(self.showers, 1 << 13, 8),
             most_steps: self.most_steps,
+            most_loops: self.most_loops,
+            tail_steps: self.tail_steps,
+            thread_counts: self.threads.iter().map(|&threads| threads as usize).collect(),
             rounds: or(self.rounds.map(u64::from), 10, 3),
             gpu,
         })
@@ -185,8 +229,11 @@ impl Plan {
         }
     }
 
-    /// One, and all.
+    /// Those asked for, or one and all.
     fn thread_counts(&self) -> Vec<usize> {
+        if !self.thread_counts.is_empty() {
+            return self.thread_counts.clone();
+        }
         if self.threads > 1 { vec![1, self.threads] } else { vec![1] }
     }
 }

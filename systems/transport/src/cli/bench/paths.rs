@@ -28,28 +28,30 @@ pub(super) fn time(plan: &Plan, report: &mut Report) -> Result<(), Failure> {
             None => None,
         };
         for (way, walk) in walks {
-            let mut row = |threads: Option<usize>, rounds: &[Duration], one_thread: &mut Option<f64>| {
-                let time = Spread::of(rounds);
-                let rate = time.rate(states.len() as f64 * f64::from(steps));
-                let times_one_thread = threads.map(|_| rate / *one_thread.get_or_insert(rate));
-                report.paths.push(Walked {
-                    field: name,
-                    way,
-                    threads,
-                    states: states.len(),
-                    steps,
-                    track_steps_per_s: rate,
-                    times_one_thread,
-                    time,
-                });
-            };
+            let mut row =
+                |threads: Option<usize>, rounds: &[Duration], one_thread: &mut Option<f64>| -> Result<(), Failure> {
+                    let time = Spread::of(rounds);
+                    let rate = time.rate(states.len() as f64 * f64::from(steps));
+                    let times_one_thread = threads.map(|_| rate / *one_thread.get_or_insert(rate));
+                    report.path(Walked {
+                        field: name,
+                        way,
+                        threads,
+                        states: states.len(),
+                        steps,
+                        track_steps_per_s: rate,
+                        times_one_thread,
+                        time,
+                    })?;
+                    Ok(())
+                };
             let few = &states[..states.len().min(CHECKED)];
             let who = format!("{name} field, {way} steps");
             match &probe {
                 Some(probe) => {
                     check(&probe.walk(&walk, -1.0, few)?, few, field, &walk, &who)?;
                     match probe.time(&walk, -1.0, &states, plan.rounds)? {
-                        Some(rounds) => row(None, &rounds, &mut None),
+                        Some(rounds) => row(None, &rounds, &mut None)?,
                         None => report.leave_out("steps in fields: the device has no clock".to_owned()),
                     }
                 }
@@ -66,7 +68,7 @@ pub(super) fn time(plan: &Plan, report: &mut Report) -> Result<(), Failure> {
                                 Ok(())
                             })
                         })??;
-                        row(Some(threads), &rounds, &mut one_thread);
+                        row(Some(threads), &rounds, &mut one_thread)?;
                     }
                 }
             }
@@ -76,7 +78,7 @@ pub(super) fn time(plan: &Plan, report: &mut Report) -> Result<(), Failure> {
 }
 
 /// The prototype's electrons.
-fn states(count: usize) -> Vec<State<f32>> {
+pub(super) fn states(count: usize) -> Vec<State<f32>> {
     let electrons = simulate(count, 0.0, 1);
     debug_assert!(electrons.iter().all(|primary| primary.kind == Kind::Electron));
     let narrow = |vector: [f64; 3]| vector.map(|number| number as f32);
@@ -86,7 +88,7 @@ fn states(count: usize) -> Vec<State<f32>> {
 }
 
 /// Which adapter the engine is.
-fn options(plan: &Plan) -> Result<ProbeOptions, Failure> {
+pub(super) fn options(plan: &Plan) -> Result<ProbeOptions, Failure> {
     let adapter = match &plan.engine {
         Engine::Gpu(adapter) => adapter.clone(),
         Engine::Auto => AdapterChoice::Hardware,

@@ -1,10 +1,11 @@
-//! What a bench reports.
+//! The report of a bench.
 
-use std::io::{self, Write};
+use std::io;
 use std::time::Duration;
 
-use command_host::{bench_heading, scientific, table};
 use serde::Serialize;
+
+use super::table::Printer;
 
 /// Times of rounds \[us\].
 #[derive(Clone, Copy, Debug, Default, Serialize)]
@@ -35,7 +36,7 @@ impl Spread {
     }
 
     /// The median, and from the fastest to the slowest.
-    fn text(&self) -> [String; 2] {
+    pub(super) fn text(&self) -> [String; 2] {
         [time(self.median_us), format!("{} to {}", time(self.fastest_us), time(self.slowest_us))]
     }
 }
@@ -55,9 +56,12 @@ pub(super) struct Report {
     pub(super) counts: Vec<Counted>,
     pub(super) sorts: Vec<SortPart>,
     pub(super) paths: Vec<Walked>,
+    pub(super) layouts: Vec<LaidOut>,
     pub(super) first: Vec<First>,
     pub(super) runs: Vec<Ran>,
     pub(super) left_out: Vec<String>,
+    #[serde(skip)]
+    pub(super) printer: Printer,
 }
 
 #[derive(Serialize)]
@@ -106,6 +110,17 @@ pub(super) struct Walked {
     pub(super) times_one_thread: Option<f64>,
 }
 
+/// A step of all tracks in a layout of memory.
+#[derive(Serialize)]
+pub(super) struct LaidOut {
+    pub(super) layout: &'static str,
+    pub(super) states: usize,
+    pub(super) time: Spread,
+    /// Of the 48 bytes of positions and momenta that a step needs.
+    pub(super) gb_per_s: f64,
+    pub(super) faster_than_structures: f64,
+}
+
 /// The first step of all tracks.
 #[derive(Serialize)]
 pub(super) struct First {
@@ -149,177 +164,54 @@ pub(super) struct Ran {
 }
 
 impl Report {
-    /// Says it once.
+    /// Reports once that something is not timed.
     pub(super) fn leave_out(&mut self, what: String) {
         if !self.left_out.contains(&what) {
             self.left_out.push(what);
         }
     }
-}
 
-fn times(ratio: Option<f64>) -> String {
-    ratio.map_or_else(String::new, |ratio| format!("{ratio:.2}"))
-}
+    pub(super) fn count(&mut self, row: Counted) -> io::Result<()> {
+        self.printer.count(&row)?;
+        self.counts.push(row);
+        Ok(())
+    }
 
-fn percent(share: Option<f64>) -> String {
-    share.map_or_else(String::new, |share| format!("{:.1} %", 100.0 * share))
-}
+    pub(super) fn sort(&mut self, row: SortPart) -> io::Result<()> {
+        self.printer.sort(&row)?;
+        self.sorts.push(row);
+        Ok(())
+    }
 
-/// What computed a row: a GPU, or threads.
-fn who(threads: Option<usize>) -> String {
-    match threads {
-        None => "GPU".to_owned(),
-        Some(1) => "CPU, 1 thread".to_owned(),
-        Some(threads) => format!("CPU, {threads} threads"),
+    pub(super) fn path(&mut self, row: Walked) -> io::Result<()> {
+        self.printer.path(&row)?;
+        self.paths.push(row);
+        Ok(())
     }
-}
 
-pub(super) fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    bench_heading(out, &report.engine)?;
-    if let Some(read) = report.read_gb_per_s {
-        writeln!(out, "reading alone: {read:.1} GB/s")?;
+    pub(super) fn layout(&mut self, row: LaidOut) -> io::Result<()> {
+        self.printer.layout(&row)?;
+        self.layouts.push(row);
+        Ok(())
     }
-    if !report.counts.is_empty() {
-        print_counts(out, &report.counts)?;
-    }
-    if !report.sorts.is_empty() {
-        print_sorts(out, &report.sorts)?;
-    }
-    if !report.paths.is_empty() {
-        print_paths(out, &report.paths)?;
-    }
-    if !report.first.is_empty() {
-        print_first(out, &report.first)?;
-    }
-    if !report.runs.is_empty() {
-        print_runs(out, &report.runs)?;
-    }
-    for left_out in &report.left_out {
-        writeln!(out, "\nleft out: {left_out}")?;
-    }
-    Ok(())
-}
 
-fn print_counts(out: &mut impl Write, counts: &[Counted]) -> io::Result<()> {
-    let on_gpu = counts.iter().any(|row| row.variant.is_some());
-    let slides = if on_gpu { "; the slides have 633 us by atomics and 37 by block sums, 17 times as fast" } else { "" };
-    let classes = counts.first().map_or(0, |row| row.classes);
-    writeln!(out, "\nCounting elements of {classes} classes{slides}\n")?;
-    let last = if on_gpu { ["x atomics", "of reading"] } else { ["x 1 thread", ""] };
-    let mut table = table(["elements", "by", "what", "time [us]", "from, to", "GB/s", last[0], last[1]], 3);
-    for row in counts {
-        let [median, spread] = row.time.text();
-        let ratio = if on_gpu { row.faster_than_atomics } else { row.times_one_thread };
-        table.add_row([
-            row.elements.to_string(),
-            row.variant.map_or_else(|| who(row.threads), str::to_owned),
-            row.part.clone(),
-            median,
-            spread,
-            format!("{:.1}", row.gb_per_s),
-            times(ratio),
-            percent(row.of_reading),
-        ]);
+    /// Adds a first step, with its ratio to the fastest one of one thread so far.
+    pub(super) fn first(&mut self, mut row: First) -> io::Result<()> {
+        let rows = self.first.iter().chain([&row]).filter(|row| row.threads == Some(1) && row.time.is_seen());
+        let alone = rows.map(|row| row.time.median_us).reduce(f64::min);
+        row.times_one_thread = alone.filter(|_| row.time.is_seen()).map(|alone| alone / row.time.median_us);
+        self.printer.first(&row)?;
+        self.first.push(row);
+        Ok(())
     }
-    writeln!(out, "{table}")
-}
 
-fn print_sorts(out: &mut impl Write, sorts: &[SortPart]) -> io::Result<()> {
-    let on_gpu = sorts.iter().any(|row| row.threads.is_none());
-    let classes = sorts.first().map_or(0, |row| row.classes);
-    let limit = "sort has to move 8 bytes an element, 40 with a group of 16, and gather 36";
-    writeln!(out, "\nSorting elements of {classes} classes, stably; {limit}\n")?;
-    let last = if on_gpu { "of reading" } else { "x 1 thread" };
-    let mut table = table(["elements", "by", "part", "time [us]", "from, to", "GB/s", last], 3);
-    for row in sorts {
-        let [median, spread] = row.time.text();
-        table.add_row([
-            row.elements.to_string(),
-            who(row.threads),
-            row.part.clone(),
-            median,
-            spread,
-            row.gb_per_s.map_or_else(String::new, |rate| format!("{rate:.1}")),
-            if on_gpu { percent(row.of_reading) } else { times(row.times_one_thread) },
-        ]);
+    /// Adds a run, with its ratio to the fastest one of one thread so far.
+    pub(super) fn ran(&mut self, mut row: Ran) -> io::Result<()> {
+        let rows = self.runs.iter().chain([&row]).filter(|row| row.threads == Some(1));
+        let alone = rows.map(|row| row.time.median_us).reduce(f64::min);
+        row.times_one_thread = alone.map(|alone| alone / row.time.median_us);
+        self.printer.ran(&row)?;
+        self.runs.push(row);
+        Ok(())
     }
-    writeln!(out, "{table}")
-}
-
-fn print_paths(out: &mut impl Write, paths: &[Walked]) -> io::Result<()> {
-    let (states, steps) = paths.first().map_or((0, 0), |row| (row.states, row.steps));
-    writeln!(out, "\nRunge and Kutta's steps alone: {states} electrons, {steps} steps each\n")?;
-    let mut table = table(["field", "steps", "by", "time [us]", "from, to", "track-steps/s", "x 1 thread"], 3);
-    for row in paths {
-        let [median, spread] = row.time.text();
-        table.add_row([
-            row.field.to_owned(),
-            row.way.to_owned(),
-            who(row.threads),
-            median,
-            spread,
-            scientific(row.track_steps_per_s),
-            times(row.times_one_thread),
-        ]);
-    }
-    writeln!(out, "{table}")
-}
-
-fn print_first(out: &mut impl Write, first: &[First]) -> io::Result<()> {
-    let tracks = first.first().map_or(0, |row| row.tracks);
-    writeln!(
-        out,
-        "\nThe first step of {tracks} tracks; the slides' GPU is 18.5 times one core, and sets random numbers up in 5.8 %\n"
-    )?;
-    let mut table =
-        table(["by", "kernels", "stage", "time [us]", "from, to", "share", "slides", "tracks/s", "x 1 thread"], 3);
-    for row in first {
-        for part in &row.stages {
-            let [median, spread] = part.time.text();
-            let stage = part.stage.to_owned();
-            let shares = [percent(Some(part.share)), percent(part.of_slides)];
-            let [share, slides] = shares;
-            table.add_row([who(row.threads), row.kernels.clone(), stage, median, spread, share, slides]);
-        }
-        let [median, spread] = row.time.text();
-        let (rate, ratio) = (row.tracks_per_s.map_or_else(String::new, scientific), times(row.times_one_thread));
-        let all = "all".to_owned();
-        let none = String::new;
-        table.add_row([who(row.threads), row.kernels.clone(), all, median, spread, none(), none(), rate, ratio]);
-    }
-    writeln!(out, "{table}")
-}
-
-fn print_runs(out: &mut impl Write, runs: &[Ran]) -> io::Result<()> {
-    let particles = runs.first().map_or(0, |row| row.particles);
-    writeln!(out, "\nRuns of {particles} particles until no track is left, from host memory to host memory\n")?;
-    let header = [
-        "by",
-        "kernels",
-        "time [us]",
-        "from, to",
-        "iterations",
-        "steps",
-        "steps/s",
-        "x 1 thread",
-        "missing",
-        "given up",
-    ];
-    let mut table = table(header, 2);
-    for row in runs {
-        let [median, spread] = row.time.text();
-        table.add_row([
-            who(row.threads),
-            row.kernels.clone(),
-            median,
-            spread,
-            row.iterations.to_string(),
-            row.steps.to_string(),
-            scientific(row.steps_per_s),
-            times(row.times_one_thread),
-            format!("{:.0e}", row.missing),
-            format!("{:.0e}", row.given_up),
-        ]);
-    }
-    writeln!(out, "{table}")
 }

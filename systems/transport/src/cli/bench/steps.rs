@@ -10,7 +10,7 @@ use super::super::report::BALANCE;
 use super::report::{First, Ran, Report, Spread, StagePart};
 use super::{Plan, on_threads};
 
-/// How far a GPU's numbers of steps may be from the CPU's: of each, or so many roots of a small one.
+/// The largest difference of a GPU's numbers of steps from the CPU's: relative, or in square roots of a small number.
 const WITHIN: f64 = 1e-3;
 const ROOTS: f64 = 2.0;
 
@@ -27,8 +27,9 @@ fn of_slides(stage: &str) -> Option<f64> {
     }
 }
 
-fn simulation(engine: Engine, kernels: Kernels, most_steps: u32) -> transport::Result<Simulation> {
-    Simulation::builder().engine(engine).kernels(kernels).most_steps(most_steps).build()
+fn simulation(engine: Engine, kernels: Kernels, plan: &Plan) -> transport::Result<Simulation> {
+    let builder = Simulation::builder().engine(engine).kernels(kernels).most_steps(plan.most_steps);
+    builder.most_loops(plan.most_loops).tail_steps(plan.tail_steps).build()
 }
 
 /// The prototype's.
@@ -38,22 +39,16 @@ fn particles(count: usize) -> Vec<Primary> {
 
 pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure> {
     let primaries = particles(plan.tracks);
-    // What all are compared with.
-    let mut alone = None;
     for threads in plan.thread_counts() {
         for way in WAYS {
-            let cpu = simulation(Engine::Cpu, way.into(), plan.most_steps)?;
+            let cpu = simulation(Engine::Cpu, way.into(), plan)?;
             let rounds = on_threads(threads, || first_step(&cpu, &primaries, plan.rounds))??;
             let time = Spread::of(&rounds);
-            if time.is_seen() && threads == 1 {
-                let best: &mut f64 = alone.get_or_insert(time.median_us);
-                *best = best.min(time.median_us);
-            }
             if !time.is_seen() {
                 let who = format!("{} kernels, threads: {threads}", typed(way));
                 report.leave_out(format!("the first step, {who}: no longer than no step; take more rounds or tracks"));
             }
-            report.first.push(First {
+            report.first(First {
                 threads: Some(threads),
                 kernels: typed(way),
                 tracks: primaries.len(),
@@ -61,13 +56,13 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
                 times_one_thread: None,
                 stages: Vec::new(),
                 time,
-            });
+            })?;
         }
     }
     if plan.gpu.is_some() {
-        let wanted = simulation(Engine::Cpu, Kernels::Monolithic, plan.most_steps)?.run_for(&primaries, 1)?;
+        let wanted = simulation(Engine::Cpu, Kernels::Monolithic, plan)?.run_for(&primaries, 1)?;
         for way in WAYS {
-            let gpu = simulation(plan.engine.clone(), way.into(), plan.most_steps)?;
+            let gpu = simulation(plan.engine.clone(), way.into(), plan)?;
             let who = format!("the first step, {} kernels", typed(way));
             check(&gpu.run_for(&primaries, 1)?, Some(&wanted), &who)?;
             let Some(stages) = gpu.time(&primaries, plan.rounds)? else {
@@ -83,7 +78,7 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
                 let of_slides = of_slides(stage.stage).map(|percent| percent / 100.0);
                 StagePart { stage: stage.stage, share, of_slides, time: part }
             });
-            report.first.push(First {
+            report.first(First {
                 threads: None,
                 kernels: typed(way),
                 tracks: primaries.len(),
@@ -91,11 +86,8 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
                 times_one_thread: None,
                 stages: parts.collect(),
                 time,
-            });
+            })?;
         }
-    }
-    for row in &mut report.first {
-        row.times_one_thread = alone.filter(|_| row.time.is_seen()).map(|alone| alone / row.time.median_us);
     }
     Ok(())
 }
@@ -136,7 +128,7 @@ pub(super) fn time_runs(plan: &Plan, report: &mut Report) -> Result<(), Failure>
         );
         check(&outcome, wanted.as_ref(), &who)?;
         let steps = outcome.steps();
-        report.runs.push(Ran {
+        report.ran(Ran {
             threads,
             kernels: typed(way),
             particles: primaries.len(),
@@ -148,33 +140,28 @@ pub(super) fn time_runs(plan: &Plan, report: &mut Report) -> Result<(), Failure>
             steps_per_s: time.rate(steps as f64),
             times_one_thread: None,
             time,
-        });
+        })?;
         wanted.get_or_insert(outcome);
         Ok::<_, Failure>(())
     };
-    // Beside a GPU, the CPU's better way, once.
+    // With a GPU, only the faster kernels of the CPU, once.
     let (ways, rounds) = if plan.gpu.is_some() { (&WAYS[1..], 1) } else { (&WAYS[..], plan.rounds) };
     for threads in plan.thread_counts() {
         for &way in ways {
-            let cpu = simulation(Engine::Cpu, way.into(), plan.most_steps)?;
+            let cpu = simulation(Engine::Cpu, way.into(), plan)?;
             on_threads(threads, || ran(Some(threads), way, &cpu, rounds, &mut wanted))??;
         }
     }
     if plan.gpu.is_some() {
         for way in WAYS {
-            let gpu = simulation(plan.engine.clone(), way.into(), plan.most_steps)?;
+            let gpu = simulation(plan.engine.clone(), way.into(), plan)?;
             ran(None, way, &gpu, plan.rounds, &mut wanted)?;
         }
-    }
-    let on_one_thread = report.runs.iter().filter(|row| row.threads == Some(1)).map(|row| row.time.median_us);
-    let alone = on_one_thread.fold(f64::INFINITY, f64::min);
-    for row in &mut report.runs {
-        row.times_one_thread = Some(alone / row.time.median_us);
     }
     Ok(())
 }
 
-/// That energies add up, and that steps end as they are wanted to.
+/// Checks the energy balance and the numbers of steps by process.
 fn check(found: &Outcome, wanted: Option<&Outcome>, who: &str) -> Result<(), Failure> {
     let missing = found.balance.missing();
     if missing.is_nan() || missing.abs() > BALANCE {

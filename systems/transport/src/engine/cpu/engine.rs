@@ -1,77 +1,82 @@
-//! Steps of all tracks, stage by stage, on all cores.
+//! Steps of all tracks in a fixed number of slots, stage by stage, on all cores. A track that finds no slot for its
+//! secondary waits, as on a GPU. Without such a limit, [`histories`](super::histories) are faster.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use rayon::prelude::*;
 
-use super::interact::{Effect, interact};
+use super::histories::add;
+use super::interact::interact;
 use super::step_length::step_length;
 use super::{count, sort};
-use crate::deposits::{Bins, Grid, units};
+use crate::deposits::{Scores, units};
 use crate::engine::Kernels;
-use crate::engine::capacity::{Capacity, is_sparse};
+use crate::engine::capacity::is_sparse;
 use crate::engine::ended::{Ended, Status, Tally};
 use crate::error::Result;
+use crate::geometry::Mesh;
 use crate::track::{self, Groups, Process, Slots, Track};
 use crate::world::{Settings, World};
 
-/// Slots that a thread takes at a time, at most: of few tracks, each may take long.
+/// The largest number of slots that a thread takes at a time. Of few tracks, each may take long.
 const TOGETHER: usize = 256;
 const PARTS_A_THREAD: usize = 16;
 
-/// What becomes of some slots.
+/// The results of some slots.
 #[derive(Default)]
 struct Part {
     secondaries: Vec<Track<f32>>,
     waiting: usize,
-    /// Without deposits, which all threads add to.
+    /// Without deposits, which all threads add to directly.
     tally: Tally,
 }
 
 /// A run on the CPU.
 pub(crate) struct CpuRun {
     world: World<f32>,
-    bins: Bins<f32>,
+    scores: Scores<f32>,
     kernels: Kernels,
-    capacity: Capacity,
+    /// Slots.
+    capacity: usize,
     slots: Slots,
     deposits: Vec<AtomicU64>,
     /// The rest.
     tally: Tally,
 }
 
-/// Room for what a step makes: as much as is wanted, or so many slots.
+/// Slots for the secondaries of a step.
 struct Room {
-    slots: Option<usize>,
+    slots: usize,
     taken: AtomicUsize,
 }
 
 impl Room {
     fn take(&self) -> bool {
-        self.slots.is_none_or(|slots| self.taken.fetch_add(1, Ordering::Relaxed) < slots)
+        self.taken.fetch_add(1, Ordering::Relaxed) < self.slots
     }
 }
 
 impl CpuRun {
     pub(crate) fn new(
         settings: &Settings,
-        grid: &Grid,
+        mesh: &Mesh,
+        scores: Scores<f32>,
         kernels: Kernels,
-        capacity: Capacity,
+        capacity: usize,
         tracks: &[Track<f32>],
     ) -> Self {
         Self {
-            world: World::new(settings),
-            bins: Bins::new(grid),
+            world: World::new(settings, mesh),
             kernels,
             capacity,
             slots: Slots::of(tracks),
-            deposits: (0..=grid.count()).map(|_| AtomicU64::new(0)).collect(),
+            deposits: (0..scores.count()).map(|_| AtomicU64::new(0)).collect(),
+            scores,
             tally: Tally::default(),
         }
     }
 
-    /// Steps of all tracks, as many as there are or are asked for.
+    /// Makes at most `iterations` steps of all tracks.
     pub(crate) fn run(mut self, iterations: u32) -> Result<Ended> {
         let (mut made, mut slots_at_most) = (0, 0);
         let status = loop {
@@ -128,13 +133,10 @@ impl CpuRun {
     /// Stages of all slots; how many tracks wait after them.
     fn all(&mut self, stages: Stages, vacancies: &[u32]) -> usize {
         let len = self.slots.len();
-        let slots = match self.capacity {
-            Capacity::Fixed(slots) => Some(vacancies.len() + slots.saturating_sub(len)),
-            Capacity::AsNeeded | Capacity::AtFirst(_) => None,
-        };
+        let slots = vacancies.len() + self.capacity.saturating_sub(len);
         let together = (len / (PARTS_A_THREAD * rayon::current_num_threads())).clamp(1, TOGETHER);
         let room = Room { slots, taken: AtomicUsize::new(0) };
-        let (world, bins, deposits) = (&self.world, &self.bins, &self.deposits);
+        let (world, scores, deposits) = (&self.world, &self.scores, &self.deposits);
         let Slots { places, directions, identities } = &mut self.slots;
         let chunks = places
             .par_chunks_mut(together)
@@ -154,11 +156,13 @@ impl CpuRun {
                     if stages != Stages::Length {
                         let effect = interact(world, &track);
                         if effect.secondary.is_none() || room.take() {
-                            add(&deposits[bins.of(track.place)], effect.deposited);
-                            part.finish(&track, &effect);
+                            add(deposits, scores, &track, effect.deposited);
+                            let (escaped, abandoned) = (units(effect.escaped), units(effect.abandoned));
+                            part.tally.finish(track.process, escaped, abandoned, effect.secondary.is_some());
+                            part.secondaries.extend(effect.secondary);
                             track = effect.after;
                         } else {
-                            // Nothing has happened.
+                            // The step is discarded.
                             track.status = track::TrackStatus::Waiting;
                             part.waiting += 1;
                         }
@@ -185,17 +189,6 @@ impl CpuRun {
     }
 }
 
-impl Part {
-    /// What a step leaves, but for what it deposits.
-    fn finish(&mut self, track: &Track<f32>, effect: &Effect<f32>) {
-        self.tally.escaped += units(effect.escaped);
-        self.tally.abandoned += units(effect.abandoned);
-        self.tally.processes[track.process as usize] += 1;
-        self.tally.secondaries += u64::from(effect.secondary.is_some());
-        self.secondaries.extend(effect.secondary);
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stages {
     Length,
@@ -206,11 +199,4 @@ enum Stages {
 fn class_of(identity: [u32; 4]) -> Process {
     let track = Track::of_groups(([0.0; 4], [0.0; 4], identity));
     if track.status == track::TrackStatus::Vacant { Process::Vacant } else { track.process }
-}
-
-fn add(sum: &AtomicU64, energy: f32) {
-    let units = units(energy);
-    if units > 0 {
-        sum.fetch_add(units, Ordering::Relaxed);
-    }
 }

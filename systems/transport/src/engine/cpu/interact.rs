@@ -1,6 +1,5 @@
-//! What a step does to a track: what it loses on the way, and the process at its end.
-//!
-//! For either number type: the CPU engine computes in f32, as GPUs do, the reference engine in f64.
+//! The second half of a step: the energy loss and scattering along it, and the process at its end. Shader:
+//! interact.wgsl, whose lines these are.
 
 use super::step_length::momentum;
 use crate::geometry::Cell;
@@ -10,29 +9,31 @@ use crate::physics::ELECTRON_MASS;
 use crate::track::{Kind, Process, Track, TrackStatus, child_of};
 use crate::world::World;
 
-/// The first number that is drawn here: those before it are for the length of the step.
+/// The first random number of processes; those before it choose the step.
 pub(crate) const FIRST_DRAW: u32 = 4;
-/// Numbers are drawn anew only so many times: some that are always the same would be refused for ever.
+/// The first random number of scattering.
+pub(crate) const SCATTER_DRAW: u32 = 1 << 20;
+/// The largest number of rejected samples: constant random numbers would be rejected for ever.
 pub(crate) const TRIES: u32 = 32;
-/// A loss of a larger part of the energy is found from ranges.
+/// A larger relative loss is computed from ranges.
 pub(crate) const SMALL_LOSS: f64 = 0.01;
 
-/// What becomes of a step. Nothing of it has happened until it is written down.
+/// The result of a step, which may still be discarded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effect<T> {
-    /// The track after it, or another one in its place; vacant if there is none.
+    /// The track after it, or its successor in the same slot; vacant if there is none.
     pub(crate) after: Track<T>,
-    /// One that needs a slot.
+    /// A track that needs a slot of its own.
     pub(crate) secondary: Option<Track<T>>,
-    /// Energy that stays where the step ends \[MeV\].
+    /// The energy that stays at the end of the step \[MeV\].
     pub(crate) deposited: T,
-    /// That leaves the world.
+    /// The energy that leaves the world \[MeV\].
     pub(crate) escaped: T,
-    /// That is not followed any more.
+    /// The energy of an abandoned track \[MeV\].
     pub(crate) abandoned: T,
 }
 
-/// What a step does to the track that made it.
+/// Computes the result of a step of a track.
 pub(crate) fn interact<T: Number>(world: &World<T>, track: &Track<T>) -> Effect<T> {
     let zero = T::of(0.0);
     let mut effect = Effect {
@@ -43,11 +44,14 @@ pub(crate) fn interact<T: Number>(world: &World<T>, track: &Track<T>) -> Effect<
         abandoned: zero,
     };
     effect.after.steps += 1;
-    if track.kind != Kind::Photon && track.in_material && track.step > zero {
+    if track.kind != Kind::Photon && track.material > 0 && track.step > zero {
         let loss = loss(world, track);
         effect.deposited = loss;
         effect.after.kinetic = track.kinetic - loss;
         effect.settle(world);
+        if world.scatters && effect.after.kinetic > zero {
+            effect.after.direction = scattered(world, track);
+        }
     }
     if effect.after.status == TrackStatus::Alive && track.cell == Cell::OUTSIDE {
         effect.escaped = T::of(effect.after.energy());
@@ -63,24 +67,43 @@ pub(crate) fn interact<T: Number>(world: &World<T>, track: &Track<T>) -> Effect<
         };
         event.happen(track.process);
     }
-    if effect.after.status == TrackStatus::Alive && effect.after.steps >= world.most_steps {
+    let is_looper = world.most_loops > 0 && effect.after.loops >= world.most_loops;
+    if effect.after.status == TrackStatus::Alive && (effect.after.steps >= world.most_steps || is_looper) {
         effect.abandoned = T::of(effect.after.energy());
         effect.after.status = TrackStatus::Vacant;
     }
     effect
 }
 
-/// Of an electron or positron along its step \[MeV\].
+/// The energy loss of an electron or positron along its step \[MeV\].
 fn loss<T: Number>(world: &World<T>, track: &Track<T>) -> T {
     let zero = T::of(0.0);
-    let [.., dedx, range] = world.tables.of_electron(track.kinetic);
+    let tables = world.tables(track.material);
+    let [.., dedx, range] = tables.of_electron(track.kinetic);
     let loss = track.step * dedx;
     if loss <= T::of(SMALL_LOSS) * track.kinetic {
         return loss;
     }
     let left = range.exp() - track.step;
-    let kept = if left > zero { world.tables.energy_of_range(left.ln()) } else { zero };
+    let kept = if left > zero { tables.energy_of_range(left.ln()) } else { zero };
     (track.kinetic - kept).most(zero).least(track.kinetic)
+}
+
+/// The direction after multiple scattering along a step: Highland's width in each of two planes, of the momentum
+/// before the step.
+fn scattered<T: Number>(world: &World<T>, track: &Track<T>) -> Vector<T> {
+    let mut draws = world.random.draws(track.number, track.steps).from(SCATTER_DRAW);
+    let mut draw = || T::of(f64::from(draws.uniform()));
+    let [zero, one, two] = [0.0, 1.0, 2.0].map(T::of);
+    let thickness = track.step / world.tables(track.material).radiation_length();
+    let p = momentum(track.kinetic);
+    let beta = p / (track.kinetic + T::of(ELECTRON_MASS));
+    let correction = (one + T::of(0.038) * (thickness / (beta * beta)).ln()).most(zero);
+    let width = T::of(13.6) / (beta * p) * thickness.root() * correction;
+    // The radius of two Gaussian angles, taken as twice the sine of half of the angle: no angle is beyond pi.
+    let half = (T::of(0.5) * width * (-two * draw().ln()).root()).least(one);
+    let cos = one - two * half * half;
+    turned(track.direction, cos, two * half * (one - half * half).root(), circle(draw()))
 }
 
 impl<T: Number> Effect<T> {
@@ -126,7 +149,7 @@ impl<T: Number> Event<'_, T> {
     /// Another track from here.
     fn child(&self, which: u32, kind: Kind, direction: Vector<T>, kinetic: T) -> Track<T> {
         let number = child_of(self.number, self.steps, which, self.world.random);
-        Track { number, kind, direction, kinetic, steps: 0, status: TrackStatus::Alive, ..self.effect.after }
+        Track { number, kind, direction, kinetic, steps: 0, loops: 0, status: TrackStatus::Alive, ..self.effect.after }
     }
 
     /// One that needs a slot, if it has energy enough to be followed.

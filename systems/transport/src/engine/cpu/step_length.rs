@@ -1,20 +1,18 @@
-//! How far a track goes in a step, what the step ends with, and the way there.
-//!
-//! For either number type: the CPU engine computes in f32, as GPUs do, the reference engine in f64.
+//! The first half of a step: its length, its process, and the path. Shader: step_length.wgsl, whose lines these are.
 
-use std::cell::Cell as Last;
+use std::cell::Cell as Shared;
 
 use crate::geometry::Cell;
 use crate::integrate::{State, follow_to_boundary};
 use crate::number::{Number, dot, plus, times};
 use crate::physics::ELECTRON_MASS;
-use crate::track::{Kind, Process, Track, TrackStatus};
+use crate::track::{Kind, MOST_LOOPS, Process, Track, TrackStatus};
 use crate::world::World;
 
-/// Where there is nothing to interact with, a step is not longer \[mm\].
+/// The longest step in vacuum \[mm\].
 pub(crate) const LONGEST: f64 = 10_000.0;
 
-/// Of a range that is not shorter, a fifth is gone at once, and more towards the end \[mm\].
+/// An electron goes a fifth of its range in a step, and more towards the end; a range below this one at once \[mm\].
 pub(crate) const LAST_RANGE: f64 = 1.0;
 pub(crate) const RANGE_PART: f64 = 0.2;
 
@@ -23,12 +21,13 @@ pub(crate) fn momentum<T: Number>(kinetic: T) -> T {
     (kinetic * (kinetic + T::of(2.0 * ELECTRON_MASS))).root()
 }
 
-/// Takes a track that is alive to where its step ends.
+/// Moves a live track to the end of its step.
 pub(crate) fn step_length<T: Number>(world: &World<T>, track: &mut Track<T>) {
     if track.status != TrackStatus::Alive {
         return;
     }
-    track.in_material = world.bounds.is_material(track.cell);
+    track.material = world.bounds.material(track.cell);
+    track.loops = if track.material == 0 { track.loops } else { 0 };
     track.process = Process::Nothing;
     track.step = T::of(LONGEST);
     if track.kind == Kind::Positron && track.kinetic == T::of(0.0) {
@@ -36,16 +35,17 @@ pub(crate) fn step_length<T: Number>(world: &World<T>, track: &mut Track<T>) {
         track.step = T::of(0.0);
         return;
     }
-    if track.in_material {
+    if track.material > 0 {
         choose(world, track);
     }
     go(world, track);
 }
 
-/// The process that comes first: each after an exponential of its own. Or none, before an electron has lost too much.
+/// Chooses the process that comes first: each has an exponential path. Or none, where an electron would lose too much.
 fn choose<T: Number>(world: &World<T>, track: &mut Track<T>) {
     let mut draws = world.random.draws(track.number, track.steps);
     let kinetic = track.kinetic;
+    let tables = world.tables(track.material);
     let mut after = |process: Process, rate: T| {
         let free_paths = -T::of(f64::from(draws.uniform())).ln();
         if rate > T::of(0.0) && free_paths < track.step * rate {
@@ -54,13 +54,13 @@ fn choose<T: Number>(world: &World<T>, track: &mut Track<T>) {
         }
     };
     if track.kind == Kind::Photon {
-        let [compton, pair, photoelectric, _] = world.tables.of_photon(kinetic);
+        let [compton, pair, photoelectric, _] = tables.of_photon(kinetic);
         after(Process::Compton, compton);
         after(Process::Pair, if kinetic > T::of(2.0 * ELECTRON_MASS) { pair } else { T::of(0.0) });
         after(Process::Photoelectric, photoelectric);
         return;
     }
-    let [bremsstrahlung, moller, _, range] = world.tables.of_electron(kinetic);
+    let [bremsstrahlung, moller, _, range] = tables.of_electron(kinetic);
     after(Process::Bremsstrahlung, if kinetic > world.photon_cut { bremsstrahlung } else { T::of(0.0) });
     after(Process::Moller, if kinetic > T::of(2.0) * world.electron_cut { moller } else { T::of(0.0) });
     let [part, last, two] = [RANGE_PART, LAST_RANGE, 2.0].map(T::of);
@@ -72,7 +72,7 @@ fn choose<T: Number>(world: &World<T>, track: &mut Track<T>) {
     }
 }
 
-/// To the end of the step, or to the cell's boundary: the step then ends there, with nothing.
+/// Moves the track to the end of the step, or to the cell's boundary, where no process happens.
 fn go<T: Number>(world: &World<T>, track: &mut Track<T>) {
     let (cell, wanted) = (track.cell, track.step);
     if track.kind == Kind::Photon {
@@ -83,7 +83,7 @@ fn go<T: Number>(world: &World<T>, track: &mut Track<T>) {
         track.place = plus(track.place, times(track.step, track.direction));
         return;
     }
-    let last = Last::new(Cell::OUTSIDE);
+    let last = Shared::new(Cell::OUTSIDE);
     let from = State { place: track.place, momentum: times(momentum(track.kinetic), track.direction) };
     let charge = T::of(track.kind.charge());
     let (path, crosses) =
@@ -101,6 +101,9 @@ fn go<T: Number>(world: &World<T>, track: &mut Track<T>) {
     if crosses {
         track.cell = last.get();
     }
+    // In vacuum the integrator's limit ends a step of a track that circles.
+    let is_looping = track.material == 0 && !crosses && path.length < wanted;
+    track.loops = if is_looping { (track.loops + 1).min(MOST_LOOPS) } else { 0 };
     if crosses || path.length < wanted {
         track.process = Process::Nothing;
     }

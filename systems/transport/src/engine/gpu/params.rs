@@ -1,16 +1,17 @@
-//! What kernels of a step are told, and what they count.
+//! Parameters and counters of the kernels of a step.
 
 use bytemuck::{Pod, Zeroable};
 
 use super::field::GpuAccuracy;
 use crate::deposits::{Bins, Grid};
-use crate::geometry::{Bounds, Geometry};
+use crate::geometry::{Bounds, Geometry, Mesh};
 use crate::philox::Random;
-use crate::world::Settings;
+use crate::physics::tables::NODES;
+use crate::world::{Scattering, Settings, World};
 
 /// Numbers of edges, four together, and of half planes, as in shaders/types.wgsl.
-const EDGES: usize = (Geometry::MOST as usize + 3).div_ceil(4);
-const HALF_PLANES: usize = Geometry::MOST as usize + 1;
+const EDGES: usize = (Geometry::MOST_LAYERS + 1).div_ceil(4);
+const HALF_PLANES: usize = Geometry::MOST_SECTORS as usize + 1;
 
 /// As in shaders/types.wgsl.
 #[derive(Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
@@ -27,21 +28,26 @@ pub(crate) struct Params {
     photon_cut: f32,
     stop: f32,
     layers: u32,
-    radii: [f32; 2],
+    shells: u32,
     sectors: u32,
+    most_loops: u32,
+    scatters: u32,
+    classes: u32,
+    scored_materials: u32,
+    regions_row: u32,
     unused: u32,
-    world: [f32; 4],
     bins_low: [f32; 2],
     bins_per_mm: [f32; 2],
     bins: [u32; 2],
     unused_too: [u32; 2],
+    surfaces: [[f32; 4]; Geometry::MOST_SHELLS],
     edges: [[f32; 4]; EDGES],
     half_planes: [[f32; 4]; HALF_PLANES],
 }
 
 impl Params {
-    pub(crate) fn new(settings: &Settings, grid: &Grid) -> Self {
-        let bounds = Bounds::<f32>::new(&settings.geometry);
+    pub(crate) fn new(settings: &Settings, mesh: &Mesh, grid: &Grid, classes: u32) -> Self {
+        let bounds = Bounds::<f32>::new(mesh);
         let bins = Bins::<f32>::new(grid);
         let (seed, child_seed, is_constant) = match settings.random {
             Random::Seeded(seed) => (seed, !seed, 0),
@@ -56,15 +62,22 @@ impl Params {
             electron_cut: settings.cuts.electron as f32,
             photon_cut: settings.cuts.photon as f32,
             stop: settings.cuts.stop as f32,
-            layers: bounds.layers,
-            radii: bounds.radii,
+            layers: mesh.layers() as u32,
+            shells: bounds.shells.len() as u32,
             sectors: bounds.sectors,
-            world: [bounds.world[0], bounds.world[1], bounds.world[2], 0.0],
+            most_loops: settings.most_loops,
+            scatters: u32::from(settings.scattering == Scattering::Highland),
+            classes,
+            scored_materials: settings.scored_materials() as u32,
+            regions_row: rows_of_materials(settings.geometry.materials.len()) as u32,
             bins_low: bins.low,
             bins_per_mm: bins.per_mm,
             bins: bins.counts,
             ..Self::zeroed()
         };
+        for (to, shell) in params.surfaces.iter_mut().zip(&bounds.shells) {
+            *to = [shell.half[0], shell.half[1], f32::from(u8::from(shell.is_box)), 0.0];
+        }
         for (at, &edge) in bounds.edges.iter().enumerate() {
             params.edges[at / 4][at % 4] = edge;
         }
@@ -74,10 +87,25 @@ impl Params {
         params
     }
 
-    /// For so many slots, and steps of all tracks.
+    /// Sets the number of slots and the largest number of iterations.
     pub(crate) fn of(self, capacity: u32, iterations: u32) -> Self {
         Self { capacity, iterations, ..self }
     }
+}
+
+fn rows_of_materials(materials: usize) -> usize {
+    2 * NODES * materials
+}
+
+/// The rows of shaders/tables.wgsl: the tables of each material, then the material of each region.
+pub(crate) fn table_rows(world: &World<f32>) -> Vec<[f32; 4]> {
+    let rows = world.tables.iter().flat_map(|tables| tables.electron.iter().chain(&tables.photon)).copied();
+    let regions = world.bounds.regions.chunks(4).map(|four| {
+        let mut row = [0.0; 4];
+        row.iter_mut().zip(four).for_each(|(to, &material)| *to = material as f32);
+        row
+    });
+    rows.chain(regions).collect()
 }
 
 fn halves(word: u64) -> [u32; 2] {

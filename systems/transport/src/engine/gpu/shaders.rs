@@ -1,7 +1,10 @@
-//! The WGSL, put together.
+//! The assembly of kernels from WGSL files.
 
 use kernel_host::wgpu::Features;
 use kernel_host::{Gpu, Source};
+
+use super::layouts::Layout;
+use crate::world::SortBy;
 
 macro_rules! piece {
     ($source:expr, $($name:literal),+) => {
@@ -31,6 +34,17 @@ pub(crate) fn probe(piece: FieldPiece) -> Source {
     piece!(field(source, piece), "integrate.wgsl", "probe.wgsl")
 }
 
+pub(crate) fn layout(layout: Layout) -> Source {
+    let source = field(piece!(Source::new("layout"), "accuracy.wgsl", "boundless.wgsl"), FieldPiece::Uniform);
+    let source = piece!(source, "integrate.wgsl");
+    let source = match layout {
+        Layout::Structures => piece!(source, "layout/structures.wgsl"),
+        Layout::Groups => piece!(source, "layout/groups.wgsl"),
+        Layout::Columns => piece!(source, "layout/columns.wgsl"),
+    };
+    piece!(source, "layout.wgsl")
+}
+
 /// What all kernels of a step have.
 fn begun(kernel: &str) -> Source {
     piece!(Source::new(kernel), "accuracy.wgsl", "types.wgsl")
@@ -38,12 +52,17 @@ fn begun(kernel: &str) -> Source {
 
 /// How far tracks go.
 fn lengths(source: Source, piece: FieldPiece, products: Products) -> Source {
-    let source = philox(piece!(source, "tracks.wgsl", "tables.wgsl", "geometry.wgsl"), products);
+    let source = philox(piece!(source, "tracks.wgsl", "tables.wgsl", "cells.wgsl", "geometry.wgsl"), products);
     piece!(field(source, piece), "integrate.wgsl", "step_length.wgsl")
 }
 
-pub(crate) fn step_length(piece: FieldPiece, products: Products) -> Source {
-    piece!(lengths(begun("step_length"), piece, products), "split/step_length.wgsl")
+pub(crate) fn step_length(piece: FieldPiece, products: Products, sort_by: SortBy) -> Source {
+    let source = lengths(begun("step_length"), piece, products);
+    let source = match sort_by {
+        SortBy::Process => piece!(source, "sort_by/process.wgsl"),
+        SortBy::Volume => piece!(source, "sort_by/volume.wgsl"),
+    };
+    piece!(source, "split/step_length.wgsl")
 }
 
 pub(crate) fn interact(products: Products) -> Source {
@@ -55,12 +74,17 @@ pub(crate) fn monolithic(piece: FieldPiece, products: Products) -> Source {
     piece!(lengths(begun("monolithic"), piece, products), "interact.wgsl", "finish.wgsl", "monolithic.wgsl")
 }
 
+pub(crate) fn tail(piece: FieldPiece, products: Products) -> Source {
+    let source = piece!(lengths(begun("tail"), piece, products), "interact.wgsl", "finish.wgsl");
+    piece!(source, "plan/next.wgsl", "tail.wgsl")
+}
+
 pub(crate) fn classify() -> Source {
     piece!(begun("classify"), "classify.wgsl")
 }
 
 pub(crate) fn plan() -> Source {
-    piece!(begun("plan"), "plan.wgsl")
+    piece!(begun("plan"), "plan/next.wgsl", "plan.wgsl")
 }
 
 /// Which file defines the high words of products.
@@ -176,12 +200,15 @@ mod tests {
     #[test]
     fn steps_are_written_out() {
         for field in FIELDS {
-            [step_length, monolithic].map(|kernel| kernel(field, Products::Halves)).iter().for_each(written);
-            [step_length, monolithic].map(|kernel| kernel(field, Products::Wide)).iter().for_each(written_wide);
+            [monolithic, tail].map(|kernel| kernel(field, Products::Halves)).iter().for_each(written);
+            [monolithic, tail].map(|kernel| kernel(field, Products::Wide)).iter().for_each(written_wide);
+            written(&step_length(field, Products::Halves, SortBy::Process));
+            written_wide(&step_length(field, Products::Wide, SortBy::Volume));
         }
         [interact(Products::Halves), plan(), classify()].iter().for_each(written);
         written_wide(&interact(Products::Wide));
-        let offsets = [0, 32, 40, 48, 52, 56, 60, 64, 68, 72, 76, 80, 88, 92, 96, 112, 120, 128, 136, 144, 416];
+        let offsets: Vec<u32> = [0, 32, 40].into_iter().chain((48..112).step_by(4)).collect();
+        let offsets = [&offsets[..], &[112, 120, 128, 136, 144, 384, 1408]].concat();
         laid_out(&plan(), "Params", size_of::<Params>(), &offsets);
     }
 
@@ -230,9 +257,14 @@ mod tests {
             ("PROCESSES", count(track::Process::COUNT)),
             ("OUTSIDE", word(geometry::Cell::OUTSIDE.0)),
             ("OUTSIDE_WORLD", word(geometry::Cell::OUTSIDE.0)),
-            ("BORE", word(geometry::BORE)),
-            ("TUBE", word(geometry::TUBE)),
-            ("AROUND", word(geometry::AROUND)),
+            ("LAYER_AT", word(geometry::LAYER_AT)),
+            ("SECTOR_AT", word(geometry::SECTOR_AT)),
+            ("ENTRY_TOLERANCE", number(geometry::ENTRY_TOLERANCE)),
+            ("MOST_STEPS", word(track::MOST_STEPS)),
+            ("MOST_LOOPS", word(track::MOST_LOOPS)),
+            ("LOOPS_AT", word(track::LOOPS_AT)),
+            ("SCATTER_DRAW", word(ends::SCATTER_DRAW)),
+            ("TAIL_TURNS", word(crate::engine::gpu::run::TAIL_TURNS)),
             ("LONGEST", number(lengths::LONGEST)),
             ("LAST_RANGE", number(lengths::LAST_RANGE)),
             ("RANGE_PART", number(lengths::RANGE_PART)),
@@ -258,7 +290,7 @@ mod tests {
         ];
         let upper = track::Process::ALL.map(|process| (process.name().to_uppercase(), word(process as u32)));
         wanted.extend(upper.iter().map(|(name, number)| (name.as_str(), *number)));
-        let found = constants(&monolithic(FieldPiece::Uniform, Products::Halves));
+        let found = constants(&tail(FieldPiece::Uniform, Products::Halves));
         for (name, number) in wanted {
             assert_eq!(found.get(name), Some(&number), "{name}");
         }
@@ -267,6 +299,13 @@ mod tests {
     #[test]
     fn probes_are_written_out() {
         FIELDS.map(probe).iter().for_each(written);
+        Layout::ALL.map(layout).iter().for_each(written);
+        laid_out(
+            &layout(Layout::Groups),
+            "LayoutParams",
+            size_of::<crate::engine::gpu::layouts::LayoutParams>(),
+            &[0, 4, 8, 12],
+        );
         written(&probe_draws(Products::Halves));
         written_wide(&probe_draws(Products::Wide));
     }

@@ -1,0 +1,205 @@
+//! Rates of the reference engine: integrals of the differential cross sections, at the nodes of the specification's
+//! tables (seven a decade from 100 eV, linear in the logarithm of the energy). Energies in MeV, lengths in mm.
+
+use std::f64::consts::{LN_10, PI, TAU};
+
+use crate::material::Material;
+use crate::physics::Cuts;
+
+pub(super) const MASS: f64 = 0.510_998_95;
+/// The classical radius of the electron \[mm\].
+const R_E: f64 = 2.817_940_326_2e-12;
+const ALPHA: f64 = 1.0 / 137.035_999;
+
+const NODES: usize = 78;
+const PER_DECADE: f64 = 7.0;
+const FIRST: f64 = 1e-4;
+
+/// The photoelectric cross section of lead \[cm^2/g\], at energies \[MeV\].
+const LEAD: [[f64; 2]; 13] = [
+    [0.1, 5.3],
+    [0.15, 1.83],
+    [0.2, 0.846],
+    [0.3, 0.293],
+    [0.4, 0.145],
+    [0.5, 0.0853],
+    [0.6, 0.0565],
+    [0.8, 0.0302],
+    [1.0, 0.0189],
+    [1.5, 0.0086],
+    [2.0, 0.0052],
+    [3.0, 0.0027],
+    [10.0, 5.6e-4],
+];
+
+/// Simpson's rule in the logarithm of x.
+fn integral(low: f64, high: f64, of: impl Fn(f64) -> f64) -> f64 {
+    const PARTS: usize = 200;
+    let step = (high / low).ln() / PARTS as f64;
+    let weight = |i: usize| match i {
+        0 | PARTS => 1.0,
+        i if i % 2 == 1 => 4.0,
+        _ => 2.0,
+    };
+    (0..=PARTS).map(|i| (weight(i), low * (i as f64 * step).exp())).map(|(w, x)| w * x * of(x)).sum::<f64>() * step
+        / 3.0
+}
+
+/// Moller's spectrum of the fraction x of the kinetic energy, up to a factor.
+pub(super) fn moller(gamma: f64, x: f64) -> f64 {
+    let g = (2.0 * gamma - 1.0) / (gamma * gamma);
+    let term = |x: f64| (1.0 / x - g) / x;
+    1.0 - g + term(x) + term(1.0 - x)
+}
+
+/// The tables of a material.
+pub(super) struct Table {
+    /// Bremsstrahlung and Moller \[1/mm\], loss \[MeV/mm\], logarithm of the range \[mm\].
+    electron: Vec<[f64; 4]>,
+    /// Compton, pairs and photoelectric effect \[1/mm\].
+    photon: Vec<[f64; 3]>,
+}
+
+fn node(i: usize) -> f64 {
+    FIRST * 10_f64.powf(i as f64 / PER_DECADE)
+}
+
+impl Table {
+    pub(super) fn new(material: &Material, cuts: &Cuts) -> Self {
+        let mut range = node(0) / loss(material, cuts, node(0));
+        let electron = (0..NODES).map(|i| {
+            let e = node(i);
+            if i > 0 {
+                range += integral(node(i - 1), e, |t| 1.0 / loss(material, cuts, t));
+            }
+            [bremsstrahlung(material, cuts, e), knock(material, cuts, e), loss(material, cuts, e), range.ln()]
+        });
+        let photon = |i: usize| [compton(material, node(i)), pair(material, node(i)), photoelectric(material, node(i))];
+        Self { electron: electron.collect(), photon: (0..NODES).map(photon).collect() }
+    }
+
+    pub(super) fn electron(&self, kinetic: f64) -> [f64; 4] {
+        between(&self.electron, kinetic)
+    }
+
+    pub(super) fn photon(&self, energy: f64) -> [f64; 3] {
+        between(&self.photon, energy)
+    }
+
+    pub(super) fn range(&self, kinetic: f64) -> f64 {
+        self.electron(kinetic)[3].exp()
+    }
+
+    /// The energy loss along a step: more than 1 % of the energy comes from the range.
+    pub(super) fn loss(&self, kinetic: f64, step: f64) -> f64 {
+        let [_, _, loss, range] = self.electron(kinetic);
+        if step * loss <= 0.01 * kinetic {
+            return step * loss;
+        }
+        let left = range.exp() - step;
+        let kept = if left > 0.0 { self.energy(left.ln()) } else { 0.0 };
+        (kinetic - kept).clamp(0.0, kinetic)
+    }
+
+    /// The kinetic energy of a range.
+    fn energy(&self, range: f64) -> f64 {
+        let high = self.electron.iter().skip(1).position(|row| row[3] > range).map_or(NODES - 1, |i| i + 1);
+        let [a, b] = [self.electron[high - 1][3], self.electron[high][3]];
+        FIRST * ((high as f64 - 1.0 + (range - a) / (b - a)) * LN_10 / PER_DECADE).exp()
+    }
+}
+
+fn between<const N: usize>(rows: &[[f64; N]], energy: f64) -> [f64; N] {
+    let at = ((energy / FIRST).log10() * PER_DECADE).clamp(0.0, NODES as f64 - 1.0);
+    let low = (at as usize).min(NODES - 2);
+    std::array::from_fn(|i| rows[low][i] + (at - low as f64) * (rows[low + 1][i] - rows[low][i]))
+}
+
+/// Complete screening (PDG), above the cut.
+fn bremsstrahlung(material: &Material, cuts: &Cuts, kinetic: f64) -> f64 {
+    if kinetic <= cuts.photon {
+        return 0.0;
+    }
+    let spectrum = |k: f64| (4.0 / 3.0 - 4.0 / 3.0 * k / kinetic + (k / kinetic).powi(2)) / k;
+    integral(cuts.photon, kinetic, spectrum) / material.radiation_length()
+}
+
+fn knock(material: &Material, cuts: &Cuts, kinetic: f64) -> f64 {
+    let least = cuts.electron / kinetic;
+    if least >= 0.5 {
+        return 0.0;
+    }
+    let gamma = 1.0 + kinetic / MASS;
+    let factor = TAU * MASS * R_E * R_E / (kinetic * (1.0 - gamma.powi(-2)));
+    material.electrons() * factor * integral(least, 0.5, |x| moller(gamma, x))
+}
+
+/// Berger and Seltzer's restricted loss, with Sternheimer's density effect, and the radiation below the cut.
+fn loss(material: &Material, cuts: &Cuts, kinetic: f64) -> f64 {
+    let kinetic = kinetic.max(0.01);
+    let tau = kinetic / MASS;
+    let gamma = tau + 1.0;
+    let beta2 = tau * (tau + 2.0) / (gamma * gamma);
+    let d = (cuts.electron / MASS).min(tau / 2.0);
+    let i = material.mean_excitation() / MASS;
+    let f = -1.0 - beta2
+        + ((tau - d) * d).ln()
+        + tau / (tau - d)
+        + (d * d / 2.0 + (2.0 * tau + 1.0) * (1.0 - d / tau).ln()) / gamma.powi(2);
+    let x = (gamma * beta2.sqrt()).log10();
+    let [c, x0, x1, a, k] = material.sternheimer();
+    let delta = match x {
+        x if x < x0 => 0.0,
+        x if x < x1 => 2.0 * LN_10 * x - c + a * (x1 - x).powf(k),
+        x => 2.0 * LN_10 * x - c,
+    };
+    let collisions =
+        TAU * R_E * R_E * MASS * material.electrons() / beta2 * ((2.0 * (tau + 2.0) / (i * i)).ln() + f - delta);
+    // The integral of the energies of soft photons.
+    let y = (cuts.photon / kinetic).min(1.0);
+    let radiated = kinetic * y * (4.0 / 3.0 - 2.0 / 3.0 * y + y * y / 3.0) / material.radiation_length();
+    collisions + radiated
+}
+
+/// Klein and Nishina's spectrum of the fraction of the energy that the photon keeps.
+fn compton(material: &Material, energy: f64) -> f64 {
+    let k = energy / MASS;
+    let spectrum = |part: f64| {
+        let versine = (1.0 / part - 1.0) / k;
+        1.0 / part + part - versine * (2.0 - versine)
+    };
+    let least = 1.0 / (1.0 + 2.0 * k);
+    material.electrons() * PI * R_E * R_E / k * integral(least, 1.0, spectrum)
+}
+
+/// Bethe and Heitler without screening (Maximon's series), at most complete screening.
+fn pair(material: &Material, energy: f64) -> f64 {
+    let k = energy / MASS;
+    if k <= 2.0 {
+        return 0.0;
+    }
+    let series = if k < 4.0 {
+        let rho = (2.0 * k - 4.0) / (k + 2.0 + 2.0 * (2.0 * k).sqrt());
+        let sum = 1.0 + rho / 2.0 + 23.0 / 40.0 * rho.powi(2) + 11.0 / 60.0 * rho.powi(3) + 29.0 / 960.0 * rho.powi(4);
+        TAU / 3.0 * (1.0 - 2.0 / k).powi(3) * sum
+    } else {
+        let l = (2.0 * k).ln();
+        const ZETA_3: f64 = 1.202_056_903_159_594;
+        28.0 / 9.0 * l - 218.0 / 27.0
+            + (2.0 / k).powi(2)
+                * (2.0 / 3.0 * l.powi(3) - l * l + (6.0 - PI * PI / 3.0) * l + 2.0 * ZETA_3 + PI * PI / 6.0 - 3.5)
+            - (2.0 / k).powi(4) * (3.0 / 16.0 * l + 0.125)
+            - (2.0 / k).powi(6) * (29.0 / 2304.0 * l - 77.0 / 13_824.0)
+    };
+    let nuclei: f64 = material.atoms().map(|(z, atoms)| atoms * z * (z + 1.0)).sum();
+    (nuclei * ALPHA * R_E * R_E * series).min(7.0 / 9.0 / material.radiation_length())
+}
+
+/// The table of lead, scaled, straight in both logarithms.
+fn photoelectric(material: &Material, energy: f64) -> f64 {
+    let high = LEAD.iter().skip(1).position(|&[e, _]| e > energy).map_or(LEAD.len() - 1, |i| i + 1);
+    let [[e0, y0], [e1, y1]] = [LEAD[high - 1], LEAD[high]];
+    let slope = (y1 / y0).ln() / (e1 / e0).ln();
+    // cm^2/g are 100 mm^2/g.
+    100.0 * material.of_lead() * material.density() * y0 * (energy / e0).powf(slope)
+}

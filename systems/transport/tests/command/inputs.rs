@@ -1,0 +1,147 @@
+//! Files that `transport run` reads, and invalid command lines.
+
+use kernel_host::testing::on_adapters;
+
+use super::common::*;
+
+#[test]
+fn particles_are_read_from_files() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, content: &str| {
+        std::fs::write(folder.path().join(name), content).expect("a file");
+        folder.path().join(name).to_str().expect("a name").to_owned()
+    };
+    let good = write(
+        "good.csv",
+        "# of a test beam\nkind,x,y,z,px,py,pz,note\nelectron,1300,0,0,100,0,0,a\nphoton, 0, 1300, 5, 0, 50, 0,b\n\npositron,-1300,0,0,-80,0,0,c\n",
+    );
+    let report = json(&["run", "--engine", "cpu", "--input", &good]);
+    holds(&report);
+    assert_eq!((&report["tracks"], &report["particles"]), (&3.into(), &"3 particles of good.csv, seed 1".into()));
+    let kinetic = |p: f64| p.hypot(0.510_998_95) - 0.510_998_95;
+    close(number(&report["energy"]["initial_mev"]), kinetic(100.0) + 50.0 + kinetic(80.0) + 2.0 * 0.510_998_95, 1e-6);
+
+    // What cannot be transported is told, and the others are.
+    let odd = write(
+        "odd.csv",
+        "px,py,pz,x,y,z,kind\n10,0,0,1300,0,0,electron\n0,0,0,1300,0,0,electron\n10,0,0,9500,0,0,photon\n10,0,0,0,0,17000,photon\n10,0,0,NaN,0,0,photon\n0,0,3e7,1300,0,0,electron\n",
+    );
+    let report = json(&["run", "--engine", "cpu", "--input", &odd]);
+    assert_eq!(report["tracks"], 1);
+    let told: Vec<(&str, u64, u64)> = list(&report["rejected"])
+        .iter()
+        .map(|row| {
+            let count = |key: &str| row[key].as_u64().expect("a number");
+            (row["reason"].as_str().expect("a reason"), count("particles"), count("first"))
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [("above 10 TeV", 1, 5), ("no momentum", 1, 1), ("not finite", 1, 4), ("outside the world", 2, 2)]
+    );
+    let text = printed(&["run", "--engine", "cpu", "--input", &odd]);
+    assert!(
+        text.contains("2 not transported: outside the world (the first is number 2, ") && text.contains("odd.csv:4)"),
+        "{text}"
+    );
+    for adapter in on_adapters() {
+        let report = json(&["run", "--adapter", &adapter.index.to_string(), "--input", &odd]);
+        assert_eq!((&report["tracks"], list(&report["rejected"]).len()), (&1.into(), 4), "{}", adapter.name);
+    }
+
+    let header = "kind,x,y,z,px,py,pz\n";
+    for (name, content, told) in [
+        (
+            "muon.csv",
+            format!("{header}muon,0,0,0,1,0,0\n"),
+            "muon.csv:2: column `kind`: `muon` is none of photon, electron and positron",
+        ),
+        (
+            "word.csv",
+            format!("{header}photon,0,0,0,1,0,0\nphoton,0,0,0,1,five,0\n"),
+            "word.csv:3: column `py`: `five` is no number",
+        ),
+        (
+            "less.csv",
+            "kind,x,y,z,px,py\nphoton,0,0,0,1,0\n".to_owned(),
+            "less.csv:1: there is no column `pz`: kind,x,y,z,px,py,pz are wanted",
+        ),
+        ("short.csv", format!("{header}photon,0,0\n"), "short.csv:2: 3 columns, and the header has 7"),
+        ("long.csv", format!("{header}photon,0,0,0,1,0,0,9\n"), "long.csv:2: 8 columns, and the header has 7"),
+        ("none.csv", header.to_owned(), "none.csv: there are no particles in it"),
+        ("empty.csv", String::new(), "empty.csv:1: there is no column `kind`"),
+        (
+            "lost.csv",
+            format!("{header}photon,9e9,0,0,1,0,0\n"),
+            "no particle can be transported: 1 not transported: outside the world",
+        ),
+    ] {
+        let done = run(&["run", "--engine", "cpu", "--input", &write(name, &content)]);
+        assert_eq!(done.status.code(), Some(1), "{name}: {}", said(&done));
+        assert!(said(&done).contains(told), "{told}: {}", said(&done));
+        assert!(done.stdout.is_empty());
+    }
+    std::fs::write(folder.path().join("bytes.csv"), b"kind,x,y,z,px,py,pz\nphoton,\xff,0,0,1,0,0\n").expect("a file");
+    let done = run(&["run", "--engine", "cpu", "--input", folder.path().join("bytes.csv").to_str().expect("a name")]);
+    assert!(
+        done.status.code() == Some(1) && said(&done).contains("bytes.csv:2: it is no text in UTF-8"),
+        "{}",
+        said(&done)
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told() {
+    for (command, more, code, told) in [
+        ("run", &["--tracks", "0"][..], 2, "0 is not in 1"),
+        ("run", &["--photons", "1.5"], 2, "a part from 0 to 1"),
+        ("run", &["--tracks", "5", "--input", "a.csv"], 2, "cannot be used with"),
+        ("run", &["--input", "/nowhere/there.csv"], 1, "/nowhere/there.csv: "),
+        ("run", &["--field", "dipole"], 2, "uniform=TESLA or a FILE.npy is wanted"),
+        ("run", &["--field", "uniform=strong"], 2, "`strong` is no number of tesla"),
+        ("run", &["--field", "uniform=500"], 2, "100 T at most"),
+        ("run", &["--field", "/nowhere/map.npy"], 1, "/nowhere/map.npy: "),
+        ("run", &["--map-step", "5"], 2, "--map-step is of --field FILE.npy"),
+        ("run", &["--write-map", "map.npy"], 2, "add --field map"),
+        ("run", &["--stop", "0.01"], 2, "a cut of 0.01 MeV for stopping"),
+        ("run", &["--electron-cut", "NaN"], 2, "NaN MeV for electrons"),
+        ("run", &["--capacity", "3", "--tracks", "4"], 1, "4 tracks in 3 slots"),
+        ("run", &["--iterations", "0"], 2, "0 is not in 1"),
+        ("run", &["--r", "5:1"], 2, "two numbers that rise"),
+        ("run", &["--r", "-5:1"], 2, "ranges that rise from 0 on in r"),
+        ("run", &["--most-steps", "70000"], 2, "70000 is not in 1..=65535"),
+        ("run", &["--sagitta", "NaN"], 2, "numbers above 0"),
+        ("run", &["--sagitta", "-1"], 2, ""),
+        ("run", &["--field", "uniform=NaN"], 2, "100 T at most"),
+        ("run", &["--geometry", "/nowhere/g.toml"], 1, "/nowhere/g.toml: "),
+        ("run", &["--scores", "/nowhere/s.csv"], 1, "there is no folder /nowhere"),
+        ("run", &["--bins", "5"], 2, "as 120x120"),
+        ("run", &["--bins", "50000x50000"], 2, "50000 x 50000 bins"),
+        ("run", &["--plot", "e.pdf"], 2, "--plot e.pdf: pictures are .png or .svg"),
+        ("run", &["--plot", "e.png", "--bins", "500x20"], 2, "a picture has room for 480 of r"),
+        ("run", &["--plot", "e.svg", "--bins", "300x300"], 2, "an SVG is drawn of 50000 at most"),
+        ("run", &["--plot", "/nowhere/e.png"], 1, "there is no folder /nowhere"),
+        ("run", &["--output", "e.txt"], 2, "deposits are written as .csv (a row a bin) or .npz"),
+        ("run", &["--output", "/nowhere/e.csv"], 1, "there is no folder /nowhere"),
+        ("run", &["--kernels", "woven"], 2, "woven"),
+        ("run", &["--engine", "abacus"], 2, "abacus"),
+        ("run", &["--engine", "auto", "--adapter", "no such one"], 3, "no such one"),
+        ("bench", &["--part", "lunch"], 2, "lunch"),
+        ("bench", &["--rounds", "0"], 2, "0 is not in 1"),
+        ("bench", &["--engine", "reference"], 2, "not to be timed"),
+    ] {
+        let mut arguments = vec![command];
+        if !more.contains(&"--engine") {
+            arguments.extend(["--engine", "cpu"]);
+        }
+        arguments.extend(more);
+        let done = run(&arguments);
+        assert_eq!(done.status.code(), Some(code), "{arguments:?}: {}", said(&done));
+        assert!(said(&done).contains(told), "{told}: {}", said(&done));
+        assert!(done.stdout.is_empty());
+    }
+    let help = printed(&["--help"]);
+    for part in ["Exit codes:", "tracks left", "a run whose energies do not add up", "run", "bench", "completions"] {
+        assert!(help.contains(part), "{part}: {help}");
+    }
+}

@@ -1,0 +1,109 @@
+//! Results against formulas and published values.
+
+use transport::{
+    AnyField, Cuts, Engine, Geometry, Grid, Kind, Material, Outcome, Primary, Process, Scattering, Shape, Simulation,
+    SimulationBuilder, Volume,
+};
+
+/// A block of a material, from z = 0 on, without a field.
+fn block(material: Material, depth: f64) -> SimulationBuilder {
+    let volume = Volume { shape: Shape::Box { half: [400.0, 400.0] }, z: [0.0, depth], material: Some(0) };
+    let geometry =
+        Geometry { world: [500.0, 500.0, 1000.0], sectors: 1, materials: vec![material], volumes: vec![volume] };
+    Simulation::builder().engine(Engine::Cpu).geometry(geometry).field(AnyField::Uniform([0.0; 3]))
+}
+
+fn run(builder: SimulationBuilder, primaries: &[Primary], iterations: u32) -> Outcome {
+    builder.build().expect("a simulation").run_for(primaries, iterations).expect("a run")
+}
+
+fn beam(kind: Kind, p: f64, count: usize) -> Vec<Primary> {
+    vec![Primary { kind, place: [0.0, 0.0, 1e-3], momentum: [0.0, 0.0, p] }; count]
+}
+
+/// Photons that pass a block without an interaction: exp(-mu x), with the mass attenuation of NIST's tables without
+/// coherent scattering.
+#[test]
+fn photons_are_attenuated_as_published() {
+    let mixture =
+        |density, fractions: &[(&str, f64)]| Material::mixture("block", density, fractions).expect("a mixture");
+    let water = [("H", 0.111_894), ("O", 0.888_106)];
+    for (energy, material, density, depth, attenuation) in [
+        (1.0, mixture(11.35, &[("Pb", 1.0)]), 11.35, 10.0, 0.0684),
+        (5.0, mixture(11.35, &[("Pb", 1.0)]), 11.35, 20.0, 0.0426),
+        (1.0, mixture(1.0, &water), 1.0, 100.0, 0.0707),
+        (0.5, mixture(1.0, &water), 1.0, 80.0, 0.0968),
+    ] {
+        let count = 20_000;
+        let outcome = run(block(material, depth), &beam(Kind::Photon, energy, count), 1);
+        let found = outcome.processes[Process::Nothing as usize] as f64 / count as f64;
+        let wanted: f64 = (-attenuation * density * depth / 10.0_f64).exp();
+        // Rates are good to some 5 %, and the sample to 1 %.
+        let mu = found.ln() / wanted.ln();
+        assert!((mu - 1.0).abs() < 0.06, "{energy} MeV: {found} pass, not {wanted}");
+    }
+}
+
+/// The mean energy of a shower at a depth: a gamma distribution (PDG), whose maximum and mean Grindhammer and Peters
+/// parametrise: T = ln y - 0.858, alpha = 0.21 + (0.492 + 2.38 / Z) ln y with y = E / Ec.
+#[test]
+fn showers_in_lead_tungstate_have_the_published_profile() {
+    let (energy, critical, z, length) = (1000.0_f64, 9.64, 68.4, 8.9);
+    let grid = Grid { r: [0.0, 1000.0], z: [0.0, 26.0 * length], bins: [1, 52] };
+    let builder = block(Material::lead_tungstate(), 30.0 * length).grid(grid).scattering(Scattering::Highland);
+    let outcome = run(builder, &beam(Kind::Electron, energy, 30), u32::MAX);
+    let profile = outcome.deposits.energies();
+    let total: f64 = profile.iter().sum();
+    assert!(total > 0.96 * outcome.balance.initial, "{total} MeV stay");
+    let depth = |bin: usize| 0.5 * (bin as f64 + 0.5);
+    let mean = profile.iter().enumerate().map(|(bin, energy)| depth(bin) * energy).sum::<f64>() / total;
+    let y = (energy / critical).ln();
+    let (maximum, alpha) = (y - 0.858, 0.21 + (0.492 + 2.38 / z) * y);
+    let beta = (alpha - 1.0) / maximum;
+    assert!((mean / (alpha / beta) - 1.0).abs() < 0.08, "{mean} X0, not {}", alpha / beta);
+    // The shape: half of the sum of differences from the gamma distribution.
+    let gamma: Vec<f64> =
+        (0..52).map(|bin| (beta * depth(bin)).powf(alpha - 1.0) * (-beta * depth(bin)).exp()).collect();
+    let sum: f64 = gamma.iter().sum();
+    let off: f64 = profile.iter().zip(&gamma).map(|(a, b)| (a / total - b / sum).abs()).sum::<f64>() / 2.0;
+    assert!(off < 0.08, "{off} of the energy is elsewhere");
+}
+
+/// Angles after a step: Highland's width for its length, in two planes.
+#[test]
+fn electrons_scatter_as_highland_says() {
+    let cuts = Cuts { electron: 1e4, photon: 1e4, stop: 0.1 };
+    let length = 8.9;
+    for p in [30.0_f64, 300.0] {
+        let builder = block(Material::lead_tungstate(), 0.4 * length).cuts(cuts).scattering(Scattering::Highland);
+        let outcome = run(builder, &beam(Kind::Electron, p, 4000), 1);
+        let mut sum = 0.0;
+        for track in &outcome.left {
+            let x = track.step / length;
+            let beta = p / p.hypot(0.511);
+            let width = 13.6 / (beta * p) * x.sqrt() * (1.0 + 0.038 * (x / (beta * beta)).ln());
+            // 2 sin of half of the angle.
+            let square = 2.0 * (1.0 - track.direction[2]);
+            sum += square / (2.0 * width * width);
+        }
+        let mean = sum / outcome.left.len() as f64;
+        assert!(outcome.left.len() > 3900 && (mean - 1.0).abs() < 0.08, "{p} MeV/c: {mean} of the square");
+    }
+}
+
+/// The transport rate of an electron: the mean free path of bremsstrahlung above 0.1 MeV, by the integral of the
+/// complete-screening spectrum.
+#[test]
+fn rates_are_those_of_the_formulas() {
+    let simulation = block(Material::lead_tungstate(), 100.0).build().expect("a simulation");
+    let (kinetic, cut, parts) = (200.0_f64, 0.1, 100_000);
+    let step = (kinetic / cut).ln() / f64::from(parts);
+    let spectrum = |k: f64| 4.0 / 3.0 - 4.0 / 3.0 * k / kinetic + (k / kinetic).powi(2);
+    let rate: f64 = (0..parts).map(|i| spectrum(cut * ((f64::from(i) + 0.5) * step).exp()) * step).sum::<f64>() / 8.9;
+    let found = 1.0 / simulation.mean_free_path(0, Kind::Electron, Process::Bremsstrahlung, kinetic);
+    assert!((found / rate - 1.0).abs() < 1e-3, "{found}, not {rate}");
+    // Pairs at high energies: 7/9 of a radiation length.
+    let pair = simulation.mean_free_path(0, Kind::Photon, Process::Pair, 1e5);
+    assert!((pair / (9.0 / 7.0 * 8.9) - 1.0).abs() < 1e-3, "{pair}");
+    assert_eq!(simulation.mean_free_path(1, Kind::Photon, Process::Pair, 1e5), f64::INFINITY);
+}
