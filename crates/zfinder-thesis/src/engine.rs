@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, wgpu};
+use kernel_host::{AdapterKind, Checks, Gpu, Kernel, KernelDescriptor, Submission, Timer, wgpu};
 
 use crate::batch::SlicedBatch;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::workspace::{Encoded, Layout, Workspace};
 /// Workgroups in one dimension that every adapter allows.
 const MOST_GROUPS: u32 = 65_535;
 
-/// A device that idled runs slowly for about so long.
+/// Hardware that idled runs slowly for about so long.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// The kernels and buffers of one [`Step`], for batches no larger in bins and in spacepoints of a slice than the one that
@@ -140,7 +140,8 @@ impl StepEngine {
             ..StepTimes::default()
         };
         let start = Instant::now();
-        while times.with_copies.is_empty() || start.elapsed() < WARM_UP {
+        let is_hardware = self.gpu.summary().kind != AdapterKind::Software;
+        while times.with_copies.is_empty() || (is_hardware && start.elapsed() < WARM_UP) {
             times.with_copies = vec![self.round(&encoded, &layout, 1)?];
         }
         times.with_copies.clear();

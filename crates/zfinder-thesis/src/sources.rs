@@ -1,49 +1,46 @@
 //! How the kernels' WGSL is put together: small files, swapped by the choices of a [`Step`].
 
 use kernel_host::Source;
+use zfinder::internals::THESIS_STEPS;
 
 use crate::step::{Memory, Precision, Step, Threads, staircase};
 
-macro_rules! shader {
-    ($name:literal) => {
-        ($name, include_str!(concat!("../../../shaders/", $name)))
-    };
+/// Puts files together. A name that is not there leaves the kernel incomplete, which the test of all sources notices.
+fn source(kernel: &str, names: &[&str]) -> Source {
+    let text = |name: &str| THESIS_STEPS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
+    names.iter().fold(Source::new(kernel), |source, name| source.piece(name, text(name)))
 }
 
-fn source(kernel: &str, pieces: &[(&str, &str)]) -> Source {
-    pieces.iter().fold(Source::new(kernel), |source, (name, text)| source.piece(name, text))
-}
-
-fn real(precision: Precision) -> (&'static str, &'static str) {
+fn real(precision: Precision) -> &'static str {
     match precision {
-        Precision::F32 => shader!("real/f32.wgsl"),
-        Precision::F64 => shader!("real/f64.wgsl"),
+        Precision::F32 => "real/f32.wgsl",
+        Precision::F64 => "real/f64.wgsl",
     }
 }
 
 /// Returns the source of `find_z`.
 pub(crate) fn find_z(step: &Step) -> Source {
-    let mut pieces = vec![real(step.precision), shader!("thesis/steps/types.wgsl")];
+    let mut pieces = vec![real(step.precision), "thesis/steps/types.wgsl"];
     pieces.push(match (step.memory, step.threads) {
-        (Memory::Workgroup, _) => shader!("thesis/steps/row_workgroup.wgsl"),
-        (Memory::Storage, Threads::Slice) => shader!("thesis/steps/row_own.wgsl"),
-        (Memory::Storage, _) => shader!("thesis/steps/row_storage.wgsl"),
+        (Memory::Workgroup, _) => "thesis/steps/row_workgroup.wgsl",
+        (Memory::Storage, Threads::Slice) => "thesis/steps/row_own.wgsl",
+        (Memory::Storage, _) => "thesis/steps/row_storage.wgsl",
     });
     if step.has_list() {
-        pieces.push(shader!("thesis/steps/flat_list.wgsl"));
+        pieces.push("thesis/steps/flat_list.wgsl");
     }
     pieces.push(match step.threads {
-        Threads::Slice | Threads::InnerSpacepoints => shader!("thesis/steps/pairs_by_inner.wgsl"),
-        Threads::LayerPairs => shader!("thesis/steps/pairs_by_layer.wgsl"),
-        Threads::NumberedPairs => shader!("thesis/steps/pairs_numbered.wgsl"),
+        Threads::Slice | Threads::InnerSpacepoints => "thesis/steps/pairs_by_inner.wgsl",
+        Threads::LayerPairs => "thesis/steps/pairs_by_layer.wgsl",
+        Threads::NumberedPairs => "thesis/steps/pairs_numbered.wgsl",
     });
-    pieces.push(shader!("thesis/steps/find_z.wgsl"));
+    pieces.push("thesis/steps/find_z.wgsl");
     source("find_z", &pieces)
 }
 
 /// Returns the source of `sum_histos`.
 pub(crate) fn sum_histos(step: &Step) -> Source {
-    let pieces = [real(step.precision), shader!("thesis/steps/types.wgsl"), shader!("thesis/steps/sum_histos.wgsl")];
+    let pieces = [real(step.precision), "thesis/steps/types.wgsl", "thesis/steps/sum_histos.wgsl"];
     source("sum_histos", &pieces)
 }
 

@@ -118,7 +118,7 @@ fn draw_panel<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, stairs: &Sample
             let y = top + 0.14 + 0.24 * place as f64;
             chart.plotting_area().draw(&Rectangle::new([(low, y), (time, y + 0.22)], colour.filled()))?;
         }
-        let y = HEAD as i32 - 8 + (ROW as f64 * (top + 0.5) * 1.0) as i32;
+        let y = HEAD as i32 - 8 + (f64::from(ROW) * (top + 0.5)) as i32;
         area.draw(&Text::new(bar.name.clone(), (14, y), font(15)))?;
     }
     Ok(())
