@@ -3,9 +3,9 @@
 use std::num::NonZeroUsize;
 
 use clap::{Args, ValueEnum};
-use zfinder::{AdapterChoice, Engine, ZFinder, ZFinderBuilder};
+use zfinder::{Accumulate, AdapterChoice, Engine, Precision, ZFinder, ZFinderBuilder};
 
-use super::options::{AccumulateName, PrecisionName, threads};
+use super::options::{PresetName, threads};
 use command_host::Failure;
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -18,6 +18,81 @@ enum EngineName {
     Cpu,
     /// Serial and in f64: slow, and what the others are checked against
     Reference,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum AccumulateName {
+    /// Fixed-point integers: the same bits in any order
+    Fixed,
+    /// f32 by compare and retry, as in the thesis
+    CompareExchange,
+}
+
+impl From<AccumulateName> for Accumulate {
+    fn from(name: AccumulateName) -> Self {
+        match name {
+            AccumulateName::Fixed => Accumulate::Fixed,
+            AccumulateName::CompareExchange => Accumulate::CompareExchange,
+        }
+    }
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+pub(super) enum PrecisionName {
+    /// 32 bits
+    F32,
+    /// 64 bits; on a GPU only if `zfinder adapters` says so
+    F64,
+}
+
+impl From<PrecisionName> for Precision {
+    fn from(name: PrecisionName) -> Self {
+        match name {
+            PrecisionName::F32 => Precision::F32,
+            PrecisionName::F64 => Precision::F64,
+        }
+    }
+}
+
+/// Which kernels of the GPU engine search.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(super) enum DesignName {
+    /// Today's
+    #[default]
+    Product,
+    /// The thesis's: a workgroup numbers the pairs of a slice and fills a histogram, f32 sums by compare and retry, sums of
+    /// histograms in two stages. Slower, for comparisons; GPU only
+    Thesis,
+}
+
+impl DesignName {
+    /// Slices of a histogram in the thesis's design.
+    const SLICES: u32 = 1;
+
+    /// How z is summed where nobody says so.
+    pub(super) fn accumulate(self, given: Option<AccumulateName>) -> AccumulateName {
+        given.unwrap_or(match self {
+            Self::Product => AccumulateName::Fixed,
+            Self::Thesis => AccumulateName::CompareExchange,
+        })
+    }
+
+    /// Sets the design and the sums of a finder to be.
+    pub(super) fn apply(self, builder: ZFinderBuilder, accumulate: Option<AccumulateName>) -> ZFinderBuilder {
+        let builder = builder.accumulate(self.accumulate(accumulate).into());
+        match self {
+            Self::Product => builder,
+            Self::Thesis => builder.slices_per_histogram(Self::SLICES),
+        }
+    }
+
+    /// The error for an engine without this design.
+    pub(super) fn misfit() -> Failure {
+        Failure::usage(
+            "--design thesis is a design of the GPU engine, and --engine cpu and reference use no GPU",
+            "leave one of the two out; --preset thesis alone is the thesis's physics on any engine",
+        )
+    }
 }
 
 /// The engine and its device.
@@ -40,9 +115,12 @@ pub(super) struct DeviceOptions {
 pub(super) struct EngineOptions {
     #[command(flatten)]
     device: DeviceOptions,
-    /// How z is summed on the GPU and the CPU
-    #[arg(long, value_enum, default_value = "fixed", help_heading = "Engine")]
-    accumulate: AccumulateName,
+    /// Which kernels search on a GPU
+    #[arg(long, value_enum, default_value = "product", help_heading = "Engine")]
+    design: DesignName,
+    /// How z is summed on the GPU and the CPU [default: fixed; with --design thesis compare-exchange]
+    #[arg(long, value_enum, help_heading = "Engine")]
+    accumulate: Option<AccumulateName>,
     /// Number type on the GPU and the CPU
     #[arg(long, value_enum, default_value = "f32", help_heading = "Engine")]
     precision: PrecisionName,
@@ -51,11 +129,21 @@ pub(super) struct EngineOptions {
 impl EngineOptions {
     /// A finder to be, without its configuration and detector.
     pub(super) fn builder(&self) -> Result<ZFinderBuilder, Failure> {
-        let mut builder = ZFinder::builder().engine(self.device.engine()?);
+        let engine = match (self.design, self.device.engine()?) {
+            (DesignName::Thesis, Engine::Cpu | Engine::Reference) => return Err(DesignName::misfit()),
+            (DesignName::Thesis, Engine::Auto) => Engine::Gpu(AdapterChoice::Hardware),
+            (_, engine) => engine,
+        };
+        let mut builder = ZFinder::builder().engine(engine);
         if let Some(threads) = self.device.threads()? {
             builder = builder.threads(threads);
         }
-        Ok(builder.accumulate(self.accumulate.into()).precision(self.precision.into()))
+        Ok(self.design.apply(builder, self.accumulate).precision(self.precision.into()))
+    }
+
+    /// The preset that goes with the design, if it is not today's.
+    pub(super) fn preset(&self) -> Option<PresetName> {
+        (self.design == DesignName::Thesis).then_some(PresetName::Thesis)
     }
 }
 

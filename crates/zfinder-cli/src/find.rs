@@ -85,7 +85,8 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find --on-error skip night/*.csv -o vertices.csv
   zfinder find --shard 3/16 events -o vertices-3.csv
 
-Each key of the configuration is an option; the order is --preset, then --config, then the options.
+Each key of the configuration is an option; the order is --preset, then --config, then the options. --design thesis has
+--preset thesis unless another is named.
 A [config: ...] is the value of the preset default.
 
 Exit codes:
@@ -99,7 +100,10 @@ Exit codes:
 impl Find {
     pub(super) fn run(self) -> Result<(), Failure> {
         let start = Instant::now();
-        let mut config = self.config.config()?;
+        let mut config = match self.engine.preset() {
+            Some(preset) => self.config.config_or(preset)?,
+            None => self.config.config()?,
+        };
         if self.config.print_config {
             return self.config.print(&config);
         }

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use zfinder::{
-    Accumulate, Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Precision, Preset, Sensor,
-    Significance, Triplets, Weighting,
+    Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Sensor, Significance, Triplets,
+    Weighting,
 };
 
 use super::beam_spot::BeamPosition;
@@ -108,40 +108,6 @@ enum WindowName {
     FullScan,
     /// The smallest range that holds the RoI's spacepoints
     Spacepoints,
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum AccumulateName {
-    /// Fixed-point integers: the same bits in any order
-    Fixed,
-    /// f32 by compare and retry, as in the thesis
-    CompareExchange,
-}
-
-impl From<AccumulateName> for Accumulate {
-    fn from(name: AccumulateName) -> Self {
-        match name {
-            AccumulateName::Fixed => Accumulate::Fixed,
-            AccumulateName::CompareExchange => Accumulate::CompareExchange,
-        }
-    }
-}
-
-#[derive(Clone, Copy, ValueEnum)]
-pub(super) enum PrecisionName {
-    /// 32 bits
-    F32,
-    /// 64 bits; on a GPU only if `zfinder adapters` says so
-    F64,
-}
-
-impl From<PrecisionName> for Precision {
-    fn from(name: PrecisionName) -> Self {
-        match name {
-            PrecisionName::F32 => Precision::F32,
-            PrecisionName::F64 => Precision::F64,
-        }
-    }
 }
 
 /// One configuration.
@@ -341,8 +307,12 @@ impl From<PresetName> for Preset {
 
 impl ConfigOptions {
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        let preset = self.preset.unwrap_or(PresetName::of_unnamed(self.config.is_some()));
-        self.keys.over(preset, self.config.as_deref())
+        self.config_or(PresetName::of_unnamed(self.config.is_some()))
+    }
+
+    /// The configuration, where the unnamed preset is another than that of [`ConfigOptions::config`].
+    pub(super) fn config_or(&self, unnamed: PresetName) -> Result<Config, Failure> {
+        self.keys.over(self.preset.unwrap_or(unnamed), self.config.as_deref())
     }
 
     /// The number of events that the beam spot is found from; none if it is given.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use kernel_host::{AdapterChoice, Error, Gpu, GpuOptions};
+use kernel_host::{AdapterChoice, Error, Gpu, GpuOptions, wgpu};
 
 /// The adapters of one measurement.
 #[derive(Clone, Debug)]
@@ -17,8 +17,14 @@ impl AdapterGroup {
 
     /// Opens each GPU.
     pub(super) fn open(&self) -> Result<Vec<Gpu>, Error> {
-        let open =
-            |adapter: &AdapterChoice| Gpu::open_all(&GpuOptions { adapter: adapter.clone(), ..GpuOptions::default() });
+        self.open_with(wgpu::Features::empty())
+    }
+
+    /// Opens each GPU with the features of these that it has.
+    pub(super) fn open_with(&self, optional_features: wgpu::Features) -> Result<Vec<Gpu>, Error> {
+        let open = |adapter: &AdapterChoice| {
+            Gpu::open_all(&GpuOptions { adapter: adapter.clone(), optional_features, ..GpuOptions::default() })
+        };
         Ok(self.0.iter().map(open).collect::<Result<Vec<_>, _>>()?.concat())
     }
 }

@@ -1,5 +1,6 @@
 //! `zfinder bench`: how fast every engine is on this machine, and whether it answers rightly.
 
+mod accurate;
 mod bus;
 mod check;
 mod flow;
@@ -10,6 +11,7 @@ mod report;
 mod sample;
 mod self_check;
 mod soak;
+mod staircase;
 mod table;
 mod words;
 
@@ -20,10 +22,11 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use kernel_host::{AdapterKind, Gpu};
+use kernel_host::{AdapterKind, Gpu, wgpu};
 use zfinder::{Accumulate, AdapterChoice, Engine, Error, StreamOptions, ZFinder};
 
-use super::options::{AccumulateName, PrecisionName, threads};
+use super::engine::{AccumulateName, DesignName, PrecisionName};
+use super::options::threads;
 use check::Expected;
 use command_host::Failure;
 use command_host::note;
@@ -32,8 +35,8 @@ use measure::Subject;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
 use sample::Sample;
 pub(super) use self_check::SelfCheck;
+use words::{AgainstName, CoordinatesName, EngineName, SampleName};
 pub(super) use words::{CaseName, EncodingName, or_all, word};
-use words::{CoordinatesName, EngineName, SampleName};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///
@@ -93,9 +96,12 @@ pub(super) struct Bench {
     /// Number type on the GPU and the CPU
     #[arg(long, value_enum, default_value = "f32", help_heading = "What is measured")]
     precision: PrecisionName,
-    /// How z is summed on the GPU and the CPU
-    #[arg(long, value_enum, default_value = "fixed", help_heading = "What is measured")]
-    accumulate: AccumulateName,
+    /// Which kernels search on a GPU; the thesis's need --engine gpu, which they imply
+    #[arg(long, value_enum, default_value = "product", help_heading = "What is measured")]
+    design: DesignName,
+    /// How z is summed on the GPU and the CPU [default: fixed; with --design thesis compare-exchange]
+    #[arg(long, value_enum, help_heading = "What is measured")]
+    accumulate: Option<AccumulateName>,
     /// Threads of the CPU engine [default: one a core]
     #[arg(long, value_name = "N", value_parser = threads, help_heading = "What is measured")]
     threads: Option<NonZeroUsize>,
@@ -123,6 +129,20 @@ pub(super) struct Bench {
         help_heading = "How"
     )]
     soak: Option<Duration>,
+    /// Instead of measuring engines, measure the steps that lead to the thesis's design, one kernel variant each, on a GPU;
+    /// answers are checked (docs/thesis.md)
+    #[arg(long, conflicts_with_all = OTHER_MEASUREMENTS, help_heading = "How")]
+    staircase: bool,
+    /// With --staircase, draw the times: a file that ends in .svg or .png
+    #[arg(long, value_name = "FILE", requires = "staircase", help_heading = "Output")]
+    plot: Option<PathBuf>,
+    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of the reference engine by
+    /// the accurate extrapolation: Table 5.1 of the thesis
+    #[arg(long, value_enum, value_name = "EXTRAPOLATION", conflicts_with_all = OTHER_MEASUREMENTS, conflicts_with = "staircase", help_heading = "How")]
+    against: Option<AgainstName>,
+    /// With --against, let bins of z begin half a bin further on, as the thesis's do
+    #[arg(long, requires = "against", help_heading = "How")]
+    half_bin_offset: bool,
     /// With --soak, ask with options at the ends of their ranges too
     #[arg(long, requires = "soak", conflicts_with = "case", help_heading = "How")]
     extremes: bool,
@@ -149,6 +169,22 @@ pub(super) struct Bench {
     no_progress: bool,
 }
 
+/// Options of the other measurements that --staircase and --against do not know.
+const OTHER_MEASUREMENTS: [&str; 12] = [
+    "soak",
+    "case",
+    "engine",
+    "encoding",
+    "coordinates",
+    "precision",
+    "accumulate",
+    "batch",
+    "in_flight",
+    "spin_us",
+    "stream_rois",
+    "seconds",
+];
+
 const EXIT_CODES: &str = "Exit codes: as of `zfinder find`, and 4 when an engine's answer is wrong or memory grows";
 
 const AFTER_LONG_HELP: &str = "Examples:
@@ -157,6 +193,9 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder bench --engine gpu --adapter llvmpipe --limit 8 --check 4
   zfinder bench --sample lowlum --case pairs --engine gpu --stream-rois 1000,10000,100000,1000000
   zfinder bench --soak 10m --engine gpu --adapter llvmpipe
+  zfinder bench --design thesis --case pairs --adapter llvmpipe --quick
+  zfinder bench --staircase --sample highlum --plot staircase.svg
+  zfinder bench --against accurate --half-bin-offset --adapter llvmpipe --limit 100
   zfinder bench --input data/rois/spacepoints.csv --rois data/rois/rois.csv --detector generic
 
 The keys of --json are explained in docs/reference/bench.md. All its keys are always there; what could not be measured is null.
@@ -179,6 +218,12 @@ impl Bench {
         if let Some(duration) = self.soak {
             return self.soak_for(duration);
         }
+        if self.staircase {
+            return self.staircase();
+        }
+        if self.against.is_some() {
+            return self.against_accurate();
+        }
         let mut report = self.report()?;
         let bar = self.bar();
         let gpus = self.gpus(&mut report.not_measured, &bar)?;
@@ -187,10 +232,7 @@ impl Bench {
                 report.adapters.push(adapter.clone());
             }
         }
-        let (simulated, from_files) =
-            if self.input.is_empty() { (or_all(&self.sample), false) } else { (vec![], true) };
-        let sources = simulated.into_iter().map(Some).chain(from_files.then_some(None));
-        for source in sources {
+        for source in self.sources() {
             bar.set_message(source.map_or("reading the input".into(), |name| format!("simulating {}", word(name))));
             let sample = self.sample(source)?;
             let measured = self.measure(&sample, &gpus, &report.settings, &bar)?;
@@ -212,6 +254,9 @@ impl Bench {
 
     /// Without what is measured.
     fn report(&self) -> Result<Report, Failure> {
+        if self.design == DesignName::Thesis && self.engine_names() != [EngineName::Gpu] {
+            return Err(DesignName::misfit());
+        }
         if !self.adapter.is_empty() && !self.wants(EngineName::Gpu) {
             return Err(Failure::usage(
                 "--adapter names a GPU, and --engine cpu and reference use none",
@@ -243,7 +288,8 @@ impl Bench {
                 coordinates: self.coordinates(),
                 spin_us: self.spin_us,
                 precision: word(self.precision),
-                accumulate: word(self.accumulate),
+                accumulate: word(self.accumulate()),
+                design: self.design,
             },
             adapters: Vec::new(),
             not_measured: Vec::new(),
@@ -255,8 +301,20 @@ impl Bench {
         self.coordinates.unwrap_or(if self.input.is_empty() { CoordinatesName::F32 } else { CoordinatesName::F64 })
     }
 
+    fn accumulate(&self) -> AccumulateName {
+        self.design.accumulate(self.accumulate)
+    }
+
+    /// The engines that are measured: those asked for, else all that have the design.
+    fn engine_names(&self) -> Vec<EngineName> {
+        match (self.design, self.engine.as_slice()) {
+            (DesignName::Thesis, []) => vec![EngineName::Gpu],
+            _ => or_all(&self.engine),
+        }
+    }
+
     fn wants(&self, engine: EngineName) -> bool {
-        or_all(&self.engine).contains(&engine)
+        self.engine_names().contains(&engine)
     }
 
     /// The GPUs that are measured, those together that work together, each with what its bus carries.
@@ -308,16 +366,35 @@ impl Bench {
         })
     }
 
+    /// The GPUs that are named, one by one; without a name, the hardware GPU.
+    fn single_gpus(&self) -> Result<Vec<Gpu>, Failure> {
+        let hardware = [AdapterGroup::hardware()];
+        let groups = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
+        let features = wgpu::Features::SHADER_F64 | wgpu::Features::TIMESTAMP_QUERY;
+        let open = |group: &AdapterGroup| group.open_with(features).map_err(|error| Error::from(error).into());
+        let opened: Result<Vec<Vec<Gpu>>, Failure> = groups.iter().map(open).collect();
+        Ok(opened?.concat())
+    }
+
+    /// The samples that are asked for; none means that of the input.
+    fn sources(&self) -> Vec<Option<SampleName>> {
+        if self.input.is_empty() { or_all(&self.sample).into_iter().map(Some).collect() } else { vec![None] }
+    }
+
     /// A simulated sample, or that of the input.
     fn sample(&self, simulated: Option<SampleName>) -> Result<Sample, Failure> {
+        self.sample_of(simulated, self.coordinates())
+    }
+
+    fn sample_of(&self, simulated: Option<SampleName>, coordinates: CoordinatesName) -> Result<Sample, Failure> {
         let batch = self.batch.map(NonZeroUsize::get);
         let few = if simulated == Some(SampleName::Highlum) { 32 } else { 256 };
         let limit = self.limit.map(NonZeroUsize::get).or(self.quick.then_some(few));
         match simulated {
-            Some(name) => Ok(Sample::simulated(name, self.seed, self.coordinates(), limit, batch)),
+            Some(name) => Ok(Sample::simulated(name, self.seed, coordinates, limit, batch)),
             None => {
                 let (rois, detector) = (self.rois.as_deref(), self.detector.as_deref());
-                Sample::read(&self.input, rois, detector, self.coordinates(), limit, batch)
+                Sample::read(&self.input, rois, detector, coordinates, limit, batch)
             }
         }
     }
@@ -351,8 +428,8 @@ impl Bench {
                     })
                     .encoding(settings.encoding.into())
                     .precision(self.precision.into())
-                    .accumulate(self.accumulate.into())
                     .spin(Duration::from_micros(self.spin_us));
+                let builder = self.design.apply(builder, self.accumulate);
                 let builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
                 bar.set_message(format!("{place}, {name}: building it"));
                 let subject = Subject {
@@ -368,7 +445,7 @@ impl Bench {
                     seconds: settings.seconds,
                     in_flight: settings.in_flight,
                     stream_rois: &stream_rois,
-                    exact: Accumulate::from(self.accumulate) == Accumulate::Fixed,
+                    exact: Accumulate::from(self.accumulate()) == Accumulate::Fixed,
                     say: &|step| bar.set_message(format!("{place}, {name}: {step}")),
                 };
                 results.push(subject.measure()?);
@@ -392,7 +469,7 @@ impl Bench {
             EngineName::Gpu => gpus.iter().map(|together| (engine, together.as_slice())).collect(),
             _ => vec![(engine, [].as_slice())],
         };
-        or_all(&self.engine).into_iter().flat_map(each).collect()
+        self.engine_names().into_iter().flat_map(each).collect()
     }
 
     fn bar(&self) -> ProgressBar {

@@ -3,6 +3,7 @@
 use serde::Serialize;
 use zfinder::Config;
 
+use super::super::engine::DesignName;
 use super::words::{CaseName, CoordinatesName, EncodingName, EngineName};
 
 #[derive(Debug, Serialize)]
@@ -35,6 +36,8 @@ pub(super) struct Settings {
     pub(super) spin_us: u64,
     pub(super) precision: String,
     pub(super) accumulate: String,
+    #[serde(skip)]
+    pub(super) design: DesignName,
 }
 
 #[derive(Clone, Debug, Serialize)]

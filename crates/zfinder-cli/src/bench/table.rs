@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use comfy_table::Table;
 
+use super::super::engine::DesignName;
 use super::report::{Checked, Measured, Report, SampleReport};
 use super::words::{EngineName, word};
 use command_host::table as plain;
@@ -22,7 +23,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     let _ = writeln!(
         text,
         "{} ({source}, detector {}): {} RoIs of {mean:.0} spacepoints, in batches of at most {}.\n\
-         {} in host memory, {} encoding, {}, {} sums; {} batches in flight.\n\
+         {} in host memory, {} encoding, {}, {} sums{}; {} batches in flight.\n\
          Medians and extremes of {} rounds of about {} s.\n",
         sample.name,
         sample.detector,
@@ -32,6 +33,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
         word(settings.encoding),
         settings.precision,
         settings.accumulate,
+        if settings.design == DesignName::Thesis { ", the thesis's design" } else { "" },
         settings.in_flight,
         settings.rounds,
         settings.seconds

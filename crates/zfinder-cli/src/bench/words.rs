@@ -121,6 +121,12 @@ impl From<EncodingName> for Encoding {
     }
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum AgainstName {
+    /// Along the line through both spacepoints, to where it is nearest to the beam
+    Accurate,
+}
+
 /// Those given, each once and in their order; all if none is given.
 pub(crate) fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
     let given = if given.is_empty() { T::value_variants() } else { given };

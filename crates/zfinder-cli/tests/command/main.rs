@@ -14,4 +14,5 @@ mod provenance;
 mod serve;
 mod simulate;
 mod streams;
+mod thesis;
 mod verify;

@@ -164,14 +164,14 @@ impl Bench {
             let builder = ZFinder::builder()
                 .engine(if engine == EngineName::Gpu { Engine::Gpus(choices) } else { Engine::Cpu })
                 .encoding(encoding.into())
-                .precision(self.precision.into())
-                .accumulate(self.accumulate.into());
+                .precision(self.precision.into());
+            let builder = self.design.apply(builder, self.accumulate);
             let one = Soak {
                 duration,
                 seed: self.seed,
                 cases: &cases,
                 encoding,
-                exact: Accumulate::from(self.accumulate) == Accumulate::Fixed,
+                exact: Accumulate::from(self.accumulate()) == Accumulate::Fixed,
                 engine,
                 builder: self.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
                 say: &|step| bar.set_message(format!("{}: {step}", word(engine))),

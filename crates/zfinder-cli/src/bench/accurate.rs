@@ -1,0 +1,220 @@
+//! `zfinder bench --against accurate`: the errors of engines and number types, as Table 5.1 of the thesis has them.
+
+use command_host::{Failure, note, table};
+use kernel_host::{AdapterChoice, wgpu};
+use rayon::prelude::*;
+use serde::Serialize;
+use zfinder::{Config, Engine, Extrapolation, Precision, Preset, Roi, RoiBatch, RoiResult, ZFinder};
+
+use super::sample::Sample;
+use super::words::CoordinatesName;
+use super::{Bench, written};
+
+/// RoIs of a busy sample that are compared, where nobody says how many: the reference engine is serial.
+const BUSY_ROIS: usize = 64;
+
+/// Vertices further apart \[mm\] are different peaks.
+const SAME_PEAK_MM: f64 = 1.0;
+
+#[derive(Serialize)]
+struct Report {
+    version: &'static str,
+    half_bin_offset: bool,
+    samples: Vec<SampleErrors>,
+}
+
+#[derive(Serialize)]
+struct SampleErrors {
+    name: String,
+    seed: Option<u64>,
+    rois: usize,
+    engines: Vec<EngineErrors>,
+    not_measured: Vec<String>,
+}
+
+/// First vertices of an engine by the linear extrapolation, less the reference engine's by the accurate one.
+#[derive(Serialize)]
+struct EngineErrors {
+    engine: String,
+    /// RoIs in which both have a vertex.
+    vertices: usize,
+    /// Those in which it is another peak.
+    other_peaks: usize,
+    /// Of the others.
+    rms_mm: f64,
+    mean_absolute_mm: f64,
+    mean_mm: f64,
+    max_mm: f64,
+}
+
+impl Bench {
+    pub(super) fn against_accurate(&self) -> Result<(), Failure> {
+        let bar = self.bar();
+        let gpus = match self.single_gpus() {
+            // The table is of the CPU alone where there is no hardware GPU.
+            Err(failure) if self.adapter.is_empty() => {
+                note(&format!("GPU not measured: {failure}"));
+                Vec::new()
+            }
+            gpus => gpus?,
+        };
+        let mut report =
+            Report { version: env!("CARGO_PKG_VERSION"), half_bin_offset: self.half_bin_offset, samples: Vec::new() };
+        for source in self.sources() {
+            let sample = self.sample_of(source, CoordinatesName::F64)?;
+            bar.set_message(format!("{}: accurate extrapolation", sample.name()));
+            let most = self.limit.map_or(if sample.is_busy() { BUSY_ROIS } else { usize::MAX }, |limit| limit.get());
+            let rois: Vec<Roi> = (0..sample.len().min(most)).map(|index| sample.roi(index)).collect();
+            let expected = accurate(&sample, &rois)?;
+            let (offsets, shifted) = self.shifted(&rois);
+            let mut errors = SampleErrors {
+                name: sample.name().to_owned(),
+                seed: sample.seed(),
+                rois: rois.len(),
+                engines: Vec::new(),
+                not_measured: Vec::new(),
+            };
+            let cpu =
+                [Precision::F64, Precision::F32].map(|precision| ("CPU".to_owned(), Engine::Cpu, precision, true));
+            let gpu = gpus.iter().flat_map(|gpu| {
+                let index = gpu.summary().index;
+                [Precision::F64, Precision::F32].map(|precision| {
+                    let has = precision == Precision::F32 || gpu.has(wgpu::Features::SHADER_F64);
+                    (gpu.name().to_owned(), Engine::Gpu(AdapterChoice::Index(index)), precision, has)
+                })
+            });
+            for (name, engine, precision, has) in cpu.into_iter().chain(gpu) {
+                let name = format!("{name}, {precision:?}").replace(", F", ", f");
+                if !has {
+                    errors.not_measured.push(format!("{name}: the adapter has no SHADER_F64"));
+                    continue;
+                }
+                bar.set_message(format!("{}: {name}", sample.name()));
+                let is_gpu = engine != Engine::Cpu;
+                let builder = ZFinder::builder().config(config()).detector(sample.detector().clone()).engine(engine);
+                let builder = if is_gpu { self.design.apply(builder, None) } else { builder };
+                let found = builder.precision(precision).build()?.find_batch(&shifted)?;
+                errors.engines.push(EngineErrors::of(name, &found, &offsets, &expected));
+            }
+            if !self.json {
+                let text = errors.table();
+                bar.suspend(|| written(&text))?;
+            }
+            report.samples.push(errors);
+        }
+        bar.finish_and_clear();
+        if !self.json {
+            return Ok(());
+        }
+        let json = serde_json::to_string_pretty(&report).map_err(std::io::Error::from);
+        written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))
+    }
+
+    /// What is added to z of each RoI, and the RoIs with it: half a bin, so that bins begin half a bin further on.
+    fn shifted(&self, rois: &[Roi]) -> (Vec<f64>, RoiBatch) {
+        let mut batch = RoiBatch::new();
+        let mut offsets = Vec::new();
+        for roi in rois {
+            let bin = config().z_bin_mm + config().z_bin_eta_coeff * roi.descriptor.eta.abs();
+            let offset = if self.half_bin_offset { 0.5 * bin } else { 0.0 };
+            let points = roi.spacepoints.iter().map(|&point| zfinder::Spacepoint { z: point.z + offset, ..point });
+            batch.push(roi.descriptor, points);
+            offsets.push(offset);
+        }
+        (offsets, batch)
+    }
+}
+
+fn config() -> Config {
+    Config::preset(Preset::Thesis)
+}
+
+/// The reference engine's answers by the accurate extrapolation, each thread with an RoI of its own.
+fn accurate(sample: &Sample, rois: &[Roi]) -> Result<Vec<RoiResult>, Failure> {
+    let finder = ZFinder::builder()
+        .config(Config { extrapolation: Extrapolation::Accurate, ..config() })
+        .detector(sample.detector().clone())
+        .engine(Engine::Reference)
+        .build()?;
+    let found: zfinder::Result<Vec<RoiResult>> = rois.par_iter().map(|roi| finder.find(roi)).collect();
+    Ok(found?)
+}
+
+impl EngineErrors {
+    fn of(engine: String, found: &[RoiResult], offsets: &[f64], expected: &[RoiResult]) -> Self {
+        let pairs = found.iter().zip(offsets).zip(expected);
+        let differences: Vec<f64> = pairs
+            .filter_map(|((found, offset), expected)| {
+                Some(found.vertices.first()?.z_mm - offset - expected.vertices.first()?.z_mm)
+            })
+            .collect();
+        let same: Vec<f64> = differences.iter().copied().filter(|error| error.abs() <= SAME_PEAK_MM).collect();
+        let mean = |of: fn(f64) -> f64| same.iter().map(|&error| of(error)).sum::<f64>() / same.len().max(1) as f64;
+        Self {
+            engine,
+            vertices: differences.len(),
+            other_peaks: differences.len() - same.len(),
+            rms_mm: mean(|error| error * error).sqrt(),
+            mean_absolute_mm: mean(f64::abs),
+            mean_mm: mean(|error| error),
+            max_mm: same.iter().copied().map(f64::abs).fold(0.0, f64::max),
+        }
+    }
+}
+
+impl SampleErrors {
+    fn table(&self) -> String {
+        let mut table =
+            table(["engine", "vertices", "other\npeaks", "rms\nmm", "mean abs\nmm", "mean\nmm", "largest\nmm"], 1);
+        for errors in &self.engines {
+            let number = |value: f64| format!("{value:.6}");
+            table.add_row([
+                errors.engine.clone(),
+                errors.vertices.to_string(),
+                errors.other_peaks.to_string(),
+                number(errors.rms_mm),
+                number(errors.mean_absolute_mm),
+                number(errors.mean_mm),
+                number(errors.max_mm),
+            ]);
+        }
+        let missing: String = self.not_measured.iter().map(|missing| format!("not measured: {missing}\n")).collect();
+        format!(
+            "{}: {} RoIs; linear extrapolation less the reference engine's accurate one\n\n{}\n{missing}\n",
+            self.name,
+            self.rois,
+            table.trim_fmt()
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use zfinder::{RoiId, Status, Vertex};
+
+    fn result(z_mm: Option<f64>) -> RoiResult {
+        let vertices = z_mm.map(|z_mm| Vertex { z_mm, ..Vertex::default() }).into_iter().collect();
+        RoiResult {
+            id: RoiId::default(),
+            vertices,
+            status: Status::Ok,
+            spacepoints: 9,
+            outside_window: 0,
+            fallback: false,
+        }
+    }
+
+    #[test]
+    fn errors_are_of_the_same_peak() {
+        let found = [Some(1.3), Some(2.0), None, Some(50.0)].map(result);
+        let expected = [Some(1.0), Some(2.2), Some(3.0), Some(4.0)].map(result);
+        let errors = EngineErrors::of("one".into(), &found, &[0.2, 0.2, 0.2, 0.2], &expected);
+        assert_eq!((errors.vertices, errors.other_peaks), (3, 1));
+        let near = |value: f64, expected: f64| (value - expected).abs() < 1e-12;
+        assert!(near(errors.mean_mm, -0.15) && near(errors.mean_absolute_mm, 0.25) && near(errors.max_mm, 0.4));
+        assert!(near(errors.rms_mm, (0.085f64).sqrt()), "{}", errors.rms_mm);
+        let none = EngineErrors::of("none".into(), &[], &[], &[]);
+        assert_eq!((none.vertices, none.rms_mm), (0, 0.0));
+    }
+}

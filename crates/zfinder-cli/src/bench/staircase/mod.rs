@@ -1,0 +1,162 @@
+//! `zfinder bench --staircase`: the steps that lead to the thesis's design, measured one by one.
+
+mod plot;
+mod report;
+
+use std::time::Instant;
+
+use command_host::{Failure, Picture};
+use kernel_host::{AdapterChoice, AdapterKind, Gpu, wgpu};
+use zfinder::internals::{Filled, ReferenceEngine};
+use zfinder::{Engine, Error, RoiBatch, ZFinder};
+use zfinder_thesis::{Precision, SlicedBatch, StepEngine, compare, staircase};
+
+use super::super::engine::DesignName;
+use super::report::median;
+use super::sample::Sample;
+use super::words::word;
+use super::{Bench, written};
+use crate::failure::WRONG_ANSWER;
+use report::{Flight, SampleStairs, StaircaseReport, StepReport};
+
+/// Bytes of the histograms of a batch, at most.
+const MOST_BYTES: u64 = 1 << 30;
+
+/// RoIs of a batch on hardware, and on a software adapter: of lowlum and of busier samples.
+const HARDWARE_ROIS: usize = 128;
+const SOFTWARE_ROIS: [usize; 2] = [8, 2];
+
+/// Batches of a round on hardware, and on a software adapter.
+const HARDWARE_BATCHES: usize = 8;
+const SOFTWARE_BATCHES: usize = 2;
+
+/// The RoIs of a measurement on one adapter.
+struct Load {
+    rois: RoiBatch,
+    sliced: SlicedBatch,
+    /// What the reference engine has for the first of them.
+    expected: Vec<Filled>,
+    /// Seconds of the reference engine for an RoI: one core, serial, f64.
+    serial: f64,
+    hardware: bool,
+}
+
+impl Load {
+    fn batches(&self) -> usize {
+        if self.hardware { HARDWARE_BATCHES } else { SOFTWARE_BATCHES }
+    }
+}
+
+impl Bench {
+    pub(super) fn staircase(&self) -> Result<(), Failure> {
+        let picture = self.plot.as_deref().map(Picture::of).transpose()?;
+        let gpus = self.single_gpus()?;
+        let bar = self.bar();
+        let mut report = StaircaseReport::new(self.quick, self.staircase_rounds());
+        for source in self.sources() {
+            let sample = self.sample(source)?;
+            for gpu in &gpus {
+                let place = format!("{} on {}", sample.name(), gpu.name());
+                bar.set_message(format!("{place}: reference engine"));
+                let load = self.load(&sample, gpu)?;
+                let measured = self.climb(&sample, gpu, &load, &|step| bar.set_message(format!("{place}: {step}")))?;
+                if !self.json {
+                    let text = measured.table();
+                    bar.suspend(|| written(&text))?;
+                }
+                report.samples.push(measured);
+            }
+        }
+        bar.finish_and_clear();
+        if let Some(picture) = picture {
+            picture.draw("zfinder", &plot::Stairs(&report.samples))?;
+        }
+        if self.json { written(&report.json()?) } else { written(&report.closing()) }
+    }
+
+    fn staircase_rounds(&self) -> usize {
+        self.rounds.map_or(if self.quick { 3 } else { 7 }, std::num::NonZeroUsize::get)
+    }
+
+    /// As many RoIs of the sample as the adapter holds the histograms of, sorted, with the answers of the reference engine.
+    fn load(&self, sample: &Sample, gpu: &Gpu) -> Result<Load, Failure> {
+        let hardware = gpu.summary().kind != AdapterKind::Software;
+        let usual = if hardware { HARDWARE_ROIS } else { SOFTWARE_ROIS[usize::from(sample.is_busy())] };
+        let wanted = self.limit.map_or(usual, std::num::NonZeroUsize::get).min(sample.len());
+        let limits = gpu.limits();
+        let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(MOST_BYTES);
+        let mut count = wanted.min(256);
+        let (rois, sliced) = loop {
+            let rois = sample.batch(0, count);
+            let sliced = SlicedBatch::new(&rois, sample.detector()).map_err(failure)?;
+            if count == 1 || StepEngine::largest_buffer(&sliced) <= most {
+                break (rois, sliced);
+            }
+            count = count.div_ceil(2);
+        };
+        let engine = ReferenceEngine::new(&SlicedBatch::config(), sample.detector())?;
+        let check = self.check.map_or(16, std::num::NonZeroUsize::get).min(count);
+        let start = Instant::now();
+        let expected: zfinder::Result<Vec<Filled>> = rois.iter().take(check).map(|roi| engine.fill(roi)).collect();
+        let serial = start.elapsed().as_secs_f64() / check as f64;
+        Ok(Load { rois, sliced, expected: expected?, serial, hardware })
+    }
+
+    fn climb(&self, sample: &Sample, gpu: &Gpu, load: &Load, say: &dyn Fn(&str)) -> Result<SampleStairs, Failure> {
+        let mut stairs = SampleStairs::new(sample, gpu, load);
+        for step in staircase() {
+            say(step.name);
+            if step.precision == Precision::F64 && !gpu.has(wgpu::Features::SHADER_F64) {
+                stairs.not_measured.push(format!("{}: the adapter has no SHADER_F64", step.name));
+                continue;
+            }
+            let mut engine = StepEngine::new(gpu, step, &load.sliced).map_err(failure)?;
+            let found = engine.find(&load.sliced).map_err(failure)?;
+            let mut report = StepReport::new(&step);
+            for (roi, (found, expected)) in found.iter().zip(&load.expected).enumerate() {
+                let difference = compare(found, expected, step.precision).map_err(|reason| {
+                    Failure::wrong_answer(format!("{}, {}, RoI {roi}: {reason}", sample.name(), step.name))
+                        .with_help(WRONG_ANSWER)
+                })?;
+                report.include(&difference);
+            }
+            let times = engine.time(&load.sliced, self.staircase_rounds(), load.batches()).map_err(failure)?;
+            report.set_times(&times, load.sliced.rois.len());
+            stairs.steps.push(report);
+        }
+        for design in [DesignName::Thesis, DesignName::Product] {
+            say(&format!("the library, design {}", word(design)));
+            stairs.library.push(self.library(sample, gpu, load, design)?);
+        }
+        Ok(stairs)
+    }
+
+    /// The library on the same RoIs, from host memory to vertices.
+    fn library(&self, sample: &Sample, gpu: &Gpu, load: &Load, design: DesignName) -> Result<Flight, Failure> {
+        let builder = ZFinder::builder()
+            .config(SlicedBatch::config())
+            .detector(sample.detector().clone())
+            .engine(Engine::Gpu(AdapterChoice::Index(gpu.summary().index)));
+        let finder = design.apply(builder, None).build()?;
+        let mut results = Vec::new();
+        finder.find_batch_into(&load.rois, &mut results)?;
+        let mut seconds = Vec::new();
+        for _ in 0..self.staircase_rounds() {
+            let start = Instant::now();
+            for _ in 0..load.batches() {
+                finder.find_batch_into(&load.rois, &mut results)?;
+            }
+            seconds.push(start.elapsed().as_secs_f64() / (load.batches() * load.rois.len()) as f64);
+        }
+        seconds.sort_by(f64::total_cmp);
+        Ok(Flight { design: word(design), us_per_roi: 1e6 * median(&seconds).unwrap_or(0.0) })
+    }
+}
+
+fn failure(error: zfinder_thesis::Error) -> Failure {
+    match error {
+        zfinder_thesis::Error::Finder(error) => error.into(),
+        zfinder_thesis::Error::Gpu(error) => Error::from(error).into(),
+        error => Failure::wrong_answer(error),
+    }
+}

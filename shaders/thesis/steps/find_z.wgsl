@@ -1,0 +1,63 @@
+// Fills nHisto and zHisto of one phi slice a row with z12 of all pairs of the slice, as findZ of the thesis.
+// z12 = (z_b rho_a - z_a rho_b) / (rho_a - rho_b), a in the slice, b on a layer further out in the slice or beside it.
+// in:   params, rois, rows (RoI and slice), points (rho, z; by RoI, layer and slice), cells (where each begins)
+// out:  histograms (a row: n, then the bits of the f32 sum of z)
+// grid: x, y = rows, y * width + x; where a thread has a row of its own, WORKGROUP_SIZE of them
+// workgroup memory: what the swapped files take
+// Needs: real, types, one of row_*, one of pairs_*. CPU twin: crates/zfinder-thesis/src/twin.rs
+
+override WORKGROUP_SIZE: u32 = 128;
+
+@group(0) @binding(0) var<uniform> params: Params;
+@group(0) @binding(1) var<storage, read> rois: array<Roi>;
+@group(0) @binding(2) var<storage, read> rows: array<vec2<u32>>;
+@group(0) @binding(3) var<storage, read> points: array<vec2<real>>;
+@group(0) @binding(4) var<storage, read> cells: array<u32>;
+
+// The RoI and the slice of this thread.
+var<private> roi: Roi;
+var<private> slice: u32;
+
+// Where the spacepoints of a layer begin in a slice.
+fn cell(layer: u32, in_slice: u32) -> u32 {
+    return cells[roi.first_cell + layer * roi.slices + in_slice];
+}
+
+// The spacepoints of a layer in the slice: first and end.
+fn inner(layer: u32) -> vec2<u32> {
+    return vec2(cell(layer, slice), cell(layer, slice + 1u));
+}
+
+// The spacepoints of a layer in the slice and in its neighbours.
+fn outer(layer: u32) -> vec2<u32> {
+    return vec2(cell(layer, max(slice, 1u) - 1u), cell(layer, min(slice + 2u, roi.slices)));
+}
+
+// Histograms the pair of two spacepoints.
+fn add_pair(a: vec2<real>, b: vec2<real>) {
+    if a.x == b.x {
+        return;
+    }
+    let z12 = (b.y * a.x - a.y * b.x) / (a.x - b.x);
+    if z12 > roi.z_min && z12 < roi.z_max {
+        accumulate(min(u32(round(z12 * roi.bins_per_mm - roi.offset)), roi.bins - 1u), f32(z12));
+    }
+}
+
+@compute @workgroup_size(WORKGROUP_SIZE)
+fn find_z(
+    @builtin(workgroup_id) group: vec3<u32>,
+    @builtin(num_workgroups) groups: vec3<u32>,
+    @builtin(local_invocation_index) local: u32,
+) {
+    let row = row_of(group.y * groups.x + group.x, local);
+    if row >= params.rows {
+        return;
+    }
+    let thread = local % threads();
+    roi = rois[rows[row].x];
+    slice = rows[row].y;
+    begin_row(row, thread);
+    add_pairs(thread);
+    end_row(row, thread);
+}
