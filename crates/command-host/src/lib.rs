@@ -2,9 +2,10 @@
 //!
 //! - [`main`] parses the command line, runs the command, and prints a [`Failure`] with its exit [`Code`];
 //! - [`EngineOptions`] are `--engine` and `--adapter`, and [`precision_parser`] parses `--precision`;
-//! - [`table`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] serve benches;
+//! - [`table`], [`Rows`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] serve benches;
 //! - [`Output`], [`OutputFolder`] and [`write_file`] write files that appear when they are complete, also where the command
 //!   is interrupted, and [`check_distinct`] keeps them apart from the files that are read;
+//! - [`MessageOptions`] are `-q` and `-v`, and show progress; [`Completions`] and [`Man`] are subcommands for shells and `man`;
 //! - [`on_interrupt`] lets a command end in its own time;
 //! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is an image file of a `Drawing`.
 //!
@@ -91,6 +92,7 @@ mod distinct;
 mod engine;
 mod failure;
 mod interrupt;
+mod messages;
 mod output;
 #[cfg(feature = "plot")]
 mod picture;
@@ -101,18 +103,22 @@ mod png;
 mod print;
 #[cfg(target_os = "linux")]
 mod quiet;
+mod shell;
 
 pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;
 pub use engine::{EngineOptions, Engines, precision_parser};
 pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from, note};
+pub use indicatif::ProgressBar;
 pub use interrupt::on_interrupt;
+pub use messages::MessageOptions;
 pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
 #[cfg(feature = "plot")]
 pub use picture::{Drawing, Picture, colour};
 #[cfg(feature = "plot")]
-pub use plot::{Chart, line_chart};
+pub use plot::{COLOURS, Chart, line_chart};
 /// What a [`Drawing`] is drawn with.
 #[cfg(feature = "plot")]
 pub use plotters;
-pub use print::{scientific, table, write_json};
+pub use print::{Rows, scientific, table, write_json};
+pub use shell::{Completions, Man};

@@ -1,4 +1,4 @@
-//! Pictures of areas in colours, as files.
+//! Pictures as files.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -21,6 +21,12 @@ pub struct Picture {
 pub trait Drawing {
     /// Returns the width and height \[pixels\].
     fn size(&self) -> (u32, u32);
+
+    /// Returns whether edges are smoothed in an SVG. By default they are not, so that nothing shines
+    /// through between areas side by side.
+    fn is_smooth(&self) -> bool {
+        false
+    }
 
     /// Draws on a white area of that size.
     ///
@@ -77,8 +83,8 @@ impl Picture {
         } else {
             let mut text = String::new();
             draw_on(drawing, SVGBackend::with_string(&mut text, size)).map_err(told)?;
-            // Areas side by side, with nothing that shines through between them.
-            Content::Text(text.replacen("<svg ", "<svg shape-rendering=\"crispEdges\" ", 1))
+            let crisp = "<svg shape-rendering=\"crispEdges\" ";
+            Content::Text(if drawing.is_smooth() { text } else { text.replacen("<svg ", crisp, 1) })
         };
         write_file(&self.path, program, |out| content.write(out))
     }

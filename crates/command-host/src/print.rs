@@ -1,4 +1,4 @@
-//! What commands print alike.
+//! Tables and JSON on standard output.
 
 use std::io::{self, Write};
 
@@ -15,6 +15,44 @@ pub fn table(header: impl Into<Row>, numbers: usize) -> Table {
         }
     }
     table
+}
+
+/// A table whose rows appear as they are known, for benches that take minutes: the width of a column is fixed by its heading and
+/// by a sample of its content.
+#[derive(Debug)]
+pub struct Rows {
+    widths: Vec<usize>,
+    /// The columns from this one on are aligned to the right.
+    numbers: usize,
+}
+
+impl Rows {
+    /// Makes a table. Each column is as wide as its heading or its widest content.
+    #[must_use]
+    pub fn new<const N: usize>(columns: [(&str, usize); N], numbers: usize) -> (Self, [String; N]) {
+        let widths = columns.iter().map(|(name, width)| name.chars().count().max(*width)).collect();
+        (Self { widths, numbers }, columns.map(|(name, _)| name.to_owned()))
+    }
+
+    /// Makes a table of so many columns of numbers, each as wide.
+    #[must_use]
+    pub fn wide(columns: usize, width: usize) -> Self {
+        Self { widths: vec![width; columns], numbers: 0 }
+    }
+
+    /// Writes a row and flushes, so that it is seen.
+    ///
+    /// # Errors
+    /// Any error of `out`.
+    pub fn write(&self, out: &mut impl Write, row: &[String]) -> io::Result<()> {
+        let mut line = String::new();
+        for (column, (cell, &width)) in row.iter().zip(&self.widths).enumerate() {
+            line += if column == 0 { " " } else { "  " };
+            line += &if column >= self.numbers { format!("{cell:>width$}") } else { format!("{cell:<width$}") };
+        }
+        writeln!(out, "{}", line.trim_end())?;
+        out.flush()
+    }
 }
 
 /// Formats a number with four digits, as in 1.234e5. None gives an empty text.
@@ -43,6 +81,16 @@ mod tests {
         let text = table.to_string();
         let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
         assert_eq!(lines, [" kernel     time", " a       1.200e1", " b"]);
+    }
+
+    #[test]
+    fn rows_are_written_one_by_one() {
+        let (rows, header) = Rows::new([("map", 5), ("tracks/s", 4)], 1);
+        let mut out = Vec::new();
+        for row in [&header[..], &["v1".to_owned(), "12".to_owned()], &["longer".to_owned(), String::new()]] {
+            rows.write(&mut out, row).expect("a vector takes all");
+        }
+        assert_eq!(String::from_utf8(out).expect("text"), " map    tracks/s\n v1           12\n longer\n");
     }
 
     #[test]

@@ -65,6 +65,7 @@ mod built;
 mod engine;
 mod error;
 mod gpu;
+mod host_memory;
 mod kernel;
 mod memory;
 #[cfg_attr(target_arch = "wasm32", path = "poll_web.rs")]
@@ -89,6 +90,7 @@ pub use buffer::{Buffer, Readback};
 pub use engine::{Engine, Opened};
 pub use error::Error;
 pub use gpu::{Gpu, GpuOptions, capabilities};
+pub use host_memory::available_memory;
 pub use kernel::{BindGroupSlot, Checks, Kernel, KernelDescriptor};
 pub use poll::{Instant, Submission, block_on};
 pub use pool::{Pool, Pooled, Reserved, Waiting};
