@@ -121,7 +121,8 @@ mod tests {
         for text in ["a device", "tracks/s", "v1", "v2"] {
             assert!(picture.contains(text), "{text}: {picture}");
         }
-        let code = |name: &str| line_chart(&folder.path().join(name), "draws", chart, &lines).map_err(|error| error.code());
+        let code =
+            |name: &str| line_chart(&folder.path().join(name), "draws", chart, &lines).map_err(|error| error.code());
         assert_eq!(code("none/chart.svg"), Err(Some(Code::Data)));
         assert_eq!(code("chart.pdf"), Err(Some(Code::Usage)));
         assert_eq!(code("chart.png"), Ok(()));

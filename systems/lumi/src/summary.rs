@@ -111,7 +111,8 @@ impl Schemata {
     pub fn new() -> Self {
         let (basic, basic_values): (Vec<_>, Vec<_>) = basic_fields().into_iter().unzip();
         let (extended, extended_values): (Vec<_>, Vec<_>) = extended_fields().into_iter().unzip();
-        let generate = |specs: &[FieldSpec]| Schema::generate(specs).expect("the names differ and the scales are finite");
+        let generate =
+            |specs: &[FieldSpec]| Schema::generate(specs).expect("the names differ and the scales are finite");
         // The key is the first word.
         let key = generate(&[FieldSpec::new("encodingKey", u32::MAX)]);
         let basic = key.and(&generate(&basic));

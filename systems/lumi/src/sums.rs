@@ -1,8 +1,8 @@
 //! Counters of events as columns, before they are packed into banks.
 
+use crate::calorimeter::Calorimeter;
 use crate::counters::EventCounters;
 use crate::event::EventBatch;
-use crate::calorimeter::Calorimeter;
 use crate::summary::Schemata;
 
 /// The values of a column.
@@ -37,12 +37,7 @@ pub struct Sums {
 impl Sums {
     /// Makes columns of counted events.
     #[must_use]
-    pub fn of(
-        schemata: &Schemata,
-        calorimeter: &Calorimeter,
-        batch: &EventBatch,
-        counted: &[EventCounters],
-    ) -> Self {
+    pub fn of(schemata: &Schemata, calorimeter: &Calorimeter, batch: &EventBatch, counted: &[EventCounters]) -> Self {
         let header = |counters: &EventCounters| batch.event(counters.event).header;
         let integers = |name: &str, of: &dyn Fn(&crate::event::Header) -> u64| Column {
             name: name.to_owned(),

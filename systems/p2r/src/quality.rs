@@ -48,12 +48,7 @@ impl Quality {
     /// Computes the quality of the first tracks, event after event, of which the truth is given; of
     /// `tracks` tracks if there is none.
     #[must_use]
-    pub fn of<T: Number>(
-        fitted: &Fitted<T>,
-        mode: Mode,
-        tracks: usize,
-        truth: Option<&[[f64; PARAMETERS]]>,
-    ) -> Self {
+    pub fn of<T: Number>(fitted: &Fitted<T>, mode: Mode, tracks: usize, truth: Option<&[[f64; PARAMETERS]]>) -> Self {
         let each = fitted.layout().tracks.max(1);
         let mut quality = Self::default();
         let (mut chi2_per_ndf, mut with_chi2) = (0.0, 0_u64);

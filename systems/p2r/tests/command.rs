@@ -27,7 +27,9 @@ fn run_prints_statistics_and_writes_tracks() {
     let done = run(&arguments);
     let printed = text(&done.stdout);
     assert!(done.status.success(), "{}", text(&done.stderr));
-    for part in ["100 tracks, 20 layers", "pt [GeV]", "4.547", "100 tracks, 0 NaN, 0 failed", "without a fault: 20.0 hits"] {
+    for part in
+        ["100 tracks, 20 layers", "pt [GeV]", "4.547", "100 tracks, 0 NaN, 0 failed", "without a fault: 20.0 hits"]
+    {
         assert!(printed.contains(part), "{part}: {printed}");
     }
     let bytes = std::fs::read(&file).expect("the file");
@@ -86,7 +88,10 @@ fn tracks_come_from_files() {
     let column = |name: &str| rows.iter().map(|row| row[at(name)].to_owned()).collect::<Vec<_>>();
     assert_eq!(column("track_id"), ["7", "8", "9"]);
     assert_eq!(column("status"), ["0", "32", "0"]);
-    assert_eq!((column("hits"), column("ndf")), (["20", "0", "8"].map(str::to_owned).to_vec(), ["40", "0", "16"].map(str::to_owned).to_vec()));
+    assert_eq!(
+        (column("hits"), column("ndf")),
+        (["20", "0", "8"].map(str::to_owned).to_vec(), ["40", "0", "16"].map(str::to_owned).to_vec())
+    );
     for row in [&rows[0], &rows[2]] {
         let pull: f64 = row[at("pull_phi")].parse().expect("a number");
         assert!(pull.abs() < 5.0, "{row:?}");
@@ -139,7 +144,7 @@ fn faults_are_reported() {
         (vec!["--engine", "cpu", "--output", "/nowhere/there/x.npy"], 1, "/nowhere/there/x.npy"),
         (vec!["--engine", "cpu", "--output", "x.txt"], 2, "name a file .npz, .csv or .npy"),
         (vec!["--smear", "NaN"], 2, "it is not from 0 to 1"),
-        (vec!["--field", "-2"], 2, "required"),
+        (vec!["--engine", "cpu", "--field", "-2"], 2, "name a file or folder"),
         (vec!["--adapter", "no such one"], 3, "no such one"),
         (vec!["--engine", "abacus"], 2, "abacus"),
     ] {

@@ -75,7 +75,10 @@ pub fn read_calorimeter(path: &Path) -> Result<Calorimeter> {
 pub fn write_calorimeter(mut out: impl Write, calorimeter: &Calorimeter, cells: &str) -> io::Result<()> {
     writeln!(out, "# a, b, c, d of the plane a x + b y + c z + d = 0 of the shower maxima, in mm")?;
     writeln!(out, "plane = {:?}", calorimeter.plane())?;
-    writeln!(out, "# A row for each cell: area (outer, middle, inner), x_mm, y_mm, gain_mev of an ADC count, pedestal")?;
+    writeln!(
+        out,
+        "# A row for each cell: area (outer, middle, inner), x_mm, y_mm, gain_mev of an ADC count, pedestal"
+    )?;
     writeln!(out, "cells = {}", toml::Value::from(cells))
 }
 

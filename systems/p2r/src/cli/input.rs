@@ -16,10 +16,10 @@ pub(super) struct InputOptions {
     #[arg(value_name = "FILE.npz|FOLDER")]
     input: Option<PathBuf>,
     /// Of a file or folder: magnetic field along z in T [default: 3.8112 for a file, 2 for a folder]
-    #[arg(long, value_name = "TESLA", allow_negative_numbers = true, requires = "input", help_heading = "Input")]
+    #[arg(long, value_name = "TESLA", allow_negative_numbers = true, help_heading = "Input")]
     field: Option<f64>,
     /// Of a folder: errors of hits in mm, across the direction from the beam and along the beam [default: 0.05,0.5]
-    #[arg(long, value_name = "MM,MM", num_args = 1, value_delimiter = ',', value_parser = positive, requires = "input",
+    #[arg(long, value_name = "MM,MM", num_args = 1, value_delimiter = ',', value_parser = positive,
         help_heading = "Input")]
     hit_errors: Vec<f64>,
     /// Of a folder: smallest transverse momentum of a particle in GeV
@@ -38,8 +38,14 @@ pub(super) struct InputOptions {
     #[arg(long, default_value_t = 32, value_name = "N", help_heading = "Input")]
     bsize: usize,
     /// What simulated tracks are like
-    #[arg(long, value_enum, default_value = "helices", value_name = "KIND", conflicts_with = "input",
-        help_heading = "Input")]
+    #[arg(
+        long,
+        value_enum,
+        default_value = "helices",
+        value_name = "KIND",
+        conflicts_with = "input",
+        help_heading = "Input"
+    )]
     spread: SpreadName,
     #[command(flatten)]
     simulation: SimulationOptions,
@@ -59,6 +65,10 @@ impl InputOptions {
     pub(super) fn read<T: Number>(&self, messages: MessageOptions) -> Result<Input<T>, Failure> {
         let start = Instant::now();
         let Some(path) = &self.input else {
+            if self.field.is_some() || !self.hit_errors.is_empty() {
+                let help = "name a file or folder; simulated tracks are in 3.8112 T";
+                return Err(Failure::usage("--field and --hit-errors are for tracks of a file or folder", help));
+            }
             let simulation = self.simulation.simulation(self.spread, self.events, self.tracks, self.bsize);
             let (batch, truth) = simulation.simulate_with_truth()?;
             messages.timed("simulated", start.elapsed());

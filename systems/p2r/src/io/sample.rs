@@ -104,7 +104,9 @@ pub(super) fn field_ratio(field: f64) -> Result<f64> {
     if FIELD_RATIO_LIMITS.contains(&ratio.abs()) {
         return Ok(ratio);
     }
-    Err(Error::Batch { what: format!("a magnetic field of {field} T bends no track: 1e-6 to 1e6 T, or -1e6 to -1e-6 T") })
+    Err(Error::Batch {
+        what: format!("a magnetic field of {field} T bends no track: 1e-6 to 1e6 T, or -1e6 to -1e-6 T"),
+    })
 }
 
 /// Reads the tracks of an `.npz` file in a magnetic field along z \[T\]; see [the module](super).

@@ -18,8 +18,7 @@ const SKIPPED_AT: usize = 155;
 pub(super) fn decode(scheme: Scheme, batch: &EventBatch, event: usize, words: &[u32]) -> EventCounters {
     let array = |from: usize| move |i: usize| words[from + i];
     let float = |at: usize| f32::from_bits(words[at]);
-    let long =
-        |from: usize| move |i: usize| u64::from(words[from + 2 * i]) | u64::from(words[from + 2 * i + 1]) << 32;
+    let long = |from: usize| move |i: usize| u64::from(words[from + 2 * i]) | u64::from(words[from + 2 * i + 1]) << 32;
     let calo = match scheme {
         Scheme::Float => CaloSums::Float(std::array::from_fn(|i| float(CALO_AT + i))),
         Scheme::Fixed => CaloSums::Fixed {

@@ -114,7 +114,10 @@ pub struct KernelTime {
 impl GpuEngine {
     /// Returns the options of the device.
     pub(crate) fn device() -> GpuOptions {
-        GpuOptions { optional_features: Features::TIMESTAMP_QUERY | Features::MAPPABLE_PRIMARY_BUFFERS, ..GpuOptions::default() }
+        GpuOptions {
+            optional_features: Features::TIMESTAMP_QUERY | Features::MAPPABLE_PRIMARY_BUFFERS,
+            ..GpuOptions::default()
+        }
     }
 
     pub(crate) fn new(
@@ -368,12 +371,8 @@ impl GpuEngine {
                 }
                 Subject::SciFi => bindings(&workspace.scifi_hits, "elements")?.to_vec(),
                 Subject::VeloClusters => bindings(&workspace.velo_clusters, "elements")?.to_vec(),
-                Subject::VeloTracks => {
-                    [&[headers.clone()], &bindings(&workspace.velo_tracks, "tracks")?[..]].concat()
-                }
-                Subject::Vertices => {
-                    [&[headers.clone()], &bindings(&workspace.vertices, "vertices")?[..]].concat()
-                }
+                Subject::VeloTracks => [&[headers.clone()], &bindings(&workspace.velo_tracks, "tracks")?[..]].concat(),
+                Subject::Vertices => [&[headers.clone()], &bindings(&workspace.vertices, "vertices")?[..]].concat(),
             };
             let all = [vec![params.clone(), events.clone(), counters.clone()], own].concat();
             groups.push(kernel.bind_group(&self.gpu, &all)?);

@@ -97,13 +97,13 @@ impl Packing<'_> {
                 let cells = batch.cells();
                 let padding = [INVALID_ADC; QUAD];
                 let padding = &padding[..cells.next_multiple_of(QUAD) - cells];
-                events.iter().all(|&event| {
-                    part.write(&batch.adc[event * cells..(event + 1) * cells]) && part.write(padding)
-                })
+                events
+                    .iter()
+                    .all(|&event| part.write(&batch.adc[event * cells..(event + 1) * cells]) && part.write(padding))
             }
-            Self::Words(mut part, words, offsets, events) => events.iter().all(|&event| {
-                part.write(&words[offsets[event] as usize..offsets[event + 1] as usize])
-            }),
+            Self::Words(mut part, words, offsets, events) => {
+                events.iter().all(|&event| part.write(&words[offsets[event] as usize..offsets[event + 1] as usize]))
+            }
             Self::Tracks(mut part, events) => events.iter().all(|&event| part.write(batch.velo_tracks.of(event))),
             Self::Vertices(mut part, events) => events.iter().all(|&event| part.write(batch.vertices.of(event))),
         };

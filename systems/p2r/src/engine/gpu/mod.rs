@@ -331,7 +331,8 @@ impl<T: Number> GpuEngine<T> {
         let statuses = &mut fitted.statuses[places.clone()];
         let sums = fitted.layer_sums.get_mut(places.clone()).unwrap_or_default();
         let chi2s = fitted.chi2s.get_mut(places).unwrap_or_default();
-        let Workspace { states: found_states, statuses: found_statuses, layer_sums, chi2s: found_chi2s, .. } = workspace;
+        let Workspace { states: found_states, statuses: found_statuses, layer_sums, chi2s: found_chi2s, .. } =
+            workspace;
         found_states.1.look(gpu, states.len(), |found_states| {
             found_statuses.1.look(gpu, statuses.len(), |found_statuses| {
                 layer_sums.1.look(gpu, sums.len(), |found_sums| {
