@@ -61,7 +61,8 @@ pub struct Track {
     pub par: [f64; PARAMETERS],
     /// The lower triangle of their covariance, row by row.
     pub cov: [f64; COVARIANCES],
-    /// 1 or -1 in a field of [`FIELD`](crate::FIELD). In a field of B \[T\], multiply by B / `FIELD`.
+    /// 1 or -1 in a field of [`FIELD`](crate::FIELD). In a field of B \[T\], divide by B / `FIELD`: the
+    /// radius of the helix is proportional to this number.
     pub charge: f64,
 }
 

@@ -22,8 +22,8 @@ pub enum Spread {
     Seed,
     /// Helices of both charges from the beam line: pt from 1 to 20 GeV, |eta| below 1. The hits lie
     /// at the same radii, with errors of 30 um across and 1 mm along the beam. The initial
-    /// covariance is diagonal with the mini-app's variances, and the initial state is the true one
-    /// smeared with it, so that pulls have unit width.
+    /// covariance is diagonal with the variances of the mini-app's track before the mini-app scales
+    /// them, and the initial state is the true one smeared with it, so that pulls have unit width.
     Helices,
 }
 
@@ -188,7 +188,7 @@ fn helix(rng: &mut ChaCha8Rng, layers: usize) -> (Track, Vec<Hit>, Option<[f64; 
     let mut cov = [0.0; COVARIANCES];
     for (i, number) in par.iter_mut().enumerate() {
         let place = i * (i + 3) / 2;
-        cov[place] = seed.cov[place];
+        cov[place] = seed.cov[place] / COVARIANCE_SCALE;
         *number += cov[place].sqrt() * normal();
     }
     let hits = known

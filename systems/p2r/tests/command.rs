@@ -110,6 +110,51 @@ fn tracks_come_from_files() {
     assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
 }
 
+/// An event in ACTS's form: hits on a straight line of high momentum, a neutral particle, a slow one.
+#[test]
+fn events_of_acts_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: String| std::fs::write(folder.path().join(name), text).expect("written");
+    write("event000000007-particles_initial.csv", "particle_id,q\n1,1\n2,0\n3,-1\n".to_owned());
+    let row = |id: u32, i: u32, pt: f64| format!("{id},{}.0,0.0,{}.0,{pt},0.0,1.0\n", 30 + 50 * i, 10 + 5 * i);
+    let rows: String = (0..9).flat_map(|i| [row(1, i, 100.0), row(2, i, 100.0), row(3, i, 0.1)]).collect();
+    write("event000000007-hits.csv", format!("particle_id,tx,ty,tz,tpx,tpy,tpz\n{rows}"));
+    let events = folder.path().to_str().expect("a name");
+    let table = path(folder.path(), "fitted.csv");
+    let done = run(&["run", events, "--field", "-2", "--engine", "cpu", "-o", &table]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let said = text(&done.stderr).replace("\n  │ ", " ");
+    assert!(said.contains("1 tracks, 9 hits") && said.contains("2 particles are left out"), "{said}");
+    let fitted = std::fs::read_to_string(&table).expect("a table");
+    assert!(fitted.lines().nth(1).is_some_and(|line| line.starts_with("7,1,")), "{fitted}");
+    for (change, told) in [("tpx", "there is no column `tpx`"), ("particle_id", "no column particle_id")] {
+        write(
+            "event000000007-hits.csv",
+            format!("particle_id,tx,ty,tz,tpx,tpy,tpz\n{rows}").replacen(change, "other", 1),
+        );
+        let said = text(&run(&["run", events, "--engine", "cpu"]).stderr).replace("\n  │ ", " ");
+        assert!(said.contains(told), "{said}");
+    }
+    write("event000000007-hits.csv", format!("particle_id,tx,ty,tz,tpx,tpy,tpz\n{rows}").replacen("100,", "NaN,", 1));
+    let said = text(&run(&["run", events, "--engine", "cpu"]).stderr).replace("\n  │ ", " ");
+    assert!(said.contains("line 2: `NaN` in column `tpx` is no finite number"), "{said}");
+}
+
+#[test]
+fn events_of_trackml_are_read() {
+    let Some(folder) = zfinder_testing::shared("data/formats/trackml") else { return };
+    let folder = folder.display().to_string();
+    let done = run(&["run", &folder, "--engine", "cpu", "--json", "--min-pt", "1"]);
+    assert!(done.status.success(), "{}", text(&done.stderr));
+    let json: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+    let (tracks, sound) = (json["tracks"].as_u64().expect("a number"), json["quality"]["tracks"].as_u64());
+    assert!(tracks > 20 && sound > Some(tracks * 8 / 10), "{json}");
+    // TrackML's particles scatter and its field is not uniform, so errors are underestimated; but in a field of another sign or
+    // size the pull of 1/pt is in the hundreds.
+    let pull = json["quality"]["pulls"][2]["mean"].as_f64().expect("a number");
+    assert!(pull.abs() < 20.0, "{json}");
+}
+
 #[test]
 fn bench_and_scan_run_on_the_cpu() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -155,7 +200,7 @@ fn faults_are_reported() {
         assert!(done.stdout.is_empty());
     }
     for (arguments, code, told) in [
-        (&["run", "--engine", "cpu", "--events", "30000", "--tracks", "1000000"][..], 1, "GB are needed"),
+        (&["run", "--engine", "cpu", "--events", "50000", "--tracks", "100000"][..], 1, "GB are needed"),
         (&["run", "/nowhere/x.npz"], 1, "/nowhere/x.npz"),
         (&["run", "/nowhere/x.npz", "--field", "0"], 1, "a magnetic field of 0 T bends no track"),
         (&["scan", "--engine", "cpu", "--plot", "scan.pdf"], 2, "pictures are .png or .svg"),
@@ -190,5 +235,5 @@ fn quoted_command_lines_are_understood() {
             seen += 1;
         }
     }
-    assert!(seen > 4, "{seen}");
+    assert!(seen > 2, "{seen}");
 }

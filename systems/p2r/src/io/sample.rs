@@ -95,12 +95,13 @@ impl Sample {
     }
 }
 
-/// Returns the factor of charges in a field \[T\].
+/// Returns the factor of charges in a field \[T\]: the radius of a helix is proportional to the charge in the fit, and inversely
+/// proportional to the field.
 ///
 /// # Errors
 /// [`Error::Batch`] if the field is zero or not finite.
 pub(super) fn field_ratio(field: f64) -> Result<f64> {
-    let ratio = field / FIELD;
+    let ratio = FIELD / field;
     if FIELD_RATIO_LIMITS.contains(&ratio.abs()) {
         return Ok(ratio);
     }
