@@ -73,7 +73,7 @@ pub(super) struct Workspace {
     pub(super) indices: Buffer<u32>,
     pub(super) listed: Buffer<u32>,
     pub(super) dispatches: Buffer<u32>,
-    pub(super) digits: Staged<i16>,
+    pub(super) digits: Staged<[i16; QUAD]>,
     pub(super) scifi_hits: Elements<u32>,
     pub(super) velo_clusters: Elements<u32>,
     pub(super) velo_tracks: Elements<VeloTrack>,
@@ -84,7 +84,7 @@ pub(super) struct Workspace {
 
 /// What one thread packs: some events of one column.
 enum Packing<'a> {
-    Digits(UploadPart<'a, i16>, &'a [usize]),
+    Digits(UploadPart<'a, [i16; QUAD]>, &'a [usize]),
     Words(UploadPart<'a, u32>, &'a [u32], &'a [u32], &'a [usize]),
     Tracks(UploadPart<'a, VeloTrack>, &'a [usize]),
     Vertices(UploadPart<'a, Vertex>, &'a [usize]),
@@ -95,11 +95,12 @@ impl Packing<'_> {
         let fits = match self {
             Self::Digits(mut part, events) => {
                 let cells = batch.cells();
-                let padding = [INVALID_ADC; QUAD];
-                let padding = &padding[..cells.next_multiple_of(QUAD) - cells];
-                events
-                    .iter()
-                    .all(|&event| part.write(&batch.adc[event * cells..(event + 1) * cells]) && part.write(padding))
+                events.iter().all(|&event| {
+                    let (quads, rest) = batch.adc[event * cells..(event + 1) * cells].as_chunks::<QUAD>();
+                    let mut last = [INVALID_ADC; QUAD];
+                    last[..rest.len()].copy_from_slice(rest);
+                    part.write(quads) && (rest.is_empty() || part.write(&[last]))
+                })
             }
             Self::Words(mut part, words, offsets, events) => {
                 events.iter().all(|&event| part.write(&words[offsets[event] as usize..offsets[event + 1] as usize]))
@@ -166,7 +167,7 @@ impl Workspace {
         }
         self.dispatches.reserve(gpu, 6)?;
         self.counters.reserve(gpu, (lumi * WORDS).max(1))?;
-        let row = batch.cells().next_multiple_of(QUAD);
+        let row = batch.cells().div_ceil(QUAD);
         let mut digits = self.digits.map(gpu, events.len() * row)?;
         let mut hits = self.scifi_hits.prepare(gpu, &batch.scifi_hits, events)?;
         let mut clusters = self.velo_clusters.prepare(gpu, &batch.velo_clusters, events)?;
