@@ -371,8 +371,12 @@ impl GpuEngine {
                 }
                 Subject::SciFi => bindings(&workspace.scifi_hits, "elements")?.to_vec(),
                 Subject::VeloClusters => bindings(&workspace.velo_clusters, "elements")?.to_vec(),
-                Subject::VeloTracks => [&[headers.clone()], &bindings(&workspace.velo_tracks, "tracks")?[..]].concat(),
-                Subject::Vertices => [&[headers.clone()], &bindings(&workspace.vertices, "vertices")?[..]].concat(),
+                Subject::VeloTracks => {
+                    [std::slice::from_ref(&headers), &bindings(&workspace.velo_tracks, "tracks")?[..]].concat()
+                }
+                Subject::Vertices => {
+                    [std::slice::from_ref(&headers), &bindings(&workspace.vertices, "vertices")?[..]].concat()
+                }
             };
             let all = [vec![params.clone(), events.clone(), counters.clone()], own].concat();
             groups.push(kernel.bind_group(&self.gpu, &all)?);

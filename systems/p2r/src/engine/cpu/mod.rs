@@ -247,7 +247,7 @@ fn word(faults: u32, not_finite: u32, negative: u32, updates: u32) -> u32 {
         return faults;
     }
     let no_hits = if faults == 0 && updates == 0 { Status::NO_HITS.bits() } else { 0 };
-    if not_finite != 0 { faults | not_finite } else { faults | no_hits | negative | updates * UPDATE }
+    if not_finite != 0 { faults | not_finite } else { faults | no_hits | negative | (updates * UPDATE) }
 }
 
 /// Counts an update of each lane in the mask.
