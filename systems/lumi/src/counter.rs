@@ -8,7 +8,7 @@ use crate::engine::cpu;
 use crate::engine::gpu::{GpuEngine, GpuSettings, KernelTime};
 use crate::error::{Error, Result};
 use crate::event::EventBatch;
-use crate::schema::Schemata;
+use crate::summary::Schemata;
 
 /// Options of a [`LumiCounter`]; see [`LumiCounter::builder`].
 #[derive(Clone, Debug)]

@@ -64,7 +64,23 @@ pub enum Error {
     /// have.
     #[error("the counters have no reference engine: count on the CPU")]
     NoReference,
+    /// Events that exceed the memory of the host.
+    #[error("{events} events take some {:.1} GB, and {:.1} GB are free: fewer events", *.bytes as f64 / 1e9, *.available as f64 / 1e9)]
+    OutOfMemory {
+        /// The number of events.
+        events: usize,
+        /// The bytes needed, estimated from the first events.
+        bytes: u64,
+        /// The bytes that are free.
+        available: u64,
+    },
     /// An error of the GPU.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),
+}
+
+impl From<array_file::Error> for Error {
+    fn from(error: array_file::Error) -> Self {
+        Self::File { path: error.path.display().to_string(), what: error.what }
+    }
 }

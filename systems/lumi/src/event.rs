@@ -1,4 +1,4 @@
-//! What the counters are made of: events, a batch of them as columns.
+//! Events, and batches of them as columns.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -167,12 +167,16 @@ impl<T: Clone> Column<T> {
         Self { elements: Vec::new(), offsets: vec![0] }
     }
 
+    fn bytes(&self) -> usize {
+        size_of_val(&self.elements[..]) + size_of_val(&self.offsets[..])
+    }
+
     fn push(&mut self, elements: &[T]) {
         self.elements.extend_from_slice(elements);
         self.offsets.push(self.elements.len() as u32);
     }
 
-    fn of(&self, event: usize) -> &[T] {
+    pub(crate) fn of(&self, event: usize) -> &[T] {
         &self.elements[self.offsets[event] as usize..self.offsets[event + 1] as usize]
     }
 }
@@ -237,6 +241,17 @@ impl EventBatch {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.headers.is_empty()
+    }
+
+    /// Returns the bytes of all columns.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        size_of_val(&self.headers[..])
+            + size_of_val(&self.adc[..])
+            + self.scifi_hits.bytes()
+            + self.velo_clusters.bytes()
+            + self.velo_tracks.bytes()
+            + self.vertices.bytes()
     }
 
     /// Adds an event.

@@ -45,10 +45,14 @@ mod counters;
 mod engine;
 mod error;
 mod event;
+mod fields;
 mod fixed;
 pub mod io;
+mod luminosity;
 mod schema;
 mod simulate;
+mod summary;
+mod sums;
 
 pub use calorimeter::{Calorimeter, Cell};
 pub use counter::{LumiCounter, LumiCounterBuilder};
@@ -61,5 +65,8 @@ pub use event::{
     Event, EventBatch, EventView, Header, INVALID_ADC, MAX_VERTICES, SciFiHit, VeloCluster, VeloTrack, Vertex,
 };
 pub use kernel_host::{AdapterChoice, Engine};
-pub use schema::{BUNCHES, Field, FieldSpec, Schema, Schemata, Summary};
+pub use luminosity::{Averages, Interval, LogZero, Point, Sample, time_us};
+pub use schema::{Field, FieldSpec, Schema};
 pub use simulate::Simulation;
+pub use summary::{BUNCHES, Schemata, Summary};
+pub use sums::{Column, Sums, Values};

@@ -1,14 +1,15 @@
-//! Events like those of a running detector, for benches and tests: no physics in them beyond how many there are of what.
+//! Simulated events for benches and tests. The numbers of elements are realistic; there is no more physics in them.
 
+use kernel_host::available_memory;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, Normal, Poisson};
 use rayon::prelude::*;
 
 use crate::calorimeter::Calorimeter;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::event::{Event, EventBatch, Header, INVALID_ADC, SciFiHit, VeloCluster, VeloTrack, Vertex};
-use crate::schema::BUNCHES;
+use crate::summary::BUNCHES;
 
 /// A simulation of events.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,20 +44,44 @@ impl Simulation {
     /// Simulates all events.
     ///
     /// # Errors
-    /// [`Error::BatchTooLarge`](crate::Error::BatchTooLarge).
+    /// [`Error::BatchTooLarge`]; [`Error::OutOfMemory`] after the first events, if all events would
+    /// take more memory than there is.
     pub fn simulate(&self, calorimeter: &Calorimeter) -> Result<EventBatch> {
+        self.simulate_with(calorimeter, |_| {})
+    }
+
+    /// Simulates all events. `progress` is called with the number of events so far.
+    ///
+    /// # Errors
+    /// As [`Simulation::simulate`].
+    pub fn simulate_with(&self, calorimeter: &Calorimeter, mut progress: impl FnMut(usize)) -> Result<EventBatch> {
         let mut batch = EventBatch::new(calorimeter.cells().len());
         let mut first = 0;
         while first < self.events {
-            // Some at a time: a batch is built in order.
+            // In groups, because a batch is built in order.
             let end = self.events.min(first + 256);
             let events: Vec<Event> = (first..end).into_par_iter().map(|i| self.event(calorimeter, i as u64)).collect();
             for event in &events {
                 batch.push(event.view())?;
             }
+            if first == 0 {
+                self.check_memory(&batch)?;
+            }
             first = end;
+            progress(end);
         }
         Ok(batch)
+    }
+
+    /// Compares the memory of all events, estimated from the first ones, with what is free.
+    fn check_memory(&self, first: &EventBatch) -> Result<()> {
+        let each = (first.bytes() / first.len().max(1)) as u64;
+        // Columns grow by doubling.
+        let bytes = each.saturating_mul(self.events as u64).saturating_mul(3) / 2;
+        match available_memory() {
+            Some(available) if bytes > available => Err(Error::OutOfMemory { events: self.events, bytes, available }),
+            _ => Ok(()),
+        }
     }
 
     /// Simulates one event, independently of the other events.

@@ -258,6 +258,96 @@ fn the_command_counts_and_prints() {
     }
 }
 
+/// The built-in calorimeter as files is the same calorimeter; wrong files are refused.
+#[test]
+fn calorimeters_come_from_files() {
+    let folder = folder("calorimeter");
+    let path = |name: &str| folder.join(name);
+    let text_of = |name: &str| path(name).display().to_string();
+    assert!(run(&["calibration", &text_of("a.toml")]).status.success());
+    assert_eq!(lumi::io::read_calorimeter(&path("a.toml")).expect("read"), Calorimeter::lhcb());
+    let geometry = std::fs::read_to_string(path("a.toml")).expect("text");
+    let cells = std::fs::read_to_string(path("a.csv")).expect("text");
+    for (change, wanted) in [
+        (("plane =", "plan ="), "unknown field `plan`"),
+        (("1.0, -", "0.0, -"), "no plane across the beam"),
+        (("a.csv", "none.csv"), "none.csv"),
+    ] {
+        std::fs::write(path("b.toml"), geometry.replacen(change.0, change.1, 1)).expect("written");
+        let error = lumi::io::read_calorimeter(&path("b.toml")).map(drop).expect_err("refused").to_string();
+        assert!(error.contains(wanted), "{error}");
+    }
+    std::fs::write(path("b.toml"), geometry.replace("a.csv", "b.csv")).expect("written");
+    for (change, wanted) in [(("outer", "inner"), "outer cells come first"), (("gain_mev", "gain"), "gain")] {
+        std::fs::write(path("b.csv"), cells.replacen(change.0, change.1, 1)).expect("written");
+        let error = lumi::io::read_calorimeter(&path("b.toml")).map(drop).expect_err("refused").to_string();
+        assert!(error.contains(wanted) && error.contains("b.csv"), "{error}");
+    }
+}
+
+/// Duplicates, unknown counters, columns, averages and pictures.
+#[test]
+fn banks_are_averaged_and_drawn() {
+    let folder = folder("averages");
+    let path = |name: &str| folder.join(name).display().to_string();
+    let (events, banks, parquet) = (path("events.npz"), path("banks.npz"), path("sums.parquet"));
+    let arguments = ["simulate", &events, "--events", "400", "--lumi-fraction", "1", "--collisions", "0.5"];
+    assert!(run(&arguments).status.success());
+    let arguments = ["count", &events, "--engine", "cpu", "-o", &banks, "--sums", &parquet, "-v"];
+    let counted = run(&arguments);
+    assert!(counted.status.success() && text(&counted.stderr).contains("counted 400 lumi events"));
+    let bytes = std::fs::read(&parquet).expect("a file");
+    assert!(bytes.starts_with(b"PAR1") && bytes.ends_with(b"PAR1"));
+    assert!(run(&["count", &events, "--engine", "cpu", "--sums", &path("sums.npz")]).status.success());
+    let mut sums = array_file::ArrayFile::open(&folder.join("sums.npz")).expect("arrays");
+    assert_eq!(sums.counts("event_id").expect("ids").len(), 400);
+    assert_eq!(sums.floats("VeloTracks").expect("counts").0, [400]);
+
+    let averaged = run(&["average", &banks, "--counter", "VeloVertices", "--json"]);
+    let json: serde_json::Value = serde_json::from_slice(&averaged.stdout).expect("JSON");
+    let mu = json[0]["log_zero"]["mu"].as_f64().expect("a number");
+    // Half a collision, of which nearly all have a vertex.
+    assert!((mu - 0.5).abs() < 0.15, "{json}");
+    let picture = path("time.svg");
+    let arguments =
+        ["average", &banks, "--by", "time", "--intervals", "5", "--cross-section", "60", "--plot", &picture];
+    let drawn = run(&arguments);
+    assert!(drawn.status.success() && text(&drawn.stdout).contains("luminosity_per_cm2_s"), "{}", text(&drawn.stderr));
+    assert!(std::fs::read_to_string(&picture).expect("a picture").contains("luminosity"));
+    let picture = path("histogram.png");
+    assert!(run(&["histogram", &banks, "--counter", "ECalET", "--plot", &picture]).status.success());
+    assert!(std::fs::read(&picture).expect("a picture").starts_with(b"\x89PNG"));
+
+    let mut twice = read_banks(&folder.join("banks.npz")).expect("banks");
+    twice.event_ids[1] = twice.event_ids[0];
+    write_banks(create(&folder.join("twice.npz")), &twice).expect("written");
+    let decoded = run(&["decode", &path("twice.npz"), "--every", "1"]);
+    assert!(text(&decoded.stderr).contains("warning: 2 events have the id 0"), "{}", text(&decoded.stderr));
+    assert!(text(&decoded.stdout).ends_with("400 lumi events\n"));
+    for (arguments, code, message) in [
+        (vec!["decode", &banks, "--counter", "muons"], 2, "no counter has a name with `muons`"),
+        (
+            vec!["average", &banks, "--counter", "velotracks"],
+            2,
+            "there is no counter `velotracks`; there are VeloTracks",
+        ),
+        (vec!["average", &banks, "--empty-below", "NaN"], 2, "it is not finite"),
+        (vec!["average", &banks, "--plot", "a.svg"], 2, "add --by time"),
+        (vec!["histogram", &banks, "--plot", "a.pdf"], 2, "pictures are .png or .svg"),
+        (vec!["count", &events, "-o", &events], 2, "one of the inputs"),
+        (vec!["count", &events, "--sums", "a.txt"], 2, "name a file .npz or .parquet"),
+        (vec!["simulate", "/dev/null", "--events", "100000000"], 1, "are free: fewer events"),
+    ] {
+        let failed = run(&arguments);
+        assert_eq!(failed.status.code(), Some(code), "{arguments:?}: {}", text(&failed.stderr));
+        let said = text(&failed.stderr).replace("\n  │ ", " ");
+        assert!(said.contains(message), "{arguments:?}: {said}");
+    }
+    for (arguments, part) in [(&["completions", "zsh"][..], "histogram"), (&["man"], ".TH lumi 1")] {
+        assert!(text(&run(arguments).stdout).contains(part), "{arguments:?}");
+    }
+}
+
 /// Command lines that pages quote.
 #[test]
 fn quoted_command_lines_are_understood() {
@@ -265,7 +355,7 @@ fn quoted_command_lines_are_understood() {
     let mut seen = 0;
     let page = std::fs::read_to_string(root.join("docs/lumi.md")).expect("a page");
     let lines = page.lines().map(|line| line.strip_prefix("cargo run --release -p zfinder-lumi -- ").unwrap_or(line));
-    let commands = ["simulate ", "count ", "decode ", "bench"];
+    let commands = ["simulate ", "count ", "decode ", "average ", "histogram ", "calibration ", "bench"];
     for line in lines.map(|line| line.strip_prefix("lumi ").unwrap_or(line)) {
         let Some(command) = commands.into_iter().find(|command| line.starts_with(command)) else { continue };
         let help = run(&[command.trim(), "--help"]);
@@ -275,5 +365,5 @@ fn quoted_command_lines_are_understood() {
         }
         seen += 1;
     }
-    assert!(seen >= 3, "{seen}");
+    assert!(seen > 6, "{seen}");
 }

@@ -1,17 +1,20 @@
-// Fits tracks: each is propagated to its hit's radius and updated with it, layer after layer. Three ways to map tracks onto
-// threads, which are the entry points.
+// Fits tracks: propagates each to the radius of a hit and updates it with the hit, layer after layer. The entry points are three
+// mappings of tracks onto threads.
 // in:   params, tracks, hits
-// out:  states, statuses, and with SEED_STATE layer_sums (a number each otherwise)
-// grid: by_track: any number of workgroups, in rows; by_event: a workgroup an event, in rows; by_batch: a workgroup a group of
-//       BSIZE tracks, in rows
+// out:  states, statuses; with SEED_STATE layer_sums; with CHI2 chi2s
+// grid: by_track: any number of workgroups; by_event: a workgroup for ROWS events; by_batch: a workgroup for ROWS groups of
+//       BSIZE tracks; workgroups are in rows
 // workgroup memory: none
 // Needs: types, real, propagate, update. CPU twin: src/engine/cpu/mod.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
-// Tracks that are laid out together.
+// Rows of threads in a workgroup of by_event and by_batch: the block shape is ROWS x (WORKGROUP_SIZE / ROWS).
+override ROWS: u32 = 1;
+// Tracks in a group.
 override BSIZE: u32 = 32;
-// Each layer begins with the track as it came.
+// Each layer begins with the input track.
 override SEED_STATE: bool = false;
+override CHI2: bool = false;
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(1) var<storage, read> tracks: array<real>;
@@ -19,6 +22,7 @@ override SEED_STATE: bool = false;
 @group(0) @binding(3) var<storage, read_write> states: array<real>;
 @group(0) @binding(4) var<storage, read_write> statuses: array<u32>;
 @group(0) @binding(5) var<storage, read_write> layer_sums: array<real>;
+@group(0) @binding(6) var<storage, read_write> chi2s: array<real>;
 
 fn number(at: u32, n: u32) -> real {
     return tracks[at + n * BSIZE];
@@ -84,7 +88,7 @@ fn store_state(at: u32, p: State) {
     store(at, 26u, p.c55);
 }
 
-// One condition, not one after the other: each of those is a branch.
+// One condition: each `&&` would be a branch.
 fn all_are_finite(p: State) -> bool {
     return is_finite(p.x) & is_finite(p.y) & is_finite(p.z) & is_finite(p.ipt) & is_finite(p.phi) & is_finite(p.theta)
         & is_finite(p.c00) & is_finite(p.c10) & is_finite(p.c11) & is_finite(p.c20) & is_finite(p.c21) & is_finite(p.c22)
@@ -98,11 +102,18 @@ fn sum_of(p: State) -> real {
         + p.c33 + p.c40 + p.c41 + p.c42 + p.c43 + p.c44 + p.c50 + p.c51 + p.c52 + p.c53 + p.c54 + p.c55;
 }
 
-// Squares of radii that hits may have.
+// Whether a variance is below zero: of the position across the direction from the beam, of z, 1/pt, phi or theta. Along that
+// direction the position has no error, because it lies at a given radius.
+fn has_negative_variance(p: State) -> bool {
+    let across = p.y * p.y * p.c00 - 2.0 * p.x * p.y * p.c10 + p.x * p.x * p.c11;
+    return (across < 0.0) | (p.c22 < 0.0) | (p.c33 < 0.0) | (p.c44 < 0.0) | (p.c55 < 0.0);
+}
+
+// Squares of the smallest and the largest radius of a hit.
 const LEAST_SQUARE: real = 1e-12;
 const MOST_SQUARE: real = 1e18;
 
-// The track in a place.
+// Fits the track in a slot.
 fn fit(slot: u32) {
     if slot % (params.groups * BSIZE) >= params.tracks {
         return;
@@ -114,8 +125,9 @@ fn fit(slot: u32) {
     let seed = track_at(from_at);
     let charge = number(from_at, STATE);
     var state = seed;
-    var status = select(0u, NO_HITS, params.layers == 0u);
+    var status = 0u;
     var sum = real(0.0);
+    var chi2 = real(0.0);
     if all_are_finite(seed) & is_between(abs(charge), LEAST, MOST) & is_between(abs(seed.ipt), LEAST, MOST) {
         for (var layer = 0u; layer < params.layers; layer++) {
             let hit = hit_at((group * params.layers + layer) * HIT * BSIZE + lane);
@@ -132,8 +144,12 @@ fn fit(slot: u32) {
                     let updated = update(state, hit, radius);
                     if updated.regular {
                         state = updated.state;
+                        status += UPDATE;
+                        if CHI2 {
+                            chi2 = updated.chi2 + select(chi2, 0.0, SEED_STATE);
+                        }
                     } else {
-                        status |= SINGULAR;
+                        status |= updated.fault;
                     }
                     if SEED_STATE {
                         sum += sum_of(state);
@@ -141,14 +157,20 @@ fn fit(slot: u32) {
                 } else {
                     status |= UNREACHABLE;
                 }
-            } else {
+            } else if hit.v00 != NO_HIT {
                 status |= BAD_HIT;
             }
         }
+        if status == 0u {
+            status = NO_HITS;
+        }
         if !all_are_finite(state) {
-            status |= NOT_FINITE;
+            status = (status & FAULTS) | NOT_FINITE;
             state = seed;
             sum = 0.0;
+            chi2 = 0.0;
+        } else if has_negative_variance(state) {
+            status |= NOT_POSITIVE;
         }
     } else {
         status |= BAD_TRACK;
@@ -158,9 +180,12 @@ fn fit(slot: u32) {
     if SEED_STATE {
         layer_sums[slot] = sum;
     }
+    if CHI2 {
+        chi2s[slot] = chi2;
+    }
 }
 
-// v1 of the slides: a thread a track, of any event.
+// v1 of the slides: one thread for each track of any event.
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn by_track(
     @builtin(workgroup_id) workgroup: vec3<u32>,
@@ -174,34 +199,36 @@ fn by_track(
     }
 }
 
-// v2: a workgroup an event, whose threads go through its tracks.
+// v2: one row of threads for each event.
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn by_event(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let event = workgroup.y * workgroups.x + workgroup.x;
+    let columns = WORKGROUP_SIZE / ROWS;
+    let event = (workgroup.y * workgroups.x + workgroup.x) * ROWS + thread / columns;
     if event >= params.events {
         return;
     }
-    for (var i = thread; i < params.tracks; i += WORKGROUP_SIZE) {
+    for (var i = thread % columns; i < params.tracks; i += columns) {
         fit(event * params.groups * BSIZE + i);
     }
 }
 
-// v3: a workgroup a group of tracks that are laid out together.
+// v3: one row of threads for each group of tracks.
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn by_batch(
     @builtin(workgroup_id) workgroup: vec3<u32>,
     @builtin(num_workgroups) workgroups: vec3<u32>,
     @builtin(local_invocation_index) thread: u32,
 ) {
-    let group = workgroup.y * workgroups.x + workgroup.x;
+    let columns = WORKGROUP_SIZE / ROWS;
+    let group = (workgroup.y * workgroups.x + workgroup.x) * ROWS + thread / columns;
     if group >= params.events * params.groups {
         return;
     }
-    for (var lane = thread; lane < BSIZE; lane += WORKGROUP_SIZE) {
+    for (var lane = thread % columns; lane < BSIZE; lane += columns) {
         fit(group * BSIZE + lane);
     }
 }

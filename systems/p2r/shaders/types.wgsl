@@ -1,4 +1,4 @@
-// What all pieces know. CPU twin: src/engine/cpu/state.rs.
+// Types and constants of all pieces. CPU twin: src/engine/cpu/state.rs.
 
 struct Params {
     tracks: u32, // of an event
@@ -55,10 +55,17 @@ const STATE: u32 = 27u;
 const TRACK: u32 = 28u;
 const HIT: u32 = 9u;
 
-// What was wrong with a track: src/status.rs.
+// The first word of the covariance of a hit that is missing: src/batch.rs.
+const NO_HIT: real = -1.0;
+
+// Faults of a track: src/status.rs.
 const BAD_TRACK: u32 = 1u;
 const BAD_HIT: u32 = 2u;
 const UNREACHABLE: u32 = 4u;
 const SINGULAR: u32 = 8u;
 const NOT_FINITE: u32 = 16u;
 const NO_HITS: u32 = 32u;
+const NOT_POSITIVE: u32 = 64u;
+const FAULTS: u32 = 0xffffu;
+// The number of updates is counted above the faults.
+const UPDATE: u32 = 0x10000u;

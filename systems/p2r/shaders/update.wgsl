@@ -3,7 +3,9 @@
 
 struct Updated {
     state: State,
-    regular: bool, // the residual's covariance has an inverse; if not, the state is none
+    regular: bool, // the residual's covariance is positive definite; if not, the state is undefined
+    fault: u32, // if not regular
+    chi2: real, // of the residual
 }
 
 fn update(p: State, hit: Hit, radius: real) -> Updated {
@@ -69,5 +71,8 @@ fn update(p: State, hit: Hit, radius: real) -> Updated {
         p.c54 - k50 * h4 - k51 * p.c42,
         p.c55 - k50 * h5 - k51 * p.c52,
     );
-    return Updated(state, is_between(det, LEAST, MOST));
+    let chi2 = residual0 * (i00 * residual0 + i01 * residual1) + residual1 * (i01 * residual0 + i11 * residual1);
+    let negative = is_between(-det, LEAST, MOST) | is_between(-s00, LEAST, MOST);
+    let regular = is_between(det, LEAST, MOST) & !is_between(-s00, LEAST, MOST);
+    return Updated(state, regular, select(SINGULAR, NOT_POSITIVE, negative), chi2);
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytemuck::Pod;
-use kernel_host::Precision;
+use kernel_host::{Precision, available_memory};
 
 use crate::error::{Error, Result};
 
@@ -51,6 +51,9 @@ pub const HIT: usize = 9;
 /// The largest number of layers in a batch.
 pub const MAX_LAYERS: usize = 22;
 
+/// Ratios of a magnetic field to [`FIELD`](crate::FIELD) that are accepted.
+pub(crate) const FIELD_RATIO_LIMITS: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+
 /// A track.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Track {
@@ -58,17 +61,31 @@ pub struct Track {
     pub par: [f64; PARAMETERS],
     /// The lower triangle of their covariance, row by row.
     pub cov: [f64; COVARIANCES],
-    /// 1 or -1.
+    /// 1 or -1 in a field of [`FIELD`](crate::FIELD). In a field of B \[T\], divide by B / `FIELD`: the
+    /// radius of the helix is proportional to this number.
     pub charge: f64,
 }
 
 /// A hit.
+///
+/// A track that has no hit in a layer has [`Hit::MISSING`] there.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Hit {
     /// x, y, z \[cm\].
     pub pos: [f64; 3],
     /// The lower triangle of their covariance, row by row.
     pub cov: [f64; 6],
+}
+
+impl Hit {
+    /// The mark of a layer without a hit. The fit skips the layer.
+    pub const MISSING: Self = Self { pos: [0.0; 3], cov: [-1.0, 0.0, 0.0, 0.0, 0.0, 0.0] };
+
+    /// Returns whether this is the mark of a layer without a hit.
+    #[must_use]
+    pub fn is_missing(&self) -> bool {
+        self.pos[..2] == Self::MISSING.pos[..2] && self.cov[0] == Self::MISSING.cov[0]
+    }
 }
 
 /// The memory layout of a batch: `events` of `tracks` tracks each, in groups of `bsize`.
@@ -135,6 +152,13 @@ impl Layout {
         }
         Ok(self)
     }
+
+    /// Returns the bytes of the tracks and hits of a batch in a number type.
+    #[must_use]
+    pub fn bytes<T: Number>(&self) -> u64 {
+        let words = self.slots() as u128 * (TRACK + self.layers * HIT) as u128;
+        u64::try_from(words * size_of::<T>() as u128).unwrap_or(u64::MAX)
+    }
 }
 
 /// The tracks of events and their hits in each layer, in the order in which tracks reach them.
@@ -149,15 +173,15 @@ impl<T: Number> Batch<T> {
     /// Makes a batch of zeros.
     ///
     /// # Errors
-    /// [`Error::Batch`] if `bsize` is 0, or if there are too many layers or tracks.
+    /// [`Error::Batch`] if `bsize` is 0, or if there are too many layers or tracks;
+    /// [`Error::OutOfMemory`].
     pub fn new(layout: Layout) -> Result<Self> {
         let layout = layout.check()?;
+        if let Some(available) = available_memory().filter(|&available| layout.bytes::<T>() > available) {
+            return Err(Error::OutOfMemory { bytes: layout.bytes::<T>(), available: Some(available) });
+        }
         let slots = layout.slots();
-        Ok(Self {
-            layout,
-            tracks: vec![T::default(); slots * TRACK],
-            hits: vec![T::default(); slots * layout.layers * HIT],
-        })
+        Ok(Self { layout, tracks: zeros(slots * TRACK)?, hits: zeros(slots * layout.layers * HIT)? })
     }
 
     /// Returns the memory layout.
@@ -265,6 +289,16 @@ impl<T: Number> Batch<T> {
         }
         Ok(other)
     }
+}
+
+/// Allocates zeros.
+pub(crate) fn zeros<T: Pod>(length: usize) -> Result<Vec<T>> {
+    // The allocator takes zeroed pages from the system, which `vec!` would abort for if there are none.
+    let bytes = length.saturating_mul(size_of::<T>()) as u64;
+    let mut probe = Vec::<T>::new();
+    probe.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { bytes, available: None })?;
+    drop(probe);
+    Ok(vec![T::zeroed(); length])
 }
 
 /// Returns the values of a track in the order of memory.

@@ -7,20 +7,20 @@ use kernel_host::{Checks, Engine, Gpu, Opened, Precision};
 
 use crate::batch::{Batch, Number};
 use crate::engine::gpu::{GpuEngine, GpuSettings, IndexMap};
-use crate::engine::{Fitted, Mode, cpu, reference};
+use crate::engine::{Fitted, Mode, Task, cpu, reference};
 use crate::error::{Error, Result};
 
 /// Options of a [`Fitter`]; see [`Fitter::builder`].
 #[derive(Clone, Debug)]
 pub struct FitterBuilder {
     engine: Engine,
-    mode: Mode,
+    task: Task,
     gpu: GpuSettings,
 }
 
 /// Fits the tracks of batches.
 pub struct Fitter<T: Number> {
-    mode: Mode,
+    task: Task,
     runs: Runs<T>,
 }
 
@@ -42,7 +42,15 @@ impl FitterBuilder {
     /// Sets where each layer begins; [`Mode::Sequential`] by default.
     #[must_use]
     pub fn mode(mut self, mode: Mode) -> Self {
-        self.mode = mode;
+        self.task.mode = mode;
+        self
+    }
+
+    /// Sets whether [`Fitted::chi2`] is computed; false by default. It is four bytes a track more
+    /// that a GPU returns.
+    #[must_use]
+    pub fn chi2(mut self, chi2: bool) -> Self {
+        self.task.chi2 = chi2;
         self
     }
 
@@ -57,6 +65,15 @@ impl FitterBuilder {
     #[must_use]
     pub fn workgroup_size(mut self, threads: u32) -> Self {
         self.gpu.workgroup_size = threads;
+        self
+    }
+
+    /// Sets the number of rows of threads in a workgroup; 1 by default. A row takes an event
+    /// ([`IndexMap::ByEvent`]) or a group of tracks ([`IndexMap::ByBatch`]). A workgroup of 32 and
+    /// two rows is the block shape (2, 16) of the slides.
+    #[must_use]
+    pub fn rows(mut self, rows: u32) -> Self {
+        self.gpu.rows = rows;
         self
     }
 
@@ -82,14 +99,14 @@ impl FitterBuilder {
     /// [`Error::Gpu`]; [`Error::NoF64`] or [`Error::NoF64OnCpu`] if the engine has no f64;
     /// [`Error::WorkgroupSize`].
     pub fn build<T: Number>(self) -> Result<Fitter<T>> {
-        let Self { engine, mode, gpu } = self;
+        let Self { engine, task, gpu } = self;
         let runs = match engine.open(GpuEngine::<T>::device())? {
-            Opened::Gpu(opened) => Runs::Gpu(Box::new(GpuEngine::new(opened, mode, gpu)?)),
+            Opened::Gpu(opened) => Runs::Gpu(Box::new(GpuEngine::new(opened, task, gpu)?)),
             Opened::Cpu if T::PRECISION == Precision::F32 => Runs::Cpu,
             Opened::Cpu => return Err(Error::NoF64OnCpu),
             Opened::Reference => Runs::Reference,
         };
-        Ok(Fitter { mode, runs })
+        Ok(Fitter { task, runs })
     }
 }
 
@@ -97,9 +114,9 @@ impl<T: Number> Fitter<T> {
     /// Returns the fitted tracks of a batch, in the layout of the batch.
     ///
     /// # Errors
-    /// [`Error::EventTooLarge`]; [`Error::Gpu`].
+    /// [`Error::EventTooLarge`]; [`Error::OutOfMemory`]; [`Error::Gpu`].
     pub fn fit(&self, batch: &Batch<T>) -> Result<Fitted<T>> {
-        let mut fitted = Fitted::new(batch.layout(), self.mode);
+        let mut fitted = Fitted::new(batch.layout(), self.task)?;
         self.fit_into(batch, &mut fitted)?;
         Ok(fitted)
     }
@@ -110,12 +127,12 @@ impl<T: Number> Fitter<T> {
     /// # Errors
     /// As [`Fitter::fit`]. The content of `fitted` is unspecified after an error.
     pub fn fit_into(&self, batch: &Batch<T>, fitted: &mut Fitted<T>) -> Result<()> {
-        fitted.prepare(batch.layout(), self.mode);
+        fitted.prepare(batch.layout(), self.task)?;
         match &self.runs {
             Runs::Gpu(engine) => engine.fit(batch, fitted),
-            Runs::Cpu => fit_on_cpu(batch, self.mode, fitted),
+            Runs::Cpu => fit_on_cpu(batch, self.task.mode, fitted),
             Runs::Reference => {
-                reference::fit(batch, self.mode, fitted);
+                reference::fit(batch, self.task.mode, fitted);
                 Ok(())
             }
         }
@@ -137,7 +154,7 @@ impl<T: Number> Fitter<T> {
     /// Returns where each layer begins.
     #[must_use]
     pub fn mode(&self) -> Mode {
-        self.mode
+        self.task.mode
     }
 
     /// Describes the engine in words.
@@ -167,10 +184,11 @@ impl Fitter<f32> {
         let gpu = GpuSettings {
             map: IndexMap::default(),
             workgroup_size: 128,
+            rows: 1,
             checks: Checks::Trusted,
             part_bytes: 32 << 20,
         };
-        FitterBuilder { engine: Engine::Auto, mode: Mode::default(), gpu }
+        FitterBuilder { engine: Engine::Auto, task: Task::default(), gpu }
     }
 }
 

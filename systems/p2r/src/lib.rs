@@ -17,7 +17,8 @@
 //!
 //! A [`Batch`] holds tracks of events and a hit for each track and layer, as an array of structures of arrays
 //! ([`Layout`]). A [`Fitter`] is built once and fits many batches. The [`Status`] of a track reports its faults: a bad
-//! track never stops a fit, and results are always finite.
+//! track never stops a fit, and results are always finite. [`Quality`] has pulls and chi2. [`io`] reads tracks and hits
+//! from files.
 //!
 //! ```
 //! use p2r::{Engine, Fitter, Layout, Mode, Simulation, Statistics};
@@ -28,7 +29,7 @@
 //! let fitter = Fitter::builder().engine(Engine::Cpu).mode(Mode::Sequential).build::<f32>()?;
 //! let fitted = fitter.fit(&batch)?;
 //! assert!(fitted.status(0, 7).is_ok());
-//! let statistics = Statistics::of(&batch, &fitted);
+//! let statistics = Statistics::of(&batch, &fitted, 64);
 //! assert_eq!((statistics.tracks, statistics.nans, statistics.failed), (64, 0, 0));
 //! assert!((statistics.pt - 4.58).abs() < 0.02, "GeV: {}", statistics.pt);
 //! # Ok(())
@@ -40,16 +41,19 @@ mod engine;
 mod error;
 mod fitter;
 pub mod io;
+mod quality;
 mod simulate;
 mod statistics;
 mod status;
 
 pub use batch::{Batch, COVARIANCES, HIT, Hit, Layout, MAX_LAYERS, Number, PARAMETERS, STATE, TRACK, Track};
 pub use engine::gpu::IndexMap;
+pub use engine::reference::FIELD;
 pub use engine::{Fitted, Mode};
 pub use error::{Error, Result};
 pub use fitter::{Fitter, FitterBuilder};
 pub use kernel_host::{AdapterChoice, Engine, Gpu, Precision};
+pub use quality::{PULL_NAMES, PULLS, Quality, degrees_of_freedom, pulls};
 pub use simulate::{Simulation, Spread, seed_track};
 pub use statistics::{Deviation, Statistics};
 pub use status::Status;

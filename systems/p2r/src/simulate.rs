@@ -1,4 +1,4 @@
-//! Tracks and hits: one known track many times over, each number smeared; or tracks of many directions and momenta.
+//! Simulated tracks and hits: copies of one known track, or helices of many directions and momenta.
 
 use std::f64::consts::{PI, TAU};
 use std::sync::LazyLock;
@@ -22,7 +22,8 @@ pub enum Spread {
     Seed,
     /// Helices of both charges from the beam line: pt from 1 to 20 GeV, |eta| below 1. The hits lie
     /// at the same radii, with errors of 30 um across and 1 mm along the beam. The initial
-    /// covariance is the mini-app's.
+    /// covariance is diagonal with the variances of the mini-app's track before the mini-app scales
+    /// them, and the initial state is the true one smeared with it, so that pulls have unit width.
     Helices,
 }
 
@@ -88,19 +89,30 @@ impl Simulation {
     /// # Errors
     /// [`Error::Batch`](crate::Error::Batch) if the layout is invalid.
     pub fn simulate<T: Number>(&self) -> Result<Batch<T>> {
+        self.simulate_with_truth().map(|(batch, _)| batch)
+    }
+
+    /// Simulates a batch and returns the true parameters of each track at its last hit, event after
+    /// event. There is no truth of [`Spread::Seed`] and without layers: the list is empty.
+    ///
+    /// # Errors
+    /// [`Error::Batch`](crate::Error::Batch) if the layout is invalid.
+    pub fn simulate_with_truth<T: Number>(&self) -> Result<(Batch<T>, Vec<[f64; PARAMETERS]>)> {
         let mut batch = Batch::new(self.layout)?;
         let layout = self.layout;
-        // One event's numbers; places in it are as in the first event.
+        // Indices in an event are those of the first event.
         let one = Layout { events: 1, ..layout };
         let (tracks, hits) = batch.words_by_event();
         let events: Vec<_> = tracks.zip(hits.map(Some).chain(std::iter::repeat_with(|| None))).collect();
-        events.into_par_iter().enumerate().for_each(|(event, (tracks, hits))| {
+        let simulated = events.into_par_iter().enumerate().map(|(event, (tracks, hits))| {
             let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
             rng.set_stream(event as u64);
             let mut none = [];
             let hits: &mut [T] = hits.unwrap_or(&mut none);
+            let mut truths = Vec::new();
             for slot in 0..layout.tracks {
-                let (track, own) = self.track(&mut rng);
+                let (track, own, truth) = self.track(&mut rng);
+                truths.extend(truth);
                 for (n, number) in words_of(&track).enumerate() {
                     tracks[one.at(slot, n, TRACK)] = T::from_f64(number);
                 }
@@ -110,14 +122,19 @@ impl Simulation {
                     }
                 }
             }
+            truths
         });
-        Ok(batch)
+        let truth: Vec<Vec<_>> = simulated.collect();
+        Ok((batch, truth.concat()))
     }
 
-    fn track(&self, rng: &mut ChaCha8Rng) -> (Track, Vec<Hit>) {
+    fn track(&self, rng: &mut ChaCha8Rng) -> (Track, Vec<Hit>, Option<[f64; PARAMETERS]>) {
         match self.spread {
-            Spread::Seed => self.smeared(rng),
-            Spread::Helices => helix(rng),
+            Spread::Seed => {
+                let (track, hits) = self.smeared(rng);
+                (track, hits, None)
+            }
+            Spread::Helices => helix(rng, self.layout.layers),
         }
     }
 
@@ -139,8 +156,9 @@ impl Simulation {
 const ACROSS: f64 = 0.003;
 const ALONG: f64 = 0.1;
 
-/// A helix from the beam line, its state at the outermost radius, and hits.
-fn helix(rng: &mut ChaCha8Rng) -> (Track, Vec<Hit>) {
+/// Returns the smeared state of a helix from the beam line at the outermost radius, its hits, and its true state at the last of
+/// so many layers.
+fn helix(rng: &mut ChaCha8Rng, layers: usize) -> (Track, Vec<Hit>, Option<[f64; PARAMETERS]>) {
     let mut normal = {
         let mut rng = ChaCha8Rng::seed_from_u64(rng.random());
         move || -> f64 { StandardNormal.sample(&mut rng) }
@@ -159,15 +177,19 @@ fn helix(rng: &mut ChaCha8Rng) -> (Track, Vec<Hit>) {
         ([radius * place.cos(), radius * place.sin(), z0 + circle * turned / theta.tan()], phi + turn * turned)
     };
     let (seed, known) = seed_track();
-    let (pos, direction) = at(seed.par[0].hypot(seed.par[1]));
-    let direction = (direction + PI).rem_euclid(TAU) - PI;
-    let mut par = [pos[0], pos[1], pos[2], 1.0 / pt, direction, theta];
+    let state = |radius: f64| {
+        let (pos, direction) = at(radius);
+        [pos[0], pos[1], pos[2], 1.0 / pt, (direction + PI).rem_euclid(TAU) - PI, theta]
+    };
+    let mut par = state(seed.par[0].hypot(seed.par[1]));
+    let last = layers.checked_sub(1).and_then(|last| known.get(last));
+    let truth = last.map(|hit| state(hit.pos[0].hypot(hit.pos[1])));
     // No correlations: the mini-app's are of its own direction.
     let mut cov = [0.0; COVARIANCES];
     for (i, number) in par.iter_mut().enumerate() {
         let place = i * (i + 3) / 2;
-        cov[place] = seed.cov[place];
-        *number += 0.1 * cov[place].sqrt() * normal();
+        cov[place] = seed.cov[place] / COVARIANCE_SCALE;
+        *number += cov[place].sqrt() * normal();
     }
     let hits = known
         .iter()
@@ -191,5 +213,5 @@ fn helix(rng: &mut ChaCha8Rng) -> (Track, Vec<Hit>) {
             }
         })
         .collect();
-    (Track { par, cov, charge }, hits)
+    (Track { par, cov, charge }, hits, truth)
 }

@@ -22,7 +22,7 @@ pub struct Statistics {
     pub tracks: u64,
     /// x, y, z and r \[cm\]: mean, and standard deviation relative to the mean.
     pub position: [Deviation; 4],
-    /// (x - hit x) / hit x of the last layer, and the same for y, z and r: mean and standard
+    /// (x - hit x) / hit x of the last hit, and the same for y, z and r: mean and standard
     /// deviation.
     pub residual: [Deviation; 4],
     /// The mean transverse momentum \[GeV\].
@@ -47,16 +47,17 @@ struct Sum {
 }
 
 impl Statistics {
-    /// Computes the statistics of a batch and its fitted tracks.
+    /// Computes the statistics of the first `tracks` tracks of a batch, event after event.
     #[must_use]
-    pub fn of<T: Number>(batch: &Batch<T>, fitted: &Fitted<T>) -> Self {
+    pub fn of<T: Number>(batch: &Batch<T>, fitted: &Fitted<T>, tracks: usize) -> Self {
         let layout = fitted.layout();
-        let mut statistics = Self { tracks: (layout.events * layout.tracks) as u64, ..Self::default() };
+        let tracks = tracks.min(layout.events * layout.tracks);
+        let mut statistics = Self { tracks: tracks as u64, ..Self::default() };
         let mut sums: [Sum; 11] = Default::default();
         let mut counted = 0_u64;
         let mut residuals = 0_u64;
         let mut flagged = [0_u64; Status::NAMES.len()];
-        for (event, i) in (0..layout.events).flat_map(|event| (0..layout.tracks).map(move |i| (event, i))) {
+        for (event, i) in (0..tracks).map(|i| (i / layout.tracks, i % layout.tracks)) {
             let status = fitted.status(event, i);
             for (count, (flag, _)) in flagged.iter_mut().zip(Status::NAMES) {
                 *count += u64::from(status.contains(flag));
@@ -78,8 +79,9 @@ impl Statistics {
             }
             counted += 1;
             place.into_iter().chain([1.0 / ipt, phi, theta]).zip(&mut sums).for_each(|(value, sum)| add(sum, value));
-            let Some(layer) = layout.layers.checked_sub(1) else { continue };
-            let [hx, hy, hz] = batch.hit(event, i, layer).pos;
+            let hits = (0..layout.layers).rev().map(|layer| batch.hit(event, i, layer));
+            let Some(last) = hits.into_iter().find(|hit| !hit.is_missing()) else { continue };
+            let [hx, hy, hz] = last.pos;
             let hit = [hx, hy, hz, hx.hypot(hy)];
             let relative: [f64; 4] = std::array::from_fn(|n| (place[n] - hit[n]) / hit[n]);
             if !relative.iter().all(|value| value.abs() <= 1.0) {

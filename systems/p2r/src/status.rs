@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// One update in an engine's word of a track.
+pub(crate) const UPDATE: u32 = 1 << 16;
+
 /// The faults of a fitted track, one bit each.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Status(u32);
@@ -14,21 +17,25 @@ impl Status {
     pub const BAD_HIT: Self = Self(2);
     /// The helix does not reach a hit's radius. The fit skips its layer.
     pub const UNREACHABLE: Self = Self(4);
-    /// The residual's covariance has no inverse. The fit propagates the track to that hit without
-    /// an update.
+    /// The residual's covariance is zero or too large: there is no gain. The fit propagates the
+    /// track to that hit without an update.
     pub const SINGULAR: Self = Self(8);
     /// The result is not finite. The result is the input track.
     pub const NOT_FINITE: Self = Self(16);
-    /// There are no layers. The result is the input track.
+    /// The track has no hits. The result is the input track.
     pub const NO_HITS: Self = Self(32);
+    /// A covariance is not positive definite. If it is a residual's, the fit propagates the track to
+    /// that hit without an update. If it is the result's, a variance is below zero.
+    pub const NOT_POSITIVE: Self = Self(64);
 
-    pub(crate) const NAMES: [(Self, &'static str); 6] = [
+    pub(crate) const NAMES: [(Self, &'static str); 7] = [
         (Self::BAD_TRACK, "bad_track"),
         (Self::BAD_HIT, "bad_hit"),
         (Self::UNREACHABLE, "unreachable"),
         (Self::SINGULAR, "singular"),
         (Self::NOT_FINITE, "not_finite"),
         (Self::NO_HITS, "no_hits"),
+        (Self::NOT_POSITIVE, "not_positive"),
     ];
 
     /// Returns the bits: one for each fault.
@@ -37,8 +44,14 @@ impl Status {
         self.0
     }
 
-    pub(crate) fn from_bits(bits: u32) -> Self {
-        Self(bits)
+    /// Returns the status in an engine's word: the faults below, the number of updates above.
+    pub(crate) fn of_word(word: u32) -> Self {
+        Self(word & 0xffff)
+    }
+
+    /// Returns the number of updates in an engine's word.
+    pub(crate) fn updates(word: u32) -> u32 {
+        word / UPDATE
     }
 
     /// Returns whether there is no fault.

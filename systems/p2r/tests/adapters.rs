@@ -1,4 +1,4 @@
-//! Every engine and adapter against the reference engine: whatever the tracks, the layout, the map and the cut.
+//! Every engine and adapter against the reference engine, for any tracks, layout, mapping, block shape and division into parts.
 
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
@@ -51,7 +51,8 @@ struct Rounding {
     of_numbers: f64,
 }
 
-/// In f32. A step so near to the bound of small steps that rounding decides on which side it falls moves less than that.
+/// In f32. Where rounding decides on which side of the bound of small steps a step falls, the derivatives of the path differ and
+/// the state moves, by less than this.
 const SINGLE: Rounding = Rounding { of_error: 0.25, of_errors: 0.05, of_numbers: 256.0 * f32::EPSILON as f64 };
 const DOUBLE: Rounding = Rounding { of_error: 1e-9, of_errors: 1e-9, of_numbers: 32.0 * f64::EPSILON };
 
@@ -170,6 +171,11 @@ fn no_layout_map_or_cut_changes_a_bit() {
         ] {
             same(&format!("{bsize}, {size}, {map:?}"), on(&adapter).map(map).workgroup_size(size), &relaid(bsize));
         }
+        // The slides' block shapes: rows of threads, each for an event or a group.
+        for (rows, map) in [(2, IndexMap::ByEvent), (16, IndexMap::ByBatch)] {
+            let builder = on(&adapter).map(map).workgroup_size(32).rows(rows);
+            same(&format!("{rows} rows, {map:?}"), builder, &relaid(8));
+        }
         same("two events at a time", on(&adapter).part_bytes(2 * 70 * 12 * 36), &batch);
         same("an event at a time", on(&adapter).part_bytes(0), &relaid(32));
         same("checked", on(&adapter).checked(true), &relaid(32));
@@ -178,7 +184,7 @@ fn no_layout_map_or_cut_changes_a_bit() {
 
 /// Tracks that nobody should send, and what is to be said of each.
 fn hostile() -> (Batch<f32>, Vec<Status>) {
-    let layout = Layout { events: 1, tracks: 12, layers: 3, bsize: 4 };
+    let layout = Layout { events: 1, tracks: 16, layers: 3, bsize: 4 };
     let mut batch = helices(1, layout);
     let all = vec![
         Status::default(),
@@ -193,6 +199,10 @@ fn hostile() -> (Batch<f32>, Vec<Status>) {
         Status::NOT_FINITE,
         Status::BAD_TRACK,
         Status::BAD_TRACK,
+        Status::NO_HITS,
+        Status::default(),
+        Status::NOT_POSITIVE,
+        Status::NOT_POSITIVE,
     ];
     let mut track = |i: usize, change: &dyn Fn(&mut p2r::Track)| {
         let mut track = batch.track(0, i);
@@ -207,6 +217,8 @@ fn hostile() -> (Batch<f32>, Vec<Status>) {
     track(8, &|track| track.cov = [0.0; 21]);
     track(10, &|track| track.charge = f64::NAN);
     track(11, &|track| track.charge = 0.0);
+    // No update touches the variance of theta without a correlation.
+    track(15, &|track| track.cov[20] = -1e-3);
     let mut hits = |i: usize, layers: std::ops::Range<usize>, change: &dyn Fn(&mut p2r::Hit)| {
         for layer in layers {
             let mut hit = batch.hit(0, i, layer);
@@ -219,6 +231,9 @@ fn hostile() -> (Batch<f32>, Vec<Status>) {
     hits(6, 2..3, &|hit| hit.pos[0] = 1e12);
     hits(8, 0..3, &|hit| hit.cov = [0.0; 6]);
     hits(9, 2..3, &|hit| hit.pos[2] = f64::NAN);
+    hits(12, 0..3, &|hit| *hit = p2r::Hit::MISSING);
+    hits(13, 1..2, &|hit| *hit = p2r::Hit::MISSING);
+    hits(14, 1..2, &|hit| hit.cov[5] = -100.0);
     (batch, all)
 }
 
@@ -234,6 +249,8 @@ fn bad_input_is_told_of_each_track() {
             for checked in [false, true] {
                 let fitter = builder.clone().mode(mode).checked(checked).build::<f32>().expect("a fitter");
                 let found = fitter.fit(&batch).expect("fitted");
+                let updates = |i: usize| found.updates(0, i);
+                assert_eq!([0, 1, 4, 12, 13, 14].map(updates), [3, 0, 2, 0, 2, 2], "{name}, {mode:?}");
                 for i in 0..wanted.len() {
                     assert_eq!(found.status(0, i), seen.status(0, i), "{name}, {mode:?}, track {i}");
                     let came = batch.track(0, i);
@@ -310,8 +327,32 @@ fn empty_batches_and_no_layers() {
 fn what_cannot_be_is_refused() {
     assert!(matches!(Fitter::builder().engine(Engine::Cpu).build::<f64>(), Err(Error::NoF64OnCpu)));
     for adapter in on_adapters() {
-        for size in [0, 1 << 20] {
-            assert!(matches!(on(&adapter).workgroup_size(size).build::<f32>(), Err(Error::WorkgroupSize { .. })));
+        for (size, rows) in [(0, 1), (1 << 20, 1), (32, 0), (32, 3)] {
+            let built = on(&adapter).workgroup_size(size).rows(rows).build::<f32>();
+            assert!(matches!(built, Err(Error::WorkgroupSize { .. })), "{rows} rows of {size}");
+        }
+    }
+}
+
+/// chi2 agrees with the reference engine's, and asking for it changes no state.
+#[test]
+fn chi2_is_the_references() {
+    let layout = Layout { events: 2, tracks: 40, layers: 9, bsize: 8 };
+    let batch = helices(9, layout);
+    let wide: Batch<f64> = batch.relaid(8, 9).expect("the same");
+    for mode in [Mode::Sequential, Mode::SeedState] {
+        let reference = Fitter::builder().engine(Engine::Reference).mode(mode).chi2(true).build::<f64>();
+        let wanted = reference.expect("the reference").fit(&wide).expect("fitted");
+        // One mapping of each adapter: chi2 does not depend on it.
+        for (name, builder) in engines().into_iter().filter(|(name, _)| name == "CPU" || name.ends_with("ByTrack")) {
+            let plain = builder.clone().mode(mode).build::<f32>().expect("a fitter").fit(&batch).expect("fitted");
+            let found = builder.mode(mode).chi2(true).build::<f32>().expect("a fitter").fit(&batch).expect("fitted");
+            for (event, track) in tracks(layout) {
+                assert_eq!(plain.chi2(event, track), None);
+                assert_eq!(found.state(event, track), plain.state(event, track), "{name}");
+                let [a, b] = [found.chi2(event, track), wanted.chi2(event, track)].map(|chi2| chi2.expect("chi2"));
+                assert!((a - b).abs() < 0.05 + 0.02 * b, "{name}, {mode:?}: {a}, not {b}");
+            }
         }
     }
 }

@@ -151,7 +151,7 @@ fn statistics_are_the_public_programs() {
     let batch = Simulation { layout, ..Simulation::default() }.simulate::<f32>().expect("a batch");
     let fitter = Fitter::builder().engine(Engine::Cpu).mode(Mode::SeedState).build::<f32>().expect("the CPU");
     let fitted = fitter.fit(&batch).expect("fitted");
-    let statistics = Statistics::of(&batch, &fitted);
+    let statistics = Statistics::of(&batch, &fitted, 163_840);
     let mut sums = [0.0_f32; 6];
     for (event, track) in (0..20).flat_map(|event| (0..8192).map(move |track| (event, track))) {
         let [x, y, z, ipt, phi, theta] = std::array::from_fn(|n| fitted.state(event, track)[n] as f32);

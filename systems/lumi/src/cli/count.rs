@@ -1,9 +1,14 @@
-use std::path::PathBuf;
+//! `lumi count`.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use clap::Args;
-use command_host::{Failure, check_distinct, write_file};
+use command_host::{Failure, MessageOptions, check_distinct, write_file};
+use lumi::Sums;
 use lumi::io::Banks;
 
+use super::calibration::CalibrationOptions;
 use super::engine::{EngineOptions, SchemeName};
 use super::printout::Printout;
 
@@ -13,10 +18,15 @@ pub(super) struct Count {
     /// Events, as `lumi simulate` writes them
     #[arg(value_name = "EVENTS.npz")]
     input: PathBuf,
-    /// Where the banks are written; `lumi decode` reads them
-    #[arg(long, short, value_name = "BANKS.npz")]
+    #[command(flatten)]
+    calibration: CalibrationOptions,
+    /// Write the banks; `lumi decode`, `average` and `histogram` read them
+    #[arg(long, short, value_name = "BANKS.npz", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// How it is summed
+    /// Write all counters of all lumi events as columns, neither scaled nor clamped
+    #[arg(long, value_name = "FILE.npz|.parquet", help_heading = "Output")]
+    sums: Option<PathBuf>,
+    /// How sums are computed
     #[arg(long, value_enum, default_value = "exact")]
     scheme: SchemeName,
     #[command(flatten)]
@@ -26,16 +36,49 @@ pub(super) struct Count {
 }
 
 impl Count {
-    pub(super) fn run(&self) -> Result<(), Failure> {
-        check_distinct([&*self.input], self.output.as_deref())?;
+    pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
+        let inputs = std::iter::once(&*self.input).chain(self.calibration.path());
+        check_distinct(inputs, [self.output.as_deref(), self.sums.as_deref()].into_iter().flatten())?;
+        let is_parquet = self.sums.as_deref().map(is_parquet).transpose()?;
+        let calorimeter = self.calibration.read()?;
+        let counter = self.engine.builder().scheme(self.scheme.into()).calorimeter(calorimeter).build()?;
+        self.printout.check(counter.schemata())?;
+        let start = Instant::now();
         let batch = lumi::io::read_events(&self.input)?;
-        let counter = self.engine.builder().scheme(self.scheme.into()).build()?;
+        messages.timed(format_args!("read {} events", batch.len()), start.elapsed());
+        let start = Instant::now();
         let counted = counter.count(&batch)?;
+        messages
+            .timed(format_args!("{}: counted {} lumi events", counter.description(), counted.len()), start.elapsed());
         let event_ids = counted.iter().map(|counters| counters.event_id).collect();
         let banks = Banks { event_ids, banks: counter.summaries(&batch, &counted) };
         if let Some(output) = &self.output {
             write_file(output, "lumi", |out| lumi::io::write_banks(out, &banks))?;
         }
+        if let (Some(path), Some(is_parquet)) = (&self.sums, is_parquet) {
+            write_sums(path, is_parquet, &Sums::of(counter.schemata(), counter.calorimeter(), &batch, &counted))?;
+        }
         self.printout.print(counter.schemata(), &banks)
     }
+}
+
+/// Returns whether a name says Parquet, or NumPy's format.
+fn is_parquet(path: &Path) -> Result<bool, Failure> {
+    match path.extension().and_then(|ending| ending.to_str()) {
+        Some("parquet") => Ok(true),
+        Some("npz") => Ok(false),
+        _ => Err(Failure::usage(
+            format!("--sums {}: the ending says no format", path.display()),
+            "name a file .npz or .parquet",
+        )),
+    }
+}
+
+fn write_sums(path: &Path, is_parquet: bool, sums: &Sums) -> Result<(), Failure> {
+    if !is_parquet {
+        return write_file(path, "lumi", |out| lumi::io::write_sums(out, sums));
+    }
+    let mut bytes = Vec::new();
+    lumi::io::write_parquet(&mut bytes, sums)?;
+    write_file(path, "lumi", |out| out.write_all(&bytes))
 }

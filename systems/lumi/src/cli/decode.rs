@@ -1,3 +1,5 @@
+//! `lumi decode`.
+
 use std::path::PathBuf;
 
 use clap::Args;
@@ -18,6 +20,8 @@ pub(super) struct Decode {
 
 impl Decode {
     pub(super) fn run(&self) -> Result<(), Failure> {
-        self.printout.print(&Schemata::new(), &lumi::io::read_banks(&self.input)?)
+        let schemata = Schemata::new();
+        self.printout.check(&schemata)?;
+        self.printout.print(&schemata, &lumi::io::read_banks(&self.input)?)
     }
 }

@@ -1,4 +1,4 @@
-//! Options that say what counts, and how.
+//! Options of the engine and of the scheme.
 
 use clap::{Args, ValueEnum};
 use command_host::Engines;
@@ -6,11 +6,11 @@ use lumi::{LumiCounter, LumiCounterBuilder, Scheme};
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum SchemeName {
-    /// Whole-number gains, lumi events only: exact
+    /// Integer gains, lumi events only: exact
     Exact,
     /// Energies times 10^8 in 64 bits, a workgroup an event
     Fixed,
-    /// f32, a thread an event: how it was done before; depends on the order
+    /// f32, a thread an event, as in earlier programs; depends on the order
     Float,
 }
 

@@ -1,25 +1,32 @@
-//! The command line: what a user types, and how failures are told. One file a subcommand.
+//! The command line: subcommands, options, and how failures are reported. One file a subcommand.
 
+mod average;
+mod banks;
 mod bench;
+mod calibration;
 mod count;
 mod decode;
+mod draw;
 mod engine;
+mod histogram;
 mod printout;
 mod simulate;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use command_host::{Code, exit_codes};
+use clap::{CommandFactory, Parser, Subcommand};
+use command_host::{Code, Completions, Man, MessageOptions, exit_codes};
 use lumi::Error;
 
-const DATA: &str = "input that cannot be read or is wrong, output that cannot be written";
+const DATA: &str = "input that cannot be read or is wrong, too little memory, output that cannot be written";
 
-/// Counts what measures luminosity: energies, hits, tracks and vertices of events, with sums that are the same bits in any
-/// order, on any GPU or on the CPU.
+/// Counts quantities that grow with luminosity: energies, hits, tracks and vertices of events. The sums are the same bits in any
+/// order, on any GPU and on the CPU. Averages the counters and estimates the number of collisions.
 #[derive(Parser)]
 #[command(name = "lumi", version, after_help = exit_codes(DATA), propagate_version = true, max_term_width = 110)]
 struct Cli {
+    #[command(flatten)]
+    messages: MessageOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -29,7 +36,12 @@ enum Command {
     Simulate(simulate::Simulate),
     Count(count::Count),
     Decode(decode::Decode),
+    Average(average::Average),
+    Histogram(histogram::Histogram),
+    Calibration(calibration::Calibration),
     Bench(bench::Bench),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Returns the exit code of an error of the library.
@@ -42,10 +54,15 @@ fn exit_code(error: &Error) -> Code {
 
 pub(crate) fn main() -> ExitCode {
     command_host::main(exit_code, |cli: Cli| match cli.command {
-        Command::Simulate(simulate) => simulate.run(),
-        Command::Count(count) => count.run(),
+        Command::Simulate(simulate) => simulate.run(cli.messages),
+        Command::Count(count) => count.run(cli.messages),
         Command::Decode(decode) => decode.run(),
-        Command::Bench(bench) => bench.run(),
+        Command::Average(average) => average.run(),
+        Command::Histogram(histogram) => histogram.run(),
+        Command::Calibration(calibration) => calibration.run(),
+        Command::Bench(bench) => bench.run(cli.messages),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
     })
 }
 

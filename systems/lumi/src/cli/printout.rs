@@ -1,6 +1,5 @@
-//! Decoded summaries by event number: whatever order they were counted in, the printout is the same.
+//! Prints decoded summaries by event id, so that the order of counting does not change the printout.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use clap::Args;
@@ -8,30 +7,34 @@ use command_host::Failure;
 use lumi::io::Banks;
 use lumi::{Schemata, Summary};
 
+use super::banks::{check_part, summaries};
+
 #[derive(Args)]
 pub(super) struct Printout {
-    /// Print one lumi event in so many, by event number
+    /// Print one lumi event in so many, by event id
     #[arg(long, default_value_t = 100, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Output")]
     every: u32,
     /// Only counters whose name contains this
     #[arg(long, value_name = "TEXT", help_heading = "Output")]
     counter: Option<String>,
-    /// A line of JSON an event
+    /// A line of JSON for each event
     #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
 impl Printout {
+    /// Checks `--counter` before anything is read.
+    pub(super) fn check(&self, schemata: &Schemata) -> Result<(), Failure> {
+        self.counter.as_deref().map_or(Ok(()), |part| check_part(schemata, part))
+    }
+
     pub(super) fn print(&self, schemata: &Schemata, banks: &Banks) -> Result<(), Failure> {
-        let mut summaries: BTreeMap<u64, Summary> = BTreeMap::new();
-        for (&event, bank) in banks.event_ids.iter().zip(&banks.banks) {
-            let mut summary = schemata.decode(bank).map_err(|error| lumi::Error::Bank {
-                what: format!("event {event}: {}", error.to_string().trim_start_matches("bank: ")),
-            })?;
-            if let Some(part) = &self.counter {
-                summary.counters.retain(|name, _| name.to_lowercase().contains(&part.to_lowercase()));
+        let mut summaries = summaries(schemata, banks)?;
+        if let Some(part) = &self.counter {
+            let part = part.to_lowercase();
+            for (_, summary) in &mut summaries {
+                summary.counters.retain(|name, _| name.to_lowercase().contains(&part));
             }
-            summaries.insert(event, summary);
         }
         let mut out = io::stdout().lock();
         let lumi_events = summaries.len();

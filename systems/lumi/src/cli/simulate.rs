@@ -1,17 +1,24 @@
+//! `lumi simulate`.
+
 use std::path::PathBuf;
 
 use clap::Args;
-use command_host::{Failure, write_file};
-use lumi::{Calorimeter, Simulation};
+use command_host::{Failure, MessageOptions, check_distinct, write_file};
+use lumi::Simulation;
+
+use super::calibration::CalibrationOptions;
 
 /// Writes simulated events, as .npz
 ///
-/// How many there are of what in an event is realistic; there is no more physics in it. The same seed gives the same events.
+/// The numbers of hits, clusters, tracks and vertices are realistic; there is no more physics in them. The same seed gives the same
+/// events.
 #[derive(Args)]
 pub(super) struct Simulate {
     /// File to write
     #[arg(value_name = "EVENTS.npz")]
     output: PathBuf,
+    #[command(flatten)]
+    calibration: CalibrationOptions,
     #[command(flatten)]
     events: SimulationOptions,
 }
@@ -37,7 +44,7 @@ fn between(text: &str, most: f64) -> Result<f64, String> {
     if (0.0..=most).contains(&number) { Ok(number) } else { Err(format!("it is not from 0 to {most}")) }
 }
 
-fn fraction(text: &str) -> Result<f64, String> {
+pub(super) fn fraction(text: &str) -> Result<f64, String> {
     between(text, 1.0)
 }
 
@@ -53,8 +60,12 @@ impl SimulationOptions {
 }
 
 impl Simulate {
-    pub(super) fn run(&self) -> Result<(), Failure> {
-        let batch = self.events.simulation().simulate(&Calorimeter::lhcb())?;
+    pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
+        check_distinct(self.calibration.path(), [&*self.output])?;
+        let calorimeter = self.calibration.read()?;
+        let bar = messages.progress(self.events.events as u64, "events");
+        let batch = self.events.simulation().simulate_with(&calorimeter, |events| bar.set_position(events as u64))?;
+        bar.finish_and_clear();
         write_file(&self.output, "lumi", |out| lumi::io::write_events(out, &batch))
     }
 }

@@ -3,18 +3,18 @@
 use std::io::{self, Write};
 
 use clap::Args;
-use command_host::{Failure, bench_heading, median, rate, scientific, table, write_json};
+use command_host::{Failure, MessageOptions, Rows, bench_heading, median, rate, scientific, write_json};
 use kernel_host::{BusBandwidth, bus_bandwidth};
-use p2r::{Batch, HIT, STATE, TRACK};
+use p2r::{Batch, Fitter, HIT, STATE, TRACK};
 use serde::Serialize;
 
 use super::check::check;
-use super::options::{EngineOptions, InputOptions, MapName, ModeName, from_host};
+use super::options::{BenchInput, EngineOptions, MapName, ModeName, Shape, from_host};
 
-/// Times fits: both modes, one layer and all, and the ways to lay tracks out and to map them onto threads
+/// Times fits: both modes, one layer and all, memory layouts and mappings onto threads
 ///
-/// Times are medians: of the kernel, on the device's clock with tracks and hits there already; and from host memory to
-/// host memory. The first tracks of each answer are held against the reference engine.
+/// Times are medians: of the kernel, on the device's clock with tracks and hits in device memory; and from host memory to
+/// host memory. The first tracks of each answer are compared with the reference engine. A row is printed when it is measured.
 #[derive(Args)]
 pub(super) struct Bench {
     /// Events
@@ -24,13 +24,13 @@ pub(super) struct Bench {
     #[arg(long, default_value_t = 8192, value_name = "N", help_heading = "Input")]
     tracks: usize,
     #[command(flatten)]
-    input: InputOptions,
-    /// Tracks that are laid out together; 0: all of an event
+    input: BenchInput,
+    /// Tracks in a group of the memory layout; 0 for all of an event
     #[arg(long, default_values_t = [1, 8, 32, 128, 0], value_delimiter = ',', value_name = "N,N,...")]
     bsize: Vec<usize>,
-    /// Threads of a workgroup of a GPU
-    #[arg(long, default_values_t = [32, 64, 128, 256], value_delimiter = ',', value_name = "N,N,...")]
-    workgroup_size: Vec<u32>,
+    /// Threads of a workgroup of a GPU: their number, or rows and columns for v2 and v3, as in 2x64
+    #[arg(long, default_values = ["32", "64", "128", "256"], value_delimiter = ',', value_name = "N|ROWSxCOLUMNS,...")]
+    workgroup_size: Vec<Shape>,
     /// How tracks are mapped onto the threads of a GPU
     #[arg(long, value_enum, default_values = ["v1", "v2", "v3"], value_delimiter = ',', value_name = "MAP,MAP,...")]
     map: Vec<MapName>,
@@ -52,7 +52,7 @@ struct Report {
     events: usize,
     tracks: usize,
     layers: usize,
-    /// Of copies that the device makes by itself, in GB/s.
+    /// The bandwidth of copies by the device itself.
     bus_to_device_gb_per_s: Option<f64>,
     bus_to_host_gb_per_s: Option<f64>,
     measured: Vec<Measured>,
@@ -63,129 +63,190 @@ struct Measured {
     mode: String,
     layers: usize,
     bsize: usize,
-    /// Of a GPU.
+    /// None on the CPU.
     map: Option<String>,
-    workgroup_size: Option<u32>,
-    /// Tracks a second, of the kernel; none where there is no clock.
+    workgroup: Option<String>,
+    /// Of the kernel alone; none where there is no clock.
     kernel_tracks_per_s: Option<f64>,
     /// From host memory to host memory.
     tracks_per_s: Option<f64>,
-    /// And as a share of what the bus allows, both ways at once.
+    /// As a share of the rate that the bus allows with both directions in use at once.
     of_bus: Option<f64>,
 }
 
+/// Prints rows as they are measured, or keeps them for JSON.
+struct Printer {
+    rows: Rows,
+    json: bool,
+    measured: Vec<Measured>,
+}
+
+impl Printer {
+    fn add(&mut self, row: Measured) -> Result<(), Failure> {
+        if !self.json {
+            self.rows.write(&mut io::stdout().lock(), &row.cells())?;
+        }
+        self.measured.push(row);
+        Ok(())
+    }
+}
+
 impl Bench {
-    pub(super) fn run(&self) -> Result<(), Failure> {
-        let rounds = self.rounds as usize;
+    pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
         let first = self.engine.builder().build::<f32>()?;
-        let on_gpu = first.gpu().is_some();
         let bus = first.gpu().map(bus_bandwidth).transpose().map_err(p2r::Error::from)?;
-        let mut report = Report {
-            version: env!("CARGO_PKG_VERSION"),
-            debug_build: cfg!(debug_assertions),
-            engine: first.description(),
-            events: self.events,
-            tracks: self.tracks,
-            layers: self.input.layers(),
-            bus_to_device_gb_per_s: bus.map(|bus| bus.to_device / 1e9),
-            bus_to_host_gb_per_s: bus.map(|bus| bus.to_host / 1e9),
-            measured: Vec::new(),
-        };
+        let (rows, header) = Rows::new(COLUMNS, 1);
+        let mut printer = Printer { rows, json: self.json, measured: Vec::new() };
         let all = self.input.simulate::<f32>(self.events, self.tracks, 32)?;
-        let total = self.events * self.tracks;
-        let mut out = io::stdout().lock();
-        // What the number of layers costs.
+        if !self.json {
+            let mut out = io::stdout().lock();
+            bench_heading(&mut out, &first.description())?;
+            if let Some(bus) = bus {
+                let (there, back) = (bus.to_device / 1e9, bus.to_host / 1e9);
+                writeln!(out, "the bus: {there:.1} GB/s to the device, {back:.1} GB/s back")?;
+            }
+            writeln!(out, "{} events of {} tracks\n", self.events, self.tracks)?;
+            printer.rows.write(&mut out, &header)?;
+        }
+        self.layers(&all, bus, first.gpu().is_some(), &mut printer)?;
+        self.layouts(&all, &first, &mut printer, messages)?;
+        if self.json {
+            let report = Report {
+                version: env!("CARGO_PKG_VERSION"),
+                debug_build: cfg!(debug_assertions),
+                engine: first.description(),
+                events: self.events,
+                tracks: self.tracks,
+                layers: self.input.layers(),
+                bus_to_device_gb_per_s: bus.map(|bus| bus.to_device / 1e9),
+                bus_to_host_gb_per_s: bus.map(|bus| bus.to_host / 1e9),
+                measured: printer.measured,
+            };
+            write_json(&mut io::stdout().lock(), &report)?;
+        }
+        Ok(())
+    }
+
+    fn total(&self) -> usize {
+        self.events * self.tracks
+    }
+
+    fn rounds(&self) -> usize {
+        self.rounds as usize
+    }
+
+    /// Measures the cost of layers.
+    fn layers(
+        &self,
+        all: &Batch<f32>,
+        bus: Option<BusBandwidth>,
+        on_gpu: bool,
+        printer: &mut Printer,
+    ) -> Result<(), Failure> {
         for mode in [ModeName::Sequential, ModeName::SeedState] {
             let fitter = self.engine.builder().mode(mode.into()).build::<f32>()?;
             for layers in [1, self.input.layers()] {
                 let batch: Batch<f32> = all.relaid(32, layers)?;
                 check(&fitter, &batch)?;
-                let kernel = fitter.time(&batch, rounds)?.map(|times| rate(total, median(times)));
-                let host = rate(total, from_host(&fitter, &batch, rounds)?);
-                report.measured.push(Measured {
+                let kernel = self.kernel(&fitter, &batch)?;
+                let host = rate(self.total(), from_host(&fitter, &batch, self.rounds())?);
+                printer.add(Measured {
                     mode: format!("{mode:?}"),
                     layers,
                     bsize: 32,
                     map: on_gpu.then(|| "V1".to_owned()),
-                    workgroup_size: on_gpu.then_some(128),
+                    workgroup: on_gpu.then(|| "1x128".to_owned()),
                     kernel_tracks_per_s: kernel,
                     tracks_per_s: Some(host),
                     of_bus: bus.map(|bus| host / allowed(bus, mode, layers)),
-                });
+                })?;
             }
-        }
-        for &bsize in &self.bsize {
-            let bsize = if bsize == 0 { self.tracks } else { bsize };
-            let batch: Batch<f32> = all.relaid(bsize, self.input.layers())?;
-            for &map in self.map.iter().filter(|_| on_gpu) {
-                for &size in &self.workgroup_size {
-                    let builder = self.engine.builder().map(map.into()).workgroup_size(size);
-                    let fitter = builder.build::<f32>()?;
-                    check(&fitter, &batch)?;
-                    let kernel = fitter.time(&batch, rounds)?.map(|times| rate(total, median(times)));
-                    report.measured.push(Measured {
-                        mode: "Sequential".to_owned(),
-                        layers: self.input.layers(),
-                        bsize,
-                        map: Some(format!("{map:?}")),
-                        workgroup_size: Some(size),
-                        kernel_tracks_per_s: kernel,
-                        tracks_per_s: None,
-                        of_bus: None,
-                    });
-                }
-            }
-            if !on_gpu {
-                check(&first, &batch)?;
-                report.measured.push(Measured {
-                    mode: "Sequential".to_owned(),
-                    layers: self.input.layers(),
-                    bsize,
-                    map: None,
-                    workgroup_size: None,
-                    kernel_tracks_per_s: None,
-                    tracks_per_s: Some(rate(total, from_host(&first, &batch, rounds)?)),
-                    of_bus: None,
-                });
-            }
-        }
-        if self.json {
-            write_json(&mut out, &report)?;
-        } else {
-            print(&mut out, &report)?;
         }
         Ok(())
     }
+
+    /// Measures memory layouts and mappings onto threads.
+    fn layouts(
+        &self,
+        all: &Batch<f32>,
+        first: &Fitter<f32>,
+        printer: &mut Printer,
+        messages: MessageOptions,
+    ) -> Result<(), Failure> {
+        let layers = self.input.layers();
+        let row = |bsize: usize| Measured {
+            mode: "Sequential".to_owned(),
+            layers,
+            bsize,
+            map: None,
+            workgroup: None,
+            kernel_tracks_per_s: None,
+            tracks_per_s: None,
+            of_bus: None,
+        };
+        for &bsize in &self.bsize {
+            let bsize = if bsize == 0 { self.tracks } else { bsize };
+            let batch: Batch<f32> = all.relaid(bsize, layers)?;
+            if first.gpu().is_none() {
+                check(first, &batch)?;
+                let host = rate(self.total(), from_host(first, &batch, self.rounds())?);
+                printer.add(Measured { tracks_per_s: Some(host), ..row(bsize) })?;
+                continue;
+            }
+            for &map in &self.map {
+                for &shape in &self.workgroup_size {
+                    let builder = self.engine.builder().map(map.into()).workgroup_size(shape.threads());
+                    let fitter = builder.rows(shape.rows).build::<f32>()?;
+                    messages.detail(format_args!("{map:?}, {shape}, groups of {bsize}"));
+                    check(&fitter, &batch)?;
+                    printer.add(Measured {
+                        map: Some(format!("{map:?}")),
+                        workgroup: Some(shape.to_string()),
+                        kernel_tracks_per_s: self.kernel(&fitter, &batch)?,
+                        ..row(bsize)
+                    })?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn kernel(&self, fitter: &Fitter<f32>, batch: &Batch<f32>) -> Result<Option<f64>, Failure> {
+        Ok(fitter.time(batch, self.rounds())?.map(|times| rate(self.total(), median(times))))
+    }
 }
 
-/// Tracks a second that the bus allows: both ways are open at once.
+/// The headings of the table and the widths of its columns.
+const COLUMNS: [(&str, usize); 8] = [
+    ("mode", 10),
+    ("layers", 2),
+    ("bsize", 5),
+    ("map", 2),
+    ("workgroup", 5),
+    ("kernel [tracks/s]", 9),
+    ("host to host [tracks/s]", 9),
+    ("of the bus", 4),
+];
+
+impl Measured {
+    fn cells(&self) -> [String; 8] {
+        [
+            self.mode.clone(),
+            self.layers.to_string(),
+            self.bsize.to_string(),
+            self.map.clone().unwrap_or_default(),
+            self.workgroup.clone().unwrap_or_default(),
+            scientific(self.kernel_tracks_per_s),
+            scientific(self.tracks_per_s),
+            self.of_bus.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share)),
+        ]
+    }
+}
+
+/// Returns the rate that the bus allows with both directions in use at once \[tracks/s\].
 fn allowed(bus: BusBandwidth, mode: ModeName, layers: usize) -> f64 {
     let there = (TRACK + layers * HIT) * size_of::<f32>();
     // A state, a status, and the sum of layers.
     let back = (STATE + 1 + usize::from(mode == ModeName::SeedState)) * size_of::<f32>();
     (bus.to_device / there as f64).min(bus.to_host / back as f64)
-}
-
-fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    bench_heading(out, &report.engine)?;
-    if let (Some(there), Some(back)) = (report.bus_to_device_gb_per_s, report.bus_to_host_gb_per_s) {
-        writeln!(out, "the bus: {there:.1} GB/s to the device, {back:.1} GB/s back")?;
-    }
-    writeln!(out, "{} events of {} tracks\n", report.events, report.tracks)?;
-    let header =
-        ["mode", "layers", "bsize", "map", "workgroup", "kernel [tracks/s]", "host to host [tracks/s]", "of the bus"];
-    let mut table = table(header, 1);
-    for row in &report.measured {
-        table.add_row([
-            row.mode.clone(),
-            row.layers.to_string(),
-            row.bsize.to_string(),
-            row.map.clone().unwrap_or_default(),
-            row.workgroup_size.map_or_else(String::new, |size| size.to_string()),
-            scientific(row.kernel_tracks_per_s),
-            scientific(row.tracks_per_s),
-            row.of_bus.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share)),
-        ]);
-    }
-    writeln!(out, "{table}")
 }

@@ -1,12 +1,12 @@
-//! Whether an answer is right.
+//! Checks answers against the reference engine.
 
 use command_host::Failure;
 use p2r::{Batch, Engine, Fitted, Fitter};
 
-/// Tracks that are held against the reference engine.
+/// The number of tracks that are compared.
 const CHECKED: usize = 64;
 
-/// The first tracks of a batch and the last one against the reference engine.
+/// Compares the first tracks of a batch and the last one with the reference engine.
 pub(super) fn check(fitter: &Fitter<f32>, batch: &Batch<f32>) -> Result<(), Failure> {
     let layout = batch.layout();
     let reference = Fitter::builder().engine(Engine::Reference).mode(fitter.mode()).build::<f64>()?;
@@ -28,9 +28,9 @@ pub(super) fn check(fitter: &Fitter<f32>, batch: &Batch<f32>) -> Result<(), Fail
     Ok(())
 }
 
-/// Parameters within a fifth of their errors, and the same status. In f32 that holds for nine tracks in ten at least: smeared
-/// covariances of the mini-app's hits need not be any, and a step near the one that corrects derivatives may fall on either
-/// side.
+/// Returns whether parameters agree within a fifth of their errors and statuses are equal. In f32 that holds for nine tracks in
+/// ten: smeared covariances of the mini-app's hits are not always positive, and a step near the bound of small steps may fall on
+/// either side of it.
 fn alike(found: &Fitted<f32>, (event, track): (usize, usize), wanted: &Fitted<f64>, i: usize) -> bool {
     let (a, b) = (found.state(event, track), wanted.state(0, i));
     let variances = [6, 8, 11, 15, 20, 26];

@@ -1,33 +1,38 @@
-//! The command line: what a user types, and how failures are told. One file a subcommand.
+//! The command line: subcommands, options, and how failures are reported. One file a subcommand.
 
 mod bench;
 mod check;
+mod input;
 mod options;
 mod run;
 mod scan;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use command_host::{Code, exit_codes};
+use clap::{CommandFactory, Parser, Subcommand};
+use command_host::{Code, Completions, Man, MessageOptions, exit_codes};
 use p2r::Error;
 
-const DATA: &str = "a batch that cannot be, output that cannot be written";
+const DATA: &str = "input that cannot be read or is wrong, too little memory, output that cannot be written";
 
-/// Propagates tracks to the radii of their hits and updates them (Kalman), with the ways to lay tracks out in memory and to map
-/// them onto threads side by side, on any GPU or on the CPU.
+/// Propagates tracks to the radii of their hits and updates them (Kalman filter), on any GPU or on the CPU; compares memory
+/// layouts of tracks and mappings of tracks onto threads.
 #[derive(Parser)]
 #[command(name = "p2r", version, after_help = exit_codes(DATA), propagate_version = true, max_term_width = 110)]
 struct Cli {
+    #[command(flatten)]
+    messages: MessageOptions,
     #[command(subcommand)]
     command: Command,
 }
 
 #[derive(Subcommand)]
 enum Command {
-    Run(run::Run),
+    Run(Box<run::Run>),
     Scan(scan::Scan),
     Bench(bench::Bench),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Returns the exit code of an error of the library.
@@ -41,9 +46,11 @@ fn exit_code(error: &Error) -> Code {
 
 pub(crate) fn main() -> ExitCode {
     command_host::main(exit_code, |cli: Cli| match cli.command {
-        Command::Run(run) => run.run(),
-        Command::Scan(scan) => scan.run(),
-        Command::Bench(bench) => bench.run(),
+        Command::Run(run) => run.run(cli.messages),
+        Command::Scan(scan) => scan.run(cli.messages),
+        Command::Bench(bench) => bench.run(cli.messages),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
     })
 }
 

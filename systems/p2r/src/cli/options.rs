@@ -1,17 +1,19 @@
-//! Options that say what is fitted, and how.
+//! Options of several subcommands.
 
+use std::fmt;
 use std::hint::black_box;
+use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
 use command_host::{Engines, median};
-use p2r::{Batch, Fitter, FitterBuilder, IndexMap, Layout, Mode, Number, Result, Simulation, Spread};
+use p2r::{Batch, Fitter, FitterBuilder, IndexMap, Layout, Mode, Number, Simulation, Spread};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum ModeName {
-    /// Each layer goes on from the one before: a track fit
+    /// Each layer continues from the one before: a track fit
     Sequential,
-    /// Each layer begins with the track as it came, as the published benchmarks do
+    /// Each layer begins with the input track, as in the published benchmarks
     SeedState,
 }
 
@@ -26,11 +28,11 @@ impl From<ModeName> for Mode {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum MapName {
-    /// A thread a track
+    /// One thread for a track
     V1,
-    /// A workgroup an event
+    /// One workgroup for an event, or for as many events as it has rows
     V2,
-    /// A workgroup a group of --bsize tracks
+    /// One workgroup for a group of --bsize tracks, or for as many groups as it has rows
     V3,
 }
 
@@ -44,12 +46,21 @@ impl From<MapName> for IndexMap {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum SpreadName {
-    /// One known track, smeared
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(super) enum SpreadName {
+    /// Copies of the mini-app's track, smeared
     Seed,
-    /// Helices of many directions and momenta
+    /// Helices of many directions and momenta, with truth
     Helices,
+}
+
+impl From<SpreadName> for Spread {
+    fn from(name: SpreadName) -> Self {
+        match name {
+            SpreadName::Seed => Self::Seed,
+            SpreadName::Helices => Self::Helices,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -70,40 +81,103 @@ impl EngineOptions {
     }
 }
 
+/// Parses a number above zero.
+pub(super) fn positive(text: &str) -> Result<f64, String> {
+    let number: f64 = text.trim().parse().map_err(|error| format!("{error}"))?;
+    if number > 0.0 && number.is_finite() { Ok(number) } else { Err("it is not above 0".to_owned()) }
+}
+
+/// Parses a relative standard deviation.
+fn smear(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|error| format!("{error}"))?;
+    if (0.0..=1.0).contains(&number) { Ok(number) } else { Err("it is not from 0 to 1".to_owned()) }
+}
+
+/// A block shape: rows and columns of threads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Shape {
+    pub(super) rows: u32,
+    pub(super) columns: u32,
+}
+
+impl Shape {
+    pub(super) fn threads(self) -> u32 {
+        self.rows.saturating_mul(self.columns)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}x{}", self.rows, self.columns)
+    }
+}
+
+/// Reads `128`, which has one row, or `2x64`.
+impl FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (rows, columns) = text.split_once(['x', 'X']).unwrap_or(("1", text));
+        let number = |text: &str| text.trim().parse().ok().filter(|&number: &u32| number > 0);
+        match (number(rows), number(columns)) {
+            (Some(rows), Some(columns)) => Ok(Self { rows, columns }),
+            _ => Err("a shape is a number of threads, or ROWSxCOLUMNS, as in 2x64".to_owned()),
+        }
+    }
+}
+
+/// Options of simulated tracks.
 #[derive(Args)]
-pub(super) struct InputOptions {
-    /// Layers of hits, 22 at most
+pub(super) struct SimulationOptions {
+    /// Layers of simulated hits, 22 at most
     #[arg(long, default_value_t = 20, value_name = "N", help_heading = "Input")]
     layers: usize,
-    /// What tracks are like
-    #[arg(long, value_enum, default_value = "seed", value_name = "KIND", help_heading = "Input")]
-    spread: SpreadName,
     /// Of --spread seed: relative standard deviation of each number
-    #[arg(long, default_value_t = 1e-5, value_name = "S", help_heading = "Input")]
+    #[arg(long, default_value_t = 1e-5, value_name = "S", value_parser = smear, help_heading = "Input")]
     smear: f64,
     /// Seed of the random numbers
     #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Input")]
     seed: u64,
 }
 
-impl InputOptions {
-    pub(super) fn simulate<T: Number>(&self, events: usize, tracks: usize, bsize: usize) -> Result<Batch<T>> {
+impl SimulationOptions {
+    pub(super) fn simulation(&self, spread: SpreadName, events: usize, tracks: usize, bsize: usize) -> Simulation {
         let layout = Layout { events, tracks, layers: self.layers, bsize };
-        let spread = match self.spread {
-            SpreadName::Seed => Spread::Seed,
-            SpreadName::Helices => Spread::Helices,
-        };
-        Simulation { layout, spread, smear: self.smear, seed: self.seed }.simulate()
+        Simulation { layout, spread: spread.into(), smear: self.smear, seed: self.seed }
     }
 
     pub(super) fn layers(&self) -> usize {
         self.layers
     }
+
+    pub(super) fn seed(&self) -> u64 {
+        self.seed
+    }
 }
 
-/// How long a fit takes from host memory to host memory: the median.
-pub(super) fn from_host<T: Number>(fitter: &Fitter<T>, batch: &Batch<T>, rounds: usize) -> Result<Duration> {
-    // The first makes what is kept.
+/// Tracks of benches: by default those of the published figures.
+#[derive(Args)]
+pub(super) struct BenchInput {
+    /// What tracks are like
+    #[arg(long, value_enum, default_value = "seed", value_name = "KIND", help_heading = "Input")]
+    spread: SpreadName,
+    #[command(flatten)]
+    simulation: SimulationOptions,
+}
+
+impl BenchInput {
+    pub(super) fn simulate<T: Number>(&self, events: usize, tracks: usize, bsize: usize) -> p2r::Result<Batch<T>> {
+        self.simulation.simulation(self.spread, events, tracks, bsize).simulate()
+    }
+
+    pub(super) fn layers(&self) -> usize {
+        self.simulation.layers()
+    }
+}
+
+/// Returns the median time of a fit from host memory to host memory.
+pub(super) fn from_host<T: Number>(fitter: &Fitter<T>, batch: &Batch<T>, rounds: usize) -> p2r::Result<Duration> {
+    // Warm-up: it allocates the memory that later fits reuse.
     let mut fitted = fitter.fit(batch)?;
     let mut all = Vec::new();
     for _ in 0..rounds.max(1) {
@@ -113,4 +187,18 @@ pub(super) fn from_host<T: Number>(fitter: &Fitter<T>, batch: &Batch<T>, rounds:
         all.push(start.elapsed());
     }
     Ok(median(all))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_are_parsed() {
+        let shape = |text: &str| text.parse::<Shape>().map(|shape| (shape.rows, shape.columns)).ok();
+        assert_eq!([shape("128"), shape("2x64"), shape("16X2")], [Some((1, 128)), Some((2, 64)), Some((16, 2))]);
+        for wrong in ["", "0", "0x4", "2x", "x", "2x3x4", "-1"] {
+            assert_eq!(shape(wrong), None, "{wrong}");
+        }
+    }
 }

@@ -4,14 +4,14 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use command_host::{Chart, Failure, line_chart, median, rate, scientific, table};
+use command_host::{Chart, Failure, MessageOptions, Picture, Rows, line_chart, median, rate, scientific};
 
 use super::check::check;
-use super::options::{EngineOptions, InputOptions, MapName, from_host};
+use super::options::{BenchInput, EngineOptions, MapName, Shape, from_host};
 
-/// Throughput of one event of ever more tracks, until the device is full: a table and a picture
+/// Throughput of one event of ever more tracks, for mappings and block shapes: a table and a picture
 ///
-/// The first tracks of each answer are held against the reference engine.
+/// The first tracks of each answer are compared with the reference engine. A row is printed when it is measured.
 #[derive(Args)]
 pub(super) struct Scan {
     /// Numbers of tracks
@@ -23,70 +23,104 @@ pub(super) struct Scan {
         help_heading = "Input"
     )]
     tracks: Vec<usize>,
+    /// Events of so many tracks each
+    #[arg(long, default_value_t = 1, value_name = "N", help_heading = "Input")]
+    events: usize,
     #[command(flatten)]
-    input: InputOptions,
-    /// Tracks that are laid out together
+    input: BenchInput,
+    /// Tracks in a group of the memory layout
     #[arg(long, default_value_t = 32, value_name = "N", help_heading = "Input")]
     bsize: usize,
     /// How tracks are mapped onto the threads of a GPU
     #[arg(long, value_enum, default_values = ["v1", "v2", "v3"], value_delimiter = ',', value_name = "MAP,MAP,...")]
     map: Vec<MapName>,
-    /// Threads of a workgroup of a GPU
-    #[arg(long, default_value_t = 128, value_name = "N")]
-    workgroup_size: u32,
+    /// Threads of a workgroup of a GPU: their number, or rows and columns, as in 1x32,2x16,16x2. v1 has no rows
+    #[arg(long, default_values = ["128"], value_delimiter = ',', value_name = "N|ROWSxCOLUMNS,...")]
+    workgroup_size: Vec<Shape>,
     /// Rounds of each
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
-    /// Draw them, too
-    #[arg(long, value_name = "FILE.svg")]
+    /// Draw the lines, too
+    #[arg(long, value_name = "FILE.svg|.png", help_heading = "Output")]
     plot: Option<PathBuf>,
     #[command(flatten)]
     engine: EngineOptions,
 }
 
+/// A line of the picture: a mapping and a block shape.
+#[derive(Clone, Copy)]
+struct Setup {
+    map: MapName,
+    shape: Shape,
+}
+
 impl Scan {
-    pub(super) fn run(&self) -> Result<(), Failure> {
-        let mut lines: Vec<(String, Vec<(f64, f64)>)> = Vec::new();
-        let mut description = String::new();
-        for &map in &self.map {
-            let fitter = self.engine.builder().map(map.into()).workgroup_size(self.workgroup_size).build::<f32>()?;
-            description = fitter.description();
-            let mut line = Vec::new();
-            for &tracks in &self.tracks {
-                let batch = self.input.simulate::<f32>(1, tracks, self.bsize)?;
-                check(&fitter, &batch)?;
+    pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
+        self.plot.as_deref().map(Picture::of).transpose()?;
+        let first = self.engine.builder().build::<f32>()?;
+        let description = first.description();
+        let setups = if first.gpu().is_some() { self.setups() } else { Vec::new() };
+        let mut lines: Vec<(String, Vec<(f64, f64)>)> =
+            setups.iter().map(|setup| (self.name(*setup), Vec::new())).collect();
+        let build = |Setup { map, shape }: &Setup| {
+            let builder = self.engine.builder().map((*map).into());
+            builder.workgroup_size(shape.threads()).rows(shape.rows).build::<f32>()
+        };
+        let mut fitters = setups.iter().map(build).collect::<Result<Vec<_>, _>>()?;
+        if lines.is_empty() {
+            lines.push(("CPU".to_owned(), Vec::new()));
+            fitters.push(first);
+        }
+        let mut out = io::stdout().lock();
+        let (events, layers) = (self.events, self.input.layers());
+        let of = if events == 1 { "one event".to_owned() } else { format!("{events} events") };
+        writeln!(out, "{description}: tracks/s of {of}, {layers} layers, groups of {}", self.bsize)?;
+        let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0).max(9);
+        let rows = Rows::wide(lines.len() + 1, width);
+        let names = std::iter::once("tracks".to_owned()).chain(lines.iter().map(|(name, _)| name.clone()));
+        rows.write(&mut out, &names.collect::<Vec<_>>())?;
+        for &tracks in &self.tracks {
+            let batch = self.input.simulate::<f32>(events, tracks, self.bsize)?;
+            let total = events * tracks;
+            let mut row = vec![tracks.to_string()];
+            for (line, fitter) in lines.iter_mut().zip(&fitters) {
+                messages.detail(format_args!("{}, {tracks} tracks", line.0));
+                check(fitter, &batch)?;
                 let rounds = self.rounds as usize;
                 let time = match fitter.time(&batch, rounds)? {
                     Some(times) => median(times),
-                    None => from_host(&fitter, &batch, rounds)?,
+                    None => from_host(fitter, &batch, rounds)?,
                 };
-                line.push((tracks as f64, rate(tracks, time)));
+                let rate = rate(total, time);
+                line.1.push((tracks as f64, rate));
+                row.push(scientific(rate));
             }
-            if fitter.gpu().is_none() {
-                lines = vec![("CPU".to_owned(), line)];
-                break;
-            }
-            lines.push((format!("{map:?}").to_lowercase(), line));
+            rows.write(&mut out, &row)?;
         }
-        let mut out = io::stdout().lock();
-        writeln!(
-            out,
-            "{description}: tracks/s of one event, {} layers, groups of {}",
-            self.input.layers(),
-            self.bsize
-        )?;
-        let mut table = table(std::iter::once("tracks").chain(lines.iter().map(|(name, _)| name.as_str())), 0);
-        for (row, tracks) in self.tracks.iter().enumerate() {
-            let rates = lines.iter().map(|(_, line)| scientific(line[row].1));
-            table.add_row(std::iter::once(tracks.to_string()).chain(rates));
-        }
-        writeln!(out, "{table}")?;
         match &self.plot {
             Some(path) => {
-                let chart = Chart { caption: &description, x: "tracks of one event", y: "tracks/s" };
-                line_chart(path, "p2r", chart, &lines)
+                let x = format!("tracks of {}", if events == 1 { "one event" } else { "an event" });
+                line_chart(path, "p2r", Chart { caption: &description, x: &x, y: "tracks/s" }, &lines)
             }
             None => Ok(()),
         }
+    }
+
+    fn setups(&self) -> Vec<Setup> {
+        let all = self.map.iter().flat_map(|&map| self.workgroup_size.iter().map(move |&shape| Setup { map, shape }));
+        let mut setups: Vec<Setup> = Vec::new();
+        for Setup { map, shape } in all {
+            // Rows do not change v1.
+            let shape = if map == MapName::V1 { Shape { rows: 1, columns: shape.threads() } } else { shape };
+            if !setups.iter().any(|other| (other.map, other.shape) == (map, shape)) {
+                setups.push(Setup { map, shape });
+            }
+        }
+        setups
+    }
+
+    fn name(&self, Setup { map, shape }: Setup) -> String {
+        let map = format!("{map:?}").to_lowercase();
+        if self.workgroup_size.len() == 1 { map } else { format!("{map} {shape}") }
     }
 }

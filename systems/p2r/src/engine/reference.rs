@@ -1,14 +1,16 @@
-//! Serial, in f64, straight from the formulas: what everything else is checked against.
+//! The reference engine: serial, in f64, written from the formulas. The other engines are checked against it.
 //!
-//! Propagation of a helix to a radius with its Jacobian, and a Kalman update with a hit, as the public mini-app p2r has them
-//! (Front. Big Data 7:1485344), which took them from mkFit. Shaders: propagate.wgsl, update.wgsl.
+//! The formulas are those of the public mini-app p2r (Front. Big Data 7:1485344), which took them from mkFit: propagation of a
+//! helix to a radius with its Jacobian, and a Kalman update with a hit. Shaders: propagate.wgsl, update.wgsl.
 
 use crate::batch::{Batch, Hit, Number, PARAMETERS, STATE, Track};
 use crate::engine::{Fitted, Mode};
-use crate::status::Status;
+use crate::status::{Status, UPDATE};
 
-/// Of a charge and a transverse momentum, the helix's radius \[cm/GeV\]: 100 cm/m over 0.299792458 and a field of 3.8112 T.
-pub(crate) const CURVATURE: f64 = -100.0 / (0.299_792_458 * 3.8112);
+/// The magnetic field \[T\] in which a track of unit charge has the charge 1.
+pub const FIELD: f64 = 3.8112;
+/// The radius of the helix of unit charge and transverse momentum \[cm/GeV\]: 100 cm/m / (0.299792458 GeV/(T m) FIELD).
+pub(crate) const CURVATURE: f64 = -100.0 / (0.299_792_458 * FIELD);
 /// Steps to a radius.
 pub(crate) const STEPS: usize = 5;
 /// \[cm\]: a step below which it corrects the derivatives of the path.
@@ -30,20 +32,25 @@ pub(crate) fn fit<T: Number>(batch: &Batch<T>, mode: Mode, fitted: &mut Fitted<T
             for (n, &number) in done.state.iter().enumerate() {
                 fitted.states[layout.at(slot, n, STATE)] = T::from_f64(number);
             }
-            fitted.statuses[slot] = done.status.bits();
+            fitted.statuses[slot] = done.status.bits() + done.updates * UPDATE;
             if let Some(sum) = fitted.layer_sums.get_mut(slot) {
                 *sum = T::from_f64(done.layer_sum);
+            }
+            if let Some(chi2) = fitted.chi2s.get_mut(slot) {
+                *chi2 = T::from_f64(done.chi2);
             }
         }
     }
 }
 
-/// What becomes of a track.
+/// A fitted track.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Done {
     pub(crate) state: [f64; STATE],
     pub(crate) status: Status,
     pub(crate) layer_sum: f64,
+    pub(crate) chi2: f64,
+    pub(crate) updates: u32,
 }
 
 /// Parameters and their covariance.
@@ -73,17 +80,14 @@ impl State {
 pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
     let seed = State::of(track);
     let came = seed.words();
-    let mut done = Done { state: came, status: Status::default(), layer_sum: 0.0 };
-    if hits.is_empty() {
-        done.status.add(Status::NO_HITS);
-    }
+    let mut done = Done { state: came, status: Status::default(), layer_sum: 0.0, chi2: 0.0, updates: 0 };
     let finite = came.iter().chain([&track.charge]).all(|number| number.is_finite());
     if !finite || [track.par[3], track.charge].iter().any(|&number| number == 0.0 || !(1.0 / number).is_finite()) {
         done.status.add(Status::BAD_TRACK);
         return done;
     }
     let mut state = seed;
-    for hit in hits {
+    for hit in hits.iter().filter(|hit| !hit.is_missing()) {
         let from = if mode == Mode::SeedState { &seed } else { &state };
         let radius = hit.pos[0].hypot(hit.pos[1]);
         if !(radius > RADII[0] && radius < RADII[1]) {
@@ -94,19 +98,35 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
             done.status.add(Status::UNREACHABLE);
             continue;
         };
-        if !update(&mut at, hit, radius) {
-            done.status.add(Status::SINGULAR);
+        match update(&mut at, hit, radius) {
+            Ok(chi2) => {
+                done.updates += 1;
+                done.chi2 = if mode == Mode::SeedState { chi2 } else { done.chi2 + chi2 };
+            }
+            Err(fault) => done.status.add(fault),
         }
         state = at;
         done.layer_sum += state.words().iter().sum::<f64>();
     }
     done.state = state.words();
+    if done.status.is_ok() && done.updates == 0 {
+        done.status.add(Status::NO_HITS);
+    }
     if !done.state.iter().all(|number| number.is_finite()) {
         done.status.add(Status::NOT_FINITE);
-        done.state = came;
-        done.layer_sum = 0.0;
+        return Done { state: came, status: done.status, layer_sum: 0.0, chi2: 0.0, updates: 0 };
+    }
+    if has_negative_variance(&state) {
+        done.status.add(Status::NOT_POSITIVE);
     }
     done
+}
+
+/// Returns whether a variance is below zero: of the position across the direction from the beam, of z, 1/pt, phi or theta.
+fn has_negative_variance(State { par, cov }: &State) -> bool {
+    let [x, y, ..] = *par;
+    let across = y * y * cov[0][0] - 2.0 * x * y * cov[1][0] + x * x * cov[1][1];
+    across < 0.0 || (2..PARAMETERS).any(|i| cov[i][i] < 0.0)
 }
 
 /// Sine and cosine of small angles.
@@ -179,8 +199,8 @@ fn propagate(from: &State, charge: f64, radius: f64) -> Option<State> {
     Some(State { par: [xx, yy, z + k * a * pt * cot, ipt, phi + a, theta], cov: turned })
 }
 
-/// With a hit; whether the residual's covariance had an inverse.
-fn update(state: &mut State, hit: &Hit, radius: f64) -> bool {
+/// Updates a state with a hit and returns chi2, or the fault of the residual's covariance.
+fn update(state: &mut State, hit: &Hit, radius: f64) -> Result<f64, Status> {
     let [x, y, z, ..] = state.par;
     let [hx, hy, hz] = hit.pos;
     // Across the mean direction to the hit and to the track.
@@ -196,8 +216,9 @@ fn update(state: &mut State, hit: &Hit, radius: f64) -> bool {
     let hp: [[f64; PARAMETERS]; 2] = std::array::from_fn(|i| std::array::from_fn(|j| sum(&|n| h[i][n] * p[n][j])));
     let s: [[f64; 2]; 2] = std::array::from_fn(|i| std::array::from_fn(|j| sum(&|n| hp[i][n] * h[j][n]) + noise[i][j]));
     let det = s[0][0] * s[1][1] - s[0][1] * s[1][0];
-    if !(det > 0.0 && det.is_finite()) {
-        return false;
+    if !(det > 0.0 && det.is_finite() && s[0][0] >= 0.0) {
+        let is_negative = [det, s[0][0]].iter().any(|number| *number < 0.0 && number.is_finite());
+        return Err(if is_negative { Status::NOT_POSITIVE } else { Status::SINGULAR });
     }
     let inverse = [[s[1][1] / det, -s[0][1] / det], [-s[1][0] / det, s[0][0] / det]];
     let gain: [[f64; 2]; PARAMETERS] =
@@ -209,7 +230,8 @@ fn update(state: &mut State, hit: &Hit, radius: f64) -> bool {
     let old = state.cov;
     state.cov =
         std::array::from_fn(|i| std::array::from_fn(|j| old[i][j] - gain[i][0] * hp[0][j] - gain[i][1] * hp[1][j]));
-    true
+    let weighted = |i: usize| inverse[i][0] * residual[0] + inverse[i][1] * residual[1];
+    Ok(residual[0] * weighted(0) + residual[1] * weighted(1))
 }
 
 fn product(a: &Matrix, b: &Matrix) -> Matrix {

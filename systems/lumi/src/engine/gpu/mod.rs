@@ -1,44 +1,41 @@
-//! The counters on a GPU: lumi events are selected there, and then each detector's kernel counts.
+//! The GPU engine: packs lumi events, uploads them, and runs a kernel for each detector.
+//!
+//! A batch is counted in parts, several in flight. Only lumi events are sent. The kernels still select lumi events themselves,
+//! so that their times can be measured with all events on the device ([`GpuEngine::time`]).
 
+mod cells;
+mod decode;
 mod shaders;
+mod workspace;
 
-use std::sync::{Mutex, PoisonError};
+use std::collections::VecDeque;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use bytemuck::{Pod, Zeroable};
-use kernel_host::wgpu::{self, BindGroup, BufferUsages, Features};
-use kernel_host::{Buffer, Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Readback, Source, Timer};
+use kernel_host::wgpu::{self, BindGroup, Features};
+use kernel_host::{Checks, Gpu, GpuOptions, Kernel, KernelDescriptor, Source, Submission, Timer};
+use rayon::prelude::*;
 
-use crate::calorimeter::{Calorimeter, Tables};
-use crate::counters::{
-    CALO, CaloSums, EventCounters, SCIFI, Scheme, Settings, VELO_CLUSTERS, VELO_TRACKS, VERTEX_Z, VertexCounters,
-};
+use crate::calorimeter::Calorimeter;
+use crate::counters::{EventCounters, Scheme, Settings};
 use crate::error::{Error, Result};
-use crate::event::{EventBatch, INVALID_ADC, MAX_VERTICES, VeloTrack, Vertex};
+use crate::event::{EventBatch, MAX_VERTICES, VeloTrack, Vertex};
 use crate::fixed::ETA_BOUNDS;
-use crate::schema::Schemata;
+use crate::summary::Schemata;
+use cells::{Cells, QUAD};
+use decode::{WORDS, decode};
 use shaders::Subject;
+use workspace::{Elements, Workspace};
 
-/// Digits of a quad of words.
-const QUAD: usize = 8;
-/// As in shaders/types.wgsl.
-pub(crate) const WORDS: usize = 160;
-const CALO_AT: usize = 0;
-const SCIFI_AT: usize = 32;
-const VELO_TRACKS_AT: usize = 70;
-const VELO_CLUSTERS_AT: usize = 80;
-const VERTICES_AT: usize = 140;
-const SKIPPED_AT: usize = 155;
+/// The number of workgroups in a row of a dispatch.
 const ROW: u32 = 32_768;
-/// Threads that take a chunk together, and quads of each; as in shaders/calo_exact.wgsl.
-const TOGETHER: usize = 8;
-const QUADS: usize = 3;
-/// Events that a workgroup takes at once there, and the most workgroups, which take events again and again.
+/// Of calo_exact: the number of events that a workgroup takes at once, and the largest number of workgroups.
 const CALO_EVENTS: u32 = 4;
 const CALO_GROUPS: u32 = 528;
-/// Threads that select events.
+/// The number of threads of a workgroup that selects events.
 const SELECTED_AT_ONCE: u32 = 256;
-/// Workgroups of the scheme of a thread an event, as the original had them: of the calorimeter, of the others.
+/// The numbers of workgroups of the float scheme, as in the original: for the calorimeter, for the others.
 const FEW: [u32; 2] = [2, 4];
 
 /// As in shaders/types.wgsl.
@@ -57,57 +54,50 @@ pub(crate) struct Params {
     above: [[u32; 2]; 4],
 }
 
-/// What of the GPU is asked for.
+/// Options of the GPU engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GpuSettings {
-    /// Threads of a workgroup; the kernels' own if not given.
+    /// The number of threads of a workgroup; each kernel's own if None.
     pub(crate) workgroup_size: Option<u32>,
     pub(crate) checks: Checks,
-    /// The most bytes of a column that go to the GPU at once.
+    /// The largest number of bytes of a column in a part.
     pub(crate) most_column_bytes: u64,
 }
+
+/// The largest number of bytes of a part that is counted while another one is packed. Larger parts leave the host's caches before
+/// the device copies them.
+const PART_BYTES: u64 = 32 << 20;
+/// The number of parts in flight while another one is packed.
+const IN_FLIGHT: usize = 2;
 
 pub(crate) struct GpuEngine {
     gpu: Gpu,
     settings: Settings,
     most_column_bytes: u64,
-    /// Of a full and of a basic summary.
+    /// The words of a full and of a basic summary.
     words: [u32; 2],
     select: Kernel,
     counters: Vec<Counter>,
-    /// Of the calorimeter: what does not depend on events.
     cells: Cells,
-    workspace: Mutex<Workspace>,
+    idle: Mutex<Vec<Workspace>>,
 }
 
-/// A kernel that counts, and what it is about.
+/// A kernel and the subject that it counts.
 struct Counter {
     subject: Subject,
     kernel: Kernel,
 }
 
-struct Workspace {
-    params: Buffer<Params>,
-    headers: Buffer<[u32; 4]>,
-    blocks: Buffer<[u32; 2]>,
-    offsets: Buffer<u32>,
-    indices: Buffer<u32>,
-    listed: Buffer<u32>,
-    dispatches: Buffer<u32>,
-    digits: Buffer<i16>,
-    elements: [(Buffer<u32>, Buffer<u32>); 2],
-    velo_tracks: (Buffer<u32>, Buffer<VeloTrack>),
-    vertices: (Buffer<u32>, Buffer<Vertex>),
-    counters: Buffer<u32>,
-    results: Readback<u32>,
-}
-
-/// Events of a batch that are counted at once, and lumi events among them.
+/// Events of a batch that are on the device together.
 #[derive(Clone, Debug)]
 struct Part {
-    events: std::ops::Range<usize>,
-    lumi: Vec<usize>,
+    events: Vec<usize>,
+    /// The number of lumi events among them.
+    lumi: usize,
 }
+
+/// A part in flight.
+type InFlight = (Workspace, Part, Submission);
 
 /// The time of a kernel on the device's clock, and its input size.
 #[derive(Clone, Debug, PartialEq)]
@@ -121,32 +111,13 @@ pub struct KernelTime {
     pub bytes: u64,
 }
 
-impl Workspace {
-    fn new() -> Self {
-        let device = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
-        let words = |label: &str| Buffer::new(label, device);
-        Self {
-            params: Buffer::new("params", BufferUsages::UNIFORM | BufferUsages::COPY_DST),
-            headers: Buffer::new("headers", device),
-            blocks: Buffer::new("sums of blocks", device),
-            offsets: words("summary offsets"),
-            indices: words("indices of lumi events"),
-            listed: words("lumi events"),
-            dispatches: Buffer::new("dispatches", device | BufferUsages::INDIRECT),
-            digits: Buffer::new("digits", device),
-            elements: ["hits", "clusters"].map(|label| (words("offsets"), words(label))),
-            velo_tracks: (words("offsets"), Buffer::new("tracks", device)),
-            vertices: (words("offsets"), Buffer::new("vertices", device)),
-            counters: words("counters"),
-            results: Readback::new("counters read back"),
-        }
-    }
-}
-
 impl GpuEngine {
-    /// What is asked of a device.
+    /// Returns the options of the device.
     pub(crate) fn device() -> GpuOptions {
-        GpuOptions { optional_features: Features::TIMESTAMP_QUERY, ..GpuOptions::default() }
+        GpuOptions {
+            optional_features: Features::TIMESTAMP_QUERY | Features::MAPPABLE_PRIMARY_BUFFERS,
+            ..GpuOptions::default()
+        }
     }
 
     pub(crate) fn new(
@@ -186,7 +157,7 @@ impl GpuEngine {
             select,
             counters,
             cells,
-            workspace: Mutex::new(Workspace::new()),
+            idle: Mutex::default(),
         })
     }
 
@@ -200,26 +171,76 @@ impl GpuEngine {
     }
 
     pub(crate) fn count(&self, batch: &EventBatch) -> Result<Vec<EventCounters>> {
-        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut counted = Vec::new();
-        for part in self.parts(batch)? {
-            counted.extend(self.count_part(&mut workspace, batch, &part)?);
+        let lumi: Vec<usize> = (0..batch.len()).filter(|&event| batch.headers[event].is_lumi()).collect();
+        let mut parts = self.parts(batch, &lumi, PART_BYTES)?.into_iter();
+        let mut in_flight: VecDeque<InFlight> = VecDeque::new();
+        let mut counted = Vec::with_capacity(lumi.len());
+        loop {
+            let next = parts.next().map(|part| self.submit(batch, part)).transpose()?;
+            let is_last = next.is_none();
+            in_flight.extend(next);
+            if in_flight.len() <= IN_FLIGHT && !is_last {
+                continue;
+            }
+            let Some(oldest) = in_flight.pop_front() else { return Ok(counted) };
+            self.finish(batch, oldest, &mut counted)?;
         }
-        Ok(counted)
     }
 
-    /// Each kernel's time, `rounds` times over, with the batch on the device already. None if the device has no clock.
+    /// Packs a part and submits its kernels.
+    fn submit(&self, batch: &EventBatch, part: Part) -> Result<InFlight> {
+        let mut workspace = self.workspace();
+        workspace.pack(&self.gpu, batch, &part.events, part.lumi, self.params(batch, &part))?;
+        let groups = self.bind(&workspace)?;
+        let words = part.lumi * WORDS;
+        workspace.results.reserve(&self.gpu, words + 1)?;
+        let mut encoder = self.gpu.encoder("count");
+        workspace.encode_upload(&mut encoder)?;
+        self.encode(&workspace, &groups, &part, &mut encoder, None)?;
+        workspace.results.gather(&mut encoder, &workspace.counters, words, 0)?;
+        workspace.results.gather(&mut encoder, &workspace.listed, 1, words)?;
+        Ok((workspace, part, self.gpu.submit(encoder)?))
+    }
+
+    /// Waits for a part and adds its counters.
+    fn finish(
+        &self,
+        batch: &EventBatch,
+        (workspace, part, submission): InFlight,
+        counted: &mut Vec<EventCounters>,
+    ) -> Result<()> {
+        self.gpu.wait(&submission)?;
+        let scheme = self.settings.scheme;
+        workspace.results.look(&self.gpu, part.lumi * WORDS + 1, |results| {
+            debug_assert_eq!(results[part.lumi * WORDS] as usize, part.lumi, "lumi events selected there and here");
+            let events = part.events.par_iter().zip(results.par_chunks_exact(WORDS));
+            counted.par_extend(events.map(|(&event, words)| decode(scheme, batch, event, words)));
+        })?;
+        locked(&self.idle).push(workspace);
+        Ok(())
+    }
+
+    fn workspace(&self) -> Workspace {
+        locked(&self.idle).pop().unwrap_or_else(|| Workspace::new(&self.gpu))
+    }
+
+    /// Returns each kernel's time in each of `rounds` rounds, with all events of the batch on the device. None if the device has
+    /// no clock.
     pub(crate) fn time(&self, batch: &EventBatch, rounds: usize) -> Result<Option<Vec<KernelTime>>> {
-        let mut workspace = self.workspace.lock().unwrap_or_else(PoisonError::into_inner);
-        let parts = self.parts(batch)?;
         let Some(mut timer) = Timer::new(&self.gpu, 1 + self.counters.len()) else { return Ok(None) };
+        let all: Vec<usize> = (0..batch.len()).collect();
         let mut times: Vec<KernelTime> = Vec::new();
-        for part in &parts {
-            self.upload(&mut workspace, batch, part)?;
+        for part in &self.parts(batch, &all, u64::MAX)? {
+            let mut workspace = self.workspace();
+            workspace.pack(&self.gpu, batch, &part.events, part.lumi, self.params(batch, part))?;
             let groups = self.bind(&workspace)?;
+            let mut encoder = self.gpu.encoder("upload");
+            workspace.encode_upload(&mut encoder)?;
+            self.gpu.wait(&self.gpu.submit(encoder)?)?;
             let seen: Vec<_> = timer.rounds(&self.gpu, rounds, |encoder, timer| {
                 self.encode(&workspace, &groups, part, encoder, Some(timer))
             })?;
+            locked(&self.idle).push(workspace);
             let names = std::iter::once("select").chain(self.counters.iter().map(|counter| counter.subject.name()));
             let bytes = self.bytes(batch, part);
             for (place, (kernel, bytes)) in names.zip(bytes).enumerate() {
@@ -238,20 +259,21 @@ impl GpuEngine {
         Ok(Some(times))
     }
 
-    /// Dispatches of a counter in a pass that is timed, one after the other: what begins and ends a pass is as long as a short
-    /// kernel. The old way takes milliseconds.
+    /// Returns the number of dispatches of a counter in a timed pass. The beginning and the end of a pass take as long as a short
+    /// kernel, so short kernels are dispatched several times.
     fn timed_dispatches(&self) -> u32 {
         if self.settings.scheme == Scheme::Float { 1 } else { 16 }
     }
 
-    /// What each kernel has to read of a part: of lumi events, and of headers.
+    /// Returns the bytes that each kernel reads of a part: headers, and elements of lumi events.
     fn bytes(&self, batch: &EventBatch, part: &Part) -> Vec<u64> {
+        let lumi = || part.events.iter().filter(|&&event| batch.headers[event].is_lumi());
         let of = |offsets: &[u32], size: usize| -> u64 {
-            part.lumi.iter().map(|&event| u64::from(offsets[event + 1] - offsets[event]) * size as u64).sum()
+            lumi().map(|&event| u64::from(offsets[event + 1] - offsets[event]) * size as u64).sum()
         };
         vec![
             16 * part.events.len() as u64,
-            part.lumi.len() as u64 * 2 * batch.cells() as u64,
+            part.lumi as u64 * 2 * batch.cells() as u64,
             of(&batch.scifi_hits.offsets, 4),
             of(&batch.velo_clusters.offsets, 4),
             of(&batch.velo_tracks.offsets, size_of::<VeloTrack>()),
@@ -259,68 +281,51 @@ impl GpuEngine {
         ]
     }
 
-    /// As many events each as fit.
-    fn parts(&self, batch: &EventBatch) -> Result<Vec<Part>> {
-        let mut parts: Vec<Part> = Vec::new();
-        let bytes = |first: usize, end: usize| {
-            let of = |offsets: &[u32], size: usize| u64::from(offsets[end] - offsets[first]) * size as u64;
-            let digits = (end - first) * batch.cells().div_ceil(QUAD) * QUAD * 2;
+    /// Divides events into parts. A part has at most `most_bytes`, unless it is a single event, and no column of it is larger than
+    /// the device allows.
+    fn parts(&self, batch: &EventBatch, events: &[usize], most_bytes: u64) -> Result<Vec<Part>> {
+        let bytes = |event: usize| -> [u64; 6] {
+            let of = |offsets: &[u32], size: usize| u64::from(offsets[event + 1] - offsets[event]) * size as u64;
             [
-                digits as u64,
-                (end - first) as u64 * 4 * WORDS as u64,
+                (batch.cells().next_multiple_of(QUAD) * size_of::<i16>()) as u64,
+                (WORDS * size_of::<u32>()) as u64,
                 of(&batch.scifi_hits.offsets, 4),
                 of(&batch.velo_clusters.offsets, 4),
                 of(&batch.velo_tracks.offsets, size_of::<VeloTrack>()),
                 of(&batch.vertices.offsets, size_of::<Vertex>()),
             ]
-            .into_iter()
-            .fold(0, u64::max)
         };
-        let mut first = 0;
-        while first < batch.len() {
-            // Doubling and then halving steps find the last event that still fits.
-            let mut end = first;
-            let mut step = 1;
-            while step > 0 {
-                if end + step <= batch.len() && bytes(first, end + step) <= self.most_column_bytes {
-                    end += step;
-                    step *= 2;
-                } else {
-                    step /= 2;
+        let mut parts: Vec<Part> = Vec::new();
+        let mut used = [0; 6];
+        for &event in events {
+            let own = bytes(event);
+            let largest = own.into_iter().fold(0, u64::max);
+            if largest > self.most_column_bytes {
+                return Err(Error::EventTooLarge { event, bytes: largest });
+            }
+            let together: [u64; 6] = std::array::from_fn(|column| used[column] + own[column]);
+            let fits = together.iter().all(|&bytes| bytes <= self.most_column_bytes)
+                && together.iter().sum::<u64>() <= most_bytes;
+            let is_lumi = usize::from(batch.headers[event].is_lumi());
+            match parts.last_mut().filter(|_| fits) {
+                Some(part) => {
+                    part.events.push(event);
+                    part.lumi += is_lumi;
+                    used = together;
+                }
+                None => {
+                    parts.push(Part { events: vec![event], lumi: is_lumi });
+                    used = own;
                 }
             }
-            if end == first {
-                return Err(Error::EventTooLarge { event: first, bytes: bytes(first, first + 1) });
-            }
-            let lumi = (first..end).filter(|&event| batch.headers[event].is_lumi()).collect();
-            parts.push(Part { events: first..end, lumi });
-            first = end;
         }
         Ok(parts)
     }
 
-    fn count_part(&self, workspace: &mut Workspace, batch: &EventBatch, part: &Part) -> Result<Vec<EventCounters>> {
-        self.upload(workspace, batch, part)?;
-        let groups = self.bind(workspace)?;
-        let words = part.lumi.len() * WORDS;
-        workspace.results.reserve(&self.gpu, words + 1)?;
-        let mut encoder = self.gpu.encoder("count");
-        self.encode(workspace, &groups, part, &mut encoder, None)?;
-        workspace.results.gather(&mut encoder, &workspace.counters, words, 0)?;
-        workspace.results.gather(&mut encoder, &workspace.listed, 1, words)?;
-        let submission = self.gpu.submit(encoder)?;
-        let results = workspace.results.read(&self.gpu, &submission, words + 1)?;
-        debug_assert_eq!(results[words] as usize, part.lumi.len(), "lumi events selected there and here");
-        let events = part.lumi.iter().zip(results.chunks_exact(WORDS));
-        Ok(events.map(|(&event, words)| self.decode(batch, event, words)).collect())
-    }
-
-    fn upload(&self, workspace: &mut Workspace, batch: &EventBatch, part: &Part) -> Result<()> {
-        let gpu = &self.gpu;
-        let events = part.events.clone();
+    fn params(&self, batch: &EventBatch, part: &Part) -> Params {
         let bounds = |bounds: [u64; 4]| bounds.map(|bound| [bound as u32, (bound >> 32) as u32]);
-        let params = Params {
-            events: events.len() as u32,
+        Params {
+            events: part.events.len() as u32,
             cells: batch.cells() as u32,
             quads: batch.cells().div_ceil(QUAD) as u32,
             full_words: self.words[0],
@@ -330,53 +335,10 @@ impl GpuEngine {
             unused: 0,
             below: bounds(ETA_BOUNDS.below),
             above: bounds(ETA_BOUNDS.above),
-        };
-        workspace.params.write(gpu, &[params])?;
-        let headers: Vec<[u32; 4]> = batch.headers[events.clone()]
-            .iter()
-            .map(|header| [header.flags(), header.event_id as u32, (header.event_id >> 32) as u32, 0])
-            .collect();
-        workspace.headers.write(gpu, &headers)?;
-        workspace.blocks.reserve(gpu, events.len() / SELECTED_AT_ONCE as usize + 1)?;
-        workspace.offsets.reserve(gpu, events.len() + 1)?;
-        workspace.indices.reserve(gpu, events.len() + 1)?;
-        workspace.listed.reserve(gpu, events.len() + 1)?;
-        workspace.dispatches.reserve(gpu, 6)?;
-        workspace.counters.reserve(gpu, part.lumi.len() * WORDS)?;
-        let cells = batch.cells();
-        let digits = &batch.adc[events.start * cells..events.end * cells];
-        if cells.is_multiple_of(QUAD) {
-            workspace.digits.write(gpu, digits)?;
-        } else {
-            let row = cells.div_ceil(QUAD) * QUAD;
-            let mut padded = vec![INVALID_ADC; events.len() * row];
-            for (row, digits) in padded.chunks_exact_mut(row).zip(digits.chunks_exact(cells)) {
-                row[..cells].copy_from_slice(digits);
-            }
-            workspace.digits.write(gpu, &padded)?;
         }
-        let within = |offsets: &[u32]| -> (Vec<u32>, std::ops::Range<usize>) {
-            let (first, end) = (offsets[events.start], offsets[events.end]);
-            let own = offsets[events.start..=events.end].iter().map(|offset| offset - first).collect();
-            (own, first as usize..end as usize)
-        };
-        let [hits, clusters] = &mut workspace.elements;
-        let (offsets, range) = within(&batch.scifi_hits.offsets);
-        hits.0.write(gpu, &offsets)?;
-        hits.1.write(gpu, bytemuck::cast_slice(&batch.scifi_hits.elements[range]))?;
-        let (offsets, range) = within(&batch.velo_clusters.offsets);
-        clusters.0.write(gpu, &offsets)?;
-        clusters.1.write(gpu, bytemuck::cast_slice(&batch.velo_clusters.elements[range]))?;
-        let (offsets, range) = within(&batch.velo_tracks.offsets);
-        workspace.velo_tracks.0.write(gpu, &offsets)?;
-        workspace.velo_tracks.1.write(gpu, &batch.velo_tracks.elements[range])?;
-        let (offsets, range) = within(&batch.vertices.offsets);
-        workspace.vertices.0.write(gpu, &offsets)?;
-        workspace.vertices.1.write(gpu, &batch.vertices.elements[range])?;
-        Ok(())
     }
 
-    /// Of select, and of each counter.
+    /// Returns the bind groups of the selection and of each counter.
     fn bind(&self, workspace: &Workspace) -> Result<Vec<BindGroup>> {
         let params = ("params", workspace.params.binding()?);
         let headers = ("headers", workspace.headers.binding()?);
@@ -401,23 +363,19 @@ impl GpuEngine {
         for Counter { subject, kernel } in &self.counters {
             let own = match subject {
                 Subject::Calo => {
-                    let mut own = vec![("digits", workspace.digits.binding()?)];
+                    let mut own = vec![("digits", workspace.digits.buffer.binding()?)];
                     for (name, buffer) in &self.cells.buffers {
                         own.push((name, buffer.binding()?));
                     }
                     own
                 }
-                Subject::SciFi | Subject::VeloClusters => {
-                    let (offsets, elements) = &workspace.elements[usize::from(*subject == Subject::VeloClusters)];
-                    vec![("element_offsets", offsets.binding()?), ("elements", elements.binding()?)]
-                }
+                Subject::SciFi => bindings(&workspace.scifi_hits, "elements")?.to_vec(),
+                Subject::VeloClusters => bindings(&workspace.velo_clusters, "elements")?.to_vec(),
                 Subject::VeloTracks => {
-                    let (offsets, tracks) = &workspace.velo_tracks;
-                    vec![headers.clone(), ("element_offsets", offsets.binding()?), ("tracks", tracks.binding()?)]
+                    [std::slice::from_ref(&headers), &bindings(&workspace.velo_tracks, "tracks")?[..]].concat()
                 }
                 Subject::Vertices => {
-                    let (offsets, vertices) = &workspace.vertices;
-                    vec![headers.clone(), ("element_offsets", offsets.binding()?), ("vertices", vertices.binding()?)]
+                    [std::slice::from_ref(&headers), &bindings(&workspace.vertices, "vertices")?[..]].concat()
                 }
             };
             let all = [vec![params.clone(), events.clone(), counters.clone()], own].concat();
@@ -466,176 +424,18 @@ impl GpuEngine {
         }
         Ok(())
     }
-
-    fn decode(&self, batch: &EventBatch, event: usize, words: &[u32]) -> EventCounters {
-        let array = |from: usize| move |i: usize| words[from + i];
-        let float = |at: usize| f32::from_bits(words[at]);
-        let long =
-            |from: usize| move |i: usize| u64::from(words[from + 2 * i]) | u64::from(words[from + 2 * i + 1]) << 32;
-        let calo = match self.settings.scheme {
-            Scheme::Float => CaloSums::Float(std::array::from_fn(|i| float(CALO_AT + i))),
-            Scheme::Fixed => CaloSums::Fixed {
-                positive: std::array::from_fn(long(CALO_AT)),
-                negative: std::array::from_fn(long(CALO_AT + 2 * CALO)),
-            },
-            Scheme::Exact => CaloSums::Exact(std::array::from_fn(|i| long(CALO_AT)(i) as i64)),
-        };
-        let header = &batch.headers[event];
-        EventCounters {
-            event,
-            event_id: header.event_id,
-            calo,
-            scifi: std::array::from_fn::<_, SCIFI, _>(array(SCIFI_AT)),
-            velo_clusters: std::array::from_fn::<_, VELO_CLUSTERS, _>(array(VELO_CLUSTERS_AT)),
-            velo_tracks: header.reconstructed.then(|| std::array::from_fn::<_, VELO_TRACKS, _>(array(VELO_TRACKS_AT))),
-            vertices: header.reconstructed.then(|| VertexCounters {
-                vertices: words[VERTICES_AT],
-                fiducial: words[VERTICES_AT + 1],
-                position: std::array::from_fn(|i| float(VERTICES_AT + 2 + i)),
-                z: std::array::from_fn::<_, VERTEX_Z, _>(|i| float(VERTICES_AT + 5 + i)),
-            }),
-            skipped: std::array::from_fn(array(SKIPPED_AT)),
-        }
-    }
 }
 
 const _: () = assert!(MAX_VERTICES == 256, "as in shaders/vertices.wgsl");
 
-/// Of each cell: gain, sine, pedestal, area.
-fn gains(tables: &Tables) -> Vec<u32> {
-    let cell = |i: usize| {
-        let pedestal = i32::from(tables.pedestal[i]) as u32;
-        [tables.gain[i].to_bits(), tables.sin_theta[i].to_bits(), pedestal, tables.area[i].into()]
-    };
-    (0..tables.gain.len()).flat_map(cell).collect()
+/// Returns the bindings of a column: where each event's elements begin, and the elements.
+fn bindings<'a, T: Pod>(
+    elements: &'a Elements<T>,
+    name: &'static str,
+) -> Result<[(&'static str, wgpu::BindingResource<'a>); 2]> {
+    Ok([("element_offsets", elements.offsets.binding()?), (name, elements.staged.buffer.binding()?)])
 }
 
-/// Quads that lie side by side and their cells of an area: as many as threads take together. A quad with cells of several areas
-/// is in a chunk of each.
-struct Chunk {
-    first: usize,
-    quads: usize,
-    area: u8,
-}
-
-/// Pedestals as digits are taken.
-fn biased(pedestal: i16) -> u16 {
-    pedestal.wrapping_sub(INVALID_ADC) as u16
-}
-
-impl Chunk {
-    /// The cell of a byte of a four of a thread's quad.
-    fn cell(&self, tables: &Tables, thread: usize, quad: usize, four: usize, byte: usize) -> Option<usize> {
-        let quad = thread + quad * TOGETHER;
-        // As bytes of two words side by side come to lie.
-        let i = (self.first + quad) * QUAD + four * 4 + [0, 2, 1, 3][byte];
-        (quad < self.quads && tables.area.get(i) == Some(&self.area)).then_some(i)
-    }
-
-    fn words(&self) -> [u32; 2] {
-        [self.first as u32, self.area.into()]
-    }
-
-    /// Quads in words of four cells; of each four words, the threads.
-    fn quads(&self, tables: &Tables) -> Vec<[u32; 4]> {
-        let word = |thread: usize, quad: usize, four: usize, byte: &dyn Fn(usize) -> u8| {
-            u32::from_le_bytes(std::array::from_fn(|place| {
-                self.cell(tables, thread, quad, four, place).map_or(0, byte)
-            }))
-        };
-        let words = |thread: usize, quad: usize| -> Vec<u32> {
-            let mut words = Vec::new();
-            for weights in [&tables.energy_weight, &tables.et_weight] {
-                for (four, shift) in [(0, 0), (0, 8), (0, 16), (1, 0), (1, 8), (1, 16)] {
-                    words.push(word(thread, quad, four, &|i| (weights[i] >> shift) as u8));
-                }
-            }
-            for (shift, four) in [(0, 0), (0, 1), (8, 0), (8, 1)] {
-                words.push(word(thread, quad, four, &|i| (biased(tables.pedestal[i]) >> shift) as u8));
-            }
-            words
-        };
-        let mut all = vec![[0; 4]; QUADS * 4 * TOGETHER];
-        for (thread, quad) in (0..TOGETHER).flat_map(|thread| (0..QUADS).map(move |quad| (thread, quad))) {
-            for (vector, four) in words(thread, quad).chunks_exact(4).enumerate() {
-                all[(quad * 4 + vector) * TOGETHER + thread].copy_from_slice(four);
-            }
-        }
-        all
-    }
-
-    /// Of each thread: whether there are cells, fours in turn as bits of bytes.
-    fn there(&self, tables: &Tables) -> Vec<u32> {
-        let of = |thread: usize| {
-            let places = (0..QUADS * 2).flat_map(|four| (0..4).map(move |byte| (four, byte)));
-            let bits = places.filter(|&(four, byte)| self.cell(tables, thread, four / 2, four % 2, byte).is_some());
-            bits.fold(0, |all, (four, byte)| all | 1 << (8 * byte + four))
-        };
-        (0..TOGETHER).map(of).collect()
-    }
-}
-
-/// What the calorimeter's kernel reads of cells, by its names there.
-struct Cells {
-    /// Of the exact scheme.
-    chunks: u32,
-    buffers: Vec<(&'static str, Buffer<u32>)>,
-}
-
-impl Cells {
-    fn new(gpu: &Gpu, tables: &Tables, scheme: Scheme) -> Result<Self> {
-        let (chunks, columns) = if scheme == Scheme::Exact {
-            let chunks = chunks(tables);
-            let columns = vec![
-                ("chunks", chunks.iter().flat_map(Chunk::words).collect()),
-                ("quads", chunks.iter().flat_map(|chunk| chunk.quads(tables)).flatten().collect()),
-                ("there", chunks.iter().flat_map(|chunk| chunk.there(tables)).collect()),
-                ("pedestals", pedestals(tables)),
-            ];
-            (chunks.len() as u32, columns)
-        } else {
-            (0, vec![("cells", gains(tables))])
-        };
-        let mut buffers = Vec::new();
-        for (name, words) in columns {
-            let words: Vec<u32> = words;
-            let mut buffer = Buffer::new(name, BufferUsages::STORAGE | BufferUsages::COPY_DST);
-            buffer.write(gpu, &words)?;
-            buffers.push((name, buffer));
-        }
-        Ok(Self { chunks, buffers })
-    }
-}
-
-/// Biased pedestals times weights: of areas, and for energy.
-fn pedestals(tables: &Tables) -> Vec<u32> {
-    let mut sums = [0; 7];
-    for (i, &area) in tables.area.iter().enumerate() {
-        let pedestal = u64::from(biased(tables.pedestal[i]));
-        sums[usize::from(area)] += tables.et_weight[i] as u64 * pedestal;
-        sums[6] += tables.energy_weight[i] as u64 * pedestal;
-    }
-    sums.iter().flat_map(|sum: &u64| [*sum as u32, (sum >> 32) as u32]).collect()
-}
-
-fn chunks(tables: &Tables) -> Vec<Chunk> {
-    let mut chunks: Vec<Chunk> = Vec::new();
-    for area in 0..6 {
-        // Of this area the last one stays open.
-        let mut open = None;
-        for (quad, areas) in tables.area.chunks(QUAD).enumerate() {
-            if !areas.contains(&area) {
-                open = None;
-                continue;
-            }
-            match open.and_then(|at: usize| chunks.get_mut(at)).filter(|chunk| chunk.quads < TOGETHER * QUADS) {
-                Some(chunk) => chunk.quads += 1,
-                None => {
-                    open = Some(chunks.len());
-                    chunks.push(Chunk { first: quad, quads: 1, area });
-                }
-            }
-        }
-    }
-    chunks
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

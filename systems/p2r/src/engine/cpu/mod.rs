@@ -1,4 +1,4 @@
-//! All cores: as many tracks at once as a vector holds, in f32. Shader: fit.wgsl.
+//! The CPU engine: all cores, as many tracks at once as a vector holds, in f32. Shader: fit.wgsl.
 
 mod lanes;
 mod propagate;
@@ -8,45 +8,54 @@ mod update;
 use pulp::{Arch, Simd, WithSimd};
 use rayon::prelude::*;
 
-use crate::batch::{Batch, HIT, Layout, STATE, TRACK};
+use crate::batch::{Batch, HIT, Hit as AnyHit, Layout, STATE, TRACK};
 use crate::engine::reference::RADII;
 use crate::engine::{Fitted, Mode};
-use crate::status::Status;
-use lanes::{Lanes, Mask};
+use crate::status::{Status, UPDATE};
+use lanes::{Lanes, Mask, dot};
 use state::{Hit, State};
+use update::Updated;
 
-/// Tracks that a thread takes at a time, at least.
+/// The smallest number of tracks that a thread takes at a time.
 const TOGETHER: usize = 256;
-/// The most lanes of a vector.
+/// The largest number of lanes of a vector.
 const MOST_LANES: usize = 16;
 
 pub(crate) fn fit(batch: &Batch<f32>, mode: Mode, fitted: &mut Fitted<f32>) {
     let layout = batch.layout();
     let arch = Arch::new();
     let slots = TOGETHER.next_multiple_of(layout.bsize);
-    fitted.layer_sums.resize(layout.slots(), 0.0);
+    let parts = fitted.statuses.len().div_ceil(slots);
+    let sums = optional_chunks(&mut fitted.layer_sums, slots, parts);
+    let chi2s = optional_chunks(&mut fitted.chi2s, slots, parts);
     fitted
         .states
         .par_chunks_mut(slots * STATE)
         .zip(fitted.statuses.par_chunks_mut(slots))
-        .zip(fitted.layer_sums.par_chunks_mut(slots))
+        .zip(sums.into_par_iter().zip(chi2s))
         .enumerate()
-        .for_each(|(part, ((states, statuses), sums))| {
-            arch.dispatch(Part { batch, mode, first: part * slots, states, statuses, sums });
+        .for_each(|(part, ((states, statuses), (sums, chi2s)))| {
+            arch.dispatch(Part { batch, mode, first: part * slots, states, statuses, sums, chi2s });
         });
-    if mode == Mode::Sequential {
-        fitted.layer_sums.clear();
-    }
 }
 
-/// Places that lie one after the other, whole groups of them.
+/// Returns the chunks of a column that may be empty, because it is not wanted.
+fn optional_chunks(column: &mut [f32], length: usize, parts: usize) -> Vec<&mut [f32]> {
+    let mut chunks: Vec<&mut [f32]> = column.chunks_mut(length).collect();
+    chunks.resize_with(parts, Default::default);
+    chunks
+}
+
+/// Consecutive slots of whole groups.
 struct Part<'a> {
     batch: &'a Batch<f32>,
     mode: Mode,
     first: usize,
     states: &'a mut [f32],
     statuses: &'a mut [u32],
+    /// Empty if they are not wanted.
     sums: &'a mut [f32],
+    chi2s: &'a mut [f32],
 }
 
 impl WithSimd for Part<'_> {
@@ -154,10 +163,7 @@ impl Part<'_> {
             sound = sound.and(n(1e-37).below(number)).and(number.below(n(3e38)));
         }
         sound.tell_others(Status::BAD_TRACK.bits(), &mut statuses);
-        if layout.layers == 0 {
-            statuses.iter_mut().for_each(|status| *status |= Status::NO_HITS.bits());
-        }
-        // What cannot be computed with is replaced, and given back as it came.
+        // Numbers that cannot be computed with are replaced, and given back unchanged.
         let mut usable = seed;
         for number in &mut usable {
             *number = sound.choose(*number, n(1.0));
@@ -166,6 +172,10 @@ impl Part<'_> {
         let charge = sound.choose(charge, n(1.0));
         let mut state = track;
         let mut sum = n(0.0);
+        let mut chi2 = n(0.0);
+        // Updates of all lanes, and of single lanes beyond these.
+        let mut updates = 0;
+        let mut own_updates = [0; MOST_LANES];
         let mut next = if layout.layers == 0 {
             Hit::of([n(0.0); HIT])
         } else {
@@ -173,7 +183,7 @@ impl Part<'_> {
         };
         for layer in 0..layout.layers {
             let hit = next;
-            // On its way while this one is fitted.
+            // Loaded early, so that it arrives while this hit is fitted.
             if layer + 1 < layout.layers {
                 next = block.hit(simd, self.batch.hit_words(), layer + 1, layout.layers);
             }
@@ -184,19 +194,25 @@ impl Part<'_> {
             let from = if self.mode == Mode::SeedState { &track } else { &state };
             let inverse = n(1.0).over(radius);
             let (at, is_reached) = propagate::propagate(from, charge, [radius, inverse]);
-            let (updated, is_regular) = update::update(&at, &hit, inverse);
-            let mut updated = updated;
-            // Seldom.
-            if !is_hit.and(is_reached).and(is_regular).everywhere() {
-                let done = is_hit.and(is_reached);
-                tell(is_hit, done, is_regular, &mut statuses, sound);
+            let Updated { state: mut updated, is_regular, chi2: more, minors } = update::update(&at, &hit, inverse);
+            let total = if self.mode == Mode::SeedState { more } else { chi2 + more };
+            let done = is_hit.and(is_reached);
+            let all = done.and(is_regular);
+            if all.everywhere() {
+                updates += 1;
+                chi2 = total;
+                if self.mode == Mode::SeedState {
+                    sum = sum + sum_of(&updated);
+                }
+            } else {
+                tell([is_hit, done, is_regular, sound], hit.v00, minors, &mut statuses);
+                count_updates(all, &mut own_updates);
+                chi2 = all.choose(total, chi2);
                 updated = chosen(is_regular, &updated, &at);
                 updated = chosen(done, &updated, &state);
                 if self.mode == Mode::SeedState {
                     sum = done.choose(sum + sum_of(&updated), sum);
                 }
-            } else if self.mode == Mode::SeedState {
-                sum = sum + sum_of(&updated);
             }
             state = updated;
         }
@@ -209,38 +225,78 @@ impl Part<'_> {
             let value = kept.choose(numbers[number], seed[number]);
             block.store(value, self.states, self.first, number, STATE);
         }
-        let mut all = [0.0; MOST_LANES];
-        kept.choose(sum, n(0.0)).store(&mut all);
-        for lane in 0..lanes {
-            let mut status = statuses[lane];
-            if status & Status::BAD_TRACK.bits() == 0 {
-                status |= unsound[lane];
+        let mut negative = [0; MOST_LANES];
+        variances_are_positive(&state).tell_others(Status::NOT_POSITIVE.bits(), &mut negative);
+        for lane in (0..lanes).filter(|&lane| layout.is_used(slot + lane)) {
+            let updates = updates + own_updates[lane];
+            self.statuses[start + lane] = word(statuses[lane], unsound[lane], negative[lane], updates);
+        }
+        for (numbers, column) in [(sum, &mut *self.sums), (chi2, &mut *self.chi2s)] {
+            if !column.is_empty() {
+                let mut all = [0.0; MOST_LANES];
+                kept.choose(numbers, n(0.0)).store(&mut all);
+                column[start..start + lanes].copy_from_slice(&all[..lanes]);
             }
-            let used = layout.is_used(slot + lane);
-            self.statuses[start + lane] = if used { status } else { 0 };
-            self.sums[start + lane] = all[lane];
         }
     }
 }
 
-/// What is wrong with a layer: the first of these, and only of tracks that are sound.
+/// Returns the word of a track: its faults, and the number of updates above them.
+fn word(faults: u32, not_finite: u32, negative: u32, updates: u32) -> u32 {
+    if faults & Status::BAD_TRACK.bits() != 0 {
+        return faults;
+    }
+    let no_hits = if faults == 0 && updates == 0 { Status::NO_HITS.bits() } else { 0 };
+    if not_finite != 0 { faults | not_finite } else { faults | no_hits | negative | (updates * UPDATE) }
+}
+
+/// Counts an update of each lane in the mask.
+#[inline(always)]
+fn count_updates<S: Simd>(mask: Mask<S>, counts: &mut [u32; MOST_LANES]) {
+    let mut others = [0; MOST_LANES];
+    mask.tell_others(1, &mut others);
+    for (count, other) in counts.iter_mut().zip(others) {
+        *count += 1 - other;
+    }
+}
+
+/// Returns where no variance is below zero: of the position across the direction from the beam, of z, 1/pt, phi and theta.
+#[inline(always)]
+fn variances_are_positive<S: Simd>(p: &State<S>) -> Mask<S> {
+    let xy = p.x * p.y;
+    let across = dot([p.y * p.y, -(xy + xy), p.x * p.x], [p.c00, p.c10, p.c11]);
+    let zero = p.x.all(0.0);
+    let mut all = zero.at_most(across);
+    for variance in [p.c22, p.c33, p.c44, p.c55] {
+        all = all.and(zero.at_most(variance));
+    }
+    all
+}
+
+/// Adds the fault of a layer, the first of several, to the statuses of sound tracks. The masks: the hit is sound, its radius is
+/// reached, the residual's covariance is positive definite, the track is sound.
 #[inline(always)]
 fn tell<S: Simd>(
-    is_hit: Mask<S>,
-    is_done: Mask<S>,
-    is_regular: Mask<S>,
+    masks: [Mask<S>; 4],
+    first_variance: Lanes<S>,
+    minors: [Lanes<S>; 2],
     statuses: &mut [u32; MOST_LANES],
-    sound: Mask<S>,
 ) {
     let [mut hit, mut done, mut regular, mut unsound] = [[0; MOST_LANES]; 4];
-    is_hit.tell_others(1, &mut hit);
-    is_done.tell_others(1, &mut done);
-    is_regular.tell_others(1, &mut regular);
-    sound.tell_others(1, &mut unsound);
+    for (mask, others) in masks.into_iter().zip([&mut hit, &mut done, &mut regular, &mut unsound]) {
+        mask.tell_others(1, others);
+    }
+    let [mut variance, mut det, mut s00] = [[0.0; MOST_LANES]; 3];
+    first_variance.store(&mut variance);
+    minors[0].store(&mut det);
+    minors[1].store(&mut s00);
+    let is_negative = |number: f32| number < -1e-37 && number > -3e38;
     for (lane, status) in statuses.iter_mut().enumerate().filter(|(lane, _)| unsound[*lane] == 0) {
         let fault = match (hit[lane], done[lane], regular[lane]) {
+            (1, ..) if f64::from(variance[lane]) == AnyHit::MISSING.cov[0] => Status::default(),
             (1, ..) => Status::BAD_HIT,
             (_, 1, _) => Status::UNREACHABLE,
+            (.., 1) if is_negative(det[lane]) || is_negative(s00[lane]) => Status::NOT_POSITIVE,
             (.., 1) => Status::SINGULAR,
             _ => Status::default(),
         };

@@ -5,9 +5,17 @@ use pulp::Simd;
 use super::lanes::{Lanes, Mask, dot};
 use super::state::{Hit, State};
 
-/// Updated where the residuals' covariances have inverses, and as it was elsewhere.
+/// Updated states: those of tracks whose residuals' covariances are positive definite, the others as they were.
+pub(super) struct Updated<S: Simd> {
+    pub(super) state: State<S>,
+    pub(super) is_regular: Mask<S>,
+    pub(super) chi2: Lanes<S>,
+    /// The determinant and the first entry of the residual's covariance.
+    pub(super) minors: [Lanes<S>; 2],
+}
+
 #[inline(always)]
-pub(super) fn update<S: Simd>(p: &State<S>, hit: &Hit<S>, inverse_radius: Lanes<S>) -> (State<S>, Mask<S>) {
+pub(super) fn update<S: Simd>(p: &State<S>, hit: &Hit<S>, inverse_radius: Lanes<S>) -> Updated<S> {
     let n = |value: f32| inverse_radius.all(value);
     let half = n(0.5) * inverse_radius;
     let r0 = -(hit.y + p.y) * half;
@@ -24,9 +32,9 @@ pub(super) fn update<S: Simd>(p: &State<S>, hit: &Hit<S>, inverse_radius: Lanes<
     let s01 = h2 + dot([r0, r1], [hit.v20, hit.v21]);
     let s11 = p.c22 + hit.v22;
     let det = s01.times_from(s01, s00 * s11);
-    let is_regular = n(1e-37).below(det).and(det.below(n(3e38)));
+    let is_regular = n(1e-37).below(det).and(det.below(n(3e38))).and((-s00).at_most(n(1e-37)));
     let inverse = n(1.0).over(is_regular.choose(det, n(1.0)));
-    // With no gain, nothing changes.
+    // A gain of zero changes nothing.
     let inverse = is_regular.choose(inverse, n(0.0));
     let (i00, i01, i11) = (s11 * inverse, -(s01 * inverse), s00 * inverse);
     let residual0 = dot([r0, r1], [hit.x - p.x, hit.y - p.y]);
@@ -66,5 +74,8 @@ pub(super) fn update<S: Simd>(p: &State<S>, hit: &Hit<S>, inverse_radius: Lanes<
         c54: k51.times_from(p.c42, k50.times_from(h4, p.c54)),
         c55: k51.times_from(p.c52, k50.times_from(h5, p.c55)),
     };
-    (at, is_regular)
+    let weighted0 = dot([i00, i01], [residual0, residual1]);
+    let weighted1 = dot([i01, i11], [residual0, residual1]);
+    let chi2 = dot([residual0, residual1], [weighted0, weighted1]);
+    Updated { state: at, is_regular, chi2, minors: [det, s00] }
 }

@@ -1,4 +1,4 @@
-//! Fits on a GPU: parts of a batch go there, are fitted, and come back, several at a time.
+//! The GPU engine: uploads parts of a batch, fits them, and reads them back, several at a time.
 
 mod shaders;
 
@@ -15,7 +15,7 @@ use kernel_host::{
 use rayon::prelude::*;
 
 use crate::batch::{Batch, HIT, Layout, Number, STATE, TRACK};
-use crate::engine::{Fitted, Mode};
+use crate::engine::{Fitted, Mode, Task};
 use crate::error::{Error, Result};
 
 /// As in shaders/types.wgsl.
@@ -53,27 +53,30 @@ impl IndexMap {
     }
 }
 
-/// What of the GPU is asked for.
+/// Options of the GPU engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GpuSettings {
     pub(crate) map: IndexMap,
     /// Threads of a workgroup.
     pub(crate) workgroup_size: u32,
+    /// Rows of threads of a workgroup.
+    pub(crate) rows: u32,
     pub(crate) checks: Checks,
-    /// Bytes of hits that go there at once.
+    /// The bytes of hits of a part.
     pub(crate) part_bytes: u64,
 }
 
-/// Dispatches are rows of so many workgroups.
+/// The number of workgroups in a row of a dispatch.
 const ROW: u32 = 32_768;
-/// Parts on their way while another is written: with more, what is written does not stay in the host's caches until it is copied.
+/// The number of parts in flight while another is written. With more parts, the written data leaves the host's caches before the
+/// device copies it.
 const IN_FLIGHT: usize = 2;
 
 pub(crate) struct GpuEngine<T: Number> {
     gpu: Gpu,
-    mode: Mode,
+    task: Task,
     settings: GpuSettings,
-    /// By the groups of tracks that they were built for.
+    /// By the group size that they were built for.
     kernels: Mutex<Vec<(usize, Kernel)>>,
     workspaces: Mutex<Vec<Workspace<T>>>,
 }
@@ -85,6 +88,7 @@ struct Workspace<T: Number> {
     states: (Buffer<T>, Readback<T>),
     statuses: (Buffer<u32>, Readback<u32>),
     layer_sums: (Buffer<T>, Readback<T>),
+    chi2s: (Buffer<T>, Readback<T>),
 }
 
 impl<T: Number> Workspace<T> {
@@ -98,12 +102,13 @@ impl<T: Number> Workspace<T> {
             states: (Buffer::new("states", output), Readback::new("states read back")),
             statuses: (Buffer::new("statuses", output), Readback::new("statuses read back")),
             layer_sums: (Buffer::new("sums of layers", output), Readback::new("sums of layers read back")),
+            chi2s: (Buffer::new("chi2", output), Readback::new("chi2 read back")),
         }
     }
 }
 
-/// A part that is on its way.
-type OnItsWay<T> = (Workspace<T>, Range<usize>, Submission);
+/// A part in flight.
+type InFlight<T> = (Workspace<T>, Range<usize>, Submission);
 
 impl<T: Number> Workspace<T> {
     fn encode_upload(&mut self, layout: Layout, events: usize, encoder: &mut wgpu::CommandEncoder) -> Result<()> {
@@ -114,10 +119,10 @@ impl<T: Number> Workspace<T> {
     }
 }
 
-/// Words that a thread copies at a time.
+/// The number of words that a thread copies at a time.
 const COPIED: usize = 1 << 16;
 
-/// What a thread copies: to memory that the device reads, or from memory that it wrote.
+/// A copy by one thread: to memory that the device reads, or from memory that it wrote.
 enum Copy<'a, T: Number> {
     There(UploadPart<'a, T>, &'a [T]),
     Back(&'a mut [T], &'a [T]),
@@ -138,13 +143,13 @@ impl<T: Number> Copy<'_, T> {
 }
 
 impl<T: Number> GpuEngine<T> {
-    /// What is asked of a device.
+    /// Returns the options of the device.
     pub(crate) fn device() -> GpuOptions {
         let optional_features = Features::TIMESTAMP_QUERY | Features::SHADER_F64 | Features::MAPPABLE_PRIMARY_BUFFERS;
         GpuOptions { optional_features, ..GpuOptions::default() }
     }
 
-    pub(crate) fn new(gpu: Gpu, mode: Mode, settings: GpuSettings) -> Result<Self> {
+    pub(crate) fn new(gpu: Gpu, task: Task, settings: GpuSettings) -> Result<Self> {
         if !gpu.has(T::PRECISION.required_features()) {
             return Err(Error::NoF64 { adapter: gpu.name().to_owned() });
         }
@@ -154,7 +159,11 @@ impl<T: Number> GpuEngine<T> {
         if size == 0 || size > most {
             return Err(Error::WorkgroupSize { size, what: format!("{} has 1 to {most}", gpu.name()) });
         }
-        Ok(Self { gpu, mode, settings, kernels: Mutex::default(), workspaces: Mutex::default() })
+        let rows = settings.rows;
+        if rows == 0 || !size.is_multiple_of(rows) {
+            return Err(Error::WorkgroupSize { size, what: format!("they do not make {rows} equal rows") });
+        }
+        Ok(Self { gpu, task, settings, kernels: Mutex::default(), workspaces: Mutex::default() })
     }
 
     pub(crate) fn gpu(&self) -> &Gpu {
@@ -166,7 +175,7 @@ impl<T: Number> GpuEngine<T> {
         format!("GPU, {}, {} ({}, {})", T::PRECISION, adapter.name, adapter.kind, adapter.backend)
     }
 
-    /// The kernel for groups of so many tracks.
+    /// Returns the kernel for a group size.
     fn kernel(&self, bsize: usize) -> Result<Kernel> {
         let mut kernels = locked(&self.kernels);
         if let Some((_, kernel)) = kernels.iter().find(|(of, _)| *of == bsize) {
@@ -179,8 +188,10 @@ impl<T: Number> GpuEngine<T> {
                 entry_points: &[self.settings.map.entry_point()],
                 constants: &[
                     ("WORKGROUP_SIZE", self.settings.workgroup_size.into()),
+                    ("ROWS", self.settings.rows.into()),
                     ("BSIZE", bsize as f64),
-                    ("SEED_STATE", f64::from(u8::from(self.mode == Mode::SeedState))),
+                    ("SEED_STATE", f64::from(u8::from(self.task.mode == Mode::SeedState))),
+                    ("CHI2", f64::from(u8::from(self.task.chi2))),
                 ],
                 checks: self.settings.checks,
             },
@@ -189,12 +200,12 @@ impl<T: Number> GpuEngine<T> {
         Ok(kernel)
     }
 
-    /// Events that go there at once: as many as fit.
+    /// Returns the events of each part: as many as fit.
     fn parts(&self, layout: Layout, most_bytes: u64) -> Result<Vec<Range<usize>>> {
         let slots = layout.groups() * layout.bsize;
         let words = (slots * TRACK.max(layout.layers * HIT)) as u64;
         let bytes = words * size_of::<T>() as u64;
-        // Numbers of words and places are 32 bits there.
+        // The shader counts words in 32 bits.
         let limit = self.gpu.limits().max_storage_buffer_binding_size.min(u64::from(u32::MAX) * size_of::<T>() as u64);
         if bytes > limit {
             return Err(Error::EventTooLarge { bytes, limit });
@@ -210,7 +221,7 @@ impl<T: Number> GpuEngine<T> {
         }
         let kernel = self.kernel(layout.bsize)?;
         let mut parts = self.parts(layout, self.settings.part_bytes)?.into_iter();
-        let mut in_flight: VecDeque<OnItsWay<T>> = VecDeque::new();
+        let mut in_flight: VecDeque<InFlight<T>> = VecDeque::new();
         loop {
             let part = parts.next();
             let is_full = in_flight.len() >= IN_FLIGHT;
@@ -237,7 +248,7 @@ impl<T: Number> GpuEngine<T> {
         }
     }
 
-    /// The kernel's time, `rounds` times over, with the batch on the device already. None if the device has no clock.
+    /// Returns the kernel's time in each of `rounds` rounds, with the batch in device memory. None if the device has no clock.
     pub(crate) fn time(&self, batch: &Batch<T>, rounds: usize) -> Result<Option<Vec<Duration>>> {
         let layout = batch.layout();
         let kernel = self.kernel(layout.bsize)?;
@@ -245,7 +256,7 @@ impl<T: Number> GpuEngine<T> {
         let mut times = vec![Duration::ZERO; rounds];
         for part in self.parts(layout, u64::MAX)? {
             let mut next = (self.workspace(layout, part.len())?, part);
-            self.copy(batch, Some(&mut next), None, &mut Fitted::new(Layout { events: 0, ..layout }, self.mode))?;
+            self.copy(batch, Some(&mut next), None, &mut Fitted::new(Layout { events: 0, ..layout }, self.task)?)?;
             let (mut workspace, part) = next;
             let mut encoder = self.gpu.encoder("upload");
             workspace.encode_upload(layout, part.len(), &mut encoder)?;
@@ -262,7 +273,7 @@ impl<T: Number> GpuEngine<T> {
         Ok(Some(times))
     }
 
-    /// Buffers with room for a part of so many events.
+    /// Returns buffers with room for a part of so many events.
     fn workspace(&self, layout: Layout, events: usize) -> Result<Workspace<T>> {
         let gpu = &self.gpu;
         let mut workspace = locked(&self.workspaces).pop().unwrap_or_else(|| Workspace::new(gpu));
@@ -278,17 +289,19 @@ impl<T: Number> GpuEngine<T> {
         workspace.hits.1.reserve(gpu, (places * layout.layers * HIT).max(1))?;
         workspace.states.0.reserve(gpu, places * STATE)?;
         workspace.statuses.0.reserve(gpu, places)?;
-        workspace.layer_sums.0.reserve(gpu, if self.mode == Mode::SeedState { places } else { 1 })?;
+        let [sums, chi2s] = self.task.lengths(places);
+        workspace.layer_sums.0.reserve(gpu, sums.max(1))?;
+        workspace.chi2s.0.reserve(gpu, chi2s.max(1))?;
         Ok(workspace)
     }
 
-    /// Copies a part of the batch to where the device will read it, and what is done to the host: all threads at once, for to
-    /// wake them takes as long as to copy a megabyte.
+    /// Copies the next part of the batch to staging memory, and the results of a finished part to the host. All threads copy at
+    /// once, because waking them takes as long as copying a megabyte.
     fn copy(
         &self,
         batch: &Batch<T>,
         next: Option<&mut (Workspace<T>, Range<usize>)>,
-        done: Option<&OnItsWay<T>>,
+        done: Option<&InFlight<T>>,
         fitted: &mut Fitted<T>,
     ) -> Result<()> {
         let gpu = &self.gpu;
@@ -316,18 +329,23 @@ impl<T: Number> GpuEngine<T> {
         let places = part.start * slots..part.end * slots;
         let states = &mut fitted.states[places.start * STATE..places.end * STATE];
         let statuses = &mut fitted.statuses[places.clone()];
-        let sums = fitted.layer_sums.get_mut(places).unwrap_or_default();
-        workspace.states.1.look(gpu, states.len(), |found_states| {
-            workspace.statuses.1.look(gpu, statuses.len(), |found_statuses| {
-                workspace.layer_sums.1.look(gpu, sums.len(), |found_sums| {
-                    let back = pairs(states, found_states).chain(pairs(sums, found_sums));
-                    let back = back.map(|(to, from)| Copy::Back(to, from));
-                    let statuses = pairs(statuses, found_statuses).map(|(to, from)| Copy::Statuses(to, from));
-                    let all: Vec<Copy<'_, T>> = copies.into_iter().chain(back).chain(statuses).collect();
-                    all.into_par_iter().for_each(Copy::make);
+        let sums = fitted.layer_sums.get_mut(places.clone()).unwrap_or_default();
+        let chi2s = fitted.chi2s.get_mut(places).unwrap_or_default();
+        let Workspace { states: found_states, statuses: found_statuses, layer_sums, chi2s: found_chi2s, .. } =
+            workspace;
+        found_states.1.look(gpu, states.len(), |found_states| {
+            found_statuses.1.look(gpu, statuses.len(), |found_statuses| {
+                layer_sums.1.look(gpu, sums.len(), |found_sums| {
+                    found_chi2s.1.look(gpu, chi2s.len(), |found_chi2s| {
+                        let back = pairs(states, found_states).chain(pairs(sums, found_sums));
+                        let back = back.chain(pairs(chi2s, found_chi2s)).map(|(to, from)| Copy::Back(to, from));
+                        let statuses = pairs(statuses, found_statuses).map(|(to, from)| Copy::Statuses(to, from));
+                        let all: Vec<Copy<'_, T>> = copies.into_iter().chain(back).chain(statuses).collect();
+                        all.into_par_iter().for_each(Copy::make);
+                    })
                 })
             })
-        })???;
+        })????;
         Ok(())
     }
 
@@ -341,6 +359,7 @@ impl<T: Number> GpuEngine<T> {
                 ("states", workspace.states.0.binding()?),
                 ("statuses", workspace.statuses.0.binding()?),
                 ("layer_sums", workspace.layer_sums.0.binding()?),
+                ("chi2s", workspace.chi2s.0.binding()?),
             ],
         )?)
     }
@@ -354,18 +373,18 @@ impl<T: Number> GpuEngine<T> {
         encoder: &mut wgpu::CommandEncoder,
         timer: Option<&mut Timer>,
     ) -> Result<()> {
-        let GpuSettings { map, workgroup_size, .. } = self.settings;
+        let GpuSettings { map, workgroup_size, rows, .. } = self.settings;
         let groups = (events * layout.groups()) as u32;
         let workgroups = match map {
             IndexMap::ByTrack => (groups * layout.bsize as u32).div_ceil(workgroup_size),
-            IndexMap::ByEvent => events as u32,
-            IndexMap::ByBatch => groups,
+            IndexMap::ByEvent => (events as u32).div_ceil(rows),
+            IndexMap::ByBatch => groups.div_ceil(rows),
         };
         let timestamp_writes = timer.and_then(|timer| timer.pass("fit"));
         let descriptor = wgpu::ComputePassDescriptor { label: Some("fit"), timestamp_writes };
         let mut pass = encoder.begin_compute_pass(&descriptor);
-        let rows = [workgroups.min(ROW), workgroups.div_ceil(ROW), 1];
-        kernel.dispatch(&mut pass, map.entry_point(), group, rows)?;
+        let grid = [workgroups.min(ROW), workgroups.div_ceil(ROW), 1];
+        kernel.dispatch(&mut pass, map.entry_point(), group, grid)?;
         Ok(())
     }
 
@@ -378,20 +397,21 @@ impl<T: Number> GpuEngine<T> {
     ) -> Result<()> {
         let gpu = &self.gpu;
         let places = events * layout.groups() * layout.bsize;
-        let Workspace { states, statuses, layer_sums, .. } = workspace;
+        let Workspace { states, statuses, layer_sums, chi2s, .. } = workspace;
         states.1.reserve(gpu, places * STATE)?;
         states.1.copy_from(encoder, &states.0, places * STATE)?;
         statuses.1.reserve(gpu, places)?;
         statuses.1.copy_from(encoder, &statuses.0, places)?;
-        if self.mode == Mode::SeedState {
-            layer_sums.1.reserve(gpu, places)?;
-            layer_sums.1.copy_from(encoder, &layer_sums.0, places)?;
+        let lengths = self.task.lengths(places);
+        for (length, (from, to)) in lengths.into_iter().zip([layer_sums, chi2s]).filter(|(length, _)| *length > 0) {
+            to.reserve(gpu, length)?;
+            to.copy_from(encoder, from, length)?;
         }
         Ok(())
     }
 }
 
-/// Chunks for threads to copy. Places that are not used are not written there: what is in them is copied, too.
+/// Returns chunks for threads to copy. Unused slots, which the shader does not write, are copied too.
 fn pairs<'a, U>(to: &'a mut [U], from: &'a [U]) -> impl Iterator<Item = (&'a mut [U], &'a [U])> {
     to.chunks_mut(COPIED).zip(from.chunks(COPIED))
 }

@@ -1,4 +1,5 @@
-//! Files: events and summary banks in NumPy's `.npz` format, one array for each column.
+//! Files: events and summary banks in NumPy's `.npz` format, one array for each column; counters as `.npz` and Parquet
+//! ([`Sums`](crate::Sums)); calorimeters as TOML and CSV ([`read_calorimeter`]).
 //!
 //! | events | type and shape | |
 //! |---|---|---|
@@ -17,16 +18,19 @@
 //! | `offsets` | u64 (n + 1) | where each event's words begin |
 //! | `words` | u32 | summary banks, one after the other |
 
-use std::fs::File;
-use std::io::{self, BufReader, Read, Seek, Write};
+mod calorimeter;
+mod sums;
+
+use std::io::{self, Seek, Write};
 use std::path::Path;
 
-use npyz::{Deserialize, NpyFile, WriterBuilder};
-use zip::write::SimpleFileOptions;
-use zip::{CompressionMethod, ZipArchive, ZipWriter};
+use array_file::{ArrayFile, ArrayWriter};
 
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::event::{EventBatch, EventView, Header, SciFiHit, VeloCluster, VeloTrack, Vertex};
+
+pub use calorimeter::{read_calorimeter, write_calorimeter, write_cells};
+pub use sums::{write_parquet, write_sums};
 
 /// Summary banks and their event ids.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -43,7 +47,7 @@ pub struct Banks {
 /// [`Error::File`] if the file cannot be read, if an array is missing or has another type or shape,
 /// or if [`EventBatch::push`] refuses an event.
 pub fn read_events(path: &Path) -> Result<EventBatch> {
-    let mut file = Arrays::open(path)?;
+    let mut file = ArrayFile::open(path)?;
     let event_id: Vec<u64> = file.column("event_id")?;
     let events = event_id.len();
     let gps_us: Vec<u64> = file.as_long("gps_us", events)?;
@@ -56,12 +60,12 @@ pub fn read_events(path: &Path) -> Result<EventBatch> {
     let (shape, adc) = file.array::<i16>("adc")?;
     let cells = match shape[..] {
         [rows, cells] if rows as usize == events => cells as usize,
-        _ => return Err(file.error(format!("`adc` has shape {shape:?}, and there are {events} events"))),
+        _ => return Err(file.error(format!("`adc` has shape {shape:?}, and there are {events} events")).into()),
     };
     let scifi_hits: Vec<SciFiHit> = file.column("scifi_hits")?.into_iter().map(SciFiHit).collect();
     let velo_clusters: Vec<VeloCluster> = file.column("velo_clusters")?.into_iter().map(VeloCluster).collect();
-    let hits = file.offsets("scifi_offsets", events, scifi_hits.len())?;
-    let clusters = file.offsets("cluster_offsets", events, velo_clusters.len())?;
+    let hits = offsets(&mut file, "scifi_offsets", events, scifi_hits.len())?;
+    let clusters = offsets(&mut file, "cluster_offsets", events, velo_clusters.len())?;
     let x: Vec<f32> = file.column("track_x")?;
     let count = x.len();
     let y: Vec<f32> = file.as_long("track_y", count)?;
@@ -71,7 +75,7 @@ pub fn read_events(path: &Path) -> Result<EventBatch> {
     let backward: Vec<u32> = file.as_long("track_backward", count)?;
     let track = |i: usize| VeloTrack { x: x[i], y: y[i], z: z[i], tx: tx[i], ty: ty[i], backward: backward[i] };
     let velo_tracks: Vec<VeloTrack> = (0..count).map(track).collect();
-    let tracks_of = file.offsets("track_offsets", events, count)?;
+    let tracks_of = offsets(&mut file, "track_offsets", events, count)?;
     let x: Vec<f32> = file.column("vertex_x")?;
     let count = x.len();
     let y: Vec<f32> = file.as_long("vertex_y", count)?;
@@ -80,7 +84,7 @@ pub fn read_events(path: &Path) -> Result<EventBatch> {
     let tracks: Vec<u32> = file.as_long("vertex_tracks", count)?;
     let vertex = |i: usize| Vertex { x: x[i], y: y[i], z: z[i], z_variance: z_variance[i], tracks: tracks[i] };
     let vertices: Vec<Vertex> = (0..count).map(vertex).collect();
-    let vertices_of = file.offsets("vertex_offsets", events, count)?;
+    let vertices_of = offsets(&mut file, "vertex_offsets", events, count)?;
 
     let mut batch = EventBatch::new(cells);
     for i in 0..events {
@@ -102,7 +106,7 @@ pub fn read_events(path: &Path) -> Result<EventBatch> {
             velo_tracks: &velo_tracks[tracks_of[i]..tracks_of[i + 1]],
             vertices: &vertices[vertices_of[i]..vertices_of[i + 1]],
         };
-        batch.push(event).map_err(|error| file.error(error.to_string()))?;
+        batch.push(event).map_err(|error| file.error(error))?;
     }
     Ok(batch)
 }
@@ -154,11 +158,11 @@ pub fn write_events(out: impl Write + Seek, batch: &EventBatch) -> io::Result<()
 /// [`Error::File`] if the file cannot be read, or if an array is missing or has another type or
 /// shape.
 pub fn read_banks(path: &Path) -> Result<Banks> {
-    let mut file = Arrays::open(path)?;
+    let mut file = ArrayFile::open(path)?;
     let event_ids: Vec<u64> = file.column("event_id")?;
     let words: Vec<u32> = file.column("words")?;
     let offsets: Vec<u64> = file.as_long("offsets", event_ids.len() + 1)?;
-    let bounds = file.bounds("offsets", offsets.into_iter().map(|offset| offset as usize).collect(), words.len())?;
+    let bounds = file.bounds("offsets", offsets, words.len())?;
     let banks = bounds.windows(2).map(|pair| words[pair[0]..pair[1]].to_vec()).collect();
     Ok(Banks { event_ids, banks })
 }
@@ -181,116 +185,13 @@ pub fn write_banks(out: impl Write + Seek, banks: &Banks) -> io::Result<()> {
     })
 }
 
-fn error(path: &Path, what: impl ToString) -> Error {
-    Error::File { path: path.display().to_string(), what: what.to_string() }
-}
-
-/// The arrays of a file.
-struct Arrays<'a> {
-    path: &'a Path,
-    zip: ZipArchive<BufReader<File>>,
-}
-
-impl<'a> Arrays<'a> {
-    fn open(path: &'a Path) -> Result<Self> {
-        let file = File::open(path).map_err(|source| error(path, source))?;
-        let zip = ZipArchive::new(BufReader::new(file))
-            .map_err(|source| error(path, format!("this is no .npz file: {source}")))?;
-        Ok(Self { path, zip })
-    }
-
-    fn error(&self, what: impl ToString) -> Error {
-        error(self.path, what)
-    }
-
-    fn array<T: Deserialize>(&mut self, name: &str) -> Result<(Vec<u64>, Vec<T>)> {
-        let wrong = |what: String| error(self.path, format!("`{name}`: {what}"));
-        let mut entry = self
-            .zip
-            .by_name(&format!("{name}.npy"))
-            .map_err(|_| error(self.path, format!("there is no array `{name}`")))?;
-        let mut bytes = Vec::new();
-        let size = entry.size();
-        // The checksum is verified where the end is read: a byte more is asked for.
-        entry
-            .by_ref()
-            .take(size.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|source| wrong(source.to_string()))?;
-        let mut rest = &bytes[..];
-        let header = npyz::NpyHeader::from_reader(&mut rest).map_err(|source| wrong(source.to_string()))?;
-        let shape = header.shape().to_vec();
-        // What a header says is not believed before memory is asked for.
-        let elements = shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length));
-        let there = elements.and_then(|elements| elements.checked_mul(size_of::<T>() as u64));
-        if there != Some(rest.len() as u64) {
-            return Err(wrong(format!("shape {shape:?} does not go with {} bytes of it", rest.len())));
-        }
-        if header.order() != npyz::Order::C && shape.len() > 1 {
-            return Err(wrong("it is stored by columns (fortran_order), and is wanted by rows".to_owned()));
-        }
-        let array = NpyFile::with_header(header, rest);
-        let data = array.data::<T>().map_err(|source| wrong(source.to_string()))?;
-        Ok((shape, data.collect::<io::Result<_>>().map_err(|source| wrong(source.to_string()))?))
-    }
-
-    fn column<T: Deserialize>(&mut self, name: &str) -> Result<Vec<T>> {
-        let (shape, column) = self.array(name)?;
-        match shape.len() {
-            1 => Ok(column),
-            _ => Err(self.error(format!("`{name}` has shape {shape:?}, and one dimension is wanted"))),
-        }
-    }
-
-    fn as_long<T: Deserialize>(&mut self, name: &str, length: usize) -> Result<Vec<T>> {
-        let column: Vec<T> = self.column(name)?;
-        if column.len() == length {
-            return Ok(column);
-        }
-        Err(self.error(format!("`{name}` has {} elements, and {length} are wanted", column.len())))
-    }
-
-    fn offsets(&mut self, name: &str, events: usize, elements: usize) -> Result<Vec<usize>> {
-        let offsets: Vec<u32> = self.as_long(name, events + 1)?;
-        self.bounds(name, offsets.into_iter().map(|offset| offset as usize).collect(), elements)
-    }
-
-    fn bounds(&self, name: &str, offsets: Vec<usize>, elements: usize) -> Result<Vec<usize>> {
-        if offsets.first() == Some(&0) && offsets.last() == Some(&elements) && offsets.is_sorted() {
-            return Ok(offsets);
-        }
-        Err(self.error(format!("`{name}` does not rise from 0 to {elements}")))
-    }
-}
-
-/// A writer of `.npz` archives.
-struct ArrayWriter<W: Write + Seek> {
-    zip: ZipWriter<W>,
+fn offsets(file: &mut ArrayFile, name: &str, events: usize, elements: usize) -> Result<Vec<usize>> {
+    let offsets: Vec<u32> = file.as_long(name, events + 1)?;
+    Ok(file.bounds(name, offsets.into_iter().map(u64::from), elements)?)
 }
 
 fn write<W: Write + Seek>(out: W, columns: impl FnOnce(&mut ArrayWriter<W>) -> io::Result<()>) -> io::Result<()> {
-    let mut writer = ArrayWriter { zip: ZipWriter::new(out) };
+    let mut writer = ArrayWriter::new(out);
     columns(&mut writer)?;
-    writer.zip.finish()?;
-    Ok(())
-}
-
-impl<W: Write + Seek> ArrayWriter<W> {
-    fn array<T: npyz::AutoSerialize>(
-        &mut self,
-        name: &str,
-        shape: &[u64],
-        elements: impl IntoIterator<Item = T>,
-    ) -> io::Result<()> {
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
-        self.zip.start_file(format!("{name}.npy"), options)?;
-        let mut writer = npyz::WriteOptions::new().default_dtype().shape(shape).writer(&mut self.zip).begin_nd()?;
-        writer.extend(elements)?;
-        writer.finish()
-    }
-
-    fn column<T: npyz::AutoSerialize>(&mut self, name: &str, elements: impl Iterator<Item = T>) -> io::Result<()> {
-        let elements: Vec<T> = elements.collect();
-        self.array(name, &[elements.len() as u64], elements)
-    }
+    writer.finish()
 }

@@ -1,0 +1,104 @@
+//! Geometry and calibration of a calorimeter: a TOML file, and a CSV file with a row for each cell.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use crate::calorimeter::{Calorimeter, Cell};
+use crate::error::{Error, Result};
+
+/// The TOML file.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Geometry {
+    /// a, b, c, d of the plane a x + b y + c z + d = 0 of the shower maxima \[mm\].
+    plane: [f64; 4],
+    /// The CSV file, relative to this file.
+    cells: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Area {
+    Outer,
+    Middle,
+    Inner,
+}
+
+/// A row of the CSV file. The number of a cell is its row, from 0.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    area: Area,
+    x_mm: f64,
+    y_mm: f64,
+    gain_mev: f64,
+    pedestal: i16,
+}
+
+fn failed(path: &Path, what: impl ToString) -> Error {
+    Error::File { path: path.display().to_string(), what: what.to_string() }
+}
+
+/// Reads a calorimeter: a TOML file with `plane` and `cells`, which names a CSV file with the columns `area` (outer, middle or
+/// inner, in this order), `x_mm`, `y_mm`, `gain_mev` and `pedestal`.
+///
+/// # Errors
+/// [`Error::File`] if a file cannot be read or is wrong; [`Error::Geometry`] as [`Calorimeter::new`].
+pub fn read_calorimeter(path: &Path) -> Result<Calorimeter> {
+    let text = fs::read_to_string(path).map_err(|source| failed(path, source))?;
+    let geometry: Geometry = toml::from_str(&text).map_err(|source| failed(path, source))?;
+    let table = path.parent().unwrap_or(Path::new("")).join(&geometry.cells);
+    let mut reader = csv::Reader::from_path(&table).map_err(|source| failed(&table, source))?;
+    let mut cells = Vec::new();
+    let mut counts = [0; 3];
+    let mut last = Area::Outer;
+    for row in reader.deserialize() {
+        let Row { area, x_mm, y_mm, gain_mev, pedestal } = row.map_err(|source| failed(&table, source))?;
+        if area < last {
+            let what = format!("cell {}: outer cells come first, then middle ones, then inner ones", cells.len());
+            return Err(failed(&table, what));
+        }
+        last = area;
+        counts[area as usize] += 1;
+        cells.push(Cell { x: x_mm, y: y_mm, gain: gain_mev, pedestal });
+    }
+    Calorimeter::new(cells, counts[0], counts[1], geometry.plane)
+}
+
+/// Writes the TOML file of a calorimeter whose cells are in the CSV file of this name.
+///
+/// # Errors
+/// Any error of `out`.
+pub fn write_calorimeter(mut out: impl Write, calorimeter: &Calorimeter, cells: &str) -> io::Result<()> {
+    writeln!(out, "# a, b, c, d of the plane a x + b y + c z + d = 0 of the shower maxima, in mm")?;
+    writeln!(out, "plane = {:?}", calorimeter.plane())?;
+    writeln!(
+        out,
+        "# A row for each cell: area (outer, middle, inner), x_mm, y_mm, gain_mev of an ADC count, pedestal"
+    )?;
+    writeln!(out, "cells = {}", toml::Value::from(cells))
+}
+
+/// Writes the CSV file of a calorimeter's cells.
+///
+/// # Errors
+/// Any error of `out`.
+pub fn write_cells(out: impl Write, calorimeter: &Calorimeter) -> io::Result<()> {
+    let mut table = csv::Writer::from_writer(out);
+    let (outer, middle) = calorimeter.areas();
+    for (number, cell) in calorimeter.cells().iter().enumerate() {
+        let area = if number < outer {
+            Area::Outer
+        } else if number < outer + middle {
+            Area::Middle
+        } else {
+            Area::Inner
+        };
+        let &Cell { x, y, gain, pedestal } = cell;
+        table.serialize(Row { area, x_mm: x, y_mm: y, gain_mev: gain, pedestal })?;
+    }
+    table.flush()
+}
