@@ -51,8 +51,10 @@ pub(super) enum AccumulatorsName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum LoopsName {
     /// Points, columns, rows: the report's Listing 1
+    #[value(name = "ip-k-j")]
     IpKJ,
     /// Points, rows, columns: interchanged
+    #[value(name = "ip-j-k")]
     IpJK,
 }
 

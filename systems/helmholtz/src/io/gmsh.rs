@@ -280,7 +280,8 @@ impl Reader<'_> {
                     8 | 9 => return self.error("elements of second order: mesh with -order 1"),
                     4..=7 => return self.error("elements in 3 dimensions: mesh the surface only (gmsh -2)"),
                     _ => {
-                        return self.error(format!("elements of Gmsh's type {kind}: triangles of first order are read"));
+                        return self
+                            .error(format!("elements of Gmsh's type {kind}: triangles of first order are read"));
                     }
                 }
             }

@@ -39,11 +39,9 @@ pub fn write_vtu(mut out: impl Write, mesh: &Mesh, fields: &[(&str, &[f64])]) ->
     let mut arrays = offsets.iter();
     let mut array = |out: &mut dyn Write, kind: &str, name: &str, components: u32| {
         let offset = arrays.next().copied().unwrap_or_default();
-        writeln!(
-            out,
-            "<DataArray type=\"{kind}\" Name=\"{}\" NumberOfComponents=\"{components}\" format=\"appended\" offset=\"{offset}\"/>",
-            escaped(name)
-        )
+        let count = if components == 1 { String::new() } else { format!(" NumberOfComponents=\"{components}\"") };
+        let name = escaped(name);
+        writeln!(out, "<DataArray type=\"{kind}\" Name=\"{name}\"{count} format=\"appended\" offset=\"{offset}\"/>")
     };
     for (name, _) in fields {
         array(&mut out, "Float64", name, 1)?;

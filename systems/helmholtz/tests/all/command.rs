@@ -249,7 +249,7 @@ fn bench_has_every_strategy_of_each_adapter() {
             assert!(number(&row["host_to_host_ms"]) > 0.0, "{row}");
             assert!(row["stages"].as_array().is_some_and(|stages| stages.is_empty() || stages.len() == 4), "{row}");
         }
-        let solved = json(&["solve", "--adapter", &index, "--squares", "6"]);
+        let solved = json(&["solve", "--adapter", &index, "--squares", "6", "--precision", "mixed"]);
         assert!(solved["solved"][0]["converged"] == true, "{solved}");
         let told = said(&run(&["assemble", "--adapter", &index, "--workgroup-size", "3"]));
         assert!(told.contains("3 threads a workgroup"), "{told}");
