@@ -132,8 +132,7 @@ pub fn refine<O: Number, I: Number>(
             (solution.field, solution.true_residual) = (field, after);
         }
         solution.converged = after <= options.tolerance;
-        // Also where it is not a number.
-        if !(after < 0.5 * before) {
+        if after.is_nan() || after >= 0.5 * before {
             break;
         }
     }
