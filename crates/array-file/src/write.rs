@@ -49,6 +49,20 @@ impl<W: Write + Seek> ArrayWriter<W> {
         self.array(name, &[elements.len() as u64], elements)
     }
 
+    /// Writes a text in ASCII as an array without dimensions: `format` of `scipy.sparse.load_npz`.
+    ///
+    /// # Errors
+    /// Any error of the stream.
+    pub fn text(&mut self, name: &str, text: &str) -> io::Result<()> {
+        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored);
+        self.zip.start_file(format!("{name}.npy"), options)?;
+        let kind = format!("|S{}", text.len()).parse().map_err(io::Error::other)?;
+        let options = npyz::WriteOptions::<Vec<u8>>::new().dtype(npyz::DType::Plain(kind)).shape(&[]);
+        let mut writer = options.writer(&mut self.zip).begin_nd()?;
+        writer.push(&text.as_bytes().to_vec())?;
+        writer.finish()
+    }
+
     /// Completes the file.
     ///
     /// # Errors

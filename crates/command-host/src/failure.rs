@@ -25,6 +25,8 @@ pub enum Code {
     WrongAnswer = 4,
     /// The command is done, and errors in its input were skipped.
     Skipped = 5,
+    /// An iteration that did not converge.
+    NotConverged = 6,
 }
 
 /// Returns the exit codes as text for `after_help`. `data` describes [`Code::Data`] in this

@@ -1,10 +1,10 @@
-// Conjugate gradients, preconditioned by the diagonal, between products with the matrix: sums of products in a fixed order, by
-// workgroups and then by one, and steps along fields. What is found goes to `state`, and all stands still once it is done.
-// in:   params, rhs, scales (1 over the diagonal, of a vertex's inner levels), partials, state
-// out:  u, r, p, q (read only), partials, state
+// Conjugate gradients, preconditioned by the diagonal: everything but the products with the matrix. Workgroups sum in a fixed
+// order, and a last workgroup sums their sums. Results go to `state`. Once `state[DONE]` is set, nothing changes any more.
+// in:   params, rhs, scales (1 over the diagonal), q (the product of the matrix with p), partials, state
+// out:  u, r, p, partials, state
 // grid: WORKGROUPS workgroups, each of which takes nodes in strides; of `sum_...`, one
 // workgroup memory: 2 WORKGROUP_SIZE numbers
-// Needs: types, real. CPU twin: src/solve.rs.
+// Needs: types, real, diagonal. CPU twin: src/solve.rs.
 
 override WORKGROUP_SIZE: u32 = 256;
 override WORKGROUPS: u32 = 512;
@@ -14,9 +14,8 @@ const RZ: u32 = 0u;
 const ALPHA: u32 = 1u;
 const BETA: u32 = 2u;
 const LIMIT: u32 = 3u; // the square of the tolerance
-const DONE: u32 = 4u; // not zero if nothing is to be done any more
+const DONE: u32 = 4u; // not zero once the iteration has ended
 const ITERATIONS: u32 = 5u;
-const DEFECT: u32 = 6u;
 const MOST: u32 = 7u; // iterations
 const HISTORY: u32 = 8u;
 
@@ -32,15 +31,7 @@ const HISTORY: u32 = 8u;
 
 var<workgroup> wg_sums: array<vec2<real>, WORKGROUP_SIZE>;
 
-// Of the diagonal's inverse: that of the ends of a column is twice that of the levels between.
-fn scale_of(node: u32) -> real {
-    let vertex = node / params.levels;
-    let level = node - vertex * params.levels;
-    let inner = scales[vertex];
-    return select(inner, inner + inner, (level == 0u) | (level + 1u == params.levels));
-}
-
-// What all threads of a workgroup have; the first has it.
+// Returns the sum over a workgroup, to the first thread.
 fn sum_of_workgroup(own: vec2<real>, thread: u32) -> vec2<real> {
     wg_sums[thread] = own;
     for (var half = WORKGROUP_SIZE / 2u; half > 0u; half /= 2u) {
@@ -116,7 +107,7 @@ fn curvature(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_
 fn sum_curvature(@builtin(local_invocation_index) thread: u32) {
     let sum = sum_of_partials(thread);
     if thread == 0u {
-        // Nothing is left that numbers of this type can tell from nothing.
+        // The curvature vanishes when the residual is below the resolution of the number type.
         let is_left = (sum.x > real()) & (state[ITERATIONS] < state[MOST]) & (state[DONE] == real());
         if is_left {
             state[ALPHA] = state[RZ] / sum.x;
@@ -158,27 +149,5 @@ fn sum_advance(@builtin(local_invocation_index) thread: u32) {
         if sum.x <= state[LIMIT] {
             state[DONE] = real(2);
         }
-    }
-}
-
-// With the product of the matrix and the solution in q.
-@compute @workgroup_size(WORKGROUP_SIZE)
-fn defect(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) thread: u32) {
-    var own = vec2<real>();
-    for (var node = group.x * WORKGROUP_SIZE + thread; node < params.nodes; node += WORKGROUPS * WORKGROUP_SIZE) {
-        let rest = rhs[node] - q[node];
-        own.x += rest * rest;
-    }
-    let sum = sum_of_workgroup(own, thread);
-    if thread == 0u {
-        partials[group.x] = sum;
-    }
-}
-
-@compute @workgroup_size(WORKGROUP_SIZE)
-fn sum_defect(@builtin(local_invocation_index) thread: u32) {
-    let sum = sum_of_partials(thread);
-    if thread == 0u {
-        state[DEFECT] = sum.x;
     }
 }

@@ -4,11 +4,9 @@
 // out:  out
 // grid: a thread a prism, in rows; of `zero`, a thread a node
 // workgroup memory: none
-// Needs: types, real, tables, accumulate. CPU twin: src/engine/reference.rs.
+// Needs: types, real, tables, accumulate, lumped. CPU twin: src/engine/reference.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
-// Sums that a thread keeps of a prism's matrix: those of its rows, those of even and odd columns of its rows, or all.
-override ACCUMULATORS: u32 = 6;
 const NODES: u32 = 6u;
 const POINTS: u32 = 8u;
 
@@ -156,73 +154,5 @@ fn helmholtz(
     let prism = own_prism(group, groups, thread);
     if prism.is_one {
         slopes(prism, true);
-    }
-}
-
-// An entry of a prism's matrix, of a point.
-fn entry(prism: Prism, point: u32, j: u32, k: u32) -> real {
-    return value(point, j) * value(point, k) + dot(gradient(prism, point, j), gradient(prism, point, k));
-}
-
-@compute @workgroup_size(WORKGROUP_SIZE)
-fn lumped(
-    @builtin(workgroup_id) group: vec3<u32>,
-    @builtin(num_workgroups) groups: vec3<u32>,
-    @builtin(local_invocation_index) thread: u32,
-) {
-    let prism = own_prism(group, groups, thread);
-    if !prism.is_one {
-        return;
-    }
-    if ACCUMULATORS == 36u {
-        var matrix = array<real, 36>();
-        for (var point = 0u; point < POINTS; point++) {
-            let scale = prism.det * weight(point);
-            for (var j = 0u; j < NODES; j++) {
-                for (var k = 0u; k < NODES; k++) {
-                    matrix[NODES * j + k] += scale * entry(prism, point, j, k);
-                }
-            }
-        }
-        // As PyOP2 wrote it: every entry by itself.
-        for (var j = 0u; j < NODES; j++) {
-            for (var k = 0u; k < NODES; k++) {
-                add(node_of(prism, j), matrix[NODES * j + k]);
-            }
-        }
-    } else if ACCUMULATORS == 12u {
-        var even = array<real, NODES>();
-        var odd = array<real, NODES>();
-        for (var point = 0u; point < POINTS; point++) {
-            let scale = prism.det * weight(point);
-            for (var j = 0u; j < NODES; j++) {
-                for (var k = 0u; k < NODES; k += 2u) {
-                    even[j] += scale * entry(prism, point, j, k);
-                    odd[j] += scale * entry(prism, point, j, k + 1u);
-                }
-            }
-        }
-        for (var j = 0u; j < NODES; j++) {
-            add(node_of(prism, j), even[j] + odd[j]);
-        }
-    } else {
-        // Columns are summed first: derivatives then cancel before they are multiplied, and exactly.
-        var sums = array<real, NODES>();
-        for (var point = 0u; point < POINTS; point++) {
-            var here = real();
-            var along = vec3<real>();
-            for (var k = 0u; k < NODES; k++) {
-                here += value(point, k);
-                along += vec3<real>(derivative(point, 0u, k), derivative(point, 1u, k), derivative(point, 2u, k));
-            }
-            let slope = prism.inverse[0] * along.x + prism.inverse[1] * along.y + prism.inverse[2] * along.z;
-            let scale = prism.det * weight(point);
-            for (var j = 0u; j < NODES; j++) {
-                sums[j] += scale * (value(point, j) * here + dot(gradient(prism, point, j), slope));
-            }
-        }
-        for (var j = 0u; j < NODES; j++) {
-            add(node_of(prism, j), sums[j]);
-        }
     }
 }

@@ -6,11 +6,13 @@ use kernel_host::{Checks, Engine, Gpu, GpuOptions, Opened};
 
 use crate::engine::Action;
 use crate::engine::cpu::CpuEngine;
-use crate::engine::gpu::{Accumulators, Atomics, GpuEngine, GpuSettings, Order, Stage, StageTime, Strategy, TablesIn};
+use crate::engine::gpu::{
+    Accumulators, Atomics, GpuEngine, GpuSettings, Loops, Order, Stage, StageTime, Strategy, TablesIn,
+};
 use crate::engine::reference::Reference;
-use crate::error::Result;
+use crate::error::{Result, check_memory};
 use crate::mesh::{Mesh, Number};
-use crate::solve::{Operator, Solution, SolveOptions, check_rhs, solve};
+use crate::solve::{Operator, Solution, SolveOptions, conjugate_gradients, refine, solve};
 
 /// Options of an [`Assembler`]; see [`Assembler::builder`].
 #[derive(Clone, Debug)]
@@ -74,10 +76,18 @@ impl AssemblerBuilder {
         self
     }
 
-    /// Sets the sums that a thread keeps for lumped volumes; [`Accumulators::Six`] by default.
+    /// Sets the sums that a thread keeps for lumped volumes; [`Accumulators::Factored`] by
+    /// default.
     #[must_use]
     pub fn accumulators(mut self, accumulators: Accumulators) -> Self {
         self.gpu.accumulators = accumulators;
+        self
+    }
+
+    /// Sets the loops over a prism's matrix; [`Loops::ColumnsOutside`] by default.
+    #[must_use]
+    pub fn loops(mut self, loops: Loops) -> Self {
+        self.gpu.loops = loops;
         self
     }
 
@@ -122,6 +132,7 @@ impl AssemblerBuilder {
     /// [`Error::TooLarge`](crate::Error::TooLarge) if the GPU cannot hold five levels of the mesh.
     pub fn build<T: Number>(self, mesh: impl Into<Arc<Mesh>>) -> Result<Assembler<T>> {
         let mesh = mesh.into();
+        check_memory(4 * size_of::<T>() as u128 * mesh.nodes() as u128, "the fields of an assembly")?;
         let optional_features = GpuEngine::<T>::FEATURES;
         let runs = match self.engine.open(GpuOptions { optional_features, ..GpuOptions::default() })? {
             Opened::Gpu(gpu) => Runs::Gpu(Box::new(GpuEngine::new(gpu, Arc::clone(&mesh), self.gpu)?)),
@@ -141,6 +152,7 @@ impl Assembler<f32> {
             atomics: Atomics::default(),
             tables: TablesIn::default(),
             accumulators: Accumulators::default(),
+            loops: Loops::default(),
             order: Order::default(),
             workgroup_size: None,
             checks: Checks::Trusted,
@@ -207,8 +219,9 @@ impl<T: Number> Assembler<T> {
         }
     }
 
-    /// Solves (M + S) u = `rhs` by conjugate gradients, preconditioned by the diagonal. A solution
-    /// that has not converged is not an error: see [`Solution::converged`].
+    /// Solves (M + S) u = `rhs` by conjugate gradients, preconditioned by the diagonal, until the
+    /// true residual in T is within the tolerance. A solution that has not converged is not an
+    /// error: see [`Solution::converged`].
     ///
     /// # Errors
     /// [`Error::FieldLength`](crate::Error::FieldLength),
@@ -217,13 +230,25 @@ impl<T: Number> Assembler<T> {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn solve(&self, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
         match &self.runs {
-            Runs::Gpu(engine) => {
-                check_rhs(self.mesh.nodes(), rhs)?;
-                engine.solve(rhs, options)
-            }
+            Runs::Gpu(engine) => refine(&OnGpu(engine), rhs, options, |rhs: &[T], options| engine.solve(rhs, options)),
             Runs::Cpu(engine) => solve(engine, rhs, options),
             Runs::Reference(reference) => solve(&Plain(reference), rhs, options),
         }
+    }
+
+    /// Solves (M + S) u = `rhs` to the accuracy of f64: corrections are found in T, and their
+    /// residuals are computed in f64 on the CPU. With T = f32 this is mixed precision by iterative
+    /// refinement.
+    ///
+    /// # Errors
+    /// As [`Assembler::solve`].
+    pub fn solve_refined(&self, rhs: &[f64], options: SolveOptions) -> Result<Solution<f64>> {
+        let outer = CpuEngine::<f64>::new(Arc::clone(&self.mesh));
+        refine(&outer, rhs, options, |rhs: &[T], options| match &self.runs {
+            Runs::Gpu(engine) => engine.solve(rhs, options),
+            Runs::Cpu(engine) => conjugate_gradients(engine, rhs, options),
+            Runs::Reference(reference) => conjugate_gradients(&Plain(reference), rhs, options),
+        })
     }
 
     /// Returns how long each stage of an assembly takes in `rounds` rounds, measured by the GPU's
@@ -287,6 +312,24 @@ fn act_plainly<T: Number>(reference: &Reference, action: Action, field: &[T]) ->
         Action::Helmholtz => reference.helmholtz(&field),
     };
     Ok(rounded(&found?))
+}
+
+/// A GPU as an operator.
+struct OnGpu<'a, T: Number>(&'a GpuEngine<T>);
+
+impl<T: Number> Operator<T> for OnGpu<'_, T> {
+    fn len(&self) -> usize {
+        self.0.mesh().nodes()
+    }
+
+    fn apply(&self, field: &[T], out: &mut [T]) -> Result<()> {
+        out.copy_from_slice(&first(self.0.run(&[Stage::Act(Action::Helmholtz)], Some(field)))?);
+        Ok(())
+    }
+
+    fn diagonal(&self, out: &mut [T]) -> Result<()> {
+        CpuEngine::new(Arc::clone(self.0.mesh())).diagonal(Action::Helmholtz, out)
+    }
 }
 
 /// The reference engine as an operator. The diagonal comes from the CPU engine: it only

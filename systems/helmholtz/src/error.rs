@@ -3,6 +3,21 @@
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// Checks that the host has so many bytes of free memory, as far as the system reports it.
+///
+/// # Errors
+/// [`Error::TooLarge`] with `what` needs the memory.
+pub fn check_memory(bytes: u128, what: &str) -> Result<()> {
+    match kernel_host::available_memory() {
+        Some(free) if bytes > free.into() => {
+            let [needed, free] = [bytes as f64, free as f64].map(|bytes| bytes / (1_u64 << 30) as f64);
+            let what = format!("{what} need {needed:.1} GiB of memory, and {free:.1} GiB are free: use a smaller mesh");
+            Err(Error::TooLarge { what })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// An error of this crate. Triangles and vertices are numbered from 0 here, whatever the numbering
 /// of a file. If a file is invalid, the message names its line.
 #[non_exhaustive]
@@ -111,6 +126,43 @@ pub enum Error {
         /// The first node that is not finite.
         node: usize,
     },
+    /// An invalid expression.
+    #[error("`{text}`, column {column}: {what}")]
+    Expression {
+        /// The beginning of the expression.
+        text: String,
+        /// The column of the fault, from 1.
+        column: usize,
+        /// The fault.
+        what: String,
+    },
+    /// A value that is not finite or out of range at a node.
+    #[error("{name} is {value} at node {node} ({}, {}, {}): {wanted}", at[0], at[1], at[2])]
+    Value {
+        /// The coefficient, the right-hand side or the condition.
+        name: String,
+        /// The value.
+        value: f64,
+        /// The node.
+        node: usize,
+        /// The coordinates of the node.
+        at: [f64; 3],
+        /// The valid values.
+        wanted: &'static str,
+    },
+    /// A part of the boundary that does not exist.
+    #[error("the mesh has no boundary part `{part}`; its parts are {known}")]
+    Part {
+        /// The requested part.
+        part: String,
+        /// The parts of the mesh.
+        known: String,
+    },
+    /// A problem whose solution is not unique.
+    #[error(
+        "without a reaction and without a Dirichlet boundary the solution is unique only up to a constant: give one of them"
+    )]
+    Singular,
     /// A GPU without f64.
     #[error("{adapter} has no 64-bit numbers (SHADER_F64): use f32, or the CPU engine")]
     NoF64 {

@@ -4,7 +4,7 @@ use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, check_memory};
 use crate::mesh::Triangles;
 
 /// The largest jitter, in cells. Triangles keep a positive area up to 0.207.
@@ -94,6 +94,8 @@ fn grid(n: usize, line: impl Fn(usize) -> f64) -> Result<Triangles> {
     if n > MOST {
         return Err(Error::TooLarge { what: format!("{n} x {n} cells: {MOST} x {MOST} at most are generated") });
     }
+    // Vertices, triangles, and the corners of a mesh.
+    check_memory(80 * (n as u128).pow(2), "so many cells")?;
     let lines: Vec<f64> = (0..=n).map(line).collect();
     let mut flat =
         Triangles { vertices: Vec::with_capacity((n + 1) * (n + 1)), triangles: Vec::with_capacity(2 * n * n) };

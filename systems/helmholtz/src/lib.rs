@@ -11,7 +11,7 @@
 //! 3. S M f;
 //! 4. the row sums of M + S, which are the row sums of M because gradients of a constant vanish: the volume of each node.
 //!
-//! No matrix is stored.
+//! These stages store no matrix.
 //!
 //! [`Reference`] computes the stages prism by prism: it integrates by quadrature and scatters to the nodes. A GPU can do
 //! the same ([`Strategy`]). All layers are equal and columns are vertical, so the matrices of prisms are products of
@@ -20,10 +20,14 @@
 //!
 //! # Practice
 //!
-//! [`generate`] makes [`Triangles`], and [`io`] reads the files of the program Triangle. [`Mesh::new`] extrudes them.
+//! [`generate`] makes [`Triangles`], and [`io`] reads the files of Gmsh and of the
+//! program Triangle. [`Mesh::new`] extrudes them.
 //! Fields are arrays with one number per node, column by column. An [`Assembler`] is built once for a mesh, on a GPU or a
 //! CPU. It assembles the report's stages, applies matrices to fields ([`Action`]), and solves (M + S) u = b by conjugate
 //! gradients.
+//!
+//! A [`Problem`] has coefficients, a right-hand side and boundary conditions of the user's. [`Problem::assemble`] makes a
+//! [`System`] with a stored [`NodeMatrix`], and a [`Solver`] solves it in f64 or in mixed precision.
 //!
 //! ```
 //! use helmholtz::{Action, Assembler, Engine, Extrusion, Mesh, SolveOptions, forcing, generate};
@@ -44,23 +48,33 @@
 //! ```
 
 mod assembler;
+mod boundary;
 mod engine;
 mod error;
+mod expression;
 pub mod forcing;
 pub mod generate;
 pub mod io;
+mod matrix;
 mod mesh;
 mod pairs;
+mod problem;
 mod quadrature;
 mod solve;
+mod solver;
 
 pub use assembler::{Assembled, Assembler, AssemblerBuilder};
+pub use boundary::Boundary;
 pub use engine::Action;
 pub use engine::cpu::CpuEngine;
-pub use engine::gpu::{Accumulators, Atomics, Order, StageTime, Strategy, TablesIn};
+pub use engine::gpu::{Accumulators, Atomics, Loops, Order, StageTime, Strategy, TablesIn};
 pub use engine::reference::Reference;
-pub use error::{Error, Result};
+pub use error::{Error, Result, check_memory};
+pub use expression::Expression;
 pub use kernel_host::{AdapterChoice, Engine, Gpu, Precision};
+pub use matrix::{Csr, NodeMatrix};
 pub use mesh::{Extrusion, Mesh, Number, Triangles};
 pub use pairs::Pairs;
-pub use solve::{Operator, Solution, SolveOptions, solve};
+pub use problem::{Condition, Problem, System, Values};
+pub use solve::{Operator, Solution, SolveOptions, refine, solve};
+pub use solver::{Arithmetic, Solver};

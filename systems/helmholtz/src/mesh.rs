@@ -278,6 +278,11 @@ impl Mesh {
         Plane { area: twice.abs() / 2.0, gradients: [gradient(b, c), gradient(c, a), gradient(a, b)] }
     }
 
+    pub(crate) fn is_anticlockwise(&self, triangle: usize) -> bool {
+        let [a, b, c] = self.triangles()[triangle].map(|vertex| self.vertices()[vertex as usize]);
+        twice_area(a, b, c) > 0.0
+    }
+
     /// That a field has a number for each node.
     pub(crate) fn check_field(&self, found: usize) -> Result<()> {
         let wanted = self.nodes();

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Failure, precision_parser, table, write_json};
-use helmholtz::{Assembled, Number, Precision};
+use command_host::{Failure, MessageOptions, precision_parser, table, write_json};
+use helmholtz::{Assembled, Mesh, NodeMatrix, Number, Precision, check_memory};
 use npyz::AutoSerialize;
 use serde::Serialize;
 
 use super::figures::{largest, sum};
-use super::options::{EngineOptions, F64_HELP, GpuOptions, MeshOptions, MeshReport};
+use super::gpu_options::GpuOptions;
+use super::options::{EngineOptions, F64_HELP, MeshOptions, MeshReport};
 use super::output::Output;
 use super::report::as_text;
 
@@ -31,11 +32,17 @@ pub(super) struct Assemble {
     engine: EngineOptions,
     #[command(flatten)]
     gpu: GpuOptions,
-    /// Write the fields: .npz with the mesh, vertices x levels each; .npy as one array
-    #[arg(long, value_name = "FILE.npz|npy")]
+    /// Write the fields: .npz with the mesh, vertices x levels each; .npy as one array; .vtu for ParaView
+    #[arg(long, value_name = "FILE.npz|npy|vtu", help_heading = "Output")]
     output: Option<PathBuf>,
+    /// Write the stiffness matrix S as sparse rows
+    #[arg(long, value_name = "FILE.mtx|npz", help_heading = "Output")]
+    stiffness: Option<PathBuf>,
+    /// Write the mass matrix M as sparse rows
+    #[arg(long, value_name = "FILE.mtx|npz", help_heading = "Output")]
+    mass: Option<PathBuf>,
     /// JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -74,17 +81,30 @@ impl Stage {
 }
 
 impl Assemble {
-    pub(super) fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
         match self.precision {
-            Precision::F32 => self.run_in::<f32>(),
-            Precision::F64 => self.run_in::<f64>(),
+            Precision::F32 => self.run_in::<f32>(messages),
+            Precision::F64 => self.run_in::<f64>(messages),
         }
     }
 
-    fn run_in<T: Number + AutoSerialize>(&self) -> Result<(), Failure> {
-        let output = self.output.as_deref().map(Output::of).transpose()?;
-        self.mesh.flat.check_outputs(self.output.as_deref())?;
+    fn run_in<T: Number + AutoSerialize>(&self, messages: MessageOptions) -> Result<(), Failure> {
+        let output = self.output.as_deref().map(Output::of_fields).transpose()?;
+        let matrix = |path: &Option<PathBuf>| path.as_deref().map(Output::of_matrix).transpose();
+        let matrices = [(matrix(&self.stiffness)?, [1.0, 0.0]), (matrix(&self.mass)?, [0.0, 1.0])];
+        let outputs = [&self.output, &self.stiffness, &self.mass];
+        self.mesh.flat.check_outputs(outputs.into_iter().filter_map(|path| path.as_deref()))?;
+        let start = Instant::now();
         let mesh = Arc::new(self.mesh.mesh(32)?);
+        messages.timed("mesh", start.elapsed());
+        check_memory(6 * 8 * mesh.nodes() as u128, "the fields of an assembly")?;
+        for (output, coefficients) in matrices {
+            if let Some(output) = output {
+                let start = Instant::now();
+                output.write_matrix(&constant_matrix(&mesh, coefficients)?.to_csr())?;
+                messages.timed("matrix", start.elapsed());
+            }
+        }
         let assembler = self.gpu.variant().of(self.engine.builder()).build::<T>(mesh.clone())?;
         let start = Instant::now();
         let assembled = assembler.assemble()?;
@@ -116,6 +136,12 @@ impl Assemble {
         }
         Ok(())
     }
+}
+
+/// The matrix of a diffusion and a reaction that are the same everywhere.
+fn constant_matrix(mesh: &Arc<Mesh>, [diffusion, reaction]: [f64; 2]) -> Result<NodeMatrix<f64>, Failure> {
+    let field = |value: f64| vec![value; mesh.nodes()];
+    Ok(NodeMatrix::assemble(Arc::clone(mesh), &field(diffusion), &field(reaction))?)
 }
 
 fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {

@@ -6,23 +6,22 @@ use std::thread::available_parallelism;
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Code, Failure, median, precision_parser, timed, write_json};
-use helmholtz::{Assembled, CpuEngine, Error, Mesh, Number, Precision, Reference, generate};
+use command_host::{Code, Failure, MessageOptions, median, precision_parser, timed, write_json};
+use helmholtz::{Assembled, CpuEngine, Error, Mesh, Number, Precision, Reference, check_memory, generate};
 use kernel_host::wgpu::Features;
 use kernel_host::{AdapterKind, Gpu, GpuOptions, Opened, read_bandwidth};
 
 use super::check::{Fields, STAGES, Wanted, rounding};
-use super::options::{
-    AccumulatorsName, EngineOptions, F64_HELP, GpuLists, MeshOptions, MeshReport, StrategyName, Variant, typed,
-};
-use super::report::{Measured, Report, Serial, Stage, ms, print};
+use super::gpu_options::{AccumulatorsName, GpuLists, StrategyName, Variant, typed};
+use super::options::{EngineOptions, F64_HELP, MeshOptions, MeshReport};
+use super::report::{Measured, Report, Serial, Stage, Table, ms, print_heading, print_rest};
 
 /// Times the four stages: on a GPU every strategy, on the CPU with more and more threads. Checks the answers
 ///
 /// Times are medians: on a GPU on the device's clock with everything there, on the CPU of the wall. GB/s are of the bytes that have to
 /// move at least; the share is that of the bandwidth of a kernel that does nothing but read. Answers are held against the CPU engine in
 /// f64, and that against the reference engine: within 5e-6 of the largest number in f32, within 1e-10 of the norm in f64. Lumped volumes of
-/// strategies that go by prisms with 12 or 36 sums are what is left of gradients that cancel: eight roundings of those are allowed.
+/// strategies that go by prisms with 6, 12 or 36 sums are what is left of gradients that cancel: eight roundings of those are allowed.
 #[derive(Args)]
 pub(super) struct Bench {
     #[command(flatten)]
@@ -44,7 +43,7 @@ pub(super) struct Bench {
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// JSON instead of a table
-    #[arg(long)]
+    #[arg(long, help_heading = "Output")]
     json: bool,
 }
 
@@ -52,12 +51,14 @@ pub(super) struct Bench {
 const FEW_PRISMS: usize = 1_000_000;
 
 impl Bench {
-    pub(super) fn run(&self) -> Result<(), Failure> {
+    pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
         let opened = self
             .engine
             .engine()
             .open(GpuOptions { optional_features: Features::TIMESTAMP_QUERY, ..GpuOptions::default() })?;
         let mesh = Arc::new(self.mesh.mesh(389)?);
+        // Four fields to compare with, and four results.
+        check_memory(80 * mesh.nodes() as u128, "the fields of a bench")?;
         let mut report = Report {
             version: env!("CARGO_PKG_VERSION"),
             debug_build: cfg!(debug_assertions),
@@ -68,9 +69,10 @@ impl Bench {
             reference: None,
             left_out: Vec::new(),
         };
+        let mut printer = Printer { table: None, is_json: self.json };
         match opened {
-            Opened::Gpu(gpu) => self.on_gpu(gpu, &mesh, &mut report)?,
-            Opened::Cpu => self.on_cpu(&mesh, &mut report)?,
+            Opened::Gpu(gpu) => self.on_gpu(gpu, &mesh, &mut report, &mut printer)?,
+            Opened::Cpu => self.on_cpu(&mesh, &mut report, &mut printer)?,
             Opened::Reference => {
                 report.engine = "reference: one core, f64".to_owned();
                 let (fields, serial) = by_reference(&mesh, &report.mesh)?;
@@ -78,20 +80,24 @@ impl Bench {
                 report.reference = Some(serial);
             }
         }
+        for left_out in &report.left_out {
+            messages.detail(format_args!("left out: {left_out}"));
+        }
         let mut out = io::stdout().lock();
         if self.json {
-            write_json(&mut out, &report)?;
-        } else {
-            print(&mut out, &report)?;
+            return Ok(write_json(&mut out, &report)?);
         }
-        Ok(())
+        if printer.table.is_none() {
+            print_heading(&mut out, &report)?;
+        }
+        Ok(print_rest(&mut out, &report)?)
     }
 
     fn precisions(&self) -> &[Precision] {
         if self.precision.is_empty() { &[Precision::F32, Precision::F64] } else { &self.precision }
     }
 
-    fn on_gpu(&self, gpu: Gpu, mesh: &Arc<Mesh>, report: &mut Report) -> Result<(), Failure> {
+    fn on_gpu(&self, gpu: Gpu, mesh: &Arc<Mesh>, report: &mut Report, printer: &mut Printer) -> Result<(), Failure> {
         report.engine = gpu.summary().to_string();
         // More than caches hold, as far as a software adapter bears it.
         let wanted = if gpu.summary().kind == AdapterKind::Software { 1 << 26 } else { 1 << 30 };
@@ -101,9 +107,12 @@ impl Bench {
         let wanted = Wanted::by_cpu(mesh)?;
         for &precision in self.precisions() {
             for variant in self.gpu.variants() {
-                match precision {
+                let measured = match precision {
                     Precision::F32 => self.on_gpu_in::<f32>(variant, mesh, &wanted, report)?,
                     Precision::F64 => self.on_gpu_in::<f64>(variant, mesh, &wanted, report)?,
+                };
+                if let Some(measured) = measured {
+                    printer.row(report, measured, true)?;
                 }
             }
         }
@@ -119,7 +128,7 @@ impl Bench {
         mesh: &Arc<Mesh>,
         wanted: &Wanted,
         report: &mut Report,
-    ) -> Result<(), Failure> {
+    ) -> Result<Option<Measured>, Failure> {
         // What was asked for by name is not passed over.
         let is_named = !self.precision.is_empty() && self.gpu.names_strategies();
         let assembler = match variant.of(self.engine.builder()).build::<T>(mesh.clone()) {
@@ -129,7 +138,7 @@ impl Bench {
                 if !report.left_out.contains(&what) {
                     report.left_out.push(what);
                 }
-                return Ok(());
+                return Ok(None);
             }
             Err(error) => return Err(error.into()),
         };
@@ -138,7 +147,8 @@ impl Bench {
         let has_native = T::PRECISION == Precision::F32
             && assembler.gpu().is_some_and(|gpu| gpu.has(Features::SHADER_FLOAT32_ATOMIC));
         variant.resolve(has_native);
-        let is_cancelled = variant.strategy == StrategyName::Gather || variant.accumulators == AccumulatorsName::Six;
+        let is_cancelled =
+            variant.strategy == StrategyName::Gather || variant.accumulators == AccumulatorsName::Factored;
         let cancelling = if is_cancelled { 0.0 } else { rounding::<T>() };
         let who = format!("{}, {}", assembler.description(), typed(variant.strategy));
         let distances = Fields([forcing, mass, stiffness, lumped]).check(wanted, cancelling, &who)?;
@@ -150,11 +160,10 @@ impl Bench {
         measured.details = Some(variant.details());
         measured.host_to_host_ms = Some(ms(median(host_to_host)));
         measured.of_reading = measured.gb_per_s.zip(report.read_gb_per_s).map(|(rate, read)| rate / read);
-        report.measured.push(measured);
-        Ok(())
+        Ok(Some(measured))
     }
 
-    fn on_cpu(&self, mesh: &Arc<Mesh>, report: &mut Report) -> Result<(), Failure> {
+    fn on_cpu(&self, mesh: &Arc<Mesh>, report: &mut Report, printer: &mut Printer) -> Result<(), Failure> {
         let all = available_parallelism().map_or(1, |all| all.get() as u32);
         report.engine = format!("CPU of {all} threads");
         // What the others are compared with comes first.
@@ -170,8 +179,8 @@ impl Bench {
         let known = Known { by_reference: Wanted::new(&few, by_reference)?, few, by_cpu, serial };
         for &precision in self.precisions() {
             match precision {
-                Precision::F32 => self.on_cpu_in::<f32>(mesh, &known, &threads, report)?,
-                Precision::F64 => self.on_cpu_in::<f64>(mesh, &known, &threads, report)?,
+                Precision::F32 => self.on_cpu_in::<f32>(mesh, &known, &threads, report, printer)?,
+                Precision::F64 => self.on_cpu_in::<f64>(mesh, &known, &threads, report, printer)?,
             }
         }
         report.reference = Some(known.serial);
@@ -184,6 +193,7 @@ impl Bench {
         known: &Known,
         threads: &[u32],
         report: &mut Report,
+        printer: &mut Printer,
     ) -> Result<(), Failure> {
         let who = format!("CPU, {}", T::PRECISION);
         Fields::<T>::by_cpu(&known.few)?.check(&known.by_reference, rounding::<f64>(), &who)?;
@@ -211,8 +221,30 @@ impl Bench {
                 measured.times_one_thread = Some(*one_thread.get_or_insert(total) / total);
                 measured.times_reference = Some(known.serial.scaled_ms / total);
             }
-            report.measured.push(measured);
+            printer.row(report, measured, false)?;
         }
+        Ok(())
+    }
+}
+
+/// Prints rows as they are measured, unless the report is JSON.
+struct Printer {
+    table: Option<Table>,
+    is_json: bool,
+}
+
+impl Printer {
+    fn row(&mut self, report: &mut Report, measured: Measured, on_gpu: bool) -> Result<(), Failure> {
+        if !self.is_json {
+            let mut out = io::stdout().lock();
+            let table = match self.table.take() {
+                Some(table) => table,
+                None => Table::new(&mut out, report, on_gpu)?,
+            };
+            table.row(&mut out, &measured)?;
+            self.table = Some(table);
+        }
+        report.measured.push(measured);
         Ok(())
     }
 }

@@ -1,29 +1,36 @@
-//! The command line: what a user types, and how failures are told. One file a subcommand.
+//! The command line: subcommands, options, and how failures are reported. One file a subcommand.
 
 mod assemble;
 mod bench;
 mod check;
 mod figures;
+mod gpu_options;
 mod options;
 mod output;
 mod plot;
+mod problem;
 mod report;
 mod solve;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
-use command_host::{Code, exit_codes};
+use clap::{CommandFactory, Parser, Subcommand};
+use command_host::{Code, Completions, Man, MessageOptions, exit_codes};
 use helmholtz::Error;
 
-const DATA: &str =
-    "a mesh or a file that is wrong, output that cannot be written, a solve that does not reach its tolerance";
+const DATA: &str = "an invalid mesh, file or problem, too little memory, output that cannot be written";
 
-/// Assembles the Helmholtz problem -div grad u + u = f on triangles extruded to columns of prisms, by scatter or by gather, and
-/// solves it, on any GPU or on the CPU.
+fn after_help() -> String {
+    format!("{}\n  6  a solve that did not reach its tolerance; its output is written", exit_codes(DATA))
+}
+
+/// Assembles and solves Helmholtz problems -div(a grad u) + c u = f on triangles extruded to columns of prisms, on any GPU or on
+/// the CPU.
 #[derive(Parser)]
-#[command(name = "helmholtz", version, after_help = exit_codes(DATA), propagate_version = true, max_term_width = 110)]
+#[command(name = "helmholtz", version, after_help = after_help(), propagate_version = true, max_term_width = 110)]
 struct Cli {
+    #[command(flatten)]
+    messages: MessageOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -31,14 +38,16 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Assemble(assemble::Assemble),
-    Solve(solve::Solve),
+    Solve(Box<solve::Solve>),
     Bench(bench::Bench),
+    Completions(Completions),
+    Man(Man),
 }
 
 /// Returns the exit code of an error of the library.
 fn exit_code(error: &Error) -> Code {
     match error {
-        Error::WorkgroupSize { .. } => Code::Usage,
+        Error::WorkgroupSize { .. } | Error::Expression { .. } | Error::Part { .. } | Error::Singular => Code::Usage,
         Error::Gpu(_) | Error::NoF64 { .. } | Error::NoAtomics { .. } => Code::Gpu,
         _ => Code::Data,
     }
@@ -46,18 +55,10 @@ fn exit_code(error: &Error) -> Code {
 
 pub(crate) fn main() -> ExitCode {
     command_host::main(exit_code, |cli: Cli| match cli.command {
-        Command::Assemble(assemble) => assemble.run(),
-        Command::Solve(solve) => solve.run(),
-        Command::Bench(bench) => bench.run(),
+        Command::Assemble(assemble) => assemble.run(cli.messages),
+        Command::Solve(solve) => solve.run(cli.messages),
+        Command::Bench(bench) => bench.run(cli.messages),
+        Command::Completions(completions) => completions.run(Cli::command()),
+        Command::Man(man) => man.run(Cli::command()),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use clap::CommandFactory;
-
-    #[test]
-    fn the_command_line_is_consistent() {
-        super::Cli::command().debug_assert();
-    }
 }

@@ -1,13 +1,10 @@
-//! Options that say what is assembled, and how.
+//! Options that choose the mesh and the engine.
 
 use std::path::{Path, PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use command_host::{Engines, Failure, check_distinct};
-use helmholtz::{
-    Accumulators, Assembler, AssemblerBuilder, Atomics, Extrusion, Mesh, Order, Result, Strategy, TablesIn, Triangles,
-    generate, io,
-};
+use helmholtz::{Assembler, AssemblerBuilder, Extrusion, Mesh, Result, Triangles, generate, io};
 use serde::Serialize;
 
 #[derive(Args)]
@@ -34,17 +31,17 @@ impl EngineOptions {
 /// Triangles.
 #[derive(Args)]
 pub(super) struct FlatOptions {
-    /// Triangles that the program Triangle wrote: FILE.node and FILE.ele
+    /// Triangles in a file: Gmsh's .msh (MSH 4.1), or .node and .ele of the program Triangle
     #[arg(long, value_name = "FILE", help_heading = "Mesh", conflicts_with_all = ["squares", "jitter", "grade"])]
     mesh: Option<PathBuf>,
     /// Unit square of N x N cells, two triangles each; 32 if not given, 389 in a bench
     #[arg(long, value_name = "N", help_heading = "Mesh")]
     squares: Option<usize>,
     /// Move its vertices at random by up to this part of a cell, 0.2 at most
-    #[arg(long, value_name = "PART", help_heading = "Mesh", conflicts_with = "grade")]
+    #[arg(long, value_name = "PART", help_heading = "Mesh", conflicts_with = "grade", allow_negative_numbers = true)]
     jitter: Option<f64>,
     /// Shrink its cells towards a corner: lines at (i / N)^P, P from 1 to 4
-    #[arg(long, value_name = "P", help_heading = "Mesh")]
+    #[arg(long, value_name = "P", help_heading = "Mesh", allow_negative_numbers = true)]
     grade: Option<f64>,
     /// Number vertices and triangles at random
     #[arg(long, help_heading = "Mesh")]
@@ -60,21 +57,37 @@ impl FlatOptions {
         &self,
         outputs: impl IntoIterator<Item = &'a Path>,
     ) -> std::result::Result<(), Failure> {
-        let files = self.mesh.as_deref().map(io::paths);
         let outputs: Vec<&Path> = outputs.into_iter().collect();
-        check_distinct(files.iter().flatten().map(PathBuf::as_path), outputs)
+        check_distinct(self.files().iter().map(PathBuf::as_path), outputs)
     }
 
-    /// With so many squares if neither a number nor a file is given.
-    pub(super) fn triangles(&self, squares: usize) -> Result<Triangles> {
+    /// The files that are read.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        match &self.mesh {
+            None => Vec::new(),
+            Some(path) if path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("msh")) => {
+                vec![path.clone()]
+            }
+            Some(path) => io::paths(path).to_vec(),
+        }
+    }
+
+    /// Returns the triangles, with this many squares if neither a number nor a file is given, and named edges.
+    pub(super) fn mesh(&self, squares: usize) -> Result<(Triangles, io::NamedEdges)> {
         let n = self.squares.unwrap_or(squares);
-        let flat = match (&self.mesh, self.jitter, self.grade) {
-            (Some(path), ..) => io::read(path)?,
-            (None, Some(fraction), _) => generate::jittered(n, fraction, self.seed)?,
-            (None, None, Some(power)) => generate::graded(n, power)?,
-            (None, None, None) => generate::unit_square(n)?,
+        let (flat, named) = match (&self.mesh, self.jitter, self.grade) {
+            (Some(path), ..) => io::read_mesh(path)?,
+            (None, Some(fraction), _) => (generate::jittered(n, fraction, self.seed)?, io::NamedEdges::new()),
+            (None, None, Some(power)) => (generate::graded(n, power)?, io::NamedEdges::new()),
+            (None, None, None) => (generate::unit_square(n)?, io::NamedEdges::new()),
         };
-        Ok(if self.shuffle { generate::shuffled(&flat, self.seed.wrapping_add(1)).0 } else { flat })
+        if !self.shuffle {
+            return Ok((flat, named));
+        }
+        let (flat, numbers) = generate::shuffled(&flat, self.seed.wrapping_add(1));
+        let renumbered = |edge: [u32; 2]| edge.map(|vertex| numbers.get(vertex as usize).copied().unwrap_or(vertex));
+        let named = named.into_iter().map(|(name, edges)| (name, edges.into_iter().map(renumbered).collect()));
+        Ok((flat, named.collect()))
     }
 }
 
@@ -87,13 +100,13 @@ pub(super) struct MeshOptions {
     #[arg(long, default_value_t = Extrusion::default().levels, value_name = "N", help_heading = "Mesh")]
     levels: usize,
     /// Height of a layer
-    #[arg(long, default_value_t = Extrusion::default().height, value_name = "H", help_heading = "Mesh")]
+    #[arg(long, default_value_t = Extrusion::default().height, value_name = "H", help_heading = "Mesh", allow_negative_numbers = true)]
     height: f64,
 }
 
 impl MeshOptions {
     pub(super) fn mesh(&self, squares: usize) -> Result<Mesh> {
-        Mesh::new(self.flat.triangles(squares)?, Extrusion { levels: self.levels, height: self.height })
+        Mesh::new(self.flat.mesh(squares)?.0, Extrusion { levels: self.levels, height: self.height })
     }
 }
 
@@ -142,258 +155,3 @@ impl MeshReport {
 }
 
 pub(super) const F64_HELP: &str = "64 bits: on the CPU, and on GPUs that have them";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum StrategyName {
-    /// A thread a node, which gathers from the prisms around it: no atomics, the same bits every time
-    Gather,
-    /// A thread a prism, colour by colour, so that no two threads share a node
-    Coloured,
-    /// A thread a prism, which adds to its nodes by atomics: the report's
-    Scatter,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AtomicsName {
-    /// Native if the adapter has them
-    Auto,
-    /// Float atomics of the adapter
-    Native,
-    /// Compare and retry
-    CompareExchange,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum TablesName {
-    /// Constants of the shader
-    Constants,
-    /// A buffer
-    Storage,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AccumulatorsName {
-    /// One a row
-    #[value(name = "6")]
-    Six,
-    /// Two a row: even and odd columns
-    #[value(name = "12")]
-    Twelve,
-    /// One an entry
-    #[value(name = "36")]
-    ThirtySix,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum OrderName {
-    /// Layers of a triangle
-    Columns,
-    /// Triangles of a layer
-    Layers,
-}
-
-/// How a GPU assembles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Variant {
-    pub(super) strategy: StrategyName,
-    pub(super) atomics: AtomicsName,
-    pub(super) tables: TablesName,
-    pub(super) accumulators: AccumulatorsName,
-    pub(super) order: OrderName,
-    pub(super) workgroup_size: Option<u32>,
-}
-
-impl Variant {
-    pub(super) fn of(self, builder: AssemblerBuilder) -> AssemblerBuilder {
-        let builder = builder
-            .strategy(match self.strategy {
-                StrategyName::Gather => Strategy::Gather,
-                StrategyName::Coloured => Strategy::Coloured,
-                StrategyName::Scatter => Strategy::Scatter,
-            })
-            .atomics(match self.atomics {
-                AtomicsName::Auto => Atomics::Auto,
-                AtomicsName::Native => Atomics::Native,
-                AtomicsName::CompareExchange => Atomics::CompareExchange,
-            })
-            .tables(match self.tables {
-                TablesName::Constants => TablesIn::Constants,
-                TablesName::Storage => TablesIn::Storage,
-            })
-            .accumulators(match self.accumulators {
-                AccumulatorsName::Six => Accumulators::Six,
-                AccumulatorsName::Twelve => Accumulators::Twelve,
-                AccumulatorsName::ThirtySix => Accumulators::ThirtySix,
-            })
-            .order(match self.order {
-                OrderName::Columns => Order::Columns,
-                OrderName::Layers => Order::Layers,
-            });
-        match self.workgroup_size {
-            Some(threads) => builder.workgroup_size(threads),
-            None => builder,
-        }
-    }
-
-    /// Says what `auto` comes to.
-    pub(super) fn resolve(&mut self, has_atomics: bool) {
-        if self.atomics == AtomicsName::Auto {
-            self.atomics = if has_atomics { AtomicsName::Native } else { AtomicsName::CompareExchange };
-        }
-    }
-
-    /// What it is beside its strategy, as options have it.
-    pub(super) fn details(self) -> String {
-        let mut words = Vec::new();
-        if self.strategy == StrategyName::Scatter {
-            words.push(format!("{} atomics", typed(self.atomics)));
-        }
-        if self.strategy != StrategyName::Gather {
-            words.push(format!("tables in {}", typed(self.tables)));
-            words.push(format!("{} sums", typed(self.accumulators)));
-            words.push(format!("by {}", typed(self.order)));
-        }
-        words.extend(self.workgroup_size.map(|threads| format!("{threads} threads")));
-        words.join(", ")
-    }
-}
-
-/// The name of an option's value, as it is typed.
-pub(super) fn typed(value: impl ValueEnum) -> String {
-    value.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
-}
-
-/// One way.
-#[derive(Args)]
-pub(super) struct GpuOptions {
-    /// How threads share nodes
-    #[arg(long, value_enum, default_value = "gather", value_name = "STRATEGY", help_heading = "GPU")]
-    strategy: StrategyName,
-    /// Of --strategy scatter: how threads add
-    #[arg(long, value_enum, default_value = "auto", value_name = "KIND", help_heading = "GPU")]
-    atomics: AtomicsName,
-    /// Of coloured and scatter: where the tables of quadrature are
-    #[arg(long, value_enum, default_value = "constants", value_name = "PLACE", help_heading = "GPU")]
-    tables: TablesName,
-    /// Of coloured and scatter: sums that a thread keeps of a prism's matrix
-    #[arg(long, value_enum, default_value = "6", value_name = "N", help_heading = "GPU")]
-    accumulators: AccumulatorsName,
-    /// Of coloured and scatter: what neighbouring threads take
-    #[arg(long, value_enum, default_value = "columns", value_name = "ORDER", help_heading = "GPU")]
-    order: OrderName,
-    /// Threads of a workgroup
-    #[arg(long, value_name = "N", help_heading = "GPU")]
-    workgroup_size: Option<u32>,
-}
-
-impl GpuOptions {
-    pub(super) fn variant(&self) -> Variant {
-        let &Self { strategy, atomics, tables, accumulators, order, workgroup_size } = self;
-        Variant { strategy, atomics, tables, accumulators, order, workgroup_size }
-    }
-}
-
-/// All that are to be compared.
-#[derive(Args)]
-pub(super) struct GpuLists {
-    /// How threads share nodes; all if not given
-    #[arg(long, value_enum, value_delimiter = ',', value_name = "STRATEGY,...", help_heading = "GPU")]
-    strategy: Vec<StrategyName>,
-    /// Of scatter: how threads add
-    #[arg(
-        long,
-        value_enum,
-        default_value = "auto",
-        value_delimiter = ',',
-        value_name = "KIND,...",
-        help_heading = "GPU"
-    )]
-    atomics: Vec<AtomicsName>,
-    /// Of coloured and scatter: where the tables of quadrature are
-    #[arg(
-        long,
-        value_enum,
-        default_value = "constants",
-        value_delimiter = ',',
-        value_name = "PLACE,...",
-        help_heading = "GPU"
-    )]
-    tables: Vec<TablesName>,
-    /// Of coloured and scatter: sums that a thread keeps of a prism's matrix
-    #[arg(long, value_enum, default_value = "6", value_delimiter = ',', value_name = "N,...", help_heading = "GPU")]
-    accumulators: Vec<AccumulatorsName>,
-    /// Of coloured and scatter: what neighbouring threads take
-    #[arg(
-        long,
-        value_enum,
-        default_value = "columns",
-        value_delimiter = ',',
-        value_name = "ORDER,...",
-        help_heading = "GPU"
-    )]
-    order: Vec<OrderName>,
-    /// Threads of a workgroup
-    #[arg(long, value_delimiter = ',', value_name = "N,...", help_heading = "GPU")]
-    workgroup_size: Vec<u32>,
-}
-
-impl GpuLists {
-    /// Whether the user asked for these strategies, and not for what there is.
-    pub(super) fn names_strategies(&self) -> bool {
-        !self.strategy.is_empty()
-    }
-
-    /// Every way, once: what a strategy does not know is not varied.
-    pub(super) fn variants(&self) -> Vec<Variant> {
-        let strategies = if self.strategy.is_empty() { StrategyName::value_variants() } else { &self.strategy };
-        let sizes: Vec<Option<u32>> = match &self.workgroup_size[..] {
-            [] => vec![None],
-            sizes => sizes.iter().copied().map(Some).collect(),
-        };
-        let all = vec![Variant {
-            strategy: StrategyName::Gather,
-            atomics: AtomicsName::Auto,
-            tables: TablesName::Constants,
-            accumulators: AccumulatorsName::Six,
-            order: OrderName::Columns,
-            workgroup_size: None,
-        }];
-        let all = with_each(&all, strategies, |variant, strategy| variant.strategy = strategy);
-        let all = with_each(&all, &self.atomics, |variant, atomics| {
-            if variant.strategy == StrategyName::Scatter {
-                variant.atomics = atomics;
-            }
-        });
-        let all = with_each(&all, &self.tables, |variant, tables| {
-            if variant.strategy != StrategyName::Gather {
-                variant.tables = tables;
-            }
-        });
-        let all = with_each(&all, &self.accumulators, |variant, accumulators| {
-            if variant.strategy != StrategyName::Gather {
-                variant.accumulators = accumulators;
-            }
-        });
-        let all = with_each(&all, &self.order, |variant, order| {
-            if variant.strategy != StrategyName::Gather {
-                variant.order = order;
-            }
-        });
-        with_each(&all, &sizes, |variant, size| variant.workgroup_size = size)
-    }
-}
-
-/// All with each of the values, and none twice.
-fn with_each<T: Copy>(all: &[Variant], values: &[T], set: impl Fn(&mut Variant, T)) -> Vec<Variant> {
-    let mut more = Vec::new();
-    for &variant in all {
-        for &value in values {
-            let mut variant = variant;
-            set(&mut variant, value);
-            if !more.contains(&variant) {
-                more.push(variant);
-            }
-        }
-    }
-    more
-}

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use command_host::{bench_heading, median, scientific, table};
+use command_host::{Rows, bench_heading, median, scientific};
 use helmholtz::{Mesh, Number, Precision};
 use serde::{Serialize, Serializer};
 
@@ -142,51 +142,92 @@ impl Measured {
     }
 }
 
-pub(super) fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
-    bench_heading(out, &report.engine)?;
-    if let Some(read) = report.read_gb_per_s {
-        writeln!(out, "reading alone: {read:.0} GB/s")?;
+/// The table of a bench, whose rows are printed when they are measured.
+pub(super) struct Table {
+    rows: Rows,
+    on_gpu: bool,
+}
+
+/// Columns that both kinds of table have, with their widths.
+const TIMES: [(&str, usize); 7] =
+    [("forcing [ms]", 0), ("mass", 9), ("stiffness", 9), ("lumped", 9), ("all four", 9), ("nodes/s", 9), ("GB/s", 5)];
+
+impl Table {
+    /// Prints the heading.
+    pub(super) fn new(out: &mut impl Write, report: &Report, on_gpu: bool) -> io::Result<Self> {
+        print_heading(out, report)?;
+        let [a, b, c, d, e, f, g] = TIMES;
+        let errors = [("rhs off by", 0), ("lumped", 6)];
+        let rows = if on_gpu {
+            let rest = [("of reading", 0), ("host to host [ms]", 0), errors[0], errors[1], ("with", 0)];
+            let [h, i, j, k, l] = rest;
+            let columns = [("numbers", 0), ("strategy", 8), a, b, c, d, e, f, g, h, i, j, k, l];
+            Self::begin(out, Rows::new(columns, 2))?
+        } else {
+            let columns = [
+                ("numbers", 0),
+                ("threads", 0),
+                a,
+                b,
+                c,
+                d,
+                e,
+                f,
+                g,
+                ("x 1 thread", 0),
+                ("x reference", 0),
+                errors[0],
+                errors[1],
+            ];
+            Self::begin(out, Rows::new(columns, 1))?
+        };
+        Ok(Self { rows, on_gpu })
     }
-    writeln!(out, "{}\n", report.mesh.text())?;
-    let on_gpu = report.measured.iter().any(|row| row.strategy.is_some());
-    let names: &[&str] = if on_gpu { &["numbers", "strategy", "with"] } else { &["numbers", "threads"] };
-    let times = ["forcing [ms]", "mass", "stiffness", "lumped", "all four", "nodes/s", "GB/s"];
-    let rest: &[&str] = if on_gpu {
-        &["of reading", "host to host [ms]", "rhs off by", "lumped"]
-    } else {
-        &["x 1 thread", "x reference", "rhs off by", "lumped"]
-    };
-    let mut table = table(names.iter().chain(&times).chain(rest).copied(), if on_gpu { 3 } else { 1 });
-    let number =
-        |number: Option<f64>, digits: usize| number.map_or_else(String::new, |number| format!("{number:.digits$}"));
-    for row in &report.measured {
+
+    fn begin<const N: usize>(out: &mut impl Write, (rows, header): (Rows, [String; N])) -> io::Result<Rows> {
+        rows.write(out, &header)?;
+        Ok(rows)
+    }
+
+    pub(super) fn row(&self, out: &mut impl Write, row: &Measured) -> io::Result<()> {
+        let number =
+            |number: Option<f64>, digits: usize| number.map_or_else(String::new, |number| format!("{number:.digits$}"));
         let mut cells = vec![row.precision.to_string()];
-        cells.extend([&row.strategy, &row.details].into_iter().flatten().cloned());
+        cells.extend(row.strategy.clone());
         cells.extend(row.threads.map(|threads| threads.to_string()));
         cells.extend(row.times());
         let digits = usize::from(row.gb_per_s.is_some_and(|rate| rate < 10.0));
         cells.extend([scientific(row.nodes_per_s), number(row.gb_per_s, digits)]);
-        if on_gpu {
+        if self.on_gpu {
             cells.push(row.of_reading.map_or_else(String::new, |share| format!("{:.0} %", 100.0 * share)));
             cells.push(number(row.host_to_host_ms, 1));
         } else {
             cells.extend([number(row.times_one_thread, 2), number(row.times_reference, 1)]);
         }
         cells.extend([row.error(2), row.error(3)]);
-        table.add_row(cells);
+        cells.extend(row.details.clone());
+        self.rows.write(out, &cells)
     }
-    if !report.measured.is_empty() {
-        writeln!(out, "{table}")?;
+}
+
+/// Prints the engine and the mesh.
+pub(super) fn print_heading(out: &mut impl Write, report: &Report) -> io::Result<()> {
+    bench_heading(out, &report.engine)?;
+    if let Some(read) = report.read_gb_per_s {
+        writeln!(out, "reading alone: {read:.0} GB/s")?;
     }
+    writeln!(out, "{}\n", report.mesh.text())
+}
+
+/// Prints what follows the table.
+pub(super) fn print_rest(out: &mut impl Write, report: &Report) -> io::Result<()> {
     if let Some(Serial { prisms, stages_ms, total_ms, scaled_ms }) = &report.reference {
         let stages: Vec<String> = STAGES.iter().zip(stages_ms).map(|(stage, ms)| format!("{stage} {ms:.1}")).collect();
         write!(out, "reference, one core, {prisms} prisms, once: {} ms, {total_ms:.1} ms together", stages.join(", "))?;
-        let scaled = *prisms != report.mesh.prisms;
-        writeln!(
-            out,
-            "{}",
-            if scaled { format!("; {scaled_ms:.0} ms for as many prisms as this mesh") } else { String::new() }
-        )?;
+        if *prisms != report.mesh.prisms {
+            write!(out, "; {scaled_ms:.0} ms for as many prisms as this mesh")?;
+        }
+        writeln!(out)?;
     }
     for left_out in &report.left_out {
         writeln!(out, "left out: {left_out}")?;

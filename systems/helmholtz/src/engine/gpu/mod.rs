@@ -4,6 +4,7 @@ mod options;
 mod parts;
 mod shaders;
 mod solve;
+pub(crate) mod system;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -19,9 +20,10 @@ use crate::forcing::{AMPLITUDE, level_factors};
 use crate::mesh::{Mesh, Number};
 use crate::pairs::Pairs;
 pub(crate) use options::GpuSettings;
-pub use options::{Accumulators, Atomics, Order, Strategy, TablesIn};
+pub use options::{Accumulators, Atomics, Loops, Order, Strategy, TablesIn};
 use parts::{Window, colours, put, windows};
 use shaders::Accumulate;
+use solve::ConjugateGradients;
 /// As in shaders/types.wgsl.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
@@ -96,6 +98,8 @@ pub(crate) struct GpuEngine<T: Number> {
     colours: Vec<u32>,
     fixed: Fixed<T>,
     workspace: Mutex<Workspace<T>>,
+    /// Built by the first solve.
+    solver: Mutex<Option<Box<ConjugateGradients<T>>>>,
 }
 
 /// What is uploaded once.
@@ -161,19 +165,20 @@ impl<T: Number> GpuEngine<T> {
         let size = settings.workgroup_size.unwrap_or(GATHERING);
         let lanes = lanes(windows.iter().map(|window| window.all.len()).max().unwrap_or_default()).min(size);
         let (forcing, gather) = (shaders::forcing::<T>(), shaders::gather::<T>());
-        let scatter = accumulate.map(|accumulate| shaders::scatter::<T>(accumulate, settings.tables));
-        let sums = match settings.accumulators {
-            Accumulators::Six => 6.0,
-            Accumulators::Twelve => 12.0,
-            Accumulators::ThirtySix => 36.0,
-        };
+        let scatter =
+            accumulate.map(|accumulate| shaders::scatter::<T>(accumulate, settings.tables, settings.accumulators));
         let of_size = [("WORKGROUP_SIZE", size.into()), ("LANES", lanes.into())];
-        let of_prisms =
-            [("WORKGROUP_SIZE", f64::from(settings.workgroup_size.unwrap_or(SCATTERING))), ("ACCUMULATORS", sums)];
+        let interchanged = if settings.loops == Loops::RowsOutside { 1.0 } else { 0.0 };
+        let of_prisms = [
+            ("WORKGROUP_SIZE", f64::from(settings.workgroup_size.unwrap_or(SCATTERING))),
+            ("INTERCHANGED", interchanged),
+        ];
+        // The factored sums have no loops over entries.
+        let of_prisms = if settings.accumulators == Accumulators::Factored { &of_prisms[..1] } else { &of_prisms[..] };
         let describe =
             |source, constants| KernelDescriptor { source, entry_points: &[], constants, checks: settings.checks };
         let mut descriptors = vec![describe(&forcing, &of_size[..]), describe(&gather, &of_size[..])];
-        descriptors.extend(scatter.as_ref().map(|scatter| describe(scatter, &of_prisms[..])));
+        descriptors.extend(scatter.as_ref().map(|scatter| describe(scatter, of_prisms)));
         let mut kernels = Kernel::build_all(&gpu, &descriptors)?.into_iter();
         let (Some(forcing), Some(gather)) = (kernels.next(), kernels.next()) else {
             return Err(Error::TooLarge { what: "no kernels".to_owned() });
@@ -203,7 +208,12 @@ impl<T: Number> GpuEngine<T> {
             colours,
             fixed,
             workspace,
+            solver: Mutex::new(None),
         })
+    }
+
+    pub(crate) fn mesh(&self) -> &Arc<Mesh> {
+        &self.mesh
     }
 
     pub(crate) fn gpu(&self) -> &Gpu {
@@ -378,7 +388,7 @@ impl<T: Number> GpuEngine<T> {
                 ("out", to.binding()?),
                 ("tables", buffers.tables.binding()?),
             ];
-            let used = if self.settings.tables == TablesIn::Storage { 8 } else { 7 };
+            let used = if self.settings.tables == TablesIn::Constants { 7 } else { 8 };
             Ok(scatter.bind_group(&self.gpu, &group[..used])?)
         };
         scatter.dispatch(pass, "zero", &bind(workspace.params.binding()?)?, rows(nodes.div_ceil(size)))?;
@@ -444,12 +454,14 @@ impl<T: Number> ScatterBuffers<T> {
             let [a, b, c] = corners.map(|vertex| mesh.vertices()[vertex as usize]);
             [b[0] - a[0], b[1] - a[1], c[0] - a[0], c[1] - a[1]].map(T::from_f64)
         };
+        let mut tables = Buffer::new("tables", storage() | BufferUsages::UNIFORM);
+        tables.write(gpu, &shaders::tables::<T>())?;
         let edges: Vec<[T; 4]> = mesh.triangles().par_iter().map(edge).collect();
         Ok(Self {
             triangles: written(gpu, "triangles", bytemuck::cast_slice(mesh.triangles()))?,
             edges: written(gpu, "edges", &edges)?,
             order: written(gpu, "order", order)?,
-            tables: written(gpu, "tables", &shaders::tables::<T>())?,
+            tables,
         })
     }
 }

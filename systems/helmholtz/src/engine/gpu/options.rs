@@ -40,11 +40,28 @@ pub enum Atomics {
 pub enum Accumulators {
     /// Six row sums. The columns are summed first, so gradients cancel before they are multiplied.
     #[default]
+    Factored,
+    /// Six row sums of all 36 entries.
     Six,
-    /// Twelve: the row sums of even and of odd columns.
+    /// Twelve: the row sums of even and of odd columns, as in the report's last version.
     Twelve,
     /// Thirty-six: the whole matrix.
     ThirtySix,
+}
+
+impl Accumulators {
+    /// All of them.
+    pub const ALL: [Self; 4] = [Self::Factored, Self::Six, Self::Twelve, Self::ThirtySix];
+}
+
+/// The loops over a prism's matrix for lumped volumes, except with [`Accumulators::Factored`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Loops {
+    /// Points, columns, rows: the order of the report's Listing 1.
+    #[default]
+    ColumnsOutside,
+    /// Points, rows, columns: the interchanged order.
+    RowsOutside,
 }
 
 /// The order in which threads take prisms, except with [`Strategy::Gather`].
@@ -65,6 +82,8 @@ pub enum TablesIn {
     Constants,
     /// A storage buffer.
     Storage,
+    /// A uniform buffer.
+    Uniform,
 }
 
 /// What of the GPU is asked for.
@@ -74,6 +93,7 @@ pub(crate) struct GpuSettings {
     pub(crate) atomics: Atomics,
     pub(crate) tables: TablesIn,
     pub(crate) accumulators: Accumulators,
+    pub(crate) loops: Loops,
     pub(crate) order: Order,
     pub(crate) workgroup_size: Option<u32>,
     pub(crate) checks: Checks,

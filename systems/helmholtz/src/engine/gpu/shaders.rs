@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use kernel_host::{Precision, Source};
 
-use super::options::TablesIn;
+use super::options::{Accumulators, TablesIn};
 use crate::mesh::Number;
 use crate::quadrature::{NODES, POINTS, Tables};
 
@@ -41,11 +41,30 @@ pub(crate) fn gather<T: Number>() -> Source {
     piece!(begun::<T>("gather"), "columns.wgsl", "gather.wgsl")
 }
 
-pub(crate) fn conjugate_gradients<T: Number>() -> Source {
-    piece!(begun::<T>("conjugate_gradients"), "conjugate_gradients.wgsl")
+/// The form in which conjugate gradients get the inverse of the diagonal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Diagonal {
+    /// A number per vertex.
+    Columns,
+    /// A number per node.
+    Nodes,
 }
 
-pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn) -> Source {
+pub(crate) fn conjugate_gradients<T: Number>(diagonal: Diagonal) -> Source {
+    let source = begun::<T>("conjugate_gradients");
+    let source = match diagonal {
+        Diagonal::Columns => piece!(source, "diagonal/columns.wgsl"),
+        Diagonal::Nodes => piece!(source, "diagonal/nodes.wgsl"),
+    };
+    piece!(source, "conjugate_gradients.wgsl")
+}
+
+/// The product with a stored matrix.
+pub(crate) fn matrix<T: Number>() -> Source {
+    piece!(begun::<T>("matrix"), "matrix.wgsl")
+}
+
+pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn, sums: Accumulators) -> Source {
     let source = begun::<T>("scatter").piece("tables", &tables_text::<T>(tables));
     let source = match accumulate {
         Accumulate::Plain => piece!(source, "accumulate/plain.wgsl"),
@@ -53,12 +72,20 @@ pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn) -> So
         Accumulate::CompareExchange64 => piece!(source, "accumulate/compare_exchange_64.wgsl"),
         Accumulate::Native => piece!(source, "accumulate/native.wgsl"),
     };
-    piece!(source, "scatter.wgsl")
+    let source = match sums {
+        Accumulators::Factored => return piece!(source, "scatter.wgsl", "lumped/factored.wgsl"),
+        Accumulators::Six => piece!(source, "sums/six.wgsl"),
+        Accumulators::Twelve => piece!(source, "sums/twelve.wgsl"),
+        Accumulators::ThirtySix => piece!(source, "sums/thirty_six.wgsl"),
+    };
+    piece!(source, "scatter.wgsl", "lumped/entries.wgsl")
 }
 
 /// Weights, values by point and node, derivatives by point, axis and node. Derivatives of a point sum to zero exactly, one after
 /// the other.
 pub(crate) fn tables<T: Number>() -> Vec<T> {
+    // A uniform array has elements of four numbers; their count is a multiple of that.
+    const { assert!((POINTS + 4 * POINTS * NODES).is_multiple_of(4)) };
     let Tables { weights, values, derivatives } = Tables::new();
     // Of two parts of 1 the smaller one is what the larger one, once rounded, leaves, which is exact.
     let rounded = |part: f64| {
@@ -94,12 +121,19 @@ fn tables_text<T: Number>(place: TablesIn) -> String {
                 "DERIVATIVES[18u * point + 6u * axis + j]".to_owned(),
             ]
         }
-        TablesIn::Storage => {
-            let _ = writeln!(text, "@group(0) @binding(7) var<storage, read> tables: array<real, {}>;", all.len());
+        TablesIn::Storage | TablesIn::Uniform => {
+            let _ = if place == TablesIn::Storage {
+                let declared = format!("var<storage, read> tables: array<real, {}>", all.len());
+                writeln!(text, "@group(0) @binding(7) {declared};\nfn table(i: u32) -> real {{ return tables[i]; }}")
+            } else {
+                let declared = format!("var<uniform> tables: array<vec4<real>, {}>", all.len() / 4);
+                let read = "fn table(i: u32) -> real { return tables[i / 4u][i % 4u]; }";
+                writeln!(text, "@group(0) @binding(7) {declared};\n{read}")
+            };
             [
-                "tables[point]".to_owned(),
-                format!("tables[{}u + 6u * point + j]", POINTS),
-                format!("tables[{}u + 18u * point + 6u * axis + j]", POINTS + POINTS * NODES),
+                "table(point)".to_owned(),
+                format!("table({}u + 6u * point + j)", POINTS),
+                format!("table({}u + 18u * point + 6u * axis + j)", POINTS + POINTS * NODES),
             ]
         }
     };
@@ -127,27 +161,34 @@ mod tests {
             assert!(!written.spirv.is_empty());
             assert_eq!(written.msl.is_some() && written.hlsl.is_some(), everywhere);
         };
-        for source in [forcing::<f32>(), gather::<f32>(), conjugate_gradients::<f32>()] {
+        let both = [Diagonal::Columns, Diagonal::Nodes];
+        for source in
+            [forcing::<f32>(), gather::<f32>(), matrix::<f32>()].into_iter().chain(both.map(conjugate_gradients::<f32>))
+        {
             written(&source, &[], Capabilities::empty(), true);
         }
-        for source in [forcing::<f64>(), gather::<f64>(), conjugate_gradients::<f64>()] {
+        for source in
+            [forcing::<f64>(), gather::<f64>(), matrix::<f64>()].into_iter().chain(both.map(conjugate_gradients::<f64>))
+        {
             written(&source, &[], Capabilities::FLOAT64, false);
         }
-        for tables in [TablesIn::Constants, TablesIn::Storage] {
-            for sums in [6.0, 12.0, 36.0] {
-                let constants = [("ACCUMULATORS", sums)];
+        let atomics = Capabilities::SHADER_INT64
+            | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
+            | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
+        let f64_atomics = Capabilities::FLOAT64 | atomics;
+        for tables in [TablesIn::Constants, TablesIn::Storage, TablesIn::Uniform] {
+            for sums in Accumulators::ALL {
                 for accumulate in [Accumulate::Plain, Accumulate::CompareExchange] {
-                    written(&scatter::<f32>(accumulate, tables), &constants, Capabilities::empty(), true);
+                    written(&scatter::<f32>(accumulate, tables, sums), &[], Capabilities::empty(), true);
                 }
-                let native = Capabilities::SHADER_FLOAT32_ATOMIC;
-                written(&scatter::<f32>(Accumulate::Native, tables), &constants, native, false);
-                written(&scatter::<f64>(Accumulate::Plain, tables), &constants, Capabilities::FLOAT64, false);
-                let atomics = Capabilities::SHADER_INT64
-                    | Capabilities::SHADER_INT64_ATOMIC_MIN_MAX
-                    | Capabilities::SHADER_INT64_ATOMIC_ALL_OPS;
-                let retried = scatter::<f64>(Accumulate::CompareExchange64, tables);
-                written(&retried, &constants, Capabilities::FLOAT64 | atomics, false);
             }
+            // How prisms add does not depend on the sums that they add.
+            let sums = Accumulators::Twelve;
+            let interchanged = [("INTERCHANGED", 1.0)];
+            let native = Capabilities::SHADER_FLOAT32_ATOMIC;
+            written(&scatter::<f32>(Accumulate::Native, tables, sums), &interchanged, native, false);
+            written(&scatter::<f64>(Accumulate::Plain, tables, sums), &[], Capabilities::FLOAT64, false);
+            written(&scatter::<f64>(Accumulate::CompareExchange64, tables, sums), &[], f64_atomics, false);
         }
     }
 

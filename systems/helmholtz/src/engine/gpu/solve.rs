@@ -1,82 +1,100 @@
 //! Conjugate gradients on a GPU. Shader: conjugate_gradients.wgsl.
 
-use kernel_host::wgpu::{self, ComputePass};
-use kernel_host::{Buffer, Kernel, KernelDescriptor, Readback};
+use kernel_host::wgpu::{self, BindGroup, BindingResource, ComputePass};
+use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback};
 use rayon::prelude::*;
 
-use super::shaders;
-use super::{GATHERING, GpuEngine, SERVING, storage, written};
+use super::shaders::{self, Diagonal};
+use super::{GATHERING, GpuEngine, Params, SERVING, storage, uniform, written};
 use crate::error::{Error, Result};
-use crate::mesh::Number;
+use crate::mesh::{Mesh, Number};
+use crate::pairs::Pairs;
 use crate::solve::{Solution, SolveOptions};
 
-/// Iterations that are handed over at once.
+/// The number of iterations in one submission.
 const ITERATIONS: usize = 16;
-/// Workgroups of a step along fields; a sum is of as many parts.
+/// Workgroups of a step along fields; a sum has as many parts.
 const WORKGROUPS: u32 = 512;
-/// Where the squares of residuals begin in the solver's state, and what is before them: as in shaders/conjugate_gradients.wgsl.
+/// The layout of the solver's state, as in shaders/conjugate_gradients.wgsl: squares of residuals follow from HISTORY.
 const HISTORY: usize = 8;
 const LIMIT: usize = 3;
 const DONE: usize = 4;
 const ITERATED: usize = 5;
-const DEFECT: usize = 6;
 const MOST: usize = 7;
 
-impl<T: Number> GpuEngine<T> {
-    /// Conjugate gradients on the device; products by gather, whatever the strategy.
-    pub(crate) fn solve(&self, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
-        let [window] = &self.windows[..] else {
-            let what =
-                "the fields of a solve have to fit on the GPU at once: fewer levels or vertices, or the CPU engine";
-            return Err(Error::TooLarge { what: what.to_owned() });
-        };
-        let gpu = &self.gpu;
-        let mut workspace = self.workspace();
-        self.prepare(&mut workspace, window, Some(rhs))?;
+/// The buffers and the kernel of conjugate gradients on the fields of one mesh.
+pub(super) struct ConjugateGradients<T: Number> {
+    kernel: Kernel,
+    nodes: usize,
+    params: Buffer<Params>,
+    rhs: Buffer<T>,
+    scales: Buffer<T>,
+    pub(super) u: Buffer<T>,
+    r: Buffer<T>,
+    pub(super) p: Buffer<T>,
+    pub(super) q: Buffer<T>,
+    partials: Buffer<[T; 2]>,
+    readback: Readback<T>,
+}
+
+/// The inverse of a matrix's diagonal, by which conjugate gradients are preconditioned.
+pub(super) struct Scales<'a, T> {
+    pub(super) numbers: &'a [T],
+    pub(super) of: Diagonal,
+}
+
+impl<T: Number> ConjugateGradients<T> {
+    pub(super) fn new(gpu: &Gpu, mesh: &Mesh, scales: Scales<'_, T>, size: u32, checks: Checks) -> Result<Self> {
         let kernel = Kernel::build(
             gpu,
             &KernelDescriptor {
-                source: &shaders::conjugate_gradients::<T>(),
+                source: &shaders::conjugate_gradients::<T>(scales.of),
                 entry_points: &[],
-                constants: &[
-                    ("WORKGROUP_SIZE", self.settings.workgroup_size.unwrap_or(GATHERING).into()),
-                    ("WORKGROUPS", WORKGROUPS.into()),
-                ],
-                checks: self.settings.checks,
+                constants: &[("WORKGROUP_SIZE", size.into()), ("WORKGROUPS", WORKGROUPS.into())],
+                checks,
             },
         )?;
-        let count = self.mesh.nodes();
-        let mut q = Buffer::<T>::new("q", storage());
-        q.reserve(gpu, count)?;
-        let scales = written(gpu, "scales", &self.scales())?;
-        let partials = written(gpu, "partials", &vec![[T::default(); 2]; WORKGROUPS as usize])?;
+        let nodes = mesh.nodes();
+        let mut params = uniform();
+        params.write(gpu, &[whole(mesh)])?;
+        let field = |label| {
+            let mut buffer = Buffer::<T>::new(label, storage());
+            buffer.reserve(gpu, nodes).map(|_| buffer)
+        };
+        Ok(Self {
+            kernel,
+            nodes,
+            params,
+            rhs: field("rhs")?,
+            scales: written(gpu, "scales", scales.numbers)?,
+            u: field("u")?,
+            r: field("r")?,
+            p: field("p")?,
+            q: field("q")?,
+            partials: written(gpu, "partials", &vec![[T::default(); 2]; WORKGROUPS as usize])?,
+            readback: Readback::new("solution"),
+        })
+    }
+
+    pub(super) fn params(&self) -> Result<BindingResource<'_>> {
+        Ok(self.params.binding()?)
+    }
+
+    /// Iterates until the iteration's own residual is within the tolerance. `product` encodes q = A p.
+    pub(super) fn solve(
+        &mut self,
+        gpu: &Gpu,
+        rhs: &[T],
+        options: SolveOptions,
+        product: &dyn Fn(&mut ComputePass<'_>) -> Result<()>,
+    ) -> Result<Solution<T>> {
+        self.rhs.write(gpu, rhs)?;
         let most = options.iterations.min(1 << 22);
         let mut state = vec![T::default(); HISTORY + most + 1];
         state[LIMIT] = T::from_f64(options.tolerance * options.tolerance);
         state[MOST] = T::from_f64(most as f64);
         let state = written(gpu, "state", &state)?;
-        let [b, u, r, p] = &workspace.fields;
-        let group = kernel.bind_group(
-            gpu,
-            &[
-                ("params", workspace.params.binding()?),
-                ("rhs", b.binding()?),
-                ("scales", scales.binding()?),
-                ("u", u.binding()?),
-                ("r", r.binding()?),
-                ("p", p.binding()?),
-                ("q", q.binding()?),
-                ("partials", partials.binding()?),
-                ("state", state.binding()?),
-            ],
-        )?;
-        let rows_of_product = self.by_columns(self.mesh.levels(), SERVING);
-        let product = |pass: &mut ComputePass<'_>, from: &Buffer<T>| -> Result<()> {
-            let group = self.bind_gather(workspace.params.binding()?, from, &q)?;
-            Ok(self.gather.dispatch(pass, "helmholtz", &group, rows_of_product)?)
-        };
-        let all = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [WORKGROUPS, 1, 1]);
-        let one = |pass: &mut ComputePass<'_>, name: &str| kernel.dispatch(pass, name, &group, [1, 1, 1]);
+        let group = self.bind(gpu, &state)?;
         let mut read = Readback::<T>::new("state read back");
         read.reserve(gpu, state.capacity())?;
         let mut handed_over = 0;
@@ -86,14 +104,18 @@ impl<T: Number> GpuEngine<T> {
             {
                 let descriptor = wgpu::ComputePassDescriptor { label: Some("solve"), timestamp_writes: None };
                 let mut pass = encoder.begin_compute_pass(&descriptor);
+                let all = |pass: &mut ComputePass<'_>, name: &str| {
+                    self.kernel.dispatch(pass, name, &group, [WORKGROUPS, 1, 1])
+                };
+                let one = |pass: &mut ComputePass<'_>, name: &str| self.kernel.dispatch(pass, name, &group, [1, 1, 1]);
                 if head.is_empty() {
                     all(&mut pass, "begin")?;
                     one(&mut pass, "sum_begin")?;
                 }
-                // One more than the most, which finds that it is.
+                // One more than the largest number, which finds that it is reached.
                 for _ in 0..ITERATIONS.min(most + 1 - handed_over) {
                     all(&mut pass, "turn")?;
-                    product(&mut pass, p)?;
+                    product(&mut pass)?;
                     all(&mut pass, "curvature")?;
                     one(&mut pass, "sum_curvature")?;
                     all(&mut pass, "advance")?;
@@ -107,42 +129,97 @@ impl<T: Number> GpuEngine<T> {
                 break;
             }
         }
-        let mut encoder = gpu.encoder("what is left");
-        {
-            let descriptor = wgpu::ComputePassDescriptor { label: Some("what is left"), timestamp_writes: None };
-            let mut pass = encoder.begin_compute_pass(&descriptor);
-            product(&mut pass, u)?;
-            all(&mut pass, "defect")?;
-            one(&mut pass, "sum_defect")?;
-        }
         let iterations = Into::<f64>::into(head[ITERATED]) as usize;
         let seen = HISTORY + iterations + 1;
+        let mut encoder = gpu.encoder("history");
         read.copy_from(&mut encoder, &state, seen)?;
         let state = read.read(gpu, &gpu.submit(encoder)?, seen)?;
-        let mut encoder = gpu.encoder("solution");
-        let mut readback = Readback::<T>::new("solution");
-        readback.reserve(gpu, count)?;
-        readback.copy_from(&mut encoder, u, count)?;
-        let field = readback.read(gpu, &gpu.submit(encoder)?, count)?;
-        let number = |at: usize| -> f64 { state[at].into() };
-        let norm = number(HISTORY).sqrt();
-        if norm == 0.0 {
-            return Ok(Solution { field, iterations: 0, residuals: vec![0.0], converged: true, true_residual: 0.0 });
-        }
-        let residuals: Vec<f64> = (HISTORY..seen).map(|at| number(at).sqrt() / norm).collect();
-        let converged = residuals.last().is_some_and(|&residual| iterations > 0 && residual <= options.tolerance);
-        Ok(Solution { field, iterations, residuals, converged, true_residual: number(DEFECT).sqrt() / norm })
+        self.solution(gpu, &state, options)
     }
 
-    /// 1 over the diagonal of M + S, at inner levels; 0 where there is none.
-    fn scales(&self) -> Vec<T> {
-        let height = self.mesh.height();
-        let scale = |vertex: usize| {
-            let own = self.pairs.range(vertex).find(|&pair| self.pairs.neighbours()[pair] as usize == vertex);
-            let [m, k] = own.map_or([0.0; 2], |own| [self.pairs.mass()[own], self.pairs.stiffness()[own]]);
-            let inner = 2.0 * ((m + k) * height / 3.0 + m / height);
-            T::from_f64(if inner > 0.0 { 1.0 / inner } else { 0.0 })
-        };
-        (0..self.mesh.vertices().len()).into_par_iter().map(scale).collect()
+    /// Reads the field back.
+    fn solution(&mut self, gpu: &Gpu, state: &[T], options: SolveOptions) -> Result<Solution<T>> {
+        let mut encoder = gpu.encoder("solution");
+        self.readback.reserve(gpu, self.nodes)?;
+        self.readback.copy_from(&mut encoder, &self.u, self.nodes)?;
+        let field = self.readback.read(gpu, &gpu.submit(encoder)?, self.nodes)?;
+        let square = |number: &T| -> f64 { (*number).into() };
+        let norm = square(&state[HISTORY]).sqrt();
+        let relative = |number: &T| if norm == 0.0 { 0.0 } else { square(number).sqrt() / norm };
+        let residuals: Vec<f64> = state[HISTORY..].iter().map(relative).collect();
+        let last = residuals.last().copied().unwrap_or(f64::NAN);
+        Ok(Solution {
+            field,
+            iterations: residuals.len() - 1,
+            residuals,
+            converged: last <= options.tolerance,
+            true_residual: last,
+            refinements: 0,
+        })
     }
+
+    fn bind(&self, gpu: &Gpu, state: &Buffer<T>) -> Result<BindGroup> {
+        Ok(self.kernel.bind_group(
+            gpu,
+            &[
+                ("params", self.params.binding()?),
+                ("rhs", self.rhs.binding()?),
+                ("scales", self.scales.binding()?),
+                ("u", self.u.binding()?),
+                ("r", self.r.binding()?),
+                ("p", self.p.binding()?),
+                ("q", self.q.binding()?),
+                ("partials", self.partials.binding()?),
+                ("state", state.binding()?),
+            ],
+        )?)
+    }
+}
+
+/// The parameters of a mesh whose fields are on the GPU as a whole.
+pub(super) fn whole(mesh: &Mesh) -> Params {
+    let (levels, vertices) = (mesh.levels() as u32, mesh.vertices().len() as u32);
+    Params { levels, vertices, nodes: mesh.nodes() as u32, ..Params::default() }
+}
+
+pub(super) fn too_large() -> Error {
+    let what = "the fields of a solve must fit on the GPU at once: use fewer levels or vertices, or the CPU engine";
+    Error::TooLarge { what: what.to_owned() }
+}
+
+impl<T: Number> GpuEngine<T> {
+    /// Conjugate gradients for (M + S) u = `rhs`. Products are gathered, whatever the strategy.
+    pub(crate) fn solve(&self, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
+        if self.windows.len() > 1 {
+            return Err(too_large());
+        }
+        let mut solver = self.solver.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut gradients = match solver.take() {
+            Some(gradients) => gradients,
+            None => {
+                let scales = scales(&self.mesh, &self.pairs);
+                let scales = Scales { numbers: &scales, of: Diagonal::Columns };
+                let size = self.settings.workgroup_size.unwrap_or(GATHERING);
+                Box::new(ConjugateGradients::new(&self.gpu, &self.mesh, scales, size, self.settings.checks)?)
+            }
+        };
+        let group = self.bind_gather(gradients.params()?, &gradients.p, &gradients.q)?;
+        let grid = self.by_columns(self.mesh.levels(), SERVING);
+        let product = |pass: &mut ComputePass<'_>| Ok(self.gather.dispatch(pass, "helmholtz", &group, grid)?);
+        let solution = gradients.solve(&self.gpu, rhs, options, &product)?;
+        *solver = Some(gradients);
+        Ok(solution)
+    }
+}
+
+/// 1 over the diagonal of M + S, at inner levels; 0 for a vertex without triangles.
+fn scales<T: Number>(mesh: &Mesh, pairs: &Pairs) -> Vec<T> {
+    let height = mesh.height();
+    let scale = |vertex: usize| {
+        let own = pairs.range(vertex).find(|&pair| pairs.neighbours()[pair] as usize == vertex);
+        let [m, k] = own.map_or([0.0; 2], |own| [pairs.mass()[own], pairs.stiffness()[own]]);
+        let inner = 2.0 * ((m + k) * height / 3.0 + m / height);
+        T::from_f64(if inner > 0.0 { 1.0 / inner } else { 0.0 })
+    };
+    (0..mesh.vertices().len()).into_par_iter().map(scale).collect()
 }

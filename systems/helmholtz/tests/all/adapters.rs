@@ -3,7 +3,7 @@
 use helmholtz::generate::{irregular, unit_square};
 use helmholtz::{
     Accumulators, Action, AdapterChoice, Assembled, Assembler, AssemblerBuilder, Atomics, CpuEngine, Engine, Error,
-    Extrusion, Mesh, Number, Order, Precision, Solution, SolveOptions, Strategy, TablesIn, forcing,
+    Extrusion, Loops, Mesh, Number, Order, Precision, Solution, SolveOptions, Strategy, TablesIn, forcing,
 };
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
@@ -113,7 +113,7 @@ fn strategies_agree() {
 #[test]
 fn options_change_nothing() {
     check_options(&[
-        (Strategy::Coloured, "stored"),
+        (Strategy::Coloured, "interchanged"),
         (Strategy::Coloured, "layers"),
         (Strategy::Scatter, "plain"),
         (Strategy::Scatter, "twelve"),
@@ -124,7 +124,7 @@ fn options_change_nothing() {
 #[test]
 #[ignore = "long form of `options_change_nothing`: scripts/test --full"]
 fn options_change_nothing_in_either_strategy() {
-    let names = ["plain", "stored", "layers", "twelve", "all"];
+    let names = ["plain", "stored", "layers", "interchanged", "twelve", "all"];
     let both = [Strategy::Coloured, Strategy::Scatter];
     check_options(&both.map(|strategy| names.map(|name| (strategy, name))).concat());
 }
@@ -136,16 +136,25 @@ fn check_options(wanted_options: &[(Strategy, &str)]) {
     let stored = |builder: AssemblerBuilder| builder.tables(TablesIn::Storage);
     let layers = |builder: AssemblerBuilder| builder.order(Order::Layers);
     let twelve = |builder: AssemblerBuilder| builder.accumulators(Accumulators::Twelve);
+    let interchanged = |builder: AssemblerBuilder| {
+        builder.tables(TablesIn::Uniform).accumulators(Accumulators::Six).loops(Loops::RowsOutside)
+    };
     let all = |builder: AssemblerBuilder| stored(layers(plain(builder))).accumulators(Accumulators::ThirtySix);
-    let options: [(&str, &dyn Fn(AssemblerBuilder) -> AssemblerBuilder); 5] =
-        [("plain", &plain), ("stored", &stored), ("layers", &layers), ("twelve", &twelve), ("all", &all)];
+    let options: [(&str, &dyn Fn(AssemblerBuilder) -> AssemblerBuilder); 6] = [
+        ("plain", &plain),
+        ("stored", &stored),
+        ("layers", &layers),
+        ("interchanged", &interchanged),
+        ("twelve", &twelve),
+        ("all", &all),
+    ];
     for adapter in on_adapters() {
         for &(strategy, wanted_name) in wanted_options {
             for (name, option) in options.iter().filter(|(name, _)| *name == wanted_name) {
                 let assembler = option(on(&adapter).strategy(strategy)).build::<f32>(mesh.clone()).expect("built");
                 let found = assembler.assemble().expect("assembled");
                 let what = format!("{}, {strategy:?}, {name}", adapter.name);
-                let within = if ["twelve", "all"].contains(name) { of_rows::<f32>(&mesh) } else { 0.0 };
+                let within = if ["interchanged", "twelve", "all"].contains(name) { of_rows::<f32>(&mesh) } else { 0.0 };
                 hold(&what, &found, &wanted, within);
             }
         }
@@ -234,7 +243,7 @@ fn solutions_are_those_of_the_cpu() {
     let mesh = Mesh::new(flat, Extrusion { levels: n + 1, height: 1.0 / n as f64 }).expect("a mesh");
     let cpu = Assembler::builder().engine(Engine::Cpu).build::<f64>(mesh.clone()).expect("the CPU engine");
     let rhs = cpu.act(Action::Mass, &cpu.forcing().expect("forcing")).expect("rhs");
-    let options = SolveOptions { tolerance: 1e-6, ..SolveOptions::default() };
+    let options = SolveOptions { tolerance: 1e-5, ..SolveOptions::default() };
     let wanted = cpu.solve(&rhs, options).expect("solved");
     let exact: Vec<f64> = forcing::exact_solution(&mesh);
     assert!(wanted.converged && apart(&wanted.field, &exact) < 0.3);
@@ -257,7 +266,7 @@ fn solutions<T: Number>(
     let found = assembler.solve(&rhs, options).expect("solved");
     assert!(found.converged && found.residuals.len() == found.iterations + 1, "{}", adapter.name);
     assert!(found.residuals[0] == 1.0 && found.residuals[found.iterations] <= options.tolerance);
-    assert!(found.true_residual < 1e-4, "{}", found.true_residual);
+    assert!(found.true_residual <= options.tolerance, "{}", found.true_residual);
     let off = apart(&found.field, &wanted.field);
     assert!(off < within, "{}, {}: {off:e}", adapter.name, T::PRECISION);
     // The same directions one after the other, and not others that lead there as well.

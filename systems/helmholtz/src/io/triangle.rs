@@ -12,6 +12,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
+use super::file_error;
 use crate::error::{Error, Result};
 use crate::mesh::Triangles;
 
@@ -65,10 +66,6 @@ pub fn write(mut nodes: impl Write, mut elements: impl Write, flat: &Triangles) 
         writeln!(elements, "{number} {a} {b} {c}")?;
     }
     Ok(())
-}
-
-fn file_error(path: &Path, error: io::Error) -> Error {
-    Error::File { path: path.display().to_string(), what: error.to_string() }
 }
 
 /// The lines of a file that hold something.

@@ -1,0 +1,174 @@
+//! Options that describe a problem of the user's.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use command_host::{Code, Failure};
+use helmholtz::{Condition, Mesh, Problem, Values, io};
+
+/// A number, an expression in x, y and z, or @FILE.
+#[derive(Clone, Debug)]
+pub(super) enum Source {
+    Values(Values),
+    /// A field of a file, by name.
+    Field(PathBuf, Option<String>),
+}
+
+fn source(text: &str) -> Result<Source, String> {
+    let Some(file) = text.strip_prefix('@') else {
+        let expression = text.parse().map_err(|error: helmholtz::Error| error.to_string())?;
+        return Ok(Source::Values(Values::Expression(expression)));
+    };
+    // The name follows the ending, because names of files may hold colons.
+    for ending in [".npz", ".npy", ".vtu"] {
+        if file.ends_with(ending) {
+            return Ok(Source::Field(file.into(), None));
+        }
+        if let Some((path, name)) = file.rsplit_once(&format!("{ending}:")) {
+            return Ok(Source::Field(format!("{path}{ending}").into(), Some(name.to_owned())));
+        }
+    }
+    Err("fields are read from @FILE.npz:NAME, @FILE.npy or @FILE.vtu:NAME".to_owned())
+}
+
+fn condition(text: &str) -> Result<(String, Source), String> {
+    match text.split_once('=') {
+        Some((part, value)) if !part.is_empty() => Ok((part.to_owned(), source(value)?)),
+        _ => Err("a condition is PART=VALUE, for example bottom=0".to_owned()),
+    }
+}
+
+/// The problem -div(a grad u) + c u = f.
+#[derive(Args)]
+#[command(next_help_heading = "Problem")]
+pub(super) struct ProblemOptions {
+    /// Right-hand side f: an expression in x, y, z, or @FILE.npz:NAME, @FILE.npy, @FILE.vtu:NAME with a number per node; 0 if
+    /// not given
+    #[arg(long, value_name = "F", value_parser = source, allow_hyphen_values = true)]
+    rhs: Option<Source>,
+    /// Diffusion a, as --rhs, above 0 everywhere; 1 if not given
+    #[arg(long, value_name = "A", value_parser = source, allow_hyphen_values = true)]
+    diffusion: Option<Source>,
+    /// Reaction c, as --rhs, 0 or more everywhere; 1 if not given
+    #[arg(long, value_name = "C", value_parser = source, allow_hyphen_values = true)]
+    reaction: Option<Source>,
+    /// u on a part of the boundary: bottom, top, sides, all, left, right, front, back of a rectangle, or a physical curve of a
+    /// Gmsh mesh; may be repeated, and the last one holds where parts meet
+    #[arg(long, value_name = "PART=U", value_parser = condition)]
+    dirichlet: Vec<(String, Source)>,
+    /// Flux a du/dn into the mesh on a part of the boundary; may be repeated. It is 0 where nothing is given
+    #[arg(long, value_name = "PART=G", value_parser = condition)]
+    neumann: Vec<(String, Source)>,
+    /// Known solution, as --rhs, that u is compared with
+    #[arg(long, value_name = "U", value_parser = source, allow_hyphen_values = true)]
+    exact: Option<Source>,
+}
+
+impl ProblemOptions {
+    /// Whether there is a problem of the user's; otherwise the report's problem is solved.
+    pub(super) fn is_given(&self) -> bool {
+        self.rhs.is_some()
+            || self.diffusion.is_some()
+            || self.reaction.is_some()
+            || self.exact.is_some()
+            || !self.dirichlet.is_empty()
+            || !self.neumann.is_empty()
+    }
+
+    /// The files that are read.
+    pub(super) fn files(&self) -> Vec<PathBuf> {
+        let conditions = self.dirichlet.iter().chain(&self.neumann).map(|(_, source)| source);
+        let all = [&self.rhs, &self.diffusion, &self.reaction, &self.exact].into_iter().flatten().chain(conditions);
+        let file = |source: &Source| match source {
+            Source::Field(path, _) => Some(path.clone()),
+            Source::Values(_) => None,
+        };
+        all.filter_map(file).collect()
+    }
+
+    /// Reads the files of the problem.
+    pub(super) fn problem(&self, mesh: &Mesh) -> Result<Problem, Failure> {
+        let or = |source: &Option<Source>, number: f64| match source {
+            Some(source) => source.values(mesh),
+            None => Ok(Values::Constant(number)),
+        };
+        let conditions = |all: &[(String, Source)]| -> Result<Vec<Condition>, Failure> {
+            let one =
+                |(part, source): &(String, Source)| Ok(Condition { part: part.clone(), values: source.values(mesh)? });
+            all.iter().map(one).collect()
+        };
+        Ok(Problem {
+            diffusion: or(&self.diffusion, 1.0)?,
+            reaction: or(&self.reaction, 1.0)?,
+            source: or(&self.rhs, 0.0)?,
+            dirichlet: conditions(&self.dirichlet)?,
+            neumann: conditions(&self.neumann)?,
+        })
+    }
+
+    /// The known solution at the nodes.
+    pub(super) fn exact(&self, mesh: &Mesh) -> Result<Option<Vec<f64>>, Failure> {
+        match &self.exact {
+            None => Ok(None),
+            Some(source) => Ok(Some(source.values(mesh)?.at_nodes(mesh)?)),
+        }
+    }
+}
+
+impl Source {
+    fn values(&self, mesh: &Mesh) -> Result<Values, Failure> {
+        match self {
+            Self::Values(values) => Ok(values.clone()),
+            Self::Field(path, name) => Ok(Values::Field(read(path, name.as_deref(), mesh)?)),
+        }
+    }
+}
+
+/// Reads a number per node, or a number per vertex for all levels.
+fn read(path: &Path, name: Option<&str>, mesh: &Mesh) -> Result<Vec<f64>, Failure> {
+    let told = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", path.display()));
+    let wanted = || format!("give the name of a field: @{}:NAME", path.display());
+    let field = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("npz") => {
+            let name = name.ok_or_else(|| told(wanted()))?;
+            array_file::ArrayFile::open(path)?.floats(name)?.1
+        }
+        Some("npy") => {
+            let file = std::fs::File::open(path).map_err(|error| told(error.to_string()))?;
+            numbers(file).map_err(told)?
+        }
+        _ => io::read_vtu(path, name.ok_or_else(|| told(wanted()))?)?,
+    };
+    let (vertices, levels) = (mesh.vertices().len(), mesh.levels());
+    if field.len() == vertices && levels > 1 {
+        return Ok(field.iter().flat_map(|&value| std::iter::repeat_n(value, levels)).collect());
+    }
+    if field.len() == mesh.nodes() {
+        return Ok(field);
+    }
+    let found = field.len();
+    Err(told(format!(
+        "{found} numbers, and the mesh has {vertices} vertices on {levels} levels: one per node or per vertex is needed"
+    )))
+}
+
+/// The numbers of a .npy file of f32 or f64.
+fn numbers(file: std::fs::File) -> Result<Vec<f64>, String> {
+    let bytes = file.metadata().map(|metadata| metadata.len()).map_err(|error| error.to_string())?;
+    let array = npyz::NpyFile::new(std::io::BufReader::new(file)).map_err(|error| error.to_string())?;
+    if array.order() != npyz::Order::C {
+        return Err("the array is stored by columns: store it with numpy.ascontiguousarray".to_owned());
+    }
+    // A header may promise more than there is.
+    if array.len() > bytes {
+        return Err("the file is shorter than its header says".to_owned());
+    }
+    let told = |error: std::io::Error| error.to_string();
+    match array.try_data::<f64>() {
+        Ok(data) => data.collect::<Result<_, _>>().map_err(told),
+        Err(array) => match array.try_data::<f32>() {
+            Ok(data) => data.map(|value| value.map(f64::from)).collect::<Result<_, _>>().map_err(told),
+            Err(array) => Err(format!("numbers of type {}: f32 and f64 are read", array.dtype().descr())),
+        },
+    }
+}

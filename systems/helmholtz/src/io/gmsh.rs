@@ -1,0 +1,381 @@
+//! Triangles and named edges from Gmsh's format MSH 4.1, as text or binary.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
+
+use super::{NamedEdges, file_error};
+use crate::error::{Error, Result};
+use crate::mesh::Triangles;
+
+/// Gmsh's element types of first order, with their number of nodes.
+const POINT: i64 = 15;
+const LINE: i64 = 1;
+const TRIANGLE: i64 = 2;
+
+/// Reads the triangles of a mesh in the plane, and the edges of its physical curves by their names. A physical curve
+/// without a name is called by its number.
+///
+/// # Errors
+/// [`Error::File`] if the file cannot be read or is not a plane mesh of triangles of first order in MSH 4.1. Faults of a
+/// text file are [`Error::Line`].
+pub fn read_gmsh(path: &Path) -> Result<(Triangles, NamedEdges)> {
+    let bytes = std::fs::read(path).map_err(|error| file_error(path, error))?;
+    Reader { path, bytes: &bytes, at: 0, is_binary: false }.mesh()
+}
+
+/// Counts, identifiers (`int`, 4 bytes in a binary file) and coordinates, one after the other.
+struct Reader<'a> {
+    path: &'a Path,
+    bytes: &'a [u8],
+    at: usize,
+    is_binary: bool,
+}
+
+/// What the sections say.
+#[derive(Default)]
+struct Content {
+    /// Names by dimension and physical tag.
+    names: HashMap<(i64, i64), String>,
+    /// Physical tags of curves.
+    curves: HashMap<i64, Vec<i64>>,
+    /// Places of nodes by their tags.
+    places: HashMap<u64, u32>,
+    vertices: Vec<[f64; 2]>,
+    triangles: Vec<[u32; 3]>,
+    named: NamedEdges,
+}
+
+impl Reader<'_> {
+    fn error<T>(&self, what: impl Into<String>) -> Result<T> {
+        let path = self.path.display().to_string();
+        if self.is_binary {
+            return Err(Error::File { path, what: format!("byte {}: {}", self.at, what.into()) });
+        }
+        let before = &self.bytes[..self.at.min(self.bytes.len())];
+        let line = 1 + before.iter().filter(|&&byte| byte == b'\n').count() as u64;
+        Err(Error::Line { path, line, what: what.into() })
+    }
+
+    fn mesh(mut self) -> Result<(Triangles, NamedEdges)> {
+        let mut content = Content::default();
+        let mut seen = Vec::new();
+        while let Some(section) = self.section() {
+            match section.as_str() {
+                "MeshFormat" => self.format()?,
+                _ if seen.is_empty() => return self.error("a Gmsh file begins with $MeshFormat"),
+                "PhysicalNames" => self.names(&mut content)?,
+                "Entities" => self.entities(&mut content)?,
+                "Nodes" => self.nodes(&mut content)?,
+                "Elements" => self.elements(&mut content)?,
+                _ => {}
+            }
+            self.end(&section)?;
+            seen.push(section);
+        }
+        for wanted in ["MeshFormat", "Nodes", "Elements"] {
+            if !seen.iter().any(|section| section == wanted) {
+                return self.error(format!("the file has no section ${wanted}"));
+            }
+        }
+        if content.triangles.is_empty() {
+            return self.error("the file has no triangles: mesh the surface in 2 dimensions (gmsh -2)");
+        }
+        let Content { vertices, triangles, named, .. } = content;
+        Ok((Triangles { vertices, triangles }, named))
+    }
+
+    /// The name of the next section; None at the end of the file.
+    fn section(&mut self) -> Option<String> {
+        let start = self.at + self.bytes[self.at..].iter().position(|&byte| byte == b'$')?;
+        self.at = start + 1;
+        let line = self.line();
+        Some(String::from_utf8_lossy(line).trim().to_owned())
+    }
+
+    /// The rest of the line.
+    fn line(&mut self) -> &[u8] {
+        let rest = &self.bytes[self.at..];
+        let length = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+        self.at += (length + 1).min(rest.len());
+        &rest[..length]
+    }
+
+    /// Goes to the end of a section, over what was not read.
+    fn end(&mut self, section: &str) -> Result<()> {
+        let mark = format!("$End{section}");
+        match self.bytes[self.at..].windows(mark.len()).position(|window| window == mark.as_bytes()) {
+            Some(place) => {
+                self.at += place + mark.len();
+                Ok(())
+            }
+            None => self.error(format!("the file ends before {mark}")),
+        }
+    }
+
+    fn format(&mut self) -> Result<()> {
+        let line = String::from_utf8_lossy(self.line()).into_owned();
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let &[version, kind, size] = &words[..] else {
+            return self.error("$MeshFormat should hold a version, a file type and a size");
+        };
+        if version != "4.1" {
+            return self.error(format!("MSH {version}, and this program reads 4.1: gmsh -save -format msh41"));
+        }
+        match (kind, size) {
+            ("0", _) => Ok(()),
+            ("1", "8") => {
+                self.is_binary = true;
+                let one = self.int()?;
+                if one == 1 { Ok(()) } else { self.error("a binary file of the other byte order: save it as text") }
+            }
+            _ => self.error(format!("file type {kind} with sizes of {size} bytes: 0, or 1 with 8, is read")),
+        }
+    }
+
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        match self.bytes[self.at..].first_chunk::<N>() {
+            Some(&bytes) => {
+                self.at += N;
+                Ok(bytes)
+            }
+            None => self.error("the file ends within a section"),
+        }
+    }
+
+    fn word(&mut self) -> Result<&str> {
+        let rest = &self.bytes[self.at..];
+        let start = rest.iter().position(|byte| !byte.is_ascii_whitespace()).unwrap_or(rest.len());
+        let length = rest[start..].iter().position(u8::is_ascii_whitespace).unwrap_or(rest.len() - start);
+        if length == 0 || length > 64 {
+            return self.error("a number is expected here");
+        }
+        self.at += start + length;
+        match std::str::from_utf8(&self.bytes[self.at - length..self.at]) {
+            Ok(word) => Ok(word),
+            Err(_) => self.error("this is not text: a number is expected here"),
+        }
+    }
+
+    fn parsed<T: std::str::FromStr>(&mut self, kind: &str) -> Result<T> {
+        let word = self.word()?.to_owned();
+        match word.parse() {
+            Ok(number) => Ok(number),
+            Err(_) => self.error(format!("{kind} is expected here, not `{}`", word.escape_default())),
+        }
+    }
+
+    /// An `int`.
+    fn int(&mut self) -> Result<i64> {
+        if self.is_binary { Ok(i32::from_le_bytes(self.take()?).into()) } else { self.parsed("a whole number") }
+    }
+
+    /// A `size_t`.
+    fn size(&mut self) -> Result<u64> {
+        if self.is_binary { Ok(u64::from_le_bytes(self.take()?)) } else { self.parsed("a count or a tag") }
+    }
+
+    fn real(&mut self) -> Result<f64> {
+        let number = if self.is_binary { f64::from_le_bytes(self.take()?) } else { self.parsed("a number")? };
+        if number.is_finite() { Ok(number) } else { self.error("a finite number is expected here") }
+    }
+
+    /// Always text.
+    fn names(&mut self, content: &mut Content) -> Result<()> {
+        let count: u64 = self.parsed("a count")?;
+        self.line();
+        for _ in 0..count {
+            let line = String::from_utf8_lossy(self.line()).into_owned();
+            let mut words = line.trim().splitn(3, ' ');
+            let mut number = || words.next().and_then(|word| word.parse::<i64>().ok());
+            let (Some(dimension), Some(tag)) = (number(), number()) else {
+                return self.error("a physical name should be a dimension, a number and a name in quotes");
+            };
+            let name = words.next().unwrap_or_default().trim().trim_matches('"').to_owned();
+            content.names.insert((dimension, tag), name);
+        }
+        Ok(())
+    }
+
+    fn entities(&mut self, content: &mut Content) -> Result<()> {
+        let counts = [self.size()?, self.size()?, self.size()?, self.size()?];
+        for (dimension, count) in (0..).zip(counts) {
+            for _ in 0..count {
+                let tag = self.int()?;
+                for _ in 0..if dimension == 0 { 3 } else { 6 } {
+                    self.real()?;
+                }
+                let mut physical = Vec::new();
+                for _ in 0..self.size()? {
+                    physical.push(self.int()?.abs());
+                }
+                if dimension > 0 {
+                    for _ in 0..self.size()? {
+                        self.int()?;
+                    }
+                }
+                if dimension == 1 {
+                    content.curves.insert(tag, physical);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn nodes(&mut self, content: &mut Content) -> Result<()> {
+        let [blocks, ..] = [self.size()?, self.size()?, self.size()?, self.size()?];
+        let mut height = None;
+        for _ in 0..blocks {
+            let [dimension, _, is_parametric] = [self.int()?, self.int()?, self.int()?];
+            let count = self.size()?;
+            let first = content.vertices.len();
+            for place in 0..count {
+                let tag = self.size()?;
+                let Ok(place) = u32::try_from(first as u64 + place) else {
+                    return self.error("more vertices than are numbered in 32 bits");
+                };
+                if content.places.insert(tag, place).is_some() {
+                    return self.error(format!("node {tag} is there twice"));
+                }
+            }
+            for _ in 0..count {
+                let [x, y, z] = [self.real()?, self.real()?, self.real()?];
+                for _ in 0..if is_parametric == 0 { 0 } else { dimension } {
+                    self.real()?;
+                }
+                let wanted = *height.get_or_insert(z);
+                if (z - wanted).abs() > 1e-9 * (x.abs() + y.abs() + wanted.abs() + 1.0) {
+                    return self.error(format!(
+                        "a node at z = {z}, and others at {wanted}: a mesh is extruded from a plane, z = constant"
+                    ));
+                }
+                content.vertices.push([x, y]);
+            }
+        }
+        Ok(())
+    }
+
+    fn elements(&mut self, content: &mut Content) -> Result<()> {
+        let [blocks, ..] = [self.size()?, self.size()?, self.size()?, self.size()?];
+        for _ in 0..blocks {
+            let [_, entity, kind] = [self.int()?, self.int()?, self.int()?];
+            let count = self.size()?;
+            let names = content.edge_names(entity);
+            for _ in 0..count {
+                self.size()?;
+                match kind {
+                    POINT => {
+                        self.size()?;
+                    }
+                    LINE => {
+                        let edge = [self.node(content)?, self.node(content)?];
+                        for name in &names {
+                            content.named.entry(name.clone()).or_default().push(edge);
+                        }
+                    }
+                    TRIANGLE => {
+                        let corners = [self.node(content)?, self.node(content)?, self.node(content)?];
+                        content.triangles.push(corners);
+                    }
+                    3 => return self.error("quadrangles: mesh with triangles (no Recombine)"),
+                    8 | 9 => return self.error("elements of second order: mesh with -order 1"),
+                    4..=7 => return self.error("elements in 3 dimensions: mesh the surface only (gmsh -2)"),
+                    _ => {
+                        return self
+                            .error(format!("elements of Gmsh's type {kind}: triangles of first order are read"));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn node(&mut self, content: &Content) -> Result<u32> {
+        let tag = self.size()?;
+        match content.places.get(&tag) {
+            Some(&place) => Ok(place),
+            None => self.error(format!("there is no node {tag}")),
+        }
+    }
+}
+
+impl Content {
+    /// The names of a curve's edges.
+    fn edge_names(&self, curve: i64) -> Vec<String> {
+        let tags = self.curves.get(&curve).map(Vec::as_slice).unwrap_or_default();
+        let name = |tag: &i64| self.names.get(&(1, *tag)).filter(|name| !name.is_empty()).cloned();
+        let names: BTreeMap<String, ()> =
+            tags.iter().map(|tag| (name(tag).unwrap_or_else(|| tag.to_string()), ())).collect();
+        names.into_keys().collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SQUARE: &str = "$MeshFormat\n4.1 0 8\n$EndMeshFormat\n$PhysicalNames\n2\n1 7 \"west wall\"\n2 9 \"land\"\n$EndPhysicalNames\n\
+        $Entities\n1 2 1 0\n1 0 0 0 0\n5 0 0 0 0 1 0 1 7 2 1 -2\n6 0 0 0 1 0 0 1 8 2 1 2\n1 0 0 0 1 1 0 1 9 2 5 6\n$EndEntities\n\
+        $Nodes\n2 4 1 12\n0 1 0 1\n12\n0 0 0\n2 1 0 3\n1\n2\n3\n1 0 0\n0 1 0\n1 1 0\n$EndNodes\n\
+        $Elements\n4 5 1 5\n0 1 15 1\n1 12\n1 5 1 1\n2 12 2\n1 6 1 1\n3 12 1\n2 1 2 2\n4 12 1 3\n5 2 12 3\n$EndElements\n";
+
+    fn read(text: &[u8]) -> Result<(Triangles, NamedEdges)> {
+        Reader { path: Path::new("a.msh"), bytes: text, at: 0, is_binary: false }.mesh()
+    }
+
+    #[test]
+    fn triangles_and_physical_curves_are_read() {
+        let (flat, named) = read(SQUARE.as_bytes()).expect("a mesh");
+        assert_eq!(flat.vertices, [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]);
+        assert_eq!(flat.triangles, [[0, 1, 3], [2, 0, 3]]);
+        assert_eq!(named.keys().collect::<Vec<_>>(), ["8", "west wall"]);
+        assert_eq!((&named["west wall"], &named["8"]), (&vec![[0, 2]], &vec![[0, 1]]));
+    }
+
+    #[test]
+    fn faults_name_their_line() {
+        for (from, to, told) in [
+            ("4.1 0 8", "2.2 0 8", "a.msh:3: MSH 2.2, and this program reads 4.1"),
+            ("1 1 0\n$End", "1 1 0.5\n$End", "a node at z = 0.5"),
+            ("1 1 0\n$End", "1 nan 0\n$End", "a finite number"),
+            ("4 12 1 3", "4 12 1 99", "there is no node 99"),
+            ("2 1 2 2\n", "2 1 9 2\n", "second order"),
+            ("$EndElements", "", "before $EndElements"),
+            ("2 1 2 2\n", "2 1 3 0\n2 1 15 0\n", "a.msh"),
+            ("2 4 1 12", "2 4 x 12", "a count or a tag is expected here, not `x`"),
+        ] {
+            let error = read(SQUARE.replacen(from, to, 1).as_bytes()).expect_err(to).to_string();
+            assert!(error.contains(told), "{told}: {error}");
+        }
+        // Any beginning of the file is an error, and never a panic.
+        for length in 0..SQUARE.len() - 2 {
+            assert!(read(&SQUARE.as_bytes()[..length]).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn binary_files_are_read() {
+        let mut bytes = b"$MeshFormat\n4.1 1 8\n".to_vec();
+        let int = |bytes: &mut Vec<u8>, numbers: &[i32]| {
+            numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        };
+        let size = |bytes: &mut Vec<u8>, numbers: &[u64]| {
+            numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+        };
+        int(&mut bytes, &[1]);
+        bytes.extend(b"\n$EndMeshFormat\n$Nodes\n");
+        size(&mut bytes, &[1, 3, 1, 3]);
+        int(&mut bytes, &[2, 1, 0]);
+        size(&mut bytes, &[3, 1, 2, 3]);
+        for number in [0.0, 0.0, 2.0, 1.0, 0.0, 2.0, 0.0, 1.0, 2.0_f64] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(b"\n$EndNodes\n$Elements\n");
+        size(&mut bytes, &[1, 1, 1, 1]);
+        int(&mut bytes, &[2, 1, 2]);
+        size(&mut bytes, &[1, 1, 1, 2, 3]);
+        bytes.extend(b"\n$EndElements\n");
+        let (flat, named) = read(&bytes).expect("a mesh");
+        assert_eq!((flat.vertices.len(), &flat.triangles[..], named.len()), (3, &[[0, 1, 2]][..], 0));
+        assert!((0..bytes.len() - 1).all(|length| read(&bytes[..length]).is_err()));
+    }
+}
