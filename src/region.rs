@@ -152,6 +152,8 @@ impl Region {
     pub const JET_HALF_WIDTH: f64 = 0.2;
     /// A region with spacepoints on fewer layers is not searched: no track leads to its objects.
     pub const LEAST_LAYERS: u32 = 3;
+    /// Objects at a larger |eta| are left out: no tracker reaches there.
+    pub const MOST_ETA: f64 = 4.0;
     /// The share of an object's transverse energy that its track is expected to have at least.
     const PT_SHARE: f64 = 0.5;
     /// Tubes end before the object, at this share of its rho.
@@ -179,17 +181,20 @@ impl Region {
         Self { windows: windows.iter().map(edges).collect(), ..Self::about_beam(config) }
     }
 
-    /// Returns the tubes about objects of one event, from the configuration's z range on the beam line. If all objects are
-    /// photons, the half circle opposite to their summed momentum belongs to it: there the tracks are that balance it.
+    /// Returns the tubes about objects of one event, from the configuration's z range on the beam line. Objects beyond
+    /// [`Region::MOST_ETA`] are left out. If all others are photons, the half circle opposite to their summed momentum belongs
+    /// to the region: tracks that balance the photons lie there.
     ///
     /// # Errors
     /// A size of the calorimeter that is not finite or not positive.
     pub fn of_objects(objects: &[SeedObject], calorimeter: &Calorimeter, config: &Config) -> Result<Self> {
         calorimeter.validate()?;
-        let tubes = objects.iter().map(|object| Tube::new(object, calorimeter, config)).collect();
+        let within = || objects.iter().filter(|object| object.eta.abs() <= Self::MOST_ETA);
+        let tubes: Vec<Tube> = within().map(|object| Tube::new(object, calorimeter, config)).collect();
+        let are_photons = !tubes.is_empty() && within().all(|object| object.kind == ObjectKind::Photon);
         let mut region = Self { tubes, ..Self::about_beam(config) };
-        if !objects.is_empty() && objects.iter().all(|object| object.kind == ObjectKind::Photon) {
-            let sum = |of: fn(f64) -> f64| objects.iter().map(|object| object.et_gev * of(object.phi)).sum::<f64>();
+        if are_photons {
+            let sum = |of: fn(f64) -> f64| within().map(|object| object.et_gev * of(object.phi)).sum::<f64>();
             let opposite = libm::atan2(-sum(libm::sin), -sum(libm::cos));
             region.windows.push([normalised(opposite - FRAC_PI_2), 2.0 * FRAC_PI_2]);
         }
