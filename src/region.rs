@@ -256,9 +256,11 @@ impl Region {
     }
 }
 
-/// Returns the angle from one azimuth on to another, in [0, 2 pi].
+/// Returns the angle from one azimuth on to another, in [0, 2 pi).
 fn turn(from: f64, to: f64) -> f64 {
-    (to - from).rem_euclid(TAU)
+    let turn = (to - from).rem_euclid(TAU);
+    // A tiny negative angle rounds to the whole circle.
+    if turn < TAU { turn } else { 0.0 }
 }
 
 impl Tube {

@@ -121,8 +121,9 @@ fn regions_have_the_same_answers_on_every_engine() {
 fn a_region_of_everything_changes_nothing() {
     let (events, _) = events();
     let circle = Region::of_windows(&[PhiWindow::FullScan], &Config::default());
-    let selected = Region::select_batch(&events, &vec![Some(circle); events.len()]).expect("a region an event");
+    let selected = Region::select_batch(&events, &vec![Some(circle.clone()); events.len()]).expect("a region an event");
     assert_eq!(selected.spacepoints(), events.spacepoints());
+    assert!(circle.contains(Spacepoint { rho: 50.5, phi: -1e-17, z: 0.0, layer: 0 }));
     let (name, finder) = finders().iter().find(|(name, _)| name == "CPU").expect("the CPU engine");
     let whole: RoiBatch = events.iter().fold(RoiBatch::new(), |mut batch, roi| {
         batch.push(Region::descriptor(*roi.descriptor), roi.spacepoints());
