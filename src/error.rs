@@ -34,6 +34,15 @@ pub enum Error {
         /// What is wrong with it.
         reason: &'static str,
     },
+    /// An object, or a size of the calorimeter, that is out of range.
+    Object {
+        /// What is wrong: `eta`, `phi`, `et`, `kind`, or a field of [`Calorimeter`](crate::Calorimeter).
+        key: &'static str,
+        /// The value found.
+        value: String,
+        /// What would be right.
+        reason: String,
+    },
     /// Columns or offsets of a batch that do not fit each other: [`RoiBatch::push_columns`](crate::RoiBatch::push_columns).
     Columns {
         /// What does not fit.
@@ -60,6 +69,7 @@ impl fmt::Display for Error {
             Self::PhiWindow { phi_min, phi_max, reason } => {
                 write!(f, "phi window [{phi_min}, {phi_max}] rad {reason}")
             }
+            Self::Object { key, value, reason } => write!(f, "`{key}` of an object: {value} {reason}"),
             Self::Columns { reason } => write!(f, "columns of spacepoints: {reason}"),
             Self::Panicked { message } => write!(f, "the engine panicked: {message}"),
             Self::Thread(source) => write!(f, "no thread for a stream: {source}"),

@@ -4,7 +4,7 @@
     scripts/samples/compare.py --samples DIR [--zfinder PATH] [--half 0|1] [--markdown] [NAME=ARGUMENTS...]
 
 NAME=ARGUMENTS are options of `zfinder find`, for example `narrow=--preset hard-scatter --z-bin 0.2`. Without any, presets
-are compared. An event is right if its first vertex lies within 1 mm of the hard scatter. Events without any charged particle
+are compared. `{folder}` in ARGUMENTS is the sample's folder: `objects=--objects {folder}/objects.csv`. An event is right if its first vertex lies within 1 mm of the hard scatter. Events without any charged particle
 in acceptance (pT > 500 MeV, |eta| < 2.5) at the hard scatter are left out; `soft 4` asks for four such particles.
 `--half 0` takes events of even number alone, `--half 1` those of odd number: to tune on one half and report the other.
 """
@@ -30,7 +30,7 @@ def truth(folder):
 
 def found(zfinder, folder, arguments):
     """Vertices of each event, in the order found: (z, z error, significance). And seconds per event."""
-    command = [zfinder, "find", "--detector", "generic", "--engine", "cpu", "--format", "csv", *arguments.split(), str(folder)]
+    command = [zfinder, "find", "--detector", "generic", "--engine", "cpu", "--format", "csv", *arguments.format(folder=folder).split(), str(folder)]
     began = time.monotonic()
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - began

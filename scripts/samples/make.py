@@ -201,7 +201,7 @@ def first_copy_mother(record, particle):
 
 
 def hard_objects(generator, record):
-    """Returns (kind, eta, phi, et_GeV) of leptons, photons and jets of the hard scatter.
+    """Returns (kind, eta, phi, et_GeV, charge) of leptons, photons and jets of the hard scatter.
 
     Leptons come from W and Z decays, photons from Higgs decays. All are particles of the final
     state: an electron has lost the energy of the photons that it radiated. Jets are anti-kT jets of
@@ -218,7 +218,7 @@ def hard_objects(generator, record):
         else:
             kind = {11: "electron", 13: "muon"}[particle.idAbs()] if mother in (23, 24) else None
         if kind:
-            objects.append((kind, particle.eta(), particle.phi(), particle.eT()))
+            objects.append((kind, particle.eta(), particle.phi(), particle.eT(), particle.charge()))
 
     # Power -1: anti-kT. Then visible particles, true masses, no hook, Pythia's own algorithm.
     jets = generator.pythia8mc.SlowJet(
@@ -235,7 +235,7 @@ def hard_objects(generator, record):
             for other in leptons_and_photons
         ):
             continue
-        objects.append(("jet", eta, phi, momentum.eT()))
+        objects.append(("jet", eta, phi, momentum.eT(), 0.0))
     return sorted(objects, key=lambda o: (o[0] == "jet", -o[3]))
 
 
@@ -495,7 +495,7 @@ def try_event(name, seed, event, folder, compress):
     ]  # fmt: skip
     object_rows = [
         (event, kind, f"{eta:.5f}", f"{phi:.5f}", f"{et:.3f}", f"{vertices[0].z:.6f}")
-        for kind, eta, phi, et in objects
+        for kind, eta, phi, et, _ in objects
     ]
     part = {"vertices": vertex_rows, "objects": object_rows}
     write_atomically(parts_folder(folder) / f"{event:09d}.json", json.dumps(part).encode())

@@ -19,7 +19,7 @@ use zfinder_testing::on_adapters;
 use zfinder_testing::toy::{Event, Toy, between, turned};
 
 /// Every engine with the default configuration, built once: compiling shaders is what takes long here.
-fn finders() -> &'static [(String, ZFinder)] {
+pub(crate) fn finders() -> &'static [(String, ZFinder)] {
     static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
     FINDERS.get_or_init(|| {
         let each = |(name, engine): (String, Engine)| {

@@ -8,5 +8,6 @@ mod embedding;
 mod engines;
 mod properties;
 mod real_collision;
+mod regions;
 mod stream;
 mod threads;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use zfinder::{RoiBatch, RoiResult};
-use zfinder_io::{AnswerDigest, Provenance, Shard, SpacepointReader};
+use zfinder_io::{AnswerDigest, Provenance, Shard};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
@@ -79,6 +79,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder find data/zee7_mu2
   zfinder find --peaks 5 data/tt14_mu46 --show
   zfinder find --detector generic --rois data/rois/rois.csv data/rois/spacepoints.csv -o vertices.csv
+  zfinder find --detector generic --objects electrons.csv events -o vertices.csv
   zfinder find --config my.toml --print-config
   zcat big.csv.gz | zfinder find - --format csv > vertices.csv
   zfinder find --follow --format csv - < pipe
@@ -119,15 +120,14 @@ impl Find {
         let mut skipped = Skipped::new(on_error);
         let inputs = input::inputs(&self.paths, &mut skipped)?;
         let detector = self.input.detector(&inputs.files, on_error)?;
-        let rois = self.input.rois([&config])?;
+        let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
         let provenance_file = output::provenance_file(self.output.as_deref(), format);
         let outputs = self.output.as_deref().into_iter().chain(provenance_file.as_deref());
         self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), outputs)?;
         let options = self.input.read_options(on_error);
         let shard = self.shard.unwrap_or_default();
-        let reader =
-            SpacepointReader::new(inputs.files, detector.clone(), rois).with_options(options).with_shard(shard);
+        let reader = selection.reader(inputs.files, detector.clone(), &config)?.with_options(options).with_shard(shard);
         let mut rois = RoiSource::new(reader);
         let beam_events = self.config.beam_spot_events();
         let beam = beam_events.map(|events| rois.find_beam_spot(events, &detector, &mut config)).transpose()?;

@@ -4,8 +4,11 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use zfinder::{Config, Detector};
-use zfinder_io::{Addressing, Inputs, OnError, ReadOptions, RoiTable, TruthTable, addressing, is_stream};
+use zfinder::{Calorimeter, Config, Detector};
+use zfinder_io::{
+    Addressing, Inputs, ObjectTable, OnError, ReadOptions, Regions, RoiTable, SpacepointReader, TruthTable, addressing,
+    is_stream,
+};
 
 use super::options::read_text;
 use super::search::counted;
@@ -22,6 +25,22 @@ pub(super) struct InputOptions {
     /// status `empty`. Warnings count all of these.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     rois: Option<PathBuf>,
+    /// Search the RoIs of each event as one RoI, which has the number of the event's first line in --rois
+    ///
+    /// The spacepoints in the windows of all of them fill one histogram, so that two electrons support one vertex. For
+    /// spacepoints of whole events, without a roi_id column.
+    #[arg(long, requires = "rois", help_heading = "Input")]
+    joint: bool,
+    /// CSV of objects of the hard scatter: event_id,eta,phi,et [rad, GeV], optionally kind (electron, photon, muon, jet)
+    ///
+    /// Each event is searched in the tubes from the beam line to its objects. eta and phi are those of the object's position
+    /// on the calorimeter, seen from the origin. An event without objects, or whose objects lie beyond the tracker, is
+    /// searched whole. Events with photons alone are searched in the half circle opposite to them, too.
+    #[arg(long, value_name = "FILE", conflicts_with = "rois", help_heading = "Input")]
+    objects: Option<PathBuf>,
+    /// Radius of the barrel and |z| of the end-caps on which --objects are measured, in mm
+    #[arg(long, value_name = "RHO,Z", value_parser = calorimeter, requires = "objects", help_heading = "Input")]
+    calorimeter: Option<Calorimeter>,
     /// Layers: atlas2010, generic, odd or a TOML file [default: generic for ACTS input, atlas2010 for the own format]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
     detector: Option<String>,
@@ -144,7 +163,7 @@ impl InputOptions {
         outputs: impl IntoIterator<Item = &'a Path>,
     ) -> Result<(), Failure> {
         let truth = truth.map_or(&[][..], TruthTable::paths);
-        let named = [self.rois.as_deref(), self.detector.as_deref().map(Path::new)];
+        let named = [self.rois.as_deref(), self.objects.as_deref(), self.detector.as_deref().map(Path::new)];
         let read = files.iter().chain(truth).map(PathBuf::as_path).chain(named.into_iter().flatten());
         check_distinct(read.chain(configs), outputs)
     }
@@ -157,13 +176,28 @@ impl InputOptions {
         ReadOptions { on_error, max_spacepoints: self.max_spacepoints.get() }
     }
 
-    /// The RoIs, which must make histograms under all of these configurations.
-    pub(super) fn rois<'a>(&self, configs: impl IntoIterator<Item = &'a Config>) -> Result<Option<RoiTable>, Failure> {
+    /// The RoIs, which must make histograms under all of these configurations, and the objects.
+    ///
+    /// # Errors
+    /// Also regions and a beam spot that is found: few of its tracks would be left.
+    pub(super) fn selection<'a>(
+        &self,
+        configs: impl IntoIterator<Item = &'a Config>,
+        finds_beam_spot: bool,
+    ) -> Result<EventSelection, Failure> {
+        if finds_beam_spot && (self.joint || self.objects.is_some()) {
+            return Err(Failure::usage(
+                "--beam-spot auto needs the tracks of whole events, of which --objects and --joint leave a part",
+                "let a run without them find the beam spot; it says the options that give it",
+            ));
+        }
         let rois = self.rois.as_deref().map(RoiTable::read).transpose()?;
         if let Some(rois) = &rois {
             configs.into_iter().try_for_each(|config| rois.validate(config))?;
         }
-        Ok(rois)
+        let objects = self.objects.as_deref().map(ObjectTable::read).transpose()?;
+        let calorimeter = self.calorimeter.unwrap_or_default();
+        Ok(EventSelection { rois, objects, calorimeter, joint: self.joint })
     }
 
     /// The file of truth that was named.
@@ -203,6 +237,41 @@ impl InputOptions {
         };
         Some(format!("truth found beside the input: {}{more}", truth.path().display()))
     }
+}
+
+/// Which parts of events are searched.
+#[derive(Clone)]
+pub(super) struct EventSelection {
+    rois: Option<RoiTable>,
+    objects: Option<ObjectTable>,
+    calorimeter: Calorimeter,
+    joint: bool,
+}
+
+impl EventSelection {
+    /// Makes the reader of these files under a configuration.
+    pub(super) fn reader(
+        self,
+        files: Vec<PathBuf>,
+        detector: Detector,
+        config: &Config,
+    ) -> Result<SpacepointReader, Failure> {
+        let Self { rois, objects, calorimeter, joint } = self;
+        let (rois, regions) = match (rois, objects) {
+            (Some(rois), _) if joint => (None, Some(Regions::of_rois(rois, config))),
+            (rois, Some(objects)) => (rois, Some(Regions::of_objects(objects, calorimeter, config)?)),
+            (rois, None) => (rois, None),
+        };
+        Ok(SpacepointReader::new(files, detector, rois).with_regions(regions))
+    }
+}
+
+/// Reads `RHO,Z`.
+fn calorimeter(text: &str) -> Result<Calorimeter, String> {
+    let size = |text: &str| text.trim().parse().ok().filter(|size: &f64| size.is_finite() && *size > 0.0);
+    let sizes = text.split_once(',').and_then(|(rho, z)| Some((size(rho)?, size(z)?)));
+    let (barrel_rho_mm, endcap_z_mm) = sizes.ok_or("two lengths in mm above 0 are wanted, as 1500,3700")?;
+    Ok(Calorimeter { barrel_rho_mm, endcap_z_mm, ..Calorimeter::default() })
 }
 
 /// The files that these files and folders stand for; says which it leaves out.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use zfinder::{Config, Engine, Roi, RoiId, ZFinder};
-use zfinder_io::{OnError, SpacepointReader, TruthTable, TruthVertex};
+use zfinder_io::{OnError, TruthTable, TruthVertex};
 
 use super::beam_spot::{self, RoiSource};
 use super::input::{self, InputOptions, Skipped};
@@ -55,11 +55,11 @@ impl SelectOptions {
     pub(super) fn open(&self, mut config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
         let inputs = input::inputs(&self.paths, &mut Skipped::new(OnError::Stop))?;
         let detector = self.input.detector(&inputs.files, OnError::Stop)?;
-        let rois = self.input.rois([&config])?;
+        let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
         let truth = self.input.truth(&self.paths, &inputs.files)?;
         self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), output)?;
         let options = self.input.read_options(OnError::Stop);
-        let reader = SpacepointReader::new(inputs.files, detector.clone(), rois).with_options(options);
+        let reader = selection.reader(inputs.files, detector.clone(), &config)?.with_options(options);
         let mut rois = RoiSource::new(reader);
         if let Some(events) = self.config.beam_spot_events() {
             beam_spot::report(&rois.find_beam_spot(events, &detector, &mut config)?);

@@ -56,10 +56,12 @@ mod event;
 mod guard;
 mod memory;
 mod names;
+mod objects;
 mod parquet;
 mod place;
 mod provenance;
 mod reader;
+mod regions;
 mod rois;
 mod root;
 mod rows;
@@ -78,10 +80,12 @@ pub use digest::AnswerDigest;
 pub use error::{Error, Result};
 pub use event::{Addressing, OnError, ReadOptions, addressing};
 pub use memory::MemoryFile;
+pub use objects::ObjectTable;
 #[cfg(feature = "parquet")]
 pub use parquet::{ParquetSpacepoints, ParquetVertices};
 pub use provenance::Provenance;
 pub use reader::SpacepointReader;
+pub use regions::Regions;
 pub use rois::RoiTable;
 #[cfg(feature = "root")]
 pub use root::RootSpacepoints;

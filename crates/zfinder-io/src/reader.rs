@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use super::event::{self, Event, EventReader, Faults, ReadOptions};
+use super::regions::Regions;
 use super::rois::RoiTable;
 use super::seen::Seen;
 use super::shard::Shard;
@@ -21,6 +22,8 @@ use zfinder::{Roi, RoiDescriptor, RoiId, Spacepoint};
 ///   the same (event, RoI). An RoI that the table does not have keeps the default window.
 /// - With a [`RoiTable`] and a file without that column, each RoI of the table is given all spacepoints of its event,
 ///   of which its window then selects. An event for which the table has no RoI is left out.
+/// - With [`Regions`] each event is one RoI, reduced to its region. The files must be of whole events: a `roi_id` column is an
+///   error.
 /// - RoIs of the table for which there was no spacepoint come last, and are empty.
 ///
 /// What was left out or stayed empty is counted in [`SpacepointReader::warnings`].
@@ -30,6 +33,7 @@ pub struct SpacepointReader {
     read: usize,
     detector: Detector,
     rois: Option<RoiTable>,
+    regions: Option<Regions>,
     options: ReadOptions,
     shard: Shard,
     /// The file that is being read.
@@ -63,6 +67,7 @@ impl SpacepointReader {
             read: 0,
             detector,
             rois,
+            regions: None,
             options: ReadOptions::default(),
             shard: Shard::default(),
             open: None,
@@ -84,6 +89,13 @@ impl SpacepointReader {
     #[must_use]
     pub fn with_options(mut self, options: ReadOptions) -> Self {
         self.options = options;
+        self
+    }
+
+    /// Reduces each event to its region, in place of a table of RoIs.
+    #[must_use]
+    pub fn with_regions(mut self, regions: Option<Regions>) -> Self {
+        self.regions = regions;
         self
     }
 
@@ -121,7 +133,7 @@ impl SpacepointReader {
 
     /// What a user should know of RoIs and events that did not meet; complete when the reader has ended.
     pub fn warnings(&self) -> Vec<String> {
-        let Some(rois) = &self.rois else { return Vec::new() };
+        let Some(rois) = &self.rois else { return self.regions.as_ref().map_or_else(Vec::new, Regions::warnings) };
         let file = rois.path().display();
         let mut warnings = Vec::new();
         let mut warn = |count: u64, one: &str, many: &str, what: String| {
@@ -209,6 +221,9 @@ impl SpacepointReader {
                 self.seen.insert(id, self.read);
             });
         }
+        if self.regions.is_some() {
+            return self.queue_region(event_id, event.rois, has_rois);
+        }
         for (roi_id, spacepoints) in event.rois {
             let id = RoiId { event_id, roi_id };
             let plain = RoiDescriptor { id, ..RoiDescriptor::default() };
@@ -229,6 +244,28 @@ impl SpacepointReader {
             }
             descriptors.retain(|roi| again.iter().all(|(id, _)| *id != roi.id));
             self.pending.push_back(Pending { spacepoints, descriptors });
+        }
+        Ok(())
+    }
+
+    /// Queues an event that is reduced to its region.
+    fn queue_region(&mut self, event_id: u64, rois: Vec<(u64, Vec<Spacepoint>)>, has_rois: bool) -> Result<()> {
+        if has_rois {
+            let message = "objects and joint RoIs select from whole events, and the file has RoIs of its own: leave \
+                           `roi_id` out";
+            let path = source::named(&self.files[self.read]);
+            return Err(Error::Input { path, row: 0, column: Some("roi_id".into()), message: message.into() });
+        }
+        let id = RoiId { event_id, roi_id: 0 };
+        for (_, spacepoints) in rois {
+            if let Some(other) = self.seen.insert(id, self.read) {
+                self.skip(self.again(id, other))?;
+                continue;
+            }
+            let Some(regions) = self.regions.as_mut().filter(|_| self.shard.has(event_id)) else { continue };
+            if let Some((descriptor, spacepoints)) = regions.select(event_id, spacepoints)? {
+                self.pending.push_back(Pending { spacepoints, descriptors: [descriptor].into() });
+            }
         }
         Ok(())
     }

@@ -9,14 +9,14 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use zfinder::{Config, Detector, ZFinderBuilder};
-use zfinder_io::{RoiTable, SpacepointReader, TruthTable, is_stream};
+use zfinder_io::{TruthTable, is_stream};
 use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
 use zfinder_study::plot::{self, Plotted};
 
 use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
-use super::input::{self, InputOptions, OnErrorOptions, Skipped};
+use super::input::{self, EventSelection, InputOptions, OnErrorOptions, Skipped};
 use super::options::{KeyOptions, PresetName, word};
 use super::output::{self, PROGRAM, PictureTarget};
 use super::search::{ProgressOptions, counted, search};
@@ -135,7 +135,7 @@ fn length(text: &str) -> Result<f64, String> {
 struct Measurement {
     files: Vec<PathBuf>,
     detector: Detector,
-    rois: Option<RoiTable>,
+    selection: EventSelection,
     truth: TruthTable,
     builder: ZFinderBuilder,
     options: Options,
@@ -169,7 +169,8 @@ impl Evaluate {
             ));
         }
         let detector = self.input.detector(&inputs.files, on_error)?;
-        let rois = self.input.rois(configs.iter().map(|(_, config)| config))?;
+        let finds_beam_spot = self.keys.beam_spot_events().is_some();
+        let selection = self.input.selection(configs.iter().map(|(_, config)| config), finds_beam_spot)?;
         let truth = self.input.truth(&self.paths, &inputs.files)?.ok_or_else(|| {
             Failure::usage(
                 "there is no truth to compare with",
@@ -194,7 +195,7 @@ impl Evaluate {
             by,
             configurations: Vec::new(),
         };
-        let measurement = Measurement { files: inputs.files, detector, rois, truth, builder, options };
+        let measurement = Measurement { files: inputs.files, detector, selection, truth, builder, options };
         let mut binning: Option<Binning> = None;
         for (name, config) in configs {
             // Each configuration meets the same errors: they are told and counted with the first.
@@ -295,9 +296,9 @@ impl Evaluate {
         skipped: &mut Skipped,
     ) -> Result<Measured, Failure> {
         let start = Instant::now();
-        let Measurement { files, detector, rois, truth, builder, options } = measurement;
+        let Measurement { files, detector, selection, truth, builder, options } = measurement;
         let read_options = self.input.read_options(self.on_error.on_error());
-        let reader = SpacepointReader::new(files.clone(), detector.clone(), rois.clone()).with_options(read_options);
+        let reader = selection.clone().reader(files.clone(), detector.clone(), &config)?.with_options(read_options);
         let mut rois = RoiSource::new(reader);
         let beam_events = self.keys.beam_spot_events();
         let beam_spot = beam_events.map(|events| rois.find_beam_spot(events, detector, &mut config)).transpose()?;

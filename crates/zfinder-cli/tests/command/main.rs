@@ -8,6 +8,7 @@ mod evaluate;
 mod find;
 mod formats;
 mod messages;
+mod objects;
 mod outputs;
 mod plot;
 mod provenance;
