@@ -36,7 +36,7 @@ fn rois(with_circle: bool) -> RoiBatch {
     batch.push(of(range(0.0, 0.1)), invalid);
     batch.push(of(range(0.1, 0.2)), event(25, 0.1501, 0.0, -80.0));
     if with_circle {
-        batch.push(of(Some(PhiWindow::FullScan)), event(150, -3.14, 6.28, 5.0));
+        batch.push(of(Some(PhiWindow::FullScan)), event(150, -3.1, 6.2, 5.0));
     }
     batch.push(of(range(3.0, -3.0)), event(40, 3.0, 0.28, -44.0));
     batch.push(of(Some(PhiWindow::FromSpacepoints)), event(20, 1.0, 0.05, 100.0));
