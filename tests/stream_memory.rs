@@ -37,6 +37,7 @@ fn memory_does_not_grow_with_the_number_of_batches() {
         }
         let growth = resident().saturating_sub(after_warming);
         eprintln!("{name}: {rounds} batches, {growth} bytes more after the last three quarters of them");
-        assert!(growth < 6 << 20, "{name}: {growth} bytes more");
+        // 450 kept batches are 13 MB. Threads of a software adapter take a few on a busy machine.
+        assert!(growth < 10 << 20, "{name}: {growth} bytes more");
     }
 }
