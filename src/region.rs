@@ -214,8 +214,9 @@ impl Region {
         }
         if self.beam != [[0.0; 2]; 2] {
             let [x0, y0] = [0, 1].map(|i| self.beam[0][i] + z * self.beam[1][i]);
-            let (x, y) = (rho * phi.cos() - x0, rho * phi.sin() - y0);
-            (rho, phi) = ((x * x + y * y).sqrt(), y.atan2(x));
+            // libm's functions give the same bits on all platforms.
+            let (x, y) = (rho * libm::cos(phi) - x0, rho * libm::sin(phi) - y0);
+            (rho, phi) = ((x * x + y * y).sqrt(), libm::atan2(y, x));
         }
         let in_window = |&[low, width]: &[f64; 2]| turn(low, phi) < width;
         self.windows.iter().any(in_window) || self.tubes.iter().any(|tube| tube.contains(rho, phi, z))
