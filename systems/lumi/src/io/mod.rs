@@ -44,7 +44,7 @@ pub struct Banks {
 /// Reads the events of a file.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, if an array is missing or has another type or shape,
+/// [`Error::File`](crate::Error::File) if the file cannot be read, if an array is missing or has another type or shape,
 /// or if [`EventBatch::push`] refuses an event.
 pub fn read_events(path: &Path) -> Result<EventBatch> {
     let mut file = ArrayFile::open(path)?;
@@ -155,7 +155,7 @@ pub fn write_events(out: impl Write + Seek, batch: &EventBatch) -> io::Result<()
 /// Reads summary banks.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read, or if an array is missing or has another type or
+/// [`Error::File`](crate::Error::File) if the file cannot be read, or if an array is missing or has another type or
 /// shape.
 pub fn read_banks(path: &Path) -> Result<Banks> {
     let mut file = ArrayFile::open(path)?;

@@ -10,7 +10,7 @@ use crate::engine::{Fitted, Mode};
 use crate::io::sample::Labels;
 use crate::quality::{PULLS, degrees_of_freedom, pulls};
 
-/// The numbers of one fitted track in [`write`]: its state and its status.
+/// The numbers of one fitted track in [`write()`]: its state and its status.
 pub const COLUMNS: usize = STATE + 1;
 
 /// Writes fitted tracks as an f64 array of shape (events, tracks, [`COLUMNS`]), which `numpy.load` reads.
