@@ -5,7 +5,6 @@
 mod adapters;
 mod beam_spot;
 mod bench;
-mod completions;
 mod engine;
 mod evaluate;
 mod failure;
@@ -62,8 +61,8 @@ enum Command {
     Verify(verify::Verify),
     #[cfg(feature = "serve")]
     Serve(Box<serve::Serve>),
-    Completions(completions::Completions),
-    Man(completions::Man),
+    Completions(command_host::Completions),
+    Man(command_host::Man),
 }
 
 /// Runs the command with these arguments, the first of which is its name, and returns the exit code. Prints on standard
