@@ -82,6 +82,10 @@ pub(super) struct Serve {
     /// RESOURCE_EXHAUSTED
     #[arg(long, value_name = "MIB", default_value = "4096", help_heading = "Limits")]
     max_receiving_mib: NonZeroU32,
+    /// Let clients on this host put tensors into shared memory (/dev/shm, Linux). Whoever reaches the
+    /// server can then read and write objects there that this user may
+    #[arg(long, help_heading = "Listening")]
+    shared_memory: bool,
     /// Connections at once; more wait to be accepted
     #[arg(long, value_name = "N", default_value = "16384", help_heading = "Limits")]
     max_connections: NonZeroU32,
@@ -212,6 +216,7 @@ impl Serve {
             },
             max_message_bytes: mebibytes(self.max_message_mib),
             max_receiving_bytes: mebibytes(self.max_receiving_mib),
+            shared_memory: self.shared_memory,
             max_connections: self.max_connections.get() as usize,
             drain: Duration::from_secs(self.drain_seconds.into()),
             tls,

@@ -7,8 +7,10 @@
 //! cargo run --release -p zfinder-serve --example load -- --address 10.0.0.5:8001
 //! ```
 //!
-//! Without `--address`, the server runs in this process, and requests go through the loopback interface. Samples are RoIs of
-//! the simulation `lowlum`. Columns of the table:
+//! Without `--address`, the server runs in this process, and requests go through the loopback interface.
+//! Samples are RoIs of the simulation `lowlum`. The line `loopback` says what plain sockets carry
+//! between as many connections, which bounds requests that carry their tensors. `--tensors
+//! shared-memory` is for a server on this host that has `--shared-memory`. Columns of the table:
 //!
 //! - `full load`: each of the connections sends a request when its last one is answered (`--in-flight` of them at once);
 //! - `half load`: requests come at regular times, half as many as at full load; a latency counts from the time at which the
@@ -16,20 +18,25 @@
 //! - `added`: the 99th percentile at half load, less the median of the same search in this process.
 
 use std::error::Error;
+use std::io::{Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tonic::transport::{Channel, Endpoint};
 use zfinder::{AdapterChoice, Engine, RoiBatch, RoiView, StreamOptions, ZFinder};
 use zfinder_serve::proto::grpc_inference_service_client::GrpcInferenceServiceClient;
+use zfinder_serve::proto::infer_parameter::ParameterChoice;
 use zfinder_serve::proto::model_infer_request::{InferInputTensor, InferRequestedOutputTensor};
-use zfinder_serve::proto::{ModelInferRequest, ModelInferResponse};
-use zfinder_serve::{BatchOptions, Model, Options, Server};
+use zfinder_serve::proto::{
+    InferParameter, ModelInferRequest, ModelInferResponse, SystemSharedMemoryRegisterRequest,
+    SystemSharedMemoryUnregisterRequest,
+};
+use zfinder_serve::{BatchOptions, Model, Options, Server, decode_point, encode_point};
 use zfinder_study::simulate::Simulation;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -59,6 +66,9 @@ struct Load {
     /// Requests in flight on each connection
     #[arg(long, default_value_t = 2)]
     in_flight: usize,
+    /// How tensors travel
+    #[arg(long, value_enum, default_value_t = Travel::Message)]
+    tensors: Travel,
     /// Seconds of each measurement
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
@@ -73,11 +83,67 @@ struct Load {
     server_in_flight: Option<usize>,
 }
 
+/// How tensors travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Travel {
+    /// 13 bytes a spacepoint in the message
+    Message,
+    /// 8 bytes a spacepoint in the message
+    Points,
+    /// In an object of `/dev/shm`
+    SharedMemory,
+}
+
 /// A request and the bytes of its answer.
 struct Question {
     request: ModelInferRequest,
     answer: [Bytes; 2],
     batch: RoiBatch,
+    object: Option<SharedObject>,
+}
+
+/// An object of shared memory that ends with this process.
+struct SharedObject {
+    name: String,
+    bytes: u64,
+}
+
+impl SharedObject {
+    /// Moves the tensors of a request into an object.
+    fn take(request: &mut ModelInferRequest, name: String) -> Result<Self, Failure> {
+        let mut all = Vec::new();
+        for (input, data) in request.inputs.iter_mut().zip(request.raw_input_contents.drain(..)) {
+            let number = |number: usize| ParameterChoice::Int64Param(number as i64);
+            for (key, choice) in [
+                ("shared_memory_region", ParameterChoice::StringParam(name.clone())),
+                ("shared_memory_offset", number(all.len())),
+                ("shared_memory_byte_size", number(data.len())),
+            ] {
+                input.parameters.insert(key.into(), InferParameter { parameter_choice: Some(choice) });
+            }
+            all.extend_from_slice(&data);
+        }
+        let object = Self { name, bytes: all.len() as u64 };
+        std::fs::write(object.path(), all)?;
+        Ok(object)
+    }
+
+    fn path(&self) -> String {
+        format!("/dev/shm/{}", self.name)
+    }
+
+    async fn register(&self, client: &mut Client) -> Result<(), Failure> {
+        let (name, key) = (self.name.clone(), self.name.clone());
+        let region = SystemSharedMemoryRegisterRequest { name, key, offset: 0, byte_size: self.bytes };
+        client.system_shared_memory_register(region).await?;
+        Ok(())
+    }
+}
+
+impl Drop for SharedObject {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(self.path());
+    }
 }
 
 const OUTPUTS: [&str; 2] = ["COUNTS", "Z"];
@@ -86,8 +152,15 @@ const QUESTIONS: usize = 8;
 /// RoIs of a batch in this process.
 const STREAM_ROIS: usize = 4096;
 
-fn question(finder: &ZFinder, model: &str, rois: &mut dyn Iterator<Item = RoiView<'_>>, count: usize) -> Question {
+fn question(
+    finder: &ZFinder,
+    model: &str,
+    rois: &mut dyn Iterator<Item = RoiView<'_>>,
+    count: usize,
+    travel: Travel,
+) -> Question {
     let mut batch = RoiBatch::single();
+    let mut words: Vec<u8> = Vec::new();
     let [mut rho, mut phi, mut z, mut layer] = [(); 4].map(|()| Vec::new());
     let mut offsets = vec![0i64];
     for roi in rois.take(count) {
@@ -98,18 +171,29 @@ fn question(finder: &ZFinder, model: &str, rois: &mut dyn Iterator<Item = RoiVie
             layer.push(point.layer as u8);
         }
         offsets.push(layer.len() as i64);
-        batch.push(Default::default(), roi.spacepoints());
+        if travel == Travel::Points {
+            let encoded: Vec<u64> = roi.spacepoints().map(|point| encode_point(&point).expect("in range")).collect();
+            words.extend(encoded.iter().flat_map(|word| word.to_le_bytes()));
+            batch.push(Default::default(), encoded.into_iter().map(decode_point));
+        } else {
+            batch.push(Default::default(), roi.spacepoints());
+        }
     }
     let points = layer.len() as i64;
     let offsets_bytes: Vec<u8> = offsets.iter().flat_map(|offset| offset.to_le_bytes()).collect();
     let mut request = ModelInferRequest { model_name: model.into(), ..Default::default() };
-    for (name, datatype, length, bytes) in [
-        ("OFFSETS", "INT64", offsets.len() as i64, offsets_bytes),
-        ("RHO", "FP32", points, rho),
-        ("PHI", "FP32", points, phi),
-        ("Z", "FP32", points, z),
-        ("LAYER", "UINT8", points, layer),
-    ] {
+    let offsets = ("OFFSETS", "INT64", offsets.len() as i64, offsets_bytes);
+    let tensors = match travel {
+        Travel::Points => vec![offsets, ("POINTS", "UINT64", points, words)],
+        Travel::Message | Travel::SharedMemory => vec![
+            offsets,
+            ("RHO", "FP32", points, rho),
+            ("PHI", "FP32", points, phi),
+            ("Z", "FP32", points, z),
+            ("LAYER", "UINT8", points, layer),
+        ],
+    };
+    for (name, datatype, length, bytes) in tensors {
         let (name, datatype, shape) = (name.into(), datatype.into(), vec![length]);
         request.inputs.push(InferInputTensor { name, datatype, shape, ..Default::default() });
         request.raw_input_contents.push(bytes.into());
@@ -119,7 +203,8 @@ fn question(finder: &ZFinder, model: &str, rois: &mut dyn Iterator<Item = RoiVie
     let results = finder.find_batch(&batch).expect("the library answers");
     let counts = results.iter().flat_map(|result| (result.vertices.len() as u32).to_le_bytes()).collect();
     let vertices = results.iter().flat_map(|result| &result.vertices);
-    Question { request, answer: [counts, vertices.flat_map(|vertex| vertex.z_mm.to_le_bytes()).collect()], batch }
+    let answer = [counts, vertices.flat_map(|vertex| vertex.z_mm.to_le_bytes()).collect()];
+    Question { request, answer, batch, object: None }
 }
 
 fn check(response: &ModelInferResponse, question: &Question) -> Result<(), Failure> {
@@ -174,6 +259,39 @@ fn pace(tasks: Vec<UnboundedSender<Instant>>, begin: Instant, end: Instant, rate
         // A task that has failed takes none.
         let _ = tasks[number as usize % tasks.len()].send(due);
     }
+}
+
+/// Bytes a second that plain sockets carry between so many connections of the loopback interface.
+fn loopback_rate(connections: usize, seconds: f64) -> Result<f64, Failure> {
+    let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
+    let address = listener.local_addr()?;
+    let begin = Instant::now();
+    let end = begin + Duration::from_secs_f64(seconds);
+    let sent = std::thread::scope(|scope| -> Result<u64, Failure> {
+        let mut senders = Vec::new();
+        for _ in 0..connections {
+            let mut sender = std::net::TcpStream::connect(address)?;
+            let (mut receiver, _) = listener.accept()?;
+            scope.spawn(move || {
+                let mut buffer = vec![0; 1 << 20];
+                while matches!(receiver.read(&mut buffer), Ok(bytes) if bytes > 0) {}
+            });
+            senders.push(scope.spawn(move || -> std::io::Result<u64> {
+                let (buffer, mut sent) = (vec![1; 1 << 20], 0);
+                while Instant::now() < end {
+                    sender.write_all(&buffer)?;
+                    sent += buffer.len() as u64;
+                }
+                Ok(sent)
+            }));
+        }
+        let mut sent = 0;
+        for sender in senders {
+            sent += sender.join().map_err(|_| "a sender panicked")??;
+        }
+        Ok(sent)
+    })?;
+    Ok(sent as f64 / begin.elapsed().as_secs_f64())
 }
 
 struct Measured {
@@ -280,6 +398,7 @@ fn main() -> Result<(), Failure> {
                 models,
                 engine,
                 batches,
+                shared_memory: options.tensors == Travel::SharedMemory,
                 ..Options::default()
             })?)
         }
@@ -299,9 +418,12 @@ fn main() -> Result<(), Failure> {
     // Answers for comparison come from the CPU engine, whose bits are those of all engines.
     let reference = builder(Engine::Cpu).build()?;
     let mut rois = (0..sample.len()).cycle().map(|roi| sample.roi(roi));
-    let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS);
+    let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS, Travel::Message);
     let rate = stream_rate(&finder, &whole.batch, options.seconds)?;
     println!("stream in this process: {rate:.0} RoI/s in batches of {STREAM_ROIS}");
+    let carried = loopback_rate(options.connections, 0.5 * options.seconds)?;
+    let roi_bytes = whole.request.raw_input_contents.iter().map(Bytes::len).sum::<usize>() as f64 / STREAM_ROIS as f64;
+    println!("loopback: {:.1} GB/s by plain sockets, {:.0} RoI/s in messages", carried * 1e-9, carried / roi_bytes);
     println!(
         "server: {address}, {} connections, {} requests in flight on each",
         options.connections, options.in_flight
@@ -311,12 +433,25 @@ fn main() -> Result<(), Failure> {
         "RoIs/request", "RoI/s", "stream", "p50 us", "p99 us", "half RoI/s", "p50 us", "p99 us", "added us"
     );
     for &count in &options.rois {
-        let questions = (0..QUESTIONS).map(|_| question(&reference, &model.name, &mut rois, count)).collect();
-        let questions: Arc<Vec<Question>> = Arc::new(questions);
+        let ask = |_| question(&reference, &model.name, &mut rois, count, options.tensors);
+        let mut questions: Vec<Question> = (0..QUESTIONS).map(ask).collect();
+        if options.tensors == Travel::SharedMemory {
+            for (at, question) in questions.iter_mut().enumerate() {
+                let name = format!("zfinder-load-{}-{count}-{at}", std::process::id());
+                let object = SharedObject::take(&mut question.request, name)?;
+                runtime.block_on(object.register(&mut clients[0].clone()))?;
+                question.object = Some(object);
+            }
+        }
+        let questions = Arc::new(questions);
         let alone = search_time(&finder, &questions, 0.2 * options.seconds)?;
         runtime.block_on(load(&options, &clients, &questions, None))?;
         let mut full = runtime.block_on(load(&options, &clients, &questions, None))?;
         let mut half = runtime.block_on(load(&options, &clients, &questions, Some(0.5 * full.requests_a_second)))?;
+        for object in questions.iter().filter_map(|question| question.object.as_ref()) {
+            let region = SystemSharedMemoryUnregisterRequest { name: object.name.clone() };
+            runtime.block_on(clients[0].clone().system_shared_memory_unregister(region))?;
+        }
         let [full_rate, half_rate] = [&full, &half].map(|measured| measured.requests_a_second * count as f64);
         let [full_median, full_high] = [0.5, 0.99].map(|fraction| percentile(&mut full.latencies, fraction));
         let [median, high] = [0.5, 0.99].map(|fraction| percentile(&mut half.latencies, fraction));

@@ -17,10 +17,12 @@ use crate::proto::infer_parameter::ParameterChoice;
 use crate::proto::model_infer_request::InferInputTensor;
 use crate::proto::model_infer_response::InferOutputTensor;
 use crate::proto::model_metadata_response::TensorMetadata;
+use crate::proto::system_shared_memory_status_response::RegionStatus;
 use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
 use crate::schema::{self, TensorSchema};
 use crate::service::{self, Service};
+use crate::shared_memory::{Place, Region, Regions};
 use crate::statistics::Total;
 use crate::tensor::{DataType, Tensor, bytes_of};
 
@@ -42,7 +44,7 @@ fn unsupported<T>(message: &str) -> Answer<T> {
 
 const NO_CONTROL: &str =
     "models are loaded at the start of the server; put files into --model-folder and start it again";
-const NO_SHARED_MEMORY: &str = "shared memory is not offered; send tensors in raw_input_contents";
+const NO_CUDA: &str = "memory of CUDA is not offered; send tensors in raw_input_contents or system shared memory";
 
 #[async_trait::async_trait]
 impl GrpcInferenceService for Grpc {
@@ -64,7 +66,7 @@ impl GrpcInferenceService for Grpc {
         answer(proto::ServerMetadataResponse {
             name: service::SERVER_NAME.into(),
             version: env!("CARGO_PKG_VERSION").into(),
-            extensions: service::EXTENSIONS.map(String::from).into(),
+            extensions: self.0.extensions(),
         })
     }
 
@@ -175,22 +177,31 @@ impl GrpcInferenceService for Grpc {
 
     async fn system_shared_memory_status(
         &self,
-        _: Request<proto::SystemSharedMemoryStatusRequest>,
+        request: Request<proto::SystemSharedMemoryStatusRequest>,
     ) -> Answer<proto::SystemSharedMemoryStatusResponse> {
-        answer(proto::SystemSharedMemoryStatusResponse::default())
+        let regions = self.0.regions.list(&request.into_inner().name)?;
+        let status = |(name, region): (String, Arc<Region>)| {
+            let Region { key, offset, bytes: byte_size, .. } = &*region;
+            let (key, offset, byte_size) = (key.clone(), *offset, *byte_size);
+            (name.clone(), RegionStatus { name, key, offset, byte_size })
+        };
+        answer(proto::SystemSharedMemoryStatusResponse { regions: regions.into_iter().map(status).collect() })
     }
 
     async fn system_shared_memory_register(
         &self,
-        _: Request<proto::SystemSharedMemoryRegisterRequest>,
+        request: Request<proto::SystemSharedMemoryRegisterRequest>,
     ) -> Answer<proto::SystemSharedMemoryRegisterResponse> {
-        unsupported(NO_SHARED_MEMORY)
+        let proto::SystemSharedMemoryRegisterRequest { name, key, offset, byte_size } = request.into_inner();
+        self.0.regions.register(&name, &key, offset, byte_size)?;
+        answer(proto::SystemSharedMemoryRegisterResponse {})
     }
 
     async fn system_shared_memory_unregister(
         &self,
-        _: Request<proto::SystemSharedMemoryUnregisterRequest>,
+        request: Request<proto::SystemSharedMemoryUnregisterRequest>,
     ) -> Answer<proto::SystemSharedMemoryUnregisterResponse> {
+        self.0.regions.unregister(&request.into_inner().name);
         answer(proto::SystemSharedMemoryUnregisterResponse {})
     }
 
@@ -205,7 +216,7 @@ impl GrpcInferenceService for Grpc {
         &self,
         _: Request<proto::CudaSharedMemoryRegisterRequest>,
     ) -> Answer<proto::CudaSharedMemoryRegisterResponse> {
-        unsupported(NO_SHARED_MEMORY)
+        unsupported(NO_CUDA)
     }
 
     async fn cuda_shared_memory_unregister(
@@ -247,8 +258,8 @@ async fn infer(
 ) -> Result<proto::ModelInferResponse, Refusal> {
     let model = service.find(&message.model_name, &message.model_version)?;
     let (id, parameters) = (message.id.clone(), parameter_timeout(&message.parameters));
-    let parsed = parse(message);
-    let (tensors, wanted) = match parsed {
+    let parsed = parse(&service.regions, message);
+    let Parsed { tensors, wanted, places } = match parsed {
         Ok(parsed) => parsed,
         Err(refusal) => {
             service.statistics(model).fail(refusal.reason, arrived.elapsed());
@@ -266,9 +277,20 @@ async fn infer(
         id,
         ..Default::default()
     };
-    for Tensor { name, datatype, shape, data } in tensors {
+    for (Tensor { name, datatype, shape, mut data }, place) in tensors.into_iter().zip(places) {
+        let mut parameters = HashMap::new();
+        if let Some(place) = place {
+            service.regions.write(&name, &place, &data)?;
+            let size = ParameterChoice::Int64Param(data.len() as i64);
+            let region = ParameterChoice::StringParam(place.region);
+            for (key, value) in [("shared_memory_region", region), ("shared_memory_byte_size", size)] {
+                parameters.insert(key.to_owned(), proto::InferParameter { parameter_choice: Some(value) });
+            }
+            // Raw contents and outputs stay in step.
+            data = Bytes::new();
+        }
         let datatype = datatype.name().to_owned();
-        response.outputs.push(InferOutputTensor { name, datatype, shape, ..Default::default() });
+        response.outputs.push(InferOutputTensor { name, datatype, shape, parameters, ..Default::default() });
         response.raw_output_contents.push(data);
     }
     Ok(response)
@@ -285,23 +307,54 @@ fn parameter_timeout(parameters: &HashMap<String, proto::InferParameter>) -> Opt
     .map(Duration::from_micros)
 }
 
+/// What a message asks for.
+struct Parsed {
+    tensors: Vec<Tensor>,
+    wanted: Wanted,
+    /// Where each wanted output goes in shared memory.
+    places: Vec<Option<Place>>,
+}
+
 /// Takes tensors and wanted outputs out of a message.
-fn parse(message: proto::ModelInferRequest) -> Result<(Vec<Tensor>, Wanted), Refusal> {
-    let shared_memory =
-        |parameters: &HashMap<String, proto::InferParameter>| parameters.contains_key("shared_memory_region");
-    if message.inputs.iter().any(|input| shared_memory(&input.parameters))
-        || message.outputs.iter().any(|output| shared_memory(&output.parameters))
-    {
-        return Err(Refusal::new(Reason::Unsupported, NO_SHARED_MEMORY));
-    }
+fn parse(regions: &Regions, message: proto::ModelInferRequest) -> Result<Parsed, Refusal> {
     let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
-    let (inputs, raw) = (message.inputs.len(), message.raw_input_contents.len());
-    if raw > 0 && raw != inputs {
-        return Err(Refusal::invalid(format!("there are {inputs} inputs and {raw} raw_input_contents")));
+    let places = message.outputs.iter().map(|output| place(&output.name, &output.parameters));
+    let mut places = places.collect::<Result<Vec<_>, _>>()?;
+    places.resize(wanted.len(), None);
+    // Inputs in shared memory have no raw contents.
+    let inputs = message.inputs.into_iter().map(|input| Ok((place(&input.name, &input.parameters)?, input)));
+    let inputs = inputs.collect::<Result<Vec<_>, Refusal>>()?;
+    let sent = inputs.iter().filter(|(place, _)| place.is_none()).count();
+    let raw = message.raw_input_contents.len();
+    if raw > 0 && raw != sent {
+        let message =
+            format!("there are {sent} inputs and {raw} raw_input_contents; inputs in shared memory have none");
+        return Err(Refusal::invalid(message));
     }
-    let mut raw = message.raw_input_contents.into_iter();
-    let tensors = message.inputs.into_iter().map(|input| tensor(input, raw.next()));
-    Ok((tensors.collect::<Result<_, _>>()?, wanted))
+    let (mut raw, mut read) = (message.raw_input_contents.into_iter(), 0);
+    let tensors = inputs.into_iter().map(|(place, input)| match place {
+        Some(place) => {
+            let datatype = DataType::parse(&input.name, &input.datatype)?;
+            Tensor::new(&input.name, datatype, input.shape, regions.read(&place, &mut read)?)
+        }
+        None => tensor(input, raw.next()),
+    });
+    Ok(Parsed { tensors: tensors.collect::<Result<_, _>>()?, wanted, places })
+}
+
+/// The place of a tensor in shared memory, by its parameters.
+fn place(tensor: &str, parameters: &HashMap<String, proto::InferParameter>) -> Result<Option<Place>, Refusal> {
+    let choice = |key: &str| parameters.get(key)?.parameter_choice.as_ref();
+    let text = |key: &str| match choice(key) {
+        Some(ParameterChoice::StringParam(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let number = |key: &str| match choice(key) {
+        Some(ParameterChoice::Int64Param(number)) => u64::try_from(*number).ok(),
+        Some(ParameterChoice::Uint64Param(number)) => Some(*number),
+        _ => None,
+    };
+    Place::read(tensor, text, number)
 }
 
 fn tensor(input: InferInputTensor, raw: Option<Bytes>) -> Result<Tensor, Refusal> {

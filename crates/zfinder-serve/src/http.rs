@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::header::{ALLOW, CONTENT_ENCODING, CONTENT_TYPE, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
+use serde::Deserialize;
 use serde_json::{Value, json};
 use tonic::Status;
 
@@ -29,6 +30,9 @@ pub(crate) async fn answer(service: Arc<Service>, most_bytes: usize, request: Re
     let path = request.uri().path().to_owned();
     let segments: Vec<&str> = path.split('/').filter(|segment| !segment.is_empty()).collect();
     let (model, version, call) = match segments[..] {
+        ["v2", "systemsharedmemory", ref call @ ..] => {
+            return shared_memory(&service, call, request).await.unwrap_or_else(|refusal| refuse(&refusal));
+        }
         ["v2", "models", "stats"] => ("", "", &["stats"][..]),
         ["v2", "models", model, "versions", version, ref call @ ..] => (model, version, call),
         ["v2", "models", model, ref call @ ..] => (model, "", call),
@@ -81,7 +85,7 @@ fn of_server(service: &Service, method: &Method, segments: &[&str]) -> Response<
                 &json!({
                     "name": service::SERVER_NAME,
                     "version": env!("CARGO_PKG_VERSION"),
-                    "extensions": service::EXTENSIONS,
+                    "extensions": service.extensions(),
                 }),
             ),
         ),
@@ -96,13 +100,67 @@ fn of_server(service: &Service, method: &Method, segments: &[&str]) -> Response<
             let message = "models are loaded at the start of the server";
             (Method::POST, refuse(&Refusal::new(Reason::Unsupported, message)))
         }
-        ["v2", "systemsharedmemory" | "cudasharedmemory", ..] => {
-            let message = "shared memory is not offered; send tensors as binary data";
+        ["v2", "cudasharedmemory", ..] => {
+            let message = "memory of CUDA is not offered; send binary data or use system shared memory";
             return refuse(&Refusal::new(Reason::Unsupported, message));
         }
         _ => return refuse(&unknown(&format!("/{}", segments.join("/")))),
     };
     if *method == wanted { response } else { wrong_method(&wanted) }
+}
+
+/// What a client says of a region.
+#[derive(Deserialize)]
+struct Registration {
+    key: String,
+    #[serde(default)]
+    offset: u64,
+    byte_size: u64,
+}
+
+/// Most bytes of a registration.
+const MOST_OF_REGISTRATION: usize = 1 << 16;
+
+/// Registers, lists and forgets regions of shared memory.
+async fn shared_memory(
+    service: &Service,
+    call: &[&str],
+    request: Request<Received>,
+) -> Result<Response<Body>, Refusal> {
+    let (name, call) = match *call {
+        [call] => ("", call),
+        ["region", name, call] => (name, call),
+        _ => ("", ""),
+    };
+    let wanted = match call {
+        "status" => Method::GET,
+        "register" | "unregister" => Method::POST,
+        _ => return Err(unknown(request.uri().path())),
+    };
+    if request.method() != wanted {
+        return Ok(wrong_method(&wanted));
+    }
+    Ok(match call {
+        "status" => {
+            let listed = service.regions.list(name)?;
+            let status = listed.iter().map(|(name, region)| {
+                json!({ "name": name, "key": region.key, "offset": region.offset, "byte_size": region.bytes })
+            });
+            respond(StatusCode::OK, &status.collect())
+        }
+        "register" => {
+            let body = Limited::new(request.into_body(), MOST_OF_REGISTRATION).collect().await;
+            let body = body.map_err(|error| Refusal::invalid(format!("the body cannot be read: {error}")))?;
+            let Registration { key, offset, byte_size } = serde_json::from_slice(&body.to_bytes())
+                .map_err(|error| Refusal::invalid(format!("the registration is not JSON of one: {error}")))?;
+            service.regions.register(name, &key, offset, byte_size)?;
+            Response::new(Body::default())
+        }
+        _ => {
+            service.regions.unregister(name);
+            Response::new(Body::default())
+        }
+    })
 }
 
 fn unknown(path: &str) -> Refusal {
@@ -180,20 +238,23 @@ async fn infer(
             return fail(refuse(&refusal), refusal.reason);
         }
     };
-    let json::Parsed { id, tensors, wanted, is_binary, timeout } = match json::parse(&body, header_length) {
-        Ok(parsed) => parsed,
-        Err(refusal) => return fail(refuse(&refusal), refusal.reason),
-    };
+    let json::Parsed { id, tensors, wanted, travel, timeout } =
+        match json::parse(&service.regions, &body, header_length) {
+            Ok(parsed) => parsed,
+            Err(refusal) => return fail(refuse(&refusal), refusal.reason),
+        };
     let deadline = timeout.and_then(|microseconds| arrived.checked_add(Duration::from_micros(microseconds)));
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };
     match service.infer(request).await {
-        Ok(tensors) => answered(&service.models[model], &id, &tensors, &is_binary),
+        Ok(tensors) => match json::render(&service.regions, &service.models[model], &id, &tensors, &travel) {
+            Ok((body, header_length)) => answered(body, header_length),
+            Err(refusal) => refuse(&refusal),
+        },
         Err(refusal) => refuse(&refusal),
     }
 }
 
-fn answered(model: &crate::Model, id: &str, tensors: &[crate::tensor::Tensor], is_binary: &[bool]) -> Response<Body> {
-    let (body, header_length) = json::render(model, id, tensors, is_binary);
+fn answered(body: Bytes, header_length: Option<usize>) -> Response<Body> {
     let mut response = Response::new(Body::new(body));
     let kind = if header_length.is_some() { "application/octet-stream" } else { "application/json" };
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));

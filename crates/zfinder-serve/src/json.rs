@@ -5,7 +5,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::answer::Wanted;
-use crate::refusal::{Reason, Refusal};
+use crate::refusal::Refusal;
+use crate::shared_memory::{Place, Regions};
 use crate::tensor::{DataType, Element, Tensor, bytes_of, elements, view};
 
 /// A request in JSON.
@@ -37,20 +38,28 @@ struct Output {
     parameters: Map<String, Value>,
 }
 
+/// How an output travels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Travel {
+    Numbers,
+    Bytes,
+    SharedMemory(Place),
+}
+
 /// A request that is parsed.
 #[derive(Debug)]
 pub(crate) struct Parsed {
     pub(crate) id: String,
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) wanted: Wanted,
-    /// Whether each wanted output travels in bytes.
-    pub(crate) is_binary: Vec<bool>,
+    /// How each wanted output travels.
+    pub(crate) travel: Vec<Travel>,
     /// Microseconds.
     pub(crate) timeout: Option<u64>,
 }
 
 /// Parses a request. `header_length` is the length of the JSON where bytes of tensors follow it.
-pub(crate) fn parse(body: &Bytes, header_length: Option<usize>) -> Result<Parsed, Refusal> {
+pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize>) -> Result<Parsed, Refusal> {
     let header_length = header_length.unwrap_or(body.len());
     let Some(header) = body.get(..header_length) else {
         let message =
@@ -61,17 +70,17 @@ pub(crate) fn parse(body: &Bytes, header_length: Option<usize>) -> Result<Parsed
         .map_err(|error| Refusal::invalid(format!("the request is not JSON of an inference request: {error}")))?;
     let mut rest = body.slice(header_length..);
     let mut tensors = Vec::with_capacity(message.inputs.len());
+    let mut read = 0;
     for input in message.inputs {
-        check_parameters(&input.parameters)?;
         let datatype = DataType::parse(&input.name, &input.datatype)?;
-        let data = match (input.parameters.get("binary_data_size"), input.data) {
-            (Some(size), None) => take(&mut rest, &input.name, size)?,
-            (None, Some(data)) => numbers(&input.name, datatype, &input.shape, &data)?,
-            (Some(_), Some(_)) => {
-                return Err(Refusal::invalid(format!("input {} has data and binary_data_size", input.name)));
-            }
-            (None, None) => {
-                return Err(Refusal::invalid(format!("input {} has neither data nor binary_data_size", input.name)));
+        let place = place(&input.name, &input.parameters)?;
+        let data = match (place, input.parameters.get("binary_data_size"), input.data) {
+            (Some(place), None, None) => regions.read(&place, &mut read)?,
+            (None, Some(size), None) => take(&mut rest, &input.name, size)?,
+            (None, None, Some(data)) => numbers(&input.name, datatype, &input.shape, &data)?,
+            _ => {
+                let message = "must have one of data, binary_data_size and shared_memory_region";
+                return Err(Refusal::invalid(format!("input {} {message}", input.name)));
             }
         };
         tensors.push(Tensor::new(&input.name, datatype, input.shape, data)?);
@@ -82,24 +91,24 @@ pub(crate) fn parse(body: &Bytes, header_length: Option<usize>) -> Result<Parsed
     let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let flag = |parameters: &Map<String, Value>, name| parameters.get(name).and_then(Value::as_bool);
     let all_binary = flag(&message.parameters, "binary_data_output").unwrap_or(false);
-    let mut is_binary = Vec::new();
+    let of_flag = |is_binary| if is_binary { Travel::Bytes } else { Travel::Numbers };
+    let mut travel = Vec::new();
     for output in &message.outputs {
-        check_parameters(&output.parameters)?;
-        is_binary.push(flag(&output.parameters, "binary_data").unwrap_or(all_binary));
+        travel.push(match place(&output.name, &output.parameters)? {
+            Some(place) => Travel::SharedMemory(place),
+            None => of_flag(flag(&output.parameters, "binary_data").unwrap_or(all_binary)),
+        });
     }
-    if is_binary.is_empty() {
-        is_binary = vec![all_binary; wanted.len()];
-    }
+    // No output is named where all are wanted.
+    travel.resize(wanted.len(), of_flag(all_binary));
     let timeout = message.parameters.get("timeout").and_then(Value::as_u64).filter(|&microseconds| microseconds > 0);
-    Ok(Parsed { id: message.id, tensors, wanted, is_binary, timeout })
+    Ok(Parsed { id: message.id, tensors, wanted, travel, timeout })
 }
 
-fn check_parameters(parameters: &Map<String, Value>) -> Result<(), Refusal> {
-    if parameters.contains_key("shared_memory_region") {
-        let message = "shared memory is not offered; send tensors as binary data";
-        return Err(Refusal::new(Reason::Unsupported, message));
-    }
-    Ok(())
+/// The place of a tensor in shared memory, by its parameters.
+fn place(tensor: &str, parameters: &Map<String, Value>) -> Result<Option<Place>, Refusal> {
+    let text = |key: &str| parameters.get(key).and_then(Value::as_str);
+    Place::read(tensor, text, |key| parameters.get(key).and_then(Value::as_u64))
 }
 
 /// Takes the bytes of a tensor.
@@ -167,17 +176,34 @@ fn flatten<'a>(value: &'a Value, depth: usize, to: &mut Vec<&'a Value>) {
     }
 }
 
-/// An answer's body, and the length of its JSON where bytes of tensors follow.
-pub(crate) fn render(model: &crate::Model, id: &str, tensors: &[Tensor], is_binary: &[bool]) -> (Bytes, Option<usize>) {
+/// An answer's body, and the length of its JSON where bytes of tensors follow. Outputs in shared memory are written.
+///
+/// # Errors
+/// An output that has no room in its place.
+pub(crate) fn render(
+    regions: &Regions,
+    model: &crate::Model,
+    id: &str,
+    tensors: &[Tensor],
+    travel: &[Travel],
+) -> Result<(Bytes, Option<usize>), Refusal> {
     let mut outputs = Vec::with_capacity(tensors.len());
     let mut binary = Vec::new();
-    for (tensor, &is_binary) in tensors.iter().zip(is_binary) {
+    for (tensor, travel) in tensors.iter().zip(travel) {
         let mut output = json!({ "name": tensor.name, "datatype": tensor.datatype.name(), "shape": tensor.shape });
-        if is_binary {
-            output["parameters"] = json!({ "binary_data_size": tensor.data.len() });
-            binary.push(&tensor.data);
-        } else {
-            output["data"] = to_json(tensor);
+        match travel {
+            Travel::Numbers => output["data"] = to_json(tensor),
+            Travel::Bytes => {
+                output["parameters"] = json!({ "binary_data_size": tensor.data.len() });
+                binary.push(&tensor.data);
+            }
+            Travel::SharedMemory(place) => {
+                regions.write(&tensor.name, place, &tensor.data)?;
+                output["parameters"] = json!({
+                    "shared_memory_region": place.region,
+                    "shared_memory_byte_size": tensor.data.len(),
+                });
+            }
         }
         outputs.push(output);
     }
@@ -188,12 +214,12 @@ pub(crate) fn render(model: &crate::Model, id: &str, tensors: &[Tensor], is_bina
     }
     let header = answer.to_string();
     if binary.is_empty() {
-        return (header.into(), None);
+        return Ok((header.into(), None));
     }
     let mut body = BytesMut::with_capacity(header.len() + binary.iter().map(|data| data.len()).sum::<usize>());
     body.put(header.as_bytes());
     binary.into_iter().for_each(|data| body.put(&**data));
-    (body.freeze(), Some(header.len()))
+    Ok((body.freeze(), Some(header.len())))
 }
 
 /// Elements as numbers. NaN is null.
@@ -216,7 +242,8 @@ mod tests {
     use super::*;
 
     fn parsed(text: &str) -> Result<Parsed, String> {
-        parse(&Bytes::copy_from_slice(text.as_bytes()), None).map_err(|refusal| refusal.message)
+        let regions = Regions::new(false, 100);
+        parse(&regions, &Bytes::copy_from_slice(text.as_bytes()), None).map_err(|refusal| refusal.message)
     }
 
     #[test]
@@ -228,11 +255,11 @@ mod tests {
             "parameters": {"timeout": 7}}"#;
         let mut body = text.as_bytes().to_vec();
         body.extend([9, 8, 7]);
-        let parsed = parse(&body.into(), Some(text.len())).expect("a request");
+        let parsed = parse(&Regions::new(false, 100), &body.into(), Some(text.len())).expect("a request");
         let window = view::<f32>(&parsed.tensors[0].data);
         assert_eq!((window[0], window[1].is_nan(), &window[2..]), (1.5, true, &[0.0, -2.0][..]));
         assert_eq!(parsed.tensors[1].data[..], [9, 8, 7]);
-        assert_eq!((parsed.is_binary, parsed.timeout), (vec![true, false], Some(7)));
+        assert_eq!((parsed.travel, parsed.timeout), (vec![Travel::Bytes, Travel::Numbers], Some(7)));
     }
 
     #[test]
@@ -243,7 +270,7 @@ mod tests {
             ("{", "is not JSON"),
             ("[]", "is not JSON"),
             ("{}", "missing field `inputs`"),
-            (&input(""), "neither data nor"),
+            (&input(""), "must have one of"),
             (&input(r#", "data": [1]"#), "2 elements, and data has 1"),
             (&input(r#", "data": [1, 256]"#), "`256` is not a UINT8"),
             (&input(r#", "data": [1, -1]"#), "`-1` is not a UINT8"),
@@ -251,12 +278,20 @@ mod tests {
             (&input(r#", "data": [1, "2"]"#), "is not a UINT8"),
             (&input(r#", "parameters": {"binary_data_size": 2}"#), "and 0 bytes are left"),
             (&input(r#", "parameters": {"binary_data_size": -2}"#), "not a number of bytes"),
-            (&input(r#", "parameters": {"shared_memory_region": "a"}, "data": [1, 2]"#), "shared memory"),
+            (&input(r#", "parameters": {"shared_memory_region": "a"}"#), "shared_memory_byte_size is missing"),
+            (&input(r#", "parameters": {"shared_memory_region": "a", "shared_memory_byte_size": 2}"#), "not offered"),
+            (
+                &input(
+                    r#", "parameters": {"shared_memory_region": "a", "shared_memory_byte_size": 2}, "data": [1, 2]"#,
+                ),
+                "one of",
+            ),
         ] {
             let message = parsed(text).expect_err(words);
             assert!(message.contains(words), "{text}: {message}");
         }
-        let message = parse(&Bytes::from_static(b"{}"), Some(3)).expect_err("too long").message;
+        let message =
+            parse(&Regions::new(false, 100), &Bytes::from_static(b"{}"), Some(3)).expect_err("too long").message;
         assert!(message.contains("the body has 2 bytes"), "{message}");
     }
 }

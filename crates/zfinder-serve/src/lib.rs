@@ -40,6 +40,7 @@ mod scheduler;
 mod schema;
 mod server;
 mod service;
+mod shared_memory;
 mod statistics;
 mod tensor;
 #[cfg(feature = "tls")]

@@ -24,6 +24,7 @@ use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
 use crate::received::Allowance;
 use crate::scheduler::{BatchOptions, Scheduler};
 use crate::service::Service;
+use crate::shared_memory::Regions;
 #[cfg(feature = "tls")]
 use crate::tls::TlsOptions;
 
@@ -50,6 +51,9 @@ pub struct Options {
     pub max_message_bytes: usize,
     /// Most bytes of all requests that are being received. Requests beyond are refused.
     pub max_receiving_bytes: usize,
+    /// Clients on this host may put tensors into shared memory (`/dev/shm`, Linux alone). Whoever
+    /// reaches the server can then read and write objects there that the server's user may.
+    pub shared_memory: bool,
     /// Most connections at once. More wait.
     pub max_connections: usize,
     /// How long requests in flight may take at the end.
@@ -74,6 +78,7 @@ impl Default for Options {
             batches: BatchOptions::default(),
             max_message_bytes: 64 << 20,
             max_receiving_bytes: 4 << 30,
+            shared_memory: false,
             max_connections: 16_384,
             drain: Duration::from_secs(30),
             #[cfg(feature = "tls")]
@@ -169,7 +174,8 @@ impl Server {
             batch_rois: Some(options.batches.batch_rois_on(&scheduler.0.devices)),
             ..options.batches.clone()
         };
-        let service = Service::new(models, Arc::clone(&scheduler.0), batches, receiver.clone());
+        let regions = Regions::new(options.shared_memory, options.max_message_bytes);
+        let service = Service::new(models, Arc::clone(&scheduler.0), batches, regions, receiver.clone());
         let service = Arc::new(service);
         let cores = std::thread::available_parallelism().map_or(2, usize::from);
         let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -270,6 +276,9 @@ fn check(options: &Options) -> Result<()> {
     }
     if options.max_receiving_bytes < options.max_message_bytes {
         return refuse("max_receiving_bytes", "must be at least the largest request, max_message_bytes");
+    }
+    if options.shared_memory && !cfg!(target_os = "linux") {
+        return refuse("shared_memory", "is served on Linux alone");
     }
     let models = &options.models;
     if models.is_empty() {

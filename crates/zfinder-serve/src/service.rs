@@ -12,15 +12,15 @@ use crate::refusal::{Reason, Refusal};
 use crate::rois::Rois;
 use crate::scheduler::{BatchOptions, Job, Outcome, Scheduler};
 use crate::schema;
+use crate::shared_memory::Regions;
 use crate::statistics::{Count, Statistics};
 use crate::tensor::Tensor;
 
 /// Name of the server in its metadata.
 pub(crate) const SERVER_NAME: &str = "zfinder";
 
-/// Extensions of the protocol that are served.
-pub(crate) const EXTENSIONS: [&str; 4] =
-    ["binary_tensor_data", "model_configuration", "model_repository", "statistics"];
+/// Extensions of the protocol that are always served.
+const EXTENSIONS: [&str; 4] = ["binary_tensor_data", "model_configuration", "model_repository", "statistics"];
 
 /// Value of `platform` and `backend`.
 pub(crate) const PLATFORM: &str = "zfinder";
@@ -30,6 +30,8 @@ pub(crate) struct Service {
     pub(crate) models: Arc<[Model]>,
     pub(crate) scheduler: Arc<Scheduler>,
     pub(crate) batch_options: BatchOptions,
+    /// Shared memory of clients on this host.
+    pub(crate) regions: Regions,
     /// Open connections.
     pub(crate) connections: Count,
     /// Requests that name no model, or are no requests.
@@ -53,10 +55,17 @@ impl Service {
         models: Arc<[Model]>,
         scheduler: Arc<Scheduler>,
         batch_options: BatchOptions,
+        regions: Regions,
         drain: watch::Receiver<bool>,
     ) -> Self {
         let (connections, unassigned) = (Count::default(), Count::default());
-        Self { models, scheduler, batch_options, connections, unassigned, drain }
+        Self { models, scheduler, batch_options, regions, connections, unassigned, drain }
+    }
+
+    /// Extensions of the protocol that this server offers.
+    pub(crate) fn extensions(&self) -> Vec<String> {
+        let shared_memory = self.regions.is_offered().then_some("system_shared_memory");
+        EXTENSIONS.into_iter().chain(shared_memory).map(String::from).collect()
     }
 
     /// Whether new requests are welcome.

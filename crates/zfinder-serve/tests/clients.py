@@ -6,6 +6,7 @@ Usage: clients.py COMMAND
 import contextlib
 import csv
 import json
+import os
 import re
 import signal
 import subprocess
@@ -17,7 +18,7 @@ import numpy as np
 import tritonclient.grpc
 import tritonclient.http
 from tritonclient.grpc import model_config_pb2, service_pb2
-from tritonclient.utils import InferenceServerException
+from tritonclient.utils import InferenceServerException, shared_memory
 
 DATATYPES = {"int64": "INT64", "float64": "FP64", "float32": "FP32", "uint8": "UINT8"}
 STATUSES = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded"]
@@ -126,8 +127,35 @@ def check_clients(grpc_address, http_address, command):
         assert statistics.inference_count == 4 * 50
         assert http.get_inference_statistics("zfinder-auto")["model_stats"][0]["inference_count"] == 4 * 50
         check_refusals(grpc, http, columns)
-        grpc.unregister_system_shared_memory()
+        check_shared_memory(tritonclient.grpc, grpc, columns, find(command, "auto", columns, folder))
+        check_shared_memory(tritonclient.http, http, columns, find(command, "auto", columns, folder))
         grpc.unregister_cuda_shared_memory()
+
+
+def check_shared_memory(module, client, columns, wanted):
+    """All tensors in one region: inputs, then Z."""
+    size = sum(column.nbytes for column in columns.values())
+    vertices = [vertex["z_mm"] for event in sorted(wanted) for vertex in wanted[event]["vertices"]]
+    room = 8 * len(vertices)
+    key = f"/zfinder-clients-{os.getpid()}"
+    region = shared_memory.create_shared_memory_region("all", key, size + room)
+    try:
+        client.register_system_shared_memory("all", key, size + room)
+        assert len(client.get_system_shared_memory_status(**({"as_json": True} if module is tritonclient.grpc else {}))) == 1
+        tensors, offset = [], 0
+        for name, column in columns.items():
+            shared_memory.set_shared_memory_region(region, [column], offset=offset)
+            tensor = module.InferInput(name, list(column.shape), DATATYPES[column.dtype.name])
+            tensor.set_shared_memory("all", column.nbytes, offset=offset)
+            tensors.append(tensor)
+            offset += column.nbytes
+        output = module.InferRequestedOutput("Z")
+        output.set_shared_memory("all", room, offset=size)
+        client.infer("zfinder-auto", tensors, outputs=[output])
+        assert shared_memory.get_contents_as_numpy(region, np.float64, [len(vertices)], offset=size).tolist() == vertices
+        client.unregister_system_shared_memory("all")
+    finally:
+        shared_memory.destroy_shared_memory_region(region)
 
 
 def check_stream(client, columns, wanted):
@@ -266,7 +294,7 @@ def check_tls(command):
 def main():
     command = sys.argv[1]
     check_proto()
-    with running(command) as addresses:
+    with running(command, "--shared-memory") as addresses:
         check_clients(addresses["gRPC"], addresses["HTTP"], command)
     check_tls(command)
     print("zfinder serve: the answers of tritonclient over gRPC and HTTP are those of zfinder find")

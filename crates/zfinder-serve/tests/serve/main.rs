@@ -8,3 +8,5 @@ mod ends;
 mod hammer;
 mod metadata;
 mod refusals;
+#[cfg(target_os = "linux")]
+mod shared_memory;

@@ -51,7 +51,7 @@ fn models_have_metadata_configurations_and_statistics() {
         let loaded = client.repository_model_load(RepositoryModelLoadRequest::default()).await;
         refused("load", loaded, tonic::Code::Unimplemented, "at the start");
         let registered = client.system_shared_memory_register(SystemSharedMemoryRegisterRequest::default()).await;
-        refused("register", registered, tonic::Code::Unimplemented, "raw_input_contents");
+        refused("register", registered, tonic::Code::Unimplemented, "--shared-memory");
         client.system_shared_memory_unregister(SystemSharedMemoryUnregisterRequest::default()).await.unwrap();
     });
     let address = server.http_address().unwrap();
@@ -69,7 +69,8 @@ fn models_have_metadata_configurations_and_statistics() {
         ("/v2/models/mine/nothing", 404, "there is no"),
         ("/v3", 404, "there is no"),
         ("/v2/models/mine/infer", 405, "POST"),
-        ("/v2/systemsharedmemory/status", 501, "shared memory"),
+        ("/v2/systemsharedmemory/status", 200, "[]"),
+        ("/v2/systemsharedmemory/region/a/status", 501, "--shared-memory"),
     ] {
         let (found, body) = get(address, path);
         assert!(found == status && body.contains(words), "{path}: {found} {body}");

@@ -112,7 +112,12 @@ fn wrong_tensors_are_refused_and_the_server_goes_on() {
             "shared memory",
             Code::Unimplemented,
             Box::new(|request| {
-                request.inputs[0].parameters.insert("shared_memory_region".into(), InferParameter::default());
+                let text =
+                    |text: &str| InferParameter { parameter_choice: Some(ParameterChoice::StringParam(text.into())) };
+                let number = InferParameter { parameter_choice: Some(ParameterChoice::Int64Param(8)) };
+                request.inputs[0].parameters.insert("shared_memory_region".into(), text("a"));
+                request.inputs[0].parameters.insert("shared_memory_byte_size".into(), number);
+                request.raw_input_contents.remove(0);
             }),
         ),
     ];
