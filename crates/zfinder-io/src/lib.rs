@@ -45,6 +45,7 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod answers;
+mod colliderml;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod columns;
 mod csv;
@@ -75,6 +76,7 @@ mod truth;
 mod write;
 
 pub use answers::read_answers;
+pub use colliderml::is_colliderml;
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};
