@@ -4,6 +4,7 @@ import json
 import math
 import tempfile
 from pathlib import Path
+from typing import ClassVar
 
 import odd
 from generation import FIELD_T, MIN_MOMENTUM_GEV, derived_seed
@@ -53,7 +54,7 @@ def generic_geometry(acts):
 class Detector:
     """A detector by name and its field; one instance a process."""
 
-    instances = {}
+    instances: ClassVar[dict] = {}
 
     def __init__(self, name):
         import acts
