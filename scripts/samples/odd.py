@@ -15,12 +15,16 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-# Standard deviations in mm of (local 0, local 1): ACTS's `odd-digi-smearing-config.json`. Long
-# strips measure one coordinate, so that they make no spacepoints.
+# Standard deviations in mm of (local 0, local 1): pitch / sqrt(12), with the pitch of ACTS's
+# `odd-digi-geometric-config.json`, which ColliderML is digitised with. Long strips measure one
+# coordinate, so that they make no spacepoints.
+PIXEL_MM = (0.05 / math.sqrt(12.0), 0.05 / math.sqrt(12.0))
+SHORT_STRIP_MM = (0.08 / math.sqrt(12.0), 0.5 / math.sqrt(12.0))
+LONG_STRIP_MM = (0.1 / math.sqrt(12.0),)
 SMEARING_MM = {
-    16: (0.015, 0.015), 17: (0.015, 0.015), 18: (0.015, 0.015),
-    23: (0.043, 1.2), 24: (0.043, 1.2), 25: (0.043, 1.2),
-    28: (0.072,), 29: (0.072,), 30: (0.072,),
+    16: PIXEL_MM, 17: PIXEL_MM, 18: PIXEL_MM,
+    23: SHORT_STRIP_MM, 24: SHORT_STRIP_MM, 25: SHORT_STRIP_MM,
+    28: LONG_STRIP_MM, 29: LONG_STRIP_MM, 30: LONG_STRIP_MM,
 }  # fmt: skip
 
 # Silicon: radiation length, interaction length, mass number, atomic number, density in mol/mm^3.

@@ -1,9 +1,10 @@
-//! Samples of ColliderML: the folder of a sample's tracker hits, and the particles that go with a file of hits.
+//! Samples of ColliderML: the folder of a sample's tracker hits, and the particles that go with a
+//! file of hits.
 //!
 //! | layout | tracker hits | particles |
 //! |---|---|---|
 //! | data folder of the library `colliderml` | `SET/NAME_tracker_hits/data/NAME_tracker_hits/*.parquet` | `SET/NAME_particles/data/NAME_particles` |
-//! | the data set's repository | `data/NAME_tracker_hits/*.parquet` | `data/NAME_particles` |
+//! | the data set's repository | `SET/data/NAME_tracker_hits/*.parquet` | `SET/data/NAME_particles` |
 //! | production | `reco/tracker_hits/*.parquet` | `truth/particles` |
 //! | production, one folder | `tracker_hits/*.parquet` | `particles` |
 
@@ -24,8 +25,9 @@ const DEPTH: usize = 4;
 /// Samples that a message names.
 const NAMED: usize = 20;
 
-/// Returns the folder of a sample's hits if the path is a name such as `colliderml:ttbar_pu200`, and None if it is another
-/// path. The sample is looked for in `$COLLIDERML_DATA_DIR`, else in `~/.cache/colliderml`.
+/// Returns the folder of a sample's hits if the path is a name such as `colliderml:ttbar_pu200`,
+/// and None if it is another path. The sample is looked for in `$COLLIDERML_DATA_DIR`, else in
+/// `~/.cache/colliderml`.
 ///
 /// # Errors
 /// A sample that is not there, and one that several data sets have.
@@ -35,7 +37,8 @@ pub(super) fn by_name(path: &Path) -> Result<Option<PathBuf>> {
     find(name, data_folder().as_deref()).map(Some)
 }
 
-/// Returns the folder of hits below a folder, if there is one. A folder that holds hits itself is not looked at.
+/// Returns the folder of hits below a folder, if there is one. A folder that holds hits itself is
+/// not looked at.
 ///
 /// # Errors
 /// A folder that holds several samples.
@@ -48,7 +51,8 @@ pub(super) fn below(folder: &Path) -> Result<Option<PathBuf>> {
     Ok(samples.pop())
 }
 
-/// Returns whether a file lies in a folder of ColliderML's tracker hits, so that its detector is the Open Data Detector.
+/// Returns whether a file lies in a folder of ColliderML's tracker hits, so that its detector is
+/// the Open Data Detector.
 pub fn is_colliderml(file: &Path) -> bool {
     folder_of(file).is_some_and(|folder| is_of_hits(&folder))
 }
@@ -127,7 +131,8 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the name of the sample if a folder's name is that of hits; it is empty in the layout of the production.
+/// Returns the name of the sample if a folder's name is that of hits; it is empty in the layout of
+/// the production.
 fn sample_of(folder: &Path) -> Option<&str> {
     let sample = folder.file_name()?.to_str()?.strip_suffix(HITS)?;
     if sample.is_empty() { Some(sample) } else { sample.strip_suffix('_') }

@@ -21,6 +21,9 @@
 //! or `std::vector`, and it is the first tree of the file that has such branches. There `event_id` (or `event`) is wanted.
 //! Rows of Parquet count from 1, and entries of ROOT from 0.
 //!
+//! Samples of ColliderML are found by their folder or their name, and so are the particles that give their truth; see
+//! [`inputs`] and [`is_colliderml`].
+//!
 //! Standard input, pipes and devices are streams, which are read once and may hold CSV. A [`MemoryFile`] is read as a file is. [`ReadOptions`] limit the
 //! spacepoints of an event, and say whether reading goes on after an error. [`Provenance`] says how answers came about,
 //! and [`AnswerDigest`] whether two runs have the same.

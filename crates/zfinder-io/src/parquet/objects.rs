@@ -1,4 +1,5 @@
-//! Objects of the hard scatter, out of a Parquet file: a row an object, or a row an event with lists.
+//! Objects of the hard scatter, out of a Parquet file: a row an object, or a row an event with
+//! lists.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -23,8 +24,9 @@ type Refusal = (Option<&'static str>, Refused);
 /// Reads all objects, by event and in the order of the file.
 ///
 /// # Errors
-/// A file that is not Parquet, columns that are missing or of other types, nulls, more than four million objects, an object
-/// that [`SeedObject::new`] refuses, an unknown kind, and a file without any object.
+/// A file that is not Parquet, columns that are missing or of other types, nulls, more than four
+/// million objects, an object that [`SeedObject::new`] refuses, an unknown kind, and a file without
+/// any object.
 pub(crate) fn read(path: &Path) -> Result<Objects> {
     let mut table = Table::open(path)?;
     let has = |name: &str| table.names().any(|there| there == name);
