@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 # Standard deviations in mm of (local 0, local 1): pitch / sqrt(12), with the pitch of ACTS's
-# `odd-digi-geometric-config.json`, which ColliderML is digitised with. Long strips measure one
-# coordinate, so that they make no spacepoints.
+# `odd-digi-geometric-config.json`; ColliderML's digitisation is of this kind. Long strips measure
+# one coordinate, so that they make no spacepoints.
 PIXEL_MM = (0.05 / math.sqrt(12.0), 0.05 / math.sqrt(12.0))
 SHORT_STRIP_MM = (0.08 / math.sqrt(12.0), 0.5 / math.sqrt(12.0))
 LONG_STRIP_MM = (0.1 / math.sqrt(12.0),)
