@@ -13,6 +13,7 @@ from . import _pyzfinder
 from ._config import Config, Detector
 from ._errors import ConfigError, EngineError, InputError
 from ._histogram import Histogram
+from ._objects import Objects
 from ._results import STATUSES, Results
 from ._spacepoints import Spacepoints, parts_of
 
@@ -174,6 +175,8 @@ class Finder:
         *,
         rho: Any = None,
         phi: Any = None,
+        objects: Any = None,
+        calorimeter: tuple[float, float] | None = None,
     ) -> Results:
         """Find the vertices of every RoI.
 
@@ -195,6 +198,14 @@ class Finder:
             ``phi_max`` [rad], ``eta``, ``z_min``, ``z_max`` [mm]; all are optional.
         rho, phi : array-like
             Distance from the z axis [mm] and azimuth [rad], in place of x and y.
+        objects : mapping or table, optional
+            Electrons, photons, muons and jets of the hard scatter. Each RoI is then a whole event,
+            which is searched in the tubes from the beam line to its objects. Columns ``eta``,
+            ``phi`` [rad] and ``et`` [GeV], and optionally ``kind`` (``electron``, ``photon``,
+            ``muon`` or ``jet``; ``electron`` by default).
+        calorimeter : (float, float), optional
+            Radius of the barrel and abs(z) of the end-caps on which ``eta`` and ``phi`` of objects
+            are measured [mm]. (1500, 3700) by default.
 
         Returns
         -------
@@ -217,8 +228,25 @@ class Finder:
         Columns rho, phi, z of float32 or of float64, contiguous, with layers of uint8, are searched
         where they are. Columns x, y, z, and columns of other types, are converted in one copy.
         Python's global interpreter lock is released during the search.
+
+        `objects` are a table with a row for each object and ``event_id``; or columns with
+        ``offsets``, where RoI i has the objects from ``offsets[i]`` up to ``offsets[i + 1]``; or an
+        awkward array with a list of objects for each RoI. The objects of one RoI need neither. An
+        event without objects, or with spacepoints on fewer than three layers along its objects, is
+        searched whole.
         """
-        return self._find(self._parts(x, y, z, layer, offsets, rois, rho, phi))
+        parts = self._parts(x, y, z, layer, offsets, rois, rho, phi)
+        if objects is None:
+            if calorimeter is not None:
+                raise ConfigError("option `calorimeter`: there are no objects")
+            return self._find(parts)
+        return self._find_objects(parts, Objects(objects, calorimeter))
+
+    def _find_objects(self, parts: Iterator[Spacepoints], objects: Objects) -> Results:
+        core = self._open()
+        results = [Results(_call(core.find, part, None, objects.of(part))) for part in parts]
+        objects.finish()
+        return Results.concatenate(iter(results))
 
     def _find(self, parts: Iterator[Spacepoints], cancel: Any = None) -> Results:
         core = self._open()

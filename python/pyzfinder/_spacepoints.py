@@ -191,7 +191,9 @@ def _offsets(offsets: Any, spacepoints: int) -> np.ndarray:
     return np.require(array, np.int64, ["C", "A"])
 
 
-def _columns_of(table: Any) -> dict[str, Any] | None:
+def _columns_of(
+    table: Any, wanted: tuple[str, ...] = (*_WANTED, "offsets", "rois")
+) -> dict[str, Any] | None:
     """Return the columns of a dictionary, a DataFrame or a structured array."""
     if isinstance(table, Mapping):
         return dict(table)
@@ -204,7 +206,7 @@ def _columns_of(table: Any) -> dict[str, Any] | None:
         names = table.fields
     if names is None:
         return None
-    return {str(name): table[name] for name in names if str(name) in (*_WANTED, "offsets", "rois")}
+    return {str(name): table[name] for name in names if str(name) in wanted}
 
 
 def _rois(rois: Any, count: int) -> dict[str, np.ndarray]:

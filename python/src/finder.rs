@@ -8,13 +8,14 @@ use numpy::{IntoPyArray, PyReadonlyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zfinder::{
-    Accumulate, AdapterChoice, BatchView, Columns, Coordinate, Encoding, Engine, Precision, Reproducibility, RoiBatch,
-    RoiDescriptor, RoiResult, ZFinder,
+    Accumulate, AdapterChoice, BatchView, Columns, Coordinate, Encoding, Engine, Precision, Region, Reproducibility,
+    RoiBatch, RoiDescriptor, RoiResult, ZFinder,
 };
 use zfinder_study::inspect::Inspect;
 
 use crate::columns::{Coordinates, Layers, descriptors, offsets, slices};
 use crate::error::{IntoException, config_error, engine_error, input_error};
+use crate::objects::Objects;
 use crate::options::{parse_config, parse_detector};
 use crate::pool::detached;
 use crate::results::to_columns;
@@ -131,8 +132,9 @@ impl Core {
         }
     }
 
-    /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z.
-    #[pyo3(signature = (is_cartesian, coordinates, layer, offsets, rois, cancel=None))]
+    /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z. With objects, an RoI is an event, which is
+    /// reduced to the region of its objects.
+    #[pyo3(signature = (is_cartesian, coordinates, layer, offsets, rois, cancel=None, objects=None))]
     #[allow(clippy::too_many_arguments, reason = "called from Python")]
     fn find<'py>(
         &self,
@@ -143,9 +145,14 @@ impl Core {
         offsets: PyReadonlyArray1<'py, i64>,
         rois: &Bound<'py, PyDict>,
         cancel: Option<Py<Cancel>>,
+        objects: Option<Objects<'py>>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let results = with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| {
-            self.search(py, batch, cancel.as_ref().map(Py::get))
+            let cancel = cancel.as_ref().map(Py::get);
+            let Some(objects) = objects else { return self.search(py, batch, cancel) };
+            let regions = objects.regions(batch.len(), self.finder.config())?;
+            let selected = detached(py, || Region::select_batch(batch, &regions))?;
+            self.search(py, (&selected.map_err(IntoException::into_exception)?).into(), cancel)
         })?;
         to_columns(py, &results)
     }

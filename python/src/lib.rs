@@ -8,6 +8,7 @@ mod columns;
 mod error;
 mod files;
 mod finder;
+mod objects;
 mod options;
 mod pool;
 mod results;
@@ -26,6 +27,8 @@ mod _pyzfinder {
     use super::files::{Reader, read_truth};
     #[pymodule_export]
     use super::finder::{Cancel, Core};
+    #[pymodule_export]
+    use super::objects::object_kinds;
     #[pymodule_export]
     use super::options::{adapters, config_from_toml, config_json, config_to_toml, detector, detector_layers, presets};
     #[pymodule_export]

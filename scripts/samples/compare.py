@@ -11,6 +11,7 @@ in acceptance (pT > 500 MeV, |eta| < 2.5) at the hard scatter are left out; `sof
 
 import argparse
 import csv
+import json
 import math
 import subprocess
 import sys
@@ -28,9 +29,15 @@ def truth(folder):
                 for row in csv.DictReader(file) if row["is_hard_scatter"] == "1"}
 
 
+def detector(folder):
+    """The detector of a sample. Folders from before there was a choice do not name it."""
+    return json.loads((folder / "sample.json").read_text()).get("detector", "generic")
+
+
 def found(zfinder, folder, arguments):
     """Vertices of each event, in the order found: (z, z error, significance). And seconds per event."""
-    command = [zfinder, "find", "--detector", "generic", "--engine", "cpu", "--format", "csv", *arguments.format(folder=folder).split(), str(folder)]
+    command = [zfinder, "find", "--detector", detector(folder), "--engine", "cpu", "--format", "csv",
+               *arguments.format(folder=folder).split(), str(folder)]
     began = time.monotonic()
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     seconds = time.monotonic() - began

@@ -13,6 +13,7 @@ import math
 import sys
 from pathlib import Path
 
+import generation
 import make
 
 # Radius of the calorimeter's barrel, |z| of its end-caps, and radius of the solenoid.
@@ -39,7 +40,7 @@ def at_calorimeter(vertex_z, eta, phi, pt, charge):
     z = vertex_z + slope * rho
     # Half the turn that the momentum makes inside the field, and the lever arm from there on.
     inside = min(rho, SOLENOID_RHO_MM)
-    turn = -charge * 0.0003 * make.FIELD_T * inside / pt
+    turn = -charge * 0.0003 * generation.FIELD_T * inside / pt
     return rho, phi + turn * (1 - 0.5 * inside / rho), z
 
 
@@ -65,15 +66,15 @@ def objects_of(folder):
 
     settings = json.loads((folder / "sample.json").read_text())
     name, seed = settings["sample"], settings["seed"]
-    source = make.EventSource(name, seed)
+    source = generation.EventSource(name, seed)
     vertices = make.Truth(folder).parts
     rows = []
     for event in sorted(vertices):
-        source.hard.reseed(make.derived_seed(seed, name, "hard scatter", event))
+        source.hard.reseed(generation.derived_seed(seed, name, "hard scatter", event))
         record = source.hard.next_collision()
-        random = numpy.random.default_rng(make.derived_seed(seed, name, "objects", event))
+        random = numpy.random.default_rng(generation.derived_seed(seed, name, "objects", event))
         vertex_z = float(vertices[event]["vertices"][0][4])
-        for kind, eta, phi, et, charge in make.hard_objects(source.hard, record):
+        for kind, eta, phi, et, charge in generation.hard_objects(source.hard, record):
             eta, phi, et = measured(random, kind, vertex_z, eta, phi, et, charge)
             rows.append((event, f"{eta:.5f}", f"{phi:.5f}", f"{et:.3f}", kind))
     return rows

@@ -27,12 +27,14 @@ use command_host::note;
 ///   own format    event_id,roi_id,x,y,z,layer  or  event_id,roi_id,rho,phi,z,layer
 ///   ACTS          measurement_id_1,...,geometry_id_1,...,x,y,z,...  (older: sp_x,sp_y,sp_z)
 ///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
+///   ColliderML    Parquet with lists x,y,z,volume_id,layer_id: a sample's folder, or colliderml:ttbar_pu200, which is looked
+///                 for in $COLLIDERML_DATA_DIR
 /// event_id and roi_id may be absent: the event is then the number after `event` in the file's name, else 0. Rows of
 /// an event follow one another: files are read event by event, however long they are.
 #[derive(Args)]
 #[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Find {
-    /// Files of spacepoints, pipes, - for standard input, or folders (every file of spacepoints inside)
+    /// Files of spacepoints, pipes, - for standard input, folders (every file of spacepoints inside), or colliderml:NAME
     #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
 

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use zfinder::{Calorimeter, Config, Detector};
 use zfinder_io::{
     Addressing, Inputs, ObjectTable, OnError, ReadOptions, Regions, RoiTable, SpacepointReader, TruthTable, addressing,
-    is_stream,
+    is_colliderml, is_stream,
 };
 
 use super::options::read_text;
@@ -31,7 +31,7 @@ pub(super) struct InputOptions {
     /// spacepoints of whole events, without a roi_id column.
     #[arg(long, requires = "rois", help_heading = "Input")]
     joint: bool,
-    /// CSV of objects of the hard scatter: event_id,eta,phi,et [rad, GeV], optionally kind (electron, photon, muon, jet)
+    /// Objects of the hard scatter, CSV or Parquet: event_id,eta,phi,et [rad, GeV], optionally kind (electron, photon, muon, jet)
     ///
     /// Each event is searched in the tubes from the beam line to its objects. eta and phi are those of the object's position
     /// on the calorimeter, seen from the origin. An event without objects, or whose objects lie beyond the tracker, is
@@ -41,7 +41,8 @@ pub(super) struct InputOptions {
     /// Radius of the barrel and |z| of the end-caps on which --objects are measured, in mm
     #[arg(long, value_name = "RHO,Z", value_parser = calorimeter, requires = "objects", help_heading = "Input")]
     calorimeter: Option<Calorimeter>,
-    /// Layers: atlas2010, generic, odd or a TOML file [default: generic for ACTS input, atlas2010 for the own format]
+    /// Layers: atlas2010, generic, odd or a TOML file [default: odd for ColliderML, generic for ACTS input, atlas2010 for the
+    /// own format]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
     detector: Option<String>,
     /// True vertices: CSV event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm], or TrackML particles [default:
@@ -210,7 +211,8 @@ impl InputOptions {
         if let Some(path) = &self.truth {
             return Ok(Some(TruthTable::read(path)?));
         }
-        let named = paths.iter().filter(|path| !is_stream(path));
+        // The name of a sample is no path.
+        let named = paths.iter().filter(|path| !is_stream(path) && path.exists());
         let mut folders =
             named.map(
                 |path| {
@@ -337,9 +339,15 @@ fn default_detector(files: &[PathBuf], on_error: OnError) -> Result<Detector, Fa
         }
     }
     found.dedup();
+    let of_colliderml = files.iter().filter(|file| is_colliderml(file)).count();
     match found[..] {
         [] | [Addressing::Index] => Ok(Detector::atlas2010()),
-        [Addressing::Geometry] => Ok(Detector::generic()),
+        [Addressing::Geometry] if of_colliderml == 0 => Ok(Detector::generic()),
+        [Addressing::Geometry] if of_colliderml == files.len() => Ok(Detector::odd()),
+        [Addressing::Geometry] => Err(Failure::usage(
+            "some files of the input are ColliderML's, and some are not",
+            "name the detector that all of them are of with --detector",
+        )),
         _ => Err(Failure::usage(
             "some files of the input have a column `layer`, some have geometry ids or volumes",
             "name the detector that all of them are of with --detector",

@@ -21,6 +21,9 @@
 //! or `std::vector`, and it is the first tree of the file that has such branches. There `event_id` (or `event`) is wanted.
 //! Rows of Parquet count from 1, and entries of ROOT from 0.
 //!
+//! Samples of ColliderML are found by their folder or their name, and so are the particles that give their truth; see
+//! [`inputs`] and [`is_colliderml`].
+//!
 //! Standard input, pipes and devices are streams, which are read once and may hold CSV. A [`MemoryFile`] is read as a file is. [`ReadOptions`] limit the
 //! spacepoints of an event, and say whether reading goes on after an error. [`Provenance`] says how answers came about,
 //! and [`AnswerDigest`] whether two runs have the same.
@@ -45,6 +48,7 @@
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 mod answers;
+mod colliderml;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod columns;
 mod csv;
@@ -75,6 +79,7 @@ mod truth;
 mod write;
 
 pub use answers::read_answers;
+pub use colliderml::is_colliderml;
 pub use csv_writer::{CsvWriter, EventFiles};
 pub use digest::AnswerDigest;
 pub use error::{Error, Result};

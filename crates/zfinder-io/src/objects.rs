@@ -3,16 +3,18 @@
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 
+use super::parquet;
+use super::source::{self, Container};
 use super::table::Table;
 use crate::error::Result;
 use zfinder::{ObjectKind, SeedObject};
 
-const WANTED: &str = "`event_id,eta,phi,et` and, if you like, `kind` (electron, photon, muon or jet)";
+pub(super) const WANTED: &str = "`event_id,eta,phi,et` and, if you like, `kind` (electron, photon, muon or jet)";
 /// An object of a table takes some 100 bytes.
-const MOST_OBJECTS: u64 = 4_000_000;
+pub(super) const MOST_OBJECTS: u64 = 4_000_000;
 
-/// Objects as read from a CSV file `event_id,eta,phi,et` (rad, GeV), optionally with `kind`: without it, and where the field is
-/// empty, an object is an electron.
+/// Objects as read from a CSV or Parquet file `event_id,eta,phi,et` (rad, GeV), optionally with `kind`: without it, and where
+/// the field is empty, an object is an electron. A row of a Parquet file is an object, or an event with lists of the others.
 #[derive(Clone, Debug)]
 pub struct ObjectTable {
     path: PathBuf,
@@ -20,12 +22,15 @@ pub struct ObjectTable {
 }
 
 impl ObjectTable {
-    /// Reads a file, gzipped or not.
+    /// Reads a file; CSV may be gzipped.
     ///
     /// # Errors
     /// Missing columns, fields that are no numbers, objects that [`SeedObject::new`] refuses, an unknown kind, and a file
     /// without any object.
     pub fn read(path: &Path) -> Result<Self> {
+        if source::container(path)? == Container::Parquet {
+            return Ok(Self { path: path.to_owned(), by_event: parquet::read_objects(path)? });
+        }
         let mut table = Table::open(path)?;
         table.limit_rows(MOST_OBJECTS);
         let [event, eta, phi, et] = table.need(["event_id", "eta", "phi", "et"], WANTED)?;

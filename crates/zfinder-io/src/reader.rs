@@ -133,7 +133,10 @@ impl SpacepointReader {
 
     /// What a user should know of RoIs and events that did not meet; complete when the reader has ended.
     pub fn warnings(&self) -> Vec<String> {
-        let Some(rois) = &self.rois else { return self.regions.as_ref().map_or_else(Vec::new, Regions::warnings) };
+        let Some(rois) = &self.rois else {
+            let known = |event_id| self.is_known(event_id);
+            return self.regions.as_ref().map_or_else(Vec::new, |regions| regions.warnings(known));
+        };
         let file = rois.path().display();
         let mut warnings = Vec::new();
         let mut warn = |count: u64, one: &str, many: &str, what: String| {
@@ -297,9 +300,13 @@ impl SpacepointReader {
             self.rois_left_out = rest.len() as u64;
             return;
         }
-        let known = |event_id| self.seen_events.file_of(RoiId { event_id, roi_id: 0 }).is_some();
-        self.rois_without_event = rest.iter().filter(|d| !known(d.id.event_id)).count() as u64;
+        self.rois_without_event = rest.iter().filter(|d| !self.is_known(d.id.event_id)).count() as u64;
         self.pending.push_back(Pending { spacepoints: Vec::new(), descriptors: rest });
+    }
+
+    /// Whether the event was in a file that was read.
+    fn is_known(&self, event_id: u64) -> bool {
+        self.seen_events.file_of(RoiId { event_id, roi_id: 0 }).is_some()
     }
 
     fn next_pending(&mut self) -> Option<Roi> {

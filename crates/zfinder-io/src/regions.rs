@@ -42,24 +42,35 @@ impl Regions {
         Self { selection, config: config.clone(), events_without: 0, events_too_few: 0 }
     }
 
-    /// What a user should know of events that were searched whole or not at all.
-    pub(super) fn warnings(&self) -> Vec<String> {
+    /// What a user should know of events that were searched whole or not at all, and of RoIs whose events are not `known`.
+    pub(super) fn warnings(&self, known: impl Fn(u64) -> bool) -> Vec<String> {
         let counted = |count: u64, what: String| {
             let events = if count == 1 { "event of the input has" } else { "events of the input have" };
             (count > 0).then(|| format!("{count} {events} {what}"))
         };
-        let (without, too_few) = match &self.selection {
+        let warnings = match &self.selection {
             Selection::Objects(objects, _) => {
                 let path = objects.path().display();
                 let least = Region::LEAST_LAYERS;
-                (
-                    format!("no object in {path}: searched whole"),
-                    format!("spacepoints on fewer than {least} layers along the objects of {path}: searched whole"),
-                )
+                let too_few =
+                    format!("spacepoints on fewer than {least} layers along the objects of {path}: searched whole");
+                let without = counted(self.events_without, format!("no object in {path}: searched whole"));
+                [without, counted(self.events_too_few, too_few)]
             }
-            Selection::Rois(rois) => (format!("no RoI in {}: not searched", rois.path().display()), String::new()),
+            Selection::Rois(rois) => {
+                let path = rois.path().display();
+                let unknown = rois.descriptors().iter().filter(|roi| !known(roi.id.event_id)).count();
+                let (rois_of, of) = if unknown == 1 {
+                    ("RoI of", "is of an event that was")
+                } else {
+                    ("RoIs of", "are of events that were")
+                };
+                let left_out = format!("{unknown} {rois_of} {path} {of} not read: left out");
+                let without = counted(self.events_without, format!("no RoI in {path}: not searched"));
+                [without, (unknown > 0).then_some(left_out)]
+            }
         };
-        [counted(self.events_without, without), counted(self.events_too_few, too_few)].into_iter().flatten().collect()
+        warnings.into_iter().flatten().collect()
     }
 
     /// Reduces a whole event; None if the event is left out.
@@ -157,14 +168,16 @@ mod tests {
     fn joint_rois_are_one_roi() {
         let folder = TempDir::new().expect("a folder");
         let text = "event_id,roi_id,phi_min,phi_max,eta,z_min,z_max\n1,4,0,0.5,1,-50,30\n1,2,1.9,2.1,,-10,60\n\
-                    2,1,3,-3,,,\n2,0,0,1,,0,1\n";
+                    2,1,3,-3,,,\n2,0,0,1,,0,1\n9,0,0,1,,,\n";
         let rois = RoiTable::read(&written(&folder, "rois.csv", text)).expect("good");
         let (rois, warnings) = read(&folder, Regions::of_rois(rois, &Config::default()));
         assert_eq!(counts(&rois), [(1, 4, 4), (2, 1, 1)]);
         let joint = rois[0].descriptor;
         assert_eq!((joint.eta, joint.z_range, joint.window), (0.0, Some((-50.0, 60.0)), Some(PhiWindow::FullScan)));
         assert_eq!(rois[1].descriptor.z_range, None);
-        assert!(warnings.len() == 1 && warnings[0].starts_with("1 event of the input has no RoI in"), "{warnings:?}");
+        let [without, unknown] = &warnings[..] else { panic!("{warnings:?}") };
+        assert!(without.starts_with("1 event of the input has no RoI in"), "{without}");
+        assert!(unknown.starts_with("1 RoI of ") && unknown.ends_with("is of an event that was not read: left out"));
     }
 
     #[test]

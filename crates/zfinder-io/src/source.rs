@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use flate2::bufread::MultiGzDecoder;
 
+use super::colliderml;
 use super::event::addressing;
 use super::memory;
 use crate::error::{Error, Result};
@@ -24,14 +25,20 @@ pub struct Inputs {
 
 /// Expands folders: of a folder come every file `*spacepoint*` and every other with the columns of a format that
 /// [`SpacepointReader`](super::SpacepointReader) reads, CSV (gzipped or not), Parquet or ROOT, sorted by name. Never
-/// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`), nor the other files of a TrackML event. `-` is
-/// standard input. Pipes and devices are streams: they are read once.
+/// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`), nor the other files of a TrackML event. Of a folder without
+/// such files come the tracker hits of the sample of ColliderML below it. `colliderml:NAME` is the sample of that name in
+/// `$COLLIDERML_DATA_DIR`. `-` is standard input. Pipes and devices are streams: they are read once.
 ///
 /// # Errors
-/// What is missing or cannot be read, a folder without any such file, and a stream that is named twice.
+/// What is missing or cannot be read, a folder without any such file or with several samples, and a stream that is named
+/// twice.
 pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     for path in paths {
+        if let Some(folder) = colliderml::by_name(path)? {
+            add_folder(&folder, &mut inputs)?;
+            continue;
+        }
         if is_stream(path) {
             if inputs.files.iter().any(|other| stream_name(other) == stream_name(path)) {
                 let message = "is named twice, and a stream can be read once only".into();
@@ -43,26 +50,7 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
         let metadata = fs::metadata(path).map_err(|source| failed(path, source))?;
         if !metadata.is_dir() {
             inputs.files.push(path.clone());
-            continue;
-        }
-        let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
-        let mut entries: Vec<PathBuf> =
-            entries.map_err(|source| failed(path, source))?.iter().map(fs::DirEntry::path).collect();
-        entries.sort();
-        let before = inputs.files.len();
-        for entry in entries {
-            let stem = data_stem(&entry).filter(|_| entry.is_file());
-            if stem.as_deref().is_some_and(is_companion) || file_name(&entry).starts_with('.') {
-                continue;
-            }
-            // A file by that name must be right; of any other the header tells.
-            if stem.is_some_and(|stem| stem.contains("spacepoint") || addressing(&entry).is_ok()) {
-                inputs.files.push(entry);
-            } else {
-                inputs.skipped.push(entry);
-            }
-        }
-        if inputs.files.len() == before {
+        } else if !add_folder(path, &mut inputs)? {
             return Err(Error::Input {
                 path: path.clone(),
                 row: 0,
@@ -74,6 +62,37 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
         }
     }
     Ok(inputs)
+}
+
+/// Adds the files of a folder, or those of the sample of ColliderML below it. Returns whether there are any.
+fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
+    let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
+    let mut entries: Vec<PathBuf> =
+        entries.map_err(|source| failed(path, source))?.iter().map(fs::DirEntry::path).collect();
+    entries.sort();
+    let before = [inputs.files.len(), inputs.skipped.len()];
+    for entry in entries {
+        let stem = data_stem(&entry).filter(|_| entry.is_file());
+        if stem.as_deref().is_some_and(is_companion) || file_name(&entry).starts_with('.') {
+            continue;
+        }
+        // A file by that name must be right; of any other the header tells.
+        if stem.is_some_and(|stem| stem.contains("spacepoint") || addressing(&entry).is_ok()) {
+            inputs.files.push(entry);
+        } else {
+            inputs.skipped.push(entry);
+        }
+    }
+    if inputs.files.len() > before[0] {
+        return Ok(true);
+    }
+    match colliderml::below(path)?.filter(|hits| hits != path) {
+        Some(hits) => {
+            inputs.skipped.truncate(before[1]);
+            add_folder(&hits, inputs)
+        }
+        None => Ok(false),
+    }
 }
 
 /// Whether files by this name go with spacepoints and hold none: truth, RoIs, and the other files of a TrackML event.

@@ -1,8 +1,10 @@
 //! Where the simulated collisions were.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
+use super::colliderml;
 use super::source::{self, Container, event_of_name};
 use super::table::{Column, Table};
 use super::{parquet, root};
@@ -108,31 +110,40 @@ impl TruthTable {
     }
 
     /// The truth that comes with files of spacepoints: of TrackML's `NAME-hits.csv` the `NAME-particles.csv` beside it, of
-    /// ColliderML's `NAME_tracker_hits.parquet` the `NAME_particles.parquet`, and a ROOT file's own `truth_pv_z`. None
-    /// where no file has any.
+    /// ColliderML's `NAME_tracker_hits.parquet` the `NAME_particles.parquet`, or the files in the sample's folder of particles
+    /// whose events may be in the file, and a ROOT file's own `truth_pv_z`. None where no file has any.
     ///
     /// # Errors
     /// Those of [`TruthTable::read`].
     pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
         for file in files.iter().filter(|file| !source::is_stream(file)) {
-            let truth = match particles_of(file) {
-                Some(path) => Self::read(&path)?,
-                None if source::container(file)? == Container::Root => {
-                    let Some(events) = root::read_truth(file)? else { continue };
-                    Self { paths: vec![file.clone()], vertices: HashMap::new() }.with_events(events)?
+            let beside = particles_of(file)?;
+            for path in &beside {
+                // Several files of hits may share a file of particles.
+                if !all.as_ref().is_some_and(|all| all.paths.contains(path)) {
+                    Self::read(path)?.add_to(&mut all);
                 }
-                None => continue,
-            };
-            match &mut all {
-                Some(all) => {
-                    all.vertices.extend(truth.vertices);
-                    all.paths.extend(truth.paths);
-                }
-                None => all = Some(truth),
+            }
+            if beside.is_empty()
+                && source::container(file)? == Container::Root
+                && let Some(events) = root::read_truth(file)?
+            {
+                let truth = Self { paths: vec![file.clone()], vertices: HashMap::new() };
+                truth.with_events(events)?.add_to(&mut all);
             }
         }
         Ok(all)
+    }
+
+    fn add_to(self, all: &mut Option<Self>) {
+        match all {
+            Some(all) => {
+                all.vertices.extend(self.vertices);
+                all.paths.extend(self.paths);
+            }
+            None => *all = Some(self),
+        }
     }
 
     fn read_trackml(&mut self, table: &mut Table, event_id: u64) -> Result<()> {
@@ -246,15 +257,17 @@ fn optional<T>(
     }
 }
 
-/// The file of particles beside a file of hits, of TrackML's or ColliderML's, if both are such.
-fn particles_of(hits: &Path) -> Option<PathBuf> {
-    let name = hits.file_name()?.to_str()?;
+/// Returns the files of particles of a file of hits, of TrackML or of ColliderML; none for other files.
+fn particles_of(hits: &Path) -> Result<Vec<PathBuf>> {
+    let Some(name) = hits.file_name().and_then(OsStr::to_str) else { return Ok(Vec::new()) };
     let beside = |name: String| Some(hits.with_file_name(name)).filter(|path| path.is_file());
-    if let Some(stem) = name.strip_suffix("_tracker_hits.parquet") {
-        return beside(format!("{stem}_particles.parquet"));
-    }
-    let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix("-hits.csv")?;
-    ["", ".gz"].into_iter().find_map(|ending| beside(format!("{stem}-particles.csv{ending}")))
+    let found = if let Some(stem) = name.strip_suffix("_tracker_hits.parquet") {
+        beside(format!("{stem}_particles.parquet"))
+    } else {
+        let stem = name.strip_suffix(".gz").unwrap_or(name).strip_suffix("-hits.csv");
+        stem.and_then(|stem| ["", ".gz"].into_iter().find_map(|end| beside(format!("{stem}-particles.csv{end}"))))
+    };
+    found.map_or_else(|| colliderml::particles(hits), |path| Ok(vec![path]))
 }
 
 /// Returns z of the hard scatter among the vertices of an event \[mm\].

@@ -12,7 +12,14 @@ pub(crate) fn sample(path: &str) -> String {
 }
 
 pub(crate) fn zfinder(arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_zfinder")).args(arguments).env("NO_COLOR", "1").output().expect("it starts")
+    zfinder_with(arguments, &[])
+}
+
+/// Runs the command with variables of the environment.
+pub(crate) fn zfinder_with(arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_zfinder"));
+    command.args(arguments).env("NO_COLOR", "1").envs(variables.iter().copied());
+    command.output().expect("it starts")
 }
 
 /// Starts the command with pipes for its input and its outputs.

@@ -1,6 +1,6 @@
 //! The same events through every format, as a user carries them from one command to the next.
 
-use crate::common::{failed, folder, sample, stdout, succeeded, zfinder};
+use crate::common::{failed, folder, sample, stdout, succeeded, zfinder, zfinder_with};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Row, RowAccessor};
 use zfinder_testing::shared;
@@ -96,4 +96,20 @@ fn parquet_and_root_are_no_streams() {
     assert!(stdout(&output).is_empty());
     #[cfg(feature = "root")]
     failed(&zfinder(&["simulate", "-q", "--rois", "3", "--format", "root"]), 2, &["name the file with -o"]);
+}
+
+/// A sample of ColliderML by its name, in the folder that the environment names.
+#[test]
+fn a_sample_by_its_name() {
+    let dir = folder();
+    let hits = dir.path().join("CERN__R1/t_pu9_tracker_hits/data/t_pu9_tracker_hits");
+    std::fs::create_dir_all(&hits).expect("made");
+    let file = hits.join("train-0.parquet").display().to_string();
+    succeeded(zfinder(&["simulate", "-q", "--rois", "5", "--seed", "4", "-o", &file]));
+    let by_name = |name: &str| {
+        let arguments = ["find", "--engine", "cpu", "-q", "--format", "csv", name];
+        zfinder_with(&arguments, &[("COLLIDERML_DATA_DIR", dir.path())])
+    };
+    assert_eq!(succeeded(by_name("colliderml:t_pu9")), find(&[&file]));
+    failed(&by_name("colliderml:zee_pu9"), 1, &["colliderml:zee_pu9", "COLLIDERML_DATA_DIR", "t_pu9_tracker_hits"]);
 }

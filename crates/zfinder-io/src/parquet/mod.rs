@@ -1,4 +1,4 @@
-//! Parquet files: spacepoints, truth and answers read, spacepoints and answers written. With the cargo feature `parquet`.
+//! Parquet files: spacepoints, objects, truth and answers read, spacepoints and answers written. With the cargo feature `parquet`.
 
 #[cfg(feature = "parquet")]
 mod answers;
@@ -9,6 +9,8 @@ mod field;
 #[cfg(feature = "parquet")]
 mod headers;
 #[cfg(feature = "parquet")]
+mod objects;
+#[cfg(feature = "parquet")]
 mod read;
 #[cfg(feature = "parquet")]
 mod table;
@@ -17,9 +19,10 @@ mod truth;
 #[cfg(feature = "parquet")]
 mod write;
 
+use std::collections::HashMap;
 use std::path::Path;
 
-use zfinder::{Detector, RoiResult};
+use zfinder::{Detector, RoiResult, SeedObject};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth::EventVertices;
@@ -65,6 +68,30 @@ pub(super) fn read_truth(path: &Path) -> Result<EventVertices> {
     #[cfg(not(feature = "parquet"))]
     let truth = crate::event::not_built(path, "Parquet", "parquet");
     truth
+}
+
+/// Returns the first and the last event of a file, if its statistics tell.
+///
+/// # Errors
+/// A file that is not Parquet.
+pub(super) fn event_range(path: &Path) -> Result<Option<[u64; 2]>> {
+    #[cfg(feature = "parquet")]
+    let range = table::Table::open(path).map(|table| table.range("event_id"));
+    #[cfg(not(feature = "parquet"))]
+    let range = crate::event::not_built(path, "Parquet", "parquet");
+    range
+}
+
+/// Returns all objects of a file by their events.
+///
+/// # Errors
+/// A file that is not Parquet, one without the columns of objects, and an object that is invalid.
+pub(super) fn read_objects(path: &Path) -> Result<HashMap<u64, Vec<SeedObject>>> {
+    #[cfg(feature = "parquet")]
+    let objects = objects::read(path);
+    #[cfg(not(feature = "parquet"))]
+    let objects = crate::event::not_built(path, "Parquet", "parquet");
+    objects
 }
 
 /// Returns all answers of a file.

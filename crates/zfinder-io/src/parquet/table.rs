@@ -5,10 +5,12 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use parquet::errors::{ParquetError, Result as ParquetResult};
+use parquet::file::metadata::RowGroupMetaData;
 use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
 
 use super::column::{Column, Refused};
-use super::field::{Field, Wanted};
+use super::field::{Field, Kind, Wanted};
 use super::headers::Parquet;
 use crate::error::{Error, Result};
 use crate::guard::quietly;
@@ -88,6 +90,26 @@ impl Table {
 
     fn field(&self, name: &str) -> Option<&Field> {
         self.fields.iter().find(|field| field.name == name)
+    }
+
+    /// Returns the least and the greatest value of a column of whole numbers, if all row groups have statistics.
+    pub(super) fn range(&self, name: &str) -> Option<[u64; 2]> {
+        let Kind::WholeNumber { signed, .. } = self.field(name)?.kind else { return None };
+        let leaf = self.field(name)?.leaf;
+        let whole = |value: i64| u64::try_from(value).ok();
+        let of_group = |group: &RowGroupMetaData| match group.column(leaf).statistics()? {
+            Statistics::Int32(values) => {
+                let number = |value: i32| if signed { whole(value.into()) } else { Some(value.cast_unsigned().into()) };
+                Some([number(*values.min_opt()?)?, number(*values.max_opt()?)?])
+            }
+            Statistics::Int64(values) => {
+                let number = |value: i64| if signed { whole(value) } else { Some(value.cast_unsigned()) };
+                Some([number(*values.min_opt()?)?, number(*values.max_opt()?)?])
+            }
+            _ => None,
+        };
+        let ranges: Option<Vec<[u64; 2]>> = self.file.metadata().row_groups().iter().map(of_group).collect();
+        ranges?.into_iter().reduce(|[low, high], [min, max]| [low.min(min), high.max(max)])
     }
 
     /// Refuses columns that do not hold a whole number a row.

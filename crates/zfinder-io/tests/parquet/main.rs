@@ -1,7 +1,9 @@
 //! Parquet files, read and written: the shared specimens, round trips, and everything that is refused.
 
 mod checksum;
+mod colliderml;
 mod columns;
+mod objects;
 mod refused;
 mod skipped;
 mod written;

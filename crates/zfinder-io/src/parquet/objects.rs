@@ -1,0 +1,90 @@
+//! Objects of the hard scatter, out of a Parquet file: a row an object, or a row an event with
+//! lists.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use zfinder::{ObjectKind, SeedObject};
+
+use super::column::Refused;
+use super::field::Wanted;
+use super::table::Table;
+use crate::error::Result;
+use crate::names::{lookalike, quoted, refusal};
+use crate::objects::{MOST_OBJECTS, WANTED};
+
+const EVENT: &str = "event_id";
+const NUMBERS: [&str; 3] = ["eta", "phi", "et"];
+const KIND: &str = "kind";
+
+type Objects = HashMap<u64, Vec<SeedObject>>;
+/// The column, if one is to blame, and why.
+type Refusal = (Option<&'static str>, Refused);
+
+/// Reads all objects, by event and in the order of the file.
+///
+/// # Errors
+/// A file that is not Parquet, columns that are missing or of other types, nulls, more than four
+/// million objects, an object that [`SeedObject::new`] refuses, an unknown kind, and a file without
+/// any object.
+pub(crate) fn read(path: &Path) -> Result<Objects> {
+    let mut table = Table::open(path)?;
+    let has = |name: &str| table.names().any(|there| there == name);
+    let missing: Vec<&str> = [EVENT].into_iter().chain(NUMBERS).filter(|name| !has(name)).collect();
+    if !missing.is_empty() {
+        let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
+        return Err(table.error(0, None, format!("missing {missing}; the file has {there}; wanted: {WANTED}")));
+    }
+    let kind = has(KIND).then_some(KIND);
+    if let Some(name) = lookalike(table.names(), KIND).filter(|_| kind.is_none()) {
+        return Err(table.error(0, None, refusal(name, KIND)));
+    }
+    let columns = NUMBERS.map(|name| (name, Wanted::Numbers)).into_iter().chain(kind.map(|name| (name, Wanted::Texts)));
+    table.all_lists(columns)?;
+    table.check_ids([EVENT].into_iter())?;
+    table.select(NUMBERS.into_iter().chain(kind).chain([EVENT]));
+    table.limit_rows(MOST_OBJECTS as usize);
+    let (mut objects, mut count) = (Objects::new(), 0);
+    while table.next_batch()? > 0 {
+        let added = add(&table, kind, &mut objects);
+        let added = added.map_err(|(column, (row, message))| table.error(table.row(row), column, message))?;
+        count += added as u64;
+        if count > MOST_OBJECTS {
+            return Err(table.error(0, None, format!("the file has more than {MOST_OBJECTS} objects")));
+        }
+    }
+    if objects.is_empty() {
+        return Err(table.error(0, None, "there is no object in it".into()));
+    }
+    Ok(objects)
+}
+
+/// Adds the objects of a batch. Returns their number.
+fn add(table: &Table, kind: Option<&'static str>, objects: &mut Objects) -> Result<usize, Refusal> {
+    let of = |name| move |refused| (Some(name), refused);
+    let mut events = Vec::new();
+    table.column(EVENT).whole_numbers(&mut events).map_err(of(EVENT))?;
+    let model = table.column(NUMBERS[0]);
+    let mut numbers = [const { Vec::new() }; 3];
+    for (name, to) in NUMBERS.into_iter().zip(&mut numbers) {
+        let column = table.column(name);
+        column.check_lengths(model).and_then(|()| column.numbers(to)).map_err(of(name))?;
+    }
+    let words = kind.map(|name| {
+        let column = table.column(name);
+        column.check_lengths(model).and_then(|()| column.texts()).map_err(of(name))
+    });
+    let words = words.transpose()?;
+    for (row, &event_id) in events.iter().enumerate() {
+        for at in model.values(row) {
+            let kind = match words.as_ref().map_or("", |words| words[at]) {
+                "" => ObjectKind::Electron,
+                word => word.parse().map_err(|error: zfinder::Error| (Some(KIND), (row, error.to_string())))?,
+            };
+            let [eta, phi, et] = numbers.each_ref().map(|column| column[at]);
+            let object = SeedObject::new(eta, phi, et, kind).map_err(|error| (None, (row, error.to_string())))?;
+            objects.entry(event_id).or_default().push(object);
+        }
+    }
+    Ok(numbers[0].len())
+}
