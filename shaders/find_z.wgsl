@@ -1,7 +1,10 @@
-// Fills nHisto and zHisto with the z12 of every pair of a share of an RoI's pairs. Which pairs are whose, and in which
-// order spacepoints lie, is said by the swapped files pairs/*.wgsl and order/*.wgsl.
-// in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and cell), cells
-// out:  histograms (a row a workgroup), totals (what a row's words cannot hold; all, where an RoI has several), status
+// Fills nHisto and zHisto with the z12 of every pair of a share of an RoI's pairs. Which pairs are
+// whose, and in which order spacepoints lie, is said by the swapped files pairs/*.wgsl and
+// order/*.wgsl.
+// in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and
+//       cell), cells
+// out:  histograms (a row a workgroup), totals (what a row's words cannot hold; all, where an RoI
+//       has several), status
 // grid: x, y = rows of this dispatch, y * width + x; z = tiles of bins
 // workgroup memory: 40 bytes, and what the swapped files take
 // Needs: real, types, histograms, accumulate, tracks, order, confirmations, pairs.

@@ -1,5 +1,6 @@
-// Of an RoI's several histograms, the highest window of three bins of each, and the sum of the lowest windows of all. How
-// high those are is found digit by digit, from the highest: count_sums counts windows by a digit of their sums.
+// Of an RoI's several histograms, the highest window of three bins of each, and the sum of the
+// lowest windows of all. How high those are is found digit by digit, from the highest: count_sums
+// counts windows by a digit of their sums.
 // in:   params (stage: count_sums's pass), rois, totals
 // out:  windows (a histogram each), sums (an RoI each; zero before), status
 // grid: x = RoI, y = groups of HISTOGRAMS histograms

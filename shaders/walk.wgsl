@@ -1,10 +1,11 @@
-// The walk of an RoI of few spacepoints in one workgroup and one dispatch: slice_spacepoints, find_z and find_peaks, with
-// nothing but peaks that leaves workgroup memory. Which pairs there are, and in which order spacepoints lie, is said by the
-// same swapped files as for find_z.
+// The walk of an RoI of few spacepoints in one workgroup and one dispatch: slice_spacepoints,
+// find_z and find_peaks, with nothing but peaks that leaves workgroup memory. Which pairs there
+// are, and in which order spacepoints lie, is said by the same swapped files as for find_z.
 // in:   params, cuts, neighbours, rois, packed (by RoI)
 // out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them flags
 // grid: x = RoI
-// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, and what the files take that it needs
+// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, and what the files take that it
+//     needs
 // Needs: real, types, encoding, histograms, accumulate, tracks, order, confirmations, pairs,
 // counting_sort, windows, peaks. CPU twins: those of the stages
 

@@ -1,7 +1,8 @@
-// Spacepoints by slice and, within it, by layer: for single neighbours and all layers inner. Two spacepoints of different
-// layers in the same or in neighbouring slices are then always a pair, whichever comes first, so each goes through
-// what follows it in its slice and in the next one (the two-slice scheme of the thesis's future work).
-// Swapped with order/by_layer.wgsl and order/mixed_layers.wgsl.
+// Spacepoints by slice and, within it, by layer: for single neighbours and all layers inner. Two
+// spacepoints of different layers in the same or in neighbouring slices are then always a pair,
+// whichever comes first, so each goes through what follows it in its slice and in the next one (the
+// two-slice scheme of the thesis's future work). Swapped with order/by_layer.wgsl and
+// order/mixed_layers.wgsl.
 // Needs: tracks.
 
 // Nothing to do before the others here can be called.
@@ -73,7 +74,8 @@ fn layers_of(slice: u32, first: u32, end: u32) -> Layers {
     return Layers(cell(first, slice), cell(end, slice));
 }
 
-// The same layers of a slice and of those beside it: all at once, but for the ends of a ring, which take a part each.
+// The same layers of a slice and of those beside it: all at once, but for the ends of a ring, which
+// take a part each.
 fn layers_around(slice: u32, part: u32, first: u32, end: u32) -> Stretches {
     let last = roi.slices - 1u;
     if roi.ring != 0u && (slice == 0u || slice == last) {
