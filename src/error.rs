@@ -36,20 +36,22 @@ pub enum Error {
     },
     /// An object, or a size of the calorimeter, that is out of range.
     Object {
-        /// What is wrong: `eta`, `phi`, `et`, `kind`, or a field of [`Calorimeter`](crate::Calorimeter).
+        /// What is wrong: `eta`, `phi`, `et`, `kind`, or a field of
+        /// [`Calorimeter`](crate::Calorimeter).
         key: &'static str,
         /// The value found.
         value: String,
         /// What would be right.
         reason: String,
     },
-    /// Columns or offsets of a batch that do not fit each other: [`RoiBatch::push_columns`](crate::RoiBatch::push_columns).
+    /// Columns or offsets of a batch that do not fit each other:
+    /// [`RoiBatch::push_columns`](crate::RoiBatch::push_columns).
     Columns {
         /// What does not fit.
         reason: String,
     },
-    /// An engine panicked on a batch of a [`Stream`](crate::Stream): a fault of the program, not of its input. The stream
-    /// goes on with the next batch.
+    /// An engine panicked on a batch of a [`Stream`](crate::Stream): a fault of the program, not of
+    /// its input. The stream goes on with the next batch.
     Panicked {
         /// The panic's message.
         message: String,

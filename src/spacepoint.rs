@@ -21,15 +21,17 @@ pub struct Spacepoint {
 }
 
 impl Spacepoint {
-    /// From Cartesian coordinates \[mm\]. phi is in [-pi, pi] and has the same bits on every machine and through every
-    /// reader of files; it differs from [`f64::atan2`] by 4e-16 of itself at most.
+    /// From Cartesian coordinates \[mm\]. phi is in [-pi, pi] and has the same bits on every
+    /// machine and through every reader of files; it differs from [`f64::atan2`] by 4e-16 of itself
+    /// at most.
     pub fn from_xyz(x: f64, y: f64, z: f64, layer: u32) -> Self {
         let (rho, phi) = rho_phi(x, y);
         Self { rho, phi, z, layer }
     }
 }
 
-/// Whether a spacepoint about the beam can be used: finite, and near enough that no engine's arithmetic overflows.
+/// Whether a spacepoint about the beam can be used: finite, and near enough that no engine's
+/// arithmetic overflows.
 pub(crate) fn usable(rho: f64, phi: f64, z: f64) -> bool {
     is_near(rho, z) && phi.is_finite()
 }
@@ -56,25 +58,29 @@ pub struct RoiId {
 /// The range of phi that an RoI covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PhiWindow {
-    /// The full circle [-pi, pi), whose ends are neighbours unless the configuration says otherwise.
+    /// The full circle [-pi, pi), whose ends are neighbours unless the configuration says
+    /// otherwise.
     FullScan,
-    /// From `phi_min` up to `phi_max` \[rad\]; covers +-pi when `phi_min > phi_max`. Made by [`PhiWindow::new`].
+    /// From `phi_min` up to `phi_max` \[rad\]; covers +-pi when `phi_min > phi_max`. Made by
+    /// [`PhiWindow::new`].
     Range {
         /// Lower edge \[rad\].
         phi_min: f64,
         /// Upper edge \[rad\].
         phi_max: f64,
     },
-    /// The smallest range that holds the spacepoints, taken separately for phi > 0 and phi < 0 (thesis; specification,
-    /// section 2).
+    /// The smallest range that holds the spacepoints, taken separately for phi > 0 and phi < 0
+    /// (thesis; specification, section 2).
     FromSpacepoints,
 }
 
 impl PhiWindow {
-    /// A window from `phi_min` up to `phi_max` \[rad\], which wraps at +-pi when `phi_min > phi_max`.
+    /// A window from `phi_min` up to `phi_max` \[rad\], which wraps at +-pi when
+    /// `phi_min > phi_max`.
     ///
     /// # Errors
-    /// Edges that are not finite or beyond +-2 pi, a window of zero width, and one wider than the circle.
+    /// Edges that are not finite or beyond +-2 pi, a window of zero width, and one wider than the
+    /// circle.
     ///
     /// ```
     /// use zfinder::PhiWindow;
@@ -98,7 +104,8 @@ impl PhiWindow {
         Ok(PhiWindow::Range { phi_min, phi_max })
     }
 
-    /// Returns the lower edge in [-pi, pi] and the width in (0, 2 pi] of the range from `phi_min` up to `phi_max` \[rad\].
+    /// Returns the lower edge in [-pi, pi] and the width in (0, 2 pi] of the range from `phi_min`
+    /// up to `phi_max` \[rad\].
     pub fn edges(phi_min: f64, phi_max: f64) -> (f64, f64) {
         let width = phi_max - phi_min;
         let width = if width < 0.0 { width + TAU } else { width };
@@ -138,11 +145,12 @@ pub struct Roi {
     pub spacepoints: Vec<Spacepoint>,
 }
 
-/// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and where each RoI begins.
+/// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and
+/// where each RoI begins.
 ///
-/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::single`]: 25 or 13 bytes a spacepoint. Where spacepoints
-/// come at trigger rates in f32 already, half as much memory has to be read. Either way they are widened to f64 before
-/// anything is computed of them.
+/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::single`]: 25 or 13 bytes a
+/// spacepoint. Where spacepoints come at trigger rates in f32 already, half as much memory has to
+/// be read. Either way they are widened to f64 before anything is computed of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiBatch {
     coordinates: Coordinates,
@@ -222,7 +230,8 @@ impl RoiView<'_> {
         self.len() == 0
     }
 
-    /// The spacepoint at `index`, in the order pushed. In a batch, a layer beyond 254 has become 255.
+    /// The spacepoint at `index`, in the order pushed. In a batch, a layer beyond 254 has become
+    /// 255.
     ///
     /// # Panics
     /// When `index >= len()`, as slices do.
@@ -329,7 +338,8 @@ impl RoiBatch {
         BatchView::from(self).roi(index)
     }
 
-    /// Divides the batch into at most so many ranges of RoIs, none of them empty, with about equal numbers of spacepoints.
+    /// Divides the batch into at most so many ranges of RoIs, none of them empty, with about equal
+    /// numbers of spacepoints.
     ///
     /// ```
     /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
@@ -412,7 +422,8 @@ impl<'a> Rois<'a> {
     }
 }
 
-/// Ranges of items between these offsets, at most so many, none of them empty, of about equal sizes.
+/// Ranges of items between these offsets, at most so many, none of them empty, of about equal
+/// sizes.
 fn split(offsets: &[usize], parts: usize) -> Vec<Range<usize>> {
     let last = offsets.len() - 1;
     let (low, high) = (offsets[0], offsets[last]);

@@ -1,5 +1,5 @@
-//! One GPU or several: a batch is divided among them, and threads of a stream are dealt out to them. What one has when
-//! it is lost is an error; then the others do its work.
+//! One GPU or several: a batch is divided among them, and threads of a stream are dealt out to
+//! them. What one has when it is lost is an error; then the others do its work.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;

@@ -77,8 +77,8 @@ fn adversarial(rng: &mut fastrand::Rng) -> Vec<Roi> {
         }
         points
     };
-    // z12 far outside, on the edges of the range and, where arithmetic is exact, on edges of bins; and as far
-    // as a spacepoint may be.
+    // z12 far outside, on the edges of the range and, where arithmetic is exact, on edges of bins;
+    // and as far as a spacepoint may be.
     let far = [1e3, -1e5, 1e7, -1e7, 1e9, -1e9, 200.0, -200.0, 199.5, -199.5, 0.5, -0.5, 1.5, 0.0, -0.0]
         .into_iter()
         .flat_map(|z| {

@@ -1,5 +1,5 @@
-//! Work shared out to threads of our own, where a pool's would not do: a thread outside of a pool that waits for the
-//! pool waits for ever when all of the pool's threads wait for it.
+//! Work shared out to threads of our own, where a pool's would not do: a thread outside of a pool
+//! that waits for the pool waits for ever when all of the pool's threads wait for it.
 
 use std::panic::resume_unwind;
 use std::thread;

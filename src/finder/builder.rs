@@ -52,18 +52,21 @@ impl ZFinderBuilder {
     }
 
     #[cfg(feature = "gpu")]
-    /// The caller's own device computes: [`ZFinderBuilder::engine`] with [`AdapterChoice::Open`]. `name` is for messages.
+    /// The caller's own device computes: [`ZFinderBuilder::engine`] with [`AdapterChoice::Open`].
+    /// `name` is for messages.
     pub fn device(self, name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         self.engine(Engine::Gpu(AdapterChoice::Open(Gpu::from_device(name, device, queue))))
     }
 
-    /// How zHisto is summed; [`Accumulate::Fixed`] if not given. The reference engine sums in f64 in any case.
+    /// How zHisto is summed; [`Accumulate::Fixed`] if not given. The reference engine sums in f64
+    /// in any case.
     pub fn accumulate(mut self, accumulate: Accumulate) -> Self {
         self.options.accumulate = accumulate;
         self
     }
 
-    /// The number type; [`Precision::F32`] if not given. The reference engine computes in f64 in any case.
+    /// The number type; [`Precision::F32`] if not given. The reference engine computes in f64 in
+    /// any case.
     pub fn precision(mut self, precision: Precision) -> Self {
         self.options.precision = precision;
         self
@@ -76,51 +79,57 @@ impl ZFinderBuilder {
     }
 
     #[cfg(feature = "gpu")]
-    /// GPU: the thesis's design, in which a workgroup numbers all pairs of so many phi slices, 1 (the thesis's choice)
-    /// to 65,536, and fills a histogram from them. If not given, a workgroup takes a share of the spacepoints instead,
-    /// which is faster; the answers are the same.
+    /// GPU: the thesis's design, in which a workgroup numbers all pairs of so many phi slices, 1
+    /// (the thesis's choice) to 65,536, and fills a histogram from them. If not given, a workgroup
+    /// takes a share of the spacepoints instead, which is faster; the answers are the same.
     pub fn slices_per_histogram(mut self, slices: u32) -> Self {
         self.options.slices_per_histogram = Some(slices);
         self
     }
 
     #[cfg(feature = "gpu")]
-    /// GPU: whether shaders carry bounds checks on every access. The answers are the same, the kernels slower.
+    /// GPU: whether shaders carry bounds checks on every access. The answers are the same, the
+    /// kernels slower.
     pub fn checked(mut self, checked: bool) -> Self {
         self.options.checked = checked;
         self
     }
 
-    /// CPU: how many threads compute. Where it is one, the caller's does. If not given, those of rayon's pool: one a core,
-    /// unless `RAYON_NUM_THREADS` says otherwise, or the pool that the call is made in. Answers are the same to the last bit,
-    /// whatever their number, but for sums by [`Accumulate::CompareExchange`].
+    /// CPU: how many threads compute. Where it is one, the caller's does. If not given, those of
+    /// rayon's pool: one a core, unless `RAYON_NUM_THREADS` says otherwise, or the pool that the
+    /// call is made in. Answers are the same to the last bit, whatever their number, but for sums
+    /// by [`Accumulate::CompareExchange`].
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.options.threads = Some(threads);
         self
     }
 
     #[cfg(feature = "gpu")]
-    /// GPU: how long a blocking call asks the device again and again for its answer before the thread parks; not at all if
-    /// not given. It answers some 25 microseconds sooner and keeps a core busy meanwhile. For the latency of single RoIs:
-    /// calls that have several parts in flight, and streams, always park.
+    /// GPU: how long a blocking call asks the device again and again for its answer before the
+    /// thread parks; not at all if not given. It answers some 25 microseconds sooner and keeps a
+    /// core busy meanwhile. For the latency of single RoIs: calls that have several parts in
+    /// flight, and streams, always park.
     pub fn spin(mut self, longest: Duration) -> Self {
         self.options.spin = longest;
         self
     }
 
     #[cfg(feature = "gpu")]
-    /// GPU: bytes that no buffer may exceed, where less than the adapter offers is wanted. Batches are cut to fit.
+    /// GPU: bytes that no buffer may exceed, where less than the adapter offers is wanted. Batches
+    /// are cut to fit.
     pub fn most_buffer_bytes(mut self, bytes: u64) -> Self {
         self.options.most_buffer_bytes = Some(bytes);
         self
     }
 
     #[cfg(feature = "gpu")]
-    /// GPU: bytes that all buffers on a device may take together, for one that is shared with others; as many as there are
-    /// if not given. Answers are the same: where memory does not suffice for what is in flight, parts of a batch wait for
-    /// each other, and a part that does not fit by itself is cut into smaller ones. An RoI of more than a megabyte that
-    /// does not fit by itself is answered with [`Status::CapacityExceeded`](crate::Status::CapacityExceeded); where not
-    /// even a smaller one does, that is an error. The same happens where a device without this limit is full.
+    /// GPU: bytes that all buffers on a device may take together, for one that is shared with
+    /// others; as many as there are if not given. Answers are the same: where memory does not
+    /// suffice for what is in flight, parts of a batch wait for each other, and a part that does
+    /// not fit by itself is cut into smaller ones. An RoI of more than a megabyte that does not fit
+    /// by itself is answered with [`Status::CapacityExceeded`](crate::Status::CapacityExceeded);
+    /// where not even a smaller one does, that is an error. The same happens where a device without
+    /// this limit is full.
     pub fn most_gpu_bytes(mut self, bytes: u64) -> Self {
         self.options.most_gpu_bytes = Some(bytes);
         self
@@ -138,7 +147,8 @@ impl ZFinderBuilder {
         finder
     }
 
-    /// [`ZFinderBuilder::build`] as a future, for any executor. Shaders are compiled on the thread that polls it.
+    /// [`ZFinderBuilder::build`] as a future, for any executor. Shaders are compiled on the thread
+    /// that polls it.
     ///
     /// # Errors
     /// As [`ZFinderBuilder::build`].

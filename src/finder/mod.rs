@@ -21,8 +21,8 @@ use crate::vertex::{RoiResult, Status};
 pub use builder::ZFinderBuilder;
 use runs::Runs;
 
-/// Finds vertices. Built once: it holds compiled shaders and buffers. Shared freely between threads, and cheap to clone:
-/// all clones are the same finder.
+/// Finds vertices. Built once: it holds compiled shaders and buffers. Shared freely between
+/// threads, and cheap to clone: all clones are the same finder.
 #[derive(Clone)]
 pub struct ZFinder {
     core: Arc<Core>,
@@ -91,8 +91,8 @@ impl ZFinder {
         !matches!(self.core.runs, Runs::Cpu(_) | Runs::Reference(_))
     }
 
-    /// Bytes of the buffers that it holds on its GPUs now: those in flight, and those that are kept for the next batch.
-    /// None are on other engines.
+    /// Bytes of the buffers that it holds on its GPUs now: those in flight, and those that are kept
+    /// for the next batch. None are on other engines.
     pub fn gpu_bytes(&self) -> u64 {
         let bytes = |runs: &Runs| match runs {
             #[cfg(feature = "gpu")]
@@ -114,20 +114,21 @@ impl ZFinder {
         }
     }
 
-    /// The vertices of every RoI of a batch, in its order. Several GPUs share it. A [`BatchView`] is searched where the
-    /// caller's columns are, without a copy.
+    /// The vertices of every RoI of a batch, in its order. Several GPUs share it. A [`BatchView`]
+    /// is searched where the caller's columns are, without a copy.
     ///
     /// # Errors
-    /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one RoI's spacepoints
-    /// do wrong is that RoI's [`Status`](crate::Status), and no error.
+    /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one
+    /// RoI's spacepoints do wrong is that RoI's [`Status`](crate::Status), and no error.
     pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let mut results = Vec::new();
         self.find_batch_into(batch, &mut results)?;
         Ok(results)
     }
 
-    /// [`ZFinder::find_batch`] into results that are there already, whatever they are: their memory is used again, and where
-    /// the CPU engine has done with such a batch before, it takes no more. After an error they mean nothing.
+    /// [`ZFinder::find_batch`] into results that are there already, whatever they are: their memory
+    /// is used again, and where the CPU engine has done with such a batch before, it takes no more.
+    /// After an error they mean nothing.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
@@ -168,8 +169,8 @@ impl ZFinder {
         }
     }
 
-    /// [`ZFinder::find_batch`] as a future, for any executor: while a GPU works, the thread is free. The CPU engines
-    /// compute where the future is polled.
+    /// [`ZFinder::find_batch`] as a future, for any executor: while a GPU works, the thread is
+    /// free. The CPU engines compute where the future is polled.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
@@ -183,11 +184,13 @@ impl ZFinder {
         Ok(results)
     }
 
-    /// Batches in flight: each is planned, packed, sent, awaited and decoded by a thread of its own, so that the host
-    /// works on some while the GPU works on others. The stream shares this finder's engine and may outlive the finder.
+    /// Batches in flight: each is planned, packed, sent, awaited and decoded by a thread of its
+    /// own, so that the host works on some while the GPU works on others. The stream shares this
+    /// finder's engine and may outlive the finder.
     ///
     /// # Errors
-    /// [`Error::Config`](crate::Error::Config) where `in_flight` is out of range, [`Error::Thread`](crate::Error::Thread) where there are no threads to be had.
+    /// [`Error::Config`](crate::Error::Config) where `in_flight` is out of range,
+    /// [`Error::Thread`](crate::Error::Thread) where there are no threads to be had.
     pub fn stream(&self, options: StreamOptions) -> Result<Stream> {
         let core = Arc::clone(&self.core);
         let devices = match &core.runs {
@@ -200,9 +203,10 @@ impl ZFinder {
     }
 
     #[cfg(feature = "gpu")]
-    /// What the GPU alone takes for a batch whose spacepoints it holds already, searched `rounds` times over: upload and
-    /// packing are not in it. None on other engines, and for a batch with nothing to search. Of a batch that does not fit
-    /// the device at once, its beginning; of several GPUs, the first.
+    /// What the GPU alone takes for a batch whose spacepoints it holds already, searched `rounds`
+    /// times over: upload and packing are not in it. None on other engines, and for a batch with
+    /// nothing to search. Of a batch that does not fit the device at once, its beginning; of
+    /// several GPUs, the first.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
@@ -215,8 +219,9 @@ impl ZFinder {
     }
 
     #[cfg(feature = "gpu")]
-    /// How long one thread of the host takes to plan an RoI and to pack its spacepoints for a GPU, in seconds an RoI; into
-    /// the processor's own memory, not over the bus. None on other engines, and for an empty batch.
+    /// How long one thread of the host takes to plan an RoI and to pack its spacepoints for a GPU,
+    /// in seconds an RoI; into the processor's own memory, not over the bus. None on other engines,
+    /// and for an empty batch.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
@@ -246,7 +251,8 @@ impl Core {
         self.fallback.as_ref().filter(|_| result.status == Status::NoPeak)
     }
 
-    /// Takes the RoIs that are searched again out of a batch, with their results, and returns the engine for them.
+    /// Takes the RoIs that are searched again out of a batch, with their results, and returns the
+    /// engine for them.
     fn again(&self, batch: BatchView<'_>, results: &mut [RoiResult]) -> Option<(&Runs, Again)> {
         let fallback = self.fallback.as_ref()?;
         let has_no_peak = |result: &RoiResult| result.status == Status::NoPeak;

@@ -1,12 +1,14 @@
-//! Puts an RoI's spacepoints in the order of their slices: a counting sort. Twin of `shaders/slice_spacepoints.wgsl`.
+//! Puts an RoI's spacepoints in the order of their slices: a counting sort. Twin of
+//! `shaders/slice_spacepoints.wgsl`.
 
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::detector::MAX_LAYERS;
 use crate::engine::real::Real;
 
-/// Spacepoints of one RoI in the order of their slices, as a structure of arrays. A line through the beam at z0 has
-/// z / rho = z0 / rho + its slope, so two spacepoints meet the beam where the differences' quotient says.
+/// Spacepoints of one RoI in the order of their slices, as a structure of arrays. A line through
+/// the beam at z0 has z / rho = z0 / rho + its slope, so two spacepoints meet the beam where the
+/// differences' quotient says.
 #[derive(Debug)]
 pub(crate) struct SlicedSpacepoints<R: Real> {
     /// 1 / rho \[1/mm\].
@@ -22,7 +24,8 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     pub(crate) begins: Vec<u32>,
     /// Spacepoints that take part.
     kept: usize,
-    /// The same layer by layer, and within it by slice: one after the other is met as the outer one.
+    /// The same layer by layer, and within it by slice: one after the other is met as the outer
+    /// one.
     by_layer: Vec<Outer<R>>,
     /// Where each layer begins in it.
     layer_begins: [u32; MAX_LAYERS + 1],
@@ -166,7 +169,8 @@ pub(crate) fn slice_spacepoints<R: Real>(
     }
 }
 
-/// One of each quarter by turns: neighbours are often of one slice or layer, and a count that was just written is waited for.
+/// One of each quarter by turns: neighbours are often of one slice or layer, and a count that was
+/// just written is waited for.
 #[inline(always)]
 fn by_turns<T>(all: &[T], mut take: impl FnMut(&T)) {
     let quarter = all.len() / 4;

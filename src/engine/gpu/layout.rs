@@ -149,7 +149,8 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) words: Vec<RoiWords>,
 }
 
-/// Bytes of a part's upload: params of each stage and dispatch, RoIs, the RoI of each row, spacepoints.
+/// Bytes of a part's upload: params of each stage and dispatch, RoIs, the RoI of each row,
+/// spacepoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Regions {
     pub(crate) rois: u64,

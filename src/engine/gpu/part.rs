@@ -92,7 +92,8 @@ impl<R: Real> TypedEngine<R> {
         Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), taken, workspace, submission }))
     }
 
-    /// Fills a workspace with a part. What is staged still has to be copied on the device: [`TypedEngine::begin`].
+    /// Fills a workspace with a part. What is staged still has to be copied on the device:
+    /// [`TypedEngine::begin`].
     pub(super) fn upload(
         &self,
         planned: Planned<'_>,
@@ -168,7 +169,8 @@ impl<R: Real> TypedEngine<R> {
         Ok(())
     }
 
-    /// The stages: in one pass, or to be timed, each in its own. The peaks lie where the host reads them then.
+    /// The stages: in one pass, or to be timed, each in its own. The peaks lie where the host reads
+    /// them then.
     pub(super) fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,5 +1,6 @@
-//! Learns how a device rounds, with `shaders/probe_rounding.wgsl`. WGSL asks for quotients and square roots only to a few
-//! units in the last place; the CPU engine, and so its twin, has all of them.
+//! Learns how a device rounds, with `shaders/probe_rounding.wgsl`. WGSL asks for quotients and
+//! square roots only to a few units in the last place; the CPU engine, and so its twin, has all of
+//! them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -208,8 +209,8 @@ mod tests {
         Source::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
     }
 
-    /// Steps are whole numbers below on every device, however it orders sums and fuses products with them, and each is a step of
-    /// one tile.
+    /// Steps are whole numbers below on every device, however it orders sums and fuses products
+    /// with them, and each is a step of one tile.
     #[test]
     fn steps_are_those_of_the_cpu() {
         /// Of the largest tile.
@@ -252,7 +253,8 @@ mod tests {
                     let place =
                         || format!("{}, {precision:?}, {offset} steps, tile {tile}: {}", gpu.name(), x.to_f64());
                     if x.to_f64() * scale + offset < 256.0 {
-                        // Below the range: nothing is entered there, and the CPU engine's number is not negative.
+                        // Below the range: nothing is entered there, and the CPU engine's number is
+                        // not negative.
                         continue;
                     }
                     let wanted = x.whole_steps(R::of(scale), R::of(offset)).wrapping_sub(tile * 1024);

@@ -17,8 +17,8 @@ fn there_are_few_kernels() {
     assert!(texts.len() <= 80, "{} kernels", texts.len());
 }
 
-/// Every variant of every kernel, with either value of each override, parses, validates and is written out as SPIR-V; and, in
-/// f32, as MSL and HLSL (naga writes no f64 for those).
+/// Every variant of every kernel, with either value of each override, parses, validates and is
+/// written out as SPIR-V; and, in f32, as MSL and HLSL (naga writes no f64 for those).
 #[test]
 fn every_variant_is_written_out() {
     // Variants share most of their kernels.

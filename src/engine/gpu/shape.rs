@@ -81,8 +81,8 @@ pub(crate) struct Shape {
     pub(crate) per_slice: bool,
 }
 
-/// RoIs that are walked in one workgroup each, if they fit: more fill the device better in stages (measured on an H200:
-/// docs/lab, experiment 15).
+/// RoIs that are walked in one workgroup each, if they fit: more fill the device better in stages
+/// (measured on an H200: docs/lab, experiment 15).
 const WALKED_ROIS: usize = 256;
 
 impl Shape {

@@ -17,7 +17,8 @@ pub(crate) struct RoiPlan {
     pub(crate) endcap_shift: i32,
     /// Histograms of the RoI: one for each charge and each slice, if asked for.
     pub(crate) histograms: u32,
-    /// The number of windows of three bins, those with the lowest sums, whose mean is the background.
+    /// The number of windows of three bins, those with the lowest sums, whose mean is the
+    /// background.
     pub(crate) background_windows: u32,
     /// Lower edge and width of the phi window \[rad\].
     pub(super) phi_min: f64,

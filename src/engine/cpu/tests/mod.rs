@@ -1,5 +1,5 @@
-//! The stages in vectors against the twin, buffer by buffer: on events, on adversarial input, and on input that fills every
-//! buffer.
+//! The stages in vectors against the twin, buffer by buffer: on events, on adversarial input, and
+//! on input that fills every buffer.
 
 mod find_peaks;
 mod lanes;

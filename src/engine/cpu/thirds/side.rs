@@ -1,6 +1,7 @@
 //! The side of the middle spacepoint on which a third spacepoint lies.
 
-/// The pairs that a third spacepoint may confirm, by its slice: the bending of a track keeps its sign.
+/// The pairs that a third spacepoint may confirm, by its slice: the bending of a track keeps its
+/// sign.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Side {
     /// Below the outer spacepoint: those whose inner spacepoint lies above.
@@ -9,7 +10,8 @@ pub(super) enum Side {
     Beside,
     /// Above: those whose inner spacepoint lies below.
     Above,
-    /// Above and, the other way round a ring, below: those whose inner spacepoint lies in another slice.
+    /// Above and, the other way round a ring, below: those whose inner spacepoint lies in another
+    /// slice.
     Around,
     /// Out of reach both ways: none.
     #[default]
@@ -29,7 +31,8 @@ impl Side {
     }
 }
 
-/// Returns the side of a spacepoint `step` slices away on a ring of `slices`, where its layer is searched `reach` slices far.
+/// Returns the side of a spacepoint `step` slices away on a ring of `slices`, where its layer is
+/// searched `reach` slices far.
 pub(super) fn side_on_ring(step: i32, reach: u32, slices: u32) -> Side {
     let above = step.rem_euclid(slices as i32) as u32;
     let below = (slices - above) % slices;
