@@ -1,5 +1,6 @@
-//! Input that nobody means to send, on every engine: each RoI is answered rightly, or with a status that says why not.
-//! What differs between engines by more than a rounding is a wrong answer of one of them.
+//! Input that nobody means to send, on every engine: each RoI is answered rightly, or with a status
+//! that says why not. What differs between engines by more than a rounding is a wrong answer of one
+//! of them.
 
 use std::f64::consts::PI;
 
@@ -54,7 +55,8 @@ fn around(phi: f64) -> [f64; 5] {
     [phi, phi.next_up(), phi.next_down(), f64::from(single.next_up()), f64::from(single.next_down())]
 }
 
-/// Straight tracks from z = 3, a spacepoint on each of five layers, at and around each of these azimuths.
+/// Straight tracks from z = 3, a spacepoint on each of five layers, at and around each of these
+/// azimuths.
 fn tracks_at(azimuths: impl IntoIterator<Item = f64>) -> Vec<Spacepoint> {
     let layers = [50.5, 88.5, 122.5, 299.0, 371.0].into_iter().zip(0..);
     let each = |(i, phi): (usize, f64)| layers.clone().map(move |(rho, layer)| (i, phi, rho, layer));
@@ -214,8 +216,9 @@ impl Finders {
         }
     }
 
-    /// Every engine's answers, held against each other: those of f64 against the reference engine's, those of the GPUs
-    /// against the CPU's in f32. Software adapters divide as processors do, so there it is to the last bit.
+    /// Every engine's answers, held against each other: those of f64 against the reference
+    /// engine's, those of the GPUs against the CPU's in f32. Software adapters divide as processors
+    /// do, so there it is to the last bit.
     fn compare(&self, place: &str, hostile: &[Hostile]) {
         let peaks = self.single.config().peaks as usize;
         let batch = &numbered(hostile);
@@ -250,7 +253,8 @@ impl Finders {
                 let exact = adapter.kind == AdapterKind::Software && !told;
                 let place = format!("{place}, {i}, {name}, {}", adapter.name);
                 assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
-                // Of thousands of millions of pairs some fall beside a bin's edge on another device.
+                // Of thousands of millions of pairs some fall beside a bin's edge on another
+                // device.
                 let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
                 let (weights, expected) = (weights(&found[i]), weights(&single[i]));
                 let alike = weights.len() == expected.len()
@@ -358,7 +362,8 @@ fn batches_of_few_rois_are_answered() {
     check_sizes(&small_rois(600, 1), &[0, 1, 2, 255, 256, 257, 600]);
 }
 
-/// Beyond what a dispatch may have of workgroups, most of them empty: software takes half a millisecond for each.
+/// Beyond what a dispatch may have of workgroups, most of them empty: software takes half a
+/// millisecond for each.
 #[test]
 fn batches_of_many_rois_are_answered() {
     check_sizes(&small_rois(70_000, 100), &[65_535, 65_536, 70_000]);
@@ -390,8 +395,8 @@ fn column(counts: &[usize]) -> Roi {
     roi(window(0.0, 0.02), (0..).zip(counts).flat_map(on).collect())
 }
 
-/// The fullest bin that words can hold, and one entry more: that is told, and others are answered. The reference
-/// engine counts in 64 bits.
+/// The fullest bin that words can hold, and one entry more: that is told, and others are answered.
+/// The reference engine counts in 64 bits.
 #[test]
 fn counts_beyond_words_are_told() {
     // 2^22 - 1 = 2047 * 2049.
@@ -424,7 +429,8 @@ fn counts_beyond_words_are_told() {
     }
 }
 
-/// All layers with so many spacepoints each in one slice; z of their pairs is spread over 8,000 bins.
+/// All layers with so many spacepoints each in one slice; z of their pairs is spread over 8,000
+/// bins.
 fn crowded(each: usize) -> Hostile {
     let rng = &mut fastrand::Rng::with_seed(11);
     let layers = (0..19u32).flat_map(|layer| std::iter::repeat_n(layer, each));
@@ -462,7 +468,8 @@ fn numbered_pairs_of_a_hundred_thousand_are_answered() {
     check_crowded(5264, true);
 }
 
-/// More histograms than memory should hold: told with what there was, but for RoIs that are empty or bad.
+/// More histograms than memory should hold: told with what there was, but for RoIs that are empty
+/// or bad.
 #[test]
 fn what_never_fits_is_told_alike() {
     let too_many = Config { histogram_per_slice: true, phi_slice_deg: 0.01, z_bin_mm: 0.01, ..Config::default() };
@@ -482,8 +489,9 @@ fn what_never_fits_is_told_alike() {
     }
 }
 
-/// llvmpipe ends all loops of an invocation after 65,535 rounds together, without a word. Wherever it does, that is told:
-/// here it does about the end of the third spacepoints on one layer, which leaves few rounds on others to be missed.
+/// llvmpipe ends all loops of an invocation after 65,535 rounds together, without a word. Wherever
+/// it does, that is told: here it does about the end of the third spacepoints on one layer, which
+/// leaves few rounds on others to be missed.
 #[test]
 fn what_a_driver_cuts_short_is_told() {
     let config = Config { first_layers: 1, triplets: Triplets::Count, z_bin_mm: 4.0, ..Config::default() };

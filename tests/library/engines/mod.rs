@@ -1,5 +1,5 @@
-//! Every engine end to end, through the public interface: they agree with each other, and with themselves whatever
-//! the order, the batch and the number of threads.
+//! Every engine end to end, through the public interface: they agree with each other, and with
+//! themselves whatever the order, the batch and the number of threads.
 
 mod options;
 mod statuses;
@@ -19,7 +19,8 @@ use zfinder_testing::engines::{
 use zfinder_testing::on_adapters;
 use zfinder_testing::toy::{Event, Toy, between};
 
-/// Every engine with the default configuration, built once: compiling shaders is what takes long here.
+/// Every engine with the default configuration, built once: compiling shaders is what takes long
+/// here.
 pub(crate) fn finders() -> &'static [(String, ZFinder)] {
     static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
     FINDERS.get_or_init(|| {
@@ -103,7 +104,8 @@ fn f64_agrees_with_the_reference_where_there_is_f64() {
     }
 }
 
-/// The same run twice, batches of one, three and all, in order, reversed and shuffled, and spacepoints shuffled.
+/// The same run twice, batches of one, three and all, in order, reversed and shuffled, and
+/// spacepoints shuffled.
 #[test]
 fn neither_batch_nor_order_changes_a_bit() {
     let events = toys(3);
@@ -133,8 +135,8 @@ fn neither_batch_nor_order_changes_a_bit() {
     }
 }
 
-/// Where vertices are mixed, more peaks may have to be looked at than came back at first: of the same spacepoints, in the same
-/// encoding.
+/// Where vertices are mixed, more peaks may have to be looked at than came back at first: of the
+/// same spacepoints, in the same encoding.
 #[test]
 fn more_peaks_are_those_of_the_same_encoding() {
     let config = Config {
@@ -156,7 +158,8 @@ fn more_peaks_are_those_of_the_same_encoding() {
     }
 }
 
-/// Memory that the engine reuses carries nothing from one RoI into the next: rings after windows, crowded RoIs after empty ones.
+/// Memory that the engine reuses carries nothing from one RoI into the next: rings after windows,
+/// crowded RoIs after empty ones.
 #[test]
 fn a_used_finder_answers_as_a_fresh_one() {
     let mut events = toys(41);

@@ -66,7 +66,8 @@ fn ties_are_broken_alike() {
     }
 }
 
-/// Peaks near to a vertex are mixed into it, on every engine; also where that takes more peaks than were asked for at first.
+/// Peaks near to a vertex are mixed into it, on every engine; also where that takes more peaks than
+/// were asked for at first.
 #[test]
 fn near_peaks_are_mixed_alike() {
     let mut points = Vec::new();
@@ -118,7 +119,8 @@ fn near_peaks_are_mixed_alike() {
     }
 }
 
-/// RoIs without a peak have the answers of the fallback, the others those of the first search, whichever way they are asked.
+/// RoIs without a peak have the answers of the fallback, the others those of the first search,
+/// whichever way they are asked.
 #[test]
 fn rois_without_a_peak_are_searched_again() {
     // Six tracks of two spacepoints: no third one confirms a pair.
@@ -161,8 +163,8 @@ fn rois_without_a_peak_are_searched_again() {
     }
 }
 
-/// Background and significance are the reference engine's, exactly where the counts are; the first peak that is not significant
-/// enough ends the search.
+/// Background and significance are the reference engine's, exactly where the counts are; the first
+/// peak that is not significant enough ends the search.
 #[test]
 fn backgrounds_are_alike_and_end_the_search() {
     let events = toys(16);
@@ -208,7 +210,8 @@ fn backgrounds_are_alike_and_end_the_search() {
 }
 
 /// A caller's own parallel loop may hold every thread of the pool that large batches are packed by.
-/// Every option that changes what is found: the engines agree, and the option is one that changes something.
+/// Every option that changes what is found: the engines agree, and the option is one that changes
+/// something.
 #[test]
 fn options_are_alike_on_every_engine() {
     let events = toys(31);
@@ -255,14 +258,15 @@ fn options_are_alike_on_every_engine() {
     }
 }
 
-/// What a pair weighs by its pT is rounded to a whole number: 85.49999 and 85.50001, which a last digit tells apart, are two.
+/// What a pair weighs by its pT is rounded to a whole number: 85.49999 and 85.50001, which a last
+/// digit tells apart, are two.
 #[test]
 fn weights_beside_a_half_are_alike() {
     let config = Config::preset(Preset::HardScatter);
     let window = PhiWindow::new(1.7252148491684247, 1.8242394852621242).ok();
     let descriptor = RoiDescriptor { window, eta: 1.9657475578008903, ..RoiDescriptor::default() };
-    // The first a soak found: SwiftShader made a product with 1 / 6 of a quotient by 6. Of the second the CPU engine in f32
-    // computed the weight in f64.
+    // The first a soak found: SwiftShader made a product with 1 / 6 of a quotient by 6. Of the
+    // second the CPU engine in f32 computed the weight in f64.
     for (rho, phi) in [(490.0, 1.8066086143331583), (480.01, 1.8064327543331584)] {
         let spacepoints = [
             (210.0, 1.8008113230714216, 4),

@@ -82,7 +82,8 @@ fn wrapping_joins_pairs_across_pi_and_can_be_off() {
     }
 }
 
-/// Ranges of metres have more bins than a workgroup's memory, and places beyond what f32 tells from the next.
+/// Ranges of metres have more bins than a workgroup's memory, and places beyond what f32 tells from
+/// the next.
 #[test]
 fn vertices_metres_away_are_found_where_they_are() {
     let mut points = Vec::new();
@@ -105,8 +106,9 @@ fn vertices_metres_away_are_found_where_they_are() {
     }
 }
 
-/// From one slice to the one on the other side of a ring both ways are equally long: the way upwards is taken, whichever of the
-/// two slices comes first, so that a track which goes on so bends alike in both of its pairs.
+/// From one slice to the one on the other side of a ring both ways are equally long: the way
+/// upwards is taken, whichever of the two slices comes first, so that a track which goes on so
+/// bends alike in both of its pairs.
 #[test]
 fn half_way_round_is_upwards() {
     let config = Config {
