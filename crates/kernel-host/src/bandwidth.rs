@@ -42,8 +42,9 @@ const ROUNDS: usize = 12;
 /// Dispatches of a pass, one after the other: what begins and ends a pass is not reading.
 const DISPATCHES: usize = 16;
 
-/// Bytes a second of a kernel that reads `bytes` of the device's memory and does nothing else: the fastest of twelve rounds,
-/// each of sixteen dispatches in a pass. None if the device has no clock. Of less than its caches hold, it is their bandwidth.
+/// Bytes a second of a kernel that reads `bytes` of the device's memory and does nothing else: the
+/// fastest of twelve rounds, each of sixteen dispatches in a pass. None if the device has no clock.
+/// Of less than its caches hold, it is their bandwidth.
 ///
 /// # Errors
 /// As [`Kernel::build`] and [`Buffer::reserve`].
@@ -88,8 +89,8 @@ pub struct BusBandwidth {
 const COPIED: usize = 32 << 20;
 const COPIES: usize = 8;
 
-/// What the bus gives: the fastest of twelve rounds of copies on the host's clock, of memory that is staged already
-/// ([`Upload::cached`]), nothing else being done.
+/// What the bus gives: the fastest of twelve rounds of copies on the host's clock, of memory that
+/// is staged already ([`Upload::cached`]), nothing else being done.
 ///
 /// # Errors
 /// As [`Upload::map`] and [`Buffer::reserve`].

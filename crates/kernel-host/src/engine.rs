@@ -7,7 +7,8 @@ use crate::gpu::{Gpu, GpuOptions};
 /// What computes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
+    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless
+    /// `WGPU_ADAPTER_NAME` names it.
     #[default]
     Auto,
     /// A GPU through wgpu.
@@ -30,10 +31,12 @@ pub enum Opened {
 }
 
 impl Engine {
-    /// Opens the GPU, if it is one that computes. `options` say what is asked of it; which it is, the engine says.
+    /// Opens the GPU, if it is one that computes. `options` say what is asked of it; which it is,
+    /// the engine says.
     ///
     /// # Errors
-    /// As [`Gpu::new`]; with [`Engine::Auto`] only those that do not [leave the CPU](Error::leaves_the_cpu).
+    /// As [`Gpu::new`]; with [`Engine::Auto`] only those that do not
+    /// [leave the CPU](Error::leaves_the_cpu).
     pub fn open(self, options: GpuOptions) -> Result<Opened, Error> {
         let on = |adapter| Gpu::new(&GpuOptions { adapter, ..options }).map(Opened::Gpu);
         match self {

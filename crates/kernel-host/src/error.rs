@@ -8,7 +8,8 @@ use crate::summary::AdapterSummary;
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No adapter fits the choice. Hardware is never replaced by a software adapter behind the user's back.
+    /// No adapter fits the choice. Hardware is never replaced by a software adapter behind the
+    /// user's back.
     #[error("{}", no_adapter_text(wanted, candidates))]
     NoAdapter {
         /// The choice, in words.
@@ -160,8 +161,8 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether whoever would rather have a GPU may go on without one: there is none that can be used, and nobody asked for
-    /// a certain one (`WGPU_ADAPTER_NAME`).
+    /// Whether whoever would rather have a GPU may go on without one: there is none that can be
+    /// used, and nobody asked for a certain one (`WGPU_ADAPTER_NAME`).
     #[must_use]
     pub fn leaves_the_cpu(&self) -> bool {
         let named = std::env::var_os("WGPU_ADAPTER_NAME").is_some_and(|name| !name.is_empty());

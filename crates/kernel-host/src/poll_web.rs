@@ -1,4 +1,5 @@
-//! Waiting in a browser, in place of `poll.rs`: the browser polls its devices by itself and calls back, and nothing may block.
+//! Waiting in a browser, in place of `poll.rs`: the browser polls its devices by itself and calls
+//! back, and nothing may block.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -73,8 +74,8 @@ impl MapOutcome {
     }
 }
 
-/// The output of a future that this thread waits for. In a browser no thread may wait: there a future that is not ready at
-/// once is an error.
+/// The output of a future that this thread waits for. In a browser no thread may wait: there a
+/// future that is not ready at once is an error.
 ///
 /// # Errors
 /// Those of the future, and [`Error::CannotWait`].
@@ -85,7 +86,8 @@ pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -
     }
 }
 
-/// Errors in scopes that are popped come later: the status keeps the first of them for the next call that checks it.
+/// Errors in scopes that are popped come later: the status keeps the first of them for the next
+/// call that checks it.
 pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>> + 'static>(
     popped: [F; 3],
     status: &Arc<Status>,

@@ -205,7 +205,8 @@ fn a_thread_wakes_when_memory_comes_back() {
     assert_eq!((pool.state().out, device.used()), (0, 60));
 }
 
-/// A future that nobody polls keeps what it has. A thread that waits for that gives up, and does not hang.
+/// A future that nobody polls keeps what it has. A thread that waits for that gives up, and does
+/// not hang.
 #[test]
 fn patience_has_an_end() {
     let device = Device::new(100);
@@ -221,7 +222,8 @@ fn patience_has_an_end() {
     assert!(poll(waits.as_mut()).is_ready());
 }
 
-/// Threads and futures, of all sizes, that drop, panic and give up: whatever fits alone is answered, and nothing leaks.
+/// Threads and futures, of all sizes, that drop, panic and give up: whatever fits alone is
+/// answered, and nothing leaks.
 #[test]
 fn any_order_of_events_ends() {
     let (pool, device) = (Pool::default(), Device::new(1000));

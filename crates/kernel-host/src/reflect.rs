@@ -1,4 +1,5 @@
-//! What naga knows of a kernel, with no adapter in sight: bindings, workgroup memory, struct layouts.
+//! What naga knows of a kernel, with no adapter in sight: bindings, workgroup memory, struct
+//! layouts.
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
@@ -144,8 +145,9 @@ pub(crate) fn entry_point(
     Ok(EntryPoint { name: name.to_owned(), workgroup_memory, workgroup_size: entry.workgroup_size })
 }
 
-/// Bytes of workgroup memory that an entry point needs with these override constants, as WebGPU counts them: the sum of
-/// the workgroup variables that it reaches, each rounded up to 16 bytes. Needs no adapter, so tile sizes can be planned.
+/// Bytes of workgroup memory that an entry point needs with these override constants, as WebGPU
+/// counts them: the sum of the workgroup variables that it reaches, each rounded up to 16 bytes.
+/// Needs no adapter, so tile sizes can be planned.
 ///
 /// # Errors
 /// [`Error::Shader`], or [`Error::Pipeline`] for an unknown entry point or constant.

@@ -44,7 +44,8 @@ impl fmt::Display for AdapterKind {
 /// What a user needs to know of an adapter to choose it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterSummary {
-    /// Its place in [`adapters`](crate::adapters), which is what [`AdapterChoice::Index`](crate::AdapterChoice::Index) counts.
+    /// Its place in [`adapters`](crate::adapters), which is what
+    /// [`AdapterChoice::Index`](crate::AdapterChoice::Index) counts.
     pub index: usize,
     /// The name that the driver gives.
     pub name: String,

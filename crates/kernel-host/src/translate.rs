@@ -18,8 +18,9 @@ pub struct Translations {
     pub hlsl: Option<String>,
 }
 
-/// Writes a kernel out as naga would for Vulkan and, if `with_msl_hlsl`, for Metal and DirectX 12, so that a test can
-/// hold that every variant can be. No entry points means all of them. Metal has no `f64`: leave the two out there.
+/// Writes a kernel out as naga would for Vulkan and, if `with_msl_hlsl`, for Metal and DirectX 12,
+/// so that a test can hold that every variant can be. No entry points means all of them. Metal has
+/// no `f64`: leave the two out there.
 ///
 /// # Errors
 /// [`Error::Shader`], or [`Error::Pipeline`] with the language whose writer refused.
