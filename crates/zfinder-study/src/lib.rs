@@ -1,5 +1,5 @@
-//! Studies with `zfinder`: simulated events with truth ([`simulate`]), efficiency and resolution ([`evaluate`]), what the search
-//! sees of one RoI ([`inspect`]) and its histograms as files
+//! Studies with `zfinder`: simulated events with truth ([`simulate`]), efficiency and resolution
+//! ([`evaluate`]), what the search sees of one RoI ([`inspect`]) and its histograms as files
 //! ([`histogram_writer`]), and pictures of all three ([`plot`]).
 
 #![forbid(unsafe_code)]
