@@ -1,5 +1,6 @@
-//! Measures a server under load: RoIs a second and latencies of requests of several sizes, beside the rate of the library
-//! in this process. Every answer is compared with the library's, bit by bit.
+//! Measures a server under load: RoIs a second and latencies of requests of several sizes, beside
+//! the rate of the library in this process. Every answer is compared with the library's, bit by
+//! bit.
 //!
 //! ```text
 //! cargo run --release -p zfinder-serve --example load
@@ -7,12 +8,13 @@
 //! cargo run --release -p zfinder-serve --example load -- --address 10.0.0.5:8001
 //! ```
 //!
-//! Without `--address`, the server runs in this process, and requests go through the loopback interface. Samples are RoIs of
-//! the simulation `lowlum`. Columns of the table:
+//! Without `--address`, the server runs in this process, and requests go through the loopback
+//! interface. Samples are RoIs of the simulation `lowlum`. Columns of the table:
 //!
-//! - `full load`: each of the connections sends a request when its last one is answered (`--in-flight` of them at once);
-//! - `half load`: requests come at regular times, half as many as at full load; a latency counts from the time at which the
-//!   request was due;
+//! - `full load`: each of the connections sends a request when its last one is answered
+//!   (`--in-flight` of them at once);
+//! - `half load`: requests come at regular times, half as many as at full load; a latency counts
+//!   from the time at which the request was due;
 //! - `added`: the 99th percentile at half load, less the median of the same search in this process.
 
 use std::error::Error;
@@ -135,7 +137,8 @@ fn percentile(latencies: &mut [Duration], fraction: f64) -> f64 {
     latencies[((latencies.len() - 1) as f64 * fraction).round() as usize].as_secs_f64() * 1e6
 }
 
-/// Sends a request when the last one is answered, or, with `due`, at these times. Returns latencies.
+/// Sends a request when the last one is answered, or, with `due`, at these times. Returns
+/// latencies.
 async fn drive(
     mut client: Client,
     questions: Arc<Vec<Question>>,
@@ -163,7 +166,8 @@ async fn drive(
     Ok(latencies)
 }
 
-/// Sends the times at which requests are due to the tasks, in turn. A thread, because timers of tokio count milliseconds.
+/// Sends the times at which requests are due to the tasks, in turn. A thread, because timers of
+/// tokio count milliseconds.
 fn pace(tasks: Vec<UnboundedSender<Instant>>, begin: Instant, end: Instant, rate: f64) {
     for number in 0u32.. {
         let due = begin + Duration::from_secs_f64(f64::from(number) / rate);
