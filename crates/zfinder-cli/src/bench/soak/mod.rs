@@ -1,4 +1,5 @@
-//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process holds watched.
+//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process
+//! holds watched.
 
 mod cases;
 mod random;
@@ -89,7 +90,8 @@ struct Soaked {
     held: Quarters,
 }
 
-/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask for it again.
+/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask
+/// for it again.
 #[derive(Debug, PartialEq, Serialize)]
 struct OtherBits {
     case: String,
@@ -114,8 +116,9 @@ struct Subject {
     unrounded: ZFinder,
 }
 
-/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference engine, too; of the CPU
-/// engine's own all are, but where the reference engine takes some ten milliseconds for each.
+/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference
+/// engine, too; of the CPU engine's own all are, but where the reference engine takes some ten
+/// milliseconds for each.
 const REFERENCE_SHARE: u64 = 32;
 /// A run of this length tells whether memory grows.
 const LONG: Duration = Duration::from_secs(119);
@@ -123,7 +126,8 @@ const MOST_IN_FLIGHT: usize = 4;
 const FIRST_BATCHES: u64 = 4;
 /// Sums by compare and retry have other bits in most RoIs; few tell what there is to tell.
 const MOST_OTHER_BITS: usize = 32;
-/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
+/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless
+/// answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
 impl Bench {
@@ -192,7 +196,8 @@ impl Bench {
             let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
             written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))?;
         }
-        // The largest histograms of the extremes are scattered over the allocator's arenas, and look like growth.
+        // The largest histograms of the extremes are scattered over the allocator's arenas, and
+        // look like growth.
         if self.extremes {
             return ended;
         }
@@ -217,8 +222,9 @@ impl Soak<'_> {
         let mut numbers = 0..;
         let mut subjects: Vec<Subject> = Vec::new();
         for quarter in 0..QUARTERS {
-            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew, with the same batches:
-            // what the process holds more then, in a later quarter, was left behind.
+            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew,
+            // with the same batches: what the process holds more then, in a later quarter, was left
+            // behind.
             if subjects.is_empty() || self.duration > LONG {
                 subjects.clear();
                 subjects = self.cases.iter().map(|case| self.subject(case.clone())).collect::<Result<_, _>>()?;
@@ -231,7 +237,8 @@ impl Soak<'_> {
             let begun = Instant::now();
             let mut said = begun;
             while begun.elapsed() < self.duration / QUARTERS as u32 {
-                // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
+                // Each case gets as much time; how many batches that are is the machine's affair,
+                // what is in them is not.
                 let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
                 let begun = Instant::now();
                 let before = soaked.rois;
@@ -263,7 +270,8 @@ impl Soak<'_> {
         })
     }
 
-    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come again.
+    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come
+    /// again.
     fn first_batches(&self, subject: &Subject, random: &RandomBatches) -> Result<(), Failure> {
         (0..FIRST_BATCHES).try_for_each(|back| {
             let question = random.batch(u64::MAX - back);
@@ -392,7 +400,8 @@ impl Soak<'_> {
         if identical && !wanted {
             return Ok(Verdict { identical, ..Verdict::default() });
         }
-        // Of what nobody should send, a rounding may move many pairs at once: there the two engines stand for each other.
+        // Of what nobody should send, a rounding may move many pairs at once: there the two engines
+        // stand for each other.
         let hostile = kind == Kind::Hostile && !identical;
         let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
         let coarse = self.encoding == EncodingName::Compact && config.triplets != Triplets::Off;
@@ -403,11 +412,13 @@ impl Soak<'_> {
             expected = subject.reference.find(&roi)?;
             compared = compare(found, &expected, bin, share);
         }
-        // Of a few spacepoints, more peaks than were asked for may be equal, or a pair make one of others.
+        // Of a few spacepoints, more peaks than were asked for may be equal, or a pair make one of
+        // others.
         if compared.is_none() && is_as_high(found, &subject.reference.inspect(&roi)?.histograms) {
             compared = Some((Agreement::Tie, 0.0, 0.0));
         }
-        // A pair beside a cut: a rounding only if the same stages without roundings answer as the reference engine does.
+        // A pair beside a cut: a rounding only if the same stages without roundings answer as the
+        // reference engine does.
         if compared.is_none() && is_a_pair_beside(found, &expected, bin) {
             let same = compare(&subject.unrounded.find(&roi)?, &expected, bin, 0.0);
             compared = same.filter(|&(agreement, weight, _)| agreement == Agreement::Same && weight == 0.0);

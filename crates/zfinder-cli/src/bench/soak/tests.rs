@@ -8,7 +8,8 @@ fn roundings_are_no_wrong_answers() {
     let subject = soak.subject(CaseName::HardScatter.into()).expect("a case");
     let rounded = soak.subject(CaseName::HardScatter.into()).expect("a case");
     let rounded = Subject { unrounded: rounded.twin.clone(), ..rounded };
-    // A pair alone, of two layers that confirm it: it weighs 1. One that may be an electron's, beside twelve soft tracks.
+    // A pair alone, of two layers that confirm it: it weighs 1. One that may be an electron's,
+    // beside twelve soft tracks.
     for (others, gev, layers, most) in [(0, 20.0, 4, 1.0), (12, 35.0, 5, 30.0)] {
         let roi_with = |slope: f64, beside: f64| {
             let soft = (0..others).flat_map(|i| track(0.05 + 0.02 * f64::from(i), 0.2, 4.0, 4));
@@ -17,7 +18,8 @@ fn roundings_are_no_wrong_answers() {
             let window = Some(PhiWindow::new(0.0, 0.5).expect("a window"));
             Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints }
         };
-        // How far beside its track the outermost spacepoint may be in z [mm] until that weighs nothing.
+        // How far beside its track the outermost spacepoint may be in z [mm] until that weighs
+        // nothing.
         let edge = |finder: &ZFinder, slope: f64| {
             let weight = |beside: f64| {
                 let found = finder.find(&roi_with(slope, beside)).expect("an answer");
