@@ -1,4 +1,5 @@
-//! Simulated events for benches and tests. The numbers of elements are realistic; there is no more physics in them.
+//! Simulated events for benches and tests. The numbers of elements are realistic; there is no more
+//! physics in them.
 
 use kernel_host::available_memory;
 use rand::{RngExt, SeedableRng};
