@@ -95,8 +95,8 @@ impl Sample {
     }
 }
 
-/// Returns the factor of charges in a field \[T\]: the radius of a helix is proportional to the charge in the fit, and inversely
-/// proportional to the field.
+/// Returns the factor of charges in a field \[T\]: the radius of a helix is proportional to the
+/// charge in the fit, and inversely proportional to the field.
 ///
 /// # Errors
 /// [`Error::Batch`] if the field is zero or not finite.
