@@ -1,5 +1,5 @@
-// The parametrisation of the CMS solenoid. Swapped with field/uniform.wgsl and field/map.wgsl. CPU twin: src/field.rs, whose lines
-// these are.
+// The parametrisation of the CMS solenoid. Swapped with field/uniform.wgsl and field/map.wgsl. CPU
+// twin: src/field.rs, whose lines these are.
 
 // Field [T], lengths and positions [m]. What comes of them is found by the compiler.
 const COIL_P0 = 4.24326;

@@ -1,6 +1,8 @@
-// Of each digit, makes the counts of tiles the sums of those before; and of each class, where it begins.
+// Of each digit, makes the counts of tiles the sums of those before; and of each class, where it
+// begins.
 // in:   settings, size, tile_counts; bounds (counts of classes)
-// out:  tile_counts, totals (of digits); bounds (after the counts, how many elements are of the classes before)
+// out:  tile_counts, totals (of digits); bounds (after the counts, how many elements are of the
+//       classes before)
 // grid: scan: a workgroup a digit; offsets: one
 // workgroup memory: 8 SCANNING bytes
 // Needs: sort.

@@ -1,7 +1,8 @@
-//! Whole histories on all cores: each batch of tracks is followed by one thread, and is split when it grows.
+//! Whole histories on all cores: each batch of tracks is followed by one thread, and is split when
+//! it grows.
 //!
-//! Tracks are independent and all sums are integers, so the results do not depend on the batches. Threads share nothing
-//! but the sums of energy, and wait for each other only at the end.
+//! Tracks are independent and all sums are integers, so the results do not depend on the batches.
+//! Threads share nothing but the sums of energy, and wait for each other only at the end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

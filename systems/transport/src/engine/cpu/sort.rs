@@ -1,4 +1,5 @@
-//! Sorts by classes, on all cores. Shaders: sort/histogram.wgsl, sort/scan.wgsl, sort/scatter.wgsl, sort/gather.wgsl.
+//! Sorts by classes, on all cores. Shaders: sort/histogram.wgsl, sort/scan.wgsl, sort/scatter.wgsl,
+//! sort/gather.wgsl.
 
 use bytemuck::Pod;
 use rayon::prelude::*;

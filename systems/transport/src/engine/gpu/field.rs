@@ -99,7 +99,8 @@ impl GpuField {
     }
 }
 
-/// Each point with the next one away from the axis, for all but the last: a cell is then two pairs side by side, in one line of a cache.
+/// Each point with the next one away from the axis, for all but the last: a cell is then two pairs
+/// side by side, in one line of a cache.
 fn in_pairs(map: &Map) -> Vec<[[f32; 2]; 2]> {
     let values = map.values();
     values.iter().zip(&values[map.points()[1]..]).map(|(&inner, &outer)| [inner, outer]).collect()

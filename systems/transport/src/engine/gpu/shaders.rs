@@ -20,7 +20,8 @@ pub(crate) enum FieldPiece {
     Map,
 }
 
-/// A kernel's source with a field. What it binds, [`GpuField::bindings`](crate::engine::gpu::field::GpuField::bindings) has.
+/// A kernel's source with a field. What it binds,
+/// [`GpuField::bindings`](crate::engine::gpu::field::GpuField::bindings) has.
 pub(crate) fn field(source: Source, piece: FieldPiece) -> Source {
     match piece {
         FieldPiece::Uniform => piece!(source, "field/uniform.wgsl"),
