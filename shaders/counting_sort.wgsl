@@ -1,5 +1,5 @@
-// What slice_spacepoints and walk share of the counting sort: a tile of cells in workgroup memory,
-// counted and scanned, and spacepoints that are loaded four at once.
+// The counting sort of slice_spacepoints and walk: a tile of cells in workgroup memory is counted
+// and scanned; a thread loads four spacepoints at once.
 // workgroup memory: 4 TILE_WORDS + 4 WORKGROUP_SIZE bytes
 // Needs: types, encoding; of the kernel `packed`, WORKGROUP_SIZE.
 
@@ -20,7 +20,8 @@ struct Four {
 
 const AT_ONCE: u32 = 4u;
 
-// Those at `first` and so on in steps of the workgroup's size, or in their place the last.
+// Loads four spacepoints, from `first` in steps of the workgroup's size. Places after `last` repeat
+// the spacepoint at `last`.
 fn four(first: u32, last: u32) -> Four {
     return Four(
         packed[min(first, last)],

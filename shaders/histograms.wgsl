@@ -1,6 +1,6 @@
-// What words of histograms mean, and where RoIs' own histograms lie: counts, and sums of z, which
-// are offsets within the bin in OFFSET_STEPS of it, or F32_SUMS: bits of f32 sums of z, the
-// thesis's way.
+// The words of histograms, and the places of RoIs' own histograms. A word holds counts and sums of
+// z. Sums are offsets within the bin in units of 1 / OFFSET_STEPS of it; with F32_SUMS they are the
+// bits of f32 sums of z, as in the thesis.
 // Needs: types; of the kernel params.
 
 // 1: f32 sums.

@@ -1,13 +1,13 @@
-// Groups each RoI's spacepoints by cells, that is by slice, or by slice and layer: a counting sort.
-// A workgroup makes a tile of an RoI's cells, for which it goes through all of the RoI's
-// spacepoints: those of cells before its own say where it begins.
+// Groups each RoI's spacepoints by cell (slice, or slice and layer) with a counting sort. A
+// workgroup makes one tile of an RoI's cells. It reads all spacepoints of the RoI: spacepoints of
+// earlier cells give the place where its own cells begin.
 // in:   params, rois, packed (by RoI)
-// out:  cells (where each begins), points and beside (by RoI and cell), status; totals, of which an
-//       RoI's first histogram is zero afterwards
+// out:  cells (where each begins), points and beside (by RoI and cell), status; totals (the RoI's
+//       first histogram, set to zero)
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
-// Needs: real, types, histograms, encoding, counting_sort. CPU twin:
-//       src/engine/twin/slice_spacepoints.rs
+// Needs: real, types, histograms, encoding, counting_sort.
+// CPU twin: src/engine/twin/slice_spacepoints.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 // Two spacepoints a word, of tiles that are written out in order; larger tiles are scattered.

@@ -1,13 +1,11 @@
-// What all ways through an RoI's pairs share: cells, ranges of spacepoints, steps between slices,
+// Functions that all loops over pairs share: cells, ranges of spacepoints, steps between slices,
 // tracks, entries.
 // Needs: real, types, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours,
-//       points, beside,
-// cell_begin, count_pair, mark_sector,
-// give_up, TRIPLETS.
+//       points, beside, cell_begin, count_pair, mark_sector, give_up, TRIPLETS.
 
 // Set in a neighbour count of a pair with a disk.
 const ENDCAP_PAIR: u32 = 0x80000000u;
-// What is left beside marks is the count.
+// The bits below the marks are the count.
 const NEIGHBOURS: u32 = 0x3fffffffu;
 
 // The RoI of this workgroup, and the first bin of its tile.
@@ -37,8 +35,8 @@ fn reach(inner: u32, outer: u32) -> u32 {
     return u32(max(i32(n) - roi.endcap_shift, 1));
 }
 
-// Spacepoints side by side, with one jump: those from `first` to `end`, and from `jump_at` on so
-// much further.
+// A range of spacepoints with one jump: from `first` to `end`, and from `jump_at` on `jump` places
+// further.
 struct Range {
     first: u32,
     end: u32,
@@ -89,8 +87,8 @@ fn step_between(origin: u32, other: u32) -> i32 {
     return straight;
 }
 
-// What to add to the phi of a spacepoint in slice `other` seen from slice `origin`, `step` away:
-// whole turns.
+// Whole turns to add to the phi of a spacepoint in slice `other`, seen from slice `origin`, `step`
+// slices away.
 fn turn_between(origin: u32, other: u32, step: i32) -> real {
     let straight = i32(other) - i32(origin);
     if step > straight {

@@ -13,7 +13,7 @@ use pulp::{Arch, NullaryFnOnce};
 
 const TAN_PI_8: f64 = 0.414_213_562_373_095_03;
 
-/// What [`FRAC_PI_4`] lacks of pi/4.
+/// pi/4 - [`FRAC_PI_4`].
 const FRAC_PI_4_REST: f64 = 3.061_616_997_868_383e-17;
 
 /// (atan(q) / q - 1) / q^2 as a polynomial in q^2, interpolated at the 11 Chebyshev nodes of
@@ -56,7 +56,8 @@ fn polar(x: f64, y: f64) -> (f64, f64) {
     ((x * x + y * y).sqrt(), phi.copysign(y))
 }
 
-/// Distance from the z axis and azimuth in [-pi, pi]: `y.atan2(x)` but for the last bits.
+/// Returns the distance from the z axis and the azimuth in [-pi, pi]. The azimuth is `y.atan2(x)`
+/// except for its last bits.
 #[inline]
 pub(crate) fn rho_phi(x: f64, y: f64) -> (f64, f64) {
     let (rho, phi) = polar(x, y);

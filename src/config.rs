@@ -17,7 +17,7 @@ pub enum Neighbours {
     Bending,
 }
 
-/// What is counted.
+/// Quantity that histograms count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Triplets {
@@ -30,17 +30,17 @@ pub enum Triplets {
     Count,
 }
 
-/// What a confirmed pair weighs.
+/// Weight of a confirmed pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Weighting {
     /// As [`Triplets`] says.
     #[default]
     Count,
-    /// By the transverse momentum of the track that the three spacepoints make, in place of what
-    /// [`Triplets`] counts; and peaks are ranked by their tracks' directions as well: the vertex of
-    /// the hardest tracks comes first, under however many others ([`PtWeight`](crate::PtWeight)).
-    /// With one histogram an RoI.
+    /// By the transverse momentum of the triplet's track, in place of the counts of [`Triplets`].
+    /// Peaks are ranked by the directions of their tracks, too. The vertex of the hardest tracks
+    /// therefore comes first at any pile-up ([`PtWeight`](crate::PtWeight)). Needs one histogram an
+    /// RoI.
     Pt,
 }
 
@@ -64,7 +64,7 @@ pub enum Significance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Fallback {
-    /// There is none.
+    /// No third search.
     #[default]
     None,
     /// With the preset full-scan, whose pairs also have tracks of low momentum. Range of z, beam,
@@ -93,7 +93,7 @@ pub enum Extrapolation {
     serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is wanted")
 )]
 pub enum MaxLayer {
-    /// By number: those beyond take no part.
+    /// Layers up to this number.
     Number(u32),
     /// By sensor, in the order pixel, short strip, long strip: layers of later ones take no part.
     Sensor(Sensor),
@@ -180,7 +180,7 @@ pub struct Config {
     pub vertex_separation_bins: f64,
     /// So is one nearer than this fraction of its own |z|.
     pub vertex_distance_cut: f64,
-    /// What a peak that is mixed in contributes to the vertex's z and weight, 0 to 1: 0 drops it.
+    /// Share of a mixed peak in the vertex's z and weight, 0 to 1. 0 drops the peak.
     pub vertex_mixing: f64,
     /// Definition of a vertex's significance.
     pub significance: Significance,
@@ -207,7 +207,7 @@ pub struct Config {
     pub fallback: Fallback,
     /// How z is extrapolated.
     pub extrapolation: Extrapolation,
-    /// What a confirmed pair weighs.
+    /// Weight of a confirmed pair.
     pub weighting: Weighting,
 }
 
@@ -361,7 +361,7 @@ impl Config {
         self.z_bins(eta, z_range).map(|_| ())
     }
 
-    /// Entries that a peak needs: pairs meet by chance, so one alone is none (reference program).
+    /// Entries that a peak needs. Pairs meet by chance, so one pair is no peak (reference program).
     pub(crate) fn least_weight(&self) -> u32 {
         if self.triplets == Triplets::Off { 2 } else { 1 }
     }
@@ -372,7 +372,8 @@ impl Config {
         if self.histogram_per_slice { sets * slices } else { sets }
     }
 
-    /// Windows that are background, of so many histograms: at least one, unless none is asked for.
+    /// Number of background windows of `bins.len()` bins in each histogram: at least one if the
+    /// background is requested.
     pub(crate) fn background_windows(&self, bins: &ZBins, histograms: u32) -> u32 {
         let windows = histograms.saturating_mul(bins.bins - 2);
         if self.percentile == 0.0 { 0 } else { ((self.percentile * f64::from(windows)) as u32).clamp(1, windows) }

@@ -131,7 +131,7 @@ pub(crate) struct Peak {
     pub(crate) rank: u32,
     /// Where weights go by pT, the pairs that z is the mean of; else zero.
     pub(crate) cluster: Cluster,
-    /// What went wrong with its RoI: in the first of its peaks, and on the GPU only.
+    /// Failure flags of the RoI, in its first peak, on the GPU only.
     pub(crate) flags: u32,
     /// In the first of an RoI's peaks.
     pub(crate) background: Background,
@@ -139,12 +139,12 @@ pub(crate) struct Peak {
 
 /// The densest pairs near a peak whose weights go by pT: `Cluster` in `shaders/types.wgsl`.
 ///
-/// A pair of a hard track weighs up to a thousand times as much as another one, and says no more of
-/// z. And a displaced track may be the hardest of all. So z is the mean of pairs, each with weight
-/// 1, where most of them are: of all windows of five parts of a bin, in the five bins about the
-/// peak's middle one, the one with the most pairs; between equals, the one with the most in 13
-/// parts, then the one nearest to the middle. The window of 13 parts about its mean is moved to its
-/// own mean once, and is the cluster.
+/// The weight of a hard track's pair reaches a thousand, but its z is no better. A displaced track
+/// may be the hardest. z is therefore the mean of the pairs in the cluster, each with weight 1. The
+/// search covers the five bins about the peak's middle bin, in windows of five parts of a bin. The
+/// window with the most pairs wins; ties go to the most pairs in 13 parts, then to the window
+/// nearest to the middle. A window of 13 parts about the mean is moved to its own mean once: the
+/// cluster.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Cluster {
@@ -257,7 +257,7 @@ impl Background {
     pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32, sums: &mut Vec<u32>) -> Self {
         let histograms = histogram.n.chunks(bins as usize);
         if lowest as usize >= histograms.len() * (bins as usize - 2) {
-            // Each bin is in three windows, but for those at the ends.
+            // Each bin is in three windows, except at the ends.
             let arch = pulp::Arch::new();
             let mut sum = 0;
             for n in histograms {
@@ -267,7 +267,7 @@ impl Background {
             }
             return Self { low: sum as u32, high: (sum >> 32) as u32, windows: lowest, threshold: u32::MAX };
         }
-        // Sums are small, most of them: those are counted, the others are looked through.
+        // Most sums are small. Small sums are counted; large sums are scanned.
         let mut counts = [0u32; COUNTED];
         sums.clear();
         for n in histograms {

@@ -68,10 +68,10 @@
 //! `zfinder-study` simulates events and measures efficiencies.
 
 #![forbid(unsafe_code)]
-// What only the GPU engine calls is checked for dead code with the feature.
+// Dead code is checked with the feature `gpu`, because the GPU engine alone calls some items.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// The library is silent; the command says what is to be said.
+// The library prints nothing; the command reports.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 // Helpers in tests/common name this crate as its users do.

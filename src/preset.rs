@@ -193,8 +193,7 @@ impl Config {
                 weighting: Weighting::Pt,
                 ..Self::default()
             },
-            // Tracks below 4 GeV hardly weigh; without them a search takes a sixth less
-            // (docs/presets.md).
+            // Tracks below 4 GeV add little weight. Without them a search takes a sixth less time.
             Preset::Auto => {
                 Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::preset(Preset::HardScatter) }
             }

@@ -34,7 +34,7 @@ impl PtWeight {
     pub(crate) const SCALE: f64 = 15.0;
     /// Weight over the square of pT.
     pub(crate) const PER_GEV2: f64 = Self::SCALE / (Self::GEV[0][1] * Self::GEV[0][1]);
-    /// Parts of the RoI's window in which directions are told apart.
+    /// Number of sectors of the RoI's window.
     pub(crate) const SECTORS: u32 = 24;
 
     /// Of a pair whose outer spacepoint lies on a disk, or not.
@@ -83,8 +83,7 @@ impl PtWeight {
         if weight == 0 {
             return 0.0;
         }
-        // Whole numbers, which f32 holds, but for weights that words of 32 bits cannot hold: the
-        // product is rounded once.
+        // f32 holds whole numbers exactly up to 2^24. Larger products are rounded once.
         let (h, s) = (f64::from(hard) + 1.0, f64::from(soft) + 1.0);
         (weight as f64 + Self::SCALE) as f32 * (h.powi(3) * s.powi(2)) as f32
     }

@@ -13,11 +13,11 @@ const SIGMA_PHI: f64 = 0.0003;
 const ETA_REFERENCE: f64 = 0.9;
 
 impl Detector {
-    /// Layers that take part ([`Config::max_layer`]), a bit each.
+    /// Returns the layers that take part ([`Config::max_layer`]), a bit each.
     ///
     /// # Errors
-    /// [`Error::Config`] if sensors are asked for that the detector does not tell, or if fewer than
-    /// two layers are left.
+    /// [`Error::Config`] if the configuration selects by sensor and the detector has none, or if
+    /// fewer than two layers remain.
     pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
         let refuse = |reason: String| {
             let value = config.max_layer.map_or_else(String::new, |layer| layer.to_string());
@@ -98,7 +98,7 @@ impl Detector {
             .collect()
     }
 
-    /// What a track through all barrel layers adds to the histograms (pairs, or triplets, by the
+    /// Returns the entries of a track through all barrel layers (pairs, or triplets, by the
     /// configuration).
     pub(crate) fn track_model(&self, config: &Config) -> TrackModel {
         // Pixels alone make fewer entries, which are as much worse in z: all layers count
@@ -118,7 +118,7 @@ impl Detector {
         let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
         let outer = |a: usize| a + 1..barrel;
         let entries: usize = match config.triplets {
-            // What weighs takes several layers.
+            // Weights by pT need several layers.
             _ if config.weighting == Weighting::Pt => {
                 let weighs = |&b: &usize| outer(b).count() >= PtWeight::LAYERS[0][1] as usize;
                 (0..inner).flat_map(outer).filter(weighs).count()
@@ -143,7 +143,7 @@ impl Detector {
     }
 }
 
-/// What a track adds to the histograms.
+/// Entries of a track in the histograms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrackModel {
     /// Entries, on average.
@@ -169,8 +169,8 @@ fn best_z_resolution_mm(barrels: &[(f64, Option<f64>)]) -> Option<f64> {
     best
 }
 
-/// What tracks make of the entries of one that has a spacepoint on every barrel layer, on average:
-/// with it the z error describes the residuals of simulated events (docs/physics.md).
+/// Mean entries of a track, relative to a track with a spacepoint on every barrel layer. With this
+/// share, the z error describes the residuals of simulated events.
 const TRACK_SHARE: f64 = 2.0 / 3.0;
 
 /// More neighbours than any window has slices mean the whole window.

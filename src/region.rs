@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint, normalised, usable};
 
-/// What an object was identified as.
+/// Kind of a seed object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// One track, which may have lost half of its momentum to bremsstrahlung.

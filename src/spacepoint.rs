@@ -123,7 +123,7 @@ pub fn normalised(phi: f64) -> f64 {
     if turned > PI { turned - TAU } else { turned }
 }
 
-/// What is known of an RoI beside its spacepoints.
+/// Window, eta and identity of an RoI.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoiDescriptor {
     /// Its identity in the input.
@@ -225,7 +225,7 @@ impl RoiView<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether the RoI has no spacepoint.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

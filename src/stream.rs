@@ -17,10 +17,10 @@ use crate::vertex::RoiResult;
 /// How a [`Stream`] works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// Most batches in flight, 1 to 1024: being searched, or answered and not taken yet. Each has a
-    /// thread, and on a GPU the buffers of a batch; the thesis's two streams are 2. On several GPUs
-    /// there are at least two a GPU, whatever is asked for. By default twice as many as cores, 2 to
-    /// 32: on a GPU, each waits for the device part of its time.
+    /// Most batches in flight, searched or waiting for the caller, 1 to 1024. Each has a thread,
+    /// and on a GPU its own buffers; the thesis's two streams are 2. A GPU has at least two. The
+    /// default is twice the number of cores, 2 to 32, because a GPU thread waits for the device
+    /// part of its time.
     pub in_flight: usize,
 }
 
@@ -45,13 +45,11 @@ pub struct Answered {
 }
 
 /// Batches in flight: [`ZFinder::stream`](crate::ZFinder::stream).
-///
-/// [`Stream::push`] a batch; once as many as [`StreamOptions::in_flight`] are on their way, every
-/// push first waits for the oldest and returns it. Iterating takes what is still in flight, the
-/// oldest first: it ends when there is none, and goes on after another push. Answers come in the
-/// order pushed, whatever is done first, and memory stays the same for any number of batches. What
-/// is wrong with one batch is its answer; others are not touched by it.
-///
+/// [`Stream::push`] sends a batch. With [`StreamOptions::in_flight`] batches in flight, a push
+/// first waits for the oldest batch and returns it. The iterator takes the batches in flight,
+/// oldest first. It ends when none is left, and continues after another push. Answers come in the
+/// order of pushes, and memory is constant for any number of batches. A failed batch is an error in
+/// its place; other batches are unaffected.
 /// A single thread can do all of this and never waits for itself. (With the CPU engine, do not
 /// block on a stream within a task of rayon's global pool: the search needs that pool.) Dropping a
 /// stream gives up what is in flight: batches that are being searched are finished first.
@@ -89,7 +87,7 @@ pub struct Stream {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// What the caller and the workers share.
+/// State that the caller and the workers share.
 struct Shared {
     queue: Mutex<Queue>,
     /// A batch was pushed, or the stream ends.
@@ -259,13 +257,11 @@ impl Stream {
         self.workers.len()
     }
 
-    /// Sends a batch on its way. With as many in flight as may be, first waits for the oldest and
-    /// returns it.
+    /// Sends a batch. If the stream is full, first waits for the oldest batch and returns it.
     ///
     /// # Errors
-    /// Those of [`ZFinder::find_batch`](crate::ZFinder::find_batch), and [`Error::Panicked`], of
-    /// the *oldest* batch, in whose place they stand. The batch that is pushed is on its way all
-    /// the same.
+    /// The errors of [`ZFinder::find_batch`](crate::ZFinder::find_batch), and [`Error::Panicked`],
+    /// of the *oldest* batch. The pushed batch is in flight in any case.
     pub fn push(&mut self, batch: RoiBatch) -> Result<Option<Answered>> {
         self.push_into(batch, Vec::new())
     }
@@ -346,7 +342,7 @@ impl Stream {
     }
 }
 
-/// What is in flight, the oldest first; blocks until it is answered.
+/// Takes batches in flight, oldest first. Blocks until the batch is answered.
 impl Iterator for Stream {
     type Item = Result<Answered>;
 

@@ -1,4 +1,4 @@
-//! What a finder answers.
+//! Results of a finder.
 
 use crate::config::Significance;
 use crate::spacepoint::RoiId;
@@ -23,9 +23,9 @@ pub struct Vertex {
     /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or
     /// weighted.
     pub pairs: u64,
-    /// What peaks are ordered by: the weight; where pairs weigh by pT,
-    /// [`PtWeight::rank`](crate::PtWeight::rank) of the three bins. The ratio of a vertex's rank to
-    /// the next one's tells how much better it is.
+    /// Key by which peaks are ordered: the weight, or [`PtWeight::rank`](crate::PtWeight::rank) of
+    /// the three bins where pairs weigh by pT. The ratio of the first two ranks measures the
+    /// confidence in the first vertex.
     pub rank: f64,
     /// How far the peak stands above its background, in standard deviations, when the vertex was
     /// found ([`Config::significance`](crate::Config::significance)). None without a background.
@@ -129,7 +129,7 @@ impl std::fmt::Display for Status {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RoiResult {
-    /// Whose answer this is.
+    /// Identity of the RoI.
     pub id: RoiId,
     /// Vertices in the order found: highest peak first, or by rank where pairs weigh by pT
     /// ([`PtWeight::rank`](crate::PtWeight::rank)). At most `peaks` of the configuration.

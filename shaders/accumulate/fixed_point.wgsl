@@ -8,8 +8,8 @@ override TILE_BINS: u32 = 1024;
 
 var<workgroup> wg_bins: array<atomic<u32>, TILE_BINS>;
 
-// A bin that reaches this count is emptied into the RoI's totals. Whoever sees it there does so
-// before adding again, so no thread adds more than once beyond it, and a count stays within its
+// A thread that sees a bin at this count empties the bin into the RoI's totals before it adds
+// again. A thread therefore adds at most once beyond this count, and the count stays within its
 // bits.
 const FULL: u32 = (MOST_PACKED + 1u) / 2u;
 

@@ -1,5 +1,5 @@
-// What third spacepoints make a pair weigh, by the transverse momentum of the track (PtWeight in
-// src/config.rs, whose numbers are the overrides and the last of cuts). Swapped with
+// Weight of a confirmed pair by the transverse momentum of its track (PtWeight in src/config.rs,
+// whose numbers are the overrides and the last entries of cuts). Swapped with
 // confirmations/count.wgsl.
 // Needs: tracks, bends, order/by_layer. CPU twin: src/engine/twin/confirmations.rs
 

@@ -51,11 +51,12 @@ fn order_end() -> u32 {
     return cell(0u, roi.slices);
 }
 
-// The slice before one, itself, the one after, plus 1; 0: there is none, or it came before.
+// Returns 1 + the slice before, the slice itself, or the slice after, by `part`. 0: no such slice,
+// or it is already counted.
 fn slice_beside(slice: u32, part: u32) -> u32 {
     var s = slice + part;
     if s == 0u || s > roi.slices {
-        // On a ring of two, the slice on the other side comes in its turn.
+        // A ring of two slices has the other slice on both sides: it counts once.
         if roi.ring == 0u || roi.slices < 3u {
             return 0u;
         }
@@ -64,7 +65,7 @@ fn slice_beside(slice: u32, part: u32) -> u32 {
     return s;
 }
 
-// Those of some layers, in a slice.
+// The spacepoints of a range of layers in a slice.
 struct Layers {
     first: u32,
     end: u32,
@@ -74,8 +75,8 @@ fn layers_of(slice: u32, first: u32, end: u32) -> Layers {
     return Layers(cell(first, slice), cell(end, slice));
 }
 
-// The same layers of a slice and of those beside it: all at once, but for the ends of a ring, which
-// take a part each.
+// The same layers of a slice and of its neighbours, as one range. At the ends of a ring, each
+// neighbour takes a range of its own.
 fn layers_around(slice: u32, part: u32, first: u32, end: u32) -> Stretches {
     let last = roi.slices - 1u;
     if roi.ring != 0u && (slice == 0u || slice == last) {

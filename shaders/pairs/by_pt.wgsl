@@ -57,7 +57,7 @@ struct Walk {
     parts: u32, // those from here on are not walked
     among: Range,
     first: u32, // of the block at hand
-    bits: u32, // of the block: what may make a pair and is not queued yet
+    bits: u32, // bits: u32, // of the block: candidates that are not queued yet
 }
 
 // Words of a team's marks.
@@ -80,7 +80,7 @@ fn place_of(z: f32, at: Places, shift: f32) -> u32 {
     return min(u32(clamp((z - at.low) * at.per_mm + (1.0 + shift), 0.0, f32(at.last))), at.last);
 }
 
-// Histograms the pairs of this workgroup's share. False if there is none.
+// Histograms the pairs of this workgroup's share. Returns false for an empty share.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     begin_order(thread);
     if thread == 0u {

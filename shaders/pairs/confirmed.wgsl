@@ -1,12 +1,11 @@
-// Pairs that third spacepoints confirm, of a share of an RoI's spacepoints in the middle. A thread
-// that takes one first marks where along z it makes tracks with spacepoints further out, a bit a
-// place, and then holds its pairs with those further in against the marks: most pairs are decided
-// so, one way or the other. Those that are not are queued. When the queue is full, all threads of
-// the workgroup search the third spacepoints of its pairs, and the walks go on where they stopped.
-// Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
-// workgroup memory: 4 QUEUED + 16 bytes. It limits how many workgroups run side by side, and so the
-//     speed:
-// docs/lab/2026-11-25-triplets-by-lists.md.
+// Pairs that third spacepoints confirm, of a share of an RoI's middle spacepoints. A thread takes a
+// middle spacepoint. It first sets bits along z for the tracks that the spacepoint makes with
+// spacepoints further out. It then compares the pairs with inner spacepoints with these bits, which
+// decides most pairs. Undecided pairs are queued. When the queue is full, all threads of the
+// workgroup search the third spacepoints of the queued pairs, and the walks continue where they
+// stopped. Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
+// workgroup memory: 4 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
+//     docs/lab/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, order, confirmations.
 
 // Pairs that the queue holds.
@@ -68,7 +67,7 @@ fn is_straight(bend: Bend, phi: real) -> bool {
     return abs(bend.k) <= real(0.499) * cuts.dk && abs(bend.p - phi) < real(0.499) * cuts.dp;
 }
 
-// Histograms the confirmed pairs of this workgroup's share. False if there is none.
+// Histograms the confirmed pairs of this workgroup's share. Returns false for an empty share.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     begin_order(thread);
     if thread == 0u {

@@ -48,12 +48,12 @@ fn threshold_of(bins: u32, lowest: u32, thread: u32) -> u32 {
     return threshold;
 }
 
-// Writes the peaks of an RoI; those that there are not, as one NO_PEAK; and with the first, so many
-// of the lowest windows. Begins and ends with a barrier.
+// Writes the peaks of an RoI, and NO_PEAK after the last one. The first peak carries the mean of
+// the `lowest` windows. Begins and ends with a barrier.
 fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
     storageBarrier();
     workgroupBarrier();
-    // All windows are the lowest, or some are, or none is asked for.
+    // The background is all windows, the lowest windows, or not requested.
     var threshold = select(0xffffffffu, 0u, lowest == 0u);
     if lowest != 0u && lowest < bins - 2u {
         threshold = threshold_of(bins, lowest, thread);

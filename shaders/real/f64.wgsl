@@ -40,8 +40,8 @@ fn whole_steps(x: real, scale: real, offset: real, first: u32) -> u32 {
     return 4194304u;
 }
 
-// sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As
-// `sine_squared` in src/engine/cpu/lanes/vectors.rs has it, so that both round alike.
+// sin x for 0 <= x <= pi / 2. A device's own sine promises too little accuracy. The operations are
+// those of `sine_squared` in src/engine/cpu/lanes/vectors.rs, so that both round alike.
 fn sine(x: real) -> real {
     let y = product(x, x);
     var sum = real(-1.0lf / 25852016738884976640000.0lf);

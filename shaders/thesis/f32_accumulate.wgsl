@@ -30,7 +30,7 @@ fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     var old = atomicLoad(&wg_z[bin]);
     loop {
         let sum = bitcast<u32>(bitcast<f32>(old) + term);
-        // May fail without cause on some hardware: what came back is as good as a fresh read.
+        // The exchange may fail spuriously. The value that it returns is then a fresh read.
         let result = atomicCompareExchangeWeak(&wg_z[bin], old, sum);
         if result.exchanged {
             break;

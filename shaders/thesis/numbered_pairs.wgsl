@@ -26,8 +26,8 @@ var<workgroup> wg_slices: u32;
 
 const PAIR_BITS: u32 = 24u;
 const PAIR_MASK: u32 = 0xffffffu;
-// Of a row: what a float quotient is wrong by at most, and a stride of all threads, do not lead
-// beyond 32 bits.
+// Most pairs of a row. The error of a float quotient plus one stride of all threads must not
+// overflow 32 bits.
 const MOST_PAIRS: u32 = 0xffff0000u;
 
 // Lists the cells of inner layers in slices from `first` to `end` that hold a spacepoint: a thread

@@ -24,7 +24,7 @@ pub enum LayerKind {
     },
 }
 
-/// What a layer measures with, from the best in z to the worst.
+/// Sensor of a layer, ordered from the best to the worst resolution in z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Sensor {
@@ -41,7 +41,7 @@ pub enum Sensor {
 pub struct Layer {
     /// Barrel or end-cap, with its place.
     pub kind: LayerKind,
-    /// What it measures with, where that is known.
+    /// Sensor, if known.
     pub sensor: Option<Sensor>,
     /// Standard deviation of what it measures along the beam, or along r on a disk \[mm\], where
     /// that is known: errors of z count it in where pairs weigh by pT.
@@ -263,7 +263,7 @@ impl Detector {
     }
 
     /// Returns |z| of the first disk whose edge is at least as far out as a barrel of this radius
-    /// \[mm\]; infinity if there is none.
+    /// \[mm\]; infinity without such a disk.
     pub fn barrel_end(&self, radius: f64) -> f64 {
         let disks = self.layers.iter().filter_map(|layer| match layer.kind {
             LayerKind::Endcap { z_mm, r_max_mm } if r_max_mm >= radius => Some(z_mm),

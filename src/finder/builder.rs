@@ -45,7 +45,7 @@ impl ZFinderBuilder {
         self
     }
 
-    /// What computes; [`Engine::Auto`] if not given.
+    /// Sets the engine; [`Engine::Auto`] by default.
     pub fn engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
         self
@@ -95,10 +95,10 @@ impl ZFinderBuilder {
         self
     }
 
-    /// CPU: how many threads compute. Where it is one, the caller's does. If not given, those of
-    /// rayon's pool: one a core, unless `RAYON_NUM_THREADS` says otherwise, or the pool that the
-    /// call is made in. Answers are the same to the last bit, whatever their number, but for sums
-    /// by [`Accumulate::CompareExchange`].
+    /// CPU: sets the number of threads. With one thread, the caller's thread computes. By default,
+    /// the engine uses the rayon pool of the caller, or the global one with a thread a core
+    /// (`RAYON_NUM_THREADS` overrides it). Answers are bit-identical for any number of threads,
+    /// except with [`Accumulate::CompareExchange`].
     pub fn threads(mut self, threads: NonZeroUsize) -> Self {
         self.options.threads = Some(threads);
         self
@@ -138,7 +138,7 @@ impl ZFinderBuilder {
     /// Builds the engine. Blocks while devices are opened and shaders are compiled.
     ///
     /// # Errors
-    /// A configuration out of range, no such adapter, an adapter that lacks what was asked for.
+    /// An invalid configuration, no such adapter, or an adapter without a required feature.
     pub fn build(self) -> Result<ZFinder> {
         #[cfg(feature = "gpu")]
         let finder = block_on(self.build_on_any(Gpus::new));
@@ -182,7 +182,7 @@ impl ZFinderBuilder {
         Search::new(&self.config, detector)
     }
 
-    /// Builds whichever engine was asked for. `engines` compiles the kernels for each device.
+    /// Builds the requested engine. `engines` compiles the kernels for each device.
     #[cfg(feature = "gpu")]
     async fn build_on_any(
         mut self,
@@ -220,7 +220,7 @@ impl ZFinderBuilder {
         Ok(ZFinder::new(search, self.options.accumulate, Runs::Gpus(Box::new(gpus)), fallback))
     }
 
-    /// Builds the reference engine if that was asked for, else the CPU engine.
+    /// Builds the reference engine if `engine` is [`Engine::Reference`], otherwise the CPU engine.
     fn build_on_host(self, search: Search) -> Result<ZFinder> {
         let runs = |search: &Search| -> Result<Runs> {
             Ok(if self.engine == Engine::Reference {

@@ -28,7 +28,7 @@ pub struct ZFinder {
     core: Arc<Core>,
 }
 
-/// What clones and streams share.
+/// State that clones and streams share.
 struct Core {
     config: Config,
     detector: Detector,
@@ -91,8 +91,8 @@ impl ZFinder {
         !matches!(self.core.runs, Runs::Cpu(_) | Runs::Reference(_))
     }
 
-    /// Bytes of the buffers that it holds on its GPUs now: those in flight, and those that are kept
-    /// for the next batch. None are on other engines.
+    /// Returns the bytes of its buffers on its GPUs, in flight or kept for the next batch. 0 on
+    /// other engines.
     pub fn gpu_bytes(&self) -> u64 {
         let bytes = |runs: &Runs| match runs {
             #[cfg(feature = "gpu")]
@@ -114,12 +114,12 @@ impl ZFinder {
         }
     }
 
-    /// The vertices of every RoI of a batch, in its order. Several GPUs share it. A [`BatchView`]
-    /// is searched where the caller's columns are, without a copy.
+    /// Finds the vertices of every RoI of a batch, in the batch's order. Several GPUs share the
+    /// batch. The columns of a [`BatchView`] are not copied.
     ///
     /// # Errors
-    /// An RoI whose z range makes no histogram, a device that is lost or out of memory. What one
-    /// RoI's spacepoints do wrong is that RoI's [`Status`](crate::Status), and no error.
+    /// An RoI whose z range makes no histogram, or a device that is lost or out of memory. A
+    /// failure of one RoI is its [`Status`](crate::Status), not an error.
     pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let mut results = Vec::new();
         self.find_batch_into(batch, &mut results)?;
@@ -203,10 +203,10 @@ impl ZFinder {
     }
 
     #[cfg(feature = "gpu")]
-    /// What the GPU alone takes for a batch whose spacepoints it holds already, searched `rounds`
-    /// times over: upload and packing are not in it. None on other engines, and for a batch with
-    /// nothing to search. Of a batch that does not fit the device at once, its beginning; of
-    /// several GPUs, the first.
+    /// Measures the time that the GPU alone takes for a batch of resident spacepoints, searched
+    /// `rounds` times. Upload and packing are excluded. Returns `None` on other engines, and for a
+    /// batch without work. If a batch exceeds the device's capacity, its first part is measured.
+    /// With several GPUs, the first GPU is measured.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
@@ -219,9 +219,9 @@ impl ZFinder {
     }
 
     #[cfg(feature = "gpu")]
-    /// How long one thread of the host takes to plan an RoI and to pack its spacepoints for a GPU,
-    /// in seconds an RoI; into the processor's own memory, not over the bus. None on other engines,
-    /// and for an empty batch.
+    /// Measures how long one host thread takes to plan an RoI and to pack its spacepoints, in
+    /// seconds an RoI. The thread writes to host memory, not over the bus. Returns `None` on other
+    /// engines, and for an empty batch.
     ///
     /// # Errors
     /// As [`ZFinder::find_batch`].
