@@ -212,7 +212,7 @@ impl RoiBatch {
     }
 }
 
-/// Checks that `rois + 1` offsets ascend from 0 to the number of spacepoints.
+/// Checks that `descriptors.len() + 1` offsets ascend from 0 to the number of spacepoints.
 ///
 /// # Errors
 /// [`Error::Columns`].

@@ -64,7 +64,7 @@ pub enum Significance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Fallback {
-    /// No third search.
+    /// No second search.
     #[default]
     None,
     /// With the preset full-scan, whose pairs also have tracks of low momentum. Range of z, beam,
@@ -372,7 +372,7 @@ impl Config {
         if self.histogram_per_slice { sets * slices } else { sets }
     }
 
-    /// Number of background windows of `bins.len()` bins in each histogram: at least one if the
+    /// Returns the number of background windows in all `histograms` of an RoI: at least one if the
     /// background is requested.
     pub(crate) fn background_windows(&self, bins: &ZBins, histograms: u32) -> u32 {
         let windows = histograms.saturating_mul(bins.bins - 2);

@@ -1,6 +1,6 @@
-//! Finds the z of the primary vertex of a collision from raw tracker spacepoints, at trigger rates,
-//! on any vendor's GPU (WGSL compute shaders through wgpu: Vulkan, Metal, DX12), with a CPU engine
-//! that gives the same answers where there is no GPU.
+//! Finds the z of primary vertices from raw tracker spacepoints, at trigger rates. Its GPU engine
+//! runs on any vendor's GPU (WGSL compute shaders through wgpu: Vulkan, Metal, DirectX 12), and its
+//! CPU engine gives the same answers without a GPU.
 //!
 //! # Theory
 //!
@@ -46,7 +46,7 @@
 //!
 //! A [`Stream`] keeps several batches in flight: [`ZFinder::stream`]. The repository's `examples`
 //! are programs: one RoI (`find_one`), a batch out of files (`find_batch`), a stream under tokio
-//! (`async_stream`), the caller's own wgpu device (`own_device`), a detector of one's own
+//! (`async_stream`), the caller's own wgpu device (`own_device`), your own detector
 //! (`custom_detector`).
 //!
 //! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. Every RoI gets a
@@ -55,6 +55,24 @@
 //! The walk is the same on every engine: spacepoints → `slice_spacepoints` → `find_z` →
 //! `sum_histos` → `find_peaks` → vertices. Each stage is a file of that name among the shaders, in
 //! the CPU engine and in the GPU engine.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `spacepoint`, `batch_view`, `columns`: input, [`Spacepoint`], [`Roi`], [`RoiBatch`],
+//!   [`BatchView`], and columns of the caller.
+//! - `region`: [`Region`], the part of an event that is searched as one RoI.
+//! - `detector`: [`Detector`], its layers, and the bending of tracks between them.
+//! - `config`, `preset`, `pt_weight`: the physics, [`Config`], [`Preset`] and [`PtWeight`];
+//!   `options`: [`Engine`], number type, sums and encoding.
+//! - `reach`: the layers and slices that a configuration selects in a detector.
+//! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
+//! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
+//!   the shaders), then `cpu`, `gpu` and `reference`.
+//! - `finder`, `stream`: [`ZFinder`] answers batches, [`Stream`] keeps several in flight.
+//! - `vertex`, `error`: results, [`RoiResult`], [`Vertex`] and [`Status`]; failures,
+//!   [`enum@Error`].
 
 //! # Features
 //!

@@ -83,7 +83,8 @@ impl PtWeight {
         if weight == 0 {
             return 0.0;
         }
-        // f32 holds whole numbers exactly up to 2^24. Larger products are rounded once.
+        // Both factors are whole numbers that f32 holds exactly, except weights beyond 32 bits. So
+        // the product is rounded once.
         let (h, s) = (f64::from(hard) + 1.0, f64::from(soft) + 1.0);
         (weight as f64 + Self::SCALE) as f32 * (h.powi(3) * s.powi(2)) as f32
     }

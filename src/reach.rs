@@ -16,7 +16,8 @@ impl Detector {
     /// Returns the layers that take part ([`Config::max_layer`]), a bit each.
     ///
     /// # Errors
-    /// [`Error::Config`] if the configuration selects by sensor and the detector has none, or if
+    /// [`Error::Config`] if the configuration selects by sensor and the detector
+    /// does not name its sensors, or if
     /// fewer than two layers remain.
     pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
         let refuse = |reason: String| {

@@ -18,9 +18,9 @@ use crate::vertex::RoiResult;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamOptions {
     /// Most batches in flight, searched or waiting for the caller, 1 to 1024. Each has a thread,
-    /// and on a GPU its own buffers; the thesis's two streams are 2. A GPU has at least two. The
-    /// default is twice the number of cores, 2 to 32, because a GPU thread waits for the device
-    /// part of its time.
+    /// and on a GPU its own buffers; the thesis's two streams are 2. Each of several GPUs has at
+    /// least two. The default is twice the number of cores, 2 to 32, because a GPU thread waits for
+    /// the device part of its time.
     pub in_flight: usize,
 }
 

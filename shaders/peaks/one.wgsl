@@ -48,8 +48,8 @@ fn threshold_of(bins: u32, lowest: u32, thread: u32) -> u32 {
     return threshold;
 }
 
-// Writes the peaks of an RoI, and NO_PEAK after the last one. The first peak carries the mean of
-// the `lowest` windows. Begins and ends with a barrier.
+// Writes the peaks of an RoI, and NO_PEAK after the last one. The first peak carries the
+// background: the sum of the `lowest` lowest windows. Begins and ends with a barrier.
 fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
     storageBarrier();
     workgroupBarrier();

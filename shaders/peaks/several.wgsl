@@ -15,8 +15,8 @@ fn bin_of(row: u32, part: u32, bin: u32) -> u32 {
     return totals[total_word(row, part, bin)];
 }
 
-// Writes the peaks of an RoI, and NO_PEAK after the last one. The first peak carries the mean of
-// the `lowest` windows.
+// Writes the peaks of an RoI, and NO_PEAK after the last one. The first peak carries the
+// background: the sum of the `lowest` lowest windows.
 fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
     let first = rois[index].total_first;
     let histograms = rois[index].totals;

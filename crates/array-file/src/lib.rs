@@ -15,6 +15,13 @@
 //! file.finish()?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `read`: [`ArrayFile`] and [`Error`].
+//! - `write`: [`ArrayWriter`].
 
 #![forbid(unsafe_code)]
 

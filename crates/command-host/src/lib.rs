@@ -89,6 +89,16 @@
 //! let cli = Cli::parse_from(["adds", "sum", "--engine", "cpu"]);
 //! assert!(run(cli).is_err());
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `failure`, `interrupt`: [`main`](fn@main), [`Failure`], exit codes and signals.
+//! - `engine`, `messages`, `shell`: options and subcommands that commands share.
+//! - `output`, `distinct`: files that are written atomically, and never over an input.
+//! - `print`, `bench`: tables, JSON, medians and rates.
+//! - `plot`, `picture`, `png`: charts, with the feature `plot`; `quiet`: messages of GPU drivers.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

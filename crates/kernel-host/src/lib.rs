@@ -61,6 +61,20 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `adapter`, `summary`, `gpu`, `engine`: choose an adapter and open a [`Gpu`], or fall back to
+//!   the CPU.
+//! - `source`, `reflect`, `kernel`, `built`: assemble a [`Source`], reflect it, and build a
+//!   [`Kernel`].
+//! - `buffer`, `upload`, `allocation`, `memory`, `pool`: device memory, [`Buffer`], [`Readback`]
+//!   and [`Pool`].
+//! - `poll`, `wait`, `status`: submissions, waiting, and errors that the device reports later.
+//! - `timer`, `bandwidth`: times of passes, and the bandwidth of memory.
+//! - `error`, `precision`, `host_memory`: shared values; `testing`, `translate`: support for tests.
 
 mod adapter;
 mod allocation;

@@ -3,6 +3,15 @@
 //! Handles are numbers in a registry, so that a wrong handle is an error and no crash. A body runs
 //! under [`failure::guard`], which turns errors and panics into codes. `scripts/test-c` tests the
 //! library from C and C++.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `types`: structures of the header; `options`: options of a finder.
+//! - `registry`: finders and streams by handle; `failure`: codes and messages.
+//! - `batch`, `answers`, `stream`: batches, results, and batches in flight.
+//! - `memory`: arrays that C passes.
 
 #![expect(unsafe_code, reason = "callers in C hand over pointers")]
 

@@ -8,6 +8,15 @@
 //!
 //! This crate is for measurements. Searches use the library `zfinder`, whose kernels share nothing
 //! with these.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `step`: [`Step`], the choices of the staircase; `sources`: the shaders of a step.
+//! - `batch`, `workspace`: [`SlicedBatch`], and its buffers.
+//! - `engine`, [`twin`]: [`StepEngine`], and the same stages on the CPU.
+//! - `compare`, `error`: differences from the reference engine, and failures.
 
 mod batch;
 mod compare;

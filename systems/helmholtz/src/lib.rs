@@ -50,6 +50,18 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - [`generate`], [`io`], `mesh`, `boundary`: triangles, and the prisms that are extruded from
+//!   them.
+//! - `quadrature`, `pairs`, [`forcing`]: integrals on prisms, couplings of columns, and the problem
+//!   of the report.
+//! - `engine`: reference, CPU and GPU; `assembler`: [`Assembler`].
+//! - `expression`, `problem`, `matrix`: [`Problem`] and its stored matrix.
+//! - `solve`, `solver`: conjugate gradients and refinement; `error`: failures.
 
 mod assembler;
 mod boundary;

@@ -40,6 +40,19 @@
 //! [`Engine::Auto`] takes a hardware GPU if there is one, otherwise the CPU. Both give the same
 //! counters. There is no [`Engine::Reference`]. The command `lumi` works on files ([`io`]). Each
 //! shader has a CPU twin in `src/engine/cpu.rs`.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `calorimeter`, `event`: input, [`Calorimeter`] and batches of events; `simulate`:
+//!   [`Simulation`].
+//! - `fixed`: positions and slopes as integers, and exact cuts.
+//! - `counters`, `counter`: options of the counters, and [`LumiCounter`].
+//! - `engine`: the CPU engine, the GPU engine, and their stages.
+//! - `sums`, `fields`, `schema`, `summary`: counters as columns, and summary banks.
+//! - `luminosity`: averages of counters, and the log-zero method.
+//! - [`io`], `error`: files and failures.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

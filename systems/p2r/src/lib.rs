@@ -39,6 +39,15 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `batch`: [`Batch`], tracks and hits in memory; `simulate`: [`Simulation`].
+//! - `engine`: the stages, for the CPU, the GPU and the reference; `fitter`: [`Fitter`].
+//! - `status`, `quality`, `statistics`: faults, pulls and chi2, and the statistics of the mini-app.
+//! - [`io`], `error`: files and failures.
 
 mod batch;
 mod engine;

@@ -46,6 +46,16 @@
 //!
 //! [`Sorter`] counts and sorts elements by class. [`Probe`] evaluates fields and paths alone on a
 //! GPU.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `track`, `field`, `geometry`, `material`, `world`: tracks and the world that they pass.
+//! - `integrate`, `philox`, `physics`: steps in a field, random numbers, and interactions.
+//! - `engine`: the stages of a step; `classes`, `sorter`: sorting by process.
+//! - `simulation`, `deposits`: [`Simulation`], runs, energy balance and deposits.
+//! - `probe`, `number`, `error`: tests of fields, number types and failures.
 
 mod classes;
 mod deposits;
