@@ -7,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::pt_weight::PtWeight;
 
-/// What the cuts and the binning of one RoI need.
+/// Constants of one RoI for cuts and binning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ZScale<R> {
     pub(crate) z_min: R,

@@ -1,4 +1,4 @@
-//! What the stages are tested on: events, and RoIs that are none.
+//! Inputs of the stages' tests: events, and invalid or random RoIs.
 
 use std::f64::consts::PI;
 
@@ -109,7 +109,7 @@ fn adversarial(rng: &mut fastrand::Rng) -> Vec<Roi> {
     ]
 }
 
-/// Many RoIs with hardly anything in them, one with everything among them.
+/// Many nearly empty RoIs, and one full RoI among them.
 fn unequal(rng: &mut fastrand::Rng) -> Vec<Roi> {
     let mut rois: Vec<Roi> = (0..60)
         .map(|i| {
@@ -188,7 +188,7 @@ pub(in crate::engine) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Events and RoIs that are none, in different configurations.
+/// Events and random RoIs, in different configurations.
 fn events(rng: &mut fastrand::Rng, config: &Config, thesis: &Config) -> Vec<Case> {
     let single = Config { neighbours: Neighbours::Single, ..config.clone() };
     vec![

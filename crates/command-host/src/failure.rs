@@ -57,12 +57,12 @@ enum Reason {
     Error(Box<dyn Error + Send + Sync>),
 }
 
-/// What a command makes of an error of a library.
+/// Failure of a command, made from an error of a library.
 #[derive(Debug)]
 pub struct Diagnosis {
     /// The exit code.
     pub code: Code,
-    /// What the user can do.
+    /// Remedy for the user.
     pub help: Option<&'static str>,
     /// The line of a file that the error is about.
     pub excerpt: Option<Excerpt>,
@@ -275,7 +275,7 @@ pub struct Excerpt {
     pub row: usize,
     /// The bytes of the line that are marked.
     pub marked: Range<usize>,
-    /// What stands below the mark.
+    /// Text below the mark.
     pub label: Option<String>,
 }
 

@@ -22,7 +22,7 @@ pub fn on_interrupt(handler: impl FnOnce() + Send + 'static) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handler));
 }
 
-/// Calls the handler, or ends the process where there is none.
+/// Calls the handler, or ends the process if no handler is set.
 fn interrupt(signal: i32) {
     let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner).take();
     match handler {

@@ -133,7 +133,7 @@ pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
 pub use picture::{Drawing, Picture, colour};
 #[cfg(feature = "plot")]
 pub use plot::{COLOURS, Chart, line_chart};
-/// What a [`Drawing`] is drawn with.
+/// The drawing library of a [`Drawing`].
 #[cfg(feature = "plot")]
 pub use plotters;
 pub use print::{Rows, scientific, table, write_json};

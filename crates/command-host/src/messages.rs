@@ -1,4 +1,4 @@
-//! What a command reports while it works: notes, details, progress.
+//! Messages of a command at work: notes, details, progress.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal};

@@ -252,7 +252,7 @@ impl OutputFolder {
     /// # Errors
     /// [`Code::Data`](crate::Code::Data) if a folder of that name is not empty any more.
     pub fn finish(self) -> Result<(), Failure> {
-        // An empty folder of that name gives way; where there is none, that is as well.
+        // Removes an empty folder of that name. A missing folder is no error.
         let _ = fs::remove_dir(&self.target);
         let renamed = fs::rename(self.path(), &self.target);
         renamed.map_err(|source| Failure::output(&self.name.display().to_string(), &source))?;
@@ -267,8 +267,8 @@ pub trait SeekableWrite: Write + Seek {}
 
 impl<T: Write + Seek> SeekableWrite for T {}
 
-/// Writes a whole file, as [`Output`] does. What goes to a device or a pipe is collected in memory
-/// first, because it cannot seek.
+/// Writes a whole file, as [`Output`] does. Data for a device or a pipe is collected in memory
+/// first, because neither can seek.
 ///
 /// # Errors
 /// [`Code::Data`](crate::Code::Data) with the name of the file.

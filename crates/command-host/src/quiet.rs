@@ -1,4 +1,4 @@
-//! Messages of GPU drivers that are nothing to the user.
+//! Suppresses messages of GPU drivers that do not concern the user.
 
 use std::env;
 use std::os::unix::process::CommandExt;

@@ -102,7 +102,7 @@ impl AdapterChoice {
         })
     }
 
-    /// The positions in `candidates` of the adapters to use: one or none, but for
+    /// Returns the positions in `candidates` of the adapters to use: at most one, except with
     /// [`AdapterChoice::All`].
     fn pick(&self, candidates: &[AdapterSummary]) -> Vec<usize> {
         let first = |wanted: &dyn Fn(&AdapterSummary) -> bool| candidates.iter().position(wanted).into_iter().collect();

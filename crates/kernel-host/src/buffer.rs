@@ -280,8 +280,8 @@ impl<T: Pod> Readback<T> {
         self.look(gpu, len, <[T]>::to_vec)
     }
 
-    /// What `then` makes of the first `len` elements where they lie, a submission having been
-    /// waited for already: for what is to be copied elsewhere, and by several threads.
+    /// Calls `then` with the first `len` elements in mapped memory, after a submission was awaited.
+    /// Use it to copy elements elsewhere on several threads.
     ///
     /// # Errors
     /// As [`Readback::read`].

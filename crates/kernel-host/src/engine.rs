@@ -4,7 +4,7 @@ use crate::adapter::AdapterChoice;
 use crate::error::Error;
 use crate::gpu::{Gpu, GpuOptions};
 
-/// What computes.
+/// Engine that computes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
     /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless
@@ -15,11 +15,11 @@ pub enum Engine {
     Gpu(AdapterChoice),
     /// All cores.
     Cpu,
-    /// Serial and plain: what the others are checked against. A system that has none refuses it.
+    /// Serial and plain, the reference for the other engines. A system without one refuses it.
     Reference,
 }
 
-/// What an [`Engine`] came to on this machine.
+/// The engine that [`Engine`] selects on this machine.
 #[derive(Clone, Debug)]
 pub enum Opened {
     /// A GPU, open.

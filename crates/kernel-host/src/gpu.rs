@@ -13,7 +13,7 @@ use crate::poll::{Poller, Submission, block_on, first_error, look_whether_lost};
 use crate::status::{Caught, Status, lock};
 use crate::summary::AdapterSummary;
 
-/// What to open.
+/// Options of a [`Gpu`].
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
     /// Which adapter.
@@ -66,7 +66,7 @@ fn device_limits(offered: &wgpu::Limits) -> wgpu::Limits {
     limits
 }
 
-/// What naga may accept on a device with these features, as far as compute kernels go.
+/// Returns the capabilities of naga for compute kernels on a device with these features.
 pub fn capabilities(features: wgpu::Features) -> Capabilities {
     use wgpu::Features as F;
     // pack2x16float and its kin need no feature on any backend that is built in here.
@@ -156,11 +156,11 @@ impl Gpu {
         block_on(Self::open_all_async(options))
     }
 
-    /// [`Gpu::open_all_async`] on the best hardware GPU, for a program that falls back on the CPU:
-    /// None where there is none, whatever adapter `options` name.
+    /// Opens the best hardware GPU as [`Gpu::open_all_async`] does, for a program that falls back
+    /// to the CPU. Returns `None` without a hardware GPU, whatever adapter `options` name.
     ///
     /// # Errors
-    /// Those that do not [leave the CPU](Error::leaves_the_cpu).
+    /// Errors that do not [leave the CPU](Error::leaves_the_cpu).
     pub async fn open_hardware_async(options: GpuOptions) -> Result<Option<Self>, Error> {
         match Self::new_async(&GpuOptions { adapter: AdapterChoice::Hardware, ..options }).await {
             Ok(gpu) => Ok(Some(gpu)),
@@ -289,12 +289,12 @@ impl Gpu {
         self.inner.features.contains(feature)
     }
 
-    /// What naga may accept for this device.
+    /// Returns the capabilities of naga for this device.
     pub fn capabilities(&self) -> Capabilities {
         capabilities(self.inner.features)
     }
 
-    /// What is known of the adapter. (Memory sizes and features are the adapter's, not the
+    /// Returns the properties of the adapter. (Memory sizes and features are the adapter's, not the
     /// device's.)
     #[must_use]
     pub fn summary(&self) -> &AdapterSummary {

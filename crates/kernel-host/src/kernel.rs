@@ -19,13 +19,13 @@ pub enum Checks {
     /// naga adds bounds checks to every access and a bound to every loop.
     #[default]
     Checked,
-    /// It adds none, which is a large gain in tight loops. Whoever asks for this vouches that the
-    /// kernel stays within its buffers and that its loops end, for every input: out of bounds is
-    /// undefined behaviour on the device.
+    /// No bounds checks, which is a large gain in tight loops. The caller guarantees that the
+    /// kernel stays within its buffers and that its loops end, for every input. An access out of
+    /// bounds is undefined behaviour on the device.
     Trusted,
 }
 
-/// What to build.
+/// Description of a [`Kernel`].
 #[derive(Clone, Copy, Debug)]
 pub struct KernelDescriptor<'a> {
     /// The WGSL.
@@ -61,7 +61,7 @@ struct Made {
     group: wgpu::BindGroup,
 }
 
-/// What a variable is bound to.
+/// A bound resource of a variable.
 #[derive(Debug)]
 struct Bound {
     name: String,
@@ -201,7 +201,8 @@ impl Kernel {
             .map_err(|caught| caught.into_error(&self.name, 0, error))
     }
 
-    /// [`Kernel::bind_group`], made anew only where something else than last time is bound.
+    /// Returns the bind group of [`Kernel::bind_group`]. It is rebuilt only if a binding changed
+    /// since the last call.
     ///
     /// # Errors
     /// As [`Kernel::bind_group`].

@@ -23,8 +23,8 @@ pub(crate) const REMAPS: bool = true;
 /// How long one wait in the driver lasts before the loss of the device is looked for again.
 const SLICE: Duration = Duration::from_secs(1);
 
-/// What becomes of a mapping that was asked for. Whichever thread polls the device reports it,
-/// which need not be the one that asked.
+/// Result of a requested mapping. Any thread that polls the device may report it, not only the
+/// requesting one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MapOutcome {
     reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
@@ -78,11 +78,11 @@ impl MapOutcome {
     }
 }
 
-/// The output of a future that this thread waits for. In a browser no thread may wait: there a
-/// future that is not ready at once is an error.
+/// Blocks on a future and returns its output. In a browser no thread may wait, so a future that is
+/// not ready at once is an error.
 ///
 /// # Errors
-/// Those of the future, and [`Error::CannotWait`].
+/// The future's errors, and [`Error::CannotWait`].
 pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     pollster::block_on(future)
 }
@@ -132,8 +132,8 @@ fn caught(
     })
 }
 
-/// Notices the loss of a device that nobody was told of, since its callbacks are the caller's: on
-/// such a one nothing can be mapped. To be asked where a call has failed.
+/// Detects the loss of a device whose callbacks belong to the caller: nothing can be mapped on a
+/// lost device. Call it after a failure.
 pub(crate) fn look_whether_lost(device: &wgpu::Device, status: &Status) {
     let _ = poll(device, status, wgpu::PollType::Poll);
     if status.lost().is_some() {
@@ -245,8 +245,8 @@ impl std::fmt::Debug for Job {
     }
 }
 
-/// The thread that waits on behalf of futures. It starts with the first of them, sleeps while there
-/// are none, and ends with the [`Gpu`].
+/// The thread that waits on behalf of futures. It starts with the first future, sleeps without one,
+/// and ends with the [`Gpu`].
 #[derive(Debug)]
 pub(crate) struct Poller {
     shared: Arc<Shared>,

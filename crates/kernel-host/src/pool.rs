@@ -82,7 +82,7 @@ pub struct Pooled<'a, W> {
     wakes: bool,
 }
 
-/// What [`Pool::reserve`] finds.
+/// Result of [`Pool::reserve`].
 #[derive(Debug)]
 pub enum Reserved<'a, W, T, E> {
     /// A workspace with enough memory, and what `make_room` returned.
@@ -159,11 +159,11 @@ impl<W> Pool<W> {
     }
 
     /// Returns a workspace in which `make_room` found memory. `has_another` says whether the caller
-    /// holds a workspace already. `is_out_of_memory` tells the error after which less may fit, or
-    /// the same later.
+    /// holds a workspace already. `is_out_of_memory` recognises the error after which a smaller
+    /// request, or a later one, may succeed.
     ///
     /// # Errors
-    /// Those of `make_room`, except that being out of memory is [`Reserved::Full`].
+    /// The errors of `make_room`, except that being out of memory is [`Reserved::Full`].
     pub async fn reserve<T, E>(
         &self,
         waiting: Waiting,
@@ -239,8 +239,7 @@ impl<W> Pool<W> {
         std::mem::take(&mut self.state().idle)
     }
 
-    /// Awaits a future. None on a thread that has waited for [`PATIENCE`] without any workspace
-    /// coming back.
+    /// Awaits a future. Returns `None` if no workspace came back within [`PATIENCE`].
     async fn patiently<T>(&self, waiting: Waiting, future: impl Future<Output = T>) -> Option<T> {
         if waiting == Waiting::Async {
             return Some(future.await);

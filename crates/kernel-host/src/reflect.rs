@@ -1,5 +1,4 @@
-//! What naga knows of a kernel, with no adapter in sight: bindings, workgroup memory, struct
-//! layouts.
+//! Reflection of a kernel by naga, without an adapter: bindings, workgroup memory, struct layouts.
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
@@ -74,7 +73,7 @@ pub(crate) fn bindings(source: &Source, parsed: &Parsed) -> Result<Vec<Binding>,
     Ok(bindings)
 }
 
-/// The compute entry points that are wanted: these names, or all if there are none.
+/// Returns the compute entry points of these names, or all for an empty list.
 pub(crate) fn entry_point_names(source: &Source, parsed: &Parsed, wanted: &[&str]) -> Result<Vec<String>, Error> {
     let offered: Vec<&str> = parsed
         .module

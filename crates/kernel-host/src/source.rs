@@ -34,7 +34,7 @@ impl Piece {
 pub struct Parsed {
     /// The module, with its overrides still open.
     pub module: naga::Module,
-    /// What the validator found out.
+    /// The validator's result.
     pub info: ModuleInfo,
 }
 

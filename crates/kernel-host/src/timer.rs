@@ -50,7 +50,8 @@ impl Timer {
         })
     }
 
-    /// What to put into the descriptor of the next pass; none when all passes are taken.
+    /// Returns the timestamp writes for the descriptor of the next pass; `None` if all passes are
+    /// taken.
     pub fn pass(&mut self, label: &str) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
         if self.labels.len() >= self.passes {
             return None;
@@ -64,11 +65,11 @@ impl Timer {
         })
     }
 
-    /// The times of the passes that `encode` encodes, so many times over, each submitted by itself.
-    /// Before that they are submitted for 0.6 s, for a device that idled is slow.
+    /// Measures the passes that `encode` encodes, for so many rounds, each in its own submission.
+    /// The rounds follow a warm-up of 0.6 s, because an idle device is slow.
     ///
     /// # Errors
-    /// Those of `encode`, [`Gpu::submit`] and [`Timer::read`].
+    /// The errors of `encode`, [`Gpu::submit`] and [`Timer::read`].
     pub fn rounds<E: From<Error>>(
         &mut self,
         gpu: &Gpu,

@@ -33,7 +33,7 @@ pub fn translations(
 ) -> Result<Translations, Error> {
     let mut parsed = source.parse(capabilities)?;
     let names = entry_point_names(source, &parsed, entry_points)?;
-    // The others may use overrides that have no value here.
+    // Other entry points may use overrides without a value here.
     parsed.module.entry_points.retain(|entry| names.contains(&entry.name));
     parsed.info = Validator::new(ValidationFlags::all(), capabilities)
         .validate(&parsed.module)

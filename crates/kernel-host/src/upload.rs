@@ -48,7 +48,7 @@ enum View {
 #[derive(Debug)]
 struct CachedView {
     memory: NonNull<[u8]>,
-    /// Whose memory it is.
+    /// Owner of the memory.
     _buffer: wgpu::Buffer,
     seen: Arc<AtomicBool>,
 }
@@ -71,8 +71,9 @@ pub struct UploadPart<'a, T: Pod> {
     element: PhantomData<T>,
 }
 
-// SAFETY: a `WriteOnly` is an exclusive reference that cannot be read through: like `&mut [u8]`, it
-// may go to another thread. wgpu 30 says so for sized contents only. The other field holds nothing.
+// SAFETY: a `WriteOnly` is an exclusive reference that cannot be read through. Like `&mut [u8]`, it
+// may go to another thread. wgpu 30 states this for sized contents only. The other field holds
+// nothing.
 #[expect(unsafe_code, reason = "wgpu's view of mapped memory goes to other threads only as a sized one")]
 unsafe impl<T: Pod + Send> Send for UploadPart<'_, T> {}
 
@@ -108,15 +109,15 @@ impl<T: Pod> Upload<T> {
         self
     }
 
-    /// The same in memory that the host caches and the device copies by itself, where the backend
-    /// is Vulkan and the device has `MAPPABLE_PRIMARY_BUFFERS`; elsewhere it is as it was. What the
-    /// host writes otherwise lies in a discrete GPU's own memory: no copy more in the host's, but
-    /// slower than the bus where several threads write a lot.
+    /// Places the memory where the host caches it and the device copies it by itself. This needs
+    /// Vulkan and `MAPPABLE_PRIMARY_BUFFERS`; otherwise nothing changes. By default the host writes
+    /// into a discrete GPU's own memory, which saves a copy but is slower than the bus if several
+    /// threads write a lot.
     #[must_use]
     pub fn cached(mut self, gpu: &Gpu) -> Self {
         if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && gpu.is_vulkan() {
-            // What the host reads is cached, what it writes as well is not: wgpu's views of such
-            // memory cannot be written.
+            // Memory that the host reads is cached. Memory that it also writes is not, because
+            // wgpu's views of cached memory cannot be written.
             self.usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_SRC;
         }
         self
@@ -190,8 +191,7 @@ impl<T: Pod> Upload<T> {
             label: Some(&self.label),
             size: bytes,
             usage: self.usage,
-            // What is mapped so is written to other memory and copied, if it cannot be written
-            // where it lies.
+            // Memory that cannot be written in place is written elsewhere and copied.
             mapped_at_creation: !self.is_cached(),
         };
         let raw = gpu.allocate(&descriptor, generous)?;
@@ -241,8 +241,8 @@ impl<T: Pod> Upload<T> {
 }
 
 impl<T: Pod> UploadView<T> {
-    /// Cuts the memory into parts of these lengths, one after the other; what is beyond the memory
-    /// is cut off.
+    /// Cuts the memory into parts of these lengths, one after the other. A part is cut off at the
+    /// end of the memory.
     pub fn parts(&mut self, lengths: impl IntoIterator<Item = usize>) -> Vec<UploadPart<'_, T>> {
         let whole = match &mut self.view {
             View::Wgpu(view) => view.slice(..),
@@ -302,7 +302,7 @@ mod tests {
 
     use super::*;
 
-    /// What threads write to parts of so many words, each its number.
+    /// Memory after threads wrote their numbers to parts of so many words.
     fn written(words: usize, lengths: &[usize]) -> (Vec<u32>, Vec<usize>) {
         let mut memory = vec![0_u32; words];
         let parts = cut::<u32>(wgpu::WriteOnly::from_mut(bytemuck::cast_slice_mut(&mut memory)), lengths.to_vec());
@@ -326,7 +326,7 @@ mod tests {
         let (memory, counts) = written(10, &[3, 0, 4, 2]);
         assert_eq!(memory, [1, 1, 1, 3, 3, 3, 3, 4, 4, 0]);
         assert_eq!(counts, [3, 0, 4, 2]);
-        // What is beyond the memory is cut off, however long it is.
+        // A part is cut off at the end of the memory, however long it is.
         let (memory, counts) = written(4, &[1, usize::MAX, 7]);
         assert_eq!((memory, counts), (vec![1, 2, 2, 2], vec![1, 3, 0]));
         assert_eq!(written(0, &[]), (vec![], vec![]));

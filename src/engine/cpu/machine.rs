@@ -1,4 +1,4 @@
-//! What is known of the machine whose vectors are used, and which of their lanes go where.
+//! Vector capabilities of the machine, and permutations of lanes.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use std::any::Any;

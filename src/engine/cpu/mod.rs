@@ -49,9 +49,9 @@ pub(crate) struct CpuEngine {
 enum Threads {
     /// The caller's. Of several callers that want one thread together, one has the turn.
     Caller(Mutex<()>),
-    /// Those of a pool of its own.
+    /// The threads of its own pool.
     Own(ThreadPool),
-    /// Those of rayon's global pool, or of the pool that the call is made in.
+    /// The threads of rayon's global pool, or of the pool of the caller.
     Rayon,
 }
 
@@ -173,7 +173,7 @@ impl CpuEngine {
                 Encode::<R>::decode(compact, words, spacepoints);
             });
         }
-        // What the compact encoding cannot hold, the lossless one does.
+        // The lossless encoding holds RoIs that the compact one cannot hold.
         if taken.too_far {
             spacepoints.clear();
             taken = self
@@ -199,8 +199,8 @@ impl CpuEngine {
         if self.search.config.triplets == Triplets::Off { 2048 } else { 512 }
     }
 
-    /// The four stages on one RoI, whose peaks go to `take_peak` as long as it wants more. Returns
-    /// whether counts went beyond what words hold, so that there are none.
+    /// Runs the four stages on one RoI, and calls `take_peak` with peaks while it wants more.
+    /// Returns whether counts overflowed, in which case no peak is valid.
     fn search_roi<R: Lanes>(
         &self,
         plan: &RoiPlan,

@@ -47,9 +47,9 @@ pub(crate) struct PackedHistogram {
 /// Weights between looks at the counts: a word holds them, as many in one go, and the highest
 /// count.
 const LOOK_AFTER: u64 = 1 << 24;
-/// What steps are shifted by, in entries and words.
+/// Shift of steps, in entries and words.
 pub(crate) const ENTRY_SHIFT: u32 = u16::BITS - OFFSET_STEPS.ilog2();
-/// What an entry adds beside its steps.
+/// Count of one entry.
 const ONE: u64 = 1 << (32 + ENTRY_SHIFT);
 /// As many as there are numbers of 16 bits, so that none need be looked at.
 const FEW: usize = 1 << u16::BITS;
@@ -256,7 +256,7 @@ fn clear<T: Copy + Default>(column: &mut Vec<T>, used: usize) {
     }
 }
 
-/// What an entry adds at the lower edge of a bin, not shifted.
+/// Value of an entry at the lower edge of a bin, not shifted.
 fn one_in(bin: usize) -> u64 {
     (1 << 32) + bin as u64 * u64::from(OFFSET_STEPS)
 }
@@ -289,7 +289,7 @@ impl NullaryFnOnce for Unpack<'_> {
         let mut next = 0;
         while next < n.len() {
             let bin = (first + next) % bins;
-            // Those of one histogram.
+            // The bins of one histogram.
             let these = next..(next + bins - bin).min(n.len());
             let words = &histogram.words[first + these.start..first + these.end];
             let (n, z) = (&mut n[these.clone()], &mut z[these.clone()]);

@@ -31,7 +31,8 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     layer_begins: [u32; MAX_LAYERS + 1],
     /// Layers with a spacepoint, ascending.
     filled: Vec<usize>,
-    /// Sorted, as they came; what takes no part is at the end.
+    /// Sorted by slice, in the input's order within a slice. Spacepoints that take no part are at
+    /// the end.
     sorted: Vec<R::Spacepoint>,
 }
 
@@ -95,7 +96,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
     sliced: &mut SlicedSpacepoints<R>,
 ) {
     let SlicedSpacepoints { begins, sorted, by_layer, layer_begins, filled, .. } = sliced;
-    // count; what takes no part is put behind the last slice
+    // Count; spacepoints that take no part go behind the last slice.
     begins.clear();
     begins.resize(slices as usize + 1, 0);
     let slice_of = |s: &R::Spacepoint| (R::fields(s).1 >> 8).min(slices) as usize;

@@ -8,7 +8,7 @@ use crate::engine::gpu::shape::{Occupancy, Pairs, Shape};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 
-/// What one dispatch and one set of buffers can hold.
+/// Capacity of one dispatch and of one set of buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     /// Bytes of a storage buffer.
@@ -28,10 +28,10 @@ impl Capacity {
     /// else's too.
     const MOST_BYTES: u64 = 512 << 20;
     /// Enough work to fill a GPU, and small enough that one part is prepared while another computes
-    /// (measured on an H200: docs/lab, experiment 3).
+    /// (measured on an H200).
     const UPLOAD_BYTES: u64 = 16 << 20;
 
-    /// Measured on an H200 (docs/lab, experiment 4). A software adapter has a few cores.
+    /// Measured on an H200. A software adapter has a few cores.
     const FILLING: u64 = 2048;
     const FILLING_SOFTWARE: u64 = 256;
 
@@ -63,7 +63,7 @@ impl Capacity {
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
 pub(crate) const MOST_SHARE: u32 = 1024;
-/// Fewest: below this, filling a row is less work than summing it (H200: docs/lab, experiment 12).
+/// The smallest share. Below it, filling a row costs less than summing it (measured on an H200).
 const LEAST_SHARE: u32 = 128;
 /// The same where third spacepoints are searched, which takes longer than summing (measured on an
 /// H100: docs/lab/2026-11-26-one-straight-path.md).
@@ -80,7 +80,7 @@ pub(crate) fn bytes_of<R: Real>(plan: &RoiPlan, shape: &Shape) -> u64 {
     Needs::most(plan, shape, shape.pairs).bytes::<R>(shape).iter().sum()
 }
 
-/// What becomes of a batch: parts that fit, and RoIs that never will.
+/// A batch after planning: parts that fit, and RoIs that never fit.
 pub(crate) struct Cut {
     /// RoIs of the batch, part by part.
     pub(crate) parts: Vec<Vec<usize>>,

@@ -44,14 +44,14 @@ pub(crate) struct TypedEngine<R: Real> {
 /// prepared.
 const IN_FLIGHT: usize = 2;
 
-/// Threads that prepare parts: beyond this the bus is full (H200: docs/lab, experiment 10).
+/// Threads that prepare parts. More threads saturate the bus (measured on an H200).
 const MOST_THREADS: usize = 16;
 
-/// An upload of up to so many bytes is read over the bus no slower than it is copied (measured on
-/// an H200: docs/lab, experiment 25).
+/// Largest upload in bytes that the kernel reads over the bus at least as fast as a copy (measured
+/// on an H200).
 const DIRECT_BYTES: u64 = 256 << 10;
 
-/// What became of parts.
+/// Results of parts.
 #[derive(Default)]
 struct Found {
     answers: Answers,

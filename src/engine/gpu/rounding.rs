@@ -17,13 +17,13 @@ const ENTRY_POINT: &str = "probe_rounding";
 /// A device that takes short cuts has one quotient in ten wrong.
 const OPERANDS: u64 = 2048;
 
-/// Vendor, device, driver, backend: what makes a device round as it does.
+/// Vendor, device, driver and backend, which determine how a device rounds.
 type Make = (u32, u32, String, String);
 
-/// What was learnt in this process.
+/// Probe results of this process.
 static LEARNT: Mutex<Vec<(Make, Precision, Rounding)>> = Mutex::new(Vec::new());
 
-/// What a device needs so that it rounds as the CPU engine.
+/// Returns the corrections that make a device round as the CPU engine does.
 pub(crate) async fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
     let adapter = gpu.summary();
     let make: Make = (adapter.vendor, adapter.device, adapter.driver.clone(), adapter.backend.clone());
@@ -61,7 +61,7 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
     (first..first + count).map(|i| [number(2 * i + 1, 16, 4), number(2 * i + 2, 24, 0)]).collect()
 }
 
-/// What the probe makes of operands: quotients and square roots as the device rounds them.
+/// Runs the probe: quotients and square roots of the operands, as the device rounds them.
 async fn asked<R: Real, T: Pod>(
     gpu: &Gpu,
     source: &Source,
@@ -99,7 +99,7 @@ fn wrong<R: Real>(operands: &[[R; 2]], rounded: &[[R; 2]]) -> [usize; 2] {
 }
 
 #[cfg(test)]
-#[allow(clippy::print_stderr)] // rates of hardware are said aloud
+#[allow(clippy::print_stderr)] // // prints rates of hardware
 mod tests {
     use std::f64::consts::FRAC_PI_2;
     use std::time::Duration;

@@ -93,7 +93,7 @@ const HISTOGRAMS: Piece = shader!("histograms.wgsl");
 const WINDOWS: Piece = shader!("windows.wgsl");
 
 impl Variant {
-    /// What suits RoIs of this occupancy.
+    /// Returns the selection for RoIs of this occupancy.
     pub(crate) fn at(self, occupancy: Occupancy) -> Self {
         match (self.pairing, self.triplets, occupancy) {
             (Pairing::TwoSlices, Triplets::Off, Occupancy::Low) => Self { pairing: Pairing::MixedLayers, ..self },
@@ -267,7 +267,7 @@ fn real(precision: Precision) -> Piece {
     }
 }
 
-/// What learns how a device rounds.
+/// The probe of a device's rounding.
 pub(crate) fn probe_rounding(precision: Precision) -> Source {
     assemble("probe_rounding", &[&[real(precision), TYPES, shader!("probe_rounding.wgsl")]])
 }

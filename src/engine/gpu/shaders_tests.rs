@@ -55,7 +55,7 @@ fn records_match_the_shaders() {
     let mut seen = HashSet::new();
     for variant in variants() {
         let (find_z, slice) = (variant.find_z(), variant.slice_spacepoints(Encoding::Lossless));
-        // The pieces that lay out records; the others do not matter here.
+        // The pieces that define records; other pieces are irrelevant here.
         let layouts = (variant.precision, variant.weighting, variant.several, variant.triplets, variant.accumulate);
         if !seen.insert(format!("{layouts:?}")) {
             continue;

@@ -1,5 +1,4 @@
-//! How many threads and how much workgroup memory the kernels take. What a kernel's tables take
-//! beside is what naga counts.
+//! Threads and workgroup memory of the kernels. naga counts the memory of other tables.
 
 use kernel_host::naga::valid::Capabilities;
 use kernel_host::{AdapterKind, Error as GpuError, Gpu, Source, workgroup_memory};
@@ -55,8 +54,7 @@ impl FindZSize {
     /// Words of marks that a thread brings into its team: `shaders/pairs/by_pt.wgsl`.
     const MARK_WORDS: u32 = 4;
 
-    /// As many threads as every adapter has, and more where partners are many (H200: docs/lab,
-    /// experiment 8).
+    /// 256 threads, which every adapter has, and more if partners are many (measured on an H200).
     pub(crate) fn new(gpu: &Gpu, variant: Variant, bins: u32, occupancy: Occupancy) -> Result<Self> {
         // Software adapters take longer to compile another size than they gain by it.
         let is_high = occupancy == Occupancy::High || gpu.summary().kind == AdapterKind::Software;
@@ -116,8 +114,8 @@ impl FindZSize {
     }
 }
 
-/// What a workgroup of `shaders/slice_spacepoints.wgsl` takes: a device holds the more workgroups,
-/// the less they take (H200: docs/lab, experiment 13).
+/// Workgroup memory of `shaders/slice_spacepoints.wgsl`. Less memory gives a higher occupancy
+/// (measured on an H200).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellTile {
     /// Words of cells, two a word: all of a usual RoI's, where there is room for them and it has
@@ -180,7 +178,7 @@ impl CellTile {
     }
 }
 
-/// What there is room for in a workgroup of `shaders/walk.wgsl`, which searches an RoI alone.
+/// Capacity of a workgroup of `shaders/walk.wgsl`, which searches an RoI alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WalkSize {
     threads: u32,

@@ -1,4 +1,4 @@
-//! Times of the device alone, and of the host's packing: what `zfinder bench` reports beside rates.
+//! Times of the device alone, and of the host's packing, for `zfinder bench`.
 
 use std::time::Duration;
 

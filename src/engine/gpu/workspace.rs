@@ -54,7 +54,7 @@ pub(crate) struct RoiStatus {
     pub(crate) rows: u32,
 }
 
-/// What no part changes.
+/// Buffers that are constant over parts.
 pub(crate) struct Constants<R: Real> {
     pub(crate) cuts: Buffer<R::Cuts>,
     pub(crate) neighbours: Buffer<u32>,
@@ -196,7 +196,7 @@ impl<R: Real> Workspace<R> {
         self.groups.push(((dispatch.kernel, dispatch.params), group));
     }
 
-    /// What a variable of the shaders is bound to in a dispatch.
+    /// Returns the binding of a shader variable in a dispatch.
     pub(crate) fn binding<'a>(
         &'a self,
         constants: &'a Constants<R>,

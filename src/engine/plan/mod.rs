@@ -1,6 +1,6 @@
-//! What the search of one RoI needs, worked out once on the host in f64 and used by the CPU and the
-//! GPU engine alike: beam spot, phi window, the slice of each spacepoint, z bins. Slices are
-//! therefore the same on every adapter, however it rounds.
+//! The plan of an RoI, made once on the host in f64 for the CPU and the GPU engine: beam spot, phi
+//! window, the slice of each spacepoint, z bins. Slices are therefore the same on every adapter,
+//! however it rounds.
 
 mod roi;
 #[cfg(test)]

@@ -41,7 +41,7 @@ pub(crate) struct Taken {
 }
 
 impl RoiPlan {
-    /// Whether there is nothing to search.
+    /// Returns whether the RoI is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.spacepoints == 0 || self.bad
     }
@@ -79,7 +79,7 @@ impl RoiPlan {
         }
     }
 
-    /// Returns the answer: these vertices, or the reason why there is none.
+    /// Returns the result: these vertices, or the status that explains an empty list.
     pub(crate) fn result(&self, taken: Taken, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
         let status = if taken.bad {
             Status::BadSpacepoint

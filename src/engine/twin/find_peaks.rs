@@ -199,7 +199,7 @@ impl FindPeaks<'_> {
 
     fn take_peaks(&mut self, lowest: u32) -> Vec<Peak> {
         let histograms = self.histograms();
-        // All windows are background, or the lowest are, or none is asked for.
+        // The background is all windows, the lowest windows, or not requested.
         let mut threshold = if lowest == 0 { 0 } else { u32::MAX };
         if lowest != 0 && lowest < histograms * (self.bins - 2) {
             threshold = self.threshold_of(lowest);

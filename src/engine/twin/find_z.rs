@@ -26,8 +26,8 @@ pub(super) struct FindZ<'a, R: Real> {
     totals: HistogramPair,
 }
 
-/// Spacepoints side by side, with one jump: those from `first` to `end`, and from `jump_at` on
-/// `jump` further.
+/// A range of spacepoints with one jump: from `first` to `end`, and from `jump_at` on `jump` places
+/// further.
 #[derive(Clone, Copy)]
 pub(super) struct Range {
     pub(super) first: u32,

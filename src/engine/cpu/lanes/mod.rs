@@ -29,9 +29,9 @@ pub(crate) trait Lanes: Real {
     fn over<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn smaller<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
     fn larger<S: Simd>(simd: S, a: Self::Vector<S>, b: Self::Vector<S>) -> Self::Vector<S>;
-    /// The smallest lane, none of which is NaN.
+    /// The smallest lane. No lane is NaN.
     fn smallest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
-    /// The largest lane, none of which is NaN.
+    /// The largest lane. No lane is NaN.
     fn largest<S: Simd>(simd: S, a: Self::Vector<S>) -> Self;
     fn absolute<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;
     fn root<S: Simd>(simd: S, a: Self::Vector<S>) -> Self::Vector<S>;

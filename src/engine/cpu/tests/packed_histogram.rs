@@ -102,7 +102,7 @@ fn entries_together_are_those_one_by_one() {
     for count in 0..100 {
         let steps: Vec<u32> = (0..count).map(|_| rng.u32(0..bins * OFFSET_STEPS)).collect();
         let single: Vec<f32> = steps.iter().map(|steps| f32::from_bits(steps << ENTRY_SHIFT)).collect();
-        // What is above the low bits of an f64 is not looked at.
+        // The bits above the low bits of an f64 are ignored.
         let double: Vec<f64> = steps.iter().map(|&steps| f64::from(steps << ENTRY_SHIFT) + 2f64.powi(52)).collect();
         let fill = |fill: &dyn Fn(&mut PackedHistogram)| {
             let mut histogram = PackedHistogram::default();

@@ -4,14 +4,13 @@
 /// sign.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Side {
-    /// Below the outer spacepoint: those whose inner spacepoint lies above.
+    /// Outer spacepoints of pairs whose inner spacepoint lies above.
     Below,
     /// Next to it: all.
     Beside,
-    /// Above: those whose inner spacepoint lies below.
+    /// Outer spacepoints of pairs whose inner spacepoint lies below.
     Above,
-    /// Above and, the other way round a ring, below: those whose inner spacepoint lies in another
-    /// slice.
+    /// Above and, around a ring, below: the inner spacepoint lies in another slice.
     Around,
     /// Out of reach both ways: none.
     #[default]
