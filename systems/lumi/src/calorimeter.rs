@@ -26,7 +26,7 @@ pub struct Calorimeter {
     tables: Tables,
 }
 
-/// What the counters need of each cell.
+/// Properties of each cell that the counters need.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tables {
     /// Sine of the angle to the beam, rounded to f32.

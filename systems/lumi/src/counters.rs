@@ -1,4 +1,4 @@
-//! What is counted: the counters of an event, and the ways to count.
+//! The counters of an event, and the ways to count.
 
 use crate::calorimeter::Calorimeter;
 

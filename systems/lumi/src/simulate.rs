@@ -46,7 +46,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::BatchTooLarge`]; [`Error::OutOfMemory`] after the first events, if all events would
-    /// take more memory than there is.
+    /// exceed the memory.
     pub fn simulate(&self, calorimeter: &Calorimeter) -> Result<EventBatch> {
         self.simulate_with(calorimeter, |_| {})
     }

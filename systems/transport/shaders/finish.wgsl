@@ -12,7 +12,7 @@
 
 const NO_SLOT: u32 = 0xffffffffu;
 
-// What all threads of a workgroup need of the counters: read once.
+// Counters that all threads of a workgroup need, read once.
 struct Now {
     size: u32,
     used: u32,

@@ -11,7 +11,7 @@ struct State {
     momentum: vec3<f32>,
 }
 
-// What became of one.
+// Result of a path.
 struct Path {
     state: State,
     length: f32,

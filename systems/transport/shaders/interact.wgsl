@@ -348,8 +348,8 @@ fn turned(start: vec3<f32>, angle: vec2<f32>, around: vec2<f32>) -> vec3<f32> {
     return unit(found, start);
 }
 
-// Cosine and sine of a part of a whole turn, from series: what GPUs have of their own is good to
-// 1e-3 only.
+// Cosine and sine of a part of a whole turn, from series. The accuracy of a GPU's own functions is
+// only 1e-3.
 fn circle(part: f32) -> vec2<f32> {
     let quarters = 4.0 * part;
     let quarter = min(floor(quarters), 3.0);

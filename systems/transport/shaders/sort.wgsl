@@ -1,6 +1,6 @@
-// A stable sort by classes, three bits at a time: what its kernels have in common. Each workgroup
-// has a tile of elements, whose digits `histogram` counts; `scan` makes these counts places;
-// `scatter` brings elements there.
+// Declarations of a stable sort by classes, three bits at a time. Each workgroup has a tile of
+// elements. `histogram` counts the digits of the tile, `scan` turns the counts into places,
+// `scatter` moves elements there.
 // CPU twin: src/engine/cpu/sort.rs.
 
 override THREADS: u32 = 128u;

@@ -31,7 +31,7 @@ struct Reader<'a> {
     is_binary: bool,
 }
 
-/// What the sections say.
+/// Content of the sections.
 #[derive(Default)]
 struct Content {
     /// Names by dimension and physical tag.

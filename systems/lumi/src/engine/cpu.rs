@@ -1,5 +1,5 @@
-//! The counters on the CPU, one function for each shader: what the shaders are held against, and an
-//! engine of its own.
+//! The counters on the CPU, one function for each shader: an engine, and the reference of the
+//! shaders.
 
 use rayon::prelude::*;
 

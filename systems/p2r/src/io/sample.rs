@@ -26,7 +26,7 @@ pub struct SampleTrack {
     pub truth: Option<[f64; PARAMETERS]>,
 }
 
-/// Names and truth of tracks, event after event: what the output says of them besides the fit.
+/// Names and truth of tracks, event after event, which the output repeats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
     /// Event ids.

@@ -16,7 +16,7 @@ override SCANNING: u32 = 256u;
 
 var<workgroup> wg_sums: array<u32, 2u * SCANNING>;
 
-// What the threads before have, and what all have.
+// The sum of the threads before, and the sum of all threads.
 fn sums(thread: u32, value: u32) -> vec2<u32> {
     var sum = value;
     var half = 0u;
@@ -50,7 +50,7 @@ fn running(before: u32, four: vec4<u32>) -> Running {
     return Running(vec4<u32>(before, x, y, z), z + four.w);
 }
 
-// What lies beyond the last tile is nothing.
+// Places beyond the last tile are zero.
 fn of_tiles(four: vec4<u32>, first: u32, tiles: u32) -> vec4<u32> {
     return select(vec4<u32>(), four, vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(tiles));
 }

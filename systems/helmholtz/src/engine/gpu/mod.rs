@@ -38,7 +38,7 @@ pub(crate) struct Params {
     step: u32,
     by_columns: u32,
 }
-/// What is made, in the order in which a whole assembly makes it.
+/// Result of a stage, in the order of a whole assembly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Forcing,
@@ -104,7 +104,7 @@ pub(crate) struct GpuEngine<T: Number> {
     solver: Mutex<Option<Box<ConjugateGradients<T>>>>,
 }
 
-/// What is uploaded once.
+/// Buffers that are uploaded once.
 struct Fixed<T: Number> {
     offsets: Buffer<u32>,
     neighbours: Buffer<u32>,

@@ -1,4 +1,4 @@
-//! What is done at once: levels that fit, and triangles that share no vertex.
+//! Work of one dispatch: levels that fit, and triangles that share no vertex.
 
 use std::ops::Range;
 

@@ -89,7 +89,7 @@ impl Chunk {
     }
 }
 
-/// What the calorimeter's kernel reads of cells, by the names of its bindings.
+/// Buffers of cells for the calorimeter's kernel, by the names of its bindings.
 pub(super) struct Cells {
     /// The number of chunks in the exact scheme.
     pub(super) chunks: u32,

@@ -83,7 +83,7 @@ pub(super) struct Workspace {
     pub(super) results: Readback<u32>,
 }
 
-/// What one thread packs: some events of one column.
+/// Work of one packing thread: some events of one column.
 enum Packing<'a> {
     Digits(UploadPart<'a, [i16; QUAD]>, &'a [usize]),
     Words(UploadPart<'a, u32>, &'a [u32], &'a [u32], &'a [usize]),

@@ -23,7 +23,7 @@ const MOST_TRACKS: usize = 256;
 /// Batches for each thread at first, so that threads end together.
 const BATCHES_A_THREAD: usize = 16;
 
-/// What a batch leaves.
+/// Result of a batch.
 #[derive(Default)]
 struct Followed {
     /// Without deposits.

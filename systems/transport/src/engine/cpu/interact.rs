@@ -9,7 +9,7 @@ use crate::physics::ELECTRON_MASS;
 use crate::track::{Kind, Process, Track, TrackStatus, child_of};
 use crate::world::World;
 
-/// The first random number of processes; those before it choose the step.
+/// The first random number of processes; earlier numbers choose the step.
 pub(crate) const FIRST_DRAW: u32 = 4;
 /// The first random number of scattering.
 pub(crate) const SCATTER_DRAW: u32 = 1 << 20;
@@ -21,7 +21,7 @@ pub(crate) const SMALL_LOSS: f64 = 0.01;
 /// The result of a step, which may still be discarded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effect<T> {
-    /// The track after it, or its successor in the same slot; vacant if there is none.
+    /// The track after it, or its successor in the same slot; otherwise vacant.
     pub(crate) after: Track<T>,
     /// A track that needs a slot of its own.
     pub(crate) secondary: Option<Track<T>>,
@@ -326,8 +326,8 @@ impl<T: Number> Event<'_, T> {
         self.effect.secondary = Some(positron);
     }
 
-    /// All of the energy goes to an electron that goes on in the photon's direction; what binds it
-    /// is not taken off.
+    /// An electron in the photon's direction gets all of the energy. The binding energy is not
+    /// subtracted.
     fn photoelectric(&mut self) {
         let after = self.effect.after;
         self.become_(self.child(0, Kind::Electron, after.direction, after.kinetic));
@@ -369,8 +369,8 @@ fn turned<T: Number>(from: Vector<T>, cos: T, sin: T, (c, s): (T, T)) -> Vector<
     unit(found, from)
 }
 
-/// Cosine and sine of a part of a whole turn, from series: what GPUs have of their own is good to
-/// 1e-3 only.
+/// Cosine and sine of a part of a whole turn, from series. The accuracy of a GPU's own functions is
+/// only 1e-3.
 fn circle<T: Number>(part: T) -> (T, T) {
     let quarters = T::of(4.0) * part;
     let quarter = quarters.down().least(T::of(3.0));

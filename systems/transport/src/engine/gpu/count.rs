@@ -47,7 +47,7 @@ pub(crate) struct CountSettings {
     pub(crate) checks: Checks,
 }
 
-/// What is counted, and where to.
+/// Input and output of a count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountBuffers<'a> {
     pub(crate) size: &'a Buffer<u32>,
@@ -123,7 +123,7 @@ impl GpuCount {
         Ok(CountJob { group: self.kernel.bind_group(gpu, &bindings)?, workgroups: workgroups as u32 })
     }
 
-    /// Counts anew.
+    /// Encodes the count.
     pub(crate) fn encode(&self, pass: &mut ComputePass<'_>, job: &CountJob) -> Result<()> {
         self.encode_zero(pass, job)?;
         self.encode_adding(pass, job)

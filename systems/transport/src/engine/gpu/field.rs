@@ -1,4 +1,4 @@
-//! What a GPU needs of a field, and of what is asked of paths in it.
+//! Resources of a field on a GPU, and the required accuracy of paths in it.
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{BindingResource, BufferUsages};
@@ -89,7 +89,7 @@ impl GpuField {
         }
     }
 
-    /// What that piece has bound, by name: to be added to a kernel's.
+    /// Bindings of that piece by name, to be added to a kernel's.
     pub(crate) fn bindings(&self) -> Result<Vec<(&'static str, BindingResource<'_>)>> {
         Ok(match self {
             Self::Uniform(params) => vec![("field_params", params.binding()?)],

@@ -12,7 +12,7 @@ use crate::engine::ended::{Ended, Status};
 use crate::error::Result;
 use crate::track::{Slots, Track};
 
-/// Steps in a submission. Those after the end of the run do nothing.
+/// Steps in a submission. Steps after the end of the run do nothing.
 const STEPS_TOGETHER: u32 = 32;
 /// The least default number of slots, and the energy for each \[MeV\]: showers have a track for 7
 /// MeV or so at most.
