@@ -24,11 +24,12 @@ use command_host::note;
 /// Finds the vertices of every RoI in files of spacepoints
 ///
 /// Input is CSV, gzipped or not, with these columns in any order (mm, rad), or Parquet or ROOT with
-/// such columns: own format event_id,roi_id,x,y,z,layer or event_id,roi_id,rho,phi,z,layer ACTS
-/// measurement_id_1,...,geometry_id_1,...,x,y,z,... (older: sp_x,sp_y,sp_z) TrackML
-/// hit_id,x,y,z,volume_id,layer_id,... event_id and roi_id may be absent: the event is then the
-/// number after `event` in the file's name, else 0. Rows of an event follow one another: files are
-/// read event by event, however long they are.
+/// the same columns:
+///   own format    event_id,roi_id,x,y,z,layer  or  event_id,roi_id,rho,phi,z,layer
+///   ACTS          measurement_id_1,...,geometry_id_1,...,x,y,z,...  (older: sp_x,sp_y,sp_z)
+///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
+/// event_id and roi_id may be absent: the event is then the number after `event` in the file's name,
+/// else 0. Rows of an event follow one another: files are read event by event, however long they are.
 #[derive(Args)]
 #[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Find {

@@ -123,7 +123,7 @@ impl GpuCount {
         Ok(CountJob { group: self.kernel.bind_group(gpu, &bindings)?, workgroups: workgroups as u32 })
     }
 
-    /// Encodes the count.
+    /// Encodes a count that starts from zero.
     pub(crate) fn encode(&self, pass: &mut ComputePass<'_>, job: &CountJob) -> Result<()> {
         self.encode_zero(pass, job)?;
         self.encode_adding(pass, job)
