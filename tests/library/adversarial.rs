@@ -1,6 +1,5 @@
-//! Input that nobody means to send, on every engine: each RoI is answered rightly, or with a status
-//! that says why not. What differs between engines by more than a rounding is a wrong answer of one
-//! of them.
+//! Adversarial input on every engine: each RoI gets the right answer, or a status with the reason.
+//! A difference between engines beyond rounding is a wrong answer.
 
 use std::f64::consts::PI;
 
@@ -55,8 +54,7 @@ fn around(phi: f64) -> [f64; 5] {
     [phi, phi.next_up(), phi.next_down(), f64::from(single.next_up()), f64::from(single.next_down())]
 }
 
-/// Straight tracks from z = 3, a spacepoint on each of five layers, at and around each of these
-/// azimuths.
+/// Straight tracks from z = 3 mm at and around these azimuths, with five spacepoints each.
 fn tracks_at(azimuths: impl IntoIterator<Item = f64>) -> Vec<Spacepoint> {
     let layers = [50.5, 88.5, 122.5, 299.0, 371.0].into_iter().zip(0..);
     let each = |(i, phi): (usize, f64)| layers.clone().map(move |(rho, layer)| (i, phi, rho, layer));
@@ -253,7 +251,7 @@ impl Finders {
                 let exact = adapter.kind == AdapterKind::Software && !told;
                 let place = format!("{place}, {i}, {name}, {}", adapter.name);
                 assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
-                // Of thousands of millions of pairs some fall beside a bin's edge on another
+                // Among billions of pairs, rounding moves some across a bin's edge on another
                 // device.
                 let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
                 let (weights, expected) = (weights(&found[i]), weights(&single[i]));
@@ -362,8 +360,7 @@ fn batches_of_few_rois_are_answered() {
     check_sizes(&small_rois(600, 1), &[0, 1, 2, 255, 256, 257, 600]);
 }
 
-/// Beyond what a dispatch may have of workgroups, most of them empty: software takes half a
-/// millisecond for each.
+/// More workgroups than a dispatch may have, most of them empty: 0.5 ms each in software.
 #[test]
 fn batches_of_many_rois_are_answered() {
     check_sizes(&small_rois(70_000, 100), &[65_535, 65_536, 70_000]);
@@ -429,8 +426,7 @@ fn counts_beyond_words_are_told() {
     }
 }
 
-/// All layers with so many spacepoints each in one slice; z of their pairs is spread over 8,000
-/// bins.
+/// Every layer has so many spacepoints in one slice. Their z12 cover 8,000 bins.
 fn crowded(each: usize) -> Hostile {
     let rng = &mut fastrand::Rng::with_seed(11);
     let layers = (0..19u32).flat_map(|layer| std::iter::repeat_n(layer, each));
@@ -468,8 +464,7 @@ fn numbered_pairs_of_a_hundred_thousand_are_answered() {
     check_crowded(5264, true);
 }
 
-/// More histograms than memory should hold: told with what there was, but for RoIs that are empty
-/// or bad.
+/// More histograms than the memory limit: a status, except for empty or invalid RoIs.
 #[test]
 fn what_never_fits_is_told_alike() {
     let too_many = Config { histogram_per_slice: true, phi_slice_deg: 0.01, z_bin_mm: 0.01, ..Config::default() };

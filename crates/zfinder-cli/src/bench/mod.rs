@@ -60,8 +60,7 @@ pub(super) struct Bench {
     /// Seed of the simulation
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sample")]
     seed: u64,
-    /// Measure with the RoIs of these files or folders of spacepoints, read as `zfinder find` reads
-    /// them
+    /// Measure the RoIs of these files or folders, read as `zfinder find` reads them
     #[arg(long, num_args = 1.., value_name = "FILE|FOLDER", help_heading = "Sample")]
     input: Vec<PathBuf>,
     /// CSV of RoIs for --input, as of `zfinder find`
@@ -119,8 +118,7 @@ pub(super) struct Bench {
     /// the latency
     #[arg(long, value_name = "US", default_value_t = 0, help_heading = "What is measured")]
     spin_us: u64,
-    /// Also time streams of so many RoIs, the sample over and over, and the memory held meanwhile:
-    /// 1000,10000,...
+    /// Also time streams of so many RoIs, with memory held, the sample repeated: 1000,10000,...
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
     stream_rois: Vec<NonZeroUsize>,
 
@@ -328,8 +326,7 @@ impl Bench {
         self.engine_names().contains(&engine)
     }
 
-    /// The GPUs that are measured, those together that work together, each with what its bus
-    /// carries.
+    /// The GPUs to measure. GPUs of one group work together. Each has its bus bandwidth.
     fn gpus(&self, not_measured: &mut Vec<NotMeasured>, bar: &ProgressBar) -> Result<Vec<Vec<Adapter>>, Failure> {
         if !self.wants(EngineName::Gpu) {
             return Ok(Vec::new());

@@ -95,8 +95,7 @@ pub(crate) struct GpuEngine<T: Number> {
     forcing: Kernel,
     gather: Kernel,
     scatter: Option<Kernel>,
-    /// Of each colour, where its triangles begin in `order`; one more at the end. Of scatter, all
-    /// are one.
+    /// The first place in `order` of each colour, and the end. Scatter has one colour.
     colours: Vec<u32>,
     fixed: Fixed<T>,
     workspace: Mutex<Workspace<T>>,
@@ -251,8 +250,7 @@ impl<T: Number> GpuEngine<T> {
         Ok(results)
     }
 
-    /// The times of the stages of an assembly, with everything there. None if the device has no
-    /// clock.
+    /// Returns the times of an assembly's stages. `None` if the device has no clock.
     pub(crate) fn time(&self, rounds: usize) -> Result<Option<Vec<StageTime>>> {
         let mut workspace = self.workspace();
         let Some(mut timer) = Timer::new(&self.gpu, Stage::ASSEMBLY.len()) else { return Ok(None) };
@@ -433,8 +431,7 @@ impl<T: Number> Fixed<T> {
         let real = T::from_f64;
         let weights = pairs.mass().iter().zip(pairs.stiffness()).map(|(&m, &k)| [real(m), real(k)]);
         let thirds = pairs.thirds().iter().map(|&third| real(third));
-        // In f32 a coordinate has as many digits as its turns leave: whole ones are taken off
-        // first.
+        // In f32 a large coordinate loses digits, so whole turns are subtracted first.
         let turns = mesh.vertices().iter().map(|at| at.map(|x| real(x - x.round_ties_even())));
         let scatter = match order {
             None => None,
@@ -454,8 +451,7 @@ impl<T: Number> Fixed<T> {
 
 impl<T: Number> ScatterBuffers<T> {
     fn new(gpu: &Gpu, mesh: &Mesh, order: &[u32]) -> Result<Self> {
-        // Differences are made in f64: of coordinates in f32 they would have few digits on fine
-        // meshes.
+        // f64 differences: f32 coordinates leave them few digits on fine meshes.
         let edge = |corners: &[u32; 3]| {
             let [a, b, c] = corners.map(|vertex| mesh.vertices()[vertex as usize]);
             [b[0] - a[0], b[1] - a[1], c[0] - a[0], c[1] - a[1]].map(T::from_f64)
