@@ -92,8 +92,7 @@ fn hostile() -> Vec<Hostile> {
     let nearly = (0..60u32).map(|i| point(100.0 + 1e-5 * f64::from(i), 0.01, 1e-3 * f64::from(i % 7), i % 4)).collect();
     add("nearly equal rho", Known::BeyondF32, roi(narrow(), nearly));
 
-    // On the edges of slices, of windows and of the circle.
-    // A dozen of them, the first and the last among them.
+    // On the edges of slices, windows and the circle: twelve, with the first and the last edge.
     let edges = |low: f64, every: u32| (0..=12).map(move |i| low + f64::from(i * every) * SLICE);
     add("edges of slices", Known::Alike, roi(narrow(), tracks_at(edges(0.0, 7))));
     add("edges of slices, of the circle", Known::Alike, roi(Some(PhiWindow::FullScan), tracks_at(edges(-PI, 150))));
@@ -214,9 +213,8 @@ impl Finders {
         }
     }
 
-    /// Every engine's answers, held against each other: those of f64 against the reference
-    /// engine's, those of the GPUs against the CPU's in f32. Software adapters divide as processors
-    /// do, so there it is to the last bit.
+    /// Compares every engine's answers: f64 with the reference engine, GPUs with the CPU in f32.
+    /// Software adapters divide as processors do, so their answers are bit-identical.
     fn compare(&self, place: &str, hostile: &[Hostile]) {
         let peaks = self.single.config().peaks as usize;
         let batch = &numbered(hostile);
@@ -251,8 +249,7 @@ impl Finders {
                 let exact = adapter.kind == AdapterKind::Software && !told;
                 let place = format!("{place}, {i}, {name}, {}", adapter.name);
                 assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
-                // Among billions of pairs, rounding moves some across a bin's edge on another
-                // device.
+                // Rounding moves some of billions of pairs across a bin's edge on another device.
                 let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
                 let (weights, expected) = (weights(&found[i]), weights(&single[i]));
                 let alike = weights.len() == expected.len()
@@ -484,9 +481,8 @@ fn what_never_fits_is_told_alike() {
     }
 }
 
-/// llvmpipe ends all loops of an invocation after 65,535 rounds together, without a word. Wherever
-/// it does, that is told: here it does about the end of the third spacepoints on one layer, which
-/// leaves few rounds on others to be missed.
+/// llvmpipe silently ends all loops of an invocation after 65,535 rounds together. The status must
+/// report it. Here the limit falls near the end of the third spacepoints on one layer.
 #[test]
 fn what_a_driver_cuts_short_is_told() {
     let config = Config { first_layers: 1, triplets: Triplets::Count, z_bin_mm: 4.0, ..Config::default() };
