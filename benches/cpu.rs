@@ -1,6 +1,7 @@
-//! The CPU engine stage by stage and from end to end, on one thread and on all, and the reference engine beside it:
-//! `cargo bench`. An item is an RoI, of `find_z` and `end_to_end_pairs` a pair whose z12 is within the range. Allocations
-//! are counted: the CPU engine makes none. What is timed is checked against the reference engine.
+//! The CPU engine stage by stage and from end to end, on one thread and on all, and the reference
+//! engine beside it: `cargo bench`. An item is an RoI, of `find_z` and `end_to_end_pairs` a pair
+//! whose z12 is within the range. Allocations are counted: the CPU engine makes none. What is timed
+//! is checked against the reference engine.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -132,8 +133,8 @@ fn find_batches(bencher: Bencher<'_, '_>, case: Case, engine: Engine, threads: u
     check(case, &batch, &results);
 }
 
-/// What was timed is the reference engine's answer: weights within 2, and z within 0.01 mm but where peaks are equal, of one
-/// RoI in twenty at most.
+/// What was timed is the reference engine's answer: weights within 2, and z within 0.01 mm but
+/// where peaks are equal, of one RoI in twenty at most.
 fn check(case: Case, batch: &RoiBatch, results: &[RoiResult]) {
     let wanted = case.finder(Engine::Reference, 1).find_batch(batch).expect("an answer");
     assert_eq!(results.len(), wanted.len(), "{case}");

@@ -1,14 +1,16 @@
 //! How the CPU engine stands to the experiment's serial program: `cargo bench --bench serial`.
 //!
-//! That program is not at hand. What is known is what it and a plain rewrite of it took on one core of a server: so a plain
-//! serial program is here (f64, arrays sorted by layer and slice, everything looked at), and the two, the CPU engine on one
-//! and on two threads and the reference engine are timed in turn, round by round, in the experiment's own configuration. A
-//! ratio is the median of the rounds' ratios, and beside it that of the fastest rounds, for on a shared machine the others tell
-//! how busy it was, which does not slow all programs alike. What is timed is checked: the plain program's answers are the reference
-//! engine's, to the last weight.
+//! That program is not at hand. What is known is what it and a plain rewrite of it took on one core
+//! of a server: so a plain serial program is here (f64, arrays sorted by layer and slice,
+//! everything looked at), and the two, the CPU engine on one and on two threads and the reference
+//! engine are timed in turn, round by round, in the experiment's own configuration. A ratio is the
+//! median of the rounds' ratios, and beside it that of the fastest rounds, for on a shared machine
+//! the others tell how busy it was, which does not slow all programs alike. What is timed is
+//! checked: the plain program's answers are the reference engine's, to the last weight.
 //!
-//! The twin (`src/engine/twin`) is no yardstick here: built to be compared with the shaders, it takes 1.5 times as long as this
-//! program for a lowlum RoI and 2.0 to 2.6 times for a highlum RoI, which would flatter the engine.
+//! The twin (`src/engine/twin`) is no yardstick here: built to be compared with the shaders, it
+//! takes 1.5 times as long as this program for a lowlum RoI and 2.0 to 2.6 times for a highlum RoI,
+//! which would flatter the engine.
 //!
 //! `-- ROUNDS` sets the number of rounds, 25 by default.
 
@@ -132,8 +134,8 @@ fn rois(highlum: bool, rois: usize) -> RoiBatch {
     batch
 }
 
-/// The plain program finds the reference engine's vertices to the last weight, and the CPU engine, in f32, those but for
-/// pairs beside a cut.
+/// The plain program finds the reference engine's vertices to the last weight, and the CPU engine,
+/// in f32, those but for pairs beside a cut.
 fn check(plain: &mut Plain, batch: &RoiBatch, reference: &ZFinder, engine: &ZFinder) {
     let vertex = |result: &RoiResult| result.vertices.first().map(|vertex| (vertex.weight, vertex.z_mm));
     let find = |roi: RoiView<'_>| plain.find(&roi.spacepoints().collect::<Vec<_>>(), roi.descriptor.eta);
@@ -186,8 +188,9 @@ impl std::fmt::Display for Spread {
     }
 }
 
-/// The serial program's search, as one would write it today: contiguous arrays, no vectors, every pair and every third
-/// spacepoint in reach looked at. It allocates nothing once it has seen such an RoI.
+/// The serial program's search, as one would write it today: contiguous arrays, no vectors, every
+/// pair and every third spacepoint in reach looked at. It allocates nothing once it has seen such
+/// an RoI.
 struct Plain {
     config: Config,
     neighbours: Vec<Vec<u32>>,
@@ -287,7 +290,8 @@ impl Plain {
             *begin = sum;
         }
         self.points.resize(spacepoints.len(), Point::default());
-        // The begin of each cell, one further on, goes up to its end, which is the next one's begin.
+        // The begin of each cell, one further on, goes up to its end, which is the next one's
+        // begin.
         for s in spacepoints {
             let (phi, slice) = place(s);
             let next = &mut self.begins[cell(s.layer, slice) + 1];
@@ -358,8 +362,8 @@ impl Plain {
         (self.n, self.sums) = (n, sums);
     }
 
-    /// Third spacepoints that lie on the line of a pair, on its bend and at its azimuth, in these layers beyond its outer
-    /// one: all, or the first.
+    /// Third spacepoints that lie on the line of a pair, on its bend and at its azimuth, in these
+    /// layers beyond its outer one: all, or the first.
     fn confirmations(&self, a: &Point, b: &Point, z12: f64, layer_b: usize, outer: &[usize]) -> u64 {
         let Config { triplets, triplet_dz_mm, triplet_dk, triplet_dp, .. } = self.config;
         let inverse = 1.0 / (a.rho - b.rho);

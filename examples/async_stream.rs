@@ -1,5 +1,6 @@
-//! A stream from an async program: batches arrive in one task, are searched in another, and their answers go out in order
-//! to a third. No task ever blocks its executor, and a slow end slows the beginning down.
+//! A stream from an async program: batches arrive in one task, are searched in another, and their
+//! answers go out in order to a third. No task ever blocks its executor, and a slow end slows the
+//! beginning down.
 //!
 //! `cargo run --release --example async_stream`
 
@@ -56,7 +57,8 @@ async fn main() -> Result<(), Failure> {
     let (to_stream, batches) = channel(WAITING);
     let (to_sink, mut answers) = channel(WAITING);
     let source = tokio::spawn(source(simulation.clone(), to_stream));
-    // The stream has threads of its own, on the CPU engine too; find_batch_async would compute in the task there.
+    // The stream has threads of its own, on the CPU engine too; find_batch_async would compute in
+    // the task there.
     let search = tokio::spawn(search(stream, batches, to_sink));
 
     let (mut rois, mut right) = (0, 0);

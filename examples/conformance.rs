@@ -2,8 +2,9 @@
 //!
 //! `cargo run --release --example conformance -- DIR [--engine E] [--adapter A] [--case C]`
 //!
-//! DIR holds `expected.json` (samples, cases, options, vertices; see docs/how-to/compare-with-another-program.md) and the spacepoints that it
-//! names. One line a case; exits with 1 if any RoI disagrees, with 2 on bad input.
+//! DIR holds `expected.json` (samples, cases, options, vertices; see
+//! docs/how-to/compare-with-another-program.md) and the spacepoints that it names. One line a case;
+//! exits with 1 if any RoI disagrees, with 2 on bad input.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -116,7 +117,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             };
             // Weights are recorded with six digits; those of mixed vertices are no whole numbers.
             let weight_rounding = if config.vertex_mixing > 0.0 { 0.5e-5 } else { 0.0 };
-            // Samples share their cases, and some cases their configuration: each finder is built once.
+            // Samples share their cases, and some cases their configuration: each finder is built
+            // once.
             let known = finders.iter().find(|finder| *finder.config() == config).cloned();
             let finder = match known {
                 Some(finder) => finder,
@@ -176,7 +178,8 @@ fn pair<A, B>(mut compare: impl FnMut(A, B) -> bool) -> impl FnMut((A, B)) -> bo
     move |(a, b)| compare(a, b)
 }
 
-/// The case's options in this project's terms, and the RoIs' eta; or what this program cannot do yet.
+/// The case's options in this project's terms, and the RoIs' eta; or what this program cannot do
+/// yet.
 fn config_of(options: &BTreeMap<String, Value>) -> Result<(Config, f64), String> {
     let mut config = Config { wrap_full_scan: false, ..Config::default() };
     let mut eta = 0.0;

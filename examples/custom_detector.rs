@@ -1,5 +1,5 @@
-//! A detector of one's own: layers as TOML, here in the program, and spacepoints that know their layers by a file's numbers
-//! or only by where they are.
+//! A detector of one's own: layers as TOML, here in the program, and spacepoints that know their
+//! layers by a file's numbers or only by where they are.
 //!
 //! `cargo run --release --example custom_detector`
 
@@ -7,9 +7,10 @@ use std::error::Error;
 
 use zfinder::{Config, Detector, LayerKind, Roi, Spacepoint, Status, Triplets, ZFinder};
 
-/// A telescope about the beam: three pixel barrels, two of short strips, two pixel disks a side. `ids` are the (volume,
-/// layer) by which files name them; `sensor` is needed only where a configuration asks for it. Without a [bending] table
-/// the neighbour slices follow from the radii, the field and the momentum (`field_t`, `bending_pt_gev`).
+/// A telescope about the beam: three pixel barrels, two of short strips, two pixel disks a side.
+/// `ids` are the (volume, layer) by which files name them; `sensor` is needed only where a
+/// configuration asks for it. Without a [bending] table the neighbour slices follow from the radii,
+/// the field and the momentum (`field_t`, `bending_pt_gev`).
 const TELESCOPE: &str = r#"
 name = "telescope"
 

@@ -1,4 +1,5 @@
-//! The library in a program of one's own: reads events, finds their vertices in one batch, and looks at each answer.
+//! The library in a program of one's own: reads events, finds their vertices in one batch, and
+//! looks at each answer.
 //!
 //! `cargo run --release --example find_batch [FOLDER]` (default: data/zee7_mu2)
 

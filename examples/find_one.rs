@@ -1,4 +1,5 @@
-//! One RoI, made by hand: where its vertex is, how well that is known, and what is said where there is none.
+//! One RoI, made by hand: where its vertex is, how well that is known, and what is said where there
+//! is none.
 //!
 //! `cargo run --release --example find_one`
 
@@ -11,7 +12,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let finder = ZFinder::builder().config(Config::default()).build()?;
     println!("{}; detector {}", finder.description(), finder.detector().name());
 
-    // Five straight tracks from z = -37.2 mm through the pixel barrels and the first strip barrel of `atlas2010`.
+    // Five straight tracks from z = -37.2 mm through the pixel barrels and the first strip barrel
+    // of `atlas2010`.
     let z_true = -37.2;
     let mut spacepoints = Vec::new();
     for (phi, slope) in [(0.62, 0.4), (0.71, -0.9), (0.80, 0.1), (0.93, 1.2), (1.10, -0.3)] {
@@ -19,7 +21,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             spacepoints.push(Spacepoint { rho, phi, z: z_true + slope * rho, layer });
         }
     }
-    // x, y and z will do as well: Spacepoint::from_xyz. What lies outside of the window takes no part.
+    // x, y and z will do as well: Spacepoint::from_xyz. What lies outside of the window takes no
+    // part.
     spacepoints.push(Spacepoint::from_xyz(-50.5, 0.0, 12.0, 0));
 
     let id = RoiId { event_id: 7, roi_id: 0 };

@@ -1,5 +1,5 @@
-//! The finder on a wgpu device that the caller has opened and goes on using. Ends well, and says so, where there is no
-//! adapter.
+//! The finder on a wgpu device that the caller has opened and goes on using. Ends well, and says
+//! so, where there is no adapter.
 //!
 //! `cargo run --release --example own_device`
 
@@ -22,7 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             return Ok(());
         }
     };
-    // WebGPU's default limits and no feature are enough. More workgroup memory is worth having: fewer passes over z.
+    // WebGPU's default limits and no feature are enough. More workgroup memory is worth having:
+    // fewer passes over z.
     let offered = adapter.limits();
     let required_limits = wgpu::Limits {
         max_compute_workgroup_storage_size: offered.max_compute_workgroup_storage_size,

@@ -1,5 +1,5 @@
-// What slice_spacepoints and walk share of the counting sort: a tile of cells in workgroup memory, counted and scanned, and
-// spacepoints that are loaded four at once.
+// The counting sort of slice_spacepoints and walk: a tile of cells in workgroup memory is counted
+// and scanned; a thread loads four spacepoints at once.
 // workgroup memory: 4 TILE_WORDS + 4 WORKGROUP_SIZE bytes
 // Needs: types, encoding; of the kernel `packed`, WORKGROUP_SIZE.
 
@@ -9,8 +9,8 @@ override TILE_WORDS: u32 = 1024;
 var<workgroup> wg_cells: array<atomic<u32>, TILE_WORDS>;
 var<workgroup> wg_scan: array<u32, WORKGROUP_SIZE>;
 
-// Spacepoints that a thread loads at once, so that memory has something to do meanwhile. Written out, not in a loop: arrays
-// that are indexed in one lie in slow memory.
+// Spacepoints that a thread loads at once, so that memory has something to do meanwhile. Written
+// out, not in a loop: arrays that are indexed in one lie in slow memory.
 struct Four {
     a: Packed,
     b: Packed,
@@ -20,7 +20,8 @@ struct Four {
 
 const AT_ONCE: u32 = 4u;
 
-// Those at `first` and so on in steps of the workgroup's size, or in their place the last.
+// Loads four spacepoints, from `first` in steps of the workgroup's size. Places after `last` repeat
+// the spacepoint at `last`.
 fn four(first: u32, last: u32) -> Four {
     return Four(
         packed[min(first, last)],
@@ -42,8 +43,9 @@ fn add_to(cell: u32, shift: u32) -> u32 {
     return cell_of_word(old, cell, shift);
 }
 
-// Counts in so many words become beginnings: each thread sums a run of words, then the threads' sums are scanned. Returns
-// where the thread's run ends; for the last thread, all that were counted. Begins and ends with a barrier.
+// Counts in so many words become beginnings: each thread sums a run of words, then the threads'
+// sums are scanned. Returns where the thread's run ends; for the last thread, all that were
+// counted. Begins and ends with a barrier.
 fn scan_cells(words: u32, shift: u32, thread: u32) -> u32 {
     workgroupBarrier();
     let run = (words + WORKGROUP_SIZE - 1u) / WORKGROUP_SIZE;

@@ -1,7 +1,8 @@
 // Takes each RoI's highest windows of three bins, one after the other.
-// in:   params, rois, totals (peaks' bins are zero afterwards), status; of several histograms an RoI, windows and sums
-// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them the status' flags, which are zero
-//       afterwards
+// in:   params, rois, totals (peaks' bins are zero afterwards), status; of several histograms an
+//       RoI, windows and sums
+// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them the status'
+//       flags, which are zero afterwards
 // grid: x = RoI
 // workgroup memory: what peaks takes
 // Needs: real, types, histograms, windows, peaks. CPU twin: src/engine/twin/find_peaks.rs

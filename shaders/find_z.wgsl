@@ -1,9 +1,11 @@
-// Fills nHisto and zHisto with the z12 of every pair of a share of an RoI's pairs. Which pairs are whose, and in which
-// order spacepoints lie, is said by the swapped files pairs/*.wgsl and order/*.wgsl.
-// in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and cell), cells
-// out:  histograms (a row a workgroup), totals (what a row's words cannot hold; all, where an RoI has several), status
+// Fills nHisto and zHisto with z12 of the pairs in one share of an RoI's pairs. The swapped files
+// pairs/*.wgsl choose the pairs of a share; order/*.wgsl define the order of spacepoints.
+// in:   params, cuts, neighbours, rois, row_rois (the RoI of each row), points, beside (by RoI and
+//       cell), cells
+// out:  histograms (a row a workgroup), totals (overflow of a row's words; all entries if an RoI
+//       has several histograms), status
 // grid: x, y = rows of this dispatch, y * width + x; z = tiles of bins
-// workgroup memory: 40 bytes, and what the swapped files take
+// workgroup memory: 40 bytes, plus that of the swapped files
 // Needs: real, types, histograms, accumulate, tracks, order, confirmations, pairs.
 // CPU twin: src/engine/twin/find_z.rs
 
@@ -30,7 +32,7 @@ fn cell_begin(place: u32) -> u32 {
     return roi.spacepoint_first + cell_of_word(cells[roi.cell_first + (place >> shift)], place, shift);
 }
 
-// What a row's words cannot hold.
+// Adds the overflow of a row's words to the RoI's totals.
 fn add_to_totals(bin: u32, n: u32, z: u32) {
     if atomicAdd(&totals[total_word(roi.total_first, 0u, tile_first + bin)], n) + n > MAX_COUNT {
         give_up(STATUS_COUNTS);

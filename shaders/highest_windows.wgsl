@@ -1,5 +1,6 @@
-// Of an RoI's several histograms, the highest window of three bins of each, and the sum of the lowest windows of all. How
-// high those are is found digit by digit, from the highest: count_sums counts windows by a digit of their sums.
+// Of an RoI's several histograms, the highest window of three bins of each, and the sum of the
+// lowest windows of all. How high those are is found digit by digit, from the highest: count_sums
+// counts windows by a digit of their sums.
 // in:   params (stage: count_sums's pass), rois, totals
 // out:  windows (a histogram each), sums (an RoI each; zero before), status
 // grid: x = RoI, y = groups of HISTOGRAMS histograms
@@ -111,7 +112,7 @@ fn highest_windows(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invoc
         atomicStore(&wg_sum[0], 0u);
         atomicStore(&wg_sum[1], 0u);
         atomicStore(&wg_windows, 0u);
-        // All windows are the lowest, or some are, or none is asked for.
+        // The background is all windows, the lowest windows, or not requested.
         var threshold = select(0xffffffffu, 0u, lowest == 0u);
         if lowest != 0u && lowest < histograms * (bins - 2u) {
             threshold = digits_so_far(roi_index, lowest, PASSES);

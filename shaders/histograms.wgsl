@@ -1,5 +1,6 @@
-// What words of histograms mean, and where RoIs' own histograms lie: counts, and sums of z, which are offsets within the bin in
-// OFFSET_STEPS of it, or F32_SUMS: bits of f32 sums of z, the thesis's way.
+// The words of histograms, and the places of RoIs' own histograms. A word holds counts and sums of
+// z. Sums are offsets within the bin in units of 1 / OFFSET_STEPS of it; with F32_SUMS they are the
+// bits of f32 sums of z, as in the thesis.
 // Needs: types; of the kernel params.
 
 // 1: f32 sums.
@@ -8,8 +9,8 @@ override F32_SUMS: u32 = 0;
 // The largest count whose sum of offsets fits a word of its own.
 const MAX_COUNT: u32 = 4194303u;
 
-// Of find_z's rows: n of all bins, then z of all bins; or one word a bin, count << COUNT_SHIFT | sum of offsets, for counts up
-// to MOST_PACKED. ROW_PARTS is 0 where find_z writes none.
+// Of find_z's rows: n of all bins, then z of all bins; or one word a bin, count << COUNT_SHIFT |
+// sum of offsets, for counts up to MOST_PACKED. ROW_PARTS is 0 where find_z writes none.
 override ROW_PARTS: u32 = 1;
 const COUNT_SHIFT: u32 = 21u;
 const MOST_PACKED: u32 = 2047u;
@@ -30,8 +31,8 @@ fn sum_z(a: u32, b: u32) -> u32 {
     return a + b;
 }
 
-// The word of a bin's part in a histogram of an RoI: 0 n, 1 z, 2 pairs; where weights go by pT, 2 to 9 pairs in each eighth of
-// the bin, 10 and 11 sectors of soft and of hard tracks.
+// The word of a bin's part in a histogram of an RoI: 0 n, 1 z, 2 pairs; where weights go by pT, 2
+// to 9 pairs in each eighth of the bin, 10 and 11 sectors of soft and of hard tracks.
 fn total_word(histogram: u32, part: u32, bin: u32) -> u32 {
     return (histogram * params.total_parts + part) * params.row_bins + bin;
 }

@@ -1,12 +1,13 @@
-// Groups each RoI's spacepoints by cells, that is by slice, or by slice and layer: a counting sort. A workgroup makes a
-// tile of an RoI's cells, for which it goes through all of the RoI's spacepoints: those of cells before its own say
-// where it begins.
+// Groups each RoI's spacepoints by cell (slice, or slice and layer) with a counting sort. A
+// workgroup makes one tile of an RoI's cells. It reads all spacepoints of the RoI: spacepoints of
+// earlier cells give the place where its own cells begin.
 // in:   params, rois, packed (by RoI)
-// out:  cells (where each begins), points and beside (by RoI and cell), status; totals, of which an RoI's first histogram
-//       is zero afterwards
+// out:  cells (where each begins), points and beside (by RoI and cell), status; totals (the RoI's
+//       first histogram, set to zero)
 // grid: x = RoI, y = tiles of cells
 // workgroup memory: 4 TILE_WORDS + 4 ORDER_WORDS + 4 WORKGROUP_SIZE + 16 bytes
-// Needs: real, types, histograms, encoding, counting_sort. CPU twin: src/engine/twin/slice_spacepoints.rs
+// Needs: real, types, histograms, encoding, counting_sort.
+// CPU twin: src/engine/twin/slice_spacepoints.rs
 
 override WORKGROUP_SIZE: u32 = 256;
 // Two spacepoints a word, of tiles that are written out in order; larger tiles are scattered.
@@ -23,11 +24,13 @@ override ORDER_WORDS: u32 = 1024;
 
 // Spacepoints of cells before the tile's.
 var<workgroup> wg_before: atomic<u32>;
-// The tile's spacepoints in order, counted from the RoI's first: memory likes writes that lie side by side.
+// The tile's spacepoints in order, counted from the RoI's first: memory likes writes that lie side
+// by side.
 var<workgroup> wg_order: array<atomic<u32>, ORDER_WORDS>;
 var<workgroup> wg_total: u32;
 
-// The tile of this workgroup: cells from `first` to `end`, of an RoI with so many slices, 1 << shift a word.
+// The tile of this workgroup: cells from `first` to `end`, of an RoI with so many slices, 1 <<
+// shift a word.
 struct Tile {
     first: u32,
     end: u32,
@@ -50,7 +53,8 @@ fn count(tile: Tile, spacepoint: Packed, is_there: bool) -> u32 {
     return select(0u, 1u, is_there && cell < tile.first);
 }
 
-// Gives a spacepoint of the tile, the i-th of its RoI, its place: in the order, or where it belongs.
+// Gives a spacepoint of the tile, the i-th of its RoI, its place: in the order, or where it
+// belongs.
 fn place(tile: Tile, spacepoint: Packed, i: u32, is_there: bool, in_order: bool, tile_start: u32) {
     let cell = cell_of(tile, packed_slice_layer(spacepoint));
     if !is_there || cell < tile.first || cell >= tile.end {

@@ -1,6 +1,8 @@
-// Sums rows of histograms: first each RoI's rows in about sqrt(rows) groups, then the groups; few rows at once.
+// Sums rows of histograms: first each RoI's rows in about sqrt(rows) groups, then the groups; few
+// rows at once.
 // in:   params (stage), rois, rows, status
-// out:  summed (a row a group, n and then z; of the last stage, a row an RoI, which holds what find_z's rows could not)
+// out:  summed (a row a group, n and then z; of the last stage, a row an RoI, which holds what
+//       find_z's rows could not)
 // grid: x = groups, y = blocks of bins, four a thread, z = RoI
 // workgroup memory: 32 WORKGROUP_SIZE bytes
 // Needs: real, types, histograms. CPU twin: src/engine/twin/sum_histos.rs

@@ -1,11 +1,11 @@
-// What all ways through an RoI's pairs share: cells, ranges of spacepoints, steps between slices, tracks, entries.
-// Needs: real, types, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours, points, beside,
-// cell_begin, count_pair, mark_sector,
-// give_up, TRIPLETS.
+// Functions that all loops over pairs share: cells, ranges of spacepoints, steps between slices,
+// tracks, entries.
+// Needs: real, types, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours,
+//       points, beside, cell_begin, count_pair, mark_sector, give_up, TRIPLETS.
 
 // Set in a neighbour count of a pair with a disk.
 const ENDCAP_PAIR: u32 = 0x80000000u;
-// What is left beside marks is the count.
+// The bits below the marks are the count.
 const NEIGHBOURS: u32 = 0x3fffffffu;
 
 // The RoI of this workgroup, and the first bin of its tile.
@@ -35,7 +35,8 @@ fn reach(inner: u32, outer: u32) -> u32 {
     return u32(max(i32(n) - roi.endcap_shift, 1));
 }
 
-// Spacepoints side by side, with one jump: those from `first` to `end`, and from `jump_at` on so much further.
+// A range of spacepoints with one jump: from `first` to `end`, and from `jump_at` on `jump` places
+// further.
 struct Range {
     first: u32,
     end: u32,
@@ -86,7 +87,8 @@ fn step_between(origin: u32, other: u32) -> i32 {
     return straight;
 }
 
-// What to add to the phi of a spacepoint in slice `other` seen from slice `origin`, `step` away: whole turns.
+// Whole turns to add to the phi of a spacepoint in slice `other`, seen from slice `origin`, `step`
+// slices away.
 fn turn_between(origin: u32, other: u32, step: i32) -> real {
     let straight = i32(other) - i32(origin);
     if step > straight {
@@ -105,8 +107,8 @@ fn turn_of_step(origin: u32, other: u32) -> real {
     return turn_between(origin, other, step_between(origin, other));
 }
 
-// z at the beam of the line through two spacepoints, in either order: z12 of the specification. Infinite or NaN where
-// their rho do not differ.
+// z at the beam of the line through two spacepoints, in either order: z12 of the specification.
+// Infinite or NaN where their rho do not differ.
 fn track_z(a: vec2<real>, b: vec2<real>) -> real {
     return quotient(b.y - a.y, b.x - a.x);
 }
@@ -148,10 +150,10 @@ fn add_entry(a: u32, b: u32, z12: real, weight: u32) {
     }
 }
 
-// z of a pair at the beam: along a line that meets it, or ACCURATE: where the line through the pair is nearest to the beam
-// (thesis, section 5.1). Products of three numbers are `product` each: NVIDIA's compiler multiplies them in another order, and
-// one RoI in some five thousand then has an entry beside.
-// 1: accurate.
+// z of a pair at the beam: along a line that meets it, or ACCURATE: where the line through the pair
+// is nearest to the beam (thesis, section 5.1). Products of three numbers are `product` each:
+// NVIDIA's compiler multiplies them in another order, and one RoI in some five thousand then has an
+// entry beside. 1: accurate.
 override ACCURATE: u32 = 0;
 
 fn extrapolate(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>) -> real {
@@ -174,7 +176,8 @@ fn extrapolate(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>) -> real
     return quotient(product(point_b.y, wa) - product(point_a.y, wb), product(v, wa) - product(u, wb));
 }
 
-// Whether z may lie in a range; of a line that meets the beam without a quotient, which takes longer than all else.
+// Whether z may lie in a range; of a line that meets the beam without a quotient, which takes
+// longer than all else.
 fn may_be_within(a: u32, point_a: vec2<real>, b: u32, point_b: vec2<real>, range: ZRange) -> bool {
     if ACCURATE == 0u {
         let apart = point_b.x - point_a.x;

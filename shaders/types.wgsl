@@ -1,10 +1,10 @@
-// Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them together), where cells lie,
-// and quotients.
+// Records shared with the host (src/engine/real.rs, src/engine/gpu/workspace.rs; a test holds them
+// together), where cells lie, and quotients.
 // Needs: real.
 
-// A line through the beam at z0 has z / rho = z0 / rho + its slope, so a sorted spacepoint is kept as (1 / rho, z / rho)
-// [1/mm, 1]: two of them meet the beam where the differences' quotient says. What is kept beside is Stored: phi from the lower edge of its RoI's window
-// [rad], and slice << 8 | layer.
+// A line through the beam at z0 has z / rho = z0 / rho + slope. A sorted spacepoint is therefore
+// kept as (1 / rho, z / rho) [1/mm, 1]: the quotient of two spacepoints' differences is their z0.
+// `Stored` has the rest: phi from the lower edge of the RoI's window [rad], and slice << 8 | layer.
 fn slice_layer_of(beside: Stored) -> u32 {
     return stored_word(beside);
 }
@@ -33,7 +33,7 @@ struct Roi {
     padding: u32,
 }
 
-// What all RoIs of the batch share.
+// Parameters that all RoIs of the batch share.
 struct Params {
     layers: u32,
     inner_layers: u32, // most layers that may hold inner spacepoints, at least 1
@@ -58,13 +58,15 @@ struct Cuts {
     dk: real,
     dp: real,
     gev_mm: real, // pT over curvature
-    // Of weights by pT (PtWeight in src/config.rs): here, and not overrides, which are f32 in either precision.
+    // Of weights by pT (PtWeight in src/config.rs): here, and not overrides, which are f32 in
+    // either precision.
     strip_dz: real,
     resolution_mm: real,
     per_gev2: real,
 }
 
-// Sums of the windows that are background, added: those below `threshold`; the others are at the threshold.
+// The background: the sum and the number of the windows below `threshold`. The remaining windows
+// are at the threshold.
 struct Background {
     low: u32, // word of the sum of so many windows
     high: u32,
@@ -106,12 +108,13 @@ struct Peak {
 const OFFSET_STEPS: u32 = 1024u;
 const STEP_BITS: u32 = 10u;
 
-// Parts of an RoI's window in which directions are told apart: a bit each.
+// Number of sectors of an RoI's window, one bit each.
 const SECTORS: u32 = 24u;
 
 const NO_PEAK: u32 = 0xffffffffu;
 
-// Where cells begin is counted from an RoI's first spacepoint: in half words, as long as those count all of them.
+// Where cells begin is counted from an RoI's first spacepoint: in half words, as long as those
+// count all of them.
 const MOST_HALF: u32 = 0xffffu;
 
 // log2 of the cells in a word.
@@ -152,20 +155,22 @@ fn cell_count(layers: u32, slices: u32) -> u32 {
 // In place of a spacepoint's slice and layer: takes no part.
 const DROPPED: u32 = 0xffffffffu;
 
-// What became of an RoI.
+// The status of an RoI.
 struct RoiStatus {
     flags: atomic<u32>,
     rows: u32, // histograms that find_z filled, of those that there is room for
 }
 
-// Flags: more pairs in a slice than can be numbered; counts beyond what words hold; a loop that
-// the driver ended early (llvmpipe does, after 65,536 rounds of an invocation's loops together, without a word).
+// Flags: more pairs in a slice than can be numbered; counts beyond what words hold; a loop that the
+// driver ended early (llvmpipe does, after 65,536 rounds of an invocation's loops together, without
+// a word).
 const STATUS_PAIRS: u32 = 1u;
 const STATUS_COUNTS: u32 = 2u;
 const STATUS_UNFINISHED: u32 = 4u;
 
-// Whether the driver ends this invocation's loops early by now, asked at a kernel's end: it ends any loop then, those whose
-// rounds are not looked at and this one too. `layers` is 2 at least, which compilers do not know, or they would unroll it.
+// Whether the driver ends this invocation's loops early by now, asked at a kernel's end: it ends
+// any loop then, those whose rounds are not looked at and this one too. `layers` is 2 at least,
+// which compilers do not know, or they would unroll it.
 fn loops_are_cut(layers: u32) -> bool {
     let rounds = min(layers, 2u);
     var round = 0u;
@@ -173,10 +178,10 @@ fn loops_are_cut(layers: u32) -> bool {
     return round < rounds;
 }
 
-// Quotients and square roots: as the device rounds them, or CORRECTED: as IEEE 754 says, but for one in some ten million, on a
-// device that takes short cuts but has a fused multiply-add: with it, what a rough result is wrong by is known to all digits
-// (P. Markstein, IBM J. Res. Dev. 34 (1990) 111). A corrected quotient by 0 is NaN.
-// 1: corrected.
+// Quotients and square roots. 0: as the device rounds them. 1: corrected to IEEE 754, except for
+// about one in ten million, on a device with a fused multiply-add. The fused multiply-add gives the
+// exact error of a rough result (P. Markstein, IBM J. Res. Dev. 34 (1990) 111). A corrected
+// quotient by 0 is NaN.
 override CORRECTED: u32 = 0;
 
 fn quotient(a: real, b: real) -> real {

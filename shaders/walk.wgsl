@@ -1,12 +1,13 @@
-// The walk of an RoI of few spacepoints in one workgroup and one dispatch: slice_spacepoints, find_z and find_peaks, with
-// nothing but peaks that leaves workgroup memory. Which pairs there are, and in which order spacepoints lie, is said by the
-// same swapped files as for find_z.
+// Searches an RoI of few spacepoints in one workgroup and one dispatch: slice_spacepoints, find_z
+// and find_peaks. Only peaks leave workgroup memory. The swapped files of find_z choose pairs and
+// define the order of spacepoints.
 // in:   params, cuts, neighbours, rois, packed (by RoI)
-// out:  peaks (params.peaks an RoI; after the last one found, NO_PEAK), and with them flags
+// out:  peaks (params.peaks an RoI; NO_PEAK after the last one), with flags
 // grid: x = RoI
-// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, and what the files take that it needs
+// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, plus that of the files it needs
 // Needs: real, types, encoding, histograms, accumulate, tracks, order, confirmations, pairs,
-// counting_sort, windows, peaks. CPU twins: those of the stages
+//       counting_sort, windows, peaks.
+// CPU twins: those of the stages
 
 override WORKGROUP_SIZE: u32 = 256;
 // Spacepoints that there is room for: AT_ONCE a thread at most.

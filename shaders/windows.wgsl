@@ -1,4 +1,5 @@
-// Windows of three bins: which of them comes first, and the first of those that the threads of a workgroup know.
+// Windows of three bins: which of them comes first, and the first of those that the threads of a
+// workgroup know.
 // workgroup memory: 12 WORKGROUP_SIZE bytes
 // Needs: types; of the kernel params, WORKGROUP_SIZE.
 
@@ -34,7 +35,8 @@ fn distance_of(left: u32, half: u32) -> u32 {
     return select(0u, from_centre, params.prefer_central != 0u);
 }
 
-// Whether one comes before another: higher, else nearer to the centre (if asked for), else further left.
+// Whether one comes before another: higher, else nearer to the centre (if asked for), else further
+// left.
 fn before(one: Window, other: Window) -> bool {
     if one.rank != other.rank {
         return one.rank > other.rank;

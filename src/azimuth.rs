@@ -1,10 +1,11 @@
-//! The azimuth of a point, column by column: libm's `atan2` takes one point at a time and more time than all the rest
-//! of a reader.
+//! The azimuth of a point, column by column: libm's `atan2` takes one point at a time and more time
+//! than all the rest of a reader.
 //!
-//! The angle between the point and the nearer axis is at most pi/4; where it is above pi/8, the angle to the diagonal
-//! is taken instead, so that the tangent q is at most tan(pi/8) = 0.414. There atan(q) is its odd polynomial to degree
-//! 23, which a whole multiple of pi/4 is added to. Nothing branches, and products and sums are rounded one by one, so
-//! that every instruction set gives the same bits, one point or a column of them.
+//! The angle between the point and the nearer axis is at most pi/4; where it is above pi/8, the
+//! angle to the diagonal is taken instead, so that the tangent q is at most tan(pi/8) = 0.414.
+//! There atan(q) is its odd polynomial to degree 23, which a whole multiple of pi/4 is added to.
+//! Nothing branches, and products and sums are rounded one by one, so that every instruction set
+//! gives the same bits, one point or a column of them.
 
 use std::f64::consts::FRAC_PI_4;
 
@@ -12,11 +13,11 @@ use pulp::{Arch, NullaryFnOnce};
 
 const TAN_PI_8: f64 = 0.414_213_562_373_095_03;
 
-/// What [`FRAC_PI_4`] lacks of pi/4.
+/// pi/4 - [`FRAC_PI_4`].
 const FRAC_PI_4_REST: f64 = 3.061_616_997_868_383e-17;
 
-/// (atan(q) / q - 1) / q^2 as a polynomial in q^2, interpolated at the 11 Chebyshev nodes of `0..=tan(pi/8)^2`: atan is
-/// right to 7e-18 of itself, before rounding.
+/// (atan(q) / q - 1) / q^2 as a polynomial in q^2, interpolated at the 11 Chebyshev nodes of
+/// `0..=tan(pi/8)^2`: atan is right to 7e-18 of itself, before rounding.
 const ATAN: [f64; 11] = [
     -0.333_333_333_333_333_3,
     0.199_999_999_999_955_2,
@@ -55,7 +56,8 @@ fn polar(x: f64, y: f64) -> (f64, f64) {
     ((x * x + y * y).sqrt(), phi.copysign(y))
 }
 
-/// Distance from the z axis and azimuth in [-pi, pi]: `y.atan2(x)` but for the last bits.
+/// Returns the distance from the z axis and the azimuth in [-pi, pi]. The azimuth is `y.atan2(x)`
+/// except for its last bits.
 #[inline]
 pub(crate) fn rho_phi(x: f64, y: f64) -> (f64, f64) {
     let (rho, phi) = polar(x, y);
@@ -63,8 +65,8 @@ pub(crate) fn rho_phi(x: f64, y: f64) -> (f64, f64) {
 }
 
 /// Turns columns of x and y \[mm\] into rho \[mm\] and phi \[rad\] in place, with the bits of
-/// [`Spacepoint::from_xyz`](crate::Spacepoint::from_xyz). phi is NaN where rho is zero, infinite or NaN. Of columns of
-/// different lengths, the elements that have no partner stay.
+/// [`Spacepoint::from_xyz`](crate::Spacepoint::from_xyz). phi is NaN where rho is zero, infinite or
+/// NaN. Of columns of different lengths, the elements that have no partner stay.
 ///
 /// ```
 /// let (mut x, mut y) = ([3.0, 0.0], [4.0, -2.0]);

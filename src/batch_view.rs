@@ -8,7 +8,8 @@ use crate::spacepoint::{RoiDescriptor, RoiView, SpacepointsView};
 
 /// Many RoIs, borrowed: columns of spacepoints and the offset of each RoI. Nothing is copied.
 ///
-/// [`ZFinder::find_batch`](crate::ZFinder::find_batch) takes a view or a [`RoiBatch`](crate::RoiBatch); the answers have the same bits.
+/// [`ZFinder::find_batch`](crate::ZFinder::find_batch) takes a view or a
+/// [`RoiBatch`](crate::RoiBatch); the answers have the same bits.
 ///
 /// ```
 /// use zfinder::{BatchView, Columns, Config, Engine, RoiDescriptor, ZFinder};
@@ -31,12 +32,13 @@ pub struct BatchView<'a> {
 }
 
 impl<'a> BatchView<'a> {
-    /// Borrows columns. RoI i has the spacepoints from `offsets[i]` up to `offsets[i + 1]` and the i-th descriptor, as in
-    /// [`RoiBatch::extend_columns`](crate::RoiBatch::extend_columns). A layer of 255 is a layer that no detector has.
+    /// Borrows columns. RoI i has the spacepoints from `offsets[i]` up to `offsets[i + 1]` and the
+    /// i-th descriptor, as in [`RoiBatch::extend_columns`](crate::RoiBatch::extend_columns). A
+    /// layer of 255 is a layer that no detector has.
     ///
     /// # Errors
-    /// [`Error::Columns`] if the columns are Cartesian, if the offsets do not ascend from 0 to the number of spacepoints,
-    /// or if there are not as many descriptors as RoIs.
+    /// [`Error::Columns`] if the columns are Cartesian, if the offsets do not ascend from 0 to the
+    /// number of spacepoints, or if there are not as many descriptors as RoIs.
     pub fn new<T: Coordinate>(
         descriptors: &'a [RoiDescriptor],
         offsets: &'a [usize],

@@ -116,8 +116,8 @@ impl<'a, T: Coordinate> Columns<'a, T, u8> {
 impl RoiBatch {
     /// Appends an RoI whose spacepoints are all of these columns.
     ///
-    /// The batch has the same bits as after [`RoiBatch::push`] of the spacepoints one by one, and the coordinates are
-    /// copied once.
+    /// The batch has the same bits as after [`RoiBatch::push`] of the spacepoints one by one, and
+    /// the coordinates are copied once.
     ///
     /// ```
     /// use zfinder::{Columns, RoiBatch, RoiDescriptor};
@@ -136,14 +136,13 @@ impl RoiBatch {
         self.end_roi(self.spacepoints(), descriptor);
     }
 
-    /// Appends many RoIs: RoI i has the spacepoints from `offsets[i]` up to `offsets[i + 1]` and the i-th descriptor. So
-    /// there is one offset more than there are RoIs, the first is 0 and the last is the number of spacepoints, as in
-    /// Arrow and Awkward Array.
+    /// Appends many RoIs. RoI i has the spacepoints from `offsets[i]` up to `offsets[i + 1]` and
+    /// the i-th descriptor. The first of the `descriptors.len() + 1` offsets is 0, the last is the
+    /// number of spacepoints, as in Arrow and Awkward Array.
     ///
     /// # Errors
-    /// [`Error::Columns`] if offsets do not ascend from 0 to the number of spacepoints, or if there are not as many
-    /// descriptors as RoIs. The batch is as it was.
-    ///
+    /// [`Error::Columns`] if offsets do not ascend from 0 to the number of spacepoints, or if the
+    /// number of descriptors is not the number of RoIs. The batch is then unchanged.
     /// ```
     /// use zfinder::{Columns, RoiBatch, RoiDescriptor, RoiId};
     /// let (rho, phi, z, layer) = ([50.5, 88.5, 50.5], [0.1, 0.1, 2.0], [1.0, 2.0, 3.0], [0u32, 1, 0]);
@@ -213,7 +212,7 @@ impl RoiBatch {
     }
 }
 
-/// Checks that offsets ascend from 0 to the number of spacepoints, and that there is one more than there are RoIs.
+/// Checks that `descriptors.len() + 1` offsets ascend from 0 to the number of spacepoints.
 ///
 /// # Errors
 /// [`Error::Columns`].

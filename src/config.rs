@@ -1,4 +1,5 @@
-//! Every option of the physics, under one name in Rust, in TOML and on the command line; validated once.
+//! Every option of the physics, under one name in Rust, in TOML and on the command line; validated
+//! once.
 
 use crate::detector::Sensor;
 use crate::error::{Error, Result};
@@ -8,14 +9,15 @@ use crate::preset::Preset;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Neighbours {
-    /// The own slice and one on either side, for every pair of layers (the thesis's simplification).
+    /// The own slice and one on either side, for every pair of layers (the thesis's
+    /// simplification).
     Single,
     /// As many as a track of [`Config::bending_pt_gev`] bends across, for each pair of layers.
     #[default]
     Bending,
 }
 
-/// What is counted.
+/// Quantity that histograms count.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Triplets {
@@ -28,30 +30,33 @@ pub enum Triplets {
     Count,
 }
 
-/// What a confirmed pair weighs.
+/// Weight of a confirmed pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Weighting {
     /// As [`Triplets`] says.
     #[default]
     Count,
-    /// By the transverse momentum of the track that the three spacepoints make, in place of what [`Triplets`] counts; and
-    /// peaks are ranked by their tracks' directions as well: the vertex of the hardest tracks comes first, under however
-    /// many others ([`PtWeight`](crate::PtWeight)). With one histogram an RoI.
+    /// By the transverse momentum of the triplet's track, in place of the counts of [`Triplets`].
+    /// Peaks are ranked by the directions of their tracks, too. The vertex of the hardest tracks
+    /// therefore comes first at any pile-up ([`PtWeight`](crate::PtWeight)). Needs one histogram an
+    /// RoI.
     Pt,
 }
 
-/// The definition of [`Vertex::significance`](crate::Vertex::significance), which [`Config::min_significance`] cuts on. Both
-/// compare n, the entries in the peak's three bins, with b, the mean of the background windows.
+/// The definition of [`Vertex::significance`](crate::Vertex::significance), which
+/// [`Config::min_significance`] cuts on. Both compare n, the entries in the peak's three bins, with
+/// b, the mean of the background windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Significance {
-    /// The Poisson significance of Li and Ma (Astrophys. J. 272 (1983) 317, equation 17), of tracks: n and b are divided by
-    /// the entries of a track. It holds at low counts, and also where the background windows are empty.
+    /// The Poisson significance of Li and Ma (Astrophys. J. 272 (1983) 317, equation 17), of
+    /// tracks: n and b are divided by the entries of a track. It holds at low counts, and also
+    /// where the background windows are empty.
     #[default]
     Poisson,
-    /// (n - b) / sqrt(b), the reference program's definition, of entries. None where b is 0, and far too large where b is
-    /// below some ten entries.
+    /// (n - b) / sqrt(b), the reference program's definition, of entries. None where b is 0, and
+    /// far too large where b is below some ten entries.
     Gaussian,
 }
 
@@ -59,11 +64,12 @@ pub enum Significance {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Fallback {
-    /// There is none.
+    /// No second search.
     #[default]
     None,
-    /// With the preset full-scan, whose pairs also have tracks of low momentum. Range of z, beam, field, phi window, number of
-    /// vertices, extrapolation, background and significance remain the first search's.
+    /// With the preset full-scan, whose pairs also have tracks of low momentum. Range of z, beam,
+    /// field, phi window, number of vertices, extrapolation, background and significance remain the
+    /// first search's.
     FullScan,
 }
 
@@ -74,8 +80,8 @@ pub enum Extrapolation {
     /// Along a line that meets the beam: z = (z2 rho1 - z1 rho2) / (rho1 - rho2).
     #[default]
     Linear,
-    /// Along the line through both, to where it is nearest to the beam: with d0 that distance, rho gives way to
-    /// sqrt(rho^2 - d0^2) (thesis, section 5.1).
+    /// Along the line through both, to where it is nearest to the beam: with d0 that distance, rho
+    /// gives way to sqrt(rho^2 - d0^2) (thesis, section 5.1).
     Accurate,
 }
 
@@ -87,7 +93,7 @@ pub enum Extrapolation {
     serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is wanted")
 )]
 pub enum MaxLayer {
-    /// By number: those beyond take no part.
+    /// Layers up to this number.
     Number(u32),
     /// By sensor, in the order pixel, short strip, long strip: layers of later ones take no part.
     Sensor(Sensor),
@@ -128,8 +134,8 @@ pub enum DefaultWindow {
 pub struct Config {
     /// Width of a phi slice \[degrees\], 0.01 to 360.
     pub phi_slice_deg: f64,
-    /// Width of a z bin at eta = 0 \[mm\]. The range may have [`Config::MAX_BINS`] bins, and may end as many bins from
-    /// z = 0.
+    /// Width of a z bin at eta = 0 \[mm\]. The range may have [`Config::MAX_BINS`] bins, and may
+    /// end as many bins from z = 0.
     pub z_bin_mm: f64,
     /// How much wider a z bin gets with |eta| of the RoI \[mm\].
     pub z_bin_eta_coeff: f64,
@@ -150,8 +156,8 @@ pub struct Config {
     pub field_t: f64,
     /// Change of the bending with eta in the end-caps \[rad\], <= 0.
     pub dphi_deta: f64,
-    /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair. As many as the
-    /// detector has, or more: all.
+    /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair.
+    /// As many as the detector has, or more: all.
     pub first_layers: u32,
     /// Whether a third spacepoint must confirm a pair.
     pub triplets: Triplets,
@@ -161,11 +167,11 @@ pub struct Config {
     pub triplet_dk: f64,
     /// Triplets: difference of the two azimuths at the beam line must be below this \[rad\].
     pub triplet_dp: f64,
-    /// Two histograms instead of one: of pairs that bend at most one slice up, and of pairs that bend at most one slice
-    /// down. A track is in one of them, chance pairs are in both.
+    /// Two histograms instead of one: of pairs that bend at most one slice up, and of pairs that
+    /// bend at most one slice down. A track is in one of them, chance pairs are in both.
     pub charge_aware: bool,
-    /// Histograms of each slice instead of the RoI's: a pair goes into those of the slices that its track may come from. An
-    /// RoI with more than 2^25 bins in all of them is too much
+    /// Histograms of each slice instead of the RoI's: a pair goes into those of the slices that its
+    /// track may come from. An RoI with more than 2^25 bins in all of them is too much
     /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
     pub histogram_per_slice: bool,
     /// Most vertices wanted for an RoI.
@@ -174,16 +180,17 @@ pub struct Config {
     pub vertex_separation_bins: f64,
     /// So is one nearer than this fraction of its own |z|.
     pub vertex_distance_cut: f64,
-    /// What a peak that is mixed in contributes to the vertex's z and weight, 0 to 1: 0 drops it.
+    /// Share of a mixed peak in the vertex's z and weight, 0 to 1. 0 drops the peak.
     pub vertex_mixing: f64,
     /// Definition of a vertex's significance.
     pub significance: Significance,
     /// Least significance of a vertex. The first peak below it ends the search; 0 keeps all.
     pub min_significance: f64,
-    /// Fraction of all windows of three bins, those of the lowest sums, whose mean is the background. 0: no background
-    /// and no significance.
+    /// Fraction of all windows of three bins, those of the lowest sums, whose mean is the
+    /// background. 0: no background and no significance.
     pub percentile: f64,
-    /// Between peaks of equal height, take the one nearest to the middle of the z range, not the one of lowest z.
+    /// Between peaks of equal height, take the one nearest to the middle of the z range, not the
+    /// one of lowest z.
     pub prefer_central: bool,
     /// Window of an RoI for which none is given.
     pub phi_window: DefaultWindow,
@@ -200,7 +207,7 @@ pub struct Config {
     pub fallback: Fallback,
     /// How z is extrapolated.
     pub extrapolation: Extrapolation,
-    /// What a confirmed pair weighs.
+    /// Weight of a confirmed pair.
     pub weighting: Weighting,
 }
 
@@ -246,14 +253,16 @@ impl Default for Config {
 }
 
 impl Config {
-    /// More vertices than this for one RoI are refused: a histogram of the finest bins has no more real peaks.
+    /// More vertices than this for one RoI are refused: a histogram of the finest bins has no more
+    /// real peaks.
     pub const MAX_PEAKS: u32 = 1024;
     /// Most bins that all histograms of an RoI may have.
     pub(crate) const MOST_BINS_OF_ALL: u64 = 1 << 25;
     /// Most z bins a histogram may have.
     pub const MAX_BINS: u32 = 1 << 20;
 
-    /// The configuration that RoIs without a peak are searched with; none if they are not searched again.
+    /// The configuration that RoIs without a peak are searched with; none if they are not searched
+    /// again.
     pub fn fallback_config(&self) -> Option<Self> {
         let preset = match self.fallback {
             Fallback::None => return None,
@@ -342,15 +351,17 @@ impl Config {
         self.z_bins(0.0, None).map(|_| ())
     }
 
-    /// Checks that an RoI at `eta` with this z range \[mm\] has a histogram; the configuration's range if none is given.
+    /// Checks that an RoI at `eta` with this z range \[mm\] has a histogram; the configuration's
+    /// range if none is given.
     ///
     /// # Errors
-    /// [`Error::Config`]: a range that is empty or not finite, or one with more than [`Config::MAX_BINS`] bins.
+    /// [`Error::Config`]: a range that is empty or not finite, or one with more than
+    /// [`Config::MAX_BINS`] bins.
     pub fn validate_z_range(&self, eta: f64, z_range: Option<(f64, f64)>) -> Result<()> {
         self.z_bins(eta, z_range).map(|_| ())
     }
 
-    /// Entries that a peak needs: pairs meet by chance, so one alone is none (reference program).
+    /// Entries that a peak needs. Pairs meet by chance, so one pair is no peak (reference program).
     pub(crate) fn least_weight(&self) -> u32 {
         if self.triplets == Triplets::Off { 2 } else { 1 }
     }
@@ -361,7 +372,8 @@ impl Config {
         if self.histogram_per_slice { sets * slices } else { sets }
     }
 
-    /// Windows that are background, of so many histograms: at least one, unless none is asked for.
+    /// Returns the number of background windows in all `histograms` of an RoI: at least one if the
+    /// background is requested.
     pub(crate) fn background_windows(&self, bins: &ZBins, histograms: u32) -> u32 {
         let windows = histograms.saturating_mul(bins.bins - 2);
         if self.percentile == 0.0 { 0 } else { ((self.percentile * f64::from(windows)) as u32).clamp(1, windows) }
@@ -399,7 +411,8 @@ pub(crate) struct ZBins {
     pub(crate) offset: f64,
     /// The bin in the middle of the range.
     pub(crate) half: u32,
-    /// 2 * half + 1, and one more where rounding at z_max needs it (z_min no multiple of the width).
+    /// 2 * half + 1, and one more where rounding at z_max needs it (z_min no multiple of the
+    /// width).
     pub(crate) bins: u32,
 }
 
@@ -426,7 +439,8 @@ impl ZBins {
             return refuse("z_bin_mm", width, reason);
         }
         let offset = (z_min / width).floor();
-        // With a margin, for the engines round in their own ways: numbers of 24 bits, some four times.
+        // With a margin, for the engines round in their own ways: numbers of 24 bits, some four
+        // times.
         let margin = (farthest / f64::from(1 << 22)).max(1e-3);
         let last = (z_max / width - offset + 0.5 + margin).floor();
         let bins = (2.0 * half + 1.0).max(last + 1.0).max(3.0);

@@ -1,4 +1,4 @@
-//! What can go wrong.
+//! Errors of the library.
 
 use std::fmt;
 
@@ -15,14 +15,14 @@ pub enum Error {
         key: &'static str,
         /// The value found.
         value: String,
-        /// What is wrong with it and what would be right.
+        /// Problem and remedy.
         reason: String,
     },
     /// A detector table that contradicts itself.
     Detector {
         /// The detector's name.
         detector: String,
-        /// What is wrong.
+        /// Problem.
         reason: String,
     },
     /// A phi window that no spacepoint could lie in, or that is no window.
@@ -31,25 +31,27 @@ pub enum Error {
         phi_min: f64,
         /// Upper edge \[rad\].
         phi_max: f64,
-        /// What is wrong with it.
+        /// Problem.
         reason: &'static str,
     },
     /// An object, or a size of the calorimeter, that is out of range.
     Object {
-        /// What is wrong: `eta`, `phi`, `et`, `kind`, or a field of [`Calorimeter`](crate::Calorimeter).
+        /// Invalid field: `eta`, `phi`, `et`, `kind`, or a field of
+        /// [`Calorimeter`](crate::Calorimeter).
         key: &'static str,
         /// The value found.
         value: String,
-        /// What would be right.
+        /// Valid range.
         reason: String,
     },
-    /// Columns or offsets of a batch that do not fit each other: [`RoiBatch::push_columns`](crate::RoiBatch::push_columns).
+    /// Columns or offsets of a batch that do not fit each other:
+    /// [`RoiBatch::push_columns`](crate::RoiBatch::push_columns).
     Columns {
-        /// What does not fit.
+        /// Mismatch.
         reason: String,
     },
-    /// An engine panicked on a batch of a [`Stream`](crate::Stream): a fault of the program, not of its input. The stream
-    /// goes on with the next batch.
+    /// An engine panicked on a batch of a [`Stream`](crate::Stream): a fault of the program, not of
+    /// its input. The stream goes on with the next batch.
     Panicked {
         /// The panic's message.
         message: String,

@@ -1,8 +1,9 @@
 //! The pair of histograms (nHisto, zHisto), the two ways to sum z, and what a peak in them means.
 //!
-//! Words are 32 bits and mean the same on CPU and GPU. nHisto counts weights. zHisto holds, by [`Accumulate`], either
-//! the sum of offsets within the bin in fixed point ([`FixedPoint`], shader `accumulate/fixed_point.wgsl`) or the bits
-//! of an f32 sum of z ([`CompareExchange`], shader `thesis/f32_accumulate.wgsl`).
+//! Words are 32 bits and mean the same on CPU and GPU. nHisto counts weights. zHisto holds, by
+//! [`Accumulate`], either the sum of offsets within the bin in fixed point ([`FixedPoint`], shader
+//! `accumulate/fixed_point.wgsl`) or the bits of an f32 sum of z ([`CompareExchange`], shader
+//! `thesis/f32_accumulate.wgsl`).
 
 use std::cmp::Reverse;
 use std::ops::Range;
@@ -15,28 +16,32 @@ use crate::pt_weight::PtWeight;
 use crate::reach::TrackModel;
 use crate::vertex::{MeanBackground, Vertex};
 
-/// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A bin of 0.2 mm has steps
-/// of 0.2 um, far below any resolution.
+/// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A
+/// bin of 0.2 mm has steps of 0.2 um, far below any resolution.
 pub(crate) const OFFSET_STEPS: u32 = 1024;
 
-/// Largest count of a bin whose sum of offsets cannot overflow a word. More is reported, never wrapped.
+/// Largest count of a bin whose sum of offsets cannot overflow a word. More is reported, never
+/// wrapped.
 pub(crate) const MAX_COUNT: u32 = u32::MAX / OFFSET_STEPS;
 
-/// Equal parts of a bin in which pairs are counted where weights go by pT: `PAIR_PARTS` in `shaders/histograms.wgsl`.
+/// Equal parts of a bin in which pairs are counted where weights go by pT: `PAIR_PARTS` in
+/// `shaders/histograms.wgsl`.
 pub(crate) const PAIR_PARTS: u32 = 8;
 
 /// Steps in such a part.
 pub(crate) const PART_STEPS: u32 = OFFSET_STEPS / PAIR_PARTS;
 
-/// nHisto and zHisto of one RoI or a part of it: bin by bin, one histogram after the other where there are several.
+/// nHisto and zHisto of one RoI or a part of it: bin by bin, one histogram after the other where
+/// there are several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HistogramPair {
     pub(crate) n: Vec<u32>,
     pub(crate) z: Vec<u32>,
-    /// Pairs, whatever their weight; empty where it is 1, so that they are n. Where weights go by pT, a bin has
-    /// [`PAIR_PARTS`] words of them.
+    /// Pairs, whatever their weight; empty where it is 1, so that they are n. Where weights go by
+    /// pT, a bin has [`PAIR_PARTS`] words of them.
     pub(crate) pairs: Vec<u32>,
-    /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each; empty elsewhere.
+    /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each; empty
+    /// elsewhere.
     pub(crate) sectors: [Vec<u32>; 2],
 }
 
@@ -47,7 +52,8 @@ impl HistogramPair {
         Self { n: vec![0; words], z: vec![0; words], pairs: vec![0; words], sectors: [const { Vec::new() }; 2] }
     }
 
-    /// The rank of three bins: their sum, or by their tracks' directions too. Higher words are higher ranks.
+    /// The rank of three bins: their sum, or by their tracks' directions too. Higher words are
+    /// higher ranks.
     pub(crate) fn rank(&self, left: usize) -> u32 {
         let sum = self.n[left..left + 3].iter().fold(0, |sum: u32, &n| sum.saturating_add(n));
         let [soft, hard] = &self.sectors;
@@ -66,7 +72,8 @@ impl HistogramPair {
 
 /// How zHisto's words are summed.
 pub(crate) trait ZSum {
-    /// The word `sum` after an entry of this weight at `z` \[mm\], so many steps above its bin's lower edge.
+    /// The word `sum` after an entry of this weight at `z` \[mm\], so many steps above its bin's
+    /// lower edge.
     fn accumulate(sum: u32, weight: u32, z: f32, steps: u32) -> u32;
     /// The word of two sums together.
     fn sum(a: u32, b: u32) -> u32;
@@ -124,7 +131,7 @@ pub(crate) struct Peak {
     pub(crate) rank: u32,
     /// Where weights go by pT, the pairs that z is the mean of; else zero.
     pub(crate) cluster: Cluster,
-    /// What went wrong with its RoI: in the first of its peaks, and on the GPU only.
+    /// Failure flags of the RoI, in its first peak, on the GPU only.
     pub(crate) flags: u32,
     /// In the first of an RoI's peaks.
     pub(crate) background: Background,
@@ -132,11 +139,12 @@ pub(crate) struct Peak {
 
 /// The densest pairs near a peak whose weights go by pT: `Cluster` in `shaders/types.wgsl`.
 ///
-/// A pair of a hard track weighs up to a thousand times as much as another one, and says no more of z. And a displaced track
-/// may be the hardest of all. So z is the mean of pairs, each with weight 1, where most of them are: of all windows of five
-/// parts of a bin, in the five bins about the peak's middle one, the one with the most pairs; between equals, the one with the
-/// most in 13 parts, then the one nearest to the middle. The window of 13 parts about its mean is moved to its own mean once, and
-/// is the cluster.
+/// The weight of a hard track's pair reaches a thousand, but its z is no better. A displaced track
+/// may be the hardest. z is therefore the mean of the pairs in the cluster, each with weight 1. The
+/// search covers the five bins about the peak's middle bin, in windows of five parts of a bin. The
+/// window with the most pairs wins; ties go to the most pairs in 13 parts, then to the window
+/// nearest to the middle. A window of 13 parts about the mean is moved to its own mean once: the
+/// cluster.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Cluster {
@@ -244,12 +252,12 @@ impl pulp::NullaryFnOnce for Entries<'_> {
 }
 
 impl Background {
-    /// Of the `lowest` windows, of which there is one at least, of histograms of so many bins; all of them if there are no
-    /// more. `sums` is memory.
+    /// Of the `lowest` windows, of which there is one at least, of histograms of so many bins; all
+    /// of them if there are no more. `sums` is memory.
     pub(crate) fn of(histogram: &HistogramPair, bins: u32, lowest: u32, sums: &mut Vec<u32>) -> Self {
         let histograms = histogram.n.chunks(bins as usize);
         if lowest as usize >= histograms.len() * (bins as usize - 2) {
-            // Each bin is in three windows, but for those at the ends.
+            // Each bin is in three windows, except at the ends.
             let arch = pulp::Arch::new();
             let mut sum = 0;
             for n in histograms {
@@ -259,7 +267,7 @@ impl Background {
             }
             return Self { low: sum as u32, high: (sum >> 32) as u32, windows: lowest, threshold: u32::MAX };
         }
-        // Sums are small, most of them: those are counted, the others are looked through.
+        // Most sums are small. Small sums are counted; large sums are scanned.
         let mut counts = [0u32; COUNTED];
         sums.clear();
         for n in histograms {
@@ -303,7 +311,8 @@ impl Peak {
     /// The `bin` of a place where no peak was found.
     pub(crate) const NONE: u32 = u32::MAX;
 
-    /// Takes three neighbouring bins of this rank out of a histogram: from `left` on, which is word `at` of all histograms.
+    /// Takes three neighbouring bins of this rank out of a histogram: from `left` on, which is word
+    /// `at` of all histograms.
     pub(crate) fn take(histogram: &mut HistogramPair, rank: u32, left: u32, at: usize) -> Self {
         let by_pt = !histogram.sectors[0].is_empty();
         let cluster = if by_pt { Cluster::of(histogram, at + 1) } else { Cluster::default() };
@@ -327,8 +336,8 @@ impl Peak {
         Self { bin: left + 1, n, z, pairs, rank, cluster, flags: 0, background: Background::default() }
     }
 
-    /// The vertex that it means, over such a background and of such tracks. In f64 from words, so that
-    /// every engine rounds alike.
+    /// The vertex that it means, over such a background and of such tracks. In f64 from words, so
+    /// that every engine rounds alike.
     pub(crate) fn vertex(
         &self,
         bins: &ZBins,
@@ -347,7 +356,8 @@ impl Peak {
             Weighting::Pt => {
                 let (z_mm, variance) = self.cluster.mean(f64::from(self.bin), bins);
                 let directions = f64::from(self.cluster.directions);
-                // The pairs of a track share spacepoints: the error of the track does not average out.
+                // The pairs of a track share spacepoints: the error of the track does not average
+                // out.
                 let of_track = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
                 let rank = f64::from(f32::from_bits(self.rank));
                 (z_mm, variance + of_track * of_track, pairs as f64, directions * share, rank)

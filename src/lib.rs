@@ -1,29 +1,32 @@
-//! Finds the z of the primary vertex of a collision from raw tracker spacepoints, at trigger rates, on any vendor's
-//! GPU (WGSL compute shaders through wgpu: Vulkan, Metal, DX12), with a CPU engine that gives the same answers where
-//! there is no GPU.
+//! Finds the z of primary vertices from raw tracker spacepoints, at trigger rates. Its GPU engine
+//! runs on any vendor's GPU (WGSL compute shaders through wgpu: Vulkan, Metal, DirectX 12), and its
+//! CPU engine gives the same answers without a GPU.
 //!
 //! # Theory
 //!
-//! Many proton collisions happen along the beam at each bunch crossing. Two spacepoints of one track, a on an inner
-//! and b on an outer layer, point back at the beam line:
+//! Many proton collisions happen along the beam at each bunch crossing. Two spacepoints of one
+//! track, a on an inner and b on an outer layer, point back at the beam line:
 //!
 //! ```text
 //! z12 = (z_b rho_a - z_a rho_b) / (rho_a - rho_b)
 //! ```
 //!
-//! Tracks are nearly straight, so only spacepoints in the same narrow slice of phi, or in as many neighbour slices as
-//! a track bends across, are paired. The z12 of all pairs fill a histogram; tracks of one vertex agree and make a
-//! peak, chance pairs spread out. The highest window of three bins is the first vertex, at the mean z of its entries.
-//! Asking for a third spacepoint on the same track ([`Triplets`]) keeps the peak when there are many collisions.
-//! The algorithm is the ATLAS Level-2 z-finder (Konstantinidis and Drevermann, ATLAS-DAQ-2002-014), its GPU form that
-//! of C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh 2010).
+//! Tracks are nearly straight, so only spacepoints in the same narrow slice of phi, or in as many
+//! neighbour slices as a track bends across, are paired. The z12 of all pairs fill a histogram;
+//! tracks of one vertex agree and make a peak, chance pairs spread out. The highest window of three
+//! bins is the first vertex, at the mean z of its entries. Asking for a third spacepoint on the
+//! same track ([`Triplets`]) keeps the peak when there are many collisions. The algorithm is the
+//! ATLAS Level-2 z-finder (Konstantinidis and Drevermann, ATLAS-DAQ-2002-014), its GPU form that of
+//! C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh 2010).
 //!
-//! Sums are integers: z is accumulated as a fixed-point offset within its bin ([`Accumulate::Fixed`]), so that the
-//! order of additions, the size of a batch and the number of threads change no bit of the answer.
+//! Sums are integers: z is accumulated as a fixed-point offset within its bin
+//! ([`Accumulate::Fixed`]), so that the order of additions, the size of a batch and the number of
+//! threads change no bit of the answer.
 //!
 //! # Practice
 //!
-//! Build a [`ZFinder`] once; it compiles the shaders and keeps its buffers. Then give it RoIs, best in batches:
+//! Build a [`ZFinder`] once; it compiles the shaders and keeps its buffers. Then give it RoIs, best
+//! in batches:
 //!
 //! ```
 //! use zfinder::{Config, Engine, Roi, Spacepoint, ZFinder};
@@ -41,32 +44,52 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 //!
-//! A [`Stream`] keeps several batches in flight: [`ZFinder::stream`]. The repository's `examples` are programs: one RoI
-//! (`find_one`), a batch out of files (`find_batch`), a stream under tokio (`async_stream`), the caller's own wgpu device
-//! (`own_device`), a detector of one's own (`custom_detector`).
+//! A [`Stream`] keeps several batches in flight: [`ZFinder::stream`]. The repository's `examples`
+//! are programs: one RoI (`find_one`), a batch out of files (`find_batch`), a stream under tokio
+//! (`async_stream`), the caller's own wgpu device (`own_device`), your own detector
+//! (`custom_detector`).
 //!
-//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. Every RoI gets a [`RoiResult`] with a
-//! [`Status`]; an error means that nothing could be answered.
+//! [`Engine::Auto`] takes a hardware GPU if there is one, else the CPU. Every RoI gets a
+//! [`RoiResult`] with a [`Status`]; an error means that nothing could be answered.
 //!
-//! The walk is the same on every engine: spacepoints → `slice_spacepoints` → `find_z` → `sum_histos` → `find_peaks` →
-//! vertices. Each stage is a file of that name among the shaders, in the CPU engine and in the GPU engine.
+//! The walk is the same on every engine: spacepoints → `slice_spacepoints` → `find_z` →
+//! `sum_histos` → `find_peaks` → vertices. Each stage is a file of that name among the shaders, in
+//! the CPU engine and in the GPU engine.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `spacepoint`, `batch_view`, `columns`: input, [`Spacepoint`], [`Roi`], [`RoiBatch`],
+//!   [`BatchView`], and columns of the caller.
+//! - `region`: [`Region`], the part of an event that is searched as one RoI.
+//! - `detector`: [`Detector`], its layers, and the bending of tracks between them.
+//! - `config`, `preset`, `pt_weight`: the physics, [`Config`], [`Preset`] and [`PtWeight`];
+//!   `options`: [`Engine`], number type, sums and encoding.
+//! - `reach`: the layers and slices that a configuration selects in a detector.
+//! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
+//! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
+//!   the shaders), then `cpu`, `gpu` and `reference`.
+//! - `finder`, `stream`: [`ZFinder`] answers batches, [`Stream`] keeps several in flight.
+//! - `vertex`, `error`: results, [`RoiResult`], [`Vertex`] and [`Status`]; failures,
+//!   [`enum@Error`].
 
 //! # Features
 //!
-//! - `gpu` (default): the GPU engine, with [`wgpu`] and [`kernel_host`], whose types stand in signatures. Without it the
-//!   library is a CPU library that depends on nothing of a GPU.
+//! - `gpu` (default): the GPU engine, with [`wgpu`] and [`kernel_host`], whose types stand in
+//!   signatures. Without it the library is a CPU library that depends on nothing of a GPU.
 //! - `serde`: `Serialize` and `Deserialize` for [`Config`] and results.
-//! - `internals`: parts of the engines for benchmarks and studies, in the module `internals`. They are no part of the
-//!   promise of compatibility: any release may change them.
+//! - `internals`: parts of the engines for benchmarks and studies, in the module `internals`. They
+//!   are no part of the promise of compatibility: any release may change them.
 //!
-//! Files of spacepoints and configurations in TOML are read by the crate `zfinder-io`; `zfinder-study` simulates events and
-//! measures efficiencies.
+//! Files of spacepoints and configurations in TOML are read by the crate `zfinder-io`;
+//! `zfinder-study` simulates events and measures efficiencies.
 
 #![forbid(unsafe_code)]
-// What only the GPU engine calls is checked for dead code with the feature.
+// Dead code is checked with the feature `gpu`, because the GPU engine alone calls some items.
 #![cfg_attr(not(feature = "gpu"), allow(dead_code))]
 #![cfg_attr(docsrs, feature(doc_cfg))]
-// The library is silent; the command says what is to be said.
+// The library prints nothing; the command reports.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
 // Helpers in tests/common name this crate as its users do.

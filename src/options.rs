@@ -1,4 +1,5 @@
-//! How an engine works, beside the physics: which one runs, its number type, its sums, its encoding.
+//! How an engine works, beside the physics: which one runs, its number type, its sums, its
+//! encoding.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -6,25 +7,26 @@ use std::time::Duration;
 #[cfg(feature = "gpu")]
 pub use kernel_host::AdapterChoice;
 
-/// What computes.
+/// Engine that computes.
 #[non_exhaustive]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it. Without
-    /// the feature `gpu`, the CPU.
+    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless
+    /// `WGPU_ADAPTER_NAME` names it. Without the feature `gpu`, the CPU.
     #[default]
     Auto,
     /// A GPU through wgpu; all of them with [`AdapterChoice::All`], as in [`Engine::Gpus`].
     #[cfg(feature = "gpu")]
     Gpu(AdapterChoice),
-    /// Several GPUs, those that are named, whatever they are; one named twice is opened twice. A stream gives each
-    /// batch to the next that is free, a batch by itself is divided among them, and a single RoI is for the first. What a
-    /// GPU has when it is lost is an error, and the others then do its work.
+    /// Several GPUs by choice; a GPU that is named twice is opened twice. A stream gives each batch
+    /// to the next free GPU. A single batch is divided among the GPUs; a single RoI goes to the
+    /// first. If a GPU is lost, its work in flight is an error, and the remaining GPUs continue.
     #[cfg(feature = "gpu")]
     Gpus(Vec<AdapterChoice>),
     /// All cores, in the same stages and fixed-point sums as the GPU.
     Cpu,
-    /// Serial and in f64, straight from the specification: the answer that the others are checked against.
+    /// Serial and in f64, straight from the specification: the answer that the others are checked
+    /// against.
     Reference,
 }
 
@@ -34,12 +36,14 @@ pub enum Accumulate {
     /// Offsets within the bin as fixed-point integers: the same bits in any order.
     #[default]
     Fixed,
-    /// The thesis's way: f32 sums by compare and retry. The last digits depend on the order. On a GPU it
-    /// comes with the thesis's numbered pairs, as `slices_per_histogram` does, and takes longer.
+    /// The thesis's way: f32 sums by compare and retry. The last digits depend on the order. On a
+    /// GPU it comes with the thesis's numbered pairs, as `slices_per_histogram` does, and takes
+    /// longer.
     CompareExchange,
 }
 
-/// What a finder promises of its answers: which runs have the same bits. (NVIDIA's CCCL names levels likewise.)
+/// Reproducibility of a finder's answers: runs with the same bits. (NVIDIA's CCCL has similar
+/// levels.)
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reproducibility {
@@ -47,8 +51,8 @@ pub enum Reproducibility {
     NotGuaranteed,
     /// Every run of this engine, on this machine, has the same bits.
     RunToRun,
-    /// So has every GPU, and the CPU engine, in any batch and on any number of threads: of answers that no engine has refused
-    /// ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
+    /// So has every GPU, and the CPU engine, in any batch and on any number of threads: of answers
+    /// that no engine has refused ([`Status::CapacityExceeded`](crate::Status::CapacityExceeded)).
     CpuToGpu,
 }
 
@@ -62,17 +66,18 @@ pub enum Precision {
     F64,
 }
 
-/// How spacepoints travel to a GPU. The CPU engine computes with what the GPU would get, so that the two agree.
+/// How spacepoints travel to a GPU. The CPU engine computes with what the GPU would get, so that
+/// the two agree.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Encoding {
     /// All that the arithmetic holds: 16 bytes a spacepoint in f32, 32 in f64.
     #[default]
     Lossless,
-    /// 8 bytes a spacepoint, where the bus is the limit. The slice is exact, so the same pairs are made. rho and z come
-    /// in steps of a power of two that the detector's size and the configuration decide: 0.24 um for pairs in
-    /// `atlas2010`, 1 um with triplets, where phi comes in 1/32 of a slice; 4 um at most, else all is sent losslessly, and
-    /// so it is where pairs weigh by pT.
-    /// So is an RoI with a spacepoint further out than a fifth beyond the detector's size.
+    /// 8 bytes a spacepoint, for a bandwidth-bound bus. The slice is exact, so the pairs are the
+    /// same. rho and z are rounded to a power of two that depends on detector and configuration. In
+    /// `atlas2010` it is 0.24 um for pairs and 1 um with triplets, where phi is rounded to 1/32 of
+    /// a slice. If it would exceed 4 um, or if pairs weigh by pT, spacepoints are sent losslessly.
+    /// An RoI with a spacepoint over a fifth beyond the detector's size is sent losslessly, too.
     Compact,
 }
 
@@ -93,7 +98,8 @@ pub(crate) struct EngineOptions {
     pub(crate) spin: Duration,
 }
 
-/// What a GPU takes when spacepoints are there already: [`ZFinder::time_on_device`](crate::ZFinder::time_on_device).
+/// Times of a GPU for resident spacepoints:
+/// [`ZFinder::time_on_device`](crate::ZFinder::time_on_device).
 #[cfg(feature = "gpu")]
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceTimes {

@@ -21,18 +21,20 @@ pub enum Preset {
     FullScan,
     /// For jets: pairs that a third spacepoint confirms, three vertices.
     Jet,
-    /// For electrons and photons: confirmed pairs in narrow slices, histograms of each charge, four vertices.
+    /// For electrons and photons: confirmed pairs in narrow slices, histograms of each charge, four
+    /// vertices.
     Egamma,
     /// For muons: the same, with tracks that bend more.
     Muon,
     /// For taus: the same in wider slices.
     Tau,
-    /// For many interactions: pixels only, confirmed pairs in full scan, vertices that stand out of their background.
+    /// For many interactions: pixels only, confirmed pairs in full scan, vertices that stand out of
+    /// their background.
     HighPileup,
     /// For heavy ions: pixels only, confirmed pairs in full scan, wide bins.
     HighMultiplicity,
-    /// For the hard scatter among many interactions: confirmed pairs weighted by their pT, pixels and short strips, four
-    /// vertices.
+    /// For the hard scatter among many interactions: confirmed pairs weighted by their pT, pixels
+    /// and short strips, four vertices.
     HardScatter,
     /// For any event: the hard scatter, or, where no track is hard, the vertex of the most pairs.
     Auto,
@@ -191,7 +193,7 @@ impl Config {
                 weighting: Weighting::Pt,
                 ..Self::default()
             },
-            // Tracks below 4 GeV hardly weigh; without them a search takes a sixth less (docs/presets.md).
+            // Tracks below 4 GeV add little weight. Without them a search takes a sixth less time.
             Preset::Auto => {
                 Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::preset(Preset::HardScatter) }
             }

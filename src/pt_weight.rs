@@ -1,17 +1,21 @@
-//! How a confirmed pair is weighted by the transverse momentum of its track, and how peaks of such pairs are ranked.
+//! How a confirmed pair is weighted by the transverse momentum of its track, and how peaks of such
+//! pairs are ranked.
 
-/// How [`Weighting::Pt`](crate::Weighting::Pt) weighs a pair and ranks a peak. Where the numbers come from: `docs/physics.md`.
+/// How [`Weighting::Pt`](crate::Weighting::Pt) weighs a pair and ranks a peak. Where the numbers
+/// come from: `docs/physics.md`.
 ///
-/// With a, b and c the three spacepoints from the beam outwards, k13 the curvature of the circle through the beam, a and c,
-/// pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a))) (specification, section 7), the second term being what hits
-/// and beam spot add to the curvature: a track is taken to be as soft as they allow, so that chance triplets of short lever
-/// arms are not the hardest tracks of all. Strips confirm within a sixth of
+/// With a, b and c the three spacepoints from the beam outwards, k13 the curvature of the circle
+/// through the beam, a and c, pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a)))
+/// (specification, section 7), the second term being what hits and beam spot add to the curvature:
+/// a track is taken to be as soft as they allow, so that chance triplets of short lever arms are
+/// not the hardest tracks of all. Strips confirm within a sixth of
 /// [`Config::triplet_dz_mm`](crate::Config::triplet_dz_mm): their lever arms are long.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PtWeight {
     /// Whether the outer spacepoint of the pair lies on a disk.
     pub disk: bool,
-    /// Layers that confirm the pair with a pT of at least 3, 6 and 10 GeV; 4.5, 6 and 12 GeV on a disk.
+    /// Layers that confirm the pair with a pT of at least 3, 6 and 10 GeV; 4.5, 6 and 12 GeV on a
+    /// disk.
     pub layers: [u32; 3],
     /// The highest pT of all \[GeV\].
     pub pt: f64,
@@ -30,7 +34,7 @@ impl PtWeight {
     pub(crate) const SCALE: f64 = 15.0;
     /// Weight over the square of pT.
     pub(crate) const PER_GEV2: f64 = Self::SCALE / (Self::GEV[0][1] * Self::GEV[0][1]);
-    /// Parts of the RoI's window in which directions are told apart.
+    /// Number of sectors of the RoI's window.
     pub(crate) const SECTORS: u32 = 24;
 
     /// Of a pair whose outer spacepoint lies on a disk, or not.
@@ -49,26 +53,27 @@ impl PtWeight {
         self.layers[which] >= Self::LAYERS[usize::from(self.disk)][which]
     }
 
-    /// Whether the pair's direction counts as that of a soft track (2 layers with 3 GeV; 4.5 GeV on a disk), and of a hard
-    /// one (3 layers with 10 GeV; 2 with 12 GeV on a disk).
+    /// Whether the pair's direction counts as that of a soft track (2 layers with 3 GeV; 4.5 GeV on
+    /// a disk), and of a hard one (3 layers with 10 GeV; 2 with 12 GeV on a disk).
     pub fn directions(&self) -> [bool; 2] {
         [self.is(0), self.is(2)]
     }
 
-    /// 15 (pT / 6 GeV)^2 with pT at most 50 GeV, if at least 3 layers confirm the pair with 6 GeV: up to 1,042. 1 if its
-    /// direction counts as that of a soft track; else 0.
+    /// 15 (pT / 6 GeV)^2 with pT at most 50 GeV, if at least 3 layers confirm the pair with 6 GeV:
+    /// up to 1,042. 1 if its direction counts as that of a soft track; else 0.
     pub fn weight(&self) -> u32 {
         self.weight_by(|pt| (pt * pt * Self::PER_GEV2 + 0.5) as u32)
     }
 
-    /// [`PtWeight::weight`] with the engine's own rounding in `of_pt`, which maps pT \[GeV\] to a weight.
+    /// [`PtWeight::weight`] with the engine's own rounding in `of_pt`, which maps pT \[GeV\] to a
+    /// weight.
     pub(crate) fn weight_by(&self, of_pt: impl FnOnce(f64) -> u32) -> u32 {
         if self.is(1) { of_pt(self.pt.min(Self::CAP_GEV)) } else { u32::from(self.is(0)) }
     }
 
-    /// The rank of three bins: (weight + 15) (h + 1)^3 (s + 1)^2, where pairs of so many of 24 sectors of phi have the
-    /// directions of hard (h) and of soft tracks (s). A pile-up vertex with one hard track has h = 1, Z -> ee has 2, and a
-    /// vertex of jets has many.
+    /// The rank of three bins: (weight + 15) (h + 1)^3 (s + 1)^2, where pairs of so many of 24
+    /// sectors of phi have the directions of hard (h) and of soft tracks (s). A pile-up vertex with
+    /// one hard track has h = 1, Z -> ee has 2, and a vertex of jets has many.
     pub fn rank(weight: u32, soft: u32, hard: u32) -> f32 {
         Self::rank_of(weight.into(), soft, hard)
     }
@@ -78,7 +83,8 @@ impl PtWeight {
         if weight == 0 {
             return 0.0;
         }
-        // Whole numbers, which f32 holds, but for weights that words of 32 bits cannot hold: the product is rounded once.
+        // Both factors are whole numbers that f32 holds exactly, except weights beyond 32 bits. So
+        // the product is rounded once.
         let (h, s) = (f64::from(hard) + 1.0, f64::from(soft) + 1.0);
         (weight as f64 + Self::SCALE) as f32 * (h.powi(3) * s.powi(2)) as f32
     }

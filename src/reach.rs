@@ -1,21 +1,24 @@
-//! How a configuration applies to a detector: which layers take part, how many slices a pair of layers reaches, how many
-//! entries a track makes.
+//! How a configuration applies to a detector: which layers take part, how many slices a pair of
+//! layers reaches, how many entries a track makes.
 
 use crate::config::{Config, MaxLayer, Neighbours, Triplets, Weighting};
 use crate::detector::{Detector, LayerKind};
 use crate::error::{Error, Result};
 use crate::pt_weight::PtWeight;
 
-/// Azimuthal spread of a spacepoint \[rad\] that the reference program adds to the bending, twice in quadrature.
+/// Azimuthal spread of a spacepoint \[rad\] that the reference program adds to the bending, twice
+/// in quadrature.
 const SIGMA_PHI: f64 = 0.0003;
 /// The eta at which the end-caps' bending is taken before it is moved to the RoI's.
 const ETA_REFERENCE: f64 = 0.9;
 
 impl Detector {
-    /// Layers that take part ([`Config::max_layer`]), a bit each.
+    /// Returns the layers that take part ([`Config::max_layer`]), a bit each.
     ///
     /// # Errors
-    /// [`Error::Config`] if sensors are asked for that the detector does not tell, or if fewer than two layers are left.
+    /// [`Error::Config`] if the configuration selects by sensor and the detector
+    /// does not name its sensors, or if
+    /// fewer than two layers remain.
     pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
         let refuse = |reason: String| {
             let value = config.max_layer.map_or_else(String::new, |layer| layer.to_string());
@@ -43,8 +46,9 @@ impl Detector {
         Ok(mask)
     }
 
-    /// How far a track of `bending_pt_gev` in `field_t` bends between two layers \[rad\]; in a tabulated pair with a
-    /// disk also the eta at which that holds. None: a pair absent from the table.
+    /// How far a track of `bending_pt_gev` in `field_t` bends between two layers \[rad\]; in a
+    /// tabulated pair with a disk also the eta at which that holds. None: a pair absent from the
+    /// table.
     fn dphi(&self, config: &Config, inner: usize, outer: usize) -> Option<(f64, Option<f64>)> {
         if let Some(table) = &self.bending {
             // Bending is proportional to field over momentum as far as the table is good.
@@ -58,7 +62,8 @@ impl Detector {
             // A disk's outer radius bounds the bending from above.
             (LayerKind::Barrel { radius_mm }, LayerKind::Endcap { r_max_mm, .. })
             | (LayerKind::Endcap { r_max_mm, .. }, LayerKind::Barrel { radius_mm }) => (radius_mm, r_max_mm),
-            // From the beam line straight to the outer disk's edge: where the track crossed the other.
+            // From the beam line straight to the outer disk's edge: where the track crossed the
+            // other.
             (LayerKind::Endcap { z_mm: z1, r_max_mm: r1 }, LayerKind::Endcap { z_mm: z2, r_max_mm: r2 }) => {
                 let (z_near, z_far, r_far) = if z1 < z2 { (z1, z2, r2) } else { (z2, z1, r1) };
                 (r_far * z_near / z_far, r_far)
@@ -67,8 +72,8 @@ impl Detector {
         Some(((turned(to) - turned(from)).abs(), None))
     }
 
-    /// Neighbour slices n(A, B) for every inner layer A (row) and outer layer B (column), 0 where B <= A, before an
-    /// RoI's eta moves the end-caps' (specification, section 2).
+    /// Neighbour slices n(A, B) for every inner layer A (row) and outer layer B (column), 0 where B
+    /// <= A, before an RoI's eta moves the end-caps' (specification, section 2).
     ///
     /// ```
     /// use zfinder::{Config, Detector};
@@ -94,9 +99,11 @@ impl Detector {
             .collect()
     }
 
-    /// What a track through all barrel layers adds to the histograms (pairs, or triplets, by the configuration).
+    /// Returns the entries of a track through all barrel layers (pairs, or triplets, by the
+    /// configuration).
     pub(crate) fn track_model(&self, config: &Config) -> TrackModel {
-        // Pixels alone make fewer entries, which are as much worse in z: all layers count (docs/physics.md).
+        // Pixels alone make fewer entries, which are as much worse in z: all layers count
+        // (docs/physics.md).
         let taking_part = match config.weighting {
             Weighting::Count => u64::MAX,
             Weighting::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),
@@ -112,7 +119,7 @@ impl Detector {
         let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
         let outer = |a: usize| a + 1..barrel;
         let entries: usize = match config.triplets {
-            // What weighs takes several layers.
+            // Weights by pT need several layers.
             _ if config.weighting == Weighting::Pt => {
                 let weighs = |&b: &usize| outer(b).count() >= PtWeight::LAYERS[0][1] as usize;
                 (0..inner).flat_map(outer).filter(weighs).count()
@@ -124,8 +131,9 @@ impl Detector {
         TrackModel { entries: (TRACK_SHARE * entries as f64).max(1.0), z_resolution_mm: best_z_resolution_mm(&barrels) }
     }
 
-    /// How many slices fewer a pair with a disk reaches in an RoI at `eta`: negative for more. The bending was taken
-    /// at one eta; where the detector has no such table, its upper bound holds at every eta and nothing is moved.
+    /// How many slices fewer a pair with a disk reaches in an RoI at `eta`: negative for more. The
+    /// bending was taken at one eta; where the detector has no such table, its upper bound holds at
+    /// every eta and nothing is moved.
     pub(crate) fn endcap_shift(&self, config: &Config, eta: f64) -> i32 {
         if self.bending.is_none() || config.neighbours == Neighbours::Single {
             return 0;
@@ -136,17 +144,18 @@ impl Detector {
     }
 }
 
-/// What a track adds to the histograms.
+/// Entries of a track in the histograms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TrackModel {
     /// Entries, on average.
     pub(crate) entries: f64,
-    /// Error of z at the beam of its best pair of spacepoints \[mm\]; none where the detector does not tell.
+    /// Error of z at the beam of its best pair of spacepoints \[mm\]; none where the detector does
+    /// not tell.
     pub(crate) z_resolution_mm: Option<f64>,
 }
 
-/// The smallest error of z12 = (z2 r1 - z1 r2) / (r1 - r2) of any two barrels, of radius and resolution, where both resolutions are
-/// known.
+/// The smallest error of z12 = (z2 r1 - z1 r2) / (r1 - r2) of any two barrels, of radius and
+/// resolution, where both resolutions are known.
 fn best_z_resolution_mm(barrels: &[(f64, Option<f64>)]) -> Option<f64> {
     let mut best: Option<f64> = None;
     for (i, &(inner, of_inner)) in barrels.iter().enumerate() {
@@ -161,8 +170,8 @@ fn best_z_resolution_mm(barrels: &[(f64, Option<f64>)]) -> Option<f64> {
     best
 }
 
-/// What tracks make of the entries of one that has a spacepoint on every barrel layer, on average: with it the z error
-/// describes the residuals of simulated events (docs/physics.md).
+/// Mean entries of a track, relative to a track with a spacepoint on every barrel layer. With this
+/// share, the z error describes the residuals of simulated events.
 const TRACK_SHARE: f64 = 2.0 / 3.0;
 
 /// More neighbours than any window has slices mean the whole window.

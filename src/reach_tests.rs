@@ -22,7 +22,8 @@ fn barrel_bending_follows_from_radii() {
 #[test]
 fn the_table_gives_the_reference_programs_counts() {
     let n = Detector::atlas2010().neighbours(&Config::default());
-    // Rows of the reference program at 0.2 degrees (conformance data; the whole table is compared there).
+    // Rows of the reference program at 0.2 degrees (conformance data; the whole table is compared
+    // there).
     assert_eq!(n[0], [0, 1, 2, 4, 5, 6, 7, 7, 7, 8, 9, 10, 11, 11, 12, 13, 14, 15, 16]);
     assert_eq!(n[2][16], 1);
     let single = Detector::atlas2010().neighbours(&Config { neighbours: Neighbours::Single, ..Config::default() });

@@ -1,8 +1,8 @@
-//! Parts of an event that are searched together as one RoI: phi windows of several RoIs, and tubes about objects of the
-//! calorimeter or the muon system.
+//! Parts of an event that are searched together as one RoI: phi windows of several RoIs, and tubes
+//! about objects of the calorimeter or the muon system.
 //!
-//! The host selects the spacepoints of a region. Engines see an ordinary RoI over the full circle, so that its histograms
-//! hold the pairs of all parts.
+//! The host selects the spacepoints of a region. Engines see an ordinary RoI over the full circle,
+//! so that its histograms hold the pairs of all parts.
 
 use std::f64::consts::{FRAC_PI_2, TAU};
 use std::str::FromStr;
@@ -12,12 +12,13 @@ use crate::config::Config;
 use crate::error::{Error, Result};
 use crate::spacepoint::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint, normalised, usable};
 
-/// What an object was identified as.
+/// Kind of a seed object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ObjectKind {
     /// One track, which may have lost half of its momentum to bremsstrahlung.
     Electron,
-    /// No track unless the photon converts. Events with photons alone are searched opposite to the photons, too.
+    /// No track unless the photon converts. Events with photons alone are searched opposite to the
+    /// photons, too.
     Photon,
     /// One track.
     Muon,
@@ -62,11 +63,13 @@ pub struct SeedObject {
 }
 
 impl SeedObject {
-    /// Makes an object. `eta` and `phi` \[rad\] are those of its position on the surface of [`Calorimeter`], seen from the
-    /// origin; `et_gev` is its transverse energy, or a muon's transverse momentum \[GeV\].
+    /// Makes an object. `eta` and `phi` \[rad\] are those of its position on the surface of
+    /// [`Calorimeter`], seen from the origin; `et_gev` is its transverse energy, or a muon's
+    /// transverse momentum \[GeV\].
     ///
     /// # Errors
-    /// A number that is not finite, |eta| above 20, |phi| above 2 pi, and a transverse energy that is not positive.
+    /// A number that is not finite, |eta| above 20, |phi| above 2 pi, and a transverse energy that
+    /// is not positive.
     pub fn new(eta: f64, phi: f64, et_gev: f64, kind: ObjectKind) -> Result<Self> {
         let refuse =
             |key, value: f64, reason: &str| Err(Error::Object { key, value: value.to_string(), reason: reason.into() });
@@ -83,8 +86,8 @@ impl SeedObject {
     }
 }
 
-/// The surface that positions of objects lie on, a cylinder with flat ends, and the end of the magnetic field. The defaults are
-/// near those of ATLAS.
+/// The surface that positions of objects lie on, a cylinder with flat ends, and the end of the
+/// magnetic field. The defaults are near those of ATLAS.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Calorimeter {
     /// Radius of the barrel \[mm\].
@@ -159,8 +162,8 @@ impl Region {
     /// Tubes end before the object, at this share of its rho.
     const TUBE_LENGTH: f64 = 0.95;
 
-    /// Returns the union of phi windows, about the configuration's beam. Windows of other kinds than
-    /// [`PhiWindow::Range`] are the full circle.
+    /// Returns the union of phi windows, about the configuration's beam. Windows of other kinds
+    /// than [`PhiWindow::Range`] are the full circle.
     ///
     /// ```
     /// use zfinder::{Config, PhiWindow, Region, Spacepoint};
@@ -181,9 +184,10 @@ impl Region {
         Self { windows: windows.iter().map(edges).collect(), ..Self::about_beam(config) }
     }
 
-    /// Returns the tubes about objects of one event, from the configuration's z range on the beam line. Objects beyond
-    /// [`Region::MOST_ETA`] are left out. If all others are photons, the half circle opposite to their summed momentum belongs
-    /// to the region: tracks that balance the photons lie there.
+    /// Returns the tubes about objects of one event, from the configuration's z range on the beam
+    /// line. Objects beyond [`Region::MOST_ETA`] are left out. If all others are photons, the half
+    /// circle opposite to their summed momentum belongs to the region: tracks that balance the
+    /// photons lie there.
     ///
     /// # Errors
     /// A size of the calorimeter that is not finite or not positive.
@@ -222,16 +226,17 @@ impl Region {
         self.windows.iter().any(in_window) || self.tubes.iter().any(|tube| tube.contains(rho, phi, z))
     }
 
-    /// Returns the spacepoints of the region, in their order; None if they lie on fewer than [`Region::LEAST_LAYERS`] layers.
+    /// Returns the spacepoints of the region, in their order; None if they lie on fewer than
+    /// [`Region::LEAST_LAYERS`] layers.
     pub fn select(&self, spacepoints: impl IntoIterator<Item = Spacepoint>) -> Option<Vec<Spacepoint>> {
         let selected: Vec<Spacepoint> = spacepoints.into_iter().filter(|&s| self.contains(s)).collect();
         let layers = selected.iter().fold(0u64, |layers, s| layers | 1u64.checked_shl(s.layer).unwrap_or(0));
         (layers.count_ones() >= Self::LEAST_LAYERS).then_some(selected)
     }
 
-    /// Returns a batch of whole events reduced to one region each, over the full circle. An event with too few spacepoints in
-    /// its region stays whole, as does an event whose region is `None`. Spacepoints that are left out are in no count of the
-    /// results.
+    /// Returns a batch of whole events reduced to one region each, over the full circle. An event
+    /// with too few spacepoints in its region stays whole, as does an event whose region is `None`.
+    /// Spacepoints that are left out are in no count of the results.
     ///
     /// # Errors
     /// [`Error::Columns`] if there are not as many regions as events.
@@ -270,7 +275,8 @@ impl Tube {
         let is_jet = object.kind == ObjectKind::Jet;
         // A jet has tracks of any momentum and either charge, within its width.
         let (half_width, of_track) = if is_jet { (Region::JET_HALF_WIDTH, 0.0) } else { (Region::HALF_WIDTH, 1.0) };
-        // A track turns by half its bending on the way to rho, up to the end of the field, and is straight beyond.
+        // A track turns by half its bending on the way to rho, up to the end of the field, and is
+        // straight beyond.
         let curvature = of_track * 0.0003 * config.field_t / (Region::PT_SHARE * object.et_gev);
         let inside = rho.min(calorimeter.field_rho_mm);
         let line = |z: f64, eta: f64| {

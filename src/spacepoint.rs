@@ -21,15 +21,17 @@ pub struct Spacepoint {
 }
 
 impl Spacepoint {
-    /// From Cartesian coordinates \[mm\]. phi is in [-pi, pi] and has the same bits on every machine and through every
-    /// reader of files; it differs from [`f64::atan2`] by 4e-16 of itself at most.
+    /// From Cartesian coordinates \[mm\]. phi is in [-pi, pi] and has the same bits on every
+    /// machine and through every reader of files; it differs from [`f64::atan2`] by 4e-16 of itself
+    /// at most.
     pub fn from_xyz(x: f64, y: f64, z: f64, layer: u32) -> Self {
         let (rho, phi) = rho_phi(x, y);
         Self { rho, phi, z, layer }
     }
 }
 
-/// Whether a spacepoint about the beam can be used: finite, and near enough that no engine's arithmetic overflows.
+/// Whether a spacepoint about the beam can be used: finite, and near enough that no engine's
+/// arithmetic overflows.
 pub(crate) fn usable(rho: f64, phi: f64, z: f64) -> bool {
     is_near(rho, z) && phi.is_finite()
 }
@@ -56,25 +58,29 @@ pub struct RoiId {
 /// The range of phi that an RoI covers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum PhiWindow {
-    /// The full circle [-pi, pi), whose ends are neighbours unless the configuration says otherwise.
+    /// The full circle [-pi, pi), whose ends are neighbours unless the configuration says
+    /// otherwise.
     FullScan,
-    /// From `phi_min` up to `phi_max` \[rad\]; covers +-pi when `phi_min > phi_max`. Made by [`PhiWindow::new`].
+    /// From `phi_min` up to `phi_max` \[rad\]; covers +-pi when `phi_min > phi_max`. Made by
+    /// [`PhiWindow::new`].
     Range {
         /// Lower edge \[rad\].
         phi_min: f64,
         /// Upper edge \[rad\].
         phi_max: f64,
     },
-    /// The smallest range that holds the spacepoints, taken separately for phi > 0 and phi < 0 (thesis; specification,
-    /// section 2).
+    /// The smallest range that holds the spacepoints, taken separately for phi > 0 and phi < 0
+    /// (thesis; specification, section 2).
     FromSpacepoints,
 }
 
 impl PhiWindow {
-    /// A window from `phi_min` up to `phi_max` \[rad\], which wraps at +-pi when `phi_min > phi_max`.
+    /// A window from `phi_min` up to `phi_max` \[rad\], which wraps at +-pi when
+    /// `phi_min > phi_max`.
     ///
     /// # Errors
-    /// Edges that are not finite or beyond +-2 pi, a window of zero width, and one wider than the circle.
+    /// Edges that are not finite or beyond +-2 pi, a window of zero width, and one wider than the
+    /// circle.
     ///
     /// ```
     /// use zfinder::PhiWindow;
@@ -98,7 +104,8 @@ impl PhiWindow {
         Ok(PhiWindow::Range { phi_min, phi_max })
     }
 
-    /// Returns the lower edge in [-pi, pi] and the width in (0, 2 pi] of the range from `phi_min` up to `phi_max` \[rad\].
+    /// Returns the lower edge in [-pi, pi] and the width in (0, 2 pi] of the range from `phi_min`
+    /// up to `phi_max` \[rad\].
     pub fn edges(phi_min: f64, phi_max: f64) -> (f64, f64) {
         let width = phi_max - phi_min;
         let width = if width < 0.0 { width + TAU } else { width };
@@ -116,7 +123,7 @@ pub fn normalised(phi: f64) -> f64 {
     if turned > PI { turned - TAU } else { turned }
 }
 
-/// What is known of an RoI beside its spacepoints.
+/// Window, eta and identity of an RoI.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct RoiDescriptor {
     /// Its identity in the input.
@@ -138,11 +145,12 @@ pub struct Roi {
     pub spacepoints: Vec<Spacepoint>,
 }
 
-/// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and where each RoI begins.
+/// Many RoIs as a structure of arrays: coordinates of all spacepoints one after the other, and
+/// where each RoI begins.
 ///
-/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::single`]: 25 or 13 bytes a spacepoint. Where spacepoints
-/// come at trigger rates in f32 already, half as much memory has to be read. Either way they are widened to f64 before
-/// anything is computed of them.
+/// Coordinates are f64, or f32 in a batch made by [`RoiBatch::single`]: 25 or 13 bytes a
+/// spacepoint. Where spacepoints come at trigger rates in f32 already, half as much memory has to
+/// be read. Either way they are widened to f64 before anything is computed of them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RoiBatch {
     coordinates: Coordinates,
@@ -217,12 +225,13 @@ impl RoiView<'_> {
         }
     }
 
-    /// Whether there is none.
+    /// Returns whether the RoI has no spacepoint.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The spacepoint at `index`, in the order pushed. In a batch, a layer beyond 254 has become 255.
+    /// The spacepoint at `index`, in the order pushed. In a batch, a layer beyond 254 has become
+    /// 255.
     ///
     /// # Panics
     /// When `index >= len()`, as slices do.
@@ -329,7 +338,8 @@ impl RoiBatch {
         BatchView::from(self).roi(index)
     }
 
-    /// Divides the batch into at most so many ranges of RoIs, none of them empty, with about equal numbers of spacepoints.
+    /// Divides the batch into at most so many ranges of RoIs, none of them empty, with about equal
+    /// numbers of spacepoints.
     ///
     /// ```
     /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
@@ -412,7 +422,8 @@ impl<'a> Rois<'a> {
     }
 }
 
-/// Ranges of items between these offsets, at most so many, none of them empty, of about equal sizes.
+/// Ranges of items between these offsets, at most so many, none of them empty, of about equal
+/// sizes.
 fn split(offsets: &[usize], parts: usize) -> Vec<Range<usize>> {
     let last = offsets.len() - 1;
     let (low, high) = (offsets[0], offsets[last]);
@@ -441,78 +452,5 @@ impl FromIterator<Roi> for RoiBatch {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn windows_wrap_and_refuse() {
-        assert_eq!(PhiWindow::edges(-0.5, 0.5), (-0.5, 1.0));
-        let (low, width) = PhiWindow::edges(3.0, -3.0);
-        assert_eq!(low, 3.0);
-        approx::assert_relative_eq!(width, TAU - 6.0, epsilon = 1e-12);
-        for (low, high) in [(1.0, 1.0), (f64::NAN, 1.0), (-10.0, 30.0), (-4.0, 4.0)] {
-            assert!(PhiWindow::new(low, high).is_err(), "[{low}, {high}]");
-        }
-        assert!(PhiWindow::new(-PI, PI).is_ok());
-        assert!(PhiWindow::new(6.0, 7.0).is_err(), "edges beyond 2 pi are degrees or a mistake");
-    }
-
-    #[test]
-    fn phi_is_turned_only_when_it_must() {
-        assert_eq!(normalised(PI), PI);
-        assert_eq!(normalised(-PI), -PI);
-        approx::assert_relative_eq!(normalised(3.0 * PI / 2.0), -PI / 2.0, epsilon = 1e-12);
-        approx::assert_relative_eq!(normalised(-100.0), (-100.0f64).sin().atan2((-100.0f64).cos()), epsilon = 1e-12);
-    }
-
-    #[test]
-    fn a_batch_gives_back_what_was_pushed() {
-        let mut batch = RoiBatch::new();
-        let points = [Spacepoint::from_xyz(3.0, 4.0, 1.0, 2), Spacepoint::from_xyz(0.0, 2.0, -1.0, 0)];
-        batch.push(RoiDescriptor::default(), points);
-        batch.push(RoiDescriptor::default(), []);
-        assert_eq!((batch.len(), batch.spacepoints()), (2, 2));
-        assert_eq!(batch.roi(0).spacepoints().collect::<Vec<_>>(), points);
-        assert!(batch.roi(1).is_empty());
-        assert_eq!(points[0].rho, 5.0);
-        let memory = batch.layer.capacity();
-        batch.clear();
-        assert_eq!((batch.len(), batch.spacepoints(), batch.layer.capacity()), (0, 0, memory));
-        assert_eq!(batch, RoiBatch::new());
-    }
-
-    #[test]
-    fn a_batch_is_split_where_spacepoints_are_even() {
-        let batch = |sizes: &[usize]| {
-            let mut batch = RoiBatch::new();
-            for &size in sizes {
-                batch.push(RoiDescriptor::default(), vec![Spacepoint::from_xyz(3.0, 4.0, 1.0, 2); size]);
-            }
-            batch
-        };
-        let split = |sizes: &[usize], parts| {
-            batch(sizes).split(parts).into_iter().map(|part| (part.start, part.len())).collect::<Vec<_>>()
-        };
-        assert_eq!(split(&[5, 5, 5, 5], 2), [(0, 2), (2, 2)]);
-        assert_eq!(split(&[100, 1, 1], 2), [(0, 1), (1, 2)]);
-        assert_eq!(split(&[1, 1, 100], 2), [(0, 2), (2, 1)]);
-        assert_eq!(split(&[1, 100, 1], 3).iter().map(|part| part.1).sum::<usize>(), 3);
-        assert_eq!(split(&[7], 4), [(0, 1)]);
-        assert_eq!(split(&[0, 0], 2).iter().map(|part| part.1).sum::<usize>(), 2);
-        assert_eq!(split(&[], 3), []);
-        let mut rng = fastrand::Rng::with_seed(1);
-        for _ in 0..200 {
-            let sizes: Vec<usize> = (0..rng.usize(0..40)).map(|_| rng.usize(0..100)).collect();
-            let parts = rng.usize(1..6);
-            let (split, all) = (split(&sizes, parts), sizes.iter().sum::<usize>());
-            assert!(split.len() <= parts && split.iter().all(|part| part.1 > 0));
-            let mut next = 0;
-            for &(first, count) in &split {
-                assert_eq!(first, next, "{sizes:?}");
-                next = first + count;
-                assert!(sizes[first..next].iter().sum::<usize>() <= all / parts + 101, "{sizes:?}");
-            }
-            assert_eq!(next, sizes.len());
-        }
-    }
-}
+#[path = "spacepoint_tests.rs"]
+mod tests;

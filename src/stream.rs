@@ -1,4 +1,5 @@
-//! Batches in flight: many are searched at once, and their answers come in the order of the questions.
+//! Batches in flight: many are searched at once, and their answers come in the order of the
+//! questions.
 
 use std::any::Any;
 use std::collections::VecDeque;
@@ -16,9 +17,10 @@ use crate::vertex::RoiResult;
 /// How a [`Stream`] works.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StreamOptions {
-    /// Most batches in flight, 1 to 1024: being searched, or answered and not taken yet. Each has a thread, and on a GPU
-    /// the buffers of a batch; the thesis's two streams are 2. On several GPUs there are at least two a GPU, whatever is
-    /// asked for. By default twice as many as cores, 2 to 32: on a GPU, each waits for the device part of its time.
+    /// Most batches in flight, searched or waiting for the caller, 1 to 1024. Each has a thread,
+    /// and on a GPU its own buffers; the thesis's two streams are 2. Each of several GPUs has at
+    /// least two. The default is twice the number of cores, 2 to 32, because a GPU thread waits for
+    /// the device part of its time.
     pub in_flight: usize,
 }
 
@@ -35,22 +37,22 @@ const MOST_IN_FLIGHT: usize = 1024;
 /// A batch with its answers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Answered {
-    /// The batch that was pushed. [`RoiBatch::clear`] makes it ready for the next RoIs without new memory.
+    /// The batch that was pushed. [`RoiBatch::clear`] makes it ready for the next RoIs without new
+    /// memory.
     pub batch: RoiBatch,
     /// The answer to each of its RoIs, in its order.
     pub results: Vec<RoiResult>,
 }
 
 /// Batches in flight: [`ZFinder::stream`](crate::ZFinder::stream).
-///
-/// [`Stream::push`] a batch; once as many as [`StreamOptions::in_flight`] are on their way, every push first waits for
-/// the oldest and returns it. Iterating takes what is still in flight, the oldest first: it ends when there is none, and
-/// goes on after another push. Answers come in the order pushed, whatever is done first, and memory stays the same for
-/// any number of batches. What is wrong with one batch is its answer; others are not touched by it.
-///
-/// A single thread can do all of this and never waits for itself. (With the CPU engine, do not block on a stream within
-/// a task of rayon's global pool: the search needs that pool.) Dropping a stream gives up what is in flight: batches that
-/// are being searched are finished first.
+/// [`Stream::push`] sends a batch. With [`StreamOptions::in_flight`] batches in flight, a push
+/// first waits for the oldest batch and returns it. The iterator takes the batches in flight,
+/// oldest first. It ends when none is left, and continues after another push. Answers come in the
+/// order of pushes, and memory is constant for any number of batches. A failed batch is an error in
+/// its place; other batches are unaffected.
+/// A single thread can do all of this and never waits for itself. (With the CPU engine, do not
+/// block on a stream within a task of rayon's global pool: the search needs that pool.) Dropping a
+/// stream gives up what is in flight: batches that are being searched are finished first.
 ///
 /// ```
 /// use zfinder::{Engine, Roi, RoiBatch, Spacepoint, StreamOptions, ZFinder};
@@ -85,7 +87,7 @@ pub struct Stream {
     workers: Vec<JoinHandle<()>>,
 }
 
-/// What the caller and the workers share.
+/// State that the caller and the workers share.
 struct Shared {
     queue: Mutex<Queue>,
     /// A batch was pushed, or the stream ends.
@@ -223,8 +225,8 @@ impl Queue {
 }
 
 impl Stream {
-    /// Starts the threads. `find` answers a batch on the thread of the number that it is given, into results whose memory
-    /// it uses again.
+    /// Starts the threads. `find` answers a batch on the thread of the number that it is given,
+    /// into results whose memory it uses again.
     pub(crate) fn start<F>(options: StreamOptions, devices: usize, find: F) -> Result<Self>
     where
         F: Fn(usize, &RoiBatch, &mut Vec<RoiResult>) -> Result<()> + Send + Sync + 'static,
@@ -255,17 +257,17 @@ impl Stream {
         self.workers.len()
     }
 
-    /// Sends a batch on its way. With as many in flight as may be, first waits for the oldest and returns it.
+    /// Sends a batch. If the stream is full, first waits for the oldest batch and returns it.
     ///
     /// # Errors
-    /// Those of [`ZFinder::find_batch`](crate::ZFinder::find_batch), and [`Error::Panicked`], of the *oldest* batch, in
-    /// whose place they stand. The batch that is pushed is on its way all the same.
+    /// The errors of [`ZFinder::find_batch`](crate::ZFinder::find_batch), and [`Error::Panicked`],
+    /// of the *oldest* batch. The pushed batch is in flight in any case.
     pub fn push(&mut self, batch: RoiBatch) -> Result<Option<Answered>> {
         self.push_into(batch, Vec::new())
     }
 
-    /// [`Stream::push`], with the results of an earlier batch: their memory is used again. With one thread, and a batch and
-    /// results that were there before, the CPU engine takes no more memory.
+    /// [`Stream::push`], with the results of an earlier batch: their memory is used again. With one
+    /// thread, and a batch and results that were there before, the CPU engine takes no more memory.
     ///
     /// # Errors
     /// As [`Stream::push`].
@@ -292,8 +294,8 @@ impl Stream {
         oldest.transpose()
     }
 
-    /// [`Stream::push`] as a future, for any executor. Dropped before it is done, it sends nothing and loses nothing but
-    /// `batch`.
+    /// [`Stream::push`] as a future, for any executor. Dropped before it is done, it sends nothing
+    /// and loses nothing but `batch`.
     ///
     /// # Errors
     /// As [`Stream::push`].
@@ -307,8 +309,8 @@ impl Stream {
         self.len() == self.most_in_flight()
     }
 
-    /// The next answer as a future, for any executor; None when nothing is in flight. Dropped before it is done, it loses
-    /// nothing. (Blocking: [`Stream::next`](Iterator::next).)
+    /// The next answer as a future, for any executor; None when nothing is in flight. Dropped
+    /// before it is done, it loses nothing. (Blocking: [`Stream::next`](Iterator::next).)
     pub async fn next_async(&mut self) -> Option<Result<Answered>> {
         poll_fn(|context| self.shared.poll_next(context)).await
     }
@@ -340,7 +342,7 @@ impl Stream {
     }
 }
 
-/// What is in flight, the oldest first; blocks until it is answered.
+/// Takes batches in flight, oldest first. Blocks until the batch is answered.
 impl Iterator for Stream {
     type Item = Result<Answered>;
 
@@ -361,7 +363,8 @@ impl Drop for Stream {
     fn drop(&mut self) {
         self.shared.close();
         for worker in self.workers.drain(..) {
-            // A future that was woken on a worker may hold the stream: a thread cannot wait for itself.
+            // A future that was woken on a worker may hold the stream: a thread cannot wait for
+            // itself.
             if worker.thread().id() != thread::current().id() {
                 let _ = worker.join();
             }
@@ -372,7 +375,8 @@ impl Drop for Stream {
 /// Answers batches until the stream ends.
 fn work(shared: &Shared, find: impl Fn(&RoiBatch, &mut Vec<RoiResult>) -> Result<()>) {
     while let Some(Job { number, batch, mut results }) = shared.take_job() {
-        // An engine holds what it has in mutexes that outlive a panic, and gives no half of an answer.
+        // An engine holds what it has in mutexes that outlive a panic, and gives no half of an
+        // answer.
         let found = catch_unwind(AssertUnwindSafe(|| find(&batch, &mut results)))
             .unwrap_or_else(|panic| Err(Error::Panicked { message: message(&*panic) }));
         shared.answer(number, found.map(|()| Answered { batch, results }));

@@ -237,8 +237,8 @@ fn streams_and_their_futures_go_to_other_threads() {
     assert_eq!(next.join().expect("no panic"), Some(1));
 }
 
-/// Pushes, takes, gives up and drops at random, on several threads at once, with an engine that dawdles and panics: every
-/// answer comes, in order, and is its batch's.
+/// Pushes, takes, gives up and drops at random, on several threads at once, with an engine that
+/// dawdles and panics: every answer comes, in order, and is its batch's.
 #[test]
 fn any_order_of_calls_keeps_the_order_of_answers() {
     let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));

@@ -1,4 +1,4 @@
-//! What a finder answers.
+//! Results of a finder.
 
 use crate::config::Significance;
 use crate::spacepoint::RoiId;
@@ -7,24 +7,28 @@ use crate::spacepoint::RoiId;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Vertex {
-    /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins. Where pairs weigh by pT, the
-    /// mean z of pairs, each with weight 1, where they are densest near the peak (`docs/physics.md`).
+    /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins.
+    /// Where pairs weigh by pT, the mean z of pairs, each with weight 1, where they are densest
+    /// near the peak (`docs/physics.md`).
     pub z_mm: f64,
-    /// Standard error of that mean \[mm\]: the spread of the entries over the square root of the number of tracks, one at
-    /// least. The entries of a track err together; it makes two thirds of those of a track through all barrel layers, on
-    /// average (`docs/physics.md`). With b of n entries being background, (n - b)^2 / n of them count. Where pairs weigh by
-    /// pT, directions in phi stand for the tracks.
+    /// Standard error of that mean \[mm\]: the spread of the entries over the square root of the
+    /// number of tracks, one at least. The entries of a track err together; it makes two thirds of
+    /// those of a track through all barrel layers, on average (`docs/physics.md`). With b of n
+    /// entries being background, (n - b)^2 / n of them count. Where pairs weigh by pT, directions
+    /// in phi stand for the tracks.
     pub z_error_mm: f64,
-    /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)), or their weights
-    /// ([`Weighting`](crate::Weighting)).
+    /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)), or
+    /// their weights ([`Weighting`](crate::Weighting)).
     pub weight: f64,
-    /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or weighted.
+    /// Pairs in the peak's three bins: the weight, unless confirming spacepoints are counted or
+    /// weighted.
     pub pairs: u64,
-    /// What peaks are ordered by: the weight; where pairs weigh by pT, [`PtWeight::rank`](crate::PtWeight::rank) of the three
-    /// bins. The ratio of a vertex's rank to the next one's tells how much better it is.
+    /// Key by which peaks are ordered: the weight, or [`PtWeight::rank`](crate::PtWeight::rank) of
+    /// the three bins where pairs weigh by pT. The ratio of the first two ranks measures the
+    /// confidence in the first vertex.
     pub rank: f64,
-    /// How far the peak stands above its background, in standard deviations, when the vertex was found
-    /// ([`Config::significance`](crate::Config::significance)). None without a background.
+    /// How far the peak stands above its background, in standard deviations, when the vertex was
+    /// found ([`Config::significance`](crate::Config::significance)). None without a background.
     pub significance: Option<f64>,
     /// Entries that three bins have without a vertex: the mean of the RoI's lowest windows, as
     /// [`Config::percentile`](crate::Config::percentile) says.
@@ -43,8 +47,8 @@ pub(crate) struct MeanBackground {
 }
 
 impl MeanBackground {
-    /// Returns the significance of a peak of `n` entries; `events` is the number of independent counts that they stand for,
-    /// which is the number of tracks.
+    /// Returns the significance of a peak of `n` entries; `events` is the number of independent
+    /// counts that they stand for, which is the number of tracks.
     pub(crate) fn significance(&self, form: Significance, n: f64, events: f64) -> Option<f64> {
         match form {
             Significance::Gaussian => (self.entries > 0.0).then(|| (n - self.entries) / self.entries.sqrt()),
@@ -58,8 +62,9 @@ impl MeanBackground {
     }
 }
 
-/// Returns the significance of `n` counts where `b` are expected, by as many counts as `ratio` such measurements had: Li and
-/// Ma, equation 17, with n_on = n, n_off = b ratio and alpha = 1 / ratio. Negative for fewer counts than expected.
+/// Returns the significance of `n` counts where `b` are expected, by as many counts as `ratio` such
+/// measurements had: Li and Ma, equation 17, with n_on = n, n_off = b ratio and alpha = 1 / ratio.
+/// Negative for fewer counts than expected.
 ///
 /// libm's logarithm, not the platform's: every platform has the same bits.
 fn li_ma(n: f64, b: f64, ratio: f64) -> f64 {
@@ -70,8 +75,9 @@ fn li_ma(n: f64, b: f64, ratio: f64) -> f64 {
     (2.0 * (on - off)).max(0.0).sqrt().copysign(excess)
 }
 
-/// Returns the significance of the highest of so many independent windows, which has this significance by itself: the
-/// asymptotic form of the probability that any of them fluctuates as high, which is their number times that of one.
+/// Returns the significance of the highest of so many independent windows, which has this
+/// significance by itself: the asymptotic form of the probability that any of them fluctuates as
+/// high, which is their number times that of one.
 fn anywhere(local: f64, windows: f64) -> f64 {
     if local <= 0.0 { local } else { (local * local - 2.0 * libm::log(windows)).max(0.0).sqrt() }
 }
@@ -88,11 +94,12 @@ pub enum Status {
     Empty,
     /// There are spacepoints, but no window of three bins holds a peak.
     NoPeak,
-    /// A spacepoint is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was subtracted) or a |z|
-    /// beyond 1e9 mm, or lies on a layer that the detector does not have. No vertex is given.
+    /// A spacepoint is not finite, has a rho outside 1e-6 to 1e9 mm (also after the beam spot was
+    /// subtracted) or a |z| beyond 1e9 mm, or lies on a layer that the detector does not have. No
+    /// vertex is given.
     BadSpacepoint,
-    /// The work, the counts or the histograms exceed what the engine can number or hold. No vertex is given. Other slices,
-    /// another adapter or the CPU engine may do.
+    /// The work, the counts or the histograms exceed what the engine can number or hold. No vertex
+    /// is given. Other slices, another adapter or the CPU engine may do.
     CapacityExceeded,
 }
 
@@ -122,7 +129,7 @@ impl std::fmt::Display for Status {
 #[derive(Clone, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct RoiResult {
-    /// Whose answer this is.
+    /// Identity of the RoI.
     pub id: RoiId,
     /// Vertices in the order found: highest peak first, or by rank where pairs weigh by pT
     /// ([`PtWeight::rank`](crate::PtWeight::rank)). At most `peaks` of the configuration.
@@ -131,7 +138,8 @@ pub struct RoiResult {
     pub status: Status,
     /// Spacepoints that took part.
     pub spacepoints: usize,
-    /// Spacepoints outside the phi window, or beyond [`Config::max_layer`](crate::Config::max_layer), which took no part.
+    /// Spacepoints outside the phi window, or beyond
+    /// [`Config::max_layer`](crate::Config::max_layer), which took no part.
     pub outside_window: usize,
     /// Whether this is the answer of the second search, made where the first one finds no peak
     /// ([`Config::fallback`](crate::Config::fallback)).
@@ -171,8 +179,8 @@ mod tests {
         assert!(of_a_track < 2.0, "{of_a_track}");
     }
 
-    /// p of one window times their number is that of the whole: 2.866516e-7 at 5 standard deviations, 9.55e-5 of 333 windows,
-    /// which is 3.73.
+    /// p of one window times their number is that of the whole: 2.866516e-7 at 5 standard
+    /// deviations, 9.55e-5 of 333 windows, which is 3.73.
     #[test]
     fn significance_counts_all_windows() {
         approx::assert_relative_eq!(anywhere(5.0, 333.0), 3.73, max_relative = 0.03);

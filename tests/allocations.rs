@@ -7,7 +7,8 @@ use zfinder::{
 };
 use zfinder_study::simulate::Simulation;
 
-/// What each configuration may ask of memory: histograms, third spacepoints, weights, several peaks.
+/// What each configuration may ask of memory: histograms, third spacepoints, weights, several
+/// peaks.
 fn configs() -> Vec<(&'static str, Config)> {
     let triplets = |triplets| Config { triplets, ..Config::default() };
     vec![
@@ -60,7 +61,8 @@ fn nothing_is_allocated_in_steady_state() {
     }
 }
 
-/// The caller's side of a stream. The counter does not see the workers, which call the search of the test above.
+/// The caller's side of a stream. The counter does not see the workers, which call the search of
+/// the test above.
 #[test]
 fn streams_allocate_nothing_in_steady_state() {
     let finder = ZFinder::builder().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build().expect("a finder");

@@ -1,4 +1,5 @@
-//! A long stream takes no more memory than a short one. By itself in a process, so that nothing else takes any.
+//! A long stream takes no more memory than a short one. By itself in a process, so that nothing
+//! else takes any.
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr)] // measurements are shown
 

@@ -1,4 +1,5 @@
-//! Makes the JavaScript around a library that was compiled to WebAssembly: `bindgen FILE.wasm FOLDER`.
+//! Makes the JavaScript around a library that was compiled to WebAssembly:
+//! `bindgen FILE.wasm FOLDER`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

@@ -1,14 +1,17 @@
-// The GPU design of C. Jones's thesis (Edinburgh 2010) as a CUDA program, RoI by RoI: the baseline of docs/thesis.md.
-// Pairs, single neighbours, all layers as inner layers, bins of 0.4 mm over +-200 mm: `zfinder find --preset thesis`.
+// The GPU design of C. Jones's thesis (Edinburgh 2010) as a CUDA program, RoI by RoI: the baseline
+// of docs/thesis.md. Pairs, single neighbours, all layers as inner layers, bins of 0.4 mm over
+// +-200 mm: `zfinder find --preset thesis`.
 //
-//   findZ       a block a phi slice; nHisto and zHisto in shared memory; pairs numbered across layers; f32 sums by compare
+//   findZ a block a phi slice; nHisto and zHisto in shared memory; pairs numbered across layers;
+//   f32 sums by compare
 //               and retry
 //   sumHistos   2D grid: x over groups of slices, y over blocks of bins; two stages
 //   streams     one buffer and one copy each way for an RoI; several RoIs in flight
 //
 // usage: thesis SPACEPOINTS.csv ROIS.csv [--answers VERTICES.csv] [--output FILE.csv] [--rounds N]
-// It reads what `zfinder simulate -o SPACEPOINTS.csv --rois-file ROIS.csv` writes, and compares its vertices with those that
-// `zfinder find --preset thesis -o VERTICES.csv` wrote. Exit code: 0 done, 1 bad input, 3 CUDA failed, 4 wrong answers.
+// It reads what `zfinder simulate -o SPACEPOINTS.csv --rois-file ROIS.csv` writes, and compares its
+// vertices with those that `zfinder find --preset thesis -o VERTICES.csv` wrote. Exit code: 0 done,
+// 1 bad input, 3 CUDA failed, 4 wrong answers.
 
 #include <algorithm>
 #include <chrono>
@@ -53,7 +56,8 @@ __device__ void add_real(float *to, float value) {
     } while (assumed != old);
 }
 
-// grid: a block a slice. Dynamic shared memory: nHisto, zHisto, and a list of the spacepoints of three slices by layer.
+// grid: a block a slice. Dynamic shared memory: nHisto, zHisto, and a list of the spacepoints of
+//       three slices by layer.
 __global__ void findZ(DeviceRoi roi, int *n_rows, float *z_rows) {
     extern __shared__ int shared[];
     int *n_histo = shared;
@@ -202,7 +206,8 @@ static double median(std::vector<double> values) {
     return values[values.size() / 2];
 }
 
-// All RoIs once, so many in flight; with `slicing`, from spacepoints in the order of the file. Returns seconds.
+// All RoIs once, so many in flight; with `slicing`, from spacepoints in the order of the file.
+// Returns seconds.
 static double pass(Sample &sample, std::vector<Lane> &lanes, size_t in_flight, bool slicing, std::vector<Vertex> &found) {
     const auto start = std::chrono::steady_clock::now();
     const long count = static_cast<long>(sample.sliced.size());
@@ -226,7 +231,8 @@ static double pass(Sample &sample, std::vector<Lane> &lanes, size_t in_flight, b
     return seconds_since(start);
 }
 
-// Kernels only, on the device's clock: each RoI's data are there, and its kernels run several times over.
+// Kernels only, on the device's clock: each RoI's data are there, and its kernels run several times
+// over.
 static double kernel_seconds(const Sample &sample, Lane &lane, int repeat) {
     cudaEvent_t begin, end;
     check(cudaEventCreate(&begin), "event");

@@ -1,7 +1,8 @@
-//! What every fuzz target does with its bytes: it reads them as a user's file, and holds what comes of it against what
-//! the documentation promises. A panic is a find.
+//! What every fuzz target does with its bytes: it reads them as a user's file, and holds what comes
+//! of it against what the documentation promises. A panic is a find.
 //!
-//! `crates/zfinder-io/tests/fuzz_corpus.rs` includes this file, so that the committed corpus goes through it with every `cargo test`.
+//! `crates/zfinder-io/tests/fuzz_corpus.rs` includes this file, so that the committed corpus goes
+//! through it with every `cargo test`.
 
 use std::collections::HashSet;
 use std::f64::consts::PI;
@@ -58,7 +59,8 @@ fn written(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// The detector that a user would name, and a finder for it; with few slices and bins, for it is not to find much.
+/// The detector that a user would name, and a finder for it; with few slices and bins, for it is
+/// not to find much.
 fn finder(addressing: Addressing) -> &'static ZFinder {
     static FINDERS: LazyLock<[ZFinder; 2]> = LazyLock::new(|| {
         let config = Config { phi_slice_deg: 3.0, z_bin_mm: 2.0, ..Config::default() };

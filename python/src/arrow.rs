@@ -32,8 +32,9 @@ const ARRAY: &std::ffi::CStr = c"arrow_array";
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
 pub(crate) struct ArrowBuffer(#[allow(dead_code, reason = "held for its memory")] ArrayRef);
 
-/// Imports the wanted columns of an object with `__arrow_c_stream__` or `__arrow_c_array__`. Returns a dictionary for
-/// each record batch: a name, and the values with the offsets of the lists, or None where the column has no lists.
+/// Imports the wanted columns of an object with `__arrow_c_stream__` or `__arrow_c_array__`.
+/// Returns a dictionary for each record batch: a name, and the values with the offsets of the
+/// lists, or None where the column has no lists.
 #[pyfunction]
 pub(crate) fn import_arrow<'py>(
     py: Python<'py>,
@@ -60,8 +61,9 @@ fn record_batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     if object.hasattr("__arrow_c_stream__")? {
         let capsule = object.call_method0("__arrow_c_stream__")?.cast_into::<PyCapsule>()?;
         let stream = capsule.pointer_checked(Some(STREAM))?.cast::<FFI_ArrowArrayStream>();
-        // SAFETY: a capsule of this name points to a valid stream by the PyCapsule interface of Arrow. `from_raw` moves
-        // the stream out and leaves a released one, which the destructor of the capsule accepts.
+        // SAFETY: a capsule of this name points to a valid stream by the PyCapsule interface of
+        // Arrow. `from_raw` moves the stream out and leaves a released one, which the destructor of
+        // the capsule accepts.
         let stream = unsafe { FFI_ArrowArrayStream::from_raw(stream.as_ptr()) };
         let reader = RecordBatchStreamReader::try_new(stream).map_err(invalid)?;
         return reader.collect::<Result<_, _>>().map_err(invalid);
@@ -70,7 +72,8 @@ fn record_batches(object: &Bound<'_, PyAny>) -> PyResult<Vec<RecordBatch>> {
     let (schema, array) = (schema.cast_into::<PyCapsule>()?, array.cast_into::<PyCapsule>()?);
     let schema_pointer = schema.pointer_checked(Some(SCHEMA))?.cast::<FFI_ArrowSchema>();
     let array_pointer = array.pointer_checked(Some(ARRAY))?.cast::<FFI_ArrowArray>();
-    // SAFETY: a capsule of this name points to a valid array by the same interface, and `from_raw` moves the array out.
+    // SAFETY: a capsule of this name points to a valid array by the same interface, and `from_raw`
+    // moves the array out.
     let ffi_array = unsafe { FFI_ArrowArray::from_raw(array_pointer.as_ptr()) };
     if ffi_array.is_released() {
         return Err(input_error("the Arrow array was imported before"));
@@ -139,8 +142,9 @@ fn values<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound
 #[expect(unsafe_code, reason = "numpy borrows memory of Arrow")]
 fn borrowed<'py, T: Element>(py: Python<'py>, values: &[T], owner: &ArrayRef) -> PyResult<Bound<'py, PyAny>> {
     let owner = Bound::new(py, ArrowBuffer(Arc::clone(owner)))?.into_any();
-    // SAFETY: `values` lies in memory that `owner` keeps, does not move, and lives as long as the numpy array, whose base
-    // object is `owner`. Nothing writes to it: Arrow's memory is immutable, and the array is made read-only below.
+    // SAFETY: `values` lies in memory that `owner` keeps, does not move, and lives as long as the
+    // numpy array, whose base object is `owner`. Nothing writes to it: Arrow's memory is immutable,
+    // and the array is made read-only below.
     let array = unsafe { PyArray1::borrow_from_array(&ArrayView1::from(values), owner) };
     array.try_readwrite().map_err(|error| engine_error(&error.to_string()))?.make_nonwriteable();
     Ok(array.into_any())

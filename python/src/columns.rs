@@ -89,8 +89,9 @@ pub(crate) fn offsets(column: &PyReadonlyArray1<'_, i64>) -> PyResult<Vec<usize>
     slice(column)?.iter().enumerate().map(offset).collect()
 }
 
-/// Reads the descriptors of `count` RoIs from columns by name, all of them optional: `event_id`, `roi_id`, `phi_min`,
-/// `phi_max`, `eta`, `z_min`, `z_max`. NaN in a window or a range stands for none.
+/// Reads the descriptors of `count` RoIs from columns by name, all of them optional: `event_id`,
+/// `roi_id`, `phi_min`, `phi_max`, `eta`, `z_min`, `z_max`. NaN in a window or a range stands for
+/// none.
 pub(crate) fn descriptors(columns: &Bound<'_, PyDict>, count: usize) -> PyResult<Vec<RoiDescriptor>> {
     fn column<'py, T: numpy::Element>(
         columns: &Bound<'py, PyDict>,

@@ -157,7 +157,8 @@ impl Reader {
     }
 }
 
-/// True vertices of RoIs in columns: the offsets of the RoIs, z, and whether a vertex is the hard scatter.
+/// True vertices of RoIs in columns: the offsets of the RoIs, z, and whether a vertex is the hard
+/// scatter.
 pub(crate) fn truth_columns<'a>(
     py: Python<'_>,
     of_rois: impl Iterator<Item = &'a [TruthVertex]>,

@@ -56,7 +56,8 @@ pub(crate) fn config_to_toml(json: &str) -> PyResult<String> {
     Ok(zfinder_io::config_to_toml(&parse_config(json)?))
 }
 
-/// Returns the name of a detector and the detector as TOML. `text` is TOML or the name of a built-in detector.
+/// Returns the name of a detector and the detector as TOML. `text` is TOML or the name of a
+/// built-in detector.
 #[pyfunction]
 pub(crate) fn detector(what: &str, text: &str) -> PyResult<(String, String)> {
     let detector = parse_detector(what, text)?;

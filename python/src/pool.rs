@@ -21,7 +21,8 @@ pub(crate) fn remember_process() {
 
 /// Runs `work` without the GIL. `work` may use rayon's threads.
 ///
-/// A fork copies rayon's global pool, but none of its threads, so that a forked process needs a pool of its own.
+/// A fork copies rayon's global pool, but none of its threads, so that a forked process needs a
+/// pool of its own.
 pub(crate) fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> T + Send) -> PyResult<T> {
     if LOADED_BY.get() == Some(&process::id()) {
         return Ok(py.detach(work));
@@ -39,7 +40,8 @@ fn forked_pool() -> PyResult<Arc<ThreadPool>> {
     }
     let pool = rayon::ThreadPoolBuilder::new().build().map_err(|error| engine_error(&error.to_string()))?;
     let pool = Arc::new(pool);
-    // The pool of a parent process is never dropped: dropping would wait for threads that do not exist here.
+    // The pool of a parent process is never dropped: dropping would wait for threads that do not
+    // exist here.
     if let Some(parents) = forked.replace((process::id(), Arc::clone(&pool))) {
         std::mem::forget(parents);
     }

@@ -12,8 +12,9 @@ use zfinder_io::{AnswerDigest, ParquetVertices};
 use crate::columns::slice;
 use crate::error::{IntoException, file_error, input_error};
 
-/// Turns answers into a dictionary of columns: one element an RoI (`event_id`, `roi_id`, `status`, `spacepoints`,
-/// `outside_window`, `fallback`), the `offsets` of the RoIs' vertices, and one element a vertex.
+/// Turns answers into a dictionary of columns: one element an RoI (`event_id`, `roi_id`, `status`,
+/// `spacepoints`, `outside_window`, `fallback`), the `offsets` of the RoIs' vertices, and one
+/// element a vertex.
 pub(crate) fn to_columns<'py>(py: Python<'py>, results: &[RoiResult]) -> PyResult<Bound<'py, PyDict>> {
     let columns = PyDict::new(py);
     let of_rois = |value: fn(&RoiResult) -> u64| results.iter().map(value).collect::<Vec<u64>>().into_pyarray(py);

@@ -102,7 +102,8 @@ pub(crate) fn simulate<'py>(
     Ok((columns.into_columns(py)?, truth_columns(py, truth.iter().map(Vec::as_slice))?))
 }
 
-/// Turns figures into a dictionary: each figure by name, a fraction also with the ends of its interval.
+/// Turns figures into a dictionary: each figure by name, a fraction also with the ends of its
+/// interval.
 fn figures_to_dict<'py>(py: Python<'py>, figures: &Figures) -> PyResult<Bound<'py, PyDict>> {
     let row = PyDict::new(py);
     row.set_item("rois", figures.rois)?;
@@ -118,7 +119,8 @@ fn figures_to_dict<'py>(py: Python<'py>, figures: &Figures) -> PyResult<Bound<'p
     Ok(row)
 }
 
-/// Compares results with the true vertices of the same RoIs. Returns a row for all RoIs, then a row for each bin.
+/// Compares results with the true vertices of the same RoIs. Returns a row for all RoIs, then a row
+/// for each bin.
 #[pyfunction]
 #[allow(clippy::too_many_arguments, reason = "keyword arguments in Python")]
 pub(crate) fn evaluate<'py>(

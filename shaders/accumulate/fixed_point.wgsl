@@ -1,5 +1,6 @@
-// Accumulates z as fixed-point offsets within the bin: integers, so the same bits in any order. Count and sum of offsets
-// share a word, so that an entry is one atomic. Swapped with thesis/f32_accumulate.wgsl.
+// Accumulates z as fixed-point offsets within the bin: integers, so the same bits in any order.
+// Count and sum of offsets share a word, so that an entry is one atomic. Swapped with
+// thesis/f32_accumulate.wgsl.
 // workgroup memory: 4 TILE_BINS bytes
 // Needs: tracks, histograms.
 
@@ -7,15 +8,17 @@ override TILE_BINS: u32 = 1024;
 
 var<workgroup> wg_bins: array<atomic<u32>, TILE_BINS>;
 
-// A bin that reaches this count is emptied into the RoI's totals. Whoever sees it there does so before adding again, so
-// no thread adds more than once beyond it, and a count stays within its bits.
+// A thread that sees a bin at this count empties the bin into the RoI's totals before it adds
+// again. A thread therefore adds at most once beyond this count, and the count stays within its
+// bits.
 const FULL: u32 = (MOST_PACKED + 1u) / 2u;
 
 fn clear_bin(bin: u32) {
     atomicStore(&wg_bins[bin], 0u);
 }
 
-// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first bin.
+// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first
+// bin.
 fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     let bin = steps >> STEP_BITS;
     if counts_pairs() {
@@ -26,8 +29,8 @@ fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
         add_packed(bin, 1u, entry);
         return;
     }
-    // A greater weight goes in parts, so that all threads' last ones together fit above FULL; a much greater one to the
-    // totals.
+    // A greater weight goes in parts, so that all threads' last ones together fit above FULL; a
+    // much greater one to the totals.
     let most = (MOST_PACKED + 1u - FULL) / WORKGROUP_SIZE;
     if weight > 8u * most {
         add_to_totals(bin, weight, weight * (steps & (OFFSET_STEPS - 1u)));

@@ -1,5 +1,6 @@
-// Accumulates straight into an RoI's own histograms, where entries are few or there are several histograms: of each charge,
-// of each slice. Which of them a pair goes into, specification, section 2. Swapped with accumulate/fixed_point.wgsl.
+// Accumulates straight into an RoI's own histograms, where entries are few or there are several
+// histograms: of each charge, of each slice. Which of them a pair goes into, specification, section
+// 2. Swapped with accumulate/fixed_point.wgsl.
 // Needs: tracks, order/by_layer, histograms, a sum of z (accumulate/total_*.wgsl). CPU twin:
 // src/engine/twin/find_z.rs
 
@@ -11,7 +12,8 @@ override PER_SLICE: u32 = 0;
 
 fn clear_bin(bin: u32) {}
 
-// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first bin.
+// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first
+// bin.
 fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     let bin = tile_first + (steps >> STEP_BITS);
     let slice = slice_layer_of(beside[a]) >> 8u;

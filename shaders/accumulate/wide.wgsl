@@ -1,6 +1,6 @@
-// Accumulates z as fixed-point offsets within the bin, count and sum of offsets in words of their own: where a workgroup's
-// histogram is an RoI's, and no row of it is written. Swapped with accumulate/fixed_point.wgsl and
-// thesis/f32_accumulate.wgsl.
+// Accumulates z as fixed-point offsets within the bin, count and sum of offsets in words of their
+// own: where a workgroup's histogram is an RoI's, and no row of it is written. Swapped with
+// accumulate/fixed_point.wgsl and thesis/f32_accumulate.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
 // Needs: tracks, histograms.
 
@@ -14,7 +14,8 @@ fn clear_bin(bin: u32) {
     atomicStore(&wg_z[bin], 0u);
 }
 
-// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first bin.
+// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first
+// bin.
 fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     let bin = steps >> STEP_BITS;
     if counts_pairs() {

@@ -14,7 +14,7 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
         var i = among.first;
         for (; i < among.end; i++) {
             let c = place_among(among, i);
-            // The cut on z first: it needs no azimuth, and hardly any passes it.
+            // The cut on z comes first: it needs no azimuth, and rejects most candidates.
             if abs(extrapolate(b, points[b], c, points[c]) - z12) <= cuts.dz && bend_alike(inner, bend_from_first(b, c)) {
                 found += 1u;
                 if TRIPLETS == 1u {

@@ -1,5 +1,6 @@
-// What third spacepoints make a pair weigh, by the transverse momentum of the track (PtWeight in src/config.rs, whose numbers
-// are the overrides and the last of cuts). Swapped with confirmations/count.wgsl.
+// Weight of a confirmed pair by the transverse momentum of its track (PtWeight in src/config.rs,
+// whose numbers are the overrides and the last entries of cuts). Swapped with
+// confirmations/count.wgsl.
 // Needs: tracks, bends, order/by_layer. CPU twin: src/engine/twin/confirmations.rs
 
 override SOFT_GEV: f32 = 0;
@@ -29,13 +30,14 @@ fn is_disk(layer: u32) -> bool {
     return (neighbours_word(layer, layer) & ENDCAP_PAIR) != 0u;
 }
 
-// The largest curvature of the two pairs of a track that counts, with its second spacepoint on a layer: the track's own lies
-// between theirs, which differ by the cut at most.
+// The largest curvature of the two pairs of a track that counts, with its second spacepoint on a
+// layer: the track's own lies between theirs, which differ by the cut at most.
 fn most_curvature(layer: u32) -> real {
     return quotient(cuts.gev_mm, real(select(SOFT_GEV, SOFT_DISK_GEV, is_disk(layer)))) + cuts.dk;
 }
 
-// The weight of the pair of spacepoints a and b, and whether its direction counts; 0 if it is no track's.
+// The weight of the pair of spacepoints a and b, and whether its direction counts; 0 if it is no
+// track's.
 fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let slice_b = slice_layer_of(beside[b]) >> 8u;
     let layer_b = slice_layer_of(beside[b]) & 0xffu;
@@ -82,8 +84,9 @@ fn confirmations(a: u32, b: u32, z12: real) -> u32 {
     let is_hard = hard >= select(HARD_LAYERS, HARD_DISK_LAYERS, disk);
     let flags = select(0u, SOFT_TRACK, is_soft) | select(0u, HARD_TRACK, is_hard);
     if weighed >= select(WEIGHED_LAYERS, WEIGHED_DISK_LAYERS, disk) {
-        // No quotient by a constant: SPIRV-Tools, which drivers optimise with, makes products with its reciprocal of those,
-        // and 233 of the 23 million numbers from 6 to 40 GeV then weigh something else.
+        // No quotient by a constant: SPIRV-Tools, which drivers optimise with, makes products with
+        // its reciprocal of those, and 233 of the 23 million numbers from 6 to 40 GeV then weigh
+        // something else.
         let pt = min(hardest, real(CAP_GEV));
         return flags | u32(product(product(pt, pt), cuts.per_gev2) + real(0.5));
     }

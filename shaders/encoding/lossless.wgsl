@@ -1,5 +1,5 @@
-// A spacepoint as uploaded: all that the arithmetic's number type holds. 16 bytes in f32, 32 in f64. Swapped with
-// encoding/compact.wgsl.
+// A spacepoint as uploaded: all that the arithmetic's number type holds. 16 bytes in f32, 32 in
+// f64. Swapped with encoding/compact.wgsl.
 // Needs: real.
 
 struct Packed {

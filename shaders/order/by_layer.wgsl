@@ -1,5 +1,5 @@
-// Spacepoints by layer and, within it, by slice, so that all of a layer in neighbouring slices lie side by side: for any
-// neighbours. Swapped with order/by_slice.wgsl and order/mixed_layers.wgsl.
+// Spacepoints by layer and, within it, by slice, so that all of a layer in neighbouring slices lie
+// side by side: for any neighbours. Swapped with order/by_slice.wgsl and order/mixed_layers.wgsl.
 // workgroup memory: 4 MAX_LAYERS + 12 bytes
 // Needs: tracks.
 
@@ -117,7 +117,8 @@ fn side_of(a: u32, b: u32) -> u32 {
     return u32(clamp(step, -1, 1) + 1);
 }
 
-// Whether such a spacepoint may follow a pair that steps down (1), stays in its slice (2), steps up (4): `thirds`.
+// Whether such a spacepoint may follow a pair that steps down (1), stays in its slice (2), steps up
+// (4): `thirds`.
 fn third_sides(layer: u32, slice: u32, part: u32, c: u32) -> u32 {
     let n = reach(layer, wg_filled[part]);
     let other = slice_layer_of(beside[c]) >> 8u;
@@ -132,7 +133,8 @@ fn third_sides(layer: u32, slice: u32, part: u32, c: u32) -> u32 {
     return select(0u, 1u, up <= 1u || down <= n) | select(0u, 2u, near) | select(0u, 4u, up <= n || down <= 1u);
 }
 
-// On layers beyond that of a second spacepoint, `step` slices from the first: the bending keeps its sign.
+// On layers beyond that of a second spacepoint, `step` slices from the first: the bending keeps its
+// sign.
 fn thirds(layer: u32, slice: u32, step: i32, part: u32) -> Stretches {
     let outer = wg_filled[part];
     if outer <= layer {

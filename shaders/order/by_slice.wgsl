@@ -1,7 +1,8 @@
-// Spacepoints by slice and, within it, by layer: for single neighbours and all layers inner. Two spacepoints of different
-// layers in the same or in neighbouring slices are then always a pair, whichever comes first, so each goes through
-// what follows it in its slice and in the next one (the two-slice scheme of the thesis's future work).
-// Swapped with order/by_layer.wgsl and order/mixed_layers.wgsl.
+// Spacepoints by slice and, within it, by layer: for single neighbours and all layers inner. Two
+// spacepoints of different layers in the same or in neighbouring slices are then always a pair,
+// whichever comes first, so each goes through what follows it in its slice and in the next one (the
+// two-slice scheme of the thesis's future work). Swapped with order/by_layer.wgsl and
+// order/mixed_layers.wgsl.
 // Needs: tracks.
 
 // Nothing to do before the others here can be called.
@@ -50,11 +51,12 @@ fn order_end() -> u32 {
     return cell(0u, roi.slices);
 }
 
-// The slice before one, itself, the one after, plus 1; 0: there is none, or it came before.
+// Returns 1 + the slice before, the slice itself, or the slice after, by `part`. 0: no such slice,
+// or it is already counted.
 fn slice_beside(slice: u32, part: u32) -> u32 {
     var s = slice + part;
     if s == 0u || s > roi.slices {
-        // On a ring of two, the slice on the other side comes in its turn.
+        // A ring of two slices has the other slice on both sides: it counts once.
         if roi.ring == 0u || roi.slices < 3u {
             return 0u;
         }
@@ -63,7 +65,7 @@ fn slice_beside(slice: u32, part: u32) -> u32 {
     return s;
 }
 
-// Those of some layers, in a slice.
+// The spacepoints of a range of layers in a slice.
 struct Layers {
     first: u32,
     end: u32,
@@ -73,7 +75,8 @@ fn layers_of(slice: u32, first: u32, end: u32) -> Layers {
     return Layers(cell(first, slice), cell(end, slice));
 }
 
-// The same layers of a slice and of those beside it: all at once, but for the ends of a ring, which take a part each.
+// The same layers of a slice and of its neighbours, as one range. At the ends of a ring, each
+// neighbour takes a range of its own.
 fn layers_around(slice: u32, part: u32, first: u32, end: u32) -> Stretches {
     let last = roi.slices - 1u;
     if roi.ring != 0u && (slice == 0u || slice == last) {

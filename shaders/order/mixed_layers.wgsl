@@ -1,5 +1,6 @@
-// Spacepoints by slice, their layers mixed: as order/by_slice.wgsl, but for pairs only, with a short table of cells; layers
-// are compared pair by pair, which pays where pairs are few. Swapped with order/by_layer.wgsl and order/by_slice.wgsl.
+// Spacepoints by slice, with mixed layers. Only pairs use this order. The table of cells is short,
+// and layers are compared pair by pair, which is faster if pairs are few. Swapped with
+// order/by_layer.wgsl and order/by_slice.wgsl.
 // Needs: tracks.
 
 // Nothing to do before the others here can be called.

@@ -1,10 +1,12 @@
-// Pairs weighted by pT, of a share of an RoI's spacepoints. A team of threads takes one spacepoint as the second of its
-// pairs. Outwards, the team marks where along z the tracks to third spacepoints meet the beam. Inwards, it queues the pairs
-// whose z has two marks: all other pairs weigh nothing. Then all threads of the workgroup search the third spacepoints of
-// the queued pairs. Tracks that bend too much to count are left out from the start: the curvature of a track lies between
-// those of its two pairs, which differ by the cut at most.
-// Swapped with pairs/confirmed.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
-// workgroup memory: 8 MARK_WORDS + 8 QUEUED + 20 bytes. It limits how many workgroups run side by side, and so the speed:
+// Pairs weighted by pT, of a share of an RoI's spacepoints. A team of threads takes one spacepoint
+// as the second of its pairs. Outwards, the team marks where along z the tracks to third
+// spacepoints meet the beam. Inwards, it queues the pairs whose z has two marks: all other pairs
+// weigh nothing. Then all threads of the workgroup search the third spacepoints of the queued
+// pairs. Tracks that bend too much to count are left out from the start: the curvature of a track
+// lies between those of its two pairs, which differ by the cut at most. Swapped with
+// pairs/confirmed.wgsl, pairs/streamed.wgsl and thesis/numbered_pairs.wgsl.
+// workgroup memory: 8 MARK_WORDS + 8 QUEUED + 20 bytes. It limits how many workgroups run side by
+//     side, and so the speed:
 // docs/lab/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, order/by_layer, confirmations/pt.
 
@@ -23,7 +25,8 @@ var<workgroup> wg_queue: array<vec2<u32>, QUEUED>;
 var<workgroup> wg_one: array<atomic<u32>, MARK_WORDS>;
 var<workgroup> wg_two: array<atomic<u32>, MARK_WORDS>;
 
-// Spacepoints are tested in blocks, a bit each, so that neighbouring threads then work on those that passed side by side.
+// Spacepoints are tested in blocks, a bit each, so that neighbouring threads then work on those
+// that passed side by side.
 const BLOCK: u32 = 32u;
 // More than rounding takes from a place.
 const BLUR: f32 = 0.0625;
@@ -54,7 +57,7 @@ struct Walk {
     parts: u32, // those from here on are not walked
     among: Range,
     first: u32, // of the block at hand
-    bits: u32, // of the block: what may make a pair and is not queued yet
+    bits: u32, // bits: u32, // of the block: candidates that are not queued yet
 }
 
 // Words of a team's marks.
@@ -62,8 +65,8 @@ fn column_words() -> u32 {
     return (MARK_WORDS / WORKGROUP_SIZE) << params.lanes_shift;
 }
 
-// All places but two from z_min to z_max, and one more at each end; never more than 24 within the cut, nor so many that rounding
-// of z is more than a small part of one.
+// All places but two from z_min to z_max, and one more at each end; never more than 24 within the
+// cut, nor so many that rounding of z is more than a small part of one.
 fn places() -> Places {
     let last = 32u * column_words() - 1u;
     let per_mm = min(f32(last - 1u) / f32(roi.z_max - roi.z_min), 12.0 / max(f32(cuts.dz), 0.001));
@@ -71,12 +74,13 @@ fn places() -> Places {
     return Places(f32(roi.z_min), min(per_mm, 131072.0 / max(farthest, 0.001)), last);
 }
 
-// The place `shift` places beyond z; of all z further out, the first or the last. A z that is no number has one, too.
+// The place `shift` places beyond z; of all z further out, the first or the last. A z that is no
+// number has one, too.
 fn place_of(z: f32, at: Places, shift: f32) -> u32 {
     return min(u32(clamp((z - at.low) * at.per_mm + (1.0 + shift), 0.0, f32(at.last))), at.last);
 }
 
-// Histograms the pairs of this workgroup's share. False if there is none.
+// Histograms the pairs of this workgroup's share. Returns false for an empty share.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     begin_order(thread);
     if thread == 0u {
@@ -151,8 +155,9 @@ fn least_turn(phi: real, other: real) -> real {
     return max(least - real(BLUR_RAD), real(0.0));
 }
 
-// Whether another spacepoint may make a track with the second one that counts: z lies in a range, rho grows from the beam
-// outwards, and it bends little. `outwards`: 1 for a third spacepoint, -1 for a first one. Without a quotient.
+// Whether another spacepoint may make a track with the second one that counts: z lies in a range,
+// rho grows from the beam outwards, and it bends little. `outwards`: 1 for a third spacepoint, -1
+// for a first one. Without a quotient.
 fn may_be_track(second: Second, other: u32, range: ZRange, outwards: real) -> bool {
     let point = points[other];
     let turn = least_turn(second.phi, stored_real(beside[other]));

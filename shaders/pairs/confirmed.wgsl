@@ -1,10 +1,11 @@
-// Pairs that third spacepoints confirm, of a share of an RoI's spacepoints in the middle. A thread that takes one first
-// marks where along z it makes tracks with spacepoints further out, a bit a place, and then holds its pairs with those further
-// in against the marks: most pairs are decided so, one way or the other. Those that are not are queued. When the queue is full,
-// all threads of the workgroup search the third spacepoints of its pairs, and the walks go on where they stopped.
-// Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
-// workgroup memory: 4 QUEUED + 16 bytes. It limits how many workgroups run side by side, and so the speed:
-// docs/lab/2026-11-25-triplets-by-lists.md.
+// Pairs that third spacepoints confirm, of a share of an RoI's middle spacepoints. A thread takes a
+// middle spacepoint. It first sets bits along z for the tracks that the spacepoint makes with
+// spacepoints further out. It then compares the pairs with inner spacepoints with these bits, which
+// decides most pairs. Undecided pairs are queued. When the queue is full, all threads of the
+// workgroup search the third spacepoints of the queued pairs, and the walks continue where they
+// stopped. Swapped with pairs/streamed.wgsl, pairs/by_pt.wgsl and thesis/numbered_pairs.wgsl.
+// workgroup memory: 4 QUEUED + 16 bytes. It limits the occupancy, and so the speed:
+//     docs/lab/2026-11-25-triplets-by-lists.md.
 // Needs: tracks, order, confirmations.
 
 // Pairs that the queue holds.
@@ -16,11 +17,12 @@ var<workgroup> wg_queued: atomic<u32>;
 var<workgroup> wg_wanted: u32;
 var<workgroup> wg_queue: array<u32, QUEUED>;
 
-// Of a queued pair: the place of the spacepoint in the middle in the share, and that of the other one in the RoI.
+// Of a queued pair: the place of the spacepoint in the middle in the share, and that of the other
+// one in the RoI.
 const OTHER_BITS: u32 = 22u;
 
-// Where along z a spacepoint makes tracks with some further out: any, and those that confirm any pair nearby which bends as
-// little; of each, those that may follow each kind of pair (SIDES).
+// Where along z a spacepoint makes tracks with some further out: any, and those that confirm any
+// pair nearby which bends as little; of each, those that may follow each kind of pair (SIDES).
 struct Marks {
     any: array<vec2<u32>, SIDES>,
     sure: array<vec2<u32>, SIDES>,
@@ -41,8 +43,8 @@ struct Places {
     cut: f32,
 }
 
-// 62 places from z_min to z_max with the cut at both ends and one more each; never more than 30 within the cut. Adding
-// 2^15 leaves whole places from bit 8 on.
+// 62 places from z_min to z_max with the cut at both ends and one more each; never more than 30
+// within the cut. Adding 2^15 leaves whole places from bit 8 on.
 fn places() -> Places {
     let cut = f32(cuts.dz);
     let low = f32(roi.z_min) - cut;
@@ -59,12 +61,13 @@ fn place_of(z: f32, at: Places, shift: f32) -> u32 {
 // More than rounding takes from a place.
 const BLUR: f32 = 0.03125;
 
-// Whether it differs by less than the cuts on k and p from any other such track through the spacepoint at this phi.
+// Whether it differs by less than the cuts on k and p from any other such track through the
+// spacepoint at this phi.
 fn is_straight(bend: Bend, phi: real) -> bool {
     return abs(bend.k) <= real(0.499) * cuts.dk && abs(bend.p - phi) < real(0.499) * cuts.dp;
 }
 
-// Histograms the confirmed pairs of this workgroup's share. False if there is none.
+// Histograms the confirmed pairs of this workgroup's share. Returns false for an empty share.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     begin_order(thread);
     if thread == 0u {

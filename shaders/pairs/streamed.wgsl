@@ -1,5 +1,5 @@
-// Pairs of a share of an RoI's spacepoints: a thread takes one and goes through its partners. Swapped with
-// pairs/confirmed.wgsl and thesis/numbered_pairs.wgsl.
+// Pairs of a share of an RoI's spacepoints: a thread takes one and goes through its partners.
+// Swapped with pairs/confirmed.wgsl and thesis/numbered_pairs.wgsl.
 // workgroup memory: 12 bytes
 // Needs: tracks, order.
 
@@ -7,7 +7,7 @@
 var<workgroup> wg_walked: vec2<u32>;
 var<workgroup> wg_ranges: u32;
 
-// Histograms the pairs of this workgroup's share. False if there is none.
+// Histograms the pairs of this workgroup's share. Returns false for an empty share.
 fn add_pairs(group: u32, tile: u32, thread: u32) -> bool {
     begin_order(thread);
     if thread == 0u {

@@ -1,7 +1,8 @@
-// The highest windows of three bins, one after the other, of a histogram that all threads of a workgroup see.
-// Swapped with peaks/several.wgsl.
+// The highest windows of three bins, one after the other, of a histogram that all threads of a
+// workgroup see. Swapped with peaks/several.wgsl.
 // workgroup memory: 16 bytes, and what windows takes
-// Needs: types, windows, ranks; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z, bin_pairs, take_bin, give_up,
+// Needs: types, windows, ranks; of the kernel (find_peaks, walk) params, peaks, bin_n, bin_z,
+//       bin_pairs, take_bin, give_up,
 // WORKGROUP_SIZE.
 
 var<workgroup> wg_found: u32;
@@ -16,7 +17,8 @@ fn window_sum(left: u32) -> u32 {
     return bin_n(left) + bin_n(left + 1u) + bin_n(left + 2u);
 }
 
-// The highest number below which there are fewer windows than `lowest`: bit by bit. Of bins that are all there.
+// The highest number below which there are fewer windows than `lowest`: bit by bit. Of bins that
+// are all there.
 fn threshold_of(bins: u32, lowest: u32, thread: u32) -> u32 {
     var cut_short = false;
     var threshold = 0u;
@@ -46,12 +48,12 @@ fn threshold_of(bins: u32, lowest: u32, thread: u32) -> u32 {
     return threshold;
 }
 
-// Writes the peaks of an RoI; those that there are not, as one NO_PEAK; and with the first, so many of the lowest windows.
-// Begins and ends with a barrier.
+// Writes the peaks of an RoI, and NO_PEAK after the last one. The first peak carries the
+// background: the sum of the `lowest` lowest windows. Begins and ends with a barrier.
 fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
     storageBarrier();
     workgroupBarrier();
-    // All windows are the lowest, or some are, or none is asked for.
+    // The background is all windows, the lowest windows, or not requested.
     var threshold = select(0xffffffffu, 0u, lowest == 0u);
     if lowest != 0u && lowest < bins - 2u {
         threshold = threshold_of(bins, lowest, thread);

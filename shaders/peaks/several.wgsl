@@ -1,7 +1,9 @@
-// The highest windows of three bins, one after the other, of an RoI's several histograms: the highest of each is known
-// (highest_windows), and found anew where a peak was taken. Swapped with peaks/one.wgsl.
-// workgroup memory: 4 bytes, and what windows takes
-// Needs: types, histograms, windows; of the kernel (find_peaks) params, rois, peaks, totals, give_up, WORKGROUP_SIZE.
+// The highest windows of three bins, one after the other, of an RoI's several histograms.
+// highest_windows finds the highest window of each histogram; it is searched again in the histogram
+// from which a peak was taken. Swapped with peaks/one.wgsl.
+// workgroup memory: 4 bytes, plus that of windows
+// Needs: types, histograms, windows; of the kernel (find_peaks) params, rois, peaks, totals,
+//       give_up, WORKGROUP_SIZE.
 
 // The highest window of each histogram, and what find_peaks needs of an RoI's background.
 @group(0) @binding(5) var<storage, read_write> windows: array<Window>;
@@ -13,7 +15,8 @@ fn bin_of(row: u32, part: u32, bin: u32) -> u32 {
     return totals[total_word(row, part, bin)];
 }
 
-// Writes the peaks of an RoI; those that there are not, as one NO_PEAK; and with the first, so many of the lowest windows.
+// Writes the peaks of an RoI, and NO_PEAK after the last one. The first peak carries the
+// background: the sum of the `lowest` lowest windows.
 fn take_peaks(index: u32, bins: u32, half: u32, lowest: u32, thread: u32) {
     let first = rois[index].total_first;
     let histograms = rois[index].totals;

@@ -1,8 +1,10 @@
-// Where weights go by pT (PtWeight in src/pt_weight.rs): the rank of three bins, by their tracks' directions too, and the
-// cluster of pairs that a peak's z is the mean of (Cluster in src/histogram.rs). Ranks are bits of a positive f32, which order
-// as the numbers do. Swapped with ranks/sum.wgsl.
+// Where weights go by pT (PtWeight in src/pt_weight.rs): the rank of three bins, by their tracks'
+// directions too, and the cluster of pairs that a peak's z is the mean of (Cluster in
+// src/histogram.rs). Ranks are bits of a positive f32, which order as the numbers do. Swapped with
+// ranks/sum.wgsl.
 // workgroup memory: 180 bytes
-// Needs: types, histograms; of the kernel (find_peaks) total, totals, WORKGROUP_SIZE. CPU twin: src/engine/twin/find_peaks.rs
+// Needs: types, histograms; of the kernel (find_peaks) total, totals, WORKGROUP_SIZE. CPU twin:
+//       src/engine/twin/find_peaks.rs
 
 override SCALE: u32 = 0;
 
@@ -20,10 +22,12 @@ fn rank(sum: u32, left: u32) -> u32 {
     return bitcast<u32>(f32(sum + SCALE) * f32(hard * hard * hard * soft * soft));
 }
 
-// Bins on either side of a peak's middle one in which the cluster is sought, and all parts of these bins.
+// Bins on either side of a peak's middle one in which the cluster is sought, and all parts of these
+// bins.
 const CLUSTER_BINS: u32 = 2u;
 const CLUSTER_PARTS: u32 = (2u * CLUSTER_BINS + 1u) * PAIR_PARTS;
-// Parts on either side of a window's middle one: of the densest window, and of those about its mean.
+// Parts on either side of a window's middle one: of the densest window, and of those about its
+// mean.
 const NEAR: u32 = 2u;
 const FAR: u32 = 6u;
 

@@ -1,4 +1,5 @@
-// The number type of the arithmetic: 64 bits, where the adapter has SHADER_F64. Swapped with real/f32.wgsl.
+// The number type of the arithmetic: 64 bits, where the adapter has SHADER_F64. Swapped with
+// real/f32.wgsl.
 
 alias real = f64;
 const TURN: real = 6.283185307179586lf;
@@ -21,14 +22,16 @@ fn stored_word(stored: Stored) -> u32 {
     return stored.word;
 }
 
-// A product that is rounded by itself: a compiler may fuse a plain one with a sum that follows, but not what is selected. Held
-// against a bound above, for of a square a compiler knows that it lies above any negative one.
+// A product that is rounded by itself: a compiler may fuse a plain one with a sum that follows, but
+// not what is selected. Held against a bound above, for of a square a compiler knows that it lies
+// above any negative one.
 fn product(a: real, b: real) -> real {
     let exact = a * b;
     return select(exact, real(1.7e308lf), exact > 1.7e308lf);
 }
 
-// The whole number below scale * x + offset, less `first`, which lies from 0 to 2^22; anything else, NaN too, becomes 2^22 at least.
+// The whole number below scale * x + offset, less `first`, which lies from 0 to 2^22; anything
+// else, NaN too, becomes 2^22 at least.
 fn whole_steps(x: real, scale: real, offset: real, first: u32) -> u32 {
     let steps = floor(product(x, scale) + offset) - real(first);
     if steps >= 0.0lf && steps < 4194304.0lf {
@@ -37,8 +40,8 @@ fn whole_steps(x: real, scale: real, offset: real, first: u32) -> u32 {
     return 4194304u;
 }
 
-// sin x for 0 <= x <= pi / 2, to the last digits: what a device's own sine does not promise. As `sine_squared` in
-// src/engine/cpu/lanes/vectors.rs has it, so that both round alike.
+// sin x for 0 <= x <= pi / 2. A device's own sine promises too little accuracy. The operations are
+// those of `sine_squared` in src/engine/cpu/lanes/vectors.rs, so that both round alike.
 fn sine(x: real) -> real {
     let y = product(x, x);
     var sum = real(-1.0lf / 25852016738884976640000.0lf);

@@ -1,5 +1,6 @@
-// Accumulates z in f32 by compare and retry, the thesis's way to add floats without float atomics: read, add, write if
-// unchanged, else again. The last digits depend on the order. Swapped with accumulate/fixed_point.wgsl.
+// Accumulates z in f32 by compare and retry, the thesis's way to add floats without float atomics:
+// read, add, write if unchanged, else again. The last digits depend on the order. Swapped with
+// accumulate/fixed_point.wgsl.
 // workgroup memory: 8 TILE_BINS bytes
 // Needs: tracks, histograms.
 
@@ -14,7 +15,8 @@ fn clear_bin(bin: u32) {
     atomicStore(&wg_z[bin], 0u);
 }
 
-// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first bin.
+// Adds the entry of a pair (a, b) at z [mm], so many steps above the lower edge of the tile's first
+// bin.
 fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     let bin = steps >> STEP_BITS;
     if counts_pairs() {
@@ -28,7 +30,7 @@ fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     var old = atomicLoad(&wg_z[bin]);
     loop {
         let sum = bitcast<u32>(bitcast<f32>(old) + term);
-        // May fail without cause on some hardware: what came back is as good as a fresh read.
+        // The exchange may fail spuriously. The value that it returns is then a fresh read.
         let result = atomicCompareExchangeWeak(&wg_z[bin], old, sum);
         if result.exchanged {
             break;

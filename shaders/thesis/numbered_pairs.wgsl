@@ -1,13 +1,15 @@
-// Pairs of a group of slices, in the thesis's way (findZ): all pairs of the group's inner cells with outer layers are numbered
-// together, and every thread strides over the numbers. Swapped with pairs/streamed.wgsl.
+// Pairs of a group of slices, in the thesis's way (findZ): all pairs of the group's inner cells
+// with outer layers are numbered together, and every thread strides over the numbers. Swapped with
+// pairs/streamed.wgsl.
 // workgroup memory: 24 WORKGROUP_SIZE + 20 bytes
 // Needs: tracks, order/by_layer, confirmations.
 
 // Cells with inner spacepoints: slice << 8 | index into wg_filled.
 var<workgroup> wg_inner: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_inner_count: atomic<u32>;
-// Pairs of an inner cell with an outer layer: where the inner and the outer spacepoints begin, how many outer ones,
-// on which layer, and the number of the first pair when all pairs of the table are numbered together.
+// Pairs of an inner cell with an outer layer: where the inner and the outer spacepoints begin, how
+// many outer ones, on which layer, and the number of the first pair when all pairs of the table are
+// numbered together.
 var<workgroup> wg_first_a: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_first_b: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_count_b: array<u32, WORKGROUP_SIZE>;
@@ -15,8 +17,8 @@ var<workgroup> wg_layer_b: array<u32, WORKGROUP_SIZE>;
 var<workgroup> wg_pair_first: array<u32, WORKGROUP_SIZE>;
 // Rows of the table << 24 | their pairs.
 var<workgroup> wg_rows_pairs: atomic<u32>;
-// Rows with too many pairs to be numbered with the others: from the table's end downwards, pair_first being their
-// number of pairs.
+// Rows with too many pairs to be numbered with the others: from the table's end downwards,
+// pair_first being their number of pairs.
 var<workgroup> wg_large_rows: atomic<u32>;
 // Passes its value to all threads, which the browser's compiler then knows to agree.
 var<workgroup> wg_entries: u32;
@@ -24,11 +26,13 @@ var<workgroup> wg_slices: u32;
 
 const PAIR_BITS: u32 = 24u;
 const PAIR_MASK: u32 = 0xffffffu;
-// Of a row: what a float quotient is wrong by at most, and a stride of all threads, do not lead beyond 32 bits.
+// Most pairs of a row. The error of a float quotient plus one stride of all threads must not
+// overflow 32 bits.
 const MOST_PAIRS: u32 = 0xffff0000u;
 
-// Lists the cells of inner layers in slices from `first` to `end` that hold a spacepoint: a thread a cell, so there
-// must not be more of them than threads. Returns cells times filled layers. Begins and ends with a barrier.
+// Lists the cells of inner layers in slices from `first` to `end` that hold a spacepoint: a thread
+// a cell, so there must not be more of them than threads. Returns cells times filled layers. Begins
+// and ends with a barrier.
 fn list_inner_cells(first: u32, end: u32, thread: u32) -> u32 {
     let inner = inner_layers();
     workgroupBarrier();
@@ -51,9 +55,10 @@ fn list_inner_cells(first: u32, end: u32, thread: u32) -> u32 {
     return workgroupUniformLoad(&wg_entries);
 }
 
-// Tabulates inner cells with outer layers, a thread each from entry `base` on, and numbers their pairs together. The
-// exclusive scan over the table's rows comes out of one atomic that counts rows and pairs at once: a row's first pair
-// is what was there before it. Begins and ends with a barrier.
+// Tabulates inner cells with outer layers, a thread each from entry `base` on, and numbers their
+// pairs together. The exclusive scan over the table's rows comes out of one atomic that counts rows
+// and pairs at once: a row's first pair is what was there before it. Begins and ends with a
+// barrier.
 fn number_pairs(base: u32, entries: u32, thread: u32) {
     workgroupBarrier();
     if thread == 0u {

@@ -24,7 +24,7 @@ pub enum LayerKind {
     },
 }
 
-/// What a layer measures with, from the best in z to the worst.
+/// Sensor of a layer, ordered from the best to the worst resolution in z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Sensor {
@@ -41,10 +41,10 @@ pub enum Sensor {
 pub struct Layer {
     /// Barrel or end-cap, with its place.
     pub kind: LayerKind,
-    /// What it measures with, where that is known.
+    /// Sensor, if known.
     pub sensor: Option<Sensor>,
-    /// Standard deviation of what it measures along the beam, or along r on a disk \[mm\], where that is known: errors of z count
-    /// it in where pairs weigh by pT.
+    /// Standard deviation of what it measures along the beam, or along r on a disk \[mm\], where
+    /// that is known: errors of z count it in where pairs weigh by pT.
     pub z_resolution_mm: Option<f64>,
     /// The (volume, layer) numbers by which geometry-aware files call it.
     pub ids: Vec<(u32, u32)>,
@@ -142,11 +142,12 @@ impl Detector {
         }
     }
 
-    /// Makes a detector of its layers, numbered from 0 in this order, and of its bending, where that is tabulated.
-    /// (`zfinder-io` reads detectors from TOML.)
+    /// Makes a detector of its layers, numbered from 0 in this order, and of its bending, where
+    /// that is tabulated. (`zfinder-io` reads detectors from TOML.)
     ///
     /// # Errors
-    /// [`Error::Detector`]: fewer than 2 or more than [`MAX_LAYERS`] layers, sizes that are not finite and positive, two
+    /// [`Error::Detector`]: fewer than 2 or more than [`MAX_LAYERS`] layers, sizes that are not
+    /// finite and positive, two
     /// layers with the same (volume, layer) number, a table of bending that names unknown layers.
     ///
     /// ```
@@ -230,9 +231,9 @@ impl Detector {
         self.by_id.get(&(volume, layer)).copied()
     }
 
-    /// The layer on which a point lies, for files that do not say: the barrel at its `rho`, or the disk at its |z|,
-    /// within `tolerance_mm`. Barrels are taken to end where the first disk that reaches as far out begins; of disks at
-    /// one |z|, the smallest that reaches `rho` is meant.
+    /// The layer on which a point lies, for files that do not say: the barrel at its `rho`, or the
+    /// disk at its |z|, within `tolerance_mm`. Barrels are taken to end where the first disk that
+    /// reaches as far out begins; of disks at one |z|, the smallest that reaches `rho` is meant.
     ///
     /// ```
     /// use zfinder::Detector;
@@ -261,8 +262,8 @@ impl Detector {
         best.map(|(_, _, index)| index)
     }
 
-    /// Returns |z| of the first disk whose edge is at least as far out as a barrel of this radius \[mm\]; infinity if there
-    /// is none.
+    /// Returns |z| of the first disk whose edge is at least as far out as a barrel of this radius
+    /// \[mm\]; infinity without such a disk.
     pub fn barrel_end(&self, radius: f64) -> f64 {
         let disks = self.layers.iter().filter_map(|layer| match layer.kind {
             LayerKind::Endcap { z_mm, r_max_mm } if r_max_mm >= radius => Some(z_mm),

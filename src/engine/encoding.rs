@@ -1,4 +1,5 @@
-//! How a spacepoint travels to the device: losslessly, or in 64 bits. Twins of `shaders/encoding/*.wgsl`.
+//! How a spacepoint travels to the device: losslessly, or in 64 bits. Twins of
+//! `shaders/encoding/*.wgsl`.
 
 use std::f64::consts::{PI, TAU};
 
@@ -18,11 +19,12 @@ pub(crate) trait Encode<R: Real>: Sync {
     /// A spacepoint that takes no part.
     fn dropped(&self) -> Self::Word;
 
-    /// One that does; None if this encoding cannot hold it. phi counts from the lower edge of the window.
+    /// One that does; None if this encoding cannot hold it. phi counts from the lower edge of the
+    /// window.
     fn encode(&self, rho: f64, phi: f64, z: f64, slice: u32, layer: u32) -> Option<Self::Word>;
 
-    /// Encodes a block at once, to the same bits as one by one, and tells how many take part. None if it cannot, or if one
-    /// of them needs a closer look.
+    /// Encodes a block at once, to the same bits as one by one, and tells how many take part. None
+    /// if it cannot, or if one of them needs a closer look.
     fn encode_block(&self, _: &Placing, _: Block<'_>, _: &mut [Self::Word; BLOCK]) -> Option<usize> {
         None
     }
@@ -67,7 +69,8 @@ impl<R: Real> Encode<R> for Lossless {
     }
 }
 
-/// [`Lossless::encode`] for a block, without branches, so that the compiler makes it what the machine's vectors can do.
+/// [`Lossless::encode`] for a block, without branches, so that the compiler makes it what the
+/// machine's vectors can do.
 struct LosslessBlock<'a, S, R: Real> {
     placing: &'a Placing,
     block: S,
@@ -99,9 +102,10 @@ impl<S: Source, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
     }
 }
 
-/// 64 bits a spacepoint: from the lowest, z, rho, phi within the slice, slice, layer. The slice is exact, so that the same
-/// pairs are made; rho and z share what layer and slice leave, in equal steps of a power of two. phi within the slice is
-/// kept where it is asked for only, in 1/32 slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
+/// 64 bits a spacepoint: from the lowest, z, rho, phi within the slice, slice, layer. The slice is
+/// exact, so that the same pairs are made; rho and z share what layer and slice leave, in equal
+/// steps of a power of two. phi within the slice is kept where it is asked for only, in 1/32
+/// slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Compact {
     pub(crate) z_bits: u32,
@@ -117,8 +121,8 @@ pub(crate) struct Compact {
 }
 
 impl Compact {
-    /// The bits that suit a search; None where rho and z would be left with steps beyond [`Compact::COARSEST_MM`], or where
-    /// weights go by curvature, which every digit of phi moves.
+    /// The bits that suit a search; None where rho and z would be left with steps beyond
+    /// [`Compact::COARSEST_MM`], or where weights go by curvature, which every digit of phi moves.
     pub(crate) fn new(search: &Search) -> Option<Self> {
         if search.config.weighting == Weighting::Pt {
             return None;
@@ -178,8 +182,8 @@ impl Compact {
     const COARSEST_MM: f64 = 0.004;
 }
 
-/// How far from the beam, and along it, spacepoints of this detector can be \[mm\]. Barrels do not tell how long they
-/// are: as long as the outermost disk is far, or twice the largest radius.
+/// How far from the beam, and along it, spacepoints of this detector can be \[mm\]. Barrels do not
+/// tell how long they are: as long as the outermost disk is far, or twice the largest radius.
 fn extent(search: &Search) -> (f64, f64) {
     let (mut rho, mut z) = (0.0f64, 0.0f64);
     for layer in search.detector.layers() {
@@ -269,7 +273,8 @@ impl<R: Real> pulp::NullaryFnOnce for DecodeBlock<'_, R> {
     }
 }
 
-/// [`Compact::encode`] for a block, without branches, so that the compiler makes it what the machine's vectors can do.
+/// [`Compact::encode`] for a block, without branches, so that the compiler makes it what the
+/// machine's vectors can do.
 struct CompactBlock<'a, S> {
     compact: &'a Compact,
     placing: &'a Placing,
@@ -327,7 +332,8 @@ impl<S: Source> pulp::NullaryFnOnce for CompactBlock<'_, S> {
         let within = f64::from(1u32 << compact.phi_bits);
         let last = f64::from(placing.slices) * within - 1.0;
         let (rho_at, fine_at, layer_at) = (compact.z_bits, compact.z_bits + compact.rho_bits, 64 - compact.layer_bits);
-        // The bits of 2^52 itself are in each of the sums; all of them together are taken off at the end.
+        // The bits of 2^52 itself are in each of the sums; all of them together are taken off at
+        // the end.
         let whole = WHOLE.to_bits();
         let off = whole.wrapping_add(whole << rho_at).wrapping_add(whole << fine_at);
         let mut kept = 0u64;
@@ -339,7 +345,8 @@ impl<S: Source> pulp::NullaryFnOnce for CompactBlock<'_, S> {
             let fine = (if fine < last { fine } else { last }) + WHOLE;
             let rho_steps = rho * inverse + WHOLE;
             let z_steps = z * inverse + z_middle;
-            // Written to fail on NaN. What lies within these bounds is usable, and |phi| <= pi needs no turn.
+            // Written to fail on NaN. What lies within these bounds is usable, and |phi| <= pi
+            // needs no turn.
             plain &= (phi.abs() <= PI)
                 & (rho_steps >= rho_least)
                 & (rho_steps < rho_end)

@@ -1,5 +1,5 @@
-//! One GPU or several: a batch is divided among them, and threads of a stream are dealt out to them. What one has when
-//! it is lost is an error; then the others do its work.
+//! One or several GPUs: a batch is divided among them, and threads of a stream are assigned to
+//! them. If a GPU is lost, its work in flight is an error; the remaining GPUs continue.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -56,7 +56,8 @@ impl Gpus {
         std::iter::once(&self.first).chain(&self.others)
     }
 
-    /// Those that are not lost; where all are, all of them, to say so.
+    /// Returns the GPUs that are not lost. If all are lost, returns all, so that a search reports
+    /// the loss.
     fn working(&self) -> Vec<&GpuEngine> {
         let working: Vec<&GpuEngine> = self.iter().filter(|engine| !engine.is_lost()).collect();
         if working.is_empty() { self.iter().collect() } else { working }

@@ -1,5 +1,5 @@
-//! Faults of devices, on every adapter: little memory, loss, calls that are given up. What is answered has the same
-//! bits, the rest is an error, and nothing is kept.
+//! Faults of devices, on every adapter: little memory, loss, calls that are given up. What is
+//! answered has the same bits, the rest is an error, and nothing is kept.
 #![allow(clippy::print_stderr)] // what is skipped is said aloud
 
 use std::future::Future;
@@ -86,7 +86,8 @@ fn in_every_way(gpus: &Arc<Gpus>, batch: &RoiBatch) -> Vec<(&'static str, Result
     found
 }
 
-/// The less memory there is, the smaller the parts, as long as each RoI fits by itself; and no bit changes.
+/// The less memory there is, the smaller the parts, as long as each RoI fits by itself; and no bit
+/// changes.
 #[test]
 fn little_memory_changes_no_bit() {
     let batch = batch(1, 15);
@@ -130,7 +131,8 @@ fn little_memory_changes_no_bit() {
     }
 }
 
-/// An RoI of a megabyte and more that does not fit is told as beyond capacity, and its neighbours are answered.
+/// An RoI of a megabyte and more that does not fit is told as beyond capacity, and its neighbours
+/// are answered.
 #[test]
 fn an_roi_without_room_is_told_and_neighbours_are_answered() {
     let rng = &mut fastrand::Rng::with_seed(2);
@@ -193,7 +195,8 @@ fn what_is_given_up_leaks_nothing() {
             assert_eq!(stream.by_ref().take(taken).filter(Result::is_ok).count(), taken);
         }
         assert_eq!(gpus.find_batch(&batch).expect("answers"), wanted, "{}", adapter.name);
-        // At the worst as many workspaces are kept as were in use at once: two each for three of a stream.
+        // At the worst as many workspaces are kept as were in use at once: two each for three of a
+        // stream.
         assert!(gpu.memory_bytes() <= 4 * most, "{}: {} bytes, {most} before", adapter.name, gpu.memory_bytes());
         let kept = gpu.memory_bytes();
         for _ in 0..3 {

@@ -1,4 +1,5 @@
-//! The number type of the arithmetic (the thesis's `real` switch), and the records that depend on it.
+//! The number type of the arithmetic (the thesis's `real` switch), and the records that depend on
+//! it.
 
 use std::ops::{Add, Div, Mul, Sub};
 
@@ -6,7 +7,7 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::pt_weight::PtWeight;
 
-/// What the cuts and the binning of one RoI need.
+/// Constants of one RoI for cuts and binning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ZScale<R> {
     pub(crate) z_min: R,
@@ -25,8 +26,8 @@ pub(crate) struct TripletCuts<R> {
     pub(crate) dp: R,
     /// pT over curvature: 0.0003 B \[GeV mm\].
     pub(crate) gev_mm: R,
-    /// Of [`PtWeight`](crate::PtWeight): the cut on z in layers of strips, what is added to the curvature, and the weight
-    /// of a GeV^2.
+    /// Of [`PtWeight`](crate::PtWeight): the cut on z in layers of strips, what is added to the
+    /// curvature, and the weight of a GeV^2.
     pub(crate) strip_dz: R,
     pub(crate) resolution_mm: R,
     pub(crate) per_gev2: R,
@@ -97,8 +98,8 @@ pub(crate) trait Real:
     /// The number and the word.
     #[cfg(test)]
     fn stored(stored: &Self::Stored) -> (Self, u32);
-    /// The whole number below `scale * self + offset`, which is not negative; `offset` is whole. `whole_steps` in
-    /// `shaders/real/*.wgsl`.
+    /// The whole number below `scale * self + offset`, which is not negative; `offset` is whole.
+    /// `whole_steps` in `shaders/real/*.wgsl`.
     fn whole_steps(self, scale: Self, offset: Self) -> u32;
     fn roi(scale: ZScale<Self>, words: RoiWords) -> Self::Roi;
     /// Takes an RoI's spacepoints out of the search.
@@ -106,8 +107,8 @@ pub(crate) trait Real:
     fn cuts(cuts: TripletCuts<Self>) -> Self::Cuts;
 }
 
-/// The weight of a pair as all engines that compute in `R` round it: beside a half, a last digit decides.
-/// `shaders/confirmations/pt.wgsl`.
+/// The weight of a pair as all engines that compute in `R` round it: beside a half, a last digit
+/// decides. `shaders/confirmations/pt.wgsl`.
 pub(crate) fn weight_in<R: Real>(pt_weight: &PtWeight) -> u32 {
     pt_weight.weight_by(|pt| {
         let pt = R::of(pt);
@@ -115,7 +116,8 @@ pub(crate) fn weight_in<R: Real>(pt_weight: &PtWeight) -> u32 {
     })
 }
 
-/// Records as the shaders lay them out: reals first, then words, no padding but what is written here.
+/// Records as the shaders lay them out: reals first, then words, no padding but what is written
+/// here.
 macro_rules! records {
     ($real:ident, $Spacepoint:ident, $Stored:ident, $Roi:ident, $Cuts:ident, $pad:expr, $whole:expr) => {
         #[repr(C)]
@@ -213,7 +215,8 @@ macro_rules! records {
     };
 }
 
-// Product and difference are each rounded to f32; a product of two f32 is exact in f64, and so is the sum.
+// Product and difference are each rounded to f32; a product of two f32 is exact in f64, and so is
+// the sum.
 records!(f32, SpacepointF32, StoredF32, RoiF32, CutsF32, 0, |product: f64, offset: f64| {
     (f64::from(product as f32 - 0.5) + offset).round_ties_even() as u32
 });

@@ -1,4 +1,4 @@
-//! What the stages are tested on: events, and RoIs that are none.
+//! Inputs of the stages' tests: events, and invalid or random RoIs.
 
 use std::f64::consts::PI;
 
@@ -77,8 +77,8 @@ fn adversarial(rng: &mut fastrand::Rng) -> Vec<Roi> {
         }
         points
     };
-    // z12 far outside, on the edges of the range and, where arithmetic is exact, on edges of bins; and as far
-    // as a spacepoint may be.
+    // z12 far outside, on the edges of the range and, where arithmetic is exact, on edges of bins;
+    // and as far as a spacepoint may be.
     let far = [1e3, -1e5, 1e7, -1e7, 1e9, -1e9, 200.0, -200.0, 199.5, -199.5, 0.5, -0.5, 1.5, 0.0, -0.0]
         .into_iter()
         .flat_map(|z| {
@@ -109,7 +109,7 @@ fn adversarial(rng: &mut fastrand::Rng) -> Vec<Roi> {
     ]
 }
 
-/// Many RoIs with hardly anything in them, one with everything among them.
+/// Many nearly empty RoIs, and one full RoI among them.
 fn unequal(rng: &mut fastrand::Rng) -> Vec<Roi> {
     let mut rois: Vec<Roi> = (0..60)
         .map(|i| {
@@ -188,7 +188,7 @@ pub(in crate::engine) fn cases() -> Vec<Case> {
     cases
 }
 
-/// Events and RoIs that are none, in different configurations.
+/// Events and random RoIs, in different configurations.
 fn events(rng: &mut fastrand::Rng, config: &Config, thesis: &Config) -> Vec<Case> {
     let single = Config { neighbours: Neighbours::Single, ..config.clone() };
     vec![

@@ -1,10 +1,10 @@
-//! Work shared out to threads of our own, where a pool's would not do: a thread outside of a pool that waits for the
-//! pool waits for ever when all of the pool's threads wait for it.
+//! Work shared out to threads of our own, where a pool's would not do: a thread outside of a pool
+//! that waits for the pool waits for ever when all of the pool's threads wait for it.
 
 use std::panic::resume_unwind;
 use std::thread;
 
-/// Who helps the thread that was called.
+/// Threads that help the calling one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Helpers {
     /// Rayon's pool. For the thread that was called and no other.
@@ -25,7 +25,7 @@ impl Helpers {
     }
 }
 
-/// What `work` makes of each item, in order.
+/// Returns the results of `work` for each item, in order.
 pub(crate) fn in_threads<T: Send, R: Send>(items: Vec<T>, threads: usize, work: impl Fn(T) -> R + Sync) -> Vec<R> {
     let each = items.len().div_ceil(threads.max(1)).max(1);
     let mut rest = items.into_iter();

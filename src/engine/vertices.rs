@@ -1,5 +1,5 @@
-//! Peaks become vertices: those near to one that there is already are mixed into it (specification, section 2, Peaks). In
-//! f64 from words, on the host, so that the CPU and the GPU engine do alike.
+//! Turns peaks into vertices. A peak near an accepted vertex is mixed into it (specification,
+//! section 2, Peaks). The host computes in f64 from words, so the CPU and the GPU engine agree.
 
 use crate::config::{Config, ZBins};
 use crate::engine::plan::{RoiPlan, Search};

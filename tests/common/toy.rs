@@ -1,5 +1,6 @@
-//! A toy collision in the detector `atlas2010`: vertices along the beam, helices from each, spacepoints where they
-//! cross layers. Seeded, and good for tests only: layers are perfect cylinders and disks, tracks lose no energy.
+//! A toy collision in the detector `atlas2010`: vertices along the beam, helices from each,
+//! spacepoints where they cross layers. Seeded, and good for tests only: layers are perfect
+//! cylinders and disks, tracks lose no energy.
 #![allow(
     dead_code,
     unreachable_pub,

@@ -1,5 +1,5 @@
-//! Input that nobody means to send, on every engine: each RoI is answered rightly, or with a status that says why not.
-//! What differs between engines by more than a rounding is a wrong answer of one of them.
+//! Adversarial input on every engine: each RoI gets the right answer, or a status with the reason.
+//! A difference between engines beyond rounding is a wrong answer.
 
 use std::f64::consts::PI;
 
@@ -54,7 +54,7 @@ fn around(phi: f64) -> [f64; 5] {
     [phi, phi.next_up(), phi.next_down(), f64::from(single.next_up()), f64::from(single.next_down())]
 }
 
-/// Straight tracks from z = 3, a spacepoint on each of five layers, at and around each of these azimuths.
+/// Straight tracks from z = 3 mm at and around these azimuths, with five spacepoints each.
 fn tracks_at(azimuths: impl IntoIterator<Item = f64>) -> Vec<Spacepoint> {
     let layers = [50.5, 88.5, 122.5, 299.0, 371.0].into_iter().zip(0..);
     let each = |(i, phi): (usize, f64)| layers.clone().map(move |(rho, layer)| (i, phi, rho, layer));
@@ -92,8 +92,7 @@ fn hostile() -> Vec<Hostile> {
     let nearly = (0..60u32).map(|i| point(100.0 + 1e-5 * f64::from(i), 0.01, 1e-3 * f64::from(i % 7), i % 4)).collect();
     add("nearly equal rho", Known::BeyondF32, roi(narrow(), nearly));
 
-    // On the edges of slices, of windows and of the circle.
-    // A dozen of them, the first and the last among them.
+    // On the edges of slices, windows and the circle: twelve, with the first and the last edge.
     let edges = |low: f64, every: u32| (0..=12).map(move |i| low + f64::from(i * every) * SLICE);
     add("edges of slices", Known::Alike, roi(narrow(), tracks_at(edges(0.0, 7))));
     add("edges of slices, of the circle", Known::Alike, roi(Some(PhiWindow::FullScan), tracks_at(edges(-PI, 150))));
@@ -214,8 +213,8 @@ impl Finders {
         }
     }
 
-    /// Every engine's answers, held against each other: those of f64 against the reference engine's, those of the GPUs
-    /// against the CPU's in f32. Software adapters divide as processors do, so there it is to the last bit.
+    /// Compares every engine's answers: f64 with the reference engine, GPUs with the CPU in f32.
+    /// Software adapters divide as processors do, so their answers are bit-identical.
     fn compare(&self, place: &str, hostile: &[Hostile]) {
         let peaks = self.single.config().peaks as usize;
         let batch = &numbered(hostile);
@@ -250,7 +249,7 @@ impl Finders {
                 let exact = adapter.kind == AdapterKind::Software && !told;
                 let place = format!("{place}, {i}, {name}, {}", adapter.name);
                 assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
-                // Of thousands of millions of pairs some fall beside a bin's edge on another device.
+                // Rounding moves some of billions of pairs across a bin's edge on another device.
                 let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
                 let (weights, expected) = (weights(&found[i]), weights(&single[i]));
                 let alike = weights.len() == expected.len()
@@ -358,7 +357,7 @@ fn batches_of_few_rois_are_answered() {
     check_sizes(&small_rois(600, 1), &[0, 1, 2, 255, 256, 257, 600]);
 }
 
-/// Beyond what a dispatch may have of workgroups, most of them empty: software takes half a millisecond for each.
+/// More workgroups than a dispatch may have, most of them empty: 0.5 ms each in software.
 #[test]
 fn batches_of_many_rois_are_answered() {
     check_sizes(&small_rois(70_000, 100), &[65_535, 65_536, 70_000]);
@@ -390,8 +389,8 @@ fn column(counts: &[usize]) -> Roi {
     roi(window(0.0, 0.02), (0..).zip(counts).flat_map(on).collect())
 }
 
-/// The fullest bin that words can hold, and one entry more: that is told, and others are answered. The reference
-/// engine counts in 64 bits.
+/// The fullest bin that words can hold, and one entry more: that is told, and others are answered.
+/// The reference engine counts in 64 bits.
 #[test]
 fn counts_beyond_words_are_told() {
     // 2^22 - 1 = 2047 * 2049.
@@ -424,7 +423,7 @@ fn counts_beyond_words_are_told() {
     }
 }
 
-/// All layers with so many spacepoints each in one slice; z of their pairs is spread over 8,000 bins.
+/// Every layer has so many spacepoints in one slice. Their z12 cover 8,000 bins.
 fn crowded(each: usize) -> Hostile {
     let rng = &mut fastrand::Rng::with_seed(11);
     let layers = (0..19u32).flat_map(|layer| std::iter::repeat_n(layer, each));
@@ -462,7 +461,7 @@ fn numbered_pairs_of_a_hundred_thousand_are_answered() {
     check_crowded(5264, true);
 }
 
-/// More histograms than memory should hold: told with what there was, but for RoIs that are empty or bad.
+/// More histograms than the memory limit: a status, except for empty or invalid RoIs.
 #[test]
 fn what_never_fits_is_told_alike() {
     let too_many = Config { histogram_per_slice: true, phi_slice_deg: 0.01, z_bin_mm: 0.01, ..Config::default() };
@@ -482,8 +481,8 @@ fn what_never_fits_is_told_alike() {
     }
 }
 
-/// llvmpipe ends all loops of an invocation after 65,535 rounds together, without a word. Wherever it does, that is told:
-/// here it does about the end of the third spacepoints on one layer, which leaves few rounds on others to be missed.
+/// llvmpipe silently ends all loops of an invocation after 65,535 rounds together. The status must
+/// report it. Here the limit falls near the end of the third spacepoints on one layer.
 #[test]
 fn what_a_driver_cuts_short_is_told() {
     let config = Config { first_layers: 1, triplets: Triplets::Count, z_bin_mm: 4.0, ..Config::default() };

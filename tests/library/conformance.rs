@@ -1,4 +1,5 @@
-//! The answers of the experiment's own program (../shared/data/conformance), by the example that compares them.
+//! The answers of the experiment's own program (../shared/data/conformance), by the example that
+//! compares them.
 
 #[path = "../../examples/conformance.rs"]
 #[allow(dead_code, clippy::print_stdout, clippy::print_stderr)] // its main; it is a program
@@ -29,7 +30,8 @@ const CASES: [&str; 17] = [
     "muon",
 ];
 
-/// Whether these cases agree on this engine, on both samples; one test an engine, so that they run side by side.
+/// Whether these cases agree on this engine, on both samples; one test an engine, so that they run
+/// side by side.
 fn check(engine: &str, adapter: Option<usize>, cases: &[&str], change: impl FnOnce(&mut Args)) {
     let Some(dir) = shared("data/conformance") else { return };
     let mut args = Args {
@@ -66,7 +68,8 @@ fn cpu_in_f64() {
     check("cpu", None, &CASES, |args| args.f64 = true);
 }
 
-/// Each case on one of the adapters in turn, and some on all: software adapters take seconds to compile a case.
+/// Each case on one of the adapters in turn, and some on all: software adapters take seconds to
+/// compile a case.
 #[test]
 fn gpu() {
     let adapters = on_adapters();

@@ -1,4 +1,5 @@
-//! What a program that embeds the library gets: few crates, a CPU library without a GPU stack, and every type that it needs.
+//! What a program that embeds the library gets: few crates, a CPU library without a GPU stack, and
+//! every type that it needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -36,7 +37,8 @@ fn the_library_has_few_dependencies() {
     }
 }
 
-/// Builds and runs a program of `examples/embed`, a package outside of the workspace, as its owner would.
+/// Builds and runs a program of `examples/embed`, a package outside of the workspace, as its owner
+/// would.
 fn embedded(arguments: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     // The versions that the product is built with. Cargo leaves out what the example does not use.

@@ -1,4 +1,5 @@
-//! The library through its public interface. One program for all tests, so that they share the cores.
+//! The library through its public interface. One program for all tests, so that they share the
+//! cores.
 #![allow(clippy::print_stderr)] // skipped cases are reported
 
 mod adversarial;

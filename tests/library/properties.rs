@@ -1,6 +1,8 @@
-//! What holds for any event under any configuration: engines agree, and what cannot matter does not.
+//! What holds for any event under any configuration: engines agree, and what cannot matter does
+//! not.
 //!
-//! `ZFINDER_PROPERTY_CASES` says how many random searches each test makes, `ZFINDER_PROPERTY_SEED` which ones.
+//! `ZFINDER_PROPERTY_CASES` says how many random searches each test makes, `ZFINDER_PROPERTY_SEED`
+//! which ones.
 
 mod random;
 
@@ -57,7 +59,8 @@ impl Case {
         Self { rois, ..self.clone() }
     }
 
-    /// Whether peaks are mixed into others, so that one place's last digit may decide what becomes of a whole peak.
+    /// Whether peaks are mixed into others, so that one place's last digit may decide what becomes
+    /// of a whole peak.
     fn mixes(&self) -> bool {
         self.config.vertex_separation_bins > 0.0 || self.config.vertex_distance_cut > 0.0
     }
@@ -92,7 +95,8 @@ fn same(place: &str, found: &RoiResult, wanted: &RoiResult, mixes: bool, within_
     }
 }
 
-/// f64 in fixed point differs from the reference engine by a thousandth of a bin, which is its step.
+/// f64 in fixed point differs from the reference engine by a thousandth of a bin, which is its
+/// step.
 #[test]
 fn the_cpu_engine_is_the_reference() {
     holds(cases(), |case| {
@@ -198,7 +202,8 @@ fn turns_and_shifts_move_vertices_along() {
     eprintln!("RoIs turned and shifted: {:?}", compared.borrow());
 }
 
-/// RoIs of an adapter: as many as were compared, those that it says it cannot answer, and those with other bits.
+/// RoIs of an adapter: as many as were compared, those that it says it cannot answer, and those
+/// with other bits.
 #[derive(Clone, Debug, Default)]
 struct Compared {
     all: usize,
@@ -224,7 +229,8 @@ impl Compared {
 
 type Options = fn(ZFinderBuilder) -> ZFinderBuilder;
 
-/// What changes how a GPU works, and nothing else, but for the last two, which the CPU engine does alike.
+/// What changes how a GPU works, and nothing else, but for the last two, which the CPU engine does
+/// alike.
 const OPTIONS: [(&str, Options); 6] = [
     ("numbered", |builder| builder.slices_per_histogram(32)),
     ("checked", |builder| builder.checked(true)),
@@ -253,7 +259,8 @@ fn gpus_are_the_cpu() {
             if what != "f64" || adapter.shader_f64 {
                 compared.add(&format!("{name}, {what}"), case, &case.find(&case.finder(engine, options)), &alike);
             }
-            // No software adapter is known to round otherwise; hardware may (docs/explanation/design.md).
+            // No software adapter is known to round otherwise; hardware may
+            // (docs/explanation/design.md).
             let most = if adapter.kind == AdapterKind::Software { 0 } else { 1 + compared.all / 100 };
             assert!(compared.other <= most, "{name}: {compared:?}");
         }

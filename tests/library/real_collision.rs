@@ -1,5 +1,5 @@
-//! A real collision (CMS, 2010; ../shared/data/real): the vertex that the experiment reconstructed, on every engine.
-//! The file is read where it lies and is no part of the repository.
+//! A real collision (CMS, 2010; ../shared/data/real): the vertex that the experiment reconstructed,
+//! on every engine. The file is read where it lies and is no part of the repository.
 
 use zfinder::{Accumulate, Config, Engine, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
 use zfinder_testing::engines::on_shared_device;

@@ -23,7 +23,8 @@ fn angle(random: &mut fastrand::Rng) -> f64 {
     TAU * random.f64() - PI
 }
 
-/// Helices from the beam line to the calorimeter, of either charge, which have 60 % or more of the object's energy.
+/// Helices from the beam line to the calorimeter, of either charge, which have 60 % or more of the
+/// object's energy.
 #[test]
 fn a_tube_holds_the_track_of_its_object() {
     let random = &mut fastrand::Rng::with_seed(38);
@@ -132,7 +133,8 @@ fn a_region_of_everything_changes_nothing() {
     assert_eq!(bits(&find(name, finder, &selected)), bits(&find(name, finder, &whole)));
 }
 
-/// Invalid spacepoints are never selected away, and a region without a track leaves its event whole.
+/// Invalid spacepoints are never selected away, and a region without a track leaves its event
+/// whole.
 #[test]
 fn what_a_region_cannot_judge_it_keeps() {
     let config = Config::default();

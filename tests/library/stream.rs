@@ -1,4 +1,5 @@
-//! Streams on every engine: the same bits as batches one by one, in the order pushed, and nothing left behind.
+//! Streams on every engine: the same bits as batches one by one, in the order pushed, and nothing
+//! left behind.
 
 use std::sync::OnceLock;
 
@@ -98,7 +99,8 @@ fn answers_are_those_of_batches_one_by_one() {
     }
 }
 
-/// Batches that one part does not hold, RoIs that the compact encoding does not hold, and those beyond capacity.
+/// Batches that one part does not hold, RoIs that the compact encoding does not hold, and those
+/// beyond capacity.
 #[test]
 fn parts_of_a_batch_change_no_bit() {
     let rng = &mut fastrand::Rng::with_seed(2);
@@ -213,8 +215,8 @@ fn nothing_in_flight_is_refused() {
     assert!(matches!(&error, Error::Config { key: "in_flight", .. }), "{error}");
 }
 
-/// A stream of any length uses the memory of its beginning. The only test here that looks at batches' memory; that of
-/// the process is looked at in `stream_memory.rs`.
+/// A stream of any length uses the memory of its beginning. The only test here that looks at
+/// batches' memory; that of the process is looked at in `stream_memory.rs`.
 #[test]
 fn batches_are_used_again() {
     let rng = &mut fastrand::Rng::with_seed(7);

@@ -60,8 +60,8 @@ impl Files {
         Self::default()
     }
 
-    /// Adds a file. Its name says whether it is of truth (`truth…`, `…particles…`), of windows (`rois.csv`, `…-rois.csv`) or
-    /// else of spacepoints.
+    /// Adds a file. Its name says whether it is of truth (`truth…`, `…particles…`), of windows
+    /// (`rois.csv`, `…-rois.csv`) or else of spacepoints.
     pub fn add(&mut self, name: &str, bytes: Vec<u8>) {
         let lower = name.to_lowercase();
         let stem = lower.trim_end_matches(".gz").trim_end_matches(".csv");
@@ -128,8 +128,8 @@ fn explained(error: zfinder_io::Error) -> JsError {
 
 #[wasm_bindgen]
 impl Events {
-    /// Simulates whole events as `zfinder simulate --full-scan` does: of the preset `lowlum` or `highlum`, with this mean
-    /// number of pile-up collisions.
+    /// Simulates whole events as `zfinder simulate --full-scan` does: of the preset `lowlum` or
+    /// `highlum`, with this mean number of pile-up collisions.
     ///
     /// # Errors
     /// Knobs out of range.

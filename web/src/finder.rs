@@ -40,8 +40,9 @@ impl Finder {
         Ok(Finder { finder })
     }
 
-    /// [`Finder::on_gpu`] with spacepoints in the compact encoding, and with pairs numbered in groups of so many slices where
-    /// that is not 0: for tests of these kernels. On both engines, so that they agree.
+    /// [`Finder::on_gpu`] with spacepoints in the compact encoding, and with pairs numbered in
+    /// groups of so many slices where that is not 0: for tests of these kernels. On both engines,
+    /// so that they agree.
     ///
     /// # Errors
     /// As [`Finder::on_gpu`].

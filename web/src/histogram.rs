@@ -21,8 +21,8 @@ pub struct Histogram {
 
 #[wasm_bindgen]
 impl Histogram {
-    /// The histogram of an RoI whose answer is known, with the configuration that found it. Without a bin where the RoI has
-    /// nothing to search.
+    /// The histogram of an RoI whose answer is known, with the configuration that found it. Without
+    /// a bin where the RoI has nothing to search.
     ///
     /// # Errors
     /// A configuration out of range.

@@ -1,7 +1,8 @@
 //! The library's exports to the page: files in, answers and pictures' data out.
 //!
-//! Structures pass as JSON, and long columns of numbers as typed arrays. Errors are exceptions whose message is the
-//! library's. All of it runs in a worker of the page: the CPU engine there, and the GPU engine by the browser's WebGPU.
+//! Structures pass as JSON, and long columns of numbers as typed arrays. Errors are exceptions
+//! whose message is the library's. All of it runs in a worker of the page: the CPU engine there,
+//! and the GPU engine by the browser's WebGPU.
 
 #![cfg(target_arch = "wasm32")]
 

@@ -1,7 +1,7 @@
 //! Named arrays in files that `numpy.load` and `numpy.savez` understand (`.npz`).
 //!
-//! [`ArrayFile`] reads: a header is checked against the bytes that follow before memory is allocated, and the archive's
-//! checksums are verified. [`ArrayWriter`] writes.
+//! [`ArrayFile`] reads: a header is checked against the bytes that follow before memory is
+//! allocated, and the archive's checksums are verified. [`ArrayWriter`] writes.
 //!
 //! ```
 //! use std::io::Cursor;
@@ -15,6 +15,13 @@
 //! file.finish()?;
 //! # Ok::<(), std::io::Error>(())
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `read`: [`ArrayFile`] and [`Error`].
+//! - `write`: [`ArrayWriter`].
 
 #![forbid(unsafe_code)]
 

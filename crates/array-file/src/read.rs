@@ -181,7 +181,8 @@ impl ArrayFile {
         Err(self.error(format!("`{name}` has {found} elements, and {wanted} are wanted")))
     }
 
-    /// Checks offsets: where the elements of each of several lists begin, and where the last list ends.
+    /// Checks offsets: where the elements of each of several lists begin, and where the last list
+    /// ends.
     ///
     /// # Errors
     /// If they do not rise from 0 to the number of elements.

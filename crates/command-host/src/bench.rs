@@ -1,11 +1,11 @@
-//! What benches measure and say alike.
+//! Measurements and output that benches share.
 
 use std::hint::black_box;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
-/// Returns the median. Of an even number it is the upper one of the middle two; it is zero if there
-/// are none.
+/// Returns the median: the upper one of the middle two of an even number, and zero of an empty
+/// list.
 #[must_use]
 pub fn median(mut all: Vec<Duration>) -> Duration {
     all.sort_unstable();

@@ -57,12 +57,12 @@ enum Reason {
     Error(Box<dyn Error + Send + Sync>),
 }
 
-/// What a command makes of an error of a library.
+/// Failure of a command, made from an error of a library.
 #[derive(Debug)]
 pub struct Diagnosis {
     /// The exit code.
     pub code: Code,
-    /// What the user can do.
+    /// Remedy for the user.
     pub help: Option<&'static str>,
     /// The line of a file that the error is about.
     pub excerpt: Option<Excerpt>,
@@ -93,7 +93,8 @@ impl Failure {
         Self::new(Code::WrongAnswer, message)
     }
 
-    /// Makes the failure of an output that cannot be written. A closed pipe ends the command successfully.
+    /// Makes the failure of an output that cannot be written. A closed pipe ends the command
+    /// successfully.
     #[must_use]
     pub fn output(name: &str, source: &io::Error) -> Self {
         match source.kind() {
@@ -113,7 +114,8 @@ impl Failure {
 
     /// Returns the exit code that the failure was made with.
     ///
-    /// None for an error of a library, whose code [`main`] finds, and for a closed pipe, which ends a command successfully.
+    /// None for an error of a library, whose code [`main`] finds, and for a closed pipe, which ends
+    /// a command successfully.
     #[must_use]
     pub fn code(&self) -> Option<Code> {
         match self.0 {
@@ -147,8 +149,8 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Converts any error. An [`io::Error`] is taken as one of standard output: a command reports files by their names, as
-/// [`Output`](crate::Output) does.
+/// Converts any error. An [`io::Error`] is taken as one of standard output: a command reports files
+/// by their names, as [`Output`](crate::Output) does.
 impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     fn from(error: E) -> Self {
         let error: Box<dyn Error + Send + Sync> = Box::new(error);
@@ -159,11 +161,11 @@ impl<E: Error + Send + Sync + 'static> From<E> for Failure {
     }
 }
 
-/// Runs a command: parses the command line, calls `run`, and prints a failure on standard error. An interrupt removes
-/// unfinished output.
+/// Runs a command: parses the command line, calls `run`, and prints a failure on standard error. An
+/// interrupt removes unfinished output.
 ///
-/// `exit_code` chooses the exit code for errors of the command's library. Other errors have [`Code::Gpu`] if they are
-/// [`kernel_host::Error`]s, and [`Code::Data`] if not.
+/// `exit_code` chooses the exit code for errors of the command's library. Other errors have
+/// [`Code::Gpu`] if they are [`kernel_host::Error`]s, and [`Code::Data`] if not.
 pub fn main<C: Parser, E: Error + 'static>(
     exit_code: impl FnOnce(&E) -> Code,
     run: impl FnOnce(C) -> Result<(), Failure>,
@@ -175,8 +177,9 @@ pub fn main<C: Parser, E: Error + 'static>(
     main_from(std::env::args_os(), diagnose, run).into()
 }
 
-/// [`main`] for a command that diagnoses errors of several libraries, and that another program can run in its own process:
-/// takes the arguments, the first of which is the command's name, and returns the exit code.
+/// [`main`] for a command that diagnoses errors of several libraries, and that another program can
+/// run in its own process: takes the arguments, the first of which is the command's name, and
+/// returns the exit code.
 ///
 /// Wrong usage, `--help` and an interrupt end the process.
 pub fn main_from<C: Parser>(
@@ -272,7 +275,7 @@ pub struct Excerpt {
     pub row: usize,
     /// The bytes of the line that are marked.
     pub marked: Range<usize>,
-    /// What stands below the mark.
+    /// Text below the mark.
     pub label: Option<String>,
 }
 
@@ -307,7 +310,8 @@ impl SourceCode for Excerpt {
     ) -> Result<Box<dyn SpanContents<'a> + 'a>, MietteError> {
         let whole = SourceSpan::new(0.into(), self.line.len());
         let bytes = self.line.as_bytes();
-        // miette asks without context for the place of the mark, and with context for the text to show.
+        // miette asks without context for the place of the mark, and with context for the text to
+        // show.
         let column = if before == 0 { span.offset() } else { 0 };
         let row = self.row.saturating_sub(1);
         Ok(Box::new(MietteSpanContents::new_named(self.name.clone(), bytes, whole, row, column, 1)))

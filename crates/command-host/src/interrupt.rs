@@ -16,13 +16,13 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls a handler at the first interrupt (INT, TERM or HUP), for a command that ends in its own time. The second interrupt
-/// ends the process.
+/// Calls a handler at the first interrupt (INT, TERM or HUP), for a command that ends in its own
+/// time. The second interrupt ends the process.
 pub fn on_interrupt(handler: impl FnOnce() + Send + 'static) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handler));
 }
 
-/// Calls the handler, or ends the process where there is none.
+/// Calls the handler, or ends the process if no handler is set.
 fn interrupt(signal: i32) {
     let handler = HANDLER.lock().unwrap_or_else(PoisonError::into_inner).take();
     match handler {

@@ -1,16 +1,22 @@
 //! The user's side of a command, and no physics: what the commands of the family do alike.
 //!
-//! - [`main`] parses the command line, runs the command, and prints a [`Failure`] with its exit [`Code`];
-//! - [`EngineOptions`] are `--engine` and `--adapter`, and [`precision_parser`] parses `--precision`;
-//! - [`table`], [`Rows`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`] and [`bench_heading`] serve benches;
-//! - [`Output`], [`OutputFolder`] and [`write_file`] write files that appear when they are complete, also where the command
-//!   is interrupted, and [`check_distinct`] keeps them apart from the files that are read;
-//! - [`MessageOptions`] are `-q` and `-v`, and show progress; [`Completions`] and [`Man`] are subcommands for shells and `man`;
+//! - [`main`] parses the command line, runs the command, and prints a [`Failure`] with its exit
+//!   [`Code`];
+//! - [`EngineOptions`] are `--engine` and `--adapter`, and [`precision_parser`] parses
+//!   `--precision`;
+//! - [`table`], [`Rows`], [`scientific`] and [`write_json`] print; [`median`], [`rate`], [`timed`]
+//!   and [`bench_heading`] serve benches;
+//! - [`Output`], [`OutputFolder`] and [`write_file`] write files that appear when they are
+//!   complete, also where the command is interrupted, and [`check_distinct`] keeps them apart from
+//!   the files that are read;
+//! - [`MessageOptions`] are `-q` and `-v`, and show progress; [`Completions`] and [`Man`] are
+//!   subcommands for shells and `man`;
 //! - [`on_interrupt`] lets a command end in its own time;
-//! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is an image file of a `Drawing`.
+//! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is an image file of a
+//!   `Drawing`.
 //!
-//! A system brings its subcommands, and chooses the exit codes of its library's errors. The library does not depend on
-//! this crate:
+//! A system brings its subcommands, and chooses the exit codes of its library's errors. The library
+//! does not depend on this crate:
 //!
 //! ```
 //! use std::fmt;
@@ -83,6 +89,16 @@
 //! let cli = Cli::parse_from(["adds", "sum", "--engine", "cpu"]);
 //! assert!(run(cli).is_err());
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `failure`, `interrupt`: [`main`](fn@main), [`Failure`], exit codes and signals.
+//! - `engine`, `messages`, `shell`: options and subcommands that commands share.
+//! - `output`, `distinct`: files that are written atomically, and never over an input.
+//! - `print`, `bench`: tables, JSON, medians and rates.
+//! - `plot`, `picture`, `png`: charts, with the feature `plot`; `quiet`: messages of GPU drivers.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
@@ -117,7 +133,7 @@ pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
 pub use picture::{Drawing, Picture, colour};
 #[cfg(feature = "plot")]
 pub use plot::{COLOURS, Chart, line_chart};
-/// What a [`Drawing`] is drawn with.
+/// The drawing library of a [`Drawing`].
 #[cfg(feature = "plot")]
 pub use plotters;
 pub use print::{Rows, scientific, table, write_json};

@@ -1,4 +1,4 @@
-//! What a command reports while it works: notes, details, progress.
+//! Messages of a command at work: notes, details, progress.
 
 use std::fmt::Display;
 use std::io::{self, IsTerminal};
@@ -9,7 +9,8 @@ use indicatif::{ProgressBar, ProgressStyle};
 
 use crate::failure::note;
 
-/// The options `-q` and `-v`, for `#[command(flatten)]` in the command itself: all subcommands have them.
+/// The options `-q` and `-v`, for `#[command(flatten)]` in the command itself: all subcommands have
+/// them.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct MessageOptions {
     /// Nothing on standard error but warnings and errors
@@ -40,8 +41,8 @@ impl MessageOptions {
         self.detail(format_args!("{step}: {:.3} s", time.as_secs_f64()));
     }
 
-    /// Returns a progress bar of so many `unit`s on standard error. It is hidden where standard error is no terminal, and where
-    /// the command is to be quiet.
+    /// Returns a progress bar of so many `unit`s on standard error. It is hidden where standard
+    /// error is no terminal, and where the command is to be quiet.
     #[must_use]
     pub fn progress(&self, length: u64, unit: &str) -> ProgressBar {
         if self.quiet || !io::stderr().is_terminal() {

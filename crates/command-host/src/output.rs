@@ -11,8 +11,9 @@ use crate::interrupt::Unfinished;
 
 /// Standard output or a file, known by its name in messages.
 ///
-/// A regular file has a temporary name until [`Output::finish`]. An old file is replaced then, and stays if anything
-/// fails. Devices, pipes and the targets of symbolic links are written through, never replaced.
+/// A regular file has a temporary name until [`Output::finish`]. An old file is replaced then, and
+/// stays if anything fails. Devices, pipes and the targets of symbolic links are written through,
+/// never replaced.
 #[derive(Debug)]
 pub struct Output {
     sink: Sink,
@@ -29,7 +30,8 @@ enum Sink {
 }
 
 impl Output {
-    /// Opens a file, or standard output for None and for `-`. The temporary name begins with that of the `program`.
+    /// Opens a file, or standard output for None and for `-`. The temporary name begins with that
+    /// of the `program`.
     ///
     /// # Errors
     /// [`Code::Data`](crate::Code::Data) if the folder is missing or cannot be written to.
@@ -51,7 +53,8 @@ impl Output {
         &self.name
     }
 
-    /// Returns the temporary file, for a writer that must open it by name. None for standard output, devices and pipes.
+    /// Returns the temporary file, for a writer that must open it by name. None for standard
+    /// output, devices and pipes.
     #[must_use]
     pub fn temporary(&self) -> Option<&Path> {
         match &self.sink {
@@ -72,7 +75,8 @@ impl Output {
     /// Writes a part of the output.
     ///
     /// # Errors
-    /// [`Code::Data`](crate::Code::Data) with the name of the output; a closed pipe ends the command successfully.
+    /// [`Code::Data`](crate::Code::Data) with the name of the output; a closed pipe ends the
+    /// command successfully.
     pub fn write(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<(), Failure> {
         write(self.writer()).map_err(|source| Failure::output(&self.name, &source))
     }
@@ -248,7 +252,7 @@ impl OutputFolder {
     /// # Errors
     /// [`Code::Data`](crate::Code::Data) if a folder of that name is not empty any more.
     pub fn finish(self) -> Result<(), Failure> {
-        // An empty folder of that name gives way; where there is none, that is as well.
+        // Removes an empty folder of that name. A missing folder is no error.
         let _ = fs::remove_dir(&self.target);
         let renamed = fs::rename(self.path(), &self.target);
         renamed.map_err(|source| Failure::output(&self.name.display().to_string(), &source))?;
@@ -263,8 +267,8 @@ pub trait SeekableWrite: Write + Seek {}
 
 impl<T: Write + Seek> SeekableWrite for T {}
 
-/// Writes a whole file, as [`Output`] does. What goes to a device or a pipe is collected in memory first, because it
-/// cannot seek.
+/// Writes a whole file, as [`Output`] does. Data for a device or a pipe is collected in memory
+/// first, because neither can seek.
 ///
 /// # Errors
 /// [`Code::Data`](crate::Code::Data) with the name of the file.

@@ -22,8 +22,8 @@ pub trait Drawing {
     /// Returns the width and height \[pixels\].
     fn size(&self) -> (u32, u32);
 
-    /// Returns whether edges are smoothed in an SVG. By default they are not, so that nothing shines
-    /// through between areas side by side.
+    /// Returns whether edges are smoothed in an SVG. By default they are not, so that nothing
+    /// shines through between areas side by side.
     fn is_smooth(&self) -> bool {
         false
     }

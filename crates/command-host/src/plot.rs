@@ -31,8 +31,8 @@ pub const COLOURS: [RGBColor; 8] = [
     RGBColor(110, 110, 110),
 ];
 
-/// Draws named lines through points, and writes the file when it is complete; see [`Picture`]. Both axes are logarithmic, so
-/// coordinates must be positive.
+/// Draws named lines through points, and writes the file when it is complete; see [`Picture`]. Both
+/// axes are logarithmic, so coordinates must be positive.
 ///
 /// # Errors
 /// [`Code::Usage`](crate::Code::Usage) if the name does not end in `.png` or `.svg`;

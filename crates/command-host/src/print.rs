@@ -17,8 +17,8 @@ pub fn table(header: impl Into<Row>, numbers: usize) -> Table {
     table
 }
 
-/// A table whose rows appear as they are known, for benches that take minutes: the width of a column is fixed by its heading and
-/// by a sample of its content.
+/// A table whose rows appear as they are known, for benches that take minutes: the width of a
+/// column is fixed by its heading and by a sample of its content.
 #[derive(Debug)]
 pub struct Rows {
     widths: Vec<usize>,

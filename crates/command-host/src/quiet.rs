@@ -1,4 +1,4 @@
-//! Messages of GPU drivers that are nothing to the user.
+//! Suppresses messages of GPU drivers that do not concern the user.
 
 use std::env;
 use std::os::unix::process::CommandExt;
@@ -11,9 +11,10 @@ const NOWHERE: &str = "/nonexistent";
 
 /// Starts the process anew with `XDG_RUNTIME_DIR`, if the variable is missing.
 ///
-/// Mesa's Vulkan layer looks for a Wayland display. Without an absolute path in that variable, libwayland prints an error
-/// for each device that is looked for, though no display is needed. A process cannot change its own environment safely, but
-/// can replace itself: the process id, the open files and the standard streams stay. If it cannot, it goes on as it is.
+/// Mesa's Vulkan layer looks for a Wayland display. Without an absolute path in that variable,
+/// libwayland prints an error for each device that is looked for, though no display is needed. A
+/// process cannot change its own environment safely, but can replace itself: the process id, the
+/// open files and the standard streams stay. If it cannot, it goes on as it is.
 pub(crate) fn restart_quietly() {
     if env::var_os(VARIABLE).is_some_and(|folder| Path::new(&folder).is_absolute()) {
         return;

@@ -1,4 +1,5 @@
-//! Lists the adapters, and opens the one that the argument means: an index, a PCI id, a part of a name, or nothing.
+//! Lists the adapters, and opens the one that the argument means: an index, a PCI id, a part of a
+//! name, or nothing.
 #![allow(clippy::print_stdout)] // a command line program
 
 use kernel_host::{Gpu, GpuOptions, adapters};

@@ -28,19 +28,20 @@ pub enum AdapterChoice {
         /// PCI device, or any.
         device: Option<u32>,
     },
-    /// Every hardware GPU of the host, each once where several backends or drivers offer it; the best first, never
-    /// software. For [`Gpu::open_all`](crate::Gpu::open_all): one device cannot be of them all.
+    /// Every hardware GPU of the host, each once where several backends or drivers offer it; the
+    /// best first, never software. For [`Gpu::open_all`](crate::Gpu::open_all): one device cannot
+    /// be of them all.
     All,
-    /// A device that is open: one of the caller's own ([`Gpu::from_device`]), or one that several users share. They share
-    /// its compiled kernels and its limit of memory too.
+    /// A device that is open: one of the caller's own ([`Gpu::from_device`]), or one that several
+    /// users share. They share its compiled kernels and its limit of memory too.
     Open(Gpu),
 }
 
 impl FromStr for AdapterChoice {
     type Err = Infallible;
 
-    /// `2` is an index, `10de:2335` and `10de:` are PCI ids, `all` is all hardware, the empty text the best of it, and all
-    /// else is a name.
+    /// `2` is an index, `10de:2335` and `10de:` are PCI ids, `all` is all hardware, the empty text
+    /// the best of it, and all else is a name.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let text = text.trim();
         if text.is_empty() {
@@ -101,7 +102,8 @@ impl AdapterChoice {
         })
     }
 
-    /// The positions in `candidates` of the adapters to use: one or none, but for [`AdapterChoice::All`].
+    /// Returns the positions in `candidates` of the adapters to use: at most one, except with
+    /// [`AdapterChoice::All`].
     fn pick(&self, candidates: &[AdapterSummary]) -> Vec<usize> {
         let first = |wanted: &dyn Fn(&AdapterSummary) -> bool| candidates.iter().position(wanted).into_iter().collect();
         match self {
@@ -113,8 +115,8 @@ impl AdapterChoice {
             }
             Self::All => {
                 let hardware = hardware(candidates);
-                // The same GPU may be there once for each backend and each driver; GPUs of the same model differ in
-                // neither.
+                // The same GPU may be there once for each backend and each driver; GPUs of the same
+                // model differ in neither.
                 let is_known = |c: &AdapterSummary| {
                     let same = |&&i: &&usize| (candidates[i].vendor, candidates[i].device) == (c.vendor, c.device);
                     let first = hardware.iter().find(same).map(|&i| &candidates[i]);
@@ -161,7 +163,8 @@ const BACKENDS: &str = "a comma-separated list of vulkan, metal, dx12";
 fn parse_backends(list: &str) -> Result<wgpu::Backends, Error> {
     let mut backends = wgpu::Backends::empty();
     for name in list.split(',') {
-        // wgpu only logs a name that it does not know: a typing error would silently change the list.
+        // wgpu only logs a name that it does not know: a typing error would silently change the
+        // list.
         let backend = wgpu::Backends::from_comma_list(name);
         if backend.is_empty() {
             return Err(Error::BadEnvironment {
@@ -175,8 +178,9 @@ fn parse_backends(list: &str) -> Result<wgpu::Backends, Error> {
     Ok(backends)
 }
 
-/// One instance for all who ask for these backends, as long as the process lives: drivers are loaded and unloaded with it,
-/// and some of them cannot be loaded more than about thirty times (seen with NVIDIA's).
+/// One instance for all who ask for these backends, as long as the process lives: drivers are
+/// loaded and unloaded with it, and some of them cannot be loaded more than about thirty times
+/// (seen with NVIDIA's).
 fn instance(backends: wgpu::Backends) -> wgpu::Instance {
     static INSTANCES: Mutex<Vec<(wgpu::Backends, wgpu::Instance)>> = Mutex::new(Vec::new());
     let mut instances = INSTANCES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -185,7 +189,8 @@ fn instance(backends: wgpu::Backends) -> wgpu::Instance {
     }
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
-        // No validation layers, not even in debug builds: they cost more than the kernels. WGPU_* turns them on.
+        // No validation layers, not even in debug builds: they cost more than the kernels. WGPU_*
+        // turns them on.
         flags: wgpu::InstanceFlags::empty().with_env(),
         backend_options: wgpu::BackendOptions::from_env_or_default(),
         ..wgpu::InstanceDescriptor::new_without_display_handle()
@@ -216,7 +221,8 @@ async fn enumerate() -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
 /// Every adapter of the backends that `WGPU_BACKEND` allows.
 ///
 /// # Errors
-/// [`Error::BadEnvironment`] if `WGPU_BACKEND` names an unknown backend. No adapter at all is an empty list.
+/// [`Error::BadEnvironment`] if `WGPU_BACKEND` names an unknown backend. No adapter at all is an
+/// empty list.
 pub async fn adapters_async() -> Result<Vec<AdapterSummary>, Error> {
     let found = enumerate().await?;
     Ok(found.into_iter().map(|(_, summary)| summary).collect())

@@ -76,7 +76,8 @@ fn all_is_every_hardware_gpu_once() {
     let mut machine = machine();
     assert_eq!(all(&machine), [2, 3, 1], "discrete before integrated, and no software");
     assert_eq!(all(&machine[..1]), []);
-    // Another of the same model, then both through another backend, and the integrated one through another driver.
+    // Another of the same model, then both through another backend, and the integrated one through
+    // another driver.
     machine.push(summary(4, "NVIDIA H200", AdapterKind::DiscreteGpu, 0x10de, 0x2335));
     for index in 5..7 {
         let again = summary(index, "NVIDIA H200", AdapterKind::DiscreteGpu, 0x10de, 0x2335);

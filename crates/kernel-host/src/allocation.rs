@@ -24,16 +24,18 @@ impl Deref for Allocation {
 }
 
 impl Gpu {
-    /// Bytes of the buffers that live on the device: of every [`Buffer`](crate::Buffer),
-    /// [`Readback`](crate::Readback), [`Upload`](crate::Upload) and [`Timer`](crate::Timer). What the device still works
-    /// on when its buffers are dropped is freed a little later than it is subtracted here.
+    /// Returns the bytes of all buffers on the device: of every [`Buffer`](crate::Buffer),
+    /// [`Readback`](crate::Readback), [`Upload`](crate::Upload) and [`Timer`](crate::Timer). If the
+    /// device still uses a dropped buffer, it frees the memory slightly later than this number
+    /// falls.
     #[must_use]
     pub fn memory_bytes(&self) -> u64 {
         self.memory().used.load(Ordering::Relaxed)
     }
 
-    /// Allows these buffers so many bytes together, from now on: more is [`Error::OutOfMemory`], as if the device had no
-    /// more. For a device that is shared with others. What is there already stays.
+    /// Limits the total bytes of these buffers. An allocation beyond the limit is
+    /// [`Error::OutOfMemory`], as on a full device. Existing buffers stay. Use it on a device that
+    /// other programs share.
     pub fn limit_memory(&self, bytes: u64) {
         self.memory().most.store(bytes, Ordering::Relaxed);
     }
@@ -42,7 +44,7 @@ impl Gpu {
     pub(crate) fn is_vulkan(&self) -> bool {
         #[cfg(any(target_os = "linux", target_os = "android", windows))]
         {
-            // SAFETY: the device is asked for and not touched.
+            // SAFETY: the device is only read.
             #[expect(unsafe_code, reason = "what lies under wgpu is its own")]
             unsafe { self.device().as_hal::<wgpu::hal::api::Vulkan>() }.is_some()
         }
@@ -50,8 +52,8 @@ impl Gpu {
         false
     }
 
-    /// The first bytes of a buffer that is mapped. None if the backend is not Vulkan, or writes would have to be flushed, which
-    /// they need not be in memory that it maps for reading.
+    /// The first bytes of a buffer that is mapped. None if the backend is not Vulkan, or writes
+    /// would have to be flushed, which they need not be in memory that it maps for reading.
     pub(crate) fn mapped_memory(&self, buffer: &wgpu::Buffer, bytes: u64) -> Option<NonNull<[u8]>> {
         #[cfg(any(target_os = "linux", target_os = "android", windows))]
         {
@@ -60,8 +62,9 @@ impl Gpu {
             if bytes > buffer.size() {
                 return None;
             }
-            // SAFETY: wgpu has mapped the buffer and keeps it so until it is unmapped; its memory is asked for where it already is,
-            // and neither device nor buffer are changed. The range is the buffer's.
+            // SAFETY: wgpu has mapped the buffer and keeps it mapped until it is unmapped. The call
+            // only reads the address of the memory; neither device nor buffer change. The range is
+            // the buffer's.
             #[expect(unsafe_code, reason = "wgpu's views of memory that is mapped for reading cannot be written")]
             let mapping = unsafe {
                 let (device, buffer) = (self.device().as_hal::<Vulkan>()?, buffer.as_hal::<Vulkan>()?);
@@ -77,7 +80,8 @@ impl Gpu {
         }
     }
 
-    /// A buffer of `generous` bytes or, where there is no memory for these, of the size in the descriptor.
+    /// A buffer of `generous` bytes or, where there is no memory for these, of the size in the
+    /// descriptor.
     pub(crate) fn allocate(&self, descriptor: &wgpu::BufferDescriptor<'_>, generous: u64) -> Result<Allocation, Error> {
         let larger = wgpu::BufferDescriptor { size: generous, ..descriptor.clone() };
         match self.allocate_exactly(&larger) {

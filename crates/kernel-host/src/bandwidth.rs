@@ -1,4 +1,4 @@
-//! What memory gives: the limit that kernels are held against.
+//! Bandwidth of memory, the limit with which kernels are compared.
 
 use crate::buffer::{Buffer, Readback};
 use crate::error::Error;
@@ -39,11 +39,12 @@ const READ_ALL: &str = "
 /// Workgroups that read.
 const WORKGROUPS: u32 = 4096;
 const ROUNDS: usize = 12;
-/// Dispatches of a pass, one after the other: what begins and ends a pass is not reading.
+/// Dispatches of a pass. Several dispatches hide the overhead of the pass.
 const DISPATCHES: usize = 16;
 
-/// Bytes a second of a kernel that reads `bytes` of the device's memory and does nothing else: the fastest of twelve rounds,
-/// each of sixteen dispatches in a pass. None if the device has no clock. Of less than its caches hold, it is their bandwidth.
+/// Bytes a second of a kernel that reads `bytes` of the device's memory and does nothing else: the
+/// fastest of twelve rounds, each of sixteen dispatches in a pass. None if the device has no clock.
+/// Of less than its caches hold, it is their bandwidth.
 ///
 /// # Errors
 /// As [`Kernel::build`] and [`Buffer::reserve`].
@@ -75,7 +76,7 @@ pub fn read_bandwidth(gpu: &Gpu, bytes: u64) -> Result<Option<f64>, Error> {
     Ok((fastest > 0.0 && fastest.is_finite()).then(|| (DISPATCHES as u64 * words.len_bytes()) as f64 / fastest))
 }
 
-/// What the bus gives to copies that the device makes by itself, in bytes a second.
+/// Bandwidth of the bus for copies by the device, in bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BusBandwidth {
     /// From the host's memory.
@@ -88,8 +89,8 @@ pub struct BusBandwidth {
 const COPIED: usize = 32 << 20;
 const COPIES: usize = 8;
 
-/// What the bus gives: the fastest of twelve rounds of copies on the host's clock, of memory that is staged already
-/// ([`Upload::cached`]), nothing else being done.
+/// Measures the bandwidth of the bus: the fastest of twelve rounds of copies of staged memory
+/// ([`Upload::cached`]), on the host's clock, on an idle device.
 ///
 /// # Errors
 /// As [`Upload::map`] and [`Buffer::reserve`].
@@ -101,7 +102,7 @@ pub fn bus_bandwidth(gpu: &Gpu) -> Result<BusBandwidth, Error> {
     let words = COPIED / 4;
     there.reserve(gpu, words)?;
     back.reserve(gpu, words)?;
-    // What was never written is not copied over the bus.
+    // Memory that was never written is not copied over the bus.
     let written = staged.map(gpu, words)?.parts([words]).iter_mut().all(|part| part.write(&vec![0x2010_2010; words]));
     debug_assert!(written, "there is room");
     staged.unmap();

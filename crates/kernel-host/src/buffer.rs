@@ -11,8 +11,8 @@ use crate::poll::{MapOutcome, Submission};
 
 /// A device buffer of `T`, allocated when room is reserved and reallocated when that is too small.
 ///
-/// Its contents do not survive a reallocation, and bind groups made before it still hold the old buffer: that is what
-/// the `bool` of [`Buffer::reserve`] and [`Buffer::write`] is for.
+/// Its contents do not survive a reallocation, and bind groups made before it still hold the old
+/// buffer: that is what the `bool` of [`Buffer::reserve`] and [`Buffer::write`] is for.
 #[derive(Debug)]
 pub struct Buffer<T: Pod> {
     label: String,
@@ -29,25 +29,27 @@ impl<T: Pod> Buffer<T> {
         size_of::<T>() as u64
     };
 
-    /// A buffer without room yet. [`Buffer::write`] needs `COPY_DST` in the usage, [`Readback::copy_from`] `COPY_SRC`.
+    /// A buffer without room yet. [`Buffer::write`] needs `COPY_DST` in the usage,
+    /// [`Readback::copy_from`] `COPY_SRC`.
     #[must_use]
     pub fn new(label: &str, usage: wgpu::BufferUsages) -> Self {
         Self { label: label.to_owned(), usage, raw: None, capacity: 0, most_bytes: u64::MAX, element: PhantomData }
     }
 
-    /// The same buffer, which never takes more than this many bytes, where the device would allow more.
+    /// The same buffer, which never takes more than this many bytes, where the device would allow
+    /// more.
     #[must_use]
     pub fn most_bytes(mut self, bytes: u64) -> Self {
         self.most_bytes = bytes;
         self
     }
 
-    /// Makes room for `len` elements, at least one. True if the buffer is a new one, whose contents are zeros. It grows
-    /// to twice its size at least, as far as the device allows.
+    /// Makes room for `len` elements, at least one. True if the buffer is a new one, whose contents
+    /// are zeros. It grows to twice its size at least, as far as the device allows.
     ///
     /// # Errors
-    /// [`Error::BufferTooLarge`], and the buffer is as it was; [`Error::OutOfMemory`] or [`Error::DeviceLost`], and it
-    /// has no room.
+    /// [`Error::BufferTooLarge`], and the buffer is as it was; [`Error::OutOfMemory`] or
+    /// [`Error::DeviceLost`], and it has no room.
     pub fn reserve(&mut self, gpu: &Gpu, len: usize) -> Result<bool, Error> {
         let len = len.max(1);
         if self.has_room(len) {
@@ -195,7 +197,8 @@ impl<T: Pod> Readback<T> {
         Self { staging: Buffer::new(label, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST) }
     }
 
-    /// The same, which shaders may write where it lies, if the device has `MAPPABLE_PRIMARY_BUFFERS`: a copy less.
+    /// The same, which shaders may write where it lies, if the device has
+    /// `MAPPABLE_PRIMARY_BUFFERS`: a copy less.
     #[must_use]
     pub fn writable_by_shaders(mut self, gpu: &Gpu) -> Self {
         if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
@@ -238,8 +241,8 @@ impl<T: Pod> Readback<T> {
         Ok(())
     }
 
-    /// Encodes a copy of the first `len` elements of `buffer`, of whatever type, to element `at` here: many buffers then
-    /// come back in one mapping.
+    /// Encodes a copy of the first `len` elements of `buffer`, of whatever type, to element `at`
+    /// here: many buffers then come back in one mapping.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`] if either has not as many.
@@ -277,8 +280,8 @@ impl<T: Pod> Readback<T> {
         self.look(gpu, len, <[T]>::to_vec)
     }
 
-    /// What `then` makes of the first `len` elements where they lie, a submission having been waited for already: for what
-    /// is to be copied elsewhere, and by several threads.
+    /// Calls `then` with the first `len` elements in mapped memory, after a submission was awaited.
+    /// Use it to copy elements elsewhere on several threads.
     ///
     /// # Errors
     /// As [`Readback::read`].
@@ -343,7 +346,8 @@ impl<T: Pod> Readback<T> {
         let bytes = &view[..len * size_of::<T>()];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(elements) => then(elements),
-            // Mapped memory is aligned further than any T here needs; if it were not, copy bytewise.
+            // Mapped memory is aligned further than any T here needs; if it were not, copy
+            // bytewise.
             Err(_) => {
                 let mut elements = vec![T::zeroed(); len];
                 bytemuck::cast_slice_mut(&mut elements).copy_from_slice(bytes);

@@ -1,4 +1,5 @@
-//! Kernels that a device has built, so that what asks for one again need not wait for the compilers.
+//! Kernels that a device has built, so that what asks for one again need not wait for the
+//! compilers.
 
 use std::sync::Mutex;
 
@@ -6,7 +7,8 @@ use crate::kernel::{Checks, Kernel, KernelDescriptor};
 use crate::source::Source;
 use crate::status::lock;
 
-/// Most kernels that a device keeps; the oldest is forgotten first. So ever new kernels do not fill the memory.
+/// Most kernels that a device keeps; the oldest is forgotten first. So ever new kernels do not fill
+/// the memory.
 const MOST: usize = 256;
 
 /// The kernels of a device.

@@ -4,21 +4,22 @@ use crate::adapter::AdapterChoice;
 use crate::error::Error;
 use crate::gpu::{Gpu, GpuOptions};
 
-/// What computes.
+/// Engine that computes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Engine {
-    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless `WGPU_ADAPTER_NAME` names it.
+    /// A hardware GPU if there is one, else the CPU. Never a software adapter, unless
+    /// `WGPU_ADAPTER_NAME` names it.
     #[default]
     Auto,
     /// A GPU through wgpu.
     Gpu(AdapterChoice),
     /// All cores.
     Cpu,
-    /// Serial and plain: what the others are checked against. A system that has none refuses it.
+    /// Serial and plain, the reference for the other engines. A system without one refuses it.
     Reference,
 }
 
-/// What an [`Engine`] came to on this machine.
+/// The engine that [`Engine`] selects on this machine.
 #[derive(Clone, Debug)]
 pub enum Opened {
     /// A GPU, open.
@@ -30,10 +31,12 @@ pub enum Opened {
 }
 
 impl Engine {
-    /// Opens the GPU, if it is one that computes. `options` say what is asked of it; which it is, the engine says.
+    /// Opens the GPU, if it is one that computes. `options` say what is asked of it; which it is,
+    /// the engine says.
     ///
     /// # Errors
-    /// As [`Gpu::new`]; with [`Engine::Auto`] only those that do not [leave the CPU](Error::leaves_the_cpu).
+    /// As [`Gpu::new`]; with [`Engine::Auto`] only those that do not
+    /// [leave the CPU](Error::leaves_the_cpu).
     pub fn open(self, options: GpuOptions) -> Result<Opened, Error> {
         let on = |adapter| Gpu::new(&GpuOptions { adapter, ..options }).map(Opened::Gpu);
         match self {

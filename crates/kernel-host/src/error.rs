@@ -4,11 +4,12 @@ use std::fmt::Write as _;
 
 use crate::summary::AdapterSummary;
 
-/// What went wrong, with enough said that the reader can act on it.
+/// Errors of the host side of kernels, with a remedy where one is known.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No adapter fits the choice. Hardware is never replaced by a software adapter behind the user's back.
+    /// No adapter fits the choice. Hardware is never replaced by a software adapter behind the
+    /// user's back.
     #[error("{}", no_adapter_text(wanted, candidates))]
     NoAdapter {
         /// The choice, in words.
@@ -24,9 +25,9 @@ pub enum Error {
     BadEnvironment {
         /// The name of the variable.
         variable: &'static str,
-        /// What it holds.
+        /// The variable's value.
         value: String,
-        /// What it may hold.
+        /// The valid values.
         expected: String,
     },
     /// The adapter is there but gives no device.
@@ -44,7 +45,7 @@ pub enum Error {
         adapter: String,
         /// The features that are missing, in wgpu's names.
         feature: String,
-        /// What can be done about it.
+        /// Remedy.
         hint: String,
     },
     /// More was asked than a limit of the adapter allows.
@@ -54,9 +55,9 @@ pub enum Error {
         adapter: String,
         /// The limit, in wgpu's name.
         limit: &'static str,
-        /// What was asked for.
+        /// The requested value.
         wanted: u64,
-        /// What the device allows.
+        /// The device's limit.
         offered: u64,
     },
     /// The WGSL of a kernel does not parse or is not valid.
@@ -70,7 +71,7 @@ pub enum Error {
         line: usize,
         /// Column in that line, in bytes from 1; 0 where naga does not say.
         column: usize,
-        /// What naga says.
+        /// naga's message.
         message: String,
     },
     /// The workgroup variables of an entry point do not fit on the adapter.
@@ -100,7 +101,7 @@ pub enum Error {
     Pipeline {
         /// The kernel's name.
         kernel: String,
-        /// What was refused, and by whom.
+        /// The refusal, and its source.
         message: String,
     },
     /// A buffer would be larger than the device allows.
@@ -126,7 +127,7 @@ pub enum Error {
     /// The device has no memory left, or as much is used as is allowed.
     #[error("the device has no memory left for `{what}` ({bytes} bytes{})", allowed_text(*allowed))]
     OutOfMemory {
-        /// What the memory was for.
+        /// Purpose of the memory.
         what: String,
         /// Bytes asked for; 0 where it is not known.
         bytes: u64,
@@ -137,7 +138,7 @@ pub enum Error {
     /// The device is gone; a new [`Gpu`](crate::Gpu) has to be made.
     #[error("the device is lost: {reason}")]
     DeviceLost {
-        /// What the driver said.
+        /// The driver's message.
         reason: String,
     },
     /// A blocking call that would have to wait, in a browser, where no thread may.
@@ -146,7 +147,7 @@ pub enum Error {
     /// wgpu refused a call: a fault of the program, not of its input.
     #[error("wgpu refused a call: {message}")]
     Validation {
-        /// What wgpu says.
+        /// wgpu's message.
         message: String,
     },
     /// A buffer could not be mapped for reading.
@@ -154,14 +155,14 @@ pub enum Error {
     Map {
         /// The buffer's label.
         what: String,
-        /// What wgpu says.
+        /// wgpu's message.
         message: String,
     },
 }
 
 impl Error {
-    /// Whether whoever would rather have a GPU may go on without one: there is none that can be used, and nobody asked for
-    /// a certain one (`WGPU_ADAPTER_NAME`).
+    /// Returns whether a program that prefers a GPU may fall back to the CPU: no usable GPU exists,
+    /// and the user named none (`WGPU_ADAPTER_NAME`).
     #[must_use]
     pub fn leaves_the_cpu(&self) -> bool {
         let named = std::env::var_os("WGPU_ADAPTER_NAME").is_some_and(|name| !name.is_empty());
@@ -174,7 +175,7 @@ fn place_text(piece: &str, line: usize, column: usize) -> String {
     if line == 0 { String::new() } else { format!("{piece}:{line}:{column}: ") }
 }
 
-/// What is allowed, in [`Error::OutOfMemory`].
+/// Text of the limit in [`Error::OutOfMemory`].
 fn allowed_text(allowed: Option<u64>) -> String {
     allowed.map_or_else(String::new, |bytes| format!(", where buffers may take {bytes} in all"))
 }

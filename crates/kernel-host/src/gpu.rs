@@ -13,7 +13,7 @@ use crate::poll::{Poller, Submission, block_on, first_error, look_whether_lost};
 use crate::status::{Caught, Status, lock};
 use crate::summary::AdapterSummary;
 
-/// What to open.
+/// Options of a [`Gpu`].
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
     /// Which adapter.
@@ -24,7 +24,8 @@ pub struct GpuOptions {
     pub optional_features: wgpu::Features,
 }
 
-/// An open device and its queue. Cheap to clone; all clones are the same device, with the kernels that it has built.
+/// An open device and its queue. Cheap to clone; all clones are the same device, with the kernels
+/// that it has built.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     inner: Arc<Inner>,
@@ -53,7 +54,8 @@ struct Inner {
     built_kernels: BuiltKernels,
 }
 
-/// The defaults of WebGPU, raised where compute gains by it, and lowered only where the adapter has less.
+/// The defaults of WebGPU, raised where compute gains by it, and lowered only where the adapter has
+/// less.
 fn device_limits(offered: &wgpu::Limits) -> wgpu::Limits {
     let mut limits = wgpu::Limits::default().or_worse_values_from(offered);
     limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
@@ -64,7 +66,7 @@ fn device_limits(offered: &wgpu::Limits) -> wgpu::Limits {
     limits
 }
 
-/// What naga may accept on a device with these features, as far as compute kernels go.
+/// Returns the capabilities of naga for compute kernels on a device with these features.
 pub fn capabilities(features: wgpu::Features) -> Capabilities {
     use wgpu::Features as F;
     // pack2x16float and its kin need no feature on any backend that is built in here.
@@ -108,8 +110,8 @@ impl Gpu {
     /// Opens a device.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`], [`Error::NotOneAdapter`], [`Error::BadEnvironment`], [`Error::MissingFeature`] or
-    /// [`Error::Device`].
+    /// [`Error::NoAdapter`], [`Error::NotOneAdapter`], [`Error::BadEnvironment`],
+    /// [`Error::MissingFeature`] or [`Error::Device`].
     pub async fn new_async(options: &GpuOptions) -> Result<Self, Error> {
         if options.adapter == AdapterChoice::All {
             return Err(Error::NotOneAdapter);
@@ -126,12 +128,13 @@ impl Gpu {
         block_on(Self::new_async(options))
     }
 
-    /// Opens a device on every adapter that is meant: for [`AdapterChoice::All`] on each hardware GPU, the best first, and
-    /// for any other choice on one. There is at least one. A device that is open already is returned as it is.
+    /// Opens a device on every adapter that is meant: for [`AdapterChoice::All`] on each hardware
+    /// GPU, the best first, and for any other choice on one. There is at least one. A device that
+    /// is open already is returned as it is.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`] and [`Error::BadEnvironment`]; [`Error::MissingFeature`] or [`Error::Device`] of the first that
-    /// cannot be opened.
+    /// [`Error::NoAdapter`] and [`Error::BadEnvironment`]; [`Error::MissingFeature`] or
+    /// [`Error::Device`] of the first that cannot be opened.
     pub async fn open_all_async(options: &GpuOptions) -> Result<Vec<Self>, Error> {
         if let AdapterChoice::Open(gpu) = &options.adapter {
             require(gpu.name(), options.required_features, gpu.features())?;
@@ -153,11 +156,11 @@ impl Gpu {
         block_on(Self::open_all_async(options))
     }
 
-    /// [`Gpu::open_all_async`] on the best hardware GPU, for a program that falls back on the CPU: None where there is none,
-    /// whatever adapter `options` name.
+    /// Opens the best hardware GPU as [`Gpu::open_all_async`] does, for a program that falls back
+    /// to the CPU. Returns `None` without a hardware GPU, whatever adapter `options` name.
     ///
     /// # Errors
-    /// Those that do not [leave the CPU](Error::leaves_the_cpu).
+    /// Errors that do not [leave the CPU](Error::leaves_the_cpu).
     pub async fn open_hardware_async(options: GpuOptions) -> Result<Option<Self>, Error> {
         match Self::new_async(&GpuOptions { adapter: AdapterChoice::Hardware, ..options }).await {
             Ok(gpu) => Ok(Some(gpu)),
@@ -169,8 +172,9 @@ impl Gpu {
         }
     }
 
-    /// wgpu's noop backend: buffers hold data and kernels are checked but do nothing. It has WebGPU's default limits
-    /// and no features, and it is there on every machine, for tests of the host side.
+    /// wgpu's noop backend: buffers hold data and kernels are checked but do nothing. It has
+    /// WebGPU's default limits and no features, and it is there on every machine, for tests of the
+    /// host side.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] or [`Error::Device`], which would be a change in wgpu.
@@ -227,8 +231,9 @@ impl Gpu {
         Ok(Self::assemble(device, queue, summary, status))
     }
 
-    /// The caller's own device. Its limits and features are what it was opened with, and its callbacks for uncaptured
-    /// errors and for its loss stay the caller's: a loss is then noticed here when a call fails for it.
+    /// The caller's own device. Its limits and features are what it was opened with, and its
+    /// callbacks for uncaptured errors and for its loss stay the caller's: a loss is then noticed
+    /// here when a call fails for it.
     #[must_use]
     pub fn from_device(adapter_name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let mut summary = AdapterSummary::new(0, &device.adapter_info(), device.features(), &device.limits());
@@ -284,12 +289,13 @@ impl Gpu {
         self.inner.features.contains(feature)
     }
 
-    /// What naga may accept for this device.
+    /// Returns the capabilities of naga for this device.
     pub fn capabilities(&self) -> Capabilities {
         capabilities(self.inner.features)
     }
 
-    /// What is known of the adapter. (Memory sizes and features are the adapter's, not the device's.)
+    /// Returns the properties of the adapter. (Memory sizes and features are the adapter's, not the
+    /// device's.)
     #[must_use]
     pub fn summary(&self) -> &AdapterSummary {
         &self.inner.summary
@@ -316,8 +322,8 @@ impl Gpu {
     /// Finishes the encoder and hands it to the queue.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`]; [`Error::Validation`] or [`Error::OutOfMemory`] for what was encoded, or (once) for an
-    /// earlier call on the device whose error nobody took.
+    /// [`Error::DeviceLost`]; [`Error::Validation`] or [`Error::OutOfMemory`] for what was encoded,
+    /// or (once) for an earlier call on the device whose error nobody took.
     pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<Submission, Error> {
         self.inner.status.check()?;
         let index = self
@@ -350,7 +356,8 @@ impl Gpu {
         &self.inner.poller
     }
 
-    /// Runs `work` and returns what wgpu complains about in it, instead of leaving that to the device's handler.
+    /// Runs `work` and returns what wgpu complains about in it, instead of leaving that to the
+    /// device's handler.
     pub(crate) fn catch<R>(&self, work: impl FnOnce() -> R) -> Result<R, Caught> {
         let device = &self.inner.device;
         let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);

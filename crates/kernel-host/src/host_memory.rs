@@ -2,11 +2,11 @@
 
 use std::fs;
 
-/// Returns the free memory of the host \[bytes\], within the limit of the process's control group. None where the system does
-/// not report it, as outside Linux.
+/// Returns the free memory of the host \[bytes\], within the limit of the process's control group.
+/// None where the system does not report it, as outside Linux.
 ///
-/// A system that overcommits grants larger allocations and ends the process when it writes to them. A batch whose size a user
-/// chooses is compared with this before it is allocated.
+/// A system that overcommits grants larger allocations and ends the process when it writes to them.
+/// A batch whose size a user chooses is compared with this before it is allocated.
 #[must_use]
 pub fn available_memory() -> Option<u64> {
     let free = of_system(&fs::read_to_string("/proc/meminfo").ok()?)?;

@@ -19,12 +19,13 @@ pub enum Checks {
     /// naga adds bounds checks to every access and a bound to every loop.
     #[default]
     Checked,
-    /// It adds none, which is a large gain in tight loops. Whoever asks for this vouches that the kernel stays within
-    /// its buffers and that its loops end, for every input: out of bounds is undefined behaviour on the device.
+    /// No bounds checks, which is a large gain in tight loops. The caller guarantees that the
+    /// kernel stays within its buffers and that its loops end, for every input. An access out of
+    /// bounds is undefined behaviour on the device.
     Trusted,
 }
 
-/// What to build.
+/// Description of a [`Kernel`].
 #[derive(Clone, Copy, Debug)]
 pub struct KernelDescriptor<'a> {
     /// The WGSL.
@@ -48,7 +49,8 @@ pub struct Kernel {
     entries: Vec<(EntryPoint, wgpu::ComputePipeline)>,
 }
 
-/// Where a bind group is kept for the next time: [`Kernel::bind_group_in`]. It keeps the buffers that it holds alive.
+/// Where a bind group is kept for the next time: [`Kernel::bind_group_in`]. It keeps the buffers
+/// that it holds alive.
 #[derive(Debug, Default)]
 pub struct BindGroupSlot(Option<Made>);
 
@@ -59,7 +61,7 @@ struct Made {
     group: wgpu::BindGroup,
 }
 
-/// What a variable is bound to.
+/// A bound resource of a variable.
 #[derive(Debug)]
 struct Bound {
     name: String,
@@ -102,15 +104,15 @@ impl Kernel {
     /// Builds one kernel.
     ///
     /// # Errors
-    /// [`Error::Shader`], [`Error::Binding`], [`Error::WorkgroupMemory`], [`Error::Limit`], [`Error::Pipeline`] or
-    /// [`Error::DeviceLost`].
+    /// [`Error::Shader`], [`Error::Binding`], [`Error::WorkgroupMemory`], [`Error::Limit`],
+    /// [`Error::Pipeline`] or [`Error::DeviceLost`].
     pub fn build(gpu: &Gpu, descriptor: &KernelDescriptor<'_>) -> Result<Self, Error> {
         let mut kernels = Self::build_all(gpu, std::slice::from_ref(descriptor))?;
         kernels.pop().ok_or_else(|| descriptor.source.pipeline_error("nothing was built"))
     }
 
-    /// Builds many kernels, their modules and then their pipelines in parallel. The order is kept. One that the device has
-    /// built before is not compiled again, nor is one that is wanted twice.
+    /// Builds many kernels, their modules and then their pipelines in parallel. The order is kept.
+    /// One that the device has built before is not compiled again, nor is one that is wanted twice.
     ///
     /// # Errors
     /// As [`Kernel::build`]: the first error in the order of the descriptors.
@@ -156,7 +158,8 @@ impl Kernel {
         &self.name
     }
 
-    /// The names of its bindings, in the order of their numbers: every buffer variable that the WGSL declares.
+    /// The names of its bindings, in the order of their numbers: every buffer variable that the
+    /// WGSL declares.
     pub fn bindings(&self) -> impl Iterator<Item = &str> {
         self.bindings.iter().map(|binding| binding.name.as_str())
     }
@@ -169,7 +172,8 @@ impl Kernel {
     /// Binds buffers to the WGSL variables of these names. Every variable needs one, in any order.
     ///
     /// # Errors
-    /// [`Error::Binding`] if a name is missing, unknown or given twice, or if a buffer does not suit its variable.
+    /// [`Error::Binding`] if a name is missing, unknown or given twice, or if a buffer does not
+    /// suit its variable.
     pub fn bind_group(
         &self,
         gpu: &Gpu,
@@ -197,7 +201,8 @@ impl Kernel {
             .map_err(|caught| caught.into_error(&self.name, 0, error))
     }
 
-    /// [`Kernel::bind_group`], made anew only where something else than last time is bound.
+    /// Returns the bind group of [`Kernel::bind_group`]. It is rebuilt only if a binding changed
+    /// since the last call.
     ///
     /// # Errors
     /// As [`Kernel::bind_group`].
@@ -222,7 +227,8 @@ impl Kernel {
     /// Encodes one dispatch of `workgroups`.
     ///
     /// # Errors
-    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::Limit`] for too many workgroups.
+    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::Limit`] for too many
+    /// workgroups.
     pub fn dispatch(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -245,11 +251,13 @@ impl Kernel {
         Ok(())
     }
 
-    /// Encodes one dispatch of as many workgroups as three words of `workgroups` say, from the `first` on: a kernel before
-    /// it wrote them, and no more than the device allows in a dimension: nothing here looks at them.
+    /// Encodes one dispatch of as many workgroups as three words of `workgroups` say, from the
+    /// `first` on: a kernel before it wrote them, and no more than the device allows in a
+    /// dimension: nothing here looks at them.
     ///
     /// # Errors
-    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::BufferTooSmall`] if there are no such words.
+    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::BufferTooSmall`] if
+    /// there are no such words.
     pub fn dispatch_indirect(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -328,7 +336,8 @@ fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<
         .catch(|| {
             let module = match descriptor.checks {
                 Checks::Checked => device.create_shader_module(shader),
-                // SAFETY: whoever asks for `Checks::Trusted` vouches for the kernel, as its documentation demands.
+                // SAFETY: whoever asks for `Checks::Trusted` vouches for the kernel, as its
+                // documentation demands.
                 #[expect(unsafe_code, reason = "modules without wgpu's checks")]
                 Checks::Trusted => unsafe {
                     device.create_shader_module_trusted(shader, wgpu::ShaderRuntimeChecks::unchecked())
@@ -347,7 +356,8 @@ fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<
     Ok(Prepared { descriptor: *descriptor, bindings, entries, module, layout, pipeline_layout })
 }
 
-/// wgpu does not hold workgroup memory against the adapter: too much of it compiles, and computes nonsense.
+/// wgpu does not hold workgroup memory against the adapter: too much of it compiles, and computes
+/// nonsense.
 fn check_limits(gpu: &Gpu, source: &Source, entry: &EntryPoint) -> Result<(), Error> {
     let limits = gpu.limits();
     let offered = u64::from(limits.max_compute_workgroup_storage_size);
@@ -383,7 +393,8 @@ fn pipeline(gpu: &Gpu, kernel: &Prepared<'_>, entry: &EntryPoint) -> Result<wgpu
         entry_point: Some(&entry.name),
         compilation_options: wgpu::PipelineCompilationOptions {
             constants: kernel.descriptor.constants,
-            // On Metal this is one thread clearing everything; kernels clear together what they need.
+            // On Metal this is one thread clearing everything; kernels clear together what they
+            // need.
             zero_initialize_workgroup_memory: false,
         },
         cache: None,
@@ -392,7 +403,8 @@ fn pipeline(gpu: &Gpu, kernel: &Prepared<'_>, entry: &EntryPoint) -> Result<wgpu
         .map_err(|caught| caught.into_error(source.kernel(), 0, |message| source.pipeline_error(message)))
 }
 
-/// `work` on every item, on as many threads as there are processors; the results in order, or the first error.
+/// `work` on every item, on as many threads as there are processors; the results in order, or the
+/// first error.
 fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Error> + Sync) -> Result<Vec<R>, Error> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<R, Error>>>> = items.iter().map(|_| Mutex::new(None)).collect();
@@ -409,7 +421,8 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Err
     let helpers = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
     thread::scope(|scope| {
         for _ in 1..helpers {
-            // Compilers recurse; a thread that cannot be had is done without, for this one works too.
+            // Compilers recurse; a thread that cannot be had is done without, for this one works
+            // too.
             let _ = thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, take);
         }
         take();

@@ -1,21 +1,26 @@
-//! The host side of GPU compute kernels: adapters, assembled WGSL, pipelines, buffers, timers, waiting, errors.
+//! The host side of GPU compute kernels: adapters, assembled WGSL, pipelines, buffers, timers,
+//! waiting, errors.
 //!
-//! It knows no physics, and nothing of graphics. It adds to [`wgpu`] what every compute program needs and wgpu leaves
-//! open:
+//! It knows no physics, and nothing of graphics. It adds to [`wgpu`] what every compute program
+//! needs and wgpu leaves open:
 //!
-//! - an adapter chosen by index, name or PCI id, never software unless asked for, and an error that lists what there is;
+//! - an adapter chosen by index, name or PCI id, never software unless asked for, and an error that
+//!   lists what there is;
 //! - the choice of an engine, which falls back on the CPU where there is no GPU to be had;
 //! - a device with WebGPU's default limits raised where compute gains by it;
-//! - kernels put together from WGSL pieces, with faults placed in the piece; bindings by name; workgroup memory held
-//!   against the adapter before the driver sees it; pipelines built in parallel; checked and trusted modules;
-//! - buffers that grow, results that come back, passes that are timed; a pool of workspaces with back-pressure;
+//! - kernels put together from WGSL pieces, with faults placed in the piece; bindings by name;
+//!   workgroup memory held against the adapter before the driver sees it; pipelines built in
+//!   parallel; checked and trusted modules;
+//! - buffers that grow, results that come back, passes that are timed; a pool of workspaces with
+//!   back-pressure;
 //! - the bandwidth of the device's memory, to hold kernels against;
 //! - waiting that blocks, spins or awaits, on any executor;
 //! - errors as values: no panic and no hang on bad input, a full device or a lost one.
 //!
-//! On `wasm32-unknown-unknown` the device is the browser's WebGPU. A page must not block: there the async forms work, and a
-//! blocking form that would have to wait is [`Error::CannotWait`]. A browser reports errors of a call later, so they are
-//! errors of the next submission or of the wait for it. `poll.rs` and `poll_web.rs` are the two forms of all this.
+//! On `wasm32-unknown-unknown` the device is the browser's WebGPU. A page must not block: there the
+//! async forms work, and a blocking form that would have to wait is [`Error::CannotWait`]. A
+//! browser reports errors of a call later, so they are errors of the next submission or of the wait
+//! for it. `poll.rs` and `poll_web.rs` are the two forms of all this.
 //!
 //! ```
 //! use kernel_host::{Buffer, Checks, Gpu, Kernel, KernelDescriptor, Readback, Source, wgpu};
@@ -56,6 +61,20 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `adapter`, `summary`, `gpu`, `engine`: choose an adapter and open a [`Gpu`], or fall back to
+//!   the CPU.
+//! - `source`, `reflect`, `kernel`, `built`: assemble a [`Source`], reflect it, and build a
+//!   [`Kernel`].
+//! - `buffer`, `upload`, `allocation`, `memory`, `pool`: device memory, [`Buffer`], [`Readback`]
+//!   and [`Pool`].
+//! - `poll`, `wait`, `status`: submissions, waiting, and errors that the device reports later.
+//! - `timer`, `bandwidth`: times of passes, and the bandwidth of memory.
+//! - `error`, `precision`, `host_memory`: shared values; `testing`, `translate`: support for tests.
 
 mod adapter;
 mod allocation;

@@ -17,7 +17,8 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Counts so many bytes for as long as what is returned lives. The error is the most that there may be.
+    /// Counts so many bytes for as long as what is returned lives. The error is the most that there
+    /// may be.
     pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Result<Taken, u64> {
         let most = self.most.load(Ordering::Relaxed);
         let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= most);

@@ -1,4 +1,5 @@
-//! Polling of a device, and the thread that polls on behalf of futures. In a browser, `poll_web.rs` takes its place.
+//! Polling of a device, and the thread that polls on behalf of futures. In a browser, `poll_web.rs`
+//! takes its place.
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -22,8 +23,8 @@ pub(crate) const REMAPS: bool = true;
 /// How long one wait in the driver lasts before the loss of the device is looked for again.
 const SLICE: Duration = Duration::from_secs(1);
 
-/// What becomes of a mapping that was asked for. Whichever thread polls the device reports it, which need not be the one
-/// that asked.
+/// Result of a requested mapping. Any thread that polls the device may report it, not only the
+/// requesting one.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MapOutcome {
     reported: Arc<(Mutex<Option<Mapped>>, Condvar)>,
@@ -77,11 +78,11 @@ impl MapOutcome {
     }
 }
 
-/// The output of a future that this thread waits for. In a browser no thread may wait: there a future that is not ready at
-/// once is an error.
+/// Blocks on a future and returns its output. In a browser no thread may wait, so a future that is
+/// not ready at once is an error.
 ///
 /// # Errors
-/// Those of the future, and [`Error::CannotWait`].
+/// The future's errors, and [`Error::CannotWait`].
 pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     pollster::block_on(future)
 }
@@ -102,8 +103,9 @@ pub struct Submission {
     pub(crate) sequence: u64,
 }
 
-/// The beginning of the message with which wgpu-core 30 panics if a wait times out and another thread empties the queue before
-/// the waiting thread looks at it (gfx-rs/wgpu pull request 9958). The device is unharmed, and the caller can wait again.
+/// The beginning of the message with which wgpu-core 30 panics if a wait times out and another
+/// thread empties the queue before the waiting thread looks at it (gfx-rs/wgpu pull request 9958).
+/// The device is unharmed, and the caller can wait again.
 const EMPTIED_BY_ANOTHER: &str = "If the queue is empty, the current submission index";
 
 /// `Device::poll` panics where the driver reports a failure; here that is the loss of the device.
@@ -111,7 +113,8 @@ fn poll(device: &wgpu::Device, status: &Status, how: wgpu::PollType) -> Result<w
     caught(status, || device.poll(how))
 }
 
-/// Calls `poll`. A panic counts as the loss of the device, except [`EMPTIED_BY_ANOTHER`], which counts as a timeout.
+/// Calls `poll`. A panic counts as the loss of the device, except [`EMPTIED_BY_ANOTHER`], which
+/// counts as a timeout.
 fn caught(
     status: &Status,
     poll: impl FnOnce() -> Result<wgpu::PollStatus, wgpu::PollError>,
@@ -129,8 +132,8 @@ fn caught(
     })
 }
 
-/// Notices the loss of a device that nobody was told of, since its callbacks are the caller's: on such a one nothing can
-/// be mapped. To be asked where a call has failed.
+/// Detects the loss of a device whose callbacks belong to the caller: nothing can be mapped on a
+/// lost device. Call it after a failure.
 pub(crate) fn look_whether_lost(device: &wgpu::Device, status: &Status) {
     let _ = poll(device, status, wgpu::PollType::Poll);
     if status.lost().is_some() {
@@ -161,7 +164,8 @@ fn is_done(
         Ok(_) => status.check().map(|()| true),
         Err(wgpu::PollError::Timeout) => status.check().map(|()| false),
         Err(error @ wgpu::PollError::WrongSubmissionIndex(..)) => {
-            // A submission that never reached the device: because the device is lost, or because it is another's.
+            // A submission that never reached the device: because the device is lost, or because it
+            // is another's.
             look_whether_lost(device, status);
             status.check()?;
             Err(Error::Validation { message: error.to_string() })
@@ -208,7 +212,8 @@ impl Gpu {
     }
 }
 
-/// Waits for a future on this thread. None if it takes longer than `limit`; it may be waited for again.
+/// Waits for a future on this thread. None if it takes longer than `limit`; it may be waited for
+/// again.
 pub(crate) fn block_on_for<T>(mut future: Pin<&mut impl Future<Output = T>>, limit: Duration) -> Option<T> {
     struct Unpark(Thread);
     impl Wake for Unpark {
@@ -240,8 +245,8 @@ impl std::fmt::Debug for Job {
     }
 }
 
-/// The thread that waits on behalf of futures. It starts with the first of them, sleeps while there are none, and ends
-/// with the [`Gpu`].
+/// The thread that waits on behalf of futures. It starts with the first future, sleeps without one,
+/// and ends with the [`Gpu`].
 #[derive(Debug)]
 pub(crate) struct Poller {
     shared: Arc<Shared>,

@@ -1,4 +1,5 @@
-//! Waiting in a browser, in place of `poll.rs`: the browser polls its devices by itself and calls back, and nothing may block.
+//! Waiting in a browser, in place of `poll.rs`: the browser polls its devices by itself and calls
+//! back, and nothing may block.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -20,7 +21,7 @@ pub(crate) const REMAPS: bool = false;
 
 type Mapped = Result<(), wgpu::BufferAsyncError>;
 
-/// What becomes of a mapping that was asked for.
+/// Result of a requested mapping.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct MapOutcome {
     reported: Arc<Reported>,
@@ -73,11 +74,11 @@ impl MapOutcome {
     }
 }
 
-/// The output of a future that this thread waits for. In a browser no thread may wait: there a future that is not ready at
-/// once is an error.
+/// Blocks on a future and returns its output. In a browser no thread may wait, so a future that is
+/// not ready at once is an error.
 ///
 /// # Errors
-/// Those of the future, and [`Error::CannotWait`].
+/// The future's errors, and [`Error::CannotWait`].
 pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -> Result<T, E> {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
@@ -85,7 +86,8 @@ pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -
     }
 }
 
-/// Errors in scopes that are popped come later: the status keeps the first of them for the next call that checks it.
+/// Errors in scopes that are popped come later: the status keeps the first of them for the next
+/// call that checks it.
 pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>> + 'static>(
     popped: [F; 3],
     status: &Arc<Status>,

@@ -1,5 +1,5 @@
-//! A pool of workspaces: the buffers of work in flight, and those of the next work. Where the device has no memory for
-//! one more workspace, work waits until another gives its workspace back.
+//! A pool of workspaces: the buffers of work in flight, and those of the next work. Where the
+//! device has no memory for one more workspace, work waits until another gives its workspace back.
 
 use std::future::Future;
 use std::ops::{Deref, DerefMut};
@@ -11,8 +11,9 @@ use futures_intrusive::sync::{ManualResetEvent, Mutex};
 
 use crate::poll::block_on_for;
 
-/// How long a thread waits for memory without any workspace coming back. After that, whoever holds them is not going to
-/// give them back, such as a future that nobody polls. (A future waits for as long as it is polled.)
+/// How long a thread waits for memory without any workspace coming back. After that, whoever holds
+/// them is not going to give them back, such as a future that nobody polls. (A future waits for as
+/// long as it is polled.)
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How to wait for the device or for memory.
@@ -52,8 +53,9 @@ pub enum Waiting {
 #[derive(Debug)]
 pub struct Pool<W> {
     state: sync::Mutex<State<W>>,
-    /// Held by work that found no memory, until it has some. Work without a workspace queues up behind it; work with a
-    /// workspace gives that back first. So every workspace comes back, and no work starves.
+    /// Held by work that found no memory, until it has some. Work without a workspace queues up
+    /// behind it; work with a workspace gives that back first. So every workspace comes back, and
+    /// no work starves.
     turn: Mutex<()>,
     /// Set when a workspace has come back.
     returned: ManualResetEvent,
@@ -69,7 +71,8 @@ struct State<W> {
     returns: u64,
 }
 
-/// A workspace in use. [`Pooled::give_back`] keeps it for the next work; dropping it frees its memory.
+/// A workspace in use. [`Pooled::give_back`] keeps it for the next work; dropping it frees its
+/// memory.
 #[derive(Debug)]
 pub struct Pooled<'a, W> {
     /// Some, until it is dropped.
@@ -79,7 +82,7 @@ pub struct Pooled<'a, W> {
     wakes: bool,
 }
 
-/// What [`Pool::reserve`] finds.
+/// Result of [`Pool::reserve`].
 #[derive(Debug)]
 pub enum Reserved<'a, W, T, E> {
     /// A workspace with enough memory, and what `make_room` returned.
@@ -155,11 +158,12 @@ impl<W> Pool<W> {
         pooled
     }
 
-    /// Returns a workspace in which `make_room` found memory. `has_another` says whether the caller holds a workspace
-    /// already. `is_out_of_memory` tells the error after which less may fit, or the same later.
+    /// Returns a workspace in which `make_room` found memory. `has_another` says whether the caller
+    /// holds a workspace already. `is_out_of_memory` recognises the error after which a smaller
+    /// request, or a later one, may succeed.
     ///
     /// # Errors
-    /// Those of `make_room`, except that being out of memory is [`Reserved::Full`].
+    /// The errors of `make_room`, except that being out of memory is [`Reserved::Full`].
     pub async fn reserve<T, E>(
         &self,
         waiting: Waiting,
@@ -192,7 +196,8 @@ impl<W> Pool<W> {
         }
     }
 
-    /// Tries to make room, in the end without any idle workspaces. None where other work has the turn.
+    /// Tries to make room, in the end without any idle workspaces. None where other work has the
+    /// turn.
     fn attempt<T, E>(
         &self,
         in_turn: bool,
@@ -201,7 +206,8 @@ impl<W> Pool<W> {
         is_out_of_memory: impl Fn(&E) -> bool,
     ) -> Option<Result<(Pooled<'_, W>, T), E>> {
         let attempt = || {
-            // The turn is looked at with the state locked: work that has it sees all workspaces taken before.
+            // The turn is looked at with the state locked: work that has it sees all workspaces
+            // taken before.
             let state = self.state();
             if !in_turn && self.turn.is_locked() {
                 return None;
@@ -233,7 +239,7 @@ impl<W> Pool<W> {
         std::mem::take(&mut self.state().idle)
     }
 
-    /// Awaits a future. None on a thread that has waited for [`PATIENCE`] without any workspace coming back.
+    /// Awaits a future. Returns `None` if no workspace came back within [`PATIENCE`].
     async fn patiently<T>(&self, waiting: Waiting, future: impl Future<Output = T>) -> Option<T> {
         if waiting == Waiting::Async {
             return Some(future.await);

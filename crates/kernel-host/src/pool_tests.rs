@@ -128,7 +128,8 @@ fn who_has_another_gives_that_back_first_and_who_has_none_is_told() {
     assert!(matches!(now(&pool, &device, true, 60), Ok(Reserved::Later)));
     first.give_back();
     inside(now(&pool, &device, false, 60)).give_back();
-    // More than there is, with nothing in use: no waiting, and the next finds what it needs.
+    // A request beyond the total, with nothing in use: it does not wait, and the next request
+    // succeeds.
     match now(&pool, &device, false, 101) {
         Ok(Reserved::Full(error)) => assert!(is_out_of_memory(&error), "{error}"),
         _ => panic!("it does not fit"),
@@ -148,7 +149,7 @@ fn who_has_another_gives_that_back_first_and_who_has_none_is_told() {
     assert_eq!(pool.state().out, 0);
 }
 
-/// Who waits has the turn: later ones queue up, though what they want would fit.
+/// A waiter keeps its turn: later requests queue, though they would fit.
 #[test]
 fn nobody_is_passed_over() {
     let (pool, device) = (Pool::default(), Device::new(100));
@@ -166,7 +167,7 @@ fn nobody_is_passed_over() {
     let Poll::Ready(small) = poll(small.as_mut()) else { panic!("it fits beside") };
     assert_eq!(device.used(), 100);
     drop((inside(large), inside(small)));
-    // Whoever waits may go at any time.
+    // A waiter may give up at any time.
     let kept = inside(now(&pool, &device, false, 100));
     for _ in 0..3 {
         let mut waits = Box::pin(room(&pool, &device, Waiting::Async, false, 10));
@@ -205,7 +206,8 @@ fn a_thread_wakes_when_memory_comes_back() {
     assert_eq!((pool.state().out, device.used()), (0, 60));
 }
 
-/// A future that nobody polls keeps what it has. A thread that waits for that gives up, and does not hang.
+/// A future that nobody polls keeps what it has. A thread that waits for that gives up, and does
+/// not hang.
 #[test]
 fn patience_has_an_end() {
     let device = Device::new(100);
@@ -221,7 +223,8 @@ fn patience_has_an_end() {
     assert!(poll(waits.as_mut()).is_ready());
 }
 
-/// Threads and futures, of all sizes, that drop, panic and give up: whatever fits alone is answered, and nothing leaks.
+/// Threads and futures, of all sizes, that drop, panic and give up: whatever fits alone is
+/// answered, and nothing leaks.
 #[test]
 fn any_order_of_events_ends() {
     let (pool, device) = (Pool::default(), Device::new(1000));

@@ -1,4 +1,4 @@
-//! What naga knows of a kernel, with no adapter in sight: bindings, workgroup memory, struct layouts.
+//! Reflection of a kernel by naga, without an adapter: bindings, workgroup memory, struct layouts.
 
 use std::borrow::Cow;
 use std::num::NonZeroU64;
@@ -73,7 +73,7 @@ pub(crate) fn bindings(source: &Source, parsed: &Parsed) -> Result<Vec<Binding>,
     Ok(bindings)
 }
 
-/// The compute entry points that are wanted: these names, or all if there are none.
+/// Returns the compute entry points of these names, or all for an empty list.
 pub(crate) fn entry_point_names(source: &Source, parsed: &Parsed, wanted: &[&str]) -> Result<Vec<String>, Error> {
     let offered: Vec<&str> = parsed
         .module
@@ -144,8 +144,9 @@ pub(crate) fn entry_point(
     Ok(EntryPoint { name: name.to_owned(), workgroup_memory, workgroup_size: entry.workgroup_size })
 }
 
-/// Bytes of workgroup memory that an entry point needs with these override constants, as WebGPU counts them: the sum of
-/// the workgroup variables that it reaches, each rounded up to 16 bytes. Needs no adapter, so tile sizes can be planned.
+/// Bytes of workgroup memory that an entry point needs with these override constants, as WebGPU
+/// counts them: the sum of the workgroup variables that it reaches, each rounded up to 16 bytes.
+/// Needs no adapter, so tile sizes can be planned.
 ///
 /// # Errors
 /// [`Error::Shader`], or [`Error::Pipeline`] for an unknown entry point or constant.

@@ -8,8 +8,8 @@ use crate::error::Error;
 
 /// The WGSL of one kernel: a name, and source files in order.
 ///
-/// A variant of a kernel is made by giving another file for one of the pieces. Directives (`enable`, `requires`) have to
-/// stand in the first piece, as WGSL wants them before all else.
+/// A variant of a kernel is made by giving another file for one of the pieces. Directives
+/// (`enable`, `requires`) have to stand in the first piece, as WGSL wants them before all else.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Source {
     kernel: String,
@@ -34,7 +34,7 @@ impl Piece {
 pub struct Parsed {
     /// The module, with its overrides still open.
     pub module: naga::Module,
-    /// What the validator found out.
+    /// The validator's result.
     pub info: ModuleInfo,
 }
 
@@ -71,8 +71,8 @@ impl Source {
         text
     }
 
-    /// The piece that holds a line (from 1) of the assembled text, and the line in that piece. A line past the end
-    /// belongs to the last piece.
+    /// The piece that holds a line (from 1) of the assembled text, and the line in that piece. A
+    /// line past the end belongs to the last piece.
     #[must_use]
     pub fn locate(&self, line: usize) -> (&str, usize) {
         let mut rest = line.max(1);

@@ -1,10 +1,10 @@
-//! What the device reports outside of a call, and what wgpu complains about within one.
+//! Errors that the device reports outside of a call, and errors of wgpu within a call.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::Error;
 
-/// What the device's callbacks have reported.
+/// Reports of the device's callbacks.
 #[derive(Debug, Default)]
 pub(crate) struct Status {
     pub(crate) lost: Mutex<Option<String>>,
@@ -37,7 +37,7 @@ impl Status {
     }
 }
 
-/// What an error scope caught.
+/// An error that an error scope caught.
 #[derive(Debug)]
 pub(crate) enum Caught {
     OutOfMemory,

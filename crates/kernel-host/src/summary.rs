@@ -1,8 +1,8 @@
-//! What is known of an adapter.
+//! Properties of an adapter.
 
 use std::fmt;
 
-/// What an adapter is.
+/// Kind of an adapter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdapterKind {
     /// A GPU with its own memory.
@@ -13,7 +13,7 @@ pub enum AdapterKind {
     VirtualGpu,
     /// A program that runs shaders on the CPU (lavapipe, SwiftShader, WARP).
     Software,
-    /// None of these, or not known.
+    /// Another kind, or unknown.
     Other,
 }
 
@@ -41,14 +41,15 @@ impl fmt::Display for AdapterKind {
     }
 }
 
-/// What a user needs to know of an adapter to choose it.
+/// Properties by which a user chooses an adapter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AdapterSummary {
-    /// Its place in [`adapters`](crate::adapters), which is what [`AdapterChoice::Index`](crate::AdapterChoice::Index) counts.
+    /// Its place in [`adapters`](crate::adapters), which is what
+    /// [`AdapterChoice::Index`](crate::AdapterChoice::Index) counts.
     pub index: usize,
     /// The name that the driver gives.
     pub name: String,
-    /// What it is.
+    /// Kind of the adapter.
     pub kind: AdapterKind,
     /// The graphics interface: `vulkan`, `metal`, `dx12`.
     pub backend: String,

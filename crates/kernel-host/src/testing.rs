@@ -7,7 +7,8 @@ use crate::gpu::{Gpu, GpuOptions};
 use crate::status::lock;
 use crate::summary::AdapterSummary;
 
-/// Optional features of compute: numbers, atomics, subgroups, times, and buffers that can be mapped.
+/// Optional features of compute: numbers, atomics, subgroups, times, and buffers that can be
+/// mapped.
 pub const FEATURES: wgpu::Features = wgpu::Features::SHADER_F64
     .union(wgpu::Features::SHADER_INT64)
     .union(wgpu::Features::SHADER_INT64_ATOMIC_ALL_OPS)
@@ -19,11 +20,14 @@ pub const FEATURES: wgpu::Features = wgpu::Features::SHADER_F64
 /// Returns every adapter, software adapters included, and prints each one once on standard error.
 ///
 /// Environment variables:
-/// - `ZFINDER_REQUIRE_ADAPTERS`: parts of adapter names, comma-separated. Each part must match an adapter.
-/// - `ZFINDER_ALLOW_NO_ADAPTER=1`: allows a machine without adapters. The result is empty then, and tests skip.
+/// - `ZFINDER_REQUIRE_ADAPTERS`: parts of adapter names, comma-separated. Each part must match an
+///   adapter.
+/// - `ZFINDER_ALLOW_NO_ADAPTER=1`: allows a machine without adapters. The result is empty then, and
+///   tests skip.
 ///
 /// # Panics
-/// If a required adapter is missing, or if there is no adapter and `ZFINDER_ALLOW_NO_ADAPTER` is not `1`.
+/// If a required adapter is missing, or if there is no adapter and `ZFINDER_ALLOW_NO_ADAPTER` is
+/// not `1`.
 #[must_use]
 pub fn on_adapters() -> Vec<AdapterSummary> {
     let found = adapters().expect("the list of adapters");
@@ -47,8 +51,9 @@ pub fn on_adapters() -> Vec<AdapterSummary> {
     found
 }
 
-/// A device on this adapter that all tests of the process share, so that each kernel is compiled once, with what the
-/// adapter offers of [`FEATURES`]. Not for tests that limit memory or lose devices.
+/// A device on this adapter that all tests of the process share, so that each kernel is compiled
+/// once, with what the adapter offers of [`FEATURES`]. Not for tests that limit memory or lose
+/// devices.
 ///
 /// # Panics
 /// If the device cannot be opened.

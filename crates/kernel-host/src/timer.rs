@@ -10,8 +10,8 @@ use crate::poll::{Instant, Submission};
 /// Until a device runs at its full clock.
 const WARM_UP: Duration = Duration::from_millis(600);
 
-/// Times compute passes: mark each with [`Timer::pass`], [`Timer::resolve`] at the end of the encoder, and
-/// [`Timer::read`] after the submission.
+/// Times compute passes: mark each with [`Timer::pass`], [`Timer::resolve`] at the end of the
+/// encoder, and [`Timer::read`] after the submission.
 #[derive(Debug)]
 pub struct Timer {
     queries: wgpu::QuerySet,
@@ -24,8 +24,8 @@ pub struct Timer {
 }
 
 impl Timer {
-    /// A timer for up to `passes` passes of a submission. None if the device was not opened with `TIMESTAMP_QUERY`, or
-    /// cannot hold so many.
+    /// A timer for up to `passes` passes of a submission. None if the device was not opened with
+    /// `TIMESTAMP_QUERY`, or cannot hold so many.
     #[must_use]
     pub fn new(gpu: &Gpu, passes: usize) -> Option<Self> {
         if !gpu.has(wgpu::Features::TIMESTAMP_QUERY) || passes == 0 {
@@ -50,7 +50,8 @@ impl Timer {
         })
     }
 
-    /// What to put into the descriptor of the next pass; none when all passes are taken.
+    /// Returns the timestamp writes for the descriptor of the next pass; `None` if all passes are
+    /// taken.
     pub fn pass(&mut self, label: &str) -> Option<wgpu::ComputePassTimestampWrites<'_>> {
         if self.labels.len() >= self.passes {
             return None;
@@ -64,11 +65,11 @@ impl Timer {
         })
     }
 
-    /// The times of the passes that `encode` encodes, so many times over, each submitted by itself. Before that they are
-    /// submitted for 0.6 s, for a device that idled is slow.
+    /// Measures the passes that `encode` encodes, for so many rounds, each in its own submission.
+    /// The rounds follow a warm-up of 0.6 s, because an idle device is slow.
     ///
     /// # Errors
-    /// Those of `encode`, [`Gpu::submit`] and [`Timer::read`].
+    /// The errors of `encode`, [`Gpu::submit`] and [`Timer::read`].
     pub fn rounds<E: From<Error>>(
         &mut self,
         gpu: &Gpu,
@@ -103,8 +104,8 @@ impl Timer {
         Ok(())
     }
 
-    /// Waits for `submission` and returns label and duration of every pass, in order. The timer is then free for
-    /// another submission.
+    /// Waits for `submission` and returns label and duration of every pass, in order. The timer is
+    /// then free for another submission.
     ///
     /// # Errors
     /// As [`Readback::read`].
@@ -112,7 +113,8 @@ impl Timer {
         let labels = std::mem::take(&mut self.labels);
         let stamps = self.readback.read(gpu, submission, 2 * labels.len())?;
         let durations = stamps.chunks_exact(2).map(|pair| {
-            // A clock that was reset between the two gives a pass without length, not an enormous one.
+            // A clock that was reset between the two gives a pass without length, not an enormous
+            // one.
             let ticks = pair[1].saturating_sub(pair[0]);
             Duration::from_nanos((ticks as f64 * self.period) as u64)
         });

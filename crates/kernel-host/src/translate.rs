@@ -18,8 +18,9 @@ pub struct Translations {
     pub hlsl: Option<String>,
 }
 
-/// Writes a kernel out as naga would for Vulkan and, if `with_msl_hlsl`, for Metal and DirectX 12, so that a test can
-/// hold that every variant can be. No entry points means all of them. Metal has no `f64`: leave the two out there.
+/// Writes a kernel out as naga would for Vulkan and, if `with_msl_hlsl`, for Metal and DirectX 12,
+/// so that a test can hold that every variant can be. No entry points means all of them. Metal has
+/// no `f64`: leave the two out there.
 ///
 /// # Errors
 /// [`Error::Shader`], or [`Error::Pipeline`] with the language whose writer refused.
@@ -32,7 +33,7 @@ pub fn translations(
 ) -> Result<Translations, Error> {
     let mut parsed = source.parse(capabilities)?;
     let names = entry_point_names(source, &parsed, entry_points)?;
-    // The others may use overrides that have no value here.
+    // Other entry points may use overrides without a value here.
     parsed.module.entry_points.retain(|entry| names.contains(&entry.name));
     parsed.info = Validator::new(ValidationFlags::all(), capabilities)
         .validate(&parsed.module)

@@ -1,4 +1,5 @@
-//! The way of large data to the device: memory that the host writes once and the device reads over the bus.
+//! The way of large data to the device: memory that the host writes once and the device reads over
+//! the bus.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -13,9 +14,11 @@ use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::poll::{MapOutcome, REMAPS};
 
-/// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like, [`Upload::copy_to`] a buffer.
+/// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like,
+/// [`Upload::copy_to`] a buffer.
 ///
-/// On a discrete GPU, writing the mapping *is* the transfer over the bus: write each byte once, in order.
+/// On a discrete GPU, writing the mapping *is* the transfer over the bus: write each byte once, in
+/// order.
 #[derive(Debug)]
 pub struct Upload<T: Pod> {
     label: String,
@@ -45,7 +48,7 @@ enum View {
 #[derive(Debug)]
 struct CachedView {
     memory: NonNull<[u8]>,
-    /// Whose memory it is.
+    /// Owner of the memory.
     _buffer: wgpu::Buffer,
     seen: Arc<AtomicBool>,
 }
@@ -56,8 +59,8 @@ impl Drop for CachedView {
     }
 }
 
-// SAFETY: it is the only way to its memory, as a `Box` would be: `Upload` makes no second view before this one is gone,
-// and does not give the memory to the device.
+// SAFETY: it is the only way to its memory, as a `Box` would be: `Upload` makes no second view
+// before this one is gone, and does not give the memory to the device.
 #[expect(unsafe_code, reason = "mapped memory has no owner that could be sent")]
 unsafe impl Send for CachedView {}
 
@@ -68,8 +71,9 @@ pub struct UploadPart<'a, T: Pod> {
     element: PhantomData<T>,
 }
 
-// SAFETY: a `WriteOnly` is an exclusive reference that cannot be read through: like `&mut [u8]`, it may go to another
-// thread. wgpu 30 says so for sized contents only. The other field holds nothing.
+// SAFETY: a `WriteOnly` is an exclusive reference that cannot be read through. Like `&mut [u8]`, it
+// may go to another thread. wgpu 30 states this for sized contents only. The other field holds
+// nothing.
 #[expect(unsafe_code, reason = "wgpu's view of mapped memory goes to other threads only as a sized one")]
 unsafe impl<T: Pod + Send> Send for UploadPart<'_, T> {}
 
@@ -94,8 +98,9 @@ impl<T: Pod> Upload<T> {
         }
     }
 
-    /// The same, which shaders may read where it lies, if the device has `MAPPABLE_PRIMARY_BUFFERS`: a copy less for what
-    /// is small. Reading it is slower than a buffer of the device's own.
+    /// The same, which shaders may read where it lies, if the device has
+    /// `MAPPABLE_PRIMARY_BUFFERS`: a copy less for what is small. Reading it is slower than a
+    /// buffer of the device's own.
     #[must_use]
     pub fn readable_by_shaders(mut self, gpu: &Gpu) -> Self {
         if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
@@ -104,13 +109,15 @@ impl<T: Pod> Upload<T> {
         self
     }
 
-    /// The same in memory that the host caches and the device copies by itself, where the backend is Vulkan and the device has
-    /// `MAPPABLE_PRIMARY_BUFFERS`; elsewhere it is as it was. What the host writes otherwise lies in a discrete GPU's own
-    /// memory: no copy more in the host's, but slower than the bus where several threads write a lot.
+    /// Places the memory where the host caches it and the device copies it by itself. This needs
+    /// Vulkan and `MAPPABLE_PRIMARY_BUFFERS`; otherwise nothing changes. By default the host writes
+    /// into a discrete GPU's own memory, which saves a copy but is slower than the bus if several
+    /// threads write a lot.
     #[must_use]
     pub fn cached(mut self, gpu: &Gpu) -> Self {
         if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) && gpu.is_vulkan() {
-            // What the host reads is cached, what it writes as well is not: wgpu's views of such memory cannot be written.
+            // Memory that the host reads is cached. Memory that it also writes is not, because
+            // wgpu's views of cached memory cannot be written.
             self.usage = wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_SRC;
         }
         self
@@ -120,11 +127,12 @@ impl<T: Pod> Upload<T> {
         self.usage.contains(wgpu::BufferUsages::MAP_READ)
     }
 
-    /// Room for `len` elements, mapped. Waits for the device if it still reads what was staged here before.
+    /// Room for `len` elements, mapped. Waits for the device if it still reads what was staged here
+    /// before.
     ///
     /// # Errors
-    /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Map`], this one also if an earlier view
-    /// is still there.
+    /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Map`],
+    /// this one also if an earlier view is still there.
     pub fn map(&mut self, gpu: &Gpu, len: usize) -> Result<UploadView<T>, Error> {
         let len = len.max(1);
         if self.seen.load(Ordering::Acquire) {
@@ -183,7 +191,7 @@ impl<T: Pod> Upload<T> {
             label: Some(&self.label),
             size: bytes,
             usage: self.usage,
-            // What is mapped so is written to other memory and copied, if it cannot be written where it lies.
+            // Memory that cannot be written in place is written elsewhere and copied.
             mapped_at_creation: !self.is_cached(),
         };
         let raw = gpu.allocate(&descriptor, generous)?;
@@ -192,11 +200,12 @@ impl<T: Pod> Upload<T> {
         Ok(())
     }
 
-    /// Ends the mapping and encodes a copy of the first `len` elements to the beginning of `buffer`. Every
-    /// [`UploadView`] must be gone.
+    /// Ends the mapping and encodes a copy of the first `len` elements to the beginning of
+    /// `buffer`. Every [`UploadView`] must be gone.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] if either has not as many; [`Error::Map`] if a view is still there.
+    /// [`Error::BufferTooSmall`] if either has not as many; [`Error::Map`] if a view is still
+    /// there.
     pub fn copy_to(&mut self, encoder: &mut wgpu::CommandEncoder, buffer: &Buffer<T>, len: usize) -> Result<(), Error> {
         if self.seen.load(Ordering::Acquire) {
             return Err(self.still_seen());
@@ -221,7 +230,8 @@ impl<T: Pod> Upload<T> {
         }
     }
 
-    /// The memory, for a bind group: [`Upload::readable_by_shaders`]. To be unmapped before it is used.
+    /// The memory, for a bind group: [`Upload::readable_by_shaders`]. To be unmapped before it is
+    /// used.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`] if nothing was mapped yet.
@@ -231,12 +241,14 @@ impl<T: Pod> Upload<T> {
 }
 
 impl<T: Pod> UploadView<T> {
-    /// Cuts the memory into parts of these lengths, one after the other; what is beyond the memory is cut off.
+    /// Cuts the memory into parts of these lengths, one after the other. A part is cut off at the
+    /// end of the memory.
     pub fn parts(&mut self, lengths: impl IntoIterator<Item = usize>) -> Vec<UploadPart<'_, T>> {
         let whole = match &mut self.view {
             View::Wgpu(view) => view.slice(..),
-            // SAFETY: the memory is the buffer's, which lives as long as the view, is mapped for as long, and nobody else's:
-            // there is one view at a time, it is borrowed here, and the device is not given what is seen.
+            // SAFETY: the memory is the buffer's, which lives as long as the view, is mapped for as
+            // long, and nobody else's: there is one view at a time, it is borrowed here, and the
+            // device is not given what is seen.
             #[expect(unsafe_code, reason = "mapped memory is known by its address only")]
             View::Cached(view) => unsafe { wgpu::WriteOnly::new(view.memory) },
         };
@@ -269,7 +281,8 @@ impl SplitAtMost for wgpu::WriteOnly<'_, [u8]> {
 }
 
 impl<T: Pod> UploadPart<'_, T> {
-    /// Writes these elements after those written before. False, and nothing is written, where they do not fit.
+    /// Writes these elements after those written before. False, and nothing is written, where they
+    /// do not fit.
     #[must_use = "what does not fit is not written"]
     pub fn write(&mut self, elements: &[T]) -> bool {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
@@ -289,7 +302,7 @@ mod tests {
 
     use super::*;
 
-    /// What threads write to parts of so many words, each its number.
+    /// Memory after threads wrote their numbers to parts of so many words.
     fn written(words: usize, lengths: &[usize]) -> (Vec<u32>, Vec<usize>) {
         let mut memory = vec![0_u32; words];
         let parts = cut::<u32>(wgpu::WriteOnly::from_mut(bytemuck::cast_slice_mut(&mut memory)), lengths.to_vec());
@@ -313,7 +326,7 @@ mod tests {
         let (memory, counts) = written(10, &[3, 0, 4, 2]);
         assert_eq!(memory, [1, 1, 1, 3, 3, 3, 3, 4, 4, 0]);
         assert_eq!(counts, [3, 0, 4, 2]);
-        // What is beyond the memory is cut off, however long it is.
+        // A part is cut off at the end of the memory, however long it is.
         let (memory, counts) = written(4, &[1, usize::MAX, 7]);
         assert_eq!((memory, counts), (vec![1, 2, 2, 2], vec![1, 3, 0]));
         assert_eq!(written(0, &[]), (vec![], vec![]));

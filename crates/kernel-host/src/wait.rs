@@ -14,14 +14,15 @@ impl Gpu {
     /// Blocks until `submission` is done.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`] if the device is or goes away; [`Error::Validation`] or [`Error::OutOfMemory`] for an
-    /// earlier call on the device whose error nobody took.
+    /// [`Error::DeviceLost`] if the device is or goes away; [`Error::Validation`] or
+    /// [`Error::OutOfMemory`] for an earlier call on the device whose error nobody took.
     pub fn wait(&self, submission: &Submission) -> Result<(), Error> {
         wait_for(self.device(), self.status(), Some(&submission.index))
     }
 
-    /// [`Gpu::wait`] that first asks again and again for as long as `spin`: on a fast device this answers about 25
-    /// microseconds sooner than a thread that has to be woken, and it keeps a core busy meanwhile.
+    /// [`Gpu::wait`] that first asks again and again for as long as `spin`: on a fast device this
+    /// answers about 25 microseconds sooner than a thread that has to be woken, and it keeps a core
+    /// busy meanwhile.
     ///
     /// # Errors
     /// As [`Gpu::wait`].
@@ -32,7 +33,8 @@ impl Gpu {
         self.wait(submission)
     }
 
-    /// A future that is ready when `submission` is done, on any executor. It may be dropped at any time.
+    /// A future that is ready when `submission` is done, on any executor. It may be dropped at any
+    /// time.
     ///
     /// # Errors
     /// As [`Gpu::wait`].

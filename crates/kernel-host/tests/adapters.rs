@@ -314,8 +314,8 @@ fn stages(gpu: &Gpu, mut upload: Upload<u32>) {
     assert!(upload.map(gpu, 3).is_ok(), "{}", gpu.name());
 }
 
-/// What the host writes is read where it lies, and what the device writes too; one bind group serves as long as nothing
-/// is allocated anew.
+/// What the host writes is read where it lies, and what the device writes too; one bind group
+/// serves as long as nothing is allocated anew.
 #[test]
 fn shaders_reach_the_hosts_memory() {
     let options = GpuOptions { optional_features: wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, ..GpuOptions::default() };

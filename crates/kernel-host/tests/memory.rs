@@ -1,4 +1,5 @@
-//! Memory is counted and limited, and the loss of the caller's own device shows. On wgpu's noop backend.
+//! Memory is counted and limited, and the loss of the caller's own device shows. On wgpu's noop
+//! backend.
 
 use std::time::Duration;
 

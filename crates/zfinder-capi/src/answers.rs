@@ -12,7 +12,8 @@ pub(crate) fn check(answers: &zf_answers) -> Outcome<()> {
     memory::check_size::<zf_vertex>("answers->vertex_size", answers.vertex_size)
 }
 
-/// Writes results and their vertices. If a buffer is too small, only the numbers of elements are written.
+/// Writes results and their vertices. If a buffer is too small, only the numbers of elements are
+/// written.
 ///
 /// # Safety
 /// The buffers are NULL or have the room that the answers say.

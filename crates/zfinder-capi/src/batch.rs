@@ -56,7 +56,8 @@ impl<'a> Input<'a> {
     /// Borrows the columns of a batch, and reads its RoIs.
     ///
     /// # Safety
-    /// The pointers are NULL or have as many elements as the batch says, which nobody changes while the columns live.
+    /// The pointers are NULL or have as many elements as the batch says, which nobody changes while
+    /// the columns live.
     pub(crate) unsafe fn read(batch: &'a zf_batch, rois: &mut Rois) -> Outcome<Self> {
         memory::check_size::<zf_roi>("batch->roi_size", batch.roi_size)?;
         if batch.flags & !(ZF_CARTESIAN | ZF_FLOAT | ZF_LAYER_U8) != 0 || batch.reserved != 0 {
@@ -82,7 +83,8 @@ impl<'a> Input<'a> {
         Ok(Self { is_cartesian, coordinates, layers })
     }
 
-    /// Returns whether a batch with these columns keeps coordinates in f32. rho and phi of x and y are f64.
+    /// Returns whether a batch with these columns keeps coordinates in f32. rho and phi of x and y
+    /// are f64.
     pub(crate) fn is_single(&self) -> bool {
         !self.is_cartesian && matches!(self.coordinates, Coordinates::Single(_))
     }

@@ -76,7 +76,8 @@ fn panic_text(panic: &(dyn Any + Send)) -> &str {
 
 /// Runs the body of a C function. Failures and panics become codes, and their text is remembered.
 pub(crate) fn guard(body: impl FnOnce() -> Outcome<()>) -> zf_code {
-    // Registries and spare memory are behind locks that outlive a panic, and hold no half-written values.
+    // Registries and spare memory are behind locks that outlive a panic, and hold no half-written
+    // values.
     match catch_unwind(AssertUnwindSafe(body)) {
         Ok(Ok(())) => zf_code::ZF_OK,
         Ok(Err(Failure { code, text })) => {

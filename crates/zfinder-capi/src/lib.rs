@@ -1,7 +1,17 @@
 //! The C interface of zfinder, as `include/zfinder.h` declares it.
 //!
-//! Handles are numbers in a registry, so that a wrong handle is an error and no crash. A body runs under
-//! [`failure::guard`], which turns errors and panics into codes. `scripts/test-c` tests the library from C and C++.
+//! Handles are numbers in a registry, so that a wrong handle is an error and no crash. A body runs
+//! under [`failure::guard`], which turns errors and panics into codes. `scripts/test-c` tests the
+//! library from C and C++.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `types`: structures of the header; `options`: options of a finder.
+//! - `registry`: finders and streams by handle; `failure`: codes and messages.
+//! - `batch`, `answers`, `stream`: batches, results, and batches in flight.
+//! - `memory`: arrays that C passes.
 
 #![expect(unsafe_code, reason = "callers in C hand over pointers")]
 
@@ -48,8 +58,8 @@ pub extern "C" fn zf_version() -> *const c_char {
     concat!(env!("CARGO_PKG_VERSION"), "\0").as_ptr().cast()
 }
 
-/// Returns the text of the last failure of a call on this thread, or an empty text. The text is valid until the next
-/// failure on this thread.
+/// Returns the text of the last failure of a call on this thread, or an empty text. The text is
+/// valid until the next failure on this thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn zf_last_error() -> *const c_char {
     failure::last_text()
@@ -84,10 +94,11 @@ pub extern "C" fn zf_status_name(status: i32) -> *const c_char {
     usize::try_from(status).ok().and_then(|status| NAMES.get(status)).unwrap_or(&c"other").as_ptr()
 }
 
-/// Writes a line of text for each adapter of this machine: index, kind, backend, name and driver, with tabs between. Any
-/// thread.
+/// Writes a line of text for each adapter of this machine: index, kind, backend, name and driver,
+/// with tabs between. Any thread.
 ///
-/// `wanted` gets the bytes of the text with its NUL; `wanted` may be NULL. A NULL `buffer` asks for the size alone.
+/// `wanted` gets the bytes of the text with its NUL; `wanted` may be NULL. A NULL `buffer` asks for
+/// the size alone.
 ///
 /// # Safety
 /// `buffer` has `room` bytes.
@@ -132,13 +143,15 @@ pub unsafe extern "C" fn zf_create(options: *const zf_options, finder: *mut zf_f
     })
 }
 
-/// Destroys a finder. Any thread, also while other threads search: their calls finish. Streams of the finder go on.
+/// Destroys a finder. Any thread, also while other threads search: their calls finish. Streams of
+/// the finder go on.
 #[unsafe(no_mangle)]
 pub extern "C" fn zf_destroy(finder: zf_finder) -> zf_code {
     guard(|| FINDERS.remove(finder.id))
 }
 
-/// Writes which engine runs, and on which adapters. Any thread. Buffers are those of `zf_adapters()`.
+/// Writes which engine runs, and on which adapters. Any thread. Buffers are those of
+/// `zf_adapters()`.
 ///
 /// # Safety
 /// `buffer` has `room` bytes.
@@ -169,14 +182,15 @@ pub unsafe extern "C" fn zf_most_vertices(finder: zf_finder, vertices: *mut usiz
     })
 }
 
-/// Finds the vertices of all RoIs of a batch, and blocks until they are there. Any thread, and many threads at once
-/// with the same finder, each with its own `answers`.
+/// Finds the vertices of all RoIs of a batch, and blocks until they are there. Any thread, and many
+/// threads at once with the same finder, each with its own `answers`.
 ///
-/// With `ZF_NO_ROOM` no buffer is written, and `answers->results` and `answers->vertices` are the wanted sizes. An
-/// invalid spacepoint is no failure of the call, but the status of its RoI.
+/// With `ZF_NO_ROOM` no buffer is written, and `answers->results` and `answers->vertices` are the
+/// wanted sizes. An invalid spacepoint is no failure of the call, but the status of its RoI.
 ///
 /// # Safety
-/// Columns and buffers have the sizes that `batch` and `answers` say, and nobody changes them during the call.
+/// Columns and buffers have the sizes that `batch` and `answers` say, and nobody changes them
+/// during the call.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn zf_find(finder: zf_finder, batch: *const zf_batch, answers: *mut zf_answers) -> zf_code {
     guard(|| {
@@ -197,8 +211,8 @@ pub unsafe extern "C" fn zf_find(finder: zf_finder, batch: *const zf_batch, answ
     })
 }
 
-/// Starts a stream, which keeps `in_flight` batches in flight, 1 to 1024, each with a thread. 0 is twice the number of
-/// cores. Any thread.
+/// Starts a stream, which keeps `in_flight` batches in flight, 1 to 1024, each with a thread. 0 is
+/// twice the number of cores. Any thread.
 ///
 /// `stream` gets the handle; destroy it with `zf_stream_destroy()`.
 ///
@@ -217,7 +231,8 @@ pub unsafe extern "C" fn zf_stream_create(finder: zf_finder, in_flight: usize, s
     })
 }
 
-/// Copies a batch and sends it on its way. Does not wait for answers. Any thread, also while another thread pops.
+/// Copies a batch and sends it on its way. Does not wait for answers. Any thread, also while
+/// another thread pops.
 ///
 /// `ZF_FULL`: as many batches are in flight as allowed; pop one first.
 ///
@@ -234,11 +249,11 @@ pub unsafe extern "C" fn zf_stream_push(stream: zf_stream, batch: *const zf_batc
     })
 }
 
-/// Writes the answers to the oldest batch, and blocks until they are there. Any thread; answers come in the order of the
-/// pushes.
+/// Writes the answers to the oldest batch, and blocks until they are there. Any thread; answers
+/// come in the order of the pushes.
 ///
-/// `ZF_EMPTY`: no batch is in flight. `ZF_NO_ROOM`: the batch stays the oldest. With any other failure of the search,
-/// the batch is gone, and the next call waits for the next batch.
+/// `ZF_EMPTY`: no batch is in flight. `ZF_NO_ROOM`: the batch stays the oldest. With any other
+/// failure of the search, the batch is gone, and the next call waits for the next batch.
 ///
 /// # Safety
 /// As `zf_find()`.
@@ -254,7 +269,8 @@ pub unsafe extern "C" fn zf_stream_pop(stream: zf_stream, answers: *mut zf_answe
     })
 }
 
-/// Destroys a stream. Batches that are being searched are finished, the other batches are discarded. Any thread.
+/// Destroys a stream. Batches that are being searched are finished, the other batches are
+/// discarded. Any thread.
 #[unsafe(no_mangle)]
 pub extern "C" fn zf_stream_destroy(stream: zf_stream) -> zf_code {
     guard(|| STREAMS.remove(stream.id))

@@ -97,7 +97,8 @@ pub(crate) unsafe fn text<'a>(name: &str, pointer: *const c_char) -> Outcome<Opt
     text.to_str().map(Some).map_err(|_| Failure::argument(format!("{name} is not UTF-8")))
 }
 
-/// Writes a text with NUL to a buffer. `wanted` gets the size with NUL. A NULL buffer asks for the size alone.
+/// Writes a text with NUL to a buffer. `wanted` gets the size with NUL. A NULL buffer asks for the
+/// size alone.
 ///
 /// # Safety
 /// The buffer is NULL or has `room` bytes; `wanted` is NULL or can be written to.

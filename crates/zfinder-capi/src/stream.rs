@@ -116,7 +116,8 @@ impl SharedStream {
         Ok(())
     }
 
-    /// Waits for the answers to the oldest batch and writes them. Without room they stay the oldest.
+    /// Waits for the answers to the oldest batch and writes them. Without room they stay the
+    /// oldest.
     ///
     /// # Safety
     /// As [`answers::write`].

@@ -59,7 +59,8 @@ pub enum zf_status {
 /// Version of this interface. Programs compare it with `zf_abi_version()`.
 pub const ZF_ABI_VERSION: u32 = 0;
 
-/// Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z [mm].
+/// Flag of a batch: columns are x, y, z [mm]. Without the flag they are rho [mm], phi [rad], z
+/// [mm].
 pub const ZF_CARTESIAN: u32 = 1;
 /// Flag of a batch: coordinates are `float`. Without the flag they are `double`.
 pub const ZF_FLOAT: u32 = 2;
@@ -70,7 +71,8 @@ pub const ZF_LAYER_U8: u32 = 4;
 pub const ZF_WINDOW_CONFIG: u32 = 0;
 /// Window of an RoI: the full circle.
 pub const ZF_WINDOW_FULL: u32 = 1;
-/// Window of an RoI: from `phi_min` up to `phi_max` [rad]. The window covers +-pi if `phi_min > phi_max`.
+/// Window of an RoI: from `phi_min` up to `phi_max` [rad]. The window covers +-pi if
+/// `phi_min > phi_max`.
 pub const ZF_WINDOW_RANGE: u32 = 2;
 /// Window of an RoI: the smallest range that holds its spacepoints.
 pub const ZF_WINDOW_SPACEPOINTS: u32 = 3;
@@ -97,11 +99,13 @@ pub struct zf_stream {
 pub struct zf_options {
     /// `sizeof(zf_options)`.
     pub size: usize,
-    /// Name of a preset, or a configuration in TOML; NULL is the preset `auto`. A text with `=` is TOML.
+    /// Name of a preset, or a configuration in TOML; NULL is the preset `auto`. A text with `=` is
+    /// TOML.
     pub config: *const c_char,
     /// Name of a built-in detector, or a detector in TOML; NULL is `atlas2010`.
     pub detector: *const c_char,
-    /// `auto`, `cpu`, `gpu` or `reference`; NULL is `auto`: a hardware GPU if there is one, else the CPU.
+    /// `auto`, `cpu`, `gpu` or `reference`; NULL is `auto`: a hardware GPU if there is one, else
+    /// the CPU.
     pub engine: *const c_char,
     /// Index, PCI id or name of an adapter, or `all`; NULL is the best hardware GPU.
     pub adapter: *const c_char,
@@ -135,7 +139,8 @@ pub struct zf_roi {
 
 /// RoIs whose spacepoints lie in columns of the caller. `zf_batch_init()` sets the sizes.
 ///
-/// Columns rho, phi, z are searched where they are; layers of `uint32_t` and columns x, y are converted in one copy.
+/// Columns rho, phi, z are searched where they are; layers of `uint32_t` and columns x, y are
+/// converted in one copy.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 pub struct zf_batch {
@@ -159,10 +164,11 @@ pub struct zf_batch {
     pub spacepoints: usize,
     /// Number of RoIs.
     pub rois: usize,
-    /// `rois + 1` numbers that ascend from 0 to `spacepoints`: RoI i has the spacepoints from `offsets[i]` up to
-    /// `offsets[i + 1]`. NULL is allowed for one RoI, which has all spacepoints.
+    /// `rois + 1` numbers that ascend from 0 to `spacepoints`: RoI i has the spacepoints from
+    /// `offsets[i]` up to `offsets[i + 1]`. NULL is allowed for one RoI, which has all spacepoints.
     pub offsets: *const u64,
-    /// `rois` descriptions. NULL gives RoI i the event number i and the window of the configuration.
+    /// `rois` descriptions. NULL gives RoI i the event number i and the window of the
+    /// configuration.
     pub roi: *const zf_roi,
 }
 
@@ -176,7 +182,8 @@ pub struct zf_result {
     pub roi_id: u64,
     /// One of `zf_status`.
     pub status: i32,
-    /// 1 if this is the answer of the second search, which runs where the first search finds no peak; else 0.
+    /// 1 if this is the answer of the second search, which runs where the first search finds no
+    /// peak; else 0.
     pub fallback: u32,
     /// Index of the first vertex of the RoI among the vertices of the batch.
     pub first_vertex: u64,
@@ -222,7 +229,8 @@ pub struct zf_answers {
     pub result_buffer: *mut zf_result,
     /// In: elements of `result_buffer`.
     pub result_room: usize,
-    /// In: buffer for the vertices of all RoIs. RoIs times `zf_most_vertices()` elements are enough.
+    /// In: buffer for the vertices of all RoIs. RoIs times `zf_most_vertices()` elements are
+    /// enough.
     pub vertex_buffer: *mut zf_vertex,
     /// In: elements of `vertex_buffer`.
     pub vertex_room: usize,

@@ -13,7 +13,8 @@ use command_host::Failure;
 #[derive(clap::Args)]
 #[command(after_help = "Exit code 3 if there is none, and 4 if --check finds a wrong answer.")]
 pub(super) struct Adapters {
-    /// Search a few simulated RoIs in every way that an adapter can run, and compare with the reference engine
+    /// Search a few simulated RoIs in every way that an adapter can run, and compare with the
+    /// reference engine
     #[arg(long)]
     check: bool,
 }

@@ -60,8 +60,8 @@ pub(super) enum DesignName {
     /// Today's
     #[default]
     Product,
-    /// The thesis's: a workgroup numbers the pairs of a slice and fills a histogram, f32 sums by compare and retry, sums of
-    /// histograms in two stages. Slower, for comparisons; GPU only
+    /// The thesis's: a workgroup numbers the pairs of a slice and fills a histogram, f32 sums by
+    /// compare and retry, sums of histograms in two stages. Slower, for comparisons; GPU only
     Thesis,
 }
 
@@ -101,8 +101,8 @@ pub(super) struct DeviceOptions {
     /// What computes
     #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
     engine: EngineName,
-    /// GPU to use, by index, part of its name, or PCI id, as `zfinder adapters` lists them, or all (hardware) GPUs; may be
-    /// repeated; implies --engine gpu
+    /// GPU to use, by index, part of its name, or PCI id, as `zfinder adapters` lists them, or all
+    /// (hardware) GPUs; may be repeated; implies --engine gpu
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "Engine")]
     adapter: Vec<AdapterChoice>,
     /// Threads of the CPU engine [default: one a core]
@@ -118,7 +118,8 @@ pub(super) struct EngineOptions {
     /// Which kernels search on a GPU
     #[arg(long, value_enum, default_value = "product", help_heading = "Engine")]
     design: DesignName,
-    /// How z is summed on the GPU and the CPU [default: fixed; with --design thesis compare-exchange]
+    /// How z is summed on the GPU and the CPU
+    /// [default: fixed; with --design thesis compare-exchange]
     #[arg(long, value_enum, help_heading = "Engine")]
     accumulate: Option<AccumulateName>,
     /// Number type on the GPU and the CPU

@@ -1,4 +1,5 @@
-//! What the user is told of an error of the library or of a file: the place in the file, what to do, and the exit code.
+//! What the user is told of an error of the library or of a file: the place in the file, what to
+//! do, and the exit code.
 
 use std::error::Error as StdError;
 use std::path::Path;

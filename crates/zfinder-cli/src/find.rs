@@ -23,18 +23,20 @@ use command_host::note;
 
 /// Finds the vertices of every RoI in files of spacepoints
 ///
-/// Input is CSV, gzipped or not, with these columns in any order (mm, rad), or Parquet or ROOT with such columns:
+/// Input is CSV, gzipped or not, with these columns in any order (mm, rad), or Parquet or ROOT with
+/// the same columns:
 ///   own format    event_id,roi_id,x,y,z,layer  or  event_id,roi_id,rho,phi,z,layer
 ///   ACTS          measurement_id_1,...,geometry_id_1,...,x,y,z,...  (older: sp_x,sp_y,sp_z)
 ///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
-///   ColliderML    Parquet with lists x,y,z,volume_id,layer_id: a sample's folder, or colliderml:ttbar_pu200, which is looked
-///                 for in $COLLIDERML_DATA_DIR
-/// event_id and roi_id may be absent: the event is then the number after `event` in the file's name, else 0. Rows of
-/// an event follow one another: files are read event by event, however long they are.
+///   ColliderML    Parquet with lists x,y,z,volume_id,layer_id: a sample's folder, or
+///                 colliderml:ttbar_pu200, which is looked for in $COLLIDERML_DATA_DIR
+/// event_id and roi_id may be absent: the event is then the number after `event` in the file's name,
+/// else 0. Rows of an event follow one another: files are read event by event, however long they are.
 #[derive(Args)]
 #[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Find {
-    /// Files of spacepoints, pipes, - for standard input, folders (every file of spacepoints inside), or colliderml:NAME
+    /// Files of spacepoints, pipes, - for standard input, folders (every file of spacepoints inside),
+    /// or colliderml:NAME
     #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
 
@@ -42,29 +44,33 @@ pub(super) struct Find {
     input: InputOptions,
     #[command(flatten)]
     on_error: OnErrorOptions,
-    /// Search only the events whose number modulo N is I, from 0 to N - 1; auto takes I and N from an array job of SLURM or
-    /// from HTCondor. The outputs of all shards can be concatenated: in CSV only shard 0 has a header
+    /// Search only the events whose number modulo N is I, from 0 to N - 1; auto takes I and N from
+    /// an array job of SLURM or from HTCondor. The outputs of all shards can be concatenated: in
+    /// CSV only shard 0 has a header
     #[arg(long, value_name = "I/N|auto", value_parser = shard, help_heading = "Input")]
     shard: Option<Shard>,
 
-    /// Answer while the input is still being written: a batch ends MS milliseconds after its first RoI was read, 10 unless
-    /// said. For standard input, named pipes and process substitutions. An event is complete when a row of the next one
-    /// has come, or the input ends
+    /// Answer while the input is still being written: a batch ends MS milliseconds after its first
+    /// RoI was read, 10 unless said. For standard input, named pipes and process substitutions. An
+    /// event is complete when a row of the next one has come, or the input ends
     #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "10", require_equals = true, help_heading = "Input")]
     follow: Option<u32>,
 
-    /// How to write [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
+    /// How to write
+    /// [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write to this file, which appears when all is done, or at an error with the answers before it
+    /// Write to this file, which appears when all is done, or at an error with the answers before
+    /// it
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Below the table draw the z histograms of the first RoIs, 5 unless said: columns are as high as the highest three
-    /// bins in them; found vertices, the true hard scatter and true pile-up are marked. Computed by the reference engine
+    /// Below the table draw the z histograms of the first RoIs, 5 unless said: columns are as high
+    /// as the highest three bins in them; found vertices, the true hard scatter and true pile-up
+    /// are marked. Computed by the reference engine
     #[arg(long, value_name = "ROIS", num_args = 0..=1, default_missing_value = "5", require_equals = true, help_heading = "Output")]
     show: Option<usize>,
-    /// At the end also say the SHA-256 of the answers on standard error, and in JSON in a last line: the same for the same answers,
-    /// in any order, on any engine but the reference engine
+    /// At the end also say the SHA-256 of the answers on standard error, and in JSON in a last
+    /// line: the same for the same answers, in any order, on any engine but the reference engine
     #[arg(long, help_heading = "Output")]
     digest: bool,
     #[command(flatten)]

@@ -4,17 +4,18 @@ use zfinder::{Detector, LayerKind, RoiBatch, Spacepoint};
 
 /// Spacepoints of the first RoIs that are looked at.
 const LOOKED_AT: usize = 10_000;
-/// Distance from its layer \[mm\] beyond which a spacepoint is far. Modules of a layer lie up to 20 mm apart.
+/// Distance from its layer \[mm\] beyond which a spacepoint is far. Modules of a layer lie up to 20
+/// mm apart.
 const FAR_MM: f64 = 25.0;
 /// Fraction of far spacepoints that a detector that fits may have.
 const MOST_FAR: f64 = 0.1;
-/// Distance from any layer \[mm\] within which a spacepoint is near, and the fraction of near spacepoints of a likely
-/// detector.
+/// Distance from any layer \[mm\] within which a spacepoint is near, and the fraction of near
+/// spacepoints of a likely detector.
 const NEAR_MM: f64 = 10.0;
 const LEAST_NEAR: f64 = 0.9;
 
-/// Returns a warning if many of the first spacepoints lie far from their layers. It names the built-in detector that
-/// they fit, if there is one.
+/// Returns a warning if many of the first spacepoints lie far from their layers. It names the
+/// built-in detector that they fit, if there is one.
 pub(super) fn misfit(batch: &RoiBatch, detector: &Detector) -> Option<String> {
     let points = batch.iter().flat_map(|roi| roi.spacepoints().collect::<Vec<_>>());
     let points: Vec<Spacepoint> =
@@ -40,7 +41,8 @@ pub(super) fn misfit(batch: &RoiBatch, detector: &Detector) -> Option<String> {
     ))
 }
 
-/// Returns the distance of a spacepoint from its layer \[mm\]; None if the detector has no such layer.
+/// Returns the distance of a spacepoint from its layer \[mm\]; None if the detector has no such
+/// layer.
 fn distance(detector: &Detector, point: &Spacepoint) -> Option<f64> {
     Some(match detector.layers().get(point.layer as usize)?.kind {
         LayerKind::Barrel { radius_mm } => (point.rho - radius_mm).abs(),

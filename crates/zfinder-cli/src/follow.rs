@@ -16,8 +16,8 @@ const READ_AHEAD: usize = 256;
 
 type Read = zfinder_io::Result<Roi>;
 
-/// Searches all RoIs as [`search`](super::search::search) does, and hands over a batch when it is full or when `delay` has
-/// passed since its first RoI was read.
+/// Searches all RoIs as [`search`](super::search::search) does, and hands over a batch when it is
+/// full or when `delay` has passed since its first RoI was read.
 ///
 /// # Errors
 /// As [`search`](super::search::search).

@@ -30,9 +30,10 @@ impl From<Format> for HistogramFormat {
 
 /// Writes the z histograms of RoIs in files of spacepoints, for other programs
 ///
-/// The histogram is the one that peaks are looked for in, computed by the reference engine in f64: a bin holds the weights
-/// of the pairs of spacepoints whose line meets the beam there. Where the configuration makes a histogram of each charge or
-/// slice, their sum is written. `zfinder plot histogram` draws one.
+/// The histogram is the one that peaks are looked for in, computed by the reference engine in f64:
+/// a bin holds the weights of the pairs of spacepoints whose line meets the beam there. Where the
+/// configuration makes a histogram of each charge or slice, their sum is written.
+/// `zfinder plot histogram` draws one.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Histogram {

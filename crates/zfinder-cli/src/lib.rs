@@ -1,4 +1,5 @@
-//! The command `zfinder`: what a user types, and how failures are told. One file a subcommand; no physics.
+//! The command `zfinder`: what a user types, and how failures are told. One file a subcommand; no
+//! physics.
 //!
 //! The command's program and the Python package both call [`main_from`].
 
@@ -65,8 +66,9 @@ enum Command {
     Man(command_host::Man),
 }
 
-/// Runs the command with these arguments, the first of which is its name, and returns the exit code. Prints on standard
-/// output and standard error. Wrong usage, `--help` and a signal end the process.
+/// Runs the command with these arguments, the first of which is its name, and returns the exit
+/// code. Prints on standard output and standard error. Wrong usage, `--help` and a signal end the
+/// process.
 pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     command_host::main_from(arguments, failure::diagnose, |cli: Cli| {
         let levels = [tracing::Level::WARN, tracing::Level::INFO, tracing::Level::DEBUG];

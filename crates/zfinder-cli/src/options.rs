@@ -1,4 +1,5 @@
-//! The options that are keys of the configuration, and what they are laid over; words that `bench` shares.
+//! The options that are keys of the configuration, and what they are laid over; words that `bench`
+//! shares.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -31,7 +32,8 @@ pub(super) enum PresetName {
     FullScan,
     /// For jets: pairs that a third spacepoint confirms, 3 vertices
     Jet,
-    /// For electrons and photons: confirmed pairs in narrow slices, a histogram a charge, 4 vertices
+    /// For electrons and photons: confirmed pairs in narrow slices, a histogram a charge, 4
+    /// vertices
     Egamma,
     /// For muons: the same for tracks that bend more
     Muon,
@@ -113,10 +115,12 @@ enum WindowName {
 /// One configuration.
 #[derive(Args)]
 pub(super) struct ConfigOptions {
-    /// Where to start from; --config and the options below change it [default: auto; default with --config]
+    /// Where to start from; --config and the options below change it
+    /// [default: auto; default with --config]
     #[arg(long, value_enum, help_heading = "Configuration")]
     preset: Option<PresetName>,
-    /// TOML file with any of the keys that --print-config shows. Keys that it leaves out have the values of --preset
+    /// TOML file with any of the keys that --print-config shows. Keys that it leaves out have the
+    /// values of --preset
     #[arg(long, value_name = "FILE.toml", help_heading = "Configuration")]
     config: Option<PathBuf>,
     /// Print the configuration that results, as TOML for --config, and exit
@@ -127,7 +131,8 @@ pub(super) struct ConfigOptions {
     keys: KeyOptions,
 }
 
-/// Keys of the configuration. Each option is a key in kebab-case; a unit `-mm` may be left out or written.
+/// Keys of the configuration. Each option is a key in kebab-case; a unit `-mm` may be left out or
+/// written.
 #[derive(Args)]
 pub(super) struct KeyOptions {
     /// Most vertices wanted for an RoI, highest peak first [config: 1]
@@ -161,7 +166,8 @@ pub(super) struct KeyOptions {
     /// Last layer that takes part: its number, or pixel, short-strip or long-strip [config: all]
     #[arg(long, value_name = "N|SENSOR", value_parser = max_layer, help_heading = "Search")]
     max_layer: Option<MaxLayer>,
-    /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair [config: 3]
+    /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair
+    /// [config: 3]
     #[arg(long, value_name = "N", help_heading = "Search")]
     first_layers: Option<u32>,
 
@@ -204,7 +210,8 @@ pub(super) struct KeyOptions {
     /// Fraction of all windows of three bins, the lowest, whose mean is the background [config: 1]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     percentile: Option<f64>,
-    /// Between peaks of equal height take the one nearest to the middle of the range, not the lowest z [config: true]
+    /// Between peaks of equal height take the one nearest to the middle of the range, not the
+    /// lowest z [config: true]
     #[arg(long, value_name = "BOOL", help_heading = "Histogram")]
     prefer_central: Option<bool>,
 
@@ -278,8 +285,8 @@ fn max_layer(text: &str) -> Result<MaxLayer, String> {
 }
 
 impl PresetName {
-    /// The preset where none is named. A file means what it means to the library: keys that it leaves out are the reference
-    /// program's defaults.
+    /// The preset where none is named. A file means what it means to the library: keys that it
+    /// leaves out are the reference program's defaults.
     fn of_unnamed(has_file: bool) -> Self {
         if has_file { Self::Default } else { Self::Auto }
     }
@@ -310,7 +317,8 @@ impl ConfigOptions {
         self.config_or(PresetName::of_unnamed(self.config.is_some()))
     }
 
-    /// The configuration, where the unnamed preset is another than that of [`ConfigOptions::config`].
+    /// The configuration, where the unnamed preset is another than that of
+    /// [`ConfigOptions::config`].
     pub(super) fn config_or(&self, unnamed: PresetName) -> Result<Config, Failure> {
         self.keys.over(self.preset.unwrap_or(unnamed), self.config.as_deref())
     }

@@ -20,7 +20,8 @@ pub(super) const PROGRAM: &str = "zfinder";
 pub(super) enum Format {
     /// To be read by people; with truth beside it if there is truth
     Table,
-    /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback: a row for every vertex
+    /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback:
+    /// a row for every vertex
     Csv,
     /// JSON lines: an object that says how the answers came about, then one for every RoI
     Json,
@@ -41,8 +42,8 @@ impl Format {
     }
 }
 
-/// The format that was asked for, else the one that the file's name asks for; a table on standard output. Not every
-/// command can write all.
+/// The format that was asked for, else the one that the file's name asks for; a table on standard
+/// output. Not every command can write all.
 pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) -> Result<F, Failure> {
     let path = file_of(path);
     let by_name = || path.map_or(Some(Format::Table), Format::of_name).and_then(|format| F::try_from(format).ok());
@@ -69,8 +70,8 @@ struct Text<'a> {
     begun: bool,
 }
 
-/// Returns the file beside a CSV file of answers that says how they came about. None for formats that hold that
-/// themselves, standard output, devices and pipes.
+/// Returns the file beside a CSV file of answers that says how they came about. None for formats
+/// that hold that themselves, standard output, devices and pipes.
 pub(super) fn provenance_file(path: Option<&Path>, format: Format) -> Option<PathBuf> {
     let path = file_of(path).filter(|path| format == Format::Csv && !zfinder_io::is_stream(path))?;
     let mut name = path.as_os_str().to_owned();
@@ -206,7 +207,8 @@ impl<'a> Answers<'a> {
 }
 
 impl Text<'_> {
-    /// The header, before anything else: an error in the first batch then leaves standard output untouched.
+    /// The header, before anything else: an error in the first batch then leaves standard output
+    /// untouched.
     fn begin(&mut self) -> Result<(), Failure> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());

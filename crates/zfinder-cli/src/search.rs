@@ -31,7 +31,8 @@ pub(super) struct ProgressOptions {
 }
 
 impl ProgressOptions {
-    /// Shows how far reading has come; of one file, or of standard input, nobody knows how far the end is.
+    /// Shows how far reading has come; of one file, or of standard input, nobody knows how far the
+    /// end is.
     pub(super) fn bar(&self, files: usize) -> ProgressBar {
         if self.quiet || self.no_progress || !io::stderr().is_terminal() {
             return ProgressBar::hidden();

@@ -1,5 +1,6 @@
-//! Files of spacepoints, read from end to end: `cargo bench -p zfinder-io --bench read`. An item is a spacepoint. The data are made
-//! here, seeded, in a temporary folder, and what is timed is checked: the spacepoints read are those written, bit by bit.
+//! Files of spacepoints, read from end to end: `cargo bench -p zfinder-io --bench read`. An item is
+//! a spacepoint. The data are made here, seeded, in a temporary folder, and what is timed is
+//! checked: the spacepoints read are those written, bit by bit.
 
 #[path = "../tests/parquet/columns.rs"]
 mod columns;
@@ -64,7 +65,8 @@ fn read(path: &Path) -> impl Iterator<Item = Roi> {
     rois.map(|roi| roi.expect("a good file"))
 }
 
-/// Writes a file, checks what is read of it, and times that; the event file's bytes are counted too.
+/// Writes a file, checks what is read of it, and times that; the event file's bytes are counted
+/// too.
 fn bench(bencher: Bencher<'_, '_>, points: Vec<Point>, write: impl FnOnce(&Path, &[Point])) {
     let folder = TempDir::new().expect("a temporary folder");
     let path: PathBuf = folder.path().join("spacepoints");

@@ -22,12 +22,12 @@ const MOST_ROWS: u64 = 20_000_000;
 /// | CSV, Parquet | a vertex, or an RoI without a vertex | `event_id`, `z_mm`; optional: `roi_id`, `status`, `z_error_mm`, `significance`, `rank` |
 /// | Parquet | an RoI | `event_id`, `vertices`: a list of structs with `z_mm`; optional: `roi_id`, `status`, `spacepoints`, and of a vertex `z_error_mm`, `significance`, `rank` |
 ///
-/// Other columns are not read, and the members of the answers that they would fill are 0 or None. Without a column
-/// `status` the status is [`Status::Ok`] or [`Status::NoPeak`].
+/// Other columns are not read, and the members of the answers that they would fill are 0 or None.
+/// Without a column `status` the status is [`Status::Ok`] or [`Status::NoPeak`].
 ///
 /// # Errors
-/// A file that cannot be read, missing columns, fields that are no numbers, an unknown status, an (event, RoI) that comes
-/// again after others, and a ROOT file.
+/// A file that cannot be read, missing columns, fields that are no numbers, an unknown status, an
+/// (event, RoI) that comes again after others, and a ROOT file.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("zfinder-answers-{}", std::process::id()));

@@ -1,5 +1,5 @@
-//! Spacepoints that lie in columns, in Parquet and in ROOT files alike: which columns hold what, and the events that
-//! are made of them.
+//! Spacepoints that lie in columns, in Parquet and in ROOT files alike: which columns hold what,
+//! and the events that are made of them.
 
 use std::collections::HashMap;
 
@@ -118,7 +118,8 @@ pub(super) struct Run {
     pub(super) event_id: u64,
     pub(super) roi_id: u64,
     pub(super) spacepoints: usize,
-    /// The row of the first of them, or the row that holds them all, counted as the file's errors do.
+    /// The row of the first of them, or the row that holds them all, counted as the file's errors
+    /// do.
     pub(super) row: u64,
 }
 
@@ -141,7 +142,8 @@ pub(super) trait Chunks: Send {
     /// Replaces the chunk by the next; false at the end.
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool>;
 
-    /// An error in a column of the spacepoint at `index` of a run, or of the run as a whole, or of the file.
+    /// An error in a column of the spacepoint at `index` of a run, or of the run as a whole, or of
+    /// the file.
     fn error(&self, at: Option<(&Run, Option<usize>)>, column: Option<&str>, message: String) -> Error;
 }
 
@@ -231,8 +233,8 @@ impl<C: Chunks> ColumnReader<C> {
         Ok(true)
     }
 
-    /// Makes these spacepoints of the chunk invalid. If reading stops at errors, the chunk ends before the event of the first
-    /// of them instead.
+    /// Makes these spacepoints of the chunk invalid. If reading stops at errors, the chunk ends
+    /// before the event of the first of them instead.
     fn skip_spacepoints(&mut self, bad: &mut Vec<(usize, &'static str, f64)>, message: impl Fn(f64) -> String) {
         if !self.options.skips() {
             let Some((at, column, value)) = bad.drain(..).min_by_key(|(at, ..)| *at) else { return };
@@ -288,13 +290,15 @@ impl<C: Chunks> ColumnReader<C> {
         self.event.take()
     }
 
-    /// Whether the event in hand is given if the file ends early: when errors are skipped, or if a row is a whole event.
+    /// Whether the event in hand is given if the file ends early: when errors are skipped, or if a
+    /// row is a whole event.
     fn gives_cut_event(&self) -> bool {
         let is_whole = self.chunks.whole_rois() && self.chunks.schema().roi.is_none();
         self.event.is_some() && (self.options.skips() || (is_whole && self.unplaced.is_none()))
     }
 
-    /// The event in hand where the file ends early. Rows of its RoIs may be in the part that is lost.
+    /// The event in hand where the file ends early. Rows of its RoIs may be in the part that is
+    /// lost.
     fn cut_event(&mut self) -> Option<Event> {
         let mut event = self.end_event()?;
         if !self.chunks.whole_rois() {

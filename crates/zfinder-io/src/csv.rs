@@ -33,7 +33,8 @@ struct Schema {
 #[derive(Clone, Copy)]
 enum Position {
     Cartesian([Column; 3]),
-    /// Those of ACTS, whose numbers are of single precision: so they are the same as in its binary formats.
+    /// Those of ACTS, whose numbers are of single precision: so they are the same as in its binary
+    /// formats.
     Single([Column; 3]),
     Cylindrical([Column; 3]),
 }
@@ -222,8 +223,8 @@ impl CsvEvents {
         self.schema.event.map_or(Ok(self.event_of_file), |column| self.table.whole_number(column))
     }
 
-    /// Goes to the next row that has an event, and returns the event; None at the end. `is_spoilt` is set if a row without
-    /// one was skipped.
+    /// Goes to the next row that has an event, and returns the event; None at the end. `is_spoilt`
+    /// is set if a row without one was skipped.
     fn next_row(&mut self, is_spoilt: &mut bool) -> Result<Option<u64>> {
         loop {
             let row = match self.table.next() {
@@ -280,8 +281,8 @@ impl CsvEvents {
         Ok(())
     }
 
-    /// The spacepoint of the row, of which x and y may still stand for rho and phi; None where the detector has no layer for
-    /// it.
+    /// The spacepoint of the row, of which x and y may still stand for rho and phi; None where the
+    /// detector has no layer for it.
     fn spacepoint(&mut self) -> Result<Option<Spacepoint>> {
         let mut point = position(&self.table, self.schema.position)?;
         let from = self.schema.layer;
@@ -374,7 +375,8 @@ impl EventReader for CsvEvents {
     }
 }
 
-/// Makes rho and phi of the x and y that stand for them: many at once, which takes a small part of the time.
+/// Makes rho and phi of the x and y that stand for them: many at once, which takes a small part of
+/// the time.
 fn to_cylindrical(points: &mut [Spacepoint]) {
     const MANY: usize = 256;
     let (mut x, mut y) = ([0.0; MANY], [0.0; MANY]);
@@ -390,7 +392,8 @@ fn to_cylindrical(points: &mut [Spacepoint]) {
     }
 }
 
-/// A spacepoint whose layer is still to be found; of x and y, which stand for rho and phi, until [`to_cylindrical`].
+/// A spacepoint whose layer is still to be found; of x and y, which stand for rho and phi, until
+/// [`to_cylindrical`].
 fn position(table: &Table, position: Position) -> Result<Spacepoint> {
     let of_xyz = |x_column, [x, y, z]: [f64; 3]| {
         let square = x * x + y * y;

@@ -14,14 +14,15 @@ use zfinder::{RoiBatch, RoiView, Spacepoint};
 /// The header of [`CsvWriter`]'s rows.
 const HEADER: &str = "event_id,roi_id,rho,phi,z,layer\n";
 
-/// RoIs are kept until there are this many spacepoints for each thread of rayon's pool: about 1 MB of text.
+/// RoIs are kept until there are this many spacepoints for each thread of rayon's pool: about 1 MB
+/// of text.
 const SPACEPOINTS_A_THREAD: usize = 16_384;
 /// Or this many RoIs, which may be empty.
 const MOST_ROIS: usize = 16_384;
 
-/// Writes the own format, `event_id,roi_id,rho,phi,z,layer` (mm, rad). Numbers are the shortest that read back as the
-/// same bits. RoIs are kept until there are some for every thread of rayon's pool, made text side by side, and written in
-/// order. An RoI without spacepoints has no row.
+/// Writes the own format, `event_id,roi_id,rho,phi,z,layer` (mm, rad). Numbers are the shortest
+/// that read back as the same bits. RoIs are kept until there are some for every thread of rayon's
+/// pool, made text side by side, and written in order. An RoI without spacepoints has no row.
 ///
 /// ```
 /// use zfinder_io::{CsvWriter, SpacepointWriter};
@@ -114,15 +115,17 @@ fn numbers<F: zmij::Float, const N: usize>(text: &mut Vec<u8>, numbers: [F; N]) 
     }
 }
 
-/// A row: the spacepoint's number within its event, the spacepoint, and the (volume, layer) where it is.
+/// A row: the spacepoint's number within its event, the spacepoint, and the (volume, layer) where
+/// it is.
 type Row = Box<dyn Fn(&mut Vec<u8>, usize, &Spacepoint, (u32, u32)) + Send + Sync>;
 
-/// Writes a file for every event, for which the detector must have (volume, layer) ids. Of a layer with two ids the first
-/// is at -z and the second at +z, as of [`Detector::generic`]. An event is one RoI: a second one of the same event is an
-/// error, because these formats have no RoIs; so is a file that is there already.
+/// Writes a file for every event, for which the detector must have (volume, layer) ids. Of a layer
+/// with two ids the first is at -z and the second at +z, as of [`Detector::generic`]. An event is
+/// one RoI: a second one of the same event is an error, because these formats have no RoIs; so is a
+/// file that is there already.
 ///
-/// Numbers are the shortest that read back as the same bits, of single precision in ACTS's files; x and y are computed of
-/// rho and phi.
+/// Numbers are the shortest that read back as the same bits, of single precision in ACTS's files; x
+/// and y are computed of rho and phi.
 pub struct EventFiles {
     folder: PathBuf,
     ending: &'static str,
@@ -135,9 +138,10 @@ pub struct EventFiles {
 }
 
 impl EventFiles {
-    /// ACTS's `eventNNNNNNNNN-spacepoint.csv` in a folder that is there. `measurement_id_1` counts the spacepoints of the
-    /// event, and there is no second measurement; `geometry_id_1` has the bits of volume and layer and no module; `t` is
-    /// not known. `variances` are `var_r` and `var_z` \[mm^2\] of every layer.
+    /// ACTS's `eventNNNNNNNNN-spacepoint.csv` in a folder that is there. `measurement_id_1` counts
+    /// the spacepoints of the event, and there is no second measurement; `geometry_id_1` has the
+    /// bits of volume and layer and no module; `t` is not known. `variances` are `var_r` and
+    /// `var_z` \[mm^2\] of every layer.
     ///
     /// # Errors
     /// A detector that has no ids, and one with another number of layers than there are variances.
@@ -158,8 +162,8 @@ impl EventFiles {
         Self::new(folder, "spacepoint", header, detector, row)
     }
 
-    /// TrackML's `eventNNNNNNNNN-hits.csv` in a folder that is there. `hit_id` counts from 1; `module_id` is 0, which no
-    /// module has.
+    /// TrackML's `eventNNNNNNNNN-hits.csv` in a folder that is there. `hit_id` counts from 1;
+    /// `module_id` is 0, which no module has.
     ///
     /// # Errors
     /// A detector that has no ids.

@@ -7,11 +7,12 @@ use zfinder::RoiResult;
 
 /// A digest of answers: the same for the same answers, in any order and in batches of any size.
 ///
-/// The answer of an RoI becomes bytes, in little-endian order: event and RoI (u64 each), the status ([`Status::as_str`]) and a
-/// zero byte, spacepoints, spacepoints outside, vertices and 1 for an answer of the fallback (u64 each); of each vertex the bits of z, its error, the weight and the rank
-/// (f64 each), the pairs (u64), and a byte 1 with the bits of the significance, or a byte 0, and of the background likewise.
-/// The digest is the SHA-256 of the number of RoIs (u64) and of the sum, modulo 2^256, of the SHA-256 of these bytes, both
-/// little-endian.
+/// The answer of an RoI becomes bytes, in little-endian order: event and RoI (u64 each), the status
+/// ([`Status::as_str`]) and a zero byte, spacepoints, spacepoints outside, vertices and 1 for an
+/// answer of the fallback (u64 each); of each vertex the bits of z, its error, the weight and the
+/// rank (f64 each), the pairs (u64), and a byte 1 with the bits of the significance, or a byte 0,
+/// and of the background likewise. The digest is the SHA-256 of the number of RoIs (u64) and of the
+/// sum, modulo 2^256, of the SHA-256 of these bytes, both little-endian.
 ///
 /// [`Status::as_str`]: zfinder::Status::as_str
 ///

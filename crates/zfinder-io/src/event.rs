@@ -12,8 +12,8 @@ use zfinder::Spacepoint;
 /// One event of a file.
 pub(super) struct Event {
     pub(super) event_id: u64,
-    /// Its RoIs by their numbers, in the order of their first rows, each with all of its spacepoints. None are there if the
-    /// event is left out because of an error.
+    /// Its RoIs by their numbers, in the order of their first rows, each with all of its
+    /// spacepoints. None are there if the event is left out because of an error.
     pub(super) rois: Vec<(u64, Vec<Spacepoint>)>,
 }
 
@@ -25,7 +25,8 @@ pub(super) trait EventReader: Send {
     /// The next event; None at the end.
     ///
     /// # Errors
-    /// An error that ends the file. With [`OnError::Skip`], other errors are [faults](EventReader::take_faults).
+    /// An error that ends the file. With [`OnError::Skip`], other errors are
+    /// [faults](EventReader::take_faults).
     fn next_event(&mut self) -> Result<Option<Event>>;
 
     /// Takes the errors that were skipped.
@@ -38,9 +39,9 @@ pub enum OnError {
     /// Ends.
     #[default]
     Stop,
-    /// Reports the error and goes on with the next row, event or file. No RoI is answered from a part of its
-    /// spacepoints: a bad row becomes an invalid spacepoint, so that the status of its RoI is
-    /// [`BadSpacepoint`](zfinder::Status::BadSpacepoint).
+    /// Reports the error and goes on with the next row, event or file. No RoI is answered from a
+    /// part of its spacepoints: a bad row becomes an invalid spacepoint, so that the status of its
+    /// RoI is [`BadSpacepoint`](zfinder::Status::BadSpacepoint).
     Skip,
 }
 

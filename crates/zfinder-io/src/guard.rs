@@ -1,5 +1,5 @@
-//! A wall around the crates `parquet` and `oxyroot`, which panic at some damaged files; `oxyroot` also at what it does not
-//! know.
+//! A wall around the crates `parquet` and `oxyroot`, which panic at some damaged files; `oxyroot`
+//! also at what it does not know.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,8 +10,8 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; a panic becomes its message, and is not printed. For that, the first call puts a hook before the
-/// process's own, which hears of every panic but these.
+/// Runs `work`; a panic becomes its message, and is not printed. For that, the first call puts a
+/// hook before the process's own, which hears of every panic but these.
 pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {

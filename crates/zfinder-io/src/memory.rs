@@ -10,8 +10,9 @@ fn held() -> MutexGuard<'static, BTreeMap<PathBuf, Arc<[u8]>>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file in memory. While it lives, all readers of this crate find it by its name, before any file of the system: for a page
-/// in a browser, which has no files, and for bytes that came over a network. A second file of the same name replaces the first.
+/// A file in memory. While it lives, all readers of this crate find it by its name, before any file
+/// of the system: for a page in a browser, which has no files, and for bytes that came over a
+/// network. A second file of the same name replaces the first.
 ///
 /// ```
 /// use zfinder::Detector;

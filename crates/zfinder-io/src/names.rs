@@ -1,7 +1,7 @@
 //! Names of columns: in messages, and look-alikes of the columns that are read.
 
-/// Returns the first of `names` that looks like `key`, as `Event_ID`, `event` or `evnt_id` look like
-/// `event_id`. None if `key` itself is there.
+/// Returns the first of `names` that looks like `key`, as `Event_ID`, `event` or `evnt_id` look
+/// like `event_id`. None if `key` itself is there.
 pub(crate) fn lookalike<'a>(mut names: impl Iterator<Item = &'a str> + Clone, key: &str) -> Option<&'a str> {
     if names.clone().any(|name| name == key) {
         return None;

@@ -29,8 +29,8 @@ impl Address {
     }
 }
 
-/// The layers of a detector as the spacepoints of one file find them. Those for which there is none are counted: all of
-/// a file are told together.
+/// The layers of a detector as the spacepoints of one file find them. Those for which there is none
+/// are counted: all of a file are told together.
 pub(super) struct Place {
     detector: Detector,
     /// Spacepoints mostly come layer by layer.
@@ -88,7 +88,8 @@ impl Place {
         Ok(found)
     }
 
-    /// What to say at the end of the file of spacepoints without a layer. The error points at the first.
+    /// What to say at the end of the file of spacepoints without a layer. The error points at the
+    /// first.
     pub(super) fn error(&self) -> String {
         let spacepoints = match self.spacepoints {
             1 => "1 spacepoint lies".into(),

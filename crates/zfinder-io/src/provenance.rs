@@ -10,8 +10,8 @@ use crate::toml::{config_to_toml, detector_to_toml};
 
 /// What answers depend on: version, configuration, detector and engine.
 ///
-/// A digest is `sha256:` and the SHA-256 of a TOML text: [`config_to_toml`], which `zfinder find --print-config` prints, or
-/// [`detector_to_toml`].
+/// A digest is `sha256:` and the SHA-256 of a TOML text: [`config_to_toml`], which
+/// `zfinder find --print-config` prints, or [`detector_to_toml`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Provenance {
@@ -37,7 +37,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// The name and version of the schema of JSON lines. The version rises if a key goes or changes its meaning.
+    /// The name and version of the schema of JSON lines. The version rises if a key goes or changes
+    /// its meaning.
     pub const SCHEMA: &'static str = "zfinder-answers/1";
 
     /// Returns the provenance of the answers of a finder.
@@ -53,7 +54,8 @@ impl Provenance {
     #[must_use]
     pub fn of(finder: &ZFinder) -> Self {
         let description = finder.description();
-        // A GPU engine's description ends in its adapters: `GPU engine, f32, on NAME (kind, backend)`.
+        // A GPU engine's description ends in its adapters:
+        // `GPU engine, f32, on NAME (kind, backend)`.
         let (engine, adapter) = match description.split_once(", on ") {
             Some((engine, adapter)) => (engine.to_owned(), Some(adapter.to_owned())),
             None => (description, None),

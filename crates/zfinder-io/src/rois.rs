@@ -14,8 +14,9 @@ const MOST_ROIS: u64 = 4_000_000;
 /// Trackers end long before; a larger number is a mistake.
 const MAX_ETA: f64 = 20.0;
 
-/// RoIs as read from a CSV file `event_id,roi_id,phi_min,phi_max` \[rad\], optionally with `eta` and with
-/// `z_min,z_max` \[mm\]. An empty field of the optional columns stands for eta 0 and the configuration's z range.
+/// RoIs as read from a CSV file `event_id,roi_id,phi_min,phi_max` \[rad\], optionally with `eta`
+/// and with `z_min,z_max` \[mm\]. An empty field of the optional columns stands for eta 0 and the
+/// configuration's z range.
 #[derive(Clone, Debug)]
 pub struct RoiTable {
     path: PathBuf,
@@ -30,8 +31,8 @@ impl RoiTable {
     /// Reads a file, gzipped or not.
     ///
     /// # Errors
-    /// Missing columns, fields that are no numbers, windows that [`PhiWindow::new`] refuses, a z range that is none,
-    /// the same (event, RoI) twice, and a file without any RoI.
+    /// Missing columns, fields that are no numbers, windows that [`PhiWindow::new`] refuses, a z
+    /// range that is none, the same (event, RoI) twice, and a file without any RoI.
     pub fn read(path: &Path) -> Result<Self> {
         let mut table = Table::open(path)?;
         table.limit_rows(MOST_ROIS);

@@ -10,8 +10,8 @@ pub(super) enum RowError {
     Bad(String),
 }
 
-/// The rows of a stream, one at a time: fields apart by commas, rows by newlines, with a carriage return before them or
-/// none; quotes as in RFC 4180. Empty lines are no rows.
+/// The rows of a stream, one at a time: fields apart by commas, rows by newlines, with a carriage
+/// return before them or none; quotes as in RFC 4180. Empty lines are no rows.
 ///
 /// A row without quotes, as those of numbers are, is not copied.
 pub(super) struct Rows {
@@ -75,7 +75,8 @@ impl Rows {
                     false => Err(RowError::Bad("a quote is opened and not closed".into())),
                 };
             }
-            // A long row is split anew when twice as much of it is there: linear in all, not quadratic.
+            // A long row is split anew when twice as much of it is there: linear in all, not
+            // quadratic.
             let long = self.unread.len();
             self.fill()?;
             while long > LONG_ROW && !self.ended && self.unread.len() < 2 * long {
@@ -214,8 +215,8 @@ impl Rows {
     }
 }
 
-/// The highest bit of each of up to eight bytes that is below that of a comma, or the comma: what ends fields and rows,
-/// quotes, and little else that numbers are written with.
+/// The highest bit of each of up to eight bytes that is below that of a comma, or the comma: what
+/// ends fields and rows, quotes, and little else that numbers are written with.
 fn low_bytes(bytes: &[u8]) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = 128 * ONES;

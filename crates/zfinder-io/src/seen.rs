@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use zfinder::RoiId;
 
-/// RoIs and the number of the file that each came from. RoIs of one number and of events that follow one another in one
-/// file take one entry together.
+/// RoIs and the number of the file that each came from. RoIs of one number and of events that
+/// follow one another in one file take one entry together.
 #[derive(Default)]
 pub(super) struct Seen {
     /// (RoI, first event) to (last event, file).

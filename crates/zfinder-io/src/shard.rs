@@ -3,7 +3,8 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// One of several parts of the input: the events whose number modulo the number of shards is the number of the shard.
+/// One of several parts of the input: the events whose number modulo the number of shards is the
+/// number of the shard.
 ///
 /// An event is in exactly one shard, whatever the files are and in whatever order they are read.
 ///

@@ -249,9 +249,10 @@ impl Table {
     }
 }
 
-/// A number of at most 15 digits, a point among them or none, as most are written; None: another way must be found. The
-/// digits are a whole number that f64 holds exactly, as it does the power of ten, so that one division rounds once (W. D.
-/// Clinger, How to read floating point numbers accurately, 1990).
+/// A number of at most 15 digits, a point among them or none, as most are written; None: another
+/// way must be found. The digits are a whole number that f64 holds exactly, as it does the power of
+/// ten, so that one division rounds once (W. D. Clinger, How to read floating point numbers
+/// accurately, 1990).
 fn short_decimal(text: &[u8]) -> Option<f64> {
     const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
     let (negative, digits) = match text {

@@ -8,7 +8,8 @@ use crate::error::{Error, Result};
 /// Reads a configuration from TOML. Absent keys keep their defaults, unknown keys are errors.
 ///
 /// # Errors
-/// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for a value that [`Config::validate`] refuses.
+/// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for a value that
+/// [`Config::validate`] refuses.
 ///
 /// ```
 /// use zfinder::{Config, Triplets};
@@ -30,7 +31,8 @@ pub fn config_to_toml(config: &Config) -> String {
 /// Reads a detector from TOML as in `data/detectors`. `what` names the text in errors.
 ///
 /// # Errors
-/// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for tables that contradict themselves.
+/// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for tables that contradict
+/// themselves.
 ///
 /// ```
 /// let detector = zfinder_io::detector_from_toml("telescope.toml", "

@@ -11,8 +11,9 @@ use zfinder::{RoiResult, Vertex};
 pub const CSV_HEADER: &str =
     "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback";
 
-/// Writes a row for every vertex, numbered from 0 in the order found; an RoI without one gets a row in which
-/// every column but the ids and `status` is empty. Numbers are the shortest that read back as the same bits.
+/// Writes a row for every vertex, numbered from 0 in the order found; an RoI without one gets a row
+/// in which every column but the ids and `status` is empty. Numbers are the shortest that read back
+/// as the same bits.
 ///
 /// # Errors
 /// Those of `out`.
@@ -71,9 +72,9 @@ impl From<&Vertex> for JsonVertex {
     }
 }
 
-/// Writes one line: a JSON object with `event_id`, `roi_id`, `status`, `spacepoints` (those that took part),
-/// `outside_window`, `fallback` and `vertices`, each with `z_mm`, `weight`, `pairs`, `z_error_mm`, `rank`, and `significance` and
-/// `background`, which are null without a background.
+/// Writes one line: a JSON object with `event_id`, `roi_id`, `status`, `spacepoints` (those that
+/// took part), `outside_window`, `fallback` and `vertices`, each with `z_mm`, `weight`, `pairs`,
+/// `z_error_mm`, `rank`, and `significance` and `background`, which are null without a background.
 ///
 /// # Errors
 /// Those of `out`.
@@ -94,8 +95,9 @@ pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<(
 /// The header of [`write_roi`]'s rows.
 pub const ROI_HEADER: &str = "event_id,roi_id,phi_min,phi_max";
 
-/// Writes the row of an RoI with a window of its own, as [`RoiTable`](crate::RoiTable) reads it; nothing for one that
-/// has none, or the full circle. Numbers are the shortest that read back as the same bits.
+/// Writes the row of an RoI with a window of its own, as [`RoiTable`](crate::RoiTable) reads it;
+/// nothing for one that has none, or the full circle. Numbers are the shortest that read back as
+/// the same bits.
 ///
 /// # Errors
 /// Those of `out`.

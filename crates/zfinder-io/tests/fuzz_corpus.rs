@@ -1,5 +1,5 @@
-//! What the fuzz targets do, on stable: with every file of the committed corpus, cut off at several places, and with bytes
-//! changed. `scripts/fuzz` goes on from there.
+//! What the fuzz targets do, on stable: with every file of the committed corpus, cut off at several
+//! places, and with bytes changed. `scripts/fuzz` goes on from there.
 
 #[expect(unreachable_pub, reason = "it is a library to the fuzz targets")]
 #[path = "../../../fuzz/src/lib.rs"]

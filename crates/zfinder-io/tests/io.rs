@@ -1,4 +1,5 @@
-//! Reading spacepoints, RoIs and truth: every format gives the same spacepoints, every bad file an error that says where.
+//! Reading spacepoints, RoIs and truth: every format gives the same spacepoints, every bad file an
+//! error that says where.
 
 use std::fs;
 use std::io::Write;
@@ -235,7 +236,8 @@ fn ids_up_to_the_largest_are_read() {
     assert_eq!(rois[1].spacepoints[0].layer, 18);
 }
 
-/// The layer of a geometry id has 12 bits: volume 8 of the generic detector has a layer 2, and none of 258.
+/// The layer of a geometry id has 12 bits: volume 8 of the generic detector has a layer 2, and none
+/// of 258.
 #[test]
 fn a_layer_beyond_those_of_a_volume_is_none() {
     let dir = folder();
@@ -431,7 +433,8 @@ fn shared_samples_are_read_whole() {
     let rois = read(&inputs.files, Detector::generic()).expect("good");
     assert_eq!(rois.len(), 8);
     assert_eq!(rois[1].spacepoints.len(), 18_733);
-    // Of the four files of a TrackML event one holds spacepoints; its particles hold no prompt one of the hard scatter.
+    // Of the four files of a TrackML event one holds spacepoints; its particles hold no prompt one
+    // of the hard scatter.
     let inputs = io::inputs(&[shared.join("formats/trackml")]).expect("there");
     assert_eq!((inputs.files.len(), inputs.skipped.len()), (1, 0));
     let rois = read(&inputs.files, Detector::generic()).expect("good");

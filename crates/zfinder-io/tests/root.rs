@@ -162,7 +162,8 @@ fn entries_above_the_limit_and_bad_values_are_told_by_entry() {
     }
 }
 
-/// Damage anywhere is an error or goes unnoticed in a number. It never ends the program, and nothing hangs.
+/// Damage anywhere is an error or goes unnoticed in a number. It never ends the program, and
+/// nothing hangs.
 fn damaged(bytes: &[u8], flips: usize) {
     let dir = folder();
     let path = dir.path().join("damaged.root");
@@ -193,7 +194,8 @@ fn damaged(bytes: &[u8], flips: usize) {
     assert!(errors > 0, "none of {flips} was noticed");
 }
 
-/// A basket says how many entries it has: none are made, and no room for them, that it does not have.
+/// A basket says how many entries it has: none are made, and no room for them, that it does not
+/// have.
 #[test]
 fn a_basket_of_billions_of_entries_is_an_error() {
     let dir = folder();
@@ -203,7 +205,8 @@ fn a_basket_of_billions_of_entries_is_an_error() {
     writer.finish().expect("written");
     let good = fs::read(&path).expect("a file");
     let of_branch = |branch: &str| {
-        // The key of its basket ends with the names of class, branch and tree, each behind its length.
+        // The key of its basket ends with the names of class, branch and tree, each behind its
+        // length.
         let names =
             ["TBasket", branch, "spacepoints"].map(|name| format!("{}{name}", name.len() as u8 as char)).concat();
         let at = good.windows(names.len()).position(|window| window == names.as_bytes()).expect("a basket");
@@ -229,7 +232,8 @@ fn read_bytes(path: &Path, bytes: &[u8]) -> Result<Vec<Roi>> {
     read(path)
 }
 
-/// The baskets of the specimen are compressed by zlib. A flipped bit of one does not match its checksum.
+/// The baskets of the specimen are compressed by zlib. A flipped bit of one does not match its
+/// checksum.
 #[test]
 fn a_flipped_bit_of_a_basket_is_an_error() {
     let Some(specimen) = shared(SPECIMEN) else { return };
@@ -243,7 +247,8 @@ fn a_flipped_bit_of_a_basket_is_an_error() {
     for at in blocks {
         let size = u32::from_le_bytes([bytes[at + 3], bytes[at + 4], bytes[at + 5], 0]) as usize;
         for _ in 0..3 {
-            // Not the last bits of deflate, of which some mean nothing, but before them or in the checksum.
+            // Not the last bits of deflate, of which some mean nothing, but before them or in the
+            // checksum.
             let byte = if random.bool() { random.usize(..size - 5) } else { size - 1 - random.usize(..4) };
             let mut damaged = bytes.clone();
             damaged[at + 9 + byte] ^= 1 << random.u8(..8);

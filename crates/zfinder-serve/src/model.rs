@@ -31,11 +31,12 @@ impl Model {
         Preset::ALL.into_iter().map(Self::preset).collect()
     }
 
-    /// Reads the models of a folder: `NAME.toml` is version 1 of model `NAME`, and `NAME/VERSION.toml` is another version.
-    /// Files of other names are left alone.
+    /// Reads the models of a folder: `NAME.toml` is version 1 of model `NAME`, and
+    /// `NAME/VERSION.toml` is another version. Files of other names are left alone.
     ///
     /// # Errors
-    /// [`Error::Folder`]: the folder or a file cannot be read, a file is no configuration, a version is no number, or the
+    /// [`Error::Folder`]: the folder or a file cannot be read, a file is no configuration, a
+    /// version is no number, or the
     /// folder holds no model.
     pub fn folder(folder: &Path) -> Result<Vec<Self>> {
         let mut models = Vec::new();

@@ -1,4 +1,5 @@
-//! The compact encoding of spacepoints on the wire: the tensor `POINTS`, 8 bytes a spacepoint, version 1.
+//! The compact encoding of spacepoints on the wire: the tensor `POINTS`, 8 bytes a spacepoint,
+//! version 1.
 //!
 //! | bits | what | value |
 //! |---|---|---|
@@ -7,8 +8,9 @@
 //! | 26 to 43 | rho | code / 128 \[mm\] |
 //! | 44 to 63 | z | (code - 2^19) / 128 \[mm\] |
 //!
-//! Steps are 7.8 um in rho and z, and 6.0 urad in phi: 3 um at a radius of 500 mm. rho reaches 2,047.99 mm, z from
-//! -4,096 mm to 4,095.99 mm. The server computes with the decoded values in f64.
+//! Steps are 7.8 um in rho and z, and 6.0 urad in phi: 3 um at a radius of 500 mm. rho reaches
+//! 2,047.99 mm, z from -4,096 mm to 4,095.99 mm. The server computes with the decoded values in
+//! f64.
 
 use std::f64::consts::{PI, TAU};
 
@@ -19,8 +21,8 @@ const STEPS_PER_MM: f64 = 128.0;
 const RHO_CODES: f64 = (1u64 << 18) as f64;
 const Z_CODES: f64 = (1u64 << 20) as f64;
 
-/// Encodes a spacepoint as an element of `POINTS`. None if rho, z or the layer is out of the range of the encoding, or a
-/// number is not finite.
+/// Encodes a spacepoint as an element of `POINTS`. None if rho, z or the layer is out of the range
+/// of the encoding, or a number is not finite.
 ///
 /// ```
 /// use zfinder::Spacepoint;

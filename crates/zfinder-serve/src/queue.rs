@@ -6,7 +6,8 @@ use std::collections::{HashMap, VecDeque};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ClientId(pub(crate) u64);
 
-/// Items of many clients. Clients take turns: each gives one item a turn, in the order of its own items.
+/// Items of many clients. Clients take turns: each gives one item a turn, in the order of its own
+/// items.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
     /// Clients with items, the next one first.

@@ -19,11 +19,12 @@ use crate::worker::Worker;
 /// How requests join batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchOptions {
-    /// How long a request waits for others to join its batch while a thread is idle. 0: not at all. Requests that arrive
-    /// while all threads are busy join in any case.
+    /// How long a request waits for others to join its batch while a thread is idle. 0: not at all.
+    /// Requests that arrive while all threads are busy join in any case.
     pub max_delay: Duration,
-    /// RoIs of a batch that does not wait for more; by default 512 on the CPU and 2,048 on a GPU. A larger request is a
-    /// batch by itself. Smaller batches overlap better with the travel of messages.
+    /// RoIs of a batch that does not wait for more; by default 512 on the CPU and 2,048 on a GPU. A
+    /// larger request is a batch by itself. Smaller batches overlap better with the travel of
+    /// messages.
     pub batch_rois: Option<usize>,
     /// Spacepoints of a batch that does not wait for more.
     pub batch_spacepoints: usize,
@@ -31,8 +32,8 @@ pub struct BatchOptions {
     pub queue_requests: usize,
     /// Most bytes of tensors that wait. A request above is refused, unless nothing waits.
     pub queue_bytes: usize,
-    /// Batches in flight on each device; each has a thread. By default 2 on the CPU; on a GPU twice as many as cores, 2
-    /// to 16.
+    /// Batches in flight on each device; each has a thread. By default 2 on the CPU; on a GPU twice
+    /// as many as cores, 2 to 16.
     pub in_flight: Option<usize>,
 }
 
@@ -273,7 +274,8 @@ impl Queues {
         (None, next_due)
     }
 
-    /// Takes a batch out of the queue of a model: at least one request, if any of them is still wanted.
+    /// Takes a batch out of the queue of a model: at least one request, if any of them is still
+    /// wanted.
     fn take(&mut self, model: usize, now: Instant, options: &BatchOptions, statistics: &Statistics, batch: &mut Batch) {
         batch.model = model;
         batch.begun = Some(now);

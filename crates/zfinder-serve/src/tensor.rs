@@ -138,7 +138,8 @@ impl Element for f64 {
     }
 }
 
-/// Returns the elements in these bytes where they are. None where alignment or byte order does not permit that.
+/// Returns the elements in these bytes where they are. None where alignment or byte order does not
+/// permit that.
 pub(crate) fn aligned<T: Element>(bytes: &[u8]) -> Option<&[T]> {
     if cfg!(target_endian = "little") { bytemuck::try_cast_slice(bytes).ok() } else { None }
 }

@@ -14,9 +14,9 @@ pub const HISTOGRAM_CSV_HEADER: &str = "event_id,roi_id,z_low_mm,z_high_mm,weigh
 pub enum HistogramFormat {
     /// A row for every bin of every RoI.
     Csv,
-    /// One JSON document of histograms named `event_3_roi_0`, each as UHI schema 1 has it (<https://uhi.readthedocs.io>):
-    /// scikit-hep's hist and boost-histogram read it. Values are weights; an RoI's numbers, status, spacepoints and
-    /// background are its metadata.
+    /// One JSON document of histograms named `event_3_roi_0`, each as UHI schema 1 has it
+    /// (<https://uhi.readthedocs.io>): scikit-hep's hist and boost-histogram read it. Values are
+    /// weights; an RoI's numbers, status, spacepoints and background are its metadata.
     Uhi,
 }
 

@@ -1,7 +1,9 @@
-//! What a search sees of an RoI: its histograms of z, and the pairs of spacepoints that made a peak. For pictures, for
-//! other programs' histogram tools, and for finding out why a vertex was or was not found.
+//! What a search sees of an RoI: its histograms of z, and the pairs of spacepoints that made a
+//! peak. For pictures, for other programs' histogram tools, and for finding out why a vertex was or
+//! was not found.
 //!
-//! All of it is computed by the reference engine, whatever engine the finder has: serially and in f64.
+//! All of it is computed by the reference engine, whatever engine the finder has: serially and in
+//! f64.
 //!
 //! ```
 //! use zfinder::{Engine, Roi, Spacepoint, ZFinder};
@@ -29,15 +31,16 @@ use zfinder::internals::{Filled, Histogram, ReferenceEngine};
 pub use zfinder::internals::{Pair, Peak};
 use zfinder::{Result, RoiResult, RoiView, Spacepoint, Status, ZFinder};
 
-/// A histogram of the z \[mm\] at which pairs of spacepoints meet the beam line, in bins of equal width.
+/// A histogram of the z \[mm\] at which pairs of spacepoints meet the beam line, in bins of equal
+/// width.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ZHistogram {
     /// Lower edge of the first bin \[mm\].
     pub low_mm: f64,
     /// Width of a bin \[mm\].
     pub bin_mm: f64,
-    /// Weights of the entries in each bin: how many there are, unless third spacepoints are counted or weighted
-    /// ([`Triplets`](zfinder::Triplets), [`Weighting`](zfinder::Weighting)).
+    /// Weights of the entries in each bin: how many there are, unless third spacepoints are counted
+    /// or weighted ([`Triplets`](zfinder::Triplets), [`Weighting`](zfinder::Weighting)).
     pub weights: Vec<u64>,
     /// Sums of weight times z \[mm\].
     pub z_sums_mm: Vec<f64>,
@@ -51,10 +54,11 @@ pub struct Inspection {
     /// The answer of the reference engine.
     pub result: RoiResult,
     /// One; or, by [`Config::charge_aware`](zfinder::Config::charge_aware) and
-    /// [`Config::histogram_per_slice`](zfinder::Config::histogram_per_slice), one of each charge, or of each slice, those of
-    /// the first charge before those of the second. Of the two charges the first has no pairs that bend to larger phi by
-    /// more than a slice, the second none that bend to smaller. As they are before peaks are taken out. None of an RoI with
-    /// a spacepoint that cannot be, or beyond capacity; of one without spacepoints a single empty one.
+    /// [`Config::histogram_per_slice`](zfinder::Config::histogram_per_slice), one of each charge,
+    /// or of each slice, those of the first charge before those of the second. Of the two charges
+    /// the first has no pairs that bend to larger phi by more than a slice, the second none that
+    /// bend to smaller. As they are before peaks are taken out. None of an RoI with a spacepoint
+    /// that cannot be, or beyond capacity; of one without spacepoints a single empty one.
     pub histograms: Vec<ZHistogram>,
     /// The vertices with their places, in the order found.
     pub peaks: Vec<Peak>,
@@ -93,8 +97,8 @@ impl ZHistogram {
 }
 
 impl Inspection {
-    /// The sum of [`Inspection::histograms`]: where there are several, a pair counts in each that it entered. Without a
-    /// bin where there is none.
+    /// The sum of [`Inspection::histograms`]: where there are several, a pair counts in each that
+    /// it entered. Without a bin where there is none.
     pub fn histogram(&self) -> ZHistogram {
         let Some((first, others)) = self.histograms.split_first() else { return ZHistogram::default() };
         let mut sum = first.clone();
@@ -103,8 +107,8 @@ impl Inspection {
     }
 }
 
-/// What the search sees of an RoI, computed by the reference engine whatever engine the finder has. Where the fallback found
-/// the vertices, the second search.
+/// What the search sees of an RoI, computed by the reference engine whatever engine the finder has.
+/// Where the fallback found the vertices, the second search.
 pub trait Inspect {
     /// Returns the histograms and peaks of an RoI.
     ///
@@ -112,8 +116,9 @@ pub trait Inspect {
     /// An RoI whose z range makes no histogram.
     fn inspect<'a>(&self, roi: impl Into<RoiView<'a>>) -> Result<Inspection>;
 
-    /// Returns the pairs in the three bins of a peak of the same RoI, in the order of the search. Those of the first peak
-    /// make up its weight and z; those of a later one include pairs in bins that an earlier peak had as well.
+    /// Returns the pairs in the three bins of a peak of the same RoI, in the order of the search.
+    /// Those of the first peak make up its weight and z; those of a later one include pairs in bins
+    /// that an earlier peak had as well.
     ///
     /// # Errors
     /// As [`Inspect::inspect`].

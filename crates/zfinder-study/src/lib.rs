@@ -1,6 +1,16 @@
-//! Studies with `zfinder`: simulated events with truth ([`simulate`]), efficiency and resolution ([`evaluate`]), what the search
-//! sees of one RoI ([`inspect`]) and its histograms as files
+//! Studies with `zfinder`: simulated events with truth ([`simulate`]), efficiency and resolution
+//! ([`evaluate`]), what the search sees of one RoI ([`inspect`]) and its histograms as files
 //! ([`histogram_writer`]), and pictures of all three ([`plot`]).
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `simulate`: spacepoints of RoIs and of whole events, with the true vertices.
+//! - `evaluate`: efficiency and resolution of found vertices.
+//! - `beam_spot`: position, slope and width of the beam spot.
+//! - `inspect`, `histogram_writer`: histograms and pairs of one RoI, and their files.
+//! - `plot`: pictures; `error`: [`Error`].
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

@@ -1,4 +1,5 @@
-//! What simulated events with truth (../shared/data/acts) must show, with the CPU engine: the others agree with it.
+//! What simulated events with truth (../shared/data/acts) must show, with the CPU engine: the
+//! others agree with it.
 
 use zfinder::{Config, Detector, Engine, Neighbours, Preset, RoiBatch, Triplets, ZFinder};
 use zfinder_io::{SpacepointReader, TruthTable, inputs};

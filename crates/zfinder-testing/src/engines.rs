@@ -60,13 +60,15 @@ pub fn batch(rois: &[Roi]) -> RoiBatch {
 /// All fields of an answer in digits that give every bit of them back, and its status.
 pub type Bits = (String, Status);
 
-/// Returns answers in a form that is equal where all fields of all vertices are, to the last bit: -0 is not 0.
+/// Returns answers in a form that is equal where all fields of all vertices are, to the last bit:
+/// -0 is not 0.
 pub fn bits(results: &[RoiResult]) -> Vec<Bits> {
     results.iter().map(|result| (format!("{result:?}"), result.status)).collect()
 }
 
-/// Two engines' vertices of one peak: z to 0.01 mm, and an entry or two beside a bin's edge or a cut. Where those fall alike,
-/// so does all else. By pT, one pair beside a fine bin's edge may move a cluster of few pairs: z to half its error.
+/// Two engines' vertices of one peak: z to 0.01 mm, and an entry or two beside a bin's edge or a
+/// cut. Where those fall alike, so does all else. By pT, one pair beside a fine bin's edge may move
+/// a cluster of few pairs: z to half its error.
 fn near(place: &str, found: &Vertex, wanted: &Vertex) {
     let place = || format!("{place}: {found:?}, wanted {wanted:?}");
     let apart = |a: f64, b: f64| (a - b).abs();
@@ -90,8 +92,9 @@ fn near(place: &str, found: &Vertex, wanted: &Vertex) {
     }
 }
 
-/// `found` answers as `reference`, whose search went one vertex further so that it is known which peaks stand clear of
-/// the next: between others, rounding decides which comes first. How many vertices were compared.
+/// `found` answers as `reference`, whose search went one vertex further so that it is known which
+/// peaks stand clear of the next: between others, rounding decides which comes first. How many
+/// vertices were compared.
 pub fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: usize) -> usize {
     assert_eq!(found.len(), reference.len(), "{place}");
     let mut compared = 0;

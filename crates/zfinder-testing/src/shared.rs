@@ -3,8 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
-/// A path under `../shared` (or `ZFINDER_SHARED`); None, said aloud, where it is absent. `ZFINDER_REQUIRE_SHARED=1`
-/// makes its absence a failure.
+/// A path under `../shared` (or `ZFINDER_SHARED`); None, said aloud, where it is absent.
+/// `ZFINDER_REQUIRE_SHARED=1` makes its absence a failure.
 pub fn shared(below: &str) -> Option<PathBuf> {
     let root = std::env::var_os("ZFINDER_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);

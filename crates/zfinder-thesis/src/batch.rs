@@ -1,4 +1,5 @@
-//! RoIs as the kernels of the thesis read them: spacepoints by layer and slice, and one row of histograms for each slice.
+//! RoIs as the kernels of the thesis read them: spacepoints by layer and slice, and one row of
+//! histograms for each slice.
 
 use std::f64::consts::{PI, TAU};
 
@@ -35,7 +36,8 @@ pub struct SlicedBatch {
     pub layers: u32,
     /// rho and z \[mm\], by RoI, layer and slice.
     pub points: Vec<[f64; 2]>,
-    /// Where each cell of a layer and a slice begins among the points, and the end after the last cell of an RoI.
+    /// Where each cell of a layer and a slice begins among the points, and the end after the last
+    /// cell of an RoI.
     pub cells: Vec<u32>,
     /// The RoIs.
     pub rois: Vec<SlicedRoi>,
@@ -44,13 +46,15 @@ pub struct SlicedBatch {
 }
 
 impl SlicedBatch {
-    /// Returns the configuration of all steps: the preset *thesis*, without a wrap of the full circle.
+    /// Returns the configuration of all steps: the preset *thesis*, without a wrap of the full
+    /// circle.
     #[must_use]
     pub fn config() -> Config {
         Config { wrap_full_scan: false, ..Config::preset(Preset::Thesis) }
     }
 
-    /// Sorts the spacepoints of RoIs into slices. An RoI with an invalid spacepoint gets no slice, as one without spacepoints.
+    /// Sorts the spacepoints of RoIs into slices. An RoI with an invalid spacepoint gets no slice,
+    /// as one without spacepoints.
     ///
     /// # Errors
     /// An RoI whose range of z makes no histogram.
@@ -147,7 +151,8 @@ pub(crate) fn around(roi: &SlicedRoi, slice: u32) -> std::ops::Range<u32> {
     slice.saturating_sub(1)..(slice + 2).min(roi.slices)
 }
 
-/// Lower edge and width of the smallest window about the spacepoints, positive and negative azimuths taken separately.
+/// Lower edge and width of the smallest window about the spacepoints, positive and negative
+/// azimuths taken separately.
 fn window_of(points: &[Spacepoint]) -> (f64, f64) {
     const PAD: f64 = 1e-10;
     let range = |is_in: fn(f64) -> bool| {

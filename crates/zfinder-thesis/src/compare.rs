@@ -15,8 +15,8 @@ pub struct Difference {
     pub z_mm: f64,
 }
 
-/// Share of the entries that rounding may move to another bin, and entries that it may move in any case. An f32
-/// extrapolation is wrong by about 1e-3 mm and a bin is 0.4 mm wide.
+/// Share of the entries that rounding may move to another bin, and entries that it may move in any
+/// case. An f32 extrapolation is wrong by about 1e-3 mm and a bin is 0.4 mm wide.
 fn most_moved(precision: Precision, entries: u64) -> u64 {
     match precision {
         Precision::F32 => 4 + entries / 50,
@@ -24,7 +24,8 @@ fn most_moved(precision: Precision, entries: u64) -> u64 {
     }
 }
 
-/// Largest difference of the mean z of the highest three bins \[mm\], beside what moved entries explain.
+/// Largest difference of the mean z of the highest three bins \[mm\], beside what moved entries
+/// explain.
 const Z_MM: f64 = 0.01;
 
 /// Compares the sums of an RoI with the reference engine's histograms of it.

@@ -16,8 +16,8 @@ const MOST_GROUPS: u32 = 65_535;
 /// Hardware that idled runs slowly for about so long.
 const WARM_UP: Duration = Duration::from_millis(300);
 
-/// The kernels and buffers of one [`Step`], for batches no larger in bins and in spacepoints of a slice than the one that
-/// it was made for.
+/// The kernels and buffers of one [`Step`], for batches no larger in bins and in spacepoints of a
+/// slice than the one that it was made for.
 pub struct StepEngine {
     gpu: Gpu,
     step: Step,
@@ -36,7 +36,8 @@ pub struct StepTimes {
     pub sum_histos: Vec<f64>,
     /// From sorted spacepoints in host memory to sums in host memory, on the host's clock.
     pub with_copies: Vec<f64>,
-    /// Bytes that `find_z` has to read and write at least: the spacepoints of each slice and of its neighbours, and its rows.
+    /// Bytes that `find_z` has to read and write at least: the spacepoints of each slice and of its
+    /// neighbours, and its rows.
     pub find_z_bytes: u64,
     /// Bytes that `sum_histos` reads and writes.
     pub sum_histos_bytes: u64,
@@ -48,7 +49,8 @@ impl StepEngine {
     /// Builds the kernels of a step.
     ///
     /// # Errors
-    /// A kernel that the adapter cannot run: f64 without `SHADER_F64`, or more workgroup memory than it has.
+    /// A kernel that the adapter cannot run: f64 without `SHADER_F64`, or more workgroup memory
+    /// than it has.
     pub fn new(gpu: &Gpu, step: Step, largest: &SlicedBatch) -> Result<Self> {
         let bins = largest.most_bins();
         let listed = (0..largest.rows.len()).map(|row| largest.read_by(row)).max().unwrap_or(1).max(1);
@@ -166,7 +168,8 @@ impl StepEngine {
         Ok(times)
     }
 
-    /// Sends a batch so many times, with as many in flight as the step says; returns the seconds of one.
+    /// Sends a batch so many times, with as many in flight as the step says; returns the seconds of
+    /// one.
     fn round(&mut self, encoded: &Encoded, layout: &Layout, batches: usize) -> Result<f64> {
         let mut pending: Vec<Option<Submission>> = self.workspaces.iter().map(|_| None).collect();
         let start = Instant::now();

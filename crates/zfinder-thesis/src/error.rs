@@ -10,7 +10,8 @@ pub enum Error {
     /// The device or a kernel failed.
     #[error(transparent)]
     Gpu(#[from] kernel_host::Error),
-    /// The histograms of the sums differ from the reference engine's by more than rounding explains.
+    /// The histograms of the sums differ from the reference engine's by more than rounding
+    /// explains.
     #[error("{step}: RoI {roi}: {reason}")]
     WrongAnswer {
         /// The step's name.

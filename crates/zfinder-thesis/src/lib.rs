@@ -1,10 +1,22 @@
-//! The steps that lead to the GPU design of C. Jones, *Porting the z-finder algorithm to GPU* (MSc thesis, Edinburgh 2010).
+//! The steps that lead to the GPU design of C. Jones, *Porting the z-finder algorithm to GPU* (MSc
+//! thesis, Edinburgh 2010).
 //!
-//! Each [`Step`] changes one choice of the step before it. A [`StepEngine`] runs one step on one adapter: `find_z` fills two
-//! histograms for each phi slice, `sum_histos` adds the histograms of an RoI. Spacepoints are grouped by layer and slice on
-//! the host ([`SlicedBatch`]), as in the thesis. [`compare`] holds the sums against the reference engine.
+//! Each [`Step`] changes one choice of the step before it. A [`StepEngine`] runs one step on one
+//! adapter: `find_z` fills two histograms for each phi slice, `sum_histos` adds the histograms of
+//! an RoI. Spacepoints are grouped by layer and slice on the host ([`SlicedBatch`]), as in the
+//! thesis. [`compare`] holds the sums against the reference engine.
 //!
-//! This crate is for measurements. Searches use the library `zfinder`, whose kernels share nothing with these.
+//! This crate is for measurements. Searches use the library `zfinder`, whose kernels share nothing
+//! with these.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `step`: [`Step`], the choices of the staircase; `sources`: the shaders of a step.
+//! - `batch`, `workspace`: [`SlicedBatch`], and its buffers.
+//! - `engine`, [`twin`]: [`StepEngine`], and the same stages on the CPU.
+//! - `compare`, `error`: differences from the reference engine, and failures.
 
 mod batch;
 mod compare;

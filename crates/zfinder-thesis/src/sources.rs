@@ -5,7 +5,8 @@ use zfinder::internals::THESIS_STEPS;
 
 use crate::step::{Memory, Precision, Step, Threads, staircase};
 
-/// Puts files together. A name that is not there leaves the kernel incomplete, which the test of all sources notices.
+/// Puts files together. A name that is not there leaves the kernel incomplete, which the test of
+/// all sources notices.
 fn source(kernel: &str, names: &[&str]) -> Source {
     let text = |name: &str| THESIS_STEPS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
     names.iter().fold(Source::new(kernel), |source, name| source.piece(name, text(name)))

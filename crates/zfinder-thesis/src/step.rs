@@ -7,7 +7,8 @@ pub enum Threads {
     Slice,
     /// Inner spacepoints of a slice, each with all of its partners.
     InnerSpacepoints,
-    /// Pairs of a slice, inner layer by inner layer; an integer division recovers a pair from its number.
+    /// Pairs of a slice, inner layer by inner layer; an integer division recovers a pair from its
+    /// number.
     LayerPairs,
     /// Pairs of a slice, numbered across its layers; additions recover a pair.
     NumberedPairs,
@@ -34,7 +35,8 @@ pub enum Stages {
 /// How `sum_histos` is dispatched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Grid {
-    /// One dimension, from which each workgroup computes its bins, its group and its RoI by division.
+    /// One dimension, from which each workgroup computes its bins, its group and its RoI by
+    /// division.
     Linear,
     /// x for the group, y for the block of bins, z for the RoI.
     Blocks,
@@ -49,7 +51,8 @@ pub enum Rows {
     Padded,
 }
 
-/// The number type of the extrapolation. Sums of z are f32 in either: WGSL has no 64-bit compare-and-exchange.
+/// The number type of the extrapolation. Sums of z are f32 in either: WGSL has no 64-bit
+/// compare-and-exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Precision {
     /// 32 bits.
@@ -90,7 +93,8 @@ impl Step {
         matches!(self.threads, Threads::LayerPairs | Threads::NumberedPairs)
     }
 
-    /// Returns the words from one histogram of a slice to the next, if the longest has so many bins.
+    /// Returns the words from one histogram of a slice to the next, if the longest has so many
+    /// bins.
     pub(crate) fn row_words(&self, bins: u32) -> u32 {
         match self.rows {
             Rows::Packed => bins,
@@ -107,7 +111,8 @@ impl Step {
     }
 }
 
-/// The steps in the thesis's order: each changes one choice of the step before it, except `f64`, which is a side step.
+/// The steps in the thesis's order: each changes one choice of the step before it, except `f64`,
+/// which is a side step.
 #[must_use]
 pub fn staircase() -> Vec<Step> {
     let first = Step {

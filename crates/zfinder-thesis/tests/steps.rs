@@ -8,8 +8,9 @@ use zfinder::{Detector, PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 use zfinder_testing::on_adapters;
 use zfinder_thesis::{Histogram, Precision, SlicedBatch, StepEngine, compare, sources, staircase, twin};
 
-/// Tracks from one vertex with noise, an empty RoI, one with an invalid spacepoint, one with all spacepoints in one slice,
-/// and a window that wraps at pi; with the full circle only where asked, because its 1,800 slices take long on adapters.
+/// Tracks from one vertex with noise, an empty RoI, one with an invalid spacepoint, one with all
+/// spacepoints in one slice, and a window that wraps at pi; with the full circle only where asked,
+/// because its 1,800 slices take long on adapters.
 fn rois(with_circle: bool) -> RoiBatch {
     let mut random = fastrand::Rng::with_seed(7);
     let radii = [50.5, 88.5, 122.5, 299.0, 371.0, 443.0, 514.0];

@@ -1,5 +1,5 @@
-// Pairs of a slice, inner spacepoint by inner spacepoint: a thread takes every threads()-th one with all of its partners.
-// Swapped with pairs_by_layer.wgsl and pairs_numbered.wgsl.
+// Pairs of a slice, inner spacepoint by inner spacepoint: a thread takes every threads()-th one
+// with all of its partners. Swapped with pairs_by_layer.wgsl and pairs_numbered.wgsl.
 // Needs: of find_z params, points, inner, outer, add_pair, threads.
 
 fn add_pairs(thread: u32) {

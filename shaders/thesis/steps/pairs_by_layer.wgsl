@@ -1,5 +1,6 @@
-// Pairs of a slice, inner layer by inner layer: the pairs of a layer are numbered, a thread takes every threads()-th number, and
-// an integer division recovers the pair. Swapped with pairs_by_inner.wgsl and pairs_numbered.wgsl.
+// Pairs of a slice, inner layer by inner layer: the pairs of a layer are numbered, a thread takes
+// every threads()-th number, and an integer division recovers the pair. Swapped with
+// pairs_by_inner.wgsl and pairs_numbered.wgsl.
 // workgroup memory: what flat_list takes
 // Needs: flat_list; of find_z params, points, inner, add_pair, threads.
 

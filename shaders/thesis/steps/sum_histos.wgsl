@@ -1,4 +1,5 @@
-// Sums rows of histograms of each RoI, a thread a bin, as sumHistos of the thesis: in groups of rows, or all rows at once.
+// Sums rows of histograms of each RoI, a thread a bin, as sumHistos of the thesis: in groups of
+// rows, or all rows at once.
 // in:   params, rois, histograms (find_z's rows, or the groups' sums)
 // out:  summed (groups_out rows an RoI: n, then the bits of the f32 sum of z)
 // grid: GRID 1: x = groups, y = blocks of bins, z = RoI; GRID 0: x = all of these, blocks first

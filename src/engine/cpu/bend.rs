@@ -4,7 +4,8 @@ use pulp::Simd;
 
 use crate::engine::cpu::lanes::Lanes;
 
-/// Curvature k and azimuth p at the beam of the track through two spacepoints whose rho differ, given as 1 / rho and phi.
+/// Curvature k and azimuth p at the beam of the track through two spacepoints whose rho differ,
+/// given as 1 / rho and phi.
 pub(crate) fn track_bend<R: Lanes>([u, phi]: [R; 2], [v, phi_outer]: [R; 2]) -> (R, R) {
     let turned = (phi_outer - phi) * v / (v - u);
     (R::of(2.0) * turned * u, phi + turned)
@@ -13,8 +14,9 @@ pub(crate) fn track_bend<R: Lanes>([u, phi]: [R; 2], [v, phi_outer]: [R; 2]) -> 
 /// More than the rounding error of a difference of two azimuths \[rad\].
 const BLUR_RAD: f64 = 4e-6;
 
-/// The lanes in which rho grows from an inner spacepoint to an outer one, given as 1 / rho and phi, and the curvature of their
-/// track is at most `most_k`, with a margin for rounding. Without a quotient.
+/// The lanes in which rho grows from an inner spacepoint to an outer one, given as 1 / rho and phi,
+/// and the curvature of their track is at most `most_k`, with a margin for rounding. Without a
+/// quotient.
 #[inline(always)]
 pub(crate) fn bends_at_most<R: Lanes, S: Simd>(
     simd: S,

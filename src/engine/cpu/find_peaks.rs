@@ -7,8 +7,9 @@ use pulp::{Arch, Simd, WithSimd};
 use crate::config::{Config, ZBins};
 use crate::histogram::{Background, HistogramPair, Peak};
 
-/// Three neighbouring bins of a histogram: their rank, how far from the middle of the range they are (if that counts), and
-/// the first of them. The greatest is the highest, then the nearest to the middle, then the first.
+/// Three neighbouring bins of a histogram: their rank, how far from the middle of the range they
+/// are (if that counts), and the first of them. The greatest is the highest, then the nearest to
+/// the middle, then the first.
 type Window = (u32, Reverse<u32>, Reverse<u32>);
 
 /// Memory of find_peaks, used over and over.
@@ -44,7 +45,8 @@ impl WithSimd for Highest<'_> {
             let windows = (0..windows).map(|left| window(histogram.rank(first + left), left));
             return windows.max().unwrap_or_default();
         }
-        // Loops over lengths that the compiler knows, without calls, so that it makes vectors of them.
+        // Loops over lengths that the compiler knows, without calls, so that it makes vectors of
+        // them.
         let n = &histogram.n[first..first + windows + 2];
         let whole = windows - windows % TOGETHER;
         let mut most = [0; TOGETHER];
@@ -85,8 +87,8 @@ impl WithSimd for Highest<'_> {
     }
 }
 
-/// Hands peaks to `take_peak` in the order found, as long as it wants more, and the background with the first; their bins
-/// are zero in the histogram afterwards.
+/// Hands peaks to `take_peak` in the order found, as long as it wants more, and the background with
+/// the first; their bins are zero in the histogram afterwards.
 pub(crate) fn find_peaks(
     histogram: &mut HistogramPair,
     bins: &ZBins,

@@ -1,12 +1,12 @@
-//! What is known of the machine whose vectors are used, and which of their lanes go where.
+//! Vector capabilities of the machine, and permutations of lanes.
 
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 use std::any::Any;
 
 use pulp::Simd;
 
-/// Which words go where, a byte each: for each set of four lanes of two words, the lanes in it one after the other, and for
-/// each of eight of one word.
+/// Which words go where, a byte each: for each set of four lanes of two words, the lanes in it one
+/// after the other, and for each of eight of one word.
 #[cfg(target_arch = "x86_64")]
 pub(crate) const PAIRS: [u64; 16] = packings(2);
 pub(crate) const WORDS: [u64; 256] = packings(1);
@@ -28,7 +28,8 @@ const fn packings<const SETS: usize>(words: u32) -> [u64; SETS] {
     table
 }
 
-/// Which bytes of 16 go where, of lanes of so many: for each set of lanes, those in it one after the other.
+/// Which bytes of 16 go where, of lanes of so many: for each set of lanes, those in it one after
+/// the other.
 #[cfg(target_arch = "aarch64")]
 pub(crate) const fn bytes_of<const SETS: usize>(bytes_a_lane: usize) -> [[u8; 16]; SETS] {
     let mut table = [[0; 16]; SETS];
@@ -47,12 +48,14 @@ pub(crate) const fn bytes_of<const SETS: usize>(bytes_a_lane: usize) -> [[u8; 16
     table
 }
 
-/// Writes where the lanes are whose bits are set, of a vector whose first lane is `first`, and leavings behind them.
+/// Writes where the lanes are whose bits are set, of a vector whose first lane is `first`, and
+/// leavings behind them.
 #[inline(always)]
 pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32]) -> usize {
     #[cfg(target_arch = "x86_64")]
     if let Some(v4) = known::<S, pulp::x86::V4>(simd) {
-        // In one go: whether there are any beyond the eighth lane is a branch that nothing foretells.
+        // In one go: whether there are any beyond the eighth lane is a branch that nothing
+        // foretells.
         const LANES: [i32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
         let avx512 = v4.avx512f;
         let places = avx512._mm512_add_epi32(avx512._mm512_set1_epi32(first as i32), pulp::cast(LANES));
@@ -69,7 +72,8 @@ pub(crate) fn pack_places<S: Simd>(simd: S, bits: u32, first: u32, to: &mut [u32
         return bits.count_ones() as usize;
     }
     let _ = simd;
-    // Vectors of no more than eight lanes. All places are made before one is written, so that the compiler makes a vector of them.
+    // Vectors of no more than eight lanes. All places are made before one is written, so that the
+    // compiler makes a vector of them.
     let places = WORDS[bits as usize % 256].to_le_bytes().map(|place| u32::from(place) + first);
     to[..8].copy_from_slice(&places);
     bits.count_ones() as usize

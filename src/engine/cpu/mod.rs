@@ -1,5 +1,5 @@
-//! The CPU engine: the four stages in the order of the walk, parallel over RoIs and, in a large one, over groups of
-//! slices. Each stage does in vectors what `engine/twin` does in scalars.
+//! The CPU engine: the four stages in the order of the walk, parallel over RoIs and, in a large
+//! one, over groups of slices. Each stage does in vectors what `engine/twin` does in scalars.
 
 mod bend;
 pub(crate) mod find_peaks;
@@ -49,9 +49,9 @@ pub(crate) struct CpuEngine {
 enum Threads {
     /// The caller's. Of several callers that want one thread together, one has the turn.
     Caller(Mutex<()>),
-    /// Those of a pool of its own.
+    /// The threads of its own pool.
     Own(ThreadPool),
-    /// Those of rayon's global pool, or of the pool that the call is made in.
+    /// The threads of rayon's global pool, or of the pool of the caller.
     Rayon,
 }
 
@@ -102,7 +102,8 @@ impl CpuEngine {
         format!("CPU engine, {threads} thread{}, {precision}", if threads == 1 { "" } else { "s" })
     }
 
-    /// Answers one of many callers at once: no more threads compute than one caller alone would have.
+    /// Answers one of many callers at once: no more threads compute than one caller alone would
+    /// have.
     pub(crate) fn find_batch_in_turn(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
         match &self.threads {
             Threads::Caller(turn) => {
@@ -125,7 +126,8 @@ impl CpuEngine {
         }
         let each = batch.len().div_ceil(CHUNKS * threads);
         let find = || {
-            // One by one, for what is left of a longer piece when all others have ended is one thread's alone.
+            // One by one, for what is left of a longer piece when all others have ended is one
+            // thread's alone.
             results.par_chunks_mut(each).with_max_len(1).enumerate().try_for_each(|(chunk, results)| {
                 let rois = (chunk * each..).zip(results);
                 rois.into_iter().try_for_each(|(i, result)| self.find(batch.roi(i), helpers, result))
@@ -171,7 +173,7 @@ impl CpuEngine {
                 Encode::<R>::decode(compact, words, spacepoints);
             });
         }
-        // What the compact encoding cannot hold, the lossless one does.
+        // The lossless encoding holds RoIs that the compact one cannot hold.
         if taken.too_far {
             spacepoints.clear();
             taken = self
@@ -197,8 +199,8 @@ impl CpuEngine {
         if self.search.config.triplets == Triplets::Off { 2048 } else { 512 }
     }
 
-    /// The four stages on one RoI, whose peaks go to `take_peak` as long as it wants more. Returns whether counts went beyond
-    /// what words hold, so that there are none.
+    /// Runs the four stages on one RoI, and calls `take_peak` with peaks while it wants more.
+    /// Returns whether counts overflowed, in which case no peak is valid.
     fn search_roi<R: Lanes>(
         &self,
         plan: &RoiPlan,

@@ -13,14 +13,15 @@ use crate::options::Accumulate;
 
 /// The pair of histograms while find_z fills it.
 ///
-/// Where z is summed in f32, its sum is the lower half of a word, n the upper. Where steps are summed, an entry adds 2^32 and
-/// all its steps above the first bin, so that it need not tell those above its own bin: n (2^32 + steps below the bin) + z.
-/// As z is less than 1024 n, and n at most 2^22, n is the quotient and z the rest. A word holds this shifted by
-/// [`ENTRY_SHIFT`], as steps come, for then the upper 16 of an entry's 32 bits are its bin.
+/// Where z is summed in f32, its sum is the lower half of a word, n the upper. Where steps are
+/// summed, an entry adds 2^32 and all its steps above the first bin, so that it need not tell those
+/// above its own bin: n (2^32 + steps below the bin) + z. As z is less than 1024 n, and n at most
+/// 2^22, n is the quotient and z the rest. A word holds this shifted by [`ENTRY_SHIFT`], as steps
+/// come, for then the upper 16 of an entry's 32 bits are its bin.
 #[derive(Debug, Default)]
 pub(crate) struct PackedHistogram {
-    /// And one behind the last bin, where rounding may take the last steps. No fewer than [`FEW`], of which those behind
-    /// are not touched.
+    /// And one behind the last bin, where rounding may take the last steps. No fewer than [`FEW`],
+    /// of which those behind are not touched.
     words: Vec<u64>,
     /// Pairs, where they are not n: `pair_parts` words a bin.
     pairs: Vec<u32>,
@@ -32,7 +33,8 @@ pub(crate) struct PackedHistogram {
     bins: usize,
     all_bins: usize,
     weighted: bool,
-    /// Entries that are counted without a look at what they come to: together they weigh no more than [`LOOK_AFTER`].
+    /// Entries that are counted without a look at what they come to: together they weigh no more
+    /// than [`LOOK_AFTER`].
     piece: usize,
     /// Of all entries.
     weights: u64,
@@ -42,11 +44,12 @@ pub(crate) struct PackedHistogram {
     overflows: bool,
 }
 
-/// Weights between looks at the counts: a word holds them, as many in one go, and the highest count.
+/// Weights between looks at the counts: a word holds them, as many in one go, and the highest
+/// count.
 const LOOK_AFTER: u64 = 1 << 24;
-/// What steps are shifted by, in entries and words.
+/// Shift of steps, in entries and words.
 pub(crate) const ENTRY_SHIFT: u32 = u16::BITS - OFFSET_STEPS.ilog2();
-/// What an entry adds beside its steps.
+/// Count of one entry.
 const ONE: u64 = 1 << (32 + ENTRY_SHIFT);
 /// As many as there are numbers of 16 bits, so that none need be looked at.
 const FEW: usize = 1 << u16::BITS;
@@ -135,14 +138,14 @@ impl PackedHistogram {
 
     /// Entries of weight 1 in few bins of the only histogram, in the low bits of numbers.
     ///
-    /// `APART`: a word is read, added to and written by an instruction each, and the bin is read, not worked out. Of these a
-    /// Xeon begins an entry's in one cycle, while one instruction for all three takes it half as long again; an EPYC
-    /// (Zen 3) is faster with the one.
+    /// `APART`: a word is read, added to and written by an instruction each, and the bin is read,
+    /// not worked out. Of these a Xeon begins an entry's in one cycle, while one instruction for
+    /// all three takes it half as long again; an EPYC (Zen 3) is faster with the one.
     #[inline(always)]
     pub(crate) fn fill<R: Lanes, const APART: bool>(&mut self, entries: &[R]) {
         let words = Cell::from_mut(&mut self.words[..FEW]).as_slice_of_cells();
-        // Hidden from the compiler, which would make one instruction of it again: that the bins lie in the entries' own
-        // memory, and that it is the words that are written.
+        // Hidden from the compiler, which would make one instruction of it again: that the bins lie
+        // in the entries' own memory, and that it is the words that are written.
         let hidden = if APART { black_box((R::halves(entries), words)) } else { (R::halves(entries), words) };
         let (halves, written) = (hidden.0, &hidden.1[..FEW]);
         let of_each = size_of::<R>() / size_of::<u16>();
@@ -253,7 +256,7 @@ fn clear<T: Copy + Default>(column: &mut Vec<T>, used: usize) {
     }
 }
 
-/// What an entry adds at the lower edge of a bin, not shifted.
+/// Value of an entry at the lower edge of a bin, not shifted.
 fn one_in(bin: usize) -> u64 {
     (1 << 32) + bin as u64 * u64::from(OFFSET_STEPS)
 }
@@ -286,7 +289,7 @@ impl NullaryFnOnce for Unpack<'_> {
         let mut next = 0;
         while next < n.len() {
             let bin = (first + next) % bins;
-            // Those of one histogram.
+            // The bins of one histogram.
             let these = next..(next + bins - bin).min(n.len());
             let words = &histogram.words[first + these.start..first + these.end];
             let (n, z) = (&mut n[these.clone()], &mut z[these.clone()]);

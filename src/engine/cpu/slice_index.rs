@@ -1,4 +1,5 @@
-//! The spacepoints of some layers in the order of their slices, so that those about a slice lie side by side for vectors.
+//! The spacepoints of some layers in the order of their slices, so that those about a slice lie
+//! side by side for vectors.
 
 use std::f64::consts::TAU;
 use std::ops::{Range, RangeInclusive};
@@ -13,7 +14,8 @@ use crate::engine::plan::RoiPlan;
 
 /// Room behind the last spacepoint for a vector that begins there.
 const BEYOND: usize = MOST_LANES;
-/// With more spacepoints a slice, the beginnings are computed slice by slice, otherwise spacepoint by spacepoint.
+/// With more spacepoints a slice, the beginnings are computed slice by slice, otherwise spacepoint
+/// by spacepoint.
 const CROWDED: usize = 2;
 /// A reach that excludes every distance.
 const NOWHERE: f64 = -1.0;
@@ -41,8 +43,9 @@ impl<R: Lanes> Reaches<R> {
         *self = Self::none();
     }
 
-    /// Adds a layer beyond the earlier ones: `slices` to either side. If they go round a ring, each slice counts once: from half
-    /// a ring below, excluding a slice that is also half a ring above, to half a ring above.
+    /// Adds a layer beyond the earlier ones: `slices` to either side. If they go round a ring, each
+    /// slice counts once: from half a ring below, excluding a slice that is also half a ring above,
+    /// to half a ring above.
     pub(crate) fn put(&mut self, layer: usize, slices: u32, plan: &RoiPlan) {
         let ring = plan.ring && slices.saturating_mul(2) >= plan.slices;
         let slices = slices.min(plan.slices);
@@ -62,8 +65,8 @@ impl<R: Lanes> Reaches<R> {
     }
 }
 
-/// The spacepoints of some layers in the order of their slices. On a ring, the slices at each end are repeated beyond the other
-/// end.
+/// The spacepoints of some layers in the order of their slices. On a ring, the slices at each end
+/// are repeated beyond the other end.
 #[derive(Debug)]
 pub(crate) struct SliceIndex<R> {
     /// See [`Columns`].
@@ -115,8 +118,8 @@ impl<R: Lanes> SliceIndex<R> {
     /// The origin of distances, in slices from the slice itself.
     pub(crate) const BESIDE: f64 = 0.25;
 
-    /// Takes the spacepoints of `layers` that lie in the slices `within`, with their azimuths if `phi`. No partner is more than
-    /// `most` slices away.
+    /// Takes the spacepoints of `layers` that lie in the slices `within`, with their azimuths if
+    /// `phi`. No partner is more than `most` slices away.
     #[expect(clippy::too_many_arguments, reason = "the selection of spacepoints and of columns")]
     #[inline(always)]
     pub(crate) fn fill<S: Simd>(
@@ -168,8 +171,8 @@ impl<R: Lanes> SliceIndex<R> {
             self.begins.resize(last + 1, taken as u32);
             return;
         }
-        // Each slice begins with the first spacepoint in it or in a slice above. A whole vector of words is written each time; the
-        // next spacepoint overwrites the surplus.
+        // Each slice begins with the first spacepoint in it or in a slice above. A whole vector of
+        // words is written each time; the next spacepoint overwrites the surplus.
         self.begins.resize(last + 1 + BEYOND, 0);
         let mut next = 0;
         for (i, slice) in self.slice[..taken].iter().enumerate() {
@@ -187,7 +190,8 @@ impl<R: Lanes> SliceIndex<R> {
         self.begins[next..].fill(taken as u32);
     }
 
-    /// Takes the spacepoints that lie in `slices` and in `within`, shifted by `times` turns of the ring.
+    /// Takes the spacepoints that lie in `slices` and in `within`, shifted by `times` turns of the
+    /// ring.
     #[expect(clippy::too_many_arguments, reason = "the selection of spacepoints and of columns")]
     #[inline(always)]
     fn take<S: Simd>(
@@ -250,8 +254,8 @@ impl<R: Lanes> SliceIndex<R> {
         }
     }
 
-    /// Returns where the spacepoints lie from `below` slices below a slice to `above` slices above it; neither exceeds the `most`
-    /// of [`SliceIndex::fill`].
+    /// Returns where the spacepoints lie from `below` slices below a slice to `above` slices above
+    /// it; neither exceeds the `most` of [`SliceIndex::fill`].
     #[inline(always)]
     pub(crate) fn window(&self, slice: u32, [below, above]: [u32; 2]) -> Range<usize> {
         let slice = slice + self.margin;
@@ -352,7 +356,8 @@ pub(crate) struct Columns<'a, R> {
 }
 
 impl<R: Lanes> Columns<'_, R> {
-    /// A stretch of a column in whole vectors, at least one. Lanes behind its end are beyond every reach.
+    /// A stretch of a column in whole vectors, at least one. Lanes behind its end are beyond every
+    /// reach.
     #[inline(always)]
     pub(crate) fn vectors<'a, S: Simd>(simd: S, column: &'a [R], stretch: &Range<usize>) -> &'a [R::Vector<S>] {
         let lanes = R::count::<S>();

@@ -1,12 +1,14 @@
-//! Puts an RoI's spacepoints in the order of their slices: a counting sort. Twin of `shaders/slice_spacepoints.wgsl`.
+//! Puts an RoI's spacepoints in the order of their slices: a counting sort. Twin of
+//! `shaders/slice_spacepoints.wgsl`.
 
 use pulp::{Arch, NullaryFnOnce};
 
 use crate::detector::MAX_LAYERS;
 use crate::engine::real::Real;
 
-/// Spacepoints of one RoI in the order of their slices, as a structure of arrays. A line through the beam at z0 has
-/// z / rho = z0 / rho + its slope, so two spacepoints meet the beam where the differences' quotient says.
+/// Spacepoints of one RoI in the order of their slices, as a structure of arrays. A line through
+/// the beam at z0 has z / rho = z0 / rho + its slope, so two spacepoints meet the beam where the
+/// differences' quotient says.
 #[derive(Debug)]
 pub(crate) struct SlicedSpacepoints<R: Real> {
     /// 1 / rho \[1/mm\].
@@ -22,13 +24,15 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     pub(crate) begins: Vec<u32>,
     /// Spacepoints that take part.
     kept: usize,
-    /// The same layer by layer, and within it by slice: one after the other is met as the outer one.
+    /// The same layer by layer, and within it by slice: one after the other is met as the outer
+    /// one.
     by_layer: Vec<Outer<R>>,
     /// Where each layer begins in it.
     layer_begins: [u32; MAX_LAYERS + 1],
     /// Layers with a spacepoint, ascending.
     filled: Vec<usize>,
-    /// Sorted, as they came; what takes no part is at the end.
+    /// Sorted by slice, in the input's order within a slice. Spacepoints that take no part are at
+    /// the end.
     sorted: Vec<R::Spacepoint>,
 }
 
@@ -92,7 +96,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
     sliced: &mut SlicedSpacepoints<R>,
 ) {
     let SlicedSpacepoints { begins, sorted, by_layer, layer_begins, filled, .. } = sliced;
-    // count; what takes no part is put behind the last slice
+    // Count; spacepoints that take no part go behind the last slice.
     begins.clear();
     begins.resize(slices as usize + 1, 0);
     let slice_of = |s: &R::Spacepoint| (R::fields(s).1 >> 8).min(slices) as usize;
@@ -166,7 +170,8 @@ pub(crate) fn slice_spacepoints<R: Real>(
     }
 }
 
-/// One of each quarter by turns: neighbours are often of one slice or layer, and a count that was just written is waited for.
+/// One of each quarter by turns: neighbours are often of one slice or layer, and a count that was
+/// just written is waited for.
 #[inline(always)]
 fn by_turns<T>(all: &[T], mut take: impl FnMut(&T)) {
     let quarter = all.len() / 4;

@@ -71,7 +71,7 @@ impl Stages {
         sum_histos::<FixedPoint>(parts.iter().map(|part| &part.histogram), total);
     }
 
-    /// The fourth stage, on a copy of the sum; the weight of the first peak, 0 if there is none.
+    /// The fourth stage, on a copy of the sum. Returns the weight of the first peak, or 0.
     pub fn find_peaks(&mut self) -> u32 {
         let Workspace { total, find_peaks, .. } = &mut self.workspace;
         // Into memory that is there.

@@ -1,5 +1,5 @@
-//! Sums the histograms of an RoI's groups of slices, in order, and tells n from z. Twin of `shaders/sum_histos.wgsl`,
-//! whose two stages are one here.
+//! Sums the histograms of an RoI's groups of slices, in order, and tells n from z. Twin of
+//! `shaders/sum_histos.wgsl`, whose two stages are one here.
 
 use crate::engine::cpu::packed_histogram::PackedHistogram;
 use crate::histogram::{HistogramPair, ZSum};

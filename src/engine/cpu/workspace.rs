@@ -1,4 +1,4 @@
-//! Memory of the CPU engine: what one RoI needs at a time, used over and over.
+//! Memory of the CPU engine for one RoI, reused for the next one.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::real::Real;
 use crate::histogram::HistogramPair;
 
-/// What the stages of one RoI work in.
+/// Memory of the stages of one RoI.
 pub(crate) struct Workspace<R: Real> {
     pub(crate) spacepoints: Vec<R::Spacepoint>,
     pub(crate) sliced: SlicedSpacepoints<R>,

@@ -10,7 +10,7 @@ use crate::options::{Accumulate, Encoding, Precision};
 
 const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F64];
 
-/// Every variant that there is, but for what overrides say.
+/// Returns every variant, at one value of each override.
 pub(crate) fn variants() -> Vec<Variant> {
     let mut all = Vec::new();
     for precision in PRECISIONS {

@@ -8,7 +8,7 @@ use crate::engine::gpu::shape::{Occupancy, Pairs, Shape};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 
-/// What one dispatch and one set of buffers can hold.
+/// Capacity of one dispatch and of one set of buffers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Capacity {
     /// Bytes of a storage buffer.
@@ -24,18 +24,19 @@ pub(crate) struct Capacity {
 }
 
 impl Capacity {
-    /// Rows of histograms beyond this gain nothing: the adapter is full, and memory is somebody else's too.
+    /// Rows of histograms beyond this gain nothing: the adapter is full, and memory is somebody
+    /// else's too.
     const MOST_BYTES: u64 = 512 << 20;
-    /// Enough work to fill a GPU, and small enough that one part is prepared while another computes (measured on an
-    /// H200: docs/lab, experiment 3).
+    /// Enough work to fill a GPU, and small enough that one part is prepared while another computes
+    /// (measured on an H200).
     const UPLOAD_BYTES: u64 = 16 << 20;
 
-    /// Measured on an H200 (docs/lab, experiment 4). A software adapter has a few cores.
+    /// Measured on an H200. A software adapter has a few cores.
     const FILLING: u64 = 2048;
     const FILLING_SOFTWARE: u64 = 256;
 
-    /// Some systems kill a device whose dispatch lasts two seconds. The slowest GPUs that are worth having do 10^10 pairs
-    /// in that time.
+    /// Some systems kill a device whose dispatch lasts two seconds. The slowest GPUs that are worth
+    /// having do 10^10 pairs in that time.
     const WORK: f64 = 2e9;
     const WORK_SOFTWARE: f64 = 5e7;
 
@@ -62,10 +63,10 @@ impl Capacity {
 
 /// Most spacepoints whose pairs one workgroup histograms: more would keep it busy for too long.
 pub(crate) const MOST_SHARE: u32 = 1024;
-/// Fewest: below this, filling a row is less work than summing it (H200: docs/lab, experiment 12).
+/// The smallest share. Below it, filling a row costs less than summing it (measured on an H200).
 const LEAST_SHARE: u32 = 128;
-/// The same where third spacepoints are searched, which takes longer than summing (measured on an H100:
-/// docs/lab/2026-11-26-one-straight-path.md).
+/// The same where third spacepoints are searched, which takes longer than summing (measured on an
+/// H100: docs/lab/2026-11-26-one-straight-path.md).
 const LEAST_SHARE_OF_TRIPLETS: u32 = 32;
 
 /// Threads that share a spacepoint's partners where a small share leaves them idle.
@@ -79,7 +80,7 @@ pub(crate) fn bytes_of<R: Real>(plan: &RoiPlan, shape: &Shape) -> u64 {
     Needs::most(plan, shape, shape.pairs).bytes::<R>(shape).iter().sum()
 }
 
-/// What becomes of a batch: parts that fit, and RoIs that never will.
+/// A batch after planning: parts that fit, and RoIs that never fit.
 pub(crate) struct Cut {
     /// RoIs of the batch, part by part.
     pub(crate) parts: Vec<Vec<usize>>,
@@ -140,7 +141,8 @@ pub(crate) struct Sharing {
 }
 
 impl Sharing {
-    /// As asked, else enough workgroups to fill the device, and no more, as far as the buffers hold their histograms.
+    /// As asked, else enough workgroups to fill the device, and no more, as far as the buffers hold
+    /// their histograms.
     pub(crate) fn new<'a, R: Real>(
         plans: impl Iterator<Item = &'a RoiPlan> + Clone,
         capacity: &Capacity,
@@ -174,7 +176,8 @@ impl Sharing {
     }
 }
 
-/// Dispatches of find_z: a part has little work or is one RoI, whose spacepoints may all lie in one slice.
+/// Dispatches of find_z: a part has little work or is one RoI, whose spacepoints may all lie in one
+/// slice.
 fn dispatches<'a>(plans: impl Iterator<Item = &'a RoiPlan>, capacity: &Capacity) -> u32 {
     let most = plans.map(|plan| 0.5 * (plan.spacepoints as f64).powi(2)).fold(0.0, f64::max);
     ((most / capacity.work).ceil() as u32).clamp(1, MOST_DISPATCHES)

@@ -94,7 +94,8 @@ fn small_shares_when_there_is_little_work() {
     assert_eq!((much.pairs, much.lanes_shift), (Pairs::Streamed { share: Some(512) }, 0));
 }
 
-/// Spacepoints that may all lie in one slice are no more work than a dispatch may have; each row is in one of them.
+/// Spacepoints that may all lie in one slice are no more work than a dispatch may have; each row is
+/// in one of them.
 #[test]
 fn a_large_roi_takes_several_dispatches() {
     let (search, shape) = (search(), shape());

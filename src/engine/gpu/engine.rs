@@ -1,4 +1,5 @@
-//! The GPU engine in one number type: a batch is cut into parts, which the device has a few of at once.
+//! The GPU engine in one number type: a batch is cut into parts, which the device has a few of at
+//! once.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -39,17 +40,18 @@ pub(crate) struct TypedEngine<R: Real> {
     pub(super) workspaces: Pool<Workspace<R>>,
 }
 
-/// Parts of a batch that one thread lets the device have at once: one computes while the next is prepared.
+/// Parts of a batch that one thread lets the device have at once: one computes while the next is
+/// prepared.
 const IN_FLIGHT: usize = 2;
 
-/// Threads that prepare parts: beyond this the bus is full (H200: docs/lab, experiment 10).
+/// Threads that prepare parts. More threads saturate the bus (measured on an H200).
 const MOST_THREADS: usize = 16;
 
-/// An upload of up to so many bytes is read over the bus no slower than it is copied (measured on an H200:
-/// docs/lab, experiment 25).
+/// Largest upload in bytes that the kernel reads over the bus at least as fast as a copy (measured
+/// on an H200).
 const DIRECT_BYTES: u64 = 256 << 10;
 
-/// What became of parts.
+/// Results of parts.
 #[derive(Default)]
 struct Found {
     answers: Answers,
@@ -68,7 +70,8 @@ impl Found {
     }
 }
 
-/// An RoI that takes less than this on the device is no large one: where it has no room, nothing has.
+/// An RoI that takes less than this on the device is no large one: where it has no room, nothing
+/// has.
 const LARGE_ROI_BYTES: u64 = 1 << 20;
 
 /// So many RoIs are planned in less time than it takes to wake another thread.

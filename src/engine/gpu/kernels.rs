@@ -103,8 +103,8 @@ pub(crate) struct KernelSet {
     checks: Checks,
 }
 
-/// A browser compiles in the background, for seconds, and a search waits for all that was begun before: there a kernel is
-/// built when it is first dispatched.
+/// A browser compiles in the background, for seconds, and a search waits for all that was begun
+/// before: there a kernel is built when it is first dispatched.
 const ALL_AT_ONCE: bool = !cfg!(target_arch = "wasm32");
 
 impl KernelSet {
@@ -150,7 +150,8 @@ fn descriptor<'a>(source: &'a Source, constants: &'a [(&'a str, f64)], checks: C
 pub(crate) struct Dispatch {
     pub(crate) kernel: KernelName,
     pub(crate) entry_point: &'static str,
-    /// The stage whose params it takes; of find_z's n-th dispatch where it has several, [`STAGES`] + n.
+    /// The stage whose params it takes; of find_z's n-th dispatch where it has several, [`STAGES`]
+    /// + n.
     pub(crate) params: usize,
     pub(crate) grid: [u32; 3],
 }

@@ -8,7 +8,7 @@ use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
 use crate::histogram::Peak;
 
-/// Where a binding may begin, in bytes: what every adapter allows.
+/// Alignment of bindings in bytes that every adapter supports.
 pub(crate) const ALIGNMENT: u64 = 256;
 
 /// Stages of sum_histos, and passes of highest_windows, each with its own params.
@@ -149,7 +149,8 @@ pub(crate) struct Layout<R: Real> {
     pub(crate) words: Vec<RoiWords>,
 }
 
-/// Bytes of a part's upload: params of each stage and dispatch, RoIs, the RoI of each row, spacepoints.
+/// Bytes of a part's upload: params of each stage and dispatch, RoIs, the RoI of each row,
+/// spacepoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Regions {
     pub(crate) rois: u64,
@@ -282,7 +283,7 @@ fn words_of(plan: &RoiPlan, before: &Needs, own: &Needs) -> RoiWords {
     }
 }
 
-/// What all RoIs of a part share.
+/// Returns the parameters that all RoIs of a part share.
 fn params(search: &Search, shape: &Shape, sharing: Sharing, way: Way, needs: &Needs) -> Params {
     let config = &search.config;
     let (slices_per_histogram, share, lanes_shift) = match (way, sharing.pairs) {

@@ -1,4 +1,5 @@
-//! The GPU engine: the four stages as shaders, a batch at a time. docs/explanation/design.md says in which order to read it.
+//! The GPU engine: the four stages as shaders, a batch at a time. docs/explanation/design.md says
+//! in which order to read it.
 
 #[cfg(any(test, feature = "internals"))]
 pub(crate) mod all_shaders;

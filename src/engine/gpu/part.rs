@@ -31,7 +31,7 @@ pub(super) struct InFlight<'a, R: Real> {
     submission: Submission,
 }
 
-/// What became of a part that was to be submitted.
+/// Result of submitting a part.
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once; a box would cost each part an allocation")]
 pub(super) enum Submitted<'a, R: Real> {
     InFlight(InFlight<'a, R>),
@@ -51,11 +51,11 @@ pub(super) struct Planned<'a> {
     pub(super) helpers: Helpers,
     /// How long to ask the device before waiting for it.
     pub(super) spin: Duration,
-    /// With room for as many peaks as are asked for this time.
+    /// The shape, with room for the requested number of peaks.
     pub(super) shape: Shape,
 }
 
-/// What is answered of an RoI.
+/// Answer for an RoI.
 pub(super) enum Answer {
     Found(RoiResult),
     /// The encoding cannot hold its spacepoints.
@@ -92,7 +92,7 @@ impl<R: Real> TypedEngine<R> {
         Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), taken, workspace, submission }))
     }
 
-    /// Fills a workspace with a part. What is staged still has to be copied on the device: [`TypedEngine::begin`].
+    /// Fills a workspace with a part. [`TypedEngine::begin`] copies the staged data on the device.
     pub(super) fn upload(
         &self,
         planned: Planned<'_>,
@@ -168,7 +168,8 @@ impl<R: Real> TypedEngine<R> {
         Ok(())
     }
 
-    /// The stages: in one pass, or to be timed, each in its own. The peaks lie where the host reads them then.
+    /// The stages: in one pass, or to be timed, each in its own. The peaks lie where the host reads
+    /// them then.
     pub(super) fn encode(
         &self,
         encoder: &mut wgpu::CommandEncoder,

@@ -1,5 +1,6 @@
-//! Learns how a device rounds, with `shaders/probe_rounding.wgsl`. WGSL asks for quotients and square roots only to a few
-//! units in the last place; the CPU engine, and so its twin, has all of them.
+//! Learns how a device rounds, with `shaders/probe_rounding.wgsl`. WGSL asks for quotients and
+//! square roots only to a few units in the last place; the CPU engine, and so its twin, has all of
+//! them.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -16,13 +17,13 @@ const ENTRY_POINT: &str = "probe_rounding";
 /// A device that takes short cuts has one quotient in ten wrong.
 const OPERANDS: u64 = 2048;
 
-/// Vendor, device, driver, backend: what makes a device round as it does.
+/// Vendor, device, driver and backend, which determine how a device rounds.
 type Make = (u32, u32, String, String);
 
-/// What was learnt in this process.
+/// Probe results of this process.
 static LEARNT: Mutex<Vec<(Make, Precision, Rounding)>> = Mutex::new(Vec::new());
 
-/// What a device needs so that it rounds as the CPU engine.
+/// Returns the corrections that make a device round as the CPU engine does.
 pub(crate) async fn of<R: Real>(gpu: &Gpu, precision: Precision) -> Result<Rounding> {
     let adapter = gpu.summary();
     let make: Make = (adapter.vendor, adapter.device, adapter.driver.clone(), adapter.backend.clone());
@@ -60,7 +61,7 @@ fn operands<R: Real>(first: u64, count: u64) -> Vec<[R; 2]> {
     (first..first + count).map(|i| [number(2 * i + 1, 16, 4), number(2 * i + 2, 24, 0)]).collect()
 }
 
-/// What the probe makes of operands: quotients and square roots as the device rounds them.
+/// Runs the probe: quotients and square roots of the operands, as the device rounds them.
 async fn asked<R: Real, T: Pod>(
     gpu: &Gpu,
     source: &Source,
@@ -98,7 +99,7 @@ fn wrong<R: Real>(operands: &[[R; 2]], rounded: &[[R; 2]]) -> [usize; 2] {
 }
 
 #[cfg(test)]
-#[allow(clippy::print_stderr)] // rates of hardware are said aloud
+#[allow(clippy::print_stderr)] // // prints rates of hardware
 mod tests {
     use std::f64::consts::FRAC_PI_2;
     use std::time::Duration;
@@ -208,8 +209,8 @@ mod tests {
         Source::new(ENTRY_POINT).piece("real", real).piece("kernel", kernel)
     }
 
-    /// Steps are whole numbers below on every device, however it orders sums and fuses products with them, and each is a step of
-    /// one tile.
+    /// Steps are whole numbers below on every device, however it orders sums and fuses products
+    /// with them, and each is a step of one tile.
     #[test]
     fn steps_are_those_of_the_cpu() {
         /// Of the largest tile.
@@ -252,7 +253,8 @@ mod tests {
                     let place =
                         || format!("{}, {precision:?}, {offset} steps, tile {tile}: {}", gpu.name(), x.to_f64());
                     if x.to_f64() * scale + offset < 256.0 {
-                        // Below the range: nothing is entered there, and the CPU engine's number is not negative.
+                        // Below the range: nothing is entered there, and the CPU engine's number is
+                        // not negative.
                         continue;
                     }
                     let wanted = x.whole_steps(R::of(scale), R::of(offset)).wrapping_sub(tile * 1024);

@@ -1,5 +1,5 @@
-//! The WGSL of the kernels, assembled: a kernel's file and the small files it needs, some of which are chosen by swapping, and
-//! the overrides that go with the choice.
+//! The WGSL of the kernels, assembled: a kernel's file and the small files it needs, some of which
+//! are chosen by swapping, and the overrides that go with the choice.
 
 use kernel_host::Source;
 
@@ -45,7 +45,8 @@ impl Rounding {
 /// How spacepoints lie, and how their pairs are gone through.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairing {
-    /// By slice and layer, each spacepoint with what follows it: single neighbours, all layers inner.
+    /// By slice and layer, each spacepoint with what follows it: single neighbours, all layers
+    /// inner.
     TwoSlices,
     /// The same for few spacepoints, and for pairs only: by slice, layers mixed.
     MixedLayers,
@@ -92,7 +93,7 @@ const HISTOGRAMS: Piece = shader!("histograms.wgsl");
 const WINDOWS: Piece = shader!("windows.wgsl");
 
 impl Variant {
-    /// What suits RoIs of this occupancy.
+    /// Returns the selection for RoIs of this occupancy.
     pub(crate) fn at(self, occupancy: Occupancy) -> Self {
         match (self.pairing, self.triplets, occupancy) {
             (Pairing::TwoSlices, Triplets::Off, Occupancy::Low) => Self { pairing: Pairing::MixedLayers, ..self },
@@ -100,7 +101,8 @@ impl Variant {
         }
     }
 
-    /// Whether find_z adds entries to RoIs' own histograms at once: RoIs have several, or entries are few.
+    /// Whether find_z adds entries to RoIs' own histograms at once: RoIs have several, or entries
+    /// are few.
     pub(crate) fn fills_totals(self) -> bool {
         self.several || (self.weighting == Weighting::Pt && self.pairing != Pairing::Numbered)
     }
@@ -187,7 +189,8 @@ impl Variant {
         assemble("find_z", &[&self.records(), &self.accumulate(), &[TRACKS, self.order()], &self.pairs(), &own])
     }
 
-    /// All of the stages in one workgroup; not for numbered pairs, several histograms or weights by pT.
+    /// All of the stages in one workgroup; not for numbered pairs, several histograms or weights by
+    /// pT.
     pub(crate) fn walk(self, encoding: Encoding) -> Source {
         let tracks = [encoding_piece(encoding), shader!("accumulate/wide.wgsl"), TRACKS, self.order()];
         let peaks =
@@ -264,7 +267,7 @@ fn real(precision: Precision) -> Piece {
     }
 }
 
-/// What learns how a device rounds.
+/// The probe of a device's rounding.
 pub(crate) fn probe_rounding(precision: Precision) -> Source {
     assemble("probe_rounding", &[&[real(precision), TYPES, shader!("probe_rounding.wgsl")]])
 }

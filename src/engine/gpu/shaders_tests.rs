@@ -17,8 +17,8 @@ fn there_are_few_kernels() {
     assert!(texts.len() <= 80, "{} kernels", texts.len());
 }
 
-/// Every variant of every kernel, with either value of each override, parses, validates and is written out as SPIR-V; and, in
-/// f32, as MSL and HLSL (naga writes no f64 for those).
+/// Every variant of every kernel, with either value of each override, parses, validates and is
+/// written out as SPIR-V; and, in f32, as MSL and HLSL (naga writes no f64 for those).
 #[test]
 fn every_variant_is_written_out() {
     // Variants share most of their kernels.
@@ -55,7 +55,7 @@ fn records_match_the_shaders() {
     let mut seen = HashSet::new();
     for variant in variants() {
         let (find_z, slice) = (variant.find_z(), variant.slice_spacepoints(Encoding::Lossless));
-        // The pieces that lay out records; the others do not matter here.
+        // The pieces that define records; other pieces are irrelevant here.
         let layouts = (variant.precision, variant.weighting, variant.several, variant.triplets, variant.accumulate);
         if !seen.insert(format!("{layouts:?}")) {
             continue;

@@ -1,4 +1,4 @@
-//! What is fixed when the engine is built: which kernels search, with which sizes.
+//! Choices that are fixed when the engine is built: kernels and their sizes.
 
 use kernel_host::Gpu;
 
@@ -14,14 +14,14 @@ use crate::options::{Accumulate, EngineOptions};
 /// Which pairs share a row of histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Pairs {
-    /// Those of a group of so many slices: `thesis/numbered_pairs.wgsl`.
+    /// Pairs of a group of so many slices: `thesis/numbered_pairs.wgsl`.
     Numbered { slices: u32 },
-    /// Those of a share of the spacepoints; None: by the amount of work. `pairs/*.wgsl`.
+    /// Pairs of a share of the spacepoints; `None`: by the amount of work. `pairs/*.wgsl`.
     Streamed { share: Option<u32> },
 }
 
 impl Pairs {
-    /// Groups of slices of a whole turn, where nobody says how large they are to be.
+    /// Groups of slices of a whole turn, by default.
     const GROUPS: f64 = 64.0;
 
     /// Sums by compare and retry are the thesis's, and so are then its groups of slices.
@@ -81,8 +81,8 @@ pub(crate) struct Shape {
     pub(crate) per_slice: bool,
 }
 
-/// RoIs that are walked in one workgroup each, if they fit: more fill the device better in stages (measured on an H200:
-/// docs/lab, experiment 15).
+/// Most RoIs that are walked in one workgroup each, if they fit. More RoIs fill the device better
+/// in stages (measured on an H200).
 const WALKED_ROIS: usize = 256;
 
 impl Shape {

@@ -1,4 +1,4 @@
-//! How many threads and how much workgroup memory the kernels take. What a kernel's tables take beside is what naga counts.
+//! Threads and workgroup memory of the kernels. naga counts the memory of other tables.
 
 use kernel_host::naga::valid::Capabilities;
 use kernel_host::{AdapterKind, Error as GpuError, Gpu, Source, workgroup_memory};
@@ -31,8 +31,8 @@ const STEP: u32 = 64;
 /// Steps of so many bins can be told apart in f32: `whole_steps` in `shaders/real/f32.wgsl`.
 const MOST_BINS: u32 = 4096;
 
-/// Of `shaders/find_z.wgsl`. Little memory lets many workgroups run side by side (measured on an H100:
-/// docs/lab/2026-11-25-triplets-by-lists.md).
+/// Of `shaders/find_z.wgsl`. Little memory lets many workgroups run side by side (measured on an
+/// H100: docs/lab/2026-11-25-triplets-by-lists.md).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct FindZSize {
     pub(crate) threads: u32,
@@ -42,7 +42,8 @@ pub(crate) struct FindZSize {
     queued: u32,
     /// Words for each of the two tables of marks of `shaders/pairs/by_pt.wgsl`.
     mark_words: u32,
-    /// Partners of a spacepoint that are worth another thread, and most threads that they are worth.
+    /// Partners of a spacepoint that are worth another thread, and most threads that they are
+    /// worth.
     pub(crate) partners_a_lane: u32,
     pub(crate) most_lanes: u32,
 }
@@ -53,7 +54,7 @@ impl FindZSize {
     /// Words of marks that a thread brings into its team: `shaders/pairs/by_pt.wgsl`.
     const MARK_WORDS: u32 = 4;
 
-    /// As many threads as every adapter has, and more where partners are many (H200: docs/lab, experiment 8).
+    /// 256 threads, which every adapter has, and more if partners are many (measured on an H200).
     pub(crate) fn new(gpu: &Gpu, variant: Variant, bins: u32, occupancy: Occupancy) -> Result<Self> {
         // Software adapters take longer to compile another size than they gain by it.
         let is_high = occupancy == Occupancy::High || gpu.summary().kind == AdapterKind::Software;
@@ -68,8 +69,8 @@ impl FindZSize {
         let least = match (variant.pairing, variant.triplets, variant.weighting) {
             (Pairing::Numbered, ..) | (_, Triplets::Off, _) => none,
             (.., Weighting::Count) => Self { queued: if is_high { 2048 } else { Self::QUEUED }, ..none },
-            // Two threads a spacepoint only for many partners, which then have finer places: each thread works out the ranges
-            // of partners for itself.
+            // Two threads a spacepoint only for many partners, which then have finer places: each
+            // thread works out the ranges of partners for itself.
             (.., Weighting::Pt) => {
                 let mark_words = Self::MARK_WORDS * threads;
                 Self { queued: 256, mark_words, partners_a_lane: 100, most_lanes: 2, ..none }
@@ -113,11 +114,12 @@ impl FindZSize {
     }
 }
 
-/// What a workgroup of `shaders/slice_spacepoints.wgsl` takes: a device holds the more workgroups, the less they take
-/// (H200: docs/lab, experiment 13).
+/// Workgroup memory of `shaders/slice_spacepoints.wgsl`. Less memory gives a higher occupancy
+/// (measured on an H200).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CellTile {
-    /// Words of cells, two a word: all of a usual RoI's, where there is room for them and it has many spacepoints to go through.
+    /// Words of cells, two a word: all of a usual RoI's, where there is room for them and it has
+    /// many spacepoints to go through.
     pub(crate) cell_words: u32,
     /// Words of spacepoints in order, two a word.
     order_words: u32,
@@ -176,7 +178,7 @@ impl CellTile {
     }
 }
 
-/// What there is room for in a workgroup of `shaders/walk.wgsl`, which searches an RoI alone.
+/// Capacity of a workgroup of `shaders/walk.wgsl`, which searches an RoI alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WalkSize {
     threads: u32,

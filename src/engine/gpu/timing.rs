@@ -1,4 +1,4 @@
-//! Times of the device alone, and of the host's packing: what `zfinder bench` reports beside rates.
+//! Times of the device alone, and of the host's packing, for `zfinder bench`.
 
 use std::time::Duration;
 
@@ -41,7 +41,8 @@ impl<R: Real> TypedEngine<R> {
         let submission = self.gpu.submit(encoder)?;
         self.gpu.wait(&submission)?;
 
-        // A device that waited for the host slows down its clock, and needs a while until it is itself again.
+        // A device that waited for the host slows down its clock, and needs a while until it is
+        // itself again.
         let start = Instant::now();
         while self.gpu.summary().kind != AdapterKind::Software && start.elapsed() < WARM_UP {
             self.search_resident(planned.encoding, &mut workspace, &layout)?;

@@ -1,4 +1,5 @@
-//! The buffers of one part of a batch in flight. They grow to the largest part seen and are used again.
+//! The buffers of one part of a batch in flight. They grow to the largest part seen and are used
+//! again.
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{self, BufferUsages};
@@ -53,7 +54,7 @@ pub(crate) struct RoiStatus {
     pub(crate) rows: u32,
 }
 
-/// What no part changes.
+/// Buffers that are constant over parts.
 pub(crate) struct Constants<R: Real> {
     pub(crate) cuts: Buffer<R::Cuts>,
     pub(crate) neighbours: Buffer<u32>,
@@ -91,7 +92,8 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) histograms: Buffer<u32>,
     pub(crate) partials: Buffer<u32>,
     pub(crate) totals: Buffer<u32>,
-    /// Where RoIs have several histograms: the highest window of each, and what all of an RoI's together say.
+    /// Where RoIs have several histograms: the highest window of each, and what all of an RoI's
+    /// together say.
     pub(crate) windows: Buffer<Window>,
     pub(crate) sums: Buffer<Sums>,
     pub(crate) peaks: Buffer<Peak>,
@@ -128,7 +130,8 @@ impl<R: Real> Workspace<R> {
         }
     }
 
-    /// Makes room for a part; where it is to be staged. Of up to `direct_bytes`, shaders read it there.
+    /// Makes room for a part; where it is to be staged. Of up to `direct_bytes`, shaders read it
+    /// there.
     pub(crate) fn make_room(
         &mut self,
         gpu: &Gpu,
@@ -173,8 +176,9 @@ impl<R: Real> Workspace<R> {
         Ok(self.staging.map(gpu, regions.end as usize / 4)?)
     }
 
-    /// Binds the input from byte `from` on: `bytes` of it, or without a number as much as a binding may hold. A binding that does
-    /// not end with its region serves parts of any size, so that their bind group can be kept.
+    /// Binds the input from byte `from` on: `bytes` of it, or without a number as much as a binding
+    /// may hold. A binding that does not end with its region serves parts of any size, so that
+    /// their bind group can be kept.
     fn input_from(&self, from: u64, bytes: Option<u64>) -> Result<wgpu::BindingResource<'_>> {
         let buffer = if self.direct { self.staging.raw()? } else { self.input.raw()? };
         let all = (buffer.size() - from).min(self.most_bytes) & !3;
@@ -192,7 +196,7 @@ impl<R: Real> Workspace<R> {
         self.groups.push(((dispatch.kernel, dispatch.params), group));
     }
 
-    /// What a variable of the shaders is bound to in a dispatch.
+    /// Returns the binding of a shader variable in a dispatch.
     pub(crate) fn binding<'a>(
         &'a self,
         constants: &'a Constants<R>,

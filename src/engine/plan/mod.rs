@@ -1,5 +1,6 @@
-//! What the search of one RoI needs, worked out once on the host in f64 and used by the CPU and the GPU engine alike: beam
-//! spot, phi window, the slice of each spacepoint, z bins. Slices are therefore the same on every adapter, however it rounds.
+//! The plan of an RoI, made once on the host in f64 for the CPU and the GPU engine: beam spot, phi
+//! window, the slice of each spacepoint, z bins. Slices are therefore the same on every adapter,
+//! however it rounds.
 
 mod roi;
 #[cfg(test)]
@@ -103,13 +104,14 @@ impl Search {
         self.taking_part >> layer & 1 != 0
     }
 
-    /// Whether the beam is at the origin and every layer takes part, so that blocks can be taken as they are.
+    /// Whether the beam is at the origin and every layer takes part, so that blocks can be taken as
+    /// they are.
     fn is_plain(&self) -> bool {
         self.config.is_beam_at_origin() && self.taking_part.count_ones() as usize == self.layers()
     }
 
-    /// Whether every two spacepoints of different layers in the same or in neighbouring slices are a pair: the thesis's
-    /// choice.
+    /// Whether every two spacepoints of different layers in the same or in neighbouring slices are
+    /// a pair: the thesis's choice.
     pub(crate) fn is_single(&self) -> bool {
         let layers = self.layers();
         let single = |a: usize| (a + 1..layers).all(|b| self.neighbours[a * layers + b] & NEIGHBOURS == 1);

@@ -17,7 +17,8 @@ pub(crate) struct RoiPlan {
     pub(crate) endcap_shift: i32,
     /// Histograms of the RoI: one for each charge and each slice, if asked for.
     pub(crate) histograms: u32,
-    /// The number of windows of three bins, those with the lowest sums, whose mean is the background.
+    /// The number of windows of three bins, those with the lowest sums, whose mean is the
+    /// background.
     pub(crate) background_windows: u32,
     /// Lower edge and width of the phi window \[rad\].
     pub(super) phi_min: f64,
@@ -40,7 +41,7 @@ pub(crate) struct Taken {
 }
 
 impl RoiPlan {
-    /// Whether there is nothing to search.
+    /// Returns whether the RoI is empty.
     pub(crate) fn is_empty(&self) -> bool {
         self.spacepoints == 0 || self.bad
     }
@@ -78,7 +79,7 @@ impl RoiPlan {
         }
     }
 
-    /// Returns the answer: these vertices, or the reason why there is none.
+    /// Returns the result: these vertices, or the status that explains an empty list.
     pub(crate) fn result(&self, taken: Taken, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
         let status = if taken.bad {
             Status::BadSpacepoint

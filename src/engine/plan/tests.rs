@@ -19,8 +19,9 @@ fn plan(search: &Search, roi: &Roi) -> RoiPlan {
     search.plan(roi.into()).expect("a plan")
 }
 
-/// The slices of an RoI's spacepoints, None outside of the window; as every encoding has them. Of fewer than [`BLOCK`]
-/// spacepoints none is packed in a block, of columns and of records all others are.
+/// The slices of an RoI's spacepoints, None outside of the window; as every encoding has them. Of
+/// fewer than [`BLOCK`] spacepoints none is packed in a block, of columns and of records all others
+/// are.
 fn slices(search: &Search, roi: &Roi) -> Vec<Option<u32>> {
     let plan = plan(search, roi);
     let one_by_one: Vec<Roi> = roi.spacepoints.iter().map(|&s| Roi { spacepoints: vec![s], ..roi.clone() }).collect();
@@ -87,7 +88,8 @@ fn a_window_ends_before_its_upper_edge() {
     }
 }
 
-/// What is left of a window beyond its last slice is less than a thousand-millionth of a slice, and belongs to that slice.
+/// What is left of a window beyond its last slice is less than a thousand-millionth of a slice, and
+/// belongs to that slice.
 #[test]
 fn the_last_slice_takes_what_is_left_of_a_window() {
     for triplets in [Triplets::Off, Triplets::Any] {
@@ -102,7 +104,8 @@ fn the_last_slice_takes_what_is_left_of_a_window() {
     }
 }
 
-/// The smallest window about spacepoints on both sides of phi = 0 contains 0, or pi if that is nearer; all of them are in it.
+/// The smallest window about spacepoints on both sides of phi = 0 contains 0, or pi if that is
+/// nearer; all of them are in it.
 #[test]
 fn a_window_goes_round_the_nearer_way() {
     let search = search(&Config::default());
@@ -129,7 +132,8 @@ fn a_window_goes_round_the_nearer_way() {
     }
 }
 
-/// However far an RoI's eta turns tracks into the end-caps, a pair with a disk keeps the slices beside its own.
+/// However far an RoI's eta turns tracks into the end-caps, a pair with a disk keeps the slices
+/// beside its own.
 #[test]
 fn pairs_with_disks_reach_the_next_slice() {
     let search = search(&Config::default());

@@ -5,8 +5,8 @@ use std::f64::consts::{PI, TAU};
 use super::{BLOCK, Block};
 use crate::engine::encoding::Source;
 
-/// The lowest and the highest phi, the lowest positive phi and the highest other phi, lane by lane. Infinite where a lane has
-/// no value.
+/// The lowest and the highest phi, the lowest positive phi and the highest other phi, lane by lane.
+/// Infinite where a lane has no value.
 #[derive(Clone, Copy)]
 pub(super) struct PhiExtremes {
     lowest: [f64; LANES],
@@ -35,8 +35,8 @@ fn larger(a: f64, b: f64) -> f64 {
     if b > a { b } else { a }
 }
 
-/// Adds a block's azimuths unless one of them lies outside [-pi, pi]. Branch-free, so that the compiler vectorises it. Other
-/// errors of a spacepoint are found when it is packed.
+/// Adds a block's azimuths unless one of them lies outside [-pi, pi]. Branch-free, so that the
+/// compiler vectorises it. Other errors of a spacepoint are found when it is packed.
 struct AddBlock<'a, S> {
     extremes: &'a mut PhiExtremes,
     block: S,
@@ -85,13 +85,14 @@ impl PhiExtremes {
         }
     }
 
-    /// Returns the lower edge and the width of the smallest window. It contains 0 if the positive and the negative side are
-    /// nearer to each other there than at pi.
+    /// Returns the lower edge and the width of the smallest window. It contains 0 if the positive
+    /// and the negative side are nearer to each other there than at pi.
     pub(super) fn window(&self) -> (f64, f64) {
         const PAD: f64 = 1e-10;
         let least = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::INFINITY, smaller);
         let most = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::NEG_INFINITY, larger);
-        // If there is no positive phi, `low` is infinite and above `end`; likewise for the negative side.
+        // If there is no positive phi, `low` is infinite and above `end`; likewise for the negative
+        // side.
         let (low, end) = (least(self.low_positive), most(self.highest));
         let (first, high) = (least(self.lowest), most(self.high_negative));
         let (low, high) = match (low <= end, first <= high) {

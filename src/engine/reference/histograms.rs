@@ -6,8 +6,8 @@ use crate::config::ZBins;
 
 /// Entries by bin of z, one histogram after another.
 ///
-/// An RoI may have thousands of histograms. They share one allocation, which is returned to the system when freed; many small
-/// ones would stay with the thread.
+/// An RoI may have thousands of histograms. They share one allocation, which is returned to the
+/// system when freed; many small ones would stay with the thread.
 pub struct Histograms {
     /// Bins of one histogram.
     pub(super) bins: usize,

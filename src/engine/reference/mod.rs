@@ -1,5 +1,5 @@
-//! The reference engine: serial, f64, written from the specification. It shares no stage with the other engines, so that
-//! agreement between them is evidence.
+//! The reference engine: serial, f64, written from the specification. It shares no stage with the
+//! other engines, so that agreement between them is evidence.
 
 mod histograms;
 mod pairs;
@@ -94,7 +94,8 @@ impl ReferenceEngine {
         Ok(filled.result)
     }
 
-    /// Fills the histograms. The status is that of an RoI without a peak, where peaks can be looked for.
+    /// Fills the histograms. The status is that of an RoI without a peak, where peaks can be looked
+    /// for.
     ///
     /// # Errors
     /// A z range that makes no histogram.

@@ -171,8 +171,8 @@ impl ReferenceEngine {
         (b.z * rho_a - a.z * rho_b) / (rho_a - rho_b)
     }
 
-    /// Hands the third spacepoints that confirm a pair, with their layers, to `each`, from the inside out, until it breaks.
-    /// Without triplets there are none.
+    /// Hands the third spacepoints that confirm a pair, with their layers, to `each`, from the
+    /// inside out, until it breaks. Without triplets there are none.
     pub(super) fn each_third(
         &self,
         sliced: &Sliced,

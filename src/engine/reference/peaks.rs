@@ -36,7 +36,8 @@ struct Window {
 }
 
 impl ReferenceEngine {
-    /// Adds a vertex, or mixes it into the nearest one if that is near. Returns false if the vertex is not significant.
+    /// Adds a vertex, or mixes it into the nearest one if that is near. Returns false if the vertex
+    /// is not significant.
     fn accept(&self, peaks: &mut Vec<Peak>, peak: Peak, bins: &ZBins) -> bool {
         let new = peak.vertex;
         let mut nearest = None;
@@ -127,7 +128,8 @@ impl ReferenceEngine {
         PtWeight::rank_of(sum, directions(0), directions(1)).into()
     }
 
-    /// Whether a window is higher than another one, or as high and nearer to the centre, if that counts.
+    /// Whether a window is higher than another one, or as high and nearer to the centre, if that
+    /// counts.
     fn is_higher(&self, one: &Window, other: &Window) -> bool {
         one.rank > other.rank || (self.config.prefer_central && one.rank == other.rank && one.distance < other.distance)
     }
@@ -183,7 +185,8 @@ impl ReferenceEngine {
         Mean { z_mm, variance, measurements: weight / self.detector.track_model(&self.config).entries }
     }
 
-    /// The mean of the pairs where they are densest, near three bins, each with weight 1 (`docs/physics.md`).
+    /// The mean of the pairs where they are densest, near three bins, each with weight 1
+    /// (`docs/physics.md`).
     fn mean_of_pairs(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins) -> Mean {
         // Pairs by eighths of a bin, of five bins about the middle one of the three.
         let (low, high) = (first_bin as i64 - 1, first_bin as i64 + 3);

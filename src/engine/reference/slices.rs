@@ -91,8 +91,9 @@ impl Sliced {
         }
     }
 
-    /// Spacepoints of a layer in the slices from `s - below` to `s + above`, each with its distance from s in slices.
-    /// On a ring, a slice is reached once, the shorter way round, and phi goes on beyond the ends.
+    /// Spacepoints of a layer in the slices from `s - below` to `s + above`, each with its distance
+    /// from s in slices. On a ring, a slice is reached once, the shorter way round, and phi goes on
+    /// beyond the ends.
     pub(super) fn around(
         &self,
         layer: usize,
@@ -120,7 +121,8 @@ impl Sliced {
     }
 }
 
-/// Lower edge and width of the smallest window about these azimuths, positive and negative ones taken separately.
+/// Lower edge and width of the smallest window about these azimuths, positive and negative ones
+/// taken separately.
 fn window_of(azimuths: impl Iterator<Item = f64>) -> (f64, f64) {
     const PAD: f64 = 1e-10;
     let (mut positive, mut negative) = (None::<(f64, f64)>, None::<(f64, f64)>);

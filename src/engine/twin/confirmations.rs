@@ -1,5 +1,5 @@
-//! Third spacepoints that confirm a pair. Twin of `shaders/bends.wgsl`, `shaders/confirmations/count.wgsl` and
-//! `shaders/confirmations/pt.wgsl`.
+//! Third spacepoints that confirm a pair. Twin of `shaders/bends.wgsl`,
+//! `shaders/confirmations/count.wgsl` and `shaders/confirmations/pt.wgsl`.
 
 use super::find_z::{FindZ, HARD_TRACK, SOFT_TRACK, place_in};
 use crate::config::{Triplets, Weighting};
@@ -7,7 +7,8 @@ use crate::engine::plan::{ENDCAP_PAIR, STRIP_PAIR};
 use crate::engine::real::Real;
 use crate::pt_weight::PtWeight;
 
-/// Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho differ.
+/// Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho
+/// differ.
 #[derive(Clone, Copy)]
 struct Bend<R> {
     k: R,
@@ -51,7 +52,8 @@ impl<R: Real> FindZ<'_, R> {
 
     // confirmations/count.wgsl
 
-    /// Returns how many third spacepoints confirm the pair of spacepoints a and b; at most 1 when any will do.
+    /// Returns how many third spacepoints confirm the pair of spacepoints a and b; at most 1 when
+    /// any will do.
     fn count(&self, a: usize, b: usize, z12: R) -> u32 {
         let slice_b = self.beside[b].slice_layer >> 8;
         let layer_b = self.beside[b].slice_layer & 0xff;
@@ -87,8 +89,8 @@ impl<R: Real> FindZ<'_, R> {
         self.neighbours_word(layer, layer) & ENDCAP_PAIR != 0
     }
 
-    /// The weight of the pair of spacepoints a and b by the pT of its track, and whether its direction counts; 0 if it is
-    /// no track's.
+    /// The weight of the pair of spacepoints a and b by the pT of its track, and whether its
+    /// direction counts; 0 if it is no track's.
     fn pt(&self, a: usize, b: usize, z12: R) -> u32 {
         let slice_b = self.beside[b].slice_layer >> 8;
         let layer_b = self.beside[b].slice_layer & 0xff;

@@ -1,5 +1,6 @@
-//! Takes the highest windows of three bins, one after the other. Twin of `shaders/find_peaks.wgsl` with `windows.wgsl`,
-//! `ranks/*.wgsl`, `peaks/*.wgsl` and, where an RoI has several histograms, `highest_windows.wgsl`.
+//! Takes the highest windows of three bins, one after the other. Twin of `shaders/find_peaks.wgsl`
+//! with `windows.wgsl`, `ranks/*.wgsl`, `peaks/*.wgsl` and, where an RoI has several histograms,
+//! `highest_windows.wgsl`.
 
 use crate::config::{Config, ZBins};
 use crate::histogram::{Background, Cluster, HistogramPair, PAIR_PARTS, Peak};
@@ -34,7 +35,8 @@ fn no_window() -> Window {
     Window { rank: 0, distance: u32::MAX, left: u32::MAX }
 }
 
-/// Whether one window is taken before another: higher, else nearer to the centre (if asked for), else further left.
+/// Whether one window is taken before another: higher, else nearer to the centre (if asked for),
+/// else further left.
 fn before(one: Window, other: Window) -> bool {
     if one.rank != other.rank {
         return one.rank > other.rank;
@@ -197,7 +199,7 @@ impl FindPeaks<'_> {
 
     fn take_peaks(&mut self, lowest: u32) -> Vec<Peak> {
         let histograms = self.histograms();
-        // All windows are background, or the lowest are, or none is asked for.
+        // The background is all windows, the lowest windows, or not requested.
         let mut threshold = if lowest == 0 { 0 } else { u32::MAX };
         if lowest != 0 && lowest < histograms * (self.bins - 2) {
             threshold = self.threshold_of(lowest);

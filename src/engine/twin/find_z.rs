@@ -1,6 +1,7 @@
-//! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a range of slices. Twin of
-//! `shaders/find_z.wgsl` with `tracks.wgsl`, `order/by_layer.wgsl`, `accumulate/totals.wgsl` and
-//! `pairs/streamed.wgsl`. Third spacepoints are in [`confirmations`](super::confirmations).
+//! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a range of
+//! slices. Twin of `shaders/find_z.wgsl` with `tracks.wgsl`, `order/by_layer.wgsl`,
+//! `accumulate/totals.wgsl` and `pairs/streamed.wgsl`. Third spacepoints are in
+//! [`confirmations`](super::confirmations).
 
 use std::ops::Range as Slices;
 
@@ -25,7 +26,8 @@ pub(super) struct FindZ<'a, R: Real> {
     totals: HistogramPair,
 }
 
-/// Spacepoints side by side, with one jump: those from `first` to `end`, and from `jump_at` on `jump` further.
+/// A range of spacepoints with one jump: from `first` to `end`, and from `jump_at` on `jump` places
+/// further.
 #[derive(Clone, Copy)]
 pub(super) struct Range {
     pub(super) first: u32,
@@ -83,14 +85,16 @@ impl<R: Real> FindZ<'_, R> {
         straight
     }
 
-    /// Returns the whole turns to add to the phi of a spacepoint in slice `other` seen from slice `origin`.
+    /// Returns the whole turns to add to the phi of a spacepoint in slice `other` seen from slice
+    /// `origin`.
     pub(super) fn turn_of_step(&self, origin: u32, other: u32) -> R {
         let step = self.step_between(origin, other);
         let straight = other as i32 - origin as i32;
         R::of(f64::from((step - straight).signum()) * std::f64::consts::TAU)
     }
 
-    /// z at the beam of the line through two spacepoints, in either order. Infinite or NaN where their rho are equal.
+    /// z at the beam of the line through two spacepoints, in either order. Infinite or NaN where
+    /// their rho are equal.
     fn track_z(&self, a: usize, b: usize) -> R {
         let ([u, t_a], [v, t_b]) = (self.points[a], self.points[b]);
         (t_b - t_a) / (v - u)
@@ -157,8 +161,8 @@ impl<R: Real> FindZ<'_, R> {
         self.filled.len()
     }
 
-    /// Spacepoints on a layer beyond that of a second spacepoint, `step` slices from the first one: the bending keeps its
-    /// sign.
+    /// Spacepoints on a layer beyond that of a second spacepoint, `step` slices from the first one:
+    /// the bending keeps its sign.
     pub(super) fn thirds(&self, layer: u32, slice: u32, step: i32, part: usize) -> Range {
         let outer = self.filled[part];
         if outer <= layer {
@@ -168,7 +172,8 @@ impl<R: Real> FindZ<'_, R> {
         self.slices_around(outer, slice, if step >= 0 { 1 } else { n }, if step <= 0 { 1 } else { n })
     }
 
-    /// The spacepoints of a layer in the slices from s - below to s + above; on a ring, each slice once.
+    /// The spacepoints of a layer in the slices from s - below to s + above; on a ring, each slice
+    /// once.
     fn slices_around(&self, layer: u32, s: u32, below: u32, above: u32) -> Range {
         let slices = self.roi.slices;
         if !self.roi.ring {
@@ -216,7 +221,8 @@ impl<R: Real> FindZ<'_, R> {
 
 // accumulate/totals.wgsl
 impl<R: Real> FindZ<'_, R> {
-    /// Adds the entry of a pair (a, b) to the histograms of its charge and of the slices that its track may come from.
+    /// Adds the entry of a pair (a, b) to the histograms of its charge and of the slices that its
+    /// track may come from.
     fn accumulate<Z: ZSum>(&mut self, a: usize, b: usize, bin: u32, steps: u32, weight: u32, z: f32) {
         let (charge_aware, per_slice) = (self.search.config.charge_aware, self.search.config.histogram_per_slice);
         let slice = self.beside[a].slice_layer >> 8;
@@ -263,7 +269,8 @@ impl<R: Real> FindZ<'_, R> {
 
 // pairs/streamed.wgsl
 impl<R: Real> FindZ<'_, R> {
-    /// Enters the pairs whose inner spacepoint lies in these slices, if third spacepoints confirm them where asked for.
+    /// Enters the pairs whose inner spacepoint lies in these slices, if third spacepoints confirm
+    /// them where asked for.
     fn add_pairs<Z: ZSum>(&mut self, slices: &Slices<u32>) {
         self.begin_order();
         let all = self.walked();

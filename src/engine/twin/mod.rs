@@ -1,8 +1,9 @@
-//! The twin: the four stages in plain scalar code, with the functions of the shaders under the same names and in the same
-//! order. Tests hold the kernels and the vectorised CPU engine to it, buffer by buffer.
+//! The twin: the four stages in plain scalar code, with the functions of the shaders under the same
+//! names and in the same order. Tests hold the kernels and the vectorised CPU engine to it, buffer
+//! by buffer.
 //!
-//! It decides and rounds as the kernels do, and leaves out everything that only makes them fast: tiles, shares of threads,
-//! packed words, marks and queues.
+//! It decides and rounds as the kernels do, and leaves out everything that only makes them fast:
+//! tiles, shares of threads, packed words, marks and queues.
 
 mod confirmations;
 pub(crate) mod find_peaks;

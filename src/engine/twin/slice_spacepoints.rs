@@ -14,7 +14,7 @@ pub(crate) struct SlicedSpacepoints<R> {
     pub(crate) slices: u32,
 }
 
-/// What is kept of a sorted spacepoint beside its point.
+/// The data of a sorted spacepoint other than its point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Beside<R> {
     /// From the lower edge of the window \[rad\].

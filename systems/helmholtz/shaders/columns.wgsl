@@ -1,4 +1,5 @@
-// Columns of nodes, and who takes them: a team of LANES threads a column, or a block of one if it is longer, each thread SLOTS levels.
+// Columns of nodes, and who takes them: a team of LANES threads a column, or a block of one if it
+// is longer, each thread SLOTS levels.
 
 override WORKGROUP_SIZE: u32 = 256;
 override LANES: u32 = 32;

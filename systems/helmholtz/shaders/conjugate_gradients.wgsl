@@ -1,6 +1,8 @@
-// Conjugate gradients, preconditioned by the diagonal: everything but the products with the matrix. Workgroups sum in a fixed
-// order, and a last workgroup sums their sums. Results go to `state`. Once `state[DONE]` is set, nothing changes any more.
-// in:   params, rhs, scales (1 over the diagonal), q (the product of the matrix with p), partials, state
+// Conjugate gradients, preconditioned by the diagonal: everything but the products with the matrix.
+// Workgroups sum in a fixed order, and a last workgroup sums their sums. Results go to `state`.
+// Once `state[DONE]` is set, nothing changes any more.
+// in:   params, rhs, scales (1 over the diagonal), q (the product of the matrix with p), partials,
+//       state
 // out:  u, r, p, partials, state
 // grid: WORKGROUPS workgroups, each of which takes nodes in strides; of `sum_...`, one
 // workgroup memory: 2 WORKGROUP_SIZE numbers
@@ -9,7 +11,8 @@
 override WORKGROUP_SIZE: u32 = 256;
 override WORKGROUPS: u32 = 512;
 
-// Places in `state`; the squares of residuals follow from HISTORY on, that of the right-hand side first.
+// Places in `state`; the squares of residuals follow from HISTORY on, that of the right-hand side
+// first.
 const RZ: u32 = 0u;
 const ALPHA: u32 = 1u;
 const BETA: u32 = 2u;

@@ -1,7 +1,9 @@
-// Products with the matrices of mass, of stiffness and of both, and lumped volumes: each node gathers its own number. Threads
-// sum what the pairs of their vertex have at their levels, mass and stiffness of the plane; then they find those sums of the levels
-// below and above in workgroup memory.
-// in:   params, heights (a sixth of a layer's, and 1 over it), offsets, neighbours, weights (mass and stiffness of a pair), thirds, field
+// Products with the matrices of mass, of stiffness and of both, and lumped volumes: each node
+// gathers its own number. Threads sum what the pairs of their vertex have at their levels, mass and
+// stiffness of the plane; then they find those sums of the levels below and above in workgroup
+// memory.
+// in:   params, heights (a sixth of a layer's, and 1 over it), offsets, neighbours, weights (mass
+//       and stiffness of a pair), thirds, field
 // out:  out
 // grid: TEAMS blocks of columns a workgroup, in rows
 // workgroup memory: 2 TEAMS BLOCK numbers

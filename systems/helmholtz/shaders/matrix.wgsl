@@ -1,5 +1,6 @@
 // The product of a stored matrix with a field: out = A u.
-// in:   params, offsets, neighbours, values ((3 * pair + step + 1) * levels + level, steps -1, 0 and 1 in level), field
+// in:   params, offsets, neighbours, values ((3 * pair + step + 1) * levels + level, steps -1, 0
+//       and 1 in level), field
 // out:  out
 // grid: a thread a node, in rows
 // workgroup memory: none

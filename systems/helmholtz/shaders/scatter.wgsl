@@ -1,6 +1,8 @@
-// The helmholtz report's stages: a thread takes a prism, sums over points of quadrature, and adds to the prism's six nodes. Of a
-// colour's triangles and every other layer no two prisms share a node.
-// in:   params, triangles, edges (from a triangle's first vertex to the others), order (of triangles), field, and tables if they are stored
+// The helmholtz report's stages: a thread takes a prism, sums over points of quadrature, and adds
+// to the prism's six nodes. Of a colour's triangles and every other layer no two prisms share a
+// node.
+// in:   params, triangles, edges (from a triangle's first vertex to the others), order (of
+//       triangles), field, and tables if they are stored
 // out:  out
 // grid: a thread a prism, in rows; of `zero`, a thread a node
 // workgroup memory: none
@@ -39,7 +41,8 @@ fn own_prism(group: vec3<u32>, groups: vec3<u32>, thread: u32) -> Prism {
         let level = params.layer + both.y * params.step;
         let corners = vec3<u32>(triangles[3u * triangle], triangles[3u * triangle + 1u], triangles[3u * triangle + 2u]);
         prism.nodes = corners * params.levels + level;
-        // Columns of the Jacobian: two edges, and upwards. Written out as it would be for any prism.
+        // Columns of the Jacobian: two edges, and upwards. Written out as it would be for any
+        // prism.
         let edge = edges[triangle];
         let height = heights[0] * real(6);
         let a = vec3<real>(edge.xy, real());
@@ -104,7 +107,8 @@ fn mass(
     }
 }
 
-// Integrals of the functions' gradients times that of the field, and of the functions times the field if that is wanted.
+// Integrals of the functions' gradients times that of the field, and of the functions times the
+// field if that is wanted.
 fn slopes(prism: Prism, with_mass: bool) {
     var own = array<real, NODES>();
     for (var j = 0u; j < NODES; j++) {

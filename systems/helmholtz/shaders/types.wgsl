@@ -4,7 +4,8 @@ struct Params {
     levels: u32,
     vertices: u32,
     nodes: u32, // of all columns
-    // Of the prisms of a dispatch: triangles, from the first of `order`; layers, from the first in steps.
+    // Of the prisms of a dispatch: triangles, from the first of `order`; layers, from the first in
+    // steps.
     first: u32,
     triangles: u32,
     layers: u32,

@@ -8,10 +8,10 @@ use crate::mesh::Mesh;
 
 /// The boundary of a mesh, in named parts.
 ///
-/// `bottom` and `top` are the triangles at the first and at the last level. `sides` are all edges with one triangle, in
-/// every layer. `all` is everything. Named edges of a mesh file are further parts. If no edges are named and the sides
-/// form a rectangle along the axes, its sides are `left` and `right` (least and greatest x), `front` and `back` (least and
-/// greatest y).
+/// `bottom` and `top` are the triangles at the first and at the last level. `sides` are all edges
+/// with one triangle, in every layer. `all` is everything. Named edges of a mesh file are further
+/// parts. If no edges are named and the sides form a rectangle along the axes, its sides are `left`
+/// and `right` (least and greatest x), `front` and `back` (least and greatest y).
 #[derive(Clone, Debug)]
 pub struct Boundary {
     sides: Vec<[u32; 2]>,
@@ -33,7 +33,8 @@ impl Boundary {
     /// Finds the boundary. `named` are edges of a mesh file.
     ///
     /// # Errors
-    /// [`Error::Part`] if a named edge is not on the boundary, or if a name is one of `bottom`, `top`, `sides`, `all`.
+    /// [`Error::Part`] if a named edge is not on the boundary, or if a name is one of `bottom`,
+    /// `top`, `sides`, `all`.
     pub fn new(mesh: &Mesh, named: NamedEdges) -> Result<Self> {
         let mut triangles: HashMap<[u32; 2], u32> = HashMap::new();
         for &[a, b, c] in mesh.triangles() {

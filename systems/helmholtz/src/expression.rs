@@ -1,7 +1,8 @@
 //! Expressions in x, y and z, as users write them.
 //!
-//! The crates for expressions that were tried (exmex, fasteval) read `-x^2` as (-x)^2, which would silently give another
-//! problem than the one on paper. Here powers bind more tightly than the sign, as in mathematics.
+//! The crates for expressions that were tried (exmex, fasteval) read `-x^2` as (-x)^2, which would
+//! silently give another problem than the one on paper. Here powers bind more tightly than the
+//! sign, as in mathematics.
 
 use crate::error::{Error, Result};
 
@@ -57,9 +58,10 @@ enum Operation {
 
 /// A function of x, y and z, parsed from text.
 ///
-/// Numbers, `x`, `y`, `z`, `pi`, `e`; `+ - * / ^` and parentheses; `< > <= >=`, which give 1 or 0; `if(condition, a, b)`,
-/// `min`, `max`, `atan2`; `sin cos tan asin acos atan sinh cosh tanh exp log sqrt abs`. Powers bind most tightly, and to the
-/// right: `-x^2` is -(x^2).
+/// Numbers, `x`, `y`, `z`, `pi`, `e`; `+ - * / ^` and parentheses; `< > <= >=`, which give 1 or 0;
+/// `if(condition, a, b)`, `min`, `max`, `atan2`;
+/// `sin cos tan asin acos atan sinh cosh tanh exp log sqrt abs`. Powers bind most tightly, and to
+/// the right: `-x^2` is -(x^2).
 ///
 /// ```
 /// use helmholtz::Expression;

@@ -1,4 +1,5 @@
-//! The problem of the helmholtz report: -div grad u + u = f, solved by u = cos(2 pi x) cos(2 pi y) cos(2 pi z).
+//! The problem of the helmholtz report: -div grad u + u = f, solved by u = cos(2 pi x) cos(2 pi y)
+//! cos(2 pi z).
 
 use std::f64::consts::{PI, TAU};
 

@@ -2,32 +2,36 @@
 //!
 //! # Theory
 //!
-//! The problem is -div grad u + u = f with a normal derivative of zero, on a mesh of triangles that is extruded to
-//! columns of prisms. The basis functions are linear on triangles times linear in z. M is the mass matrix and S the
-//! stiffness matrix. The helmholtz report assembles four stages, which PyOP2 generated:
+//! The problem is -div grad u + u = f with a normal derivative of zero, on a mesh of triangles that
+//! is extruded to columns of prisms. The basis functions are linear on triangles times linear in z.
+//! M is the mass matrix and S the stiffness matrix. The helmholtz report assembles four stages,
+//! which PyOP2 generated:
 //!
 //! 1. the forcing f, whose solution is u = cos(2 pi x) cos(2 pi y) cos(2 pi z);
 //! 2. the right-hand side M f;
 //! 3. S M f;
-//! 4. the row sums of M + S, which are the row sums of M because gradients of a constant vanish: the volume of each node.
+//! 4. the row sums of M + S, which are the row sums of M because gradients of a constant vanish:
+//!    the volume of each node.
 //!
 //! These stages store no matrix.
 //!
-//! [`Reference`] computes the stages prism by prism: it integrates by quadrature and scatters to the nodes. A GPU can do
-//! the same ([`Strategy`]). All layers are equal and columns are vertical, so the matrices of prisms are products of
-//! plane and column matrices ([`Pairs`]), and every node can gather its own value. A GPU gathers by default;
-//! [`CpuEngine`] always does. Gathered results are bit-identical for any number of threads.
+//! [`Reference`] computes the stages prism by prism: it integrates by quadrature and scatters to
+//! the nodes. A GPU can do the same ([`Strategy`]). All layers are equal and columns are vertical,
+//! so the matrices of prisms are products of plane and column matrices ([`Pairs`]), and every node
+//! can gather its own value. A GPU gathers by default; [`CpuEngine`] always does. Gathered results
+//! are bit-identical for any number of threads.
 //!
 //! # Practice
 //!
-//! [`generate`] makes [`Triangles`], and [`io`] reads the files of Gmsh and of the
-//! program Triangle. [`Mesh::new`] extrudes them.
-//! Fields are arrays with one number per node, column by column. An [`Assembler`] is built once for a mesh, on a GPU or a
-//! CPU. It assembles the report's stages, applies matrices to fields ([`Action`]), and solves (M + S) u = b by conjugate
+//! [`generate`] makes [`Triangles`], and [`io`] reads the files of Gmsh and of the program
+//! Triangle. [`Mesh::new`] extrudes them. Fields are arrays with one number per node, column by
+//! column. An [`Assembler`] is built once for a mesh, on a GPU or a CPU. It assembles the report's
+//! stages, applies matrices to fields ([`Action`]), and solves (M + S) u = b by conjugate
 //! gradients.
 //!
-//! A [`Problem`] has coefficients, a right-hand side and boundary conditions of the user's. [`Problem::assemble`] makes a
-//! [`System`] with a stored [`NodeMatrix`], and a [`Solver`] solves it in f64 or in mixed precision.
+//! A [`Problem`] has coefficients, a right-hand side and boundary conditions of the user's.
+//! [`Problem::assemble`] makes a [`System`] with a stored [`NodeMatrix`], and a [`Solver`] solves
+//! it in f64 or in mixed precision.
 //!
 //! ```
 //! use helmholtz::{Action, Assembler, Engine, Extrusion, Mesh, SolveOptions, forcing, generate};
@@ -46,6 +50,18 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - [`generate`], [`io`], `mesh`, `boundary`: triangles, and the prisms that are extruded from
+//!   them.
+//! - `quadrature`, `pairs`, [`forcing`]: integrals on prisms, couplings of columns, and the problem
+//!   of the report.
+//! - `engine`: reference, CPU and GPU; `assembler`: [`Assembler`].
+//! - `expression`, `problem`, `matrix`: [`Problem`] and its stored matrix.
+//! - `solve`, `solver`: conjugate gradients and refinement; `error`: failures.
 
 mod assembler;
 mod boundary;

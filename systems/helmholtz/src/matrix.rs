@@ -12,9 +12,9 @@ use crate::solve::Operator;
 
 /// A sparse matrix on the nodes of a mesh.
 ///
-/// Node (v, l) has an entry for each node (w, l - 1), (w, l) and (w, l + 1) whose vertex w shares a triangle with v. The
-/// entries of a pair of vertices and a step of -1, 0 or 1 in level are contiguous along the column, so no column
-/// indices are stored, and a GPU reads them coalesced.
+/// Node (v, l) has an entry for each node (w, l - 1), (w, l) and (w, l + 1) whose vertex w shares a
+/// triangle with v. The entries of a pair of vertices and a step of -1, 0 or 1 in level are
+/// contiguous along the column, so no column indices are stored, and a GPU reads them coalesced.
 #[derive(Clone, Debug)]
 pub struct NodeMatrix<T: Number> {
     mesh: Arc<Mesh>,
@@ -35,11 +35,12 @@ pub struct Csr {
 }
 
 impl NodeMatrix<f64> {
-    /// Assembles the integrals of `diffusion` grad u . grad v + `reaction` u v by quadrature. The coefficients are linear
-    /// between nodes, and the quadrature is exact for them.
+    /// Assembles the integrals of `diffusion` grad u . grad v + `reaction` u v by quadrature. The
+    /// coefficients are linear between nodes, and the quadrature is exact for them.
     ///
     /// # Errors
-    /// [`Error::FieldLength`](crate::Error::FieldLength) if a coefficient has not one number per node.
+    /// [`Error::FieldLength`](crate::Error::FieldLength) if a coefficient has not one number per
+    /// node.
     pub fn assemble(mesh: impl Into<Arc<Mesh>>, diffusion: &[f64], reaction: &[f64]) -> Result<Self> {
         let mesh = mesh.into();
         check_memory(Self::bytes(&mesh), "the matrix")?;
@@ -55,13 +56,14 @@ impl NodeMatrix<f64> {
         Ok(Self { mesh, pairs, values })
     }
 
-    /// The bytes of the entries, roughly. A vertex has a pair for each corner of its triangles and one with itself, and most
-    /// pairs are in two triangles.
+    /// The bytes of the entries, roughly. A vertex has a pair for each corner of its triangles and
+    /// one with itself, and most pairs are in two triangles.
     pub(crate) fn bytes(mesh: &Mesh) -> u128 {
         (mesh.vertices().len() + 3 * mesh.triangles().len()) as u128 * 24 * mesh.levels() as u128
     }
 
-    /// Returns the matrix as compressed sparse rows, without the entries beyond the ends of columns.
+    /// Returns the matrix as compressed sparse rows, without the entries beyond the ends of
+    /// columns.
     #[must_use]
     pub fn to_csr(&self) -> Csr {
         let levels = self.mesh.levels();
@@ -80,8 +82,8 @@ impl NodeMatrix<f64> {
         csr
     }
 
-    /// Fixes nodes: their rows and columns are cleared except for the diagonal, and `rhs` is adapted so that the solution
-    /// is `value` at these nodes. The matrix stays symmetric.
+    /// Fixes nodes: their rows and columns are cleared except for the diagonal, and `rhs` is
+    /// adapted so that the solution is `value` at these nodes. The matrix stays symmetric.
     pub(crate) fn fix(&mut self, fixed: &[Option<f64>], rhs: &mut [f64]) {
         let levels = self.mesh.levels();
         let pairs = &self.pairs;
@@ -228,7 +230,8 @@ impl Rows<'_> {
         }
     }
 
-    /// The volume of each point of quadrature and the gradients of the functions there: the same in every layer.
+    /// The volume of each point of quadrature and the gradients of the functions there: the same in
+    /// every layer.
     fn points(&self, triangle: usize) -> ([f64; POINTS], [[[f64; 3]; NODES]; POINTS]) {
         let plane = self.mesh.plane(triangle);
         let height = self.mesh.height();

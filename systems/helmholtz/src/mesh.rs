@@ -82,11 +82,13 @@ impl Default for Extrusion {
     }
 }
 
-/// A triangle is degenerate if its area is no more than this part of its longest edge squared. Twice the area is a difference of
-/// products of edges, each rounded to some 1e-16 of that square: at 1e-14, a percent of the area, and so of every gradient, is rounding.
+/// A triangle is degenerate if its area is no more than this part of its longest edge squared.
+/// Twice the area is a difference of products of edges, each rounded to some 1e-16 of that square:
+/// at 1e-14, a percent of the area, and so of every gradient, is rounding.
 const DEGENERATE: f64 = 1e-14;
 
-/// Longest edges and heights are between these, so that no product of them that is made here leaves the range of f64.
+/// Longest edges and heights are between these, so that no product of them that is made here leaves
+/// the range of f64.
 const SIZES: [f64; 2] = [1e-90, 1e90];
 
 /// A mesh of prisms in columns on triangles.

@@ -11,7 +11,8 @@ use crate::matrix::NodeMatrix;
 use crate::mesh::Mesh;
 use crate::quadrature::{NODES, POINTS, Tables};
 
-/// A function of the place: a number, an expression, or a number per node. Between nodes it is linear.
+/// A function of the place: a number, an expression, or a number per node. Between nodes it is
+/// linear.
 #[derive(Clone, Debug)]
 pub enum Values {
     /// The same number everywhere.
@@ -33,8 +34,8 @@ pub struct Condition {
 
 /// The problem -div(`diffusion` grad u) + `reaction` u = `source`.
 ///
-/// The boundary is natural, with a normal derivative of zero, where no condition is given. Where two Dirichlet conditions
-/// meet, the later one holds. Neumann conditions add up.
+/// The boundary is natural, with a normal derivative of zero, where no condition is given. Where
+/// two Dirichlet conditions meet, the later one holds. Neumann conditions add up.
 #[derive(Clone, Debug)]
 pub struct Problem {
     /// Above 0 at every node.
@@ -98,7 +99,8 @@ impl Values {
         }
     }
 
-    /// The values at the nodes, all of them finite and within `wanted`. Nodes without prisms count for nothing.
+    /// The values at the nodes, all of them finite and within `wanted`. Nodes without prisms count
+    /// for nothing.
     fn checked(
         &self,
         mesh: &Mesh,
@@ -199,7 +201,8 @@ fn load(mesh: &Mesh, field: &[f64]) -> Vec<f64> {
     rhs
 }
 
-/// Adds the integrals of a flux times each node's function over faces. The flux is linear between nodes.
+/// Adds the integrals of a flux times each node's function over faces. The flux is linear between
+/// nodes.
 fn add_flux(mesh: &Mesh, faces: &Faces<'_>, flux: &[f64], rhs: &mut [f64]) {
     let last = mesh.levels() - 1;
     for (level, _) in [(0, faces.bottom), (last, faces.top)].into_iter().filter(|&(_, is_part)| is_part) {
@@ -216,7 +219,8 @@ fn add_flux(mesh: &Mesh, faces: &Faces<'_>, flux: &[f64], rhs: &mut [f64]) {
         let [p, q] = [a, b].map(|vertex| mesh.vertices()[vertex as usize]);
         let area = (q[0] - p[0]).hypot(q[1] - p[1]) * mesh.height();
         for layer in 0..last {
-            // A third on the same end of an interval and a sixth on the other one, in both directions.
+            // A third on the same end of an interval and a sixth on the other one, in both
+            // directions.
             for (edge, top) in [(a, 0), (a, 1), (b, 0), (b, 1)] {
                 let node = mesh.node(edge as usize, layer + top);
                 for (other, other_top) in [(a, 0), (a, 1), (b, 0), (b, 1)] {

@@ -16,8 +16,9 @@ pub(crate) struct Tables {
 }
 
 impl Tables {
-    /// Gauss-Legendre upwards; Gauss-Jacobi and Gauss-Legendre on the triangle, a square with one side shrunk to a point. Exact for
-    /// polynomials of degree 2 in the plane times those of degree 3 upwards: all products of these functions.
+    /// Gauss-Legendre upwards; Gauss-Jacobi and Gauss-Legendre on the triangle, a square with one
+    /// side shrunk to a point. Exact for polynomials of degree 2 in the plane times those of degree
+    /// 3 upwards: all products of these functions.
     pub(crate) fn new() -> Self {
         let half = 1.0 / (2.0 * 3.0_f64.sqrt());
         let legendre = [0.5 - half, 0.5 + half];
@@ -75,7 +76,8 @@ mod tests {
         close(tables.derivatives[1][2][4], -eta);
     }
 
-    /// All products of two functions and of their derivatives have degree 2 in the plane and 2 upwards.
+    /// All products of two functions and of their derivatives have degree 2 in the plane and 2
+    /// upwards.
     #[test]
     fn quadrature_is_exact() {
         let tables = Tables::new();

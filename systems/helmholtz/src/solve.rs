@@ -65,11 +65,12 @@ pub struct Solution<T: Number> {
     pub refinements: usize,
 }
 
-/// Numbers that are summed one after the other, so that sums do not depend on the number of threads.
+/// Numbers that are summed one after the other, so that sums do not depend on the number of
+/// threads.
 const BLOCK: usize = 1 << 13;
 
-/// Solves A u = b by conjugate gradients, preconditioned by the diagonal, until the true residual is
-/// within the tolerance. Sums are in f64, fields in T. A solve that does not converge is not an
+/// Solves A u = b by conjugate gradients, preconditioned by the diagonal, until the true residual
+/// is within the tolerance. Sums are in f64, fields in T. A solve that does not converge is not an
 /// error: it returns the last field.
 ///
 /// # Errors
@@ -83,8 +84,8 @@ pub fn solve<T: Number>(operator: &impl Operator<T>, rhs: &[T], options: SolveOp
 ///
 /// The true residual b - A u is computed in O. `inner` solves for the correction, to the tolerance
 /// that is still missing or to what I resolves. With O = f64 and I = f32 this is mixed precision by
-/// iterative refinement: the result has the accuracy of f64, and nearly all of the work is in f32. It
-/// stops if a correction does not halve the true residual.
+/// iterative refinement: the result has the accuracy of f64, and nearly all of the work is in f32.
+/// It stops if a correction does not halve the true residual.
 ///
 /// # Errors
 /// As [`solve`].
@@ -139,10 +140,12 @@ pub fn refine<O: Number, I: Number>(
     Ok(solution)
 }
 
-/// The smallest tolerance of a correction in f32: its own rounding keeps the true residual above it.
+/// The smallest tolerance of a correction in f32: its own rounding keeps the true residual above
+/// it.
 const LEAST_IN_F32: f64 = 1e-4;
 
-/// Conjugate gradients from u = 0. `converged` and `true_residual` follow the iteration's own residual.
+/// Conjugate gradients from u = 0. `converged` and `true_residual` follow the iteration's own
+/// residual.
 pub(crate) fn conjugate_gradients<T: Number>(
     operator: &impl Operator<T>,
     rhs: &[T],
@@ -184,7 +187,8 @@ pub(crate) fn conjugate_gradients<T: Number>(
         operator.apply(&p, &mut q)?;
         let curvature = dot(&p, &q);
         let alpha = rz / curvature;
-        // Nothing is left that numbers of this type can tell from nothing; or the field has left their range.
+        // Nothing is left that numbers of this type can tell from nothing; or the field has left
+        // their range.
         if !(curvature > 0.0 && alpha.is_finite()) {
             break;
         }

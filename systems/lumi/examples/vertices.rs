@@ -1,4 +1,5 @@
-//! Vertices of the z-finder become luminosity counters: simulated spacepoints in, a summary bank out.
+//! Vertices of the z-finder become luminosity counters: simulated spacepoints in, a summary bank
+//! out.
 //!
 //! `cargo run --release -p zfinder-lumi --example vertices`
 

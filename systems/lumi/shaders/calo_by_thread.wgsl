@@ -1,4 +1,5 @@
-// Sums the calorimeter of lumi events, as it was done before: a thread an event, in f32, one digit after the other.
+// Sums the calorimeter of lumi events, as it was done before: a thread an event, in f32, one digit
+// after the other.
 // in:   params, indices, cells, digits
 // out:  counters
 // grid: a few workgroups, whose threads step through the events

@@ -1,6 +1,7 @@
-// Sums the calorimeter of lumi events in whole numbers: a digit above its pedestal times its cell's weights. Eight threads take
-// a chunk of the cells, three quads of an area each, keep their weights, and go through events; their sums are summed, and what
-// pedestals come to is taken away. Digits and weights are taken as bytes, four of which a packed product multiplies and adds at
+// Sums the calorimeter of lumi events in whole numbers: a digit above its pedestal times its cell's
+// weights. Eight threads take a chunk of the cells, three quads of an area each, keep their
+// weights, and go through events; their sums are summed, and what pedestals come to is taken away.
+// Digits and weights are taken as bytes, four of which a packed product multiplies and adds at
 // once.
 // in:   params, listed, chunks (first quad of digits, area), quads, there, pedestals, digits
 // out:  counters
@@ -14,16 +15,18 @@ const TOGETHER: u32 = 8u;
 override TEAMS: u32 = WORKGROUP_SIZE / TOGETHER;
 const SUMS: u32 = 2u;
 const AT_ONCE: u32 = TOGETHER / SUMS; // events
-// Digits are taken as so much more, which makes them whole numbers from 0 on, and those that are not to be used 0.
+// Digits are taken as so much more, which makes them whole numbers from 0 on, and those that are
+// not to be used 0.
 const BIAS: u32 = 0x80808080u;
 const BYTES: u32 = 0x00ff00ffu; // of a word, every other
 const HIGHEST: u32 = 0x80808080u; // bits of bytes
-// Where digits that are not to be used are counted: in a thread's sum, and in the upper word of a chunk's, which are below
-// 2^45; and there, a chunk's area.
+// Where digits that are not to be used are counted: in a thread's sum, and in the upper word of a
+// chunk's, which are below 2^45; and there, a chunk's area.
 const SKIPPED_BIT: u32 = 20u;
 const CHUNK_SKIPPED_BIT: u32 = 16u;
 const AREA_BIT: u32 = 28u;
-// What is summed of an event: areas, and these. A part of the chunks is summed by each of PARTS threads.
+// What is summed of an event: areas, and these. A part of the chunks is summed by each of PARTS
+// threads.
 const ENERGY: u32 = 6u;
 const SKIPPED: u32 = 7u;
 const OF_EVENT: u32 = 8u;
@@ -34,8 +37,9 @@ struct Chunk {
     area: u32,
 }
 
-// Of the two fours of cells of a quad, a word with a byte of each cell: low, middle and high bytes of the weights for energy and
-// of those for transverse energy, low and high bytes of biased pedestals. Zeros where there is no cell.
+// Of the two fours of cells of a quad, a word with a byte of each cell: low, middle and high bytes
+// of the weights for energy and of those for transverse energy, low and high bytes of biased
+// pedestals. Zeros where there is no cell.
 struct Quad {
     first: vec3<u32>,
     second: vec3<u32>,
@@ -55,7 +59,8 @@ struct Quad {
 @group(0) @binding(6) var<storage, read> digits: array<vec4<u32>>;
 @group(0) @binding(7) var<storage, read_write> counters: array<u32>;
 
-// Of each thread, by event and then by sum: units, and 2^16 of them. Then of each chunk, and behind these of each part.
+// Of each thread, by event and then by sum: units, and 2^16 of them. Then of each chunk, and behind
+// these of each part.
 var<workgroup> wg_sums: array<vec2<u32>, SUMS * AT_ONCE * WORKGROUP_SIZE>;
 
 // By powers of 2^8, and digits that are not to be used.
@@ -124,13 +129,15 @@ fn with_quad(sums: Sums, quad: Quad, cells: u32, four: vec4<u32>) -> Sums {
     );
 }
 
-// Units and 2^16 of them: neither overflows when eight threads are summed, and of the first twelve bits are free.
+// Units and 2^16 of them: neither overflows when eight threads are summed, and of the first twelve
+// bits are free.
 fn halves(sums: vec4<u32>) -> vec2<u32> {
     let low = sums.x + ((sums.y & 0xffu) << 8u);
     return vec2<u32>(low & 0xffffu, (low >> 16u) + (sums.y >> 8u) + sums.z + (sums.w << 8u));
 }
 
-// What threads of a team have of an event, as a chunk's: each begins elsewhere, so that all banks of memory are asked.
+// What threads of a team have of an event, as a chunk's: each begins elsewhere, so that all banks
+// of memory are asked.
 fn sum_of_chunk(own: u32, team: u32) -> vec2<u32> {
     var sum = vec2<u32>();
     for (var i = 0u; i < TOGETHER; i++) {

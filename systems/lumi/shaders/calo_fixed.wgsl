@@ -1,5 +1,5 @@
-// Sums the calorimeter of lumi events: energies times 10^8 as whole numbers of 64 bits, those above zero and those below
-// apart, each digit by itself.
+// Sums the calorimeter of lumi events: energies times 10^8 as whole numbers of 64 bits, those above
+// zero and those below apart, each digit by itself.
 // in:   params, events (indices or listed), cells, digits
 // out:  counters
 // grid: a workgroup an event

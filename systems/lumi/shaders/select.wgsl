@@ -1,8 +1,11 @@
-// Selects lumi events: where each one's summary and counters go, a list of them, and the workgroups that it needs.
+// Selects lumi events: where each one's summary and counters go, a list of them, and the workgroups
+// that it needs.
 // in:   params, headers (flags, event number)
-// out:  offsets and indices (exclusive sums of words and of lumi events, one more than events), listed (their number, then
-//       events), dispatches (workgroups with an event each, and those of calo_exact)
-// grid: sum_blocks and place_events: x = blocks of WORKGROUP_SIZE events, in rows; scan_blocks: one workgroup
+// out:  offsets and indices (exclusive sums of words and of lumi events, one more than events),
+//       listed (their number, then events), dispatches (workgroups with an event each, and those of
+//       calo_exact)
+// grid: sum_blocks and place_events: x = blocks of WORKGROUP_SIZE events, in rows; scan_blocks: one
+//       workgroup
 // workgroup memory: 16 WORKGROUP_SIZE bytes
 // Needs: types. CPU twin: Header::is_lumi, Schemata::words.
 

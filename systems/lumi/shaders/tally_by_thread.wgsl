@@ -1,4 +1,5 @@
-// Counts hits or clusters of lumi events, as it was done before: a thread an event, one after the other.
+// Counts hits or clusters of lumi events, as it was done before: a thread an event, one after the
+// other.
 // in:   params, indices, offsets, elements
 // out:  counters
 // grid: a few workgroups, whose threads step through the events

@@ -1,4 +1,4 @@
-// What all kernels know: the batch, and where an event's counters are.
+// Declarations that all kernels share: the batch, and the places of an event's counters.
 
 struct Params {
     events: u32,

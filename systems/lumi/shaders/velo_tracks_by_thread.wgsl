@@ -1,4 +1,5 @@
-// Counts Velo tracks of lumi events that were reconstructed, as it was done before: a thread an event, in f32.
+// Counts Velo tracks of lumi events that were reconstructed, as it was done before: a thread an
+// event, in f32.
 // in:   params, indices, headers, offsets, tracks (x, y, z, tx, ty, backward)
 // out:  counters
 // grid: a few workgroups, whose threads step through the events

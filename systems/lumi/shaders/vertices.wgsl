@@ -1,5 +1,6 @@
 // Cleans up close vertices, orders the others by z, and counts them.
-// in:   params, events (indices or listed), headers, offsets, vertices (x, y, z, variance of z, tracks)
+// in:   params, events (indices or listed), headers, offsets, vertices (x, y, z, variance of z,
+//       tracks)
 // out:  counters
 // grid: a workgroup an event
 // workgroup memory: 4 MOST + 8 bytes
@@ -45,7 +46,8 @@ fn in_order(value: f32) -> u32 {
     return select(~bits, bits | 0x80000000u, (bits >> 31u) == 0u);
 }
 
-// Whether one comes before another, in whatever order they were found; where all is alike it does not matter which.
+// Whether one comes before another, in whatever order they were found; where all is alike it does
+// not matter which.
 fn is_before(a: Vertex, at: u32, b: Vertex, other: u32) -> bool {
     let keys = vec3<u32>(in_order(a.z), in_order(a.x), in_order(a.y));
     let others = vec3<u32>(in_order(b.z), in_order(b.x), in_order(b.y));

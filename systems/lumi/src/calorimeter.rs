@@ -1,4 +1,5 @@
-//! The calorimeter: where its cells are, what their digits mean, and the whole numbers that stand for both.
+//! The calorimeter: where its cells are, what their digits mean, and the whole numbers that stand
+//! for both.
 
 use crate::error::{Error, Result};
 
@@ -25,7 +26,7 @@ pub struct Calorimeter {
     tables: Tables,
 }
 
-/// What the counters need of each cell.
+/// Properties of each cell that the counters need.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tables {
     /// Sine of the angle to the beam, rounded to f32.
@@ -33,7 +34,8 @@ pub(crate) struct Tables {
     /// In MeV a count, rounded to f32.
     pub(crate) gain: Vec<f32>,
     pub(crate) pedestal: Vec<i16>,
-    /// Transverse energies of areas: 0 to 2 outer, middle and inner at the top, 3 to 5 at the bottom.
+    /// Transverse energies of areas: 0 to 2 outer, middle and inner at the top, 3 to 5 at the
+    /// bottom.
     pub(crate) area: Vec<u8>,
     /// Transverse energy of a count, in units of 2^-`et_bits` MeV; below 2^[`WEIGHT_BITS`].
     pub(crate) et_weight: Vec<i32>,
@@ -43,7 +45,8 @@ pub(crate) struct Tables {
     pub(crate) energy_bits: i32,
 }
 
-/// Weights are whole numbers of so many bits: two halves of ten, of which each times a digit fits a word many times over.
+/// Weights are whole numbers of so many bits: two halves of ten, of which each times a digit fits a
+/// word many times over.
 pub(crate) const WEIGHT_BITS: i32 = 20;
 
 /// Cells of the outer, the middle and the inner area of an electromagnetic calorimeter like LHCb's.
@@ -104,7 +107,8 @@ impl Calorimeter {
                         continue;
                     }
                     let (x, y) = (x * area.size, y * area.size);
-                    // Cells differ by some percent, as calibration finds them; here by their number.
+                    // Cells differ by some percent, as calibration finds them; here by their
+                    // number.
                     let spread = 1.0 + 0.03 * (f64::from(row * 64 + column) * 0.618).sin();
                     let gain = 10_000.0 / 4095.0 / sin_theta(x, y, plane) * spread;
                     cells.push(Cell { x, y, gain, pedestal: 30 + ((row * 7 + column * 3) % 11) as i16 });
@@ -196,7 +200,8 @@ mod tests {
         assert_eq!((calorimeter.cells().len(), calorimeter.areas()), (6016, (2688, 1792)));
         let tables = calorimeter.tables();
         assert!(tables.et_weight.iter().chain(&tables.energy_weight).all(|&w| w > 0 && w < 1 << WEIGHT_BITS));
-        // A count's transverse energy is about the same everywhere; weights are good to the last of twenty bits.
+        // A count's transverse energy is about the same everywhere; weights are good to the last of
+        // twenty bits.
         let (et, energy) = calorimeter.units();
         for (i, cell) in calorimeter.cells().iter().enumerate() {
             assert!((f64::from(tables.et_weight[i]) * et - 10_000.0 / 4095.0).abs() < 0.08, "{cell:?}");

@@ -1,4 +1,4 @@
-//! What is counted: the counters of an event, and the ways to count.
+//! The counters of an event, and the ways to count.
 
 use crate::calorimeter::Calorimeter;
 
@@ -32,7 +32,8 @@ pub enum Scheme {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
     pub(crate) scheme: Scheme,
-    /// Two vertices are one if their distance squared is below this many times the sum of their variances.
+    /// Two vertices are one if their distance squared is below this many times the sum of their
+    /// variances.
     pub(crate) least_chi2: f32,
 }
 

@@ -1,5 +1,5 @@
-//! The fields of summary banks. Names, largest values, shifts and scales are those of LHCb's lumi summaries. Detectors that this
-//! crate does not count have no fields.
+//! The fields of summary banks. Names, largest values, shifts and scales are those of LHCb's lumi
+//! summaries. Detectors that this crate does not count have no fields.
 
 use crate::schema::FieldSpec;
 use crate::summary::Value;

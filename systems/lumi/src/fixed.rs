@@ -1,4 +1,5 @@
-//! Numbers as whole ones, and the decisions that are exact with them. Shaders do the same with two words: shaders/limbs.wgsl.
+//! Numbers as whole ones, and the decisions that are exact with them. Shaders do the same with two
+//! words: shaders/limbs.wgsl.
 
 use std::sync::LazyLock;
 
@@ -34,7 +35,8 @@ fn signed(value: f32, bits: i32) -> i64 {
     if value < 0.0 { -magnitude } else { magnitude }
 }
 
-/// Whether a track is less than 3 mm from the beam line: x, y where it is closest to it, and its slopes.
+/// Whether a track is less than 3 mm from the beam line: x, y where it is closest to it, and its
+/// slopes.
 /// |ty x - tx y| < 3 sqrt(tx^2 + ty^2), squared.
 pub(crate) fn is_close(x: f32, y: f32, tx: f32, ty: f32) -> bool {
     let [x, y] = [x, y].map(|value| signed(value, PLACE_BITS));
@@ -82,7 +84,8 @@ pub(crate) static ETA_BOUNDS: LazyLock<EtaBounds> = LazyLock::new(|| {
     }
 });
 
-/// The bin of a track's pseudorapidity: below -4, -3, -2, 2, 3, 4, 5, above 5. At exactly 5 it is in none.
+/// The bin of a track's pseudorapidity: below -4, -3, -2, 2, 3, 4, 5, above 5. At exactly 5 it is
+/// in none.
 pub(crate) fn eta_bin(tx: f32, ty: f32, backward: bool) -> Option<usize> {
     let squared = slopes_squared(tx, ty);
     let EtaBounds { below, above } = *ETA_BOUNDS;

@@ -1,23 +1,27 @@
-//! Luminosity counters of events: energies, hits, clusters, tracks and vertices, on any vendor's GPU (WGSL compute shaders
-//! through wgpu) or on the CPU, with sums that are the same bits in any order.
+//! Luminosity counters of events: energies, hits, clusters, tracks and vertices, on any vendor's
+//! GPU (WGSL compute shaders through wgpu) or on the CPU, with sums that are the same bits in any
+//! order.
 //!
 //! # Theory
 //!
-//! Luminosity is measured by counts that grow with the number of collisions: hits, tracks, vertices, energy in the
-//! calorimeter. A trigger counts them in randomly selected events (*lumi events*) and packs the counters into a summary
-//! bank. The averages are taken later. The counters and their packing follow LHCb's lumi summaries, as its public
-//! trigger program Allen makes them:
+//! Luminosity is measured by counts that grow with the number of collisions: hits, tracks,
+//! vertices, energy in the calorimeter. A trigger counts them in randomly selected events (*lumi
+//! events*) and packs the counters into a summary bank. The averages are taken later. The counters
+//! and their packing follow LHCb's lumi summaries, as its public trigger program Allen makes them:
 //!
-//! - calorimeter ([`CALO`]): E = gain (digit - pedestal) and E_T = E sin theta, summed over all cells and by area;
+//! - calorimeter ([`CALO`]): E = gain (digit - pedestal) and E_T = E sin theta, summed over all
+//!   cells and by area;
 //! - fibre tracker ([`SCIFI`]): hits by station, module and quarters;
-//! - vertex locator: clusters by station and side ([`VELO_CLUSTERS`]), tracks by pseudorapidity ([`VELO_TRACKS`]);
-//! - vertices: number and positions in the order of z; of two close vertices, the smaller one is dropped
-//!   ([`VertexCounters`]).
+//! - vertex locator: clusters by station and side ([`VELO_CLUSTERS`]), tracks by pseudorapidity
+//!   ([`VELO_TRACKS`]);
+//! - vertices: number and positions in the order of z; of two close vertices, the smaller one is
+//!   dropped ([`VertexCounters`]).
 //!
-//! A floating-point sum depends on the order of its terms, and a GPU does not fix the order. Energies are therefore
-//! summed as integers ([`Scheme::Fixed`], [`Scheme::Exact`]), in two 32-bit words because WGSL has no 64-bit integers.
-//! Cuts on the distance from the beam line and on pseudorapidity are exact: positions are multiples of 2^-16 mm, slopes
-//! are multiples of 2^-30, and squares are compared instead of square roots.
+//! A floating-point sum depends on the order of its terms, and a GPU does not fix the order.
+//! Energies are therefore summed as integers ([`Scheme::Fixed`], [`Scheme::Exact`]), in two 32-bit
+//! words because WGSL has no 64-bit integers. Cuts on the distance from the beam line and on
+//! pseudorapidity are exact: positions are multiples of 2^-16 mm, slopes are multiples of 2^-30,
+//! and squares are compared instead of square roots.
 //!
 //! # Practice
 //!
@@ -33,8 +37,22 @@
 //! # Ok::<(), lumi::Error>(())
 //! ```
 //!
-//! [`Engine::Auto`] takes a hardware GPU if there is one, otherwise the CPU. Both give the same counters. There is no
-//! [`Engine::Reference`]. The command `lumi` works on files ([`io`]). Each shader has a CPU twin in `src/engine/cpu.rs`.
+//! [`Engine::Auto`] takes a hardware GPU if there is one, otherwise the CPU. Both give the same
+//! counters. There is no [`Engine::Reference`]. The command `lumi` works on files ([`io`]). Each
+//! shader has a CPU twin in `src/engine/cpu.rs`.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `calorimeter`, `event`: input, [`Calorimeter`] and batches of events; `simulate`:
+//!   [`Simulation`].
+//! - `fixed`: positions and slopes as integers, and exact cuts.
+//! - `counters`, `counter`: options of the counters, and [`LumiCounter`].
+//! - `engine`: the CPU engine, the GPU engine, and their stages.
+//! - `sums`, `fields`, `schema`, `summary`: counters as columns, and summary banks.
+//! - `luminosity`: averages of counters, and the log-zero method.
+//! - [`io`], `error`: files and failures.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

@@ -1,4 +1,5 @@
-//! Luminosity from summaries: averages of counters, and the mean number of visible collisions by the log-zero method.
+//! Luminosity from summaries: averages of counters, and the mean number of visible collisions by
+//! the log-zero method.
 
 use std::collections::BTreeMap;
 
@@ -54,8 +55,9 @@ pub struct Averages {
     pub log_zero: Option<LogZero>,
 }
 
-/// The mean number of visible collisions of a crossing by the log-zero method: mu = -ln(P0), because the number of collisions is
-/// Poisson-distributed and a fraction P0 of the events is empty.
+/// The mean number of visible collisions of a crossing by the log-zero method: mu = -ln(P0),
+/// because the number of collisions is Poisson-distributed and a fraction P0 of the events is
+/// empty.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct LogZero {
     /// The estimate, with its bias of second order removed: -ln(P0) - (1/P0 - 1) / 2n.
@@ -108,7 +110,8 @@ impl Sum {
 }
 
 impl Averages {
-    /// Averages samples. An event is empty if its value is below `empty_below`. None if there are no samples.
+    /// Averages samples. An event is empty if its value is below `empty_below`. None if there are
+    /// no samples.
     #[must_use]
     pub fn of(samples: &[Sample], empty_below: f64) -> Option<Self> {
         let mut sum = Sum::default();
@@ -148,7 +151,8 @@ pub struct Point {
 }
 
 impl Point {
-    /// Divides the time of all samples into `intervals` equal intervals and averages each. Empty intervals are left out.
+    /// Divides the time of all samples into `intervals` equal intervals and averages each. Empty
+    /// intervals are left out.
     #[must_use]
     pub fn by_time(samples: &[Sample], intervals: usize, empty_below: f64) -> Vec<Self> {
         let times = || samples.iter().map(|sample| sample.time_us);

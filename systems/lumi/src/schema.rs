@@ -42,7 +42,8 @@ impl FieldSpec {
         self.shift == 0.0 && self.scale == 1.0
     }
 
-    /// Returns the stored form of a count. It is not bounded: a count that does not fit is not stored.
+    /// Returns the stored form of a count. It is not bounded: a count that does not fit is not
+    /// stored.
     pub(crate) fn of_count(&self, count: u32) -> u32 {
         if self.is_plain() {
             return count;
@@ -154,7 +155,8 @@ impl Schema {
     }
 }
 
-/// Places fields in this order, each in the first word with room. Returns their first bits and the number of words.
+/// Places fields in this order, each in the first word with room. Returns their first bits and the
+/// number of words.
 fn place(specs: &[FieldSpec], order: &[usize]) -> (Vec<u32>, usize) {
     let mut taken: Vec<u32> = Vec::new();
     let mut offsets = vec![0; specs.len()];

@@ -1,4 +1,5 @@
-//! Simulated events for benches and tests. The numbers of elements are realistic; there is no more physics in them.
+//! Simulated events for benches and tests. The numbers of elements are realistic; there is no more
+//! physics in them.
 
 use kernel_host::available_memory;
 use rand::{RngExt, SeedableRng};
@@ -45,7 +46,7 @@ impl Simulation {
     ///
     /// # Errors
     /// [`Error::BatchTooLarge`]; [`Error::OutOfMemory`] after the first events, if all events would
-    /// take more memory than there is.
+    /// exceed the memory.
     pub fn simulate(&self, calorimeter: &Calorimeter) -> Result<EventBatch> {
         self.simulate_with(calorimeter, |_| {})
     }

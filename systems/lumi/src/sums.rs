@@ -10,8 +10,8 @@ use crate::summary::Schemata;
 pub enum Values {
     /// Ids, times and flags.
     Integers(Vec<u64>),
-    /// Counters: counts, energies \[MeV\] and positions \[mm\]. NaN for a counter that was not counted, because the event was not
-    /// reconstructed.
+    /// Counters: counts, energies \[MeV\] and positions \[mm\]. NaN for a counter that was not
+    /// counted, because the event was not reconstructed.
     Numbers(Vec<f64>),
 }
 
@@ -26,8 +26,9 @@ pub struct Column {
 
 /// The counters of the lumi events of a batch.
 ///
-/// The columns are `event_id`, `gps_us`, `orbit`, `bunch`, `crossing_type`, `full` and `reconstructed`, and then all counters of a
-/// full summary, whether the event has a full or a basic one. The values are neither scaled nor clamped.
+/// The columns are `event_id`, `gps_us`, `orbit`, `bunch`, `crossing_type`, `full` and
+/// `reconstructed`, and then all counters of a full summary, whether the event has a full or a
+/// basic one. The values are neither scaled nor clamped.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Sums {
     /// The columns, of equal length.

@@ -1,4 +1,5 @@
-//! The GPU against the CPU, on every adapter: the same bits, whatever the order and however the work is cut.
+//! The GPU against the CPU, on every adapter: the same bits, whatever the order and however the
+//! work is cut.
 
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
@@ -116,7 +117,8 @@ fn hostile(calorimeter: &Calorimeter) -> EventBatch {
     batch
 }
 
-/// A calorimeter whose areas and sides are mixed from cell to cell, and whose number of cells fills no quad.
+/// A calorimeter whose areas and sides are mixed from cell to cell, and whose number of cells fills
+/// no quad.
 fn mixed() -> Calorimeter {
     let rng = &mut fastrand::Rng::with_seed(5);
     let cell = |rng: &mut fastrand::Rng| Cell {
@@ -226,7 +228,8 @@ fn floats_vary_with_the_order_within_their_error() {
                 continue;
             }
             assert!(varied > 30, "{}: {varied} of 40 events vary", adapter.name);
-            // A sum of n floats is off by n/2 roundings of the sum of what is added, without its sign, at most.
+            // A sum of n floats is off by n/2 roundings of the sum of what is added, without its
+            // sign, at most.
             for (counted, event) in before.iter().zip(batch.iter()) {
                 let exact = cpu(&calorimeter, Scheme::Exact, &one(event))[0].calo.mev(&calorimeter);
                 let added: f64 = (event.adc.iter().zip(calorimeter.cells()))
@@ -248,7 +251,8 @@ fn one(event: lumi::EventView<'_>) -> EventBatch {
     batch
 }
 
-/// The float scheme counts hits and clusters as the others do, and tracks but for those beside a bound.
+/// The float scheme counts hits and clusters as the others do, and tracks but for those beside a
+/// bound.
 #[test]
 fn the_old_scheme_counts_alike() {
     let calorimeter = Calorimeter::lhcb();

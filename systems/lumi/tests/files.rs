@@ -1,4 +1,5 @@
-//! Files in, banks out: what is written is read again, what is damaged is told, and the command does it all.
+//! Files in, banks out: what is written is read again, what is damaged is told, and the command
+//! does it all.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};

@@ -1,4 +1,5 @@
-//! The counters against a plain recomputation from the definitions, in f64 and without the engine's tables.
+//! The counters against a plain recomputation from the definitions, in f64 and without the engine's
+//! tables.
 
 use std::collections::BTreeMap;
 
@@ -78,8 +79,8 @@ fn vertices(event: &EventView<'_>) -> Vec<Vertex> {
     kept
 }
 
-/// Counts are equal, except tracks within a rounding of a cut; energies agree to the rounding of gains, 2^-20 of the largest, and
-/// for the f32 schemes to n/2 roundings of 2^-24.
+/// Counts are equal, except tracks within a rounding of a cut; energies agree to the rounding of
+/// gains, 2^-20 of the largest, and for the f32 schemes to n/2 roundings of 2^-24.
 #[test]
 fn counters_are_recomputed() {
     let calorimeter = Calorimeter::lhcb();

@@ -1,14 +1,15 @@
-// Fits tracks: propagates each to the radius of a hit and updates it with the hit, layer after layer. The entry points are three
-// mappings of tracks onto threads.
+// Fits tracks: propagates each to the radius of a hit and updates it with the hit, layer after
+// layer. The entry points are three mappings of tracks onto threads.
 // in:   params, tracks, hits
 // out:  states, statuses; with SEED_STATE layer_sums; with CHI2 chi2s
-// grid: by_track: any number of workgroups; by_event: a workgroup for ROWS events; by_batch: a workgroup for ROWS groups of
-//       BSIZE tracks; workgroups are in rows
+// grid: by_track: any number of workgroups; by_event: a workgroup for ROWS events; by_batch: a
+//       workgroup for ROWS groups of BSIZE tracks; workgroups are in rows
 // workgroup memory: none
 // Needs: types, real, propagate, update. CPU twin: src/engine/cpu/mod.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
-// Rows of threads in a workgroup of by_event and by_batch: the block shape is ROWS x (WORKGROUP_SIZE / ROWS).
+// Rows of threads in a workgroup of by_event and by_batch: the block shape is ROWS x
+// (WORKGROUP_SIZE / ROWS).
 override ROWS: u32 = 1;
 // Tracks in a group.
 override BSIZE: u32 = 32;
@@ -102,8 +103,8 @@ fn sum_of(p: State) -> real {
         + p.c33 + p.c40 + p.c41 + p.c42 + p.c43 + p.c44 + p.c50 + p.c51 + p.c52 + p.c53 + p.c54 + p.c55;
 }
 
-// Whether a variance is below zero: of the position across the direction from the beam, of z, 1/pt, phi or theta. Along that
-// direction the position has no error, because it lies at a given radius.
+// Whether a variance is below zero: of the position across the direction from the beam, of z, 1/pt,
+// phi or theta. Along that direction the position has no error, because it lies at a given radius.
 fn has_negative_variance(p: State) -> bool {
     let across = p.y * p.y * p.c00 - 2.0 * p.x * p.y * p.c10 + p.x * p.x * p.c11;
     return (across < 0.0) | (p.c22 < 0.0) | (p.c33 < 0.0) | (p.c44 < 0.0) | (p.c55 < 0.0);

@@ -1,8 +1,10 @@
 // Propagates a state along its helix to a radius, and its covariance with the Jacobian of that.
-// Needs: types, real. CPU twin: src/engine/cpu/propagate.rs, whose lines these are; formulas: propagate in
+// Needs: types, real. CPU twin: src/engine/cpu/propagate.rs, whose lines these are; formulas:
+//       propagate in
 // src/engine/reference.rs, here with what cancels cancelled.
 
-// Of a charge and a transverse momentum, the helix's radius [cm/GeV]: 100 / (0.299792458 * 3.8112), turning right.
+// Of a charge and a transverse momentum, the helix's radius [cm/GeV]: 100 / (0.299792458 * 3.8112),
+// turning right.
 const CURVATURE: real = -87.52206528079138;
 const STEPS: u32 = 5u;
 const SMALL_STEP: real = 1e-4;

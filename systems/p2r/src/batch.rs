@@ -61,8 +61,8 @@ pub struct Track {
     pub par: [f64; PARAMETERS],
     /// The lower triangle of their covariance, row by row.
     pub cov: [f64; COVARIANCES],
-    /// 1 or -1 in a field of [`FIELD`](crate::FIELD). In a field of B \[T\], divide by B / `FIELD`: the
-    /// radius of the helix is proportional to this number.
+    /// 1 or -1 in a field of [`FIELD`](crate::FIELD). In a field of B \[T\], divide by B / `FIELD`:
+    /// the radius of the helix is proportional to this number.
     pub charge: f64,
 }
 
@@ -293,7 +293,8 @@ impl<T: Number> Batch<T> {
 
 /// Allocates zeros.
 pub(crate) fn zeros<T: Pod>(length: usize) -> Result<Vec<T>> {
-    // The allocator takes zeroed pages from the system, which `vec!` would abort for if there are none.
+    // The allocator takes zeroed pages from the system, which `vec!` would abort for if there are
+    // none.
     let bytes = length.saturating_mul(size_of::<T>()) as u64;
     let mut probe = Vec::<T>::new();
     probe.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { bytes, available: None })?;

@@ -1,24 +1,28 @@
-//! Propagates tracks to radii and updates them with hits (Kalman), on any GPU through WGSL or on the CPU.
+//! Propagates tracks to radii and updates them with hits (Kalman), on any GPU through WGSL or on
+//! the CPU.
 //!
 //! The crate compares memory layouts of tracks and mappings of tracks onto threads.
 //!
 //! # Theory
 //!
-//! The formulas come from the public mini-app p2r (Front. Big Data 7:1485344), which takes them from mkFit:
+//! The formulas come from the public mini-app p2r (Front. Big Data 7:1485344), which takes them
+//! from mkFit:
 //!
-//! 1. A helix in a field of 3.8 T is propagated to a hit's radius in five steps, with the derivatives of its path.
-//! 2. The Jacobian transports the covariance of x, y, z, 1/pt, phi and theta. Its zeros are exploited.
+//! 1. A helix in a field of 3.8 T is propagated to a hit's radius in five steps, with the
+//!    derivatives of its path.
+//! 2. The Jacobian transports the covariance of x, y, z, 1/pt, phi and theta. Its zeros are
+//!    exploited.
 //! 3. The hit updates the state across the mean direction and along the beam.
 //!
-//! [`Mode::Sequential`] continues from layer to layer: a track fit. [`Mode::SeedState`] begins each layer with the
-//! input track, as the mini-app does: the result is the result of the last layer.
+//! [`Mode::Sequential`] continues from layer to layer: a track fit. [`Mode::SeedState`] begins each
+//! layer with the input track, as the mini-app does: the result is the result of the last layer.
 //!
 //! # Practice
 //!
-//! A [`Batch`] holds tracks of events and a hit for each track and layer, as an array of structures of arrays
-//! ([`Layout`]). A [`Fitter`] is built once and fits many batches. The [`Status`] of a track reports its faults: a bad
-//! track never stops a fit, and results are always finite. [`Quality`] has pulls and chi2. [`io`] reads tracks and hits
-//! from files.
+//! A [`Batch`] holds tracks of events and a hit for each track and layer, as an array of structures
+//! of arrays ([`Layout`]). A [`Fitter`] is built once and fits many batches. The [`Status`] of a
+//! track reports its faults: a bad track never stops a fit, and results are always finite.
+//! [`Quality`] has pulls and chi2. [`io`] reads tracks and hits from files.
 //!
 //! ```
 //! use p2r::{Engine, Fitter, Layout, Mode, Simulation, Statistics};
@@ -35,6 +39,15 @@
 //! # Ok(())
 //! # }
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `batch`: [`Batch`], tracks and hits in memory; `simulate`: [`Simulation`].
+//! - `engine`: the stages, for the CPU, the GPU and the reference; `fitter`: [`Fitter`].
+//! - `status`, `quality`, `statistics`: faults, pulls and chi2, and the statistics of the mini-app.
+//! - [`io`], `error`: files and failures.
 
 mod batch;
 mod engine;

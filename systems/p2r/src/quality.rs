@@ -30,7 +30,7 @@ pub fn pulls(state: &[f64; STATE], truth: &[f64; PARAMETERS]) -> [f64; PULLS] {
     std::array::from_fn(|n| off[n] / variances[n].sqrt())
 }
 
-/// The quality of the fits of sound tracks: those without a fault.
+/// The quality of the fits of tracks without a fault.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Quality {
     /// The number of sound tracks.

@@ -156,8 +156,8 @@ impl Simulation {
 const ACROSS: f64 = 0.003;
 const ALONG: f64 = 0.1;
 
-/// Returns the smeared state of a helix from the beam line at the outermost radius, its hits, and its true state at the last of
-/// so many layers.
+/// Returns the smeared state of a helix from the beam line at the outermost radius, its hits, and
+/// its true state at the last of so many layers.
 fn helix(rng: &mut ChaCha8Rng, layers: usize) -> (Track, Vec<Hit>, Option<[f64; PARAMETERS]>) {
     let mut normal = {
         let mut rng = ChaCha8Rng::seed_from_u64(rng.random());
@@ -169,7 +169,8 @@ fn helix(rng: &mut ChaCha8Rng, layers: usize) -> (Track, Vec<Hit>, Option<[f64; 
     let theta = PI / 2.0 + rng.random_range(-1.0_f64..1.0).sinh().atan();
     let z0 = 5.0 * normal();
     let turn = (charge * CURVATURE).signum();
-    // In the plane: the circle's radius, and by how much the track has turned at a radius from the beam.
+    // In the plane: the circle's radius, and by how much the track has turned at a radius from the
+    // beam.
     let circle = CURVATURE.abs() * pt;
     let at = |radius: f64| {
         let turned = 2.0 * (radius / (2.0 * circle)).asin();

@@ -24,8 +24,8 @@ impl Status {
     pub const NOT_FINITE: Self = Self(16);
     /// The track has no hits. The result is the input track.
     pub const NO_HITS: Self = Self(32);
-    /// A covariance is not positive definite. If it is a residual's, the fit propagates the track to
-    /// that hit without an update. If it is the result's, a variance is below zero.
+    /// A covariance is not positive definite. If it is a residual's, the fit propagates the track
+    /// to that hit without an update. If it is the result's, a variance is below zero.
     pub const NOT_POSITIVE: Self = Self(64);
 
     pub(crate) const NAMES: [(Self, &'static str); 7] = [

@@ -1,4 +1,5 @@
-//! Every engine and adapter against the reference engine, for any tracks, layout, mapping, block shape and division into parts.
+//! Every engine and adapter against the reference engine, for any tracks, layout, mapping, block
+//! shape and division into parts.
 
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
@@ -38,9 +39,10 @@ fn tracks(layout: Layout) -> impl Iterator<Item = (usize, usize)> {
     (0..layout.events).flat_map(move |event| (0..layout.tracks).map(move |track| (event, track)))
 }
 
-/// How far a state may be from the reference engine's. A hit takes most of a state's errors away, and what is left of a difference
-/// of large numbers has the digits of those: so a part of the errors that are left counts, and last digits of a number and of the
-/// errors that it would have without hits.
+/// How far a state may be from the reference engine's. A hit takes most of a state's errors away,
+/// and what is left of a difference of large numbers has the digits of those: so a part of the
+/// errors that are left counts, and last digits of a number and of the errors that it would have
+/// without hits.
 #[derive(Clone, Copy)]
 struct Rounding {
     /// Of a parameter's error.
@@ -51,16 +53,18 @@ struct Rounding {
     of_numbers: f64,
 }
 
-/// In f32. Where rounding decides on which side of the bound of small steps a step falls, the derivatives of the path differ and
-/// the state moves, by less than this.
+/// In f32. Where rounding decides on which side of the bound of small steps a step falls, the
+/// derivatives of the path differ and the state moves, by less than this.
 const SINGLE: Rounding = Rounding { of_error: 0.25, of_errors: 0.05, of_numbers: 256.0 * f32::EPSILON as f64 };
 const DOUBLE: Rounding = Rounding { of_error: 1e-9, of_errors: 1e-9, of_numbers: 32.0 * f64::EPSILON };
 
-/// Holds a state to the reference engine's, with the reference engine's state where hits say nothing.
+/// Holds a state to the reference engine's, with the reference engine's state where hits say
+/// nothing.
 fn hold(place: &str, found: &[f64; STATE], wanted: &[f64; STATE], without: &[f64; STATE], rounding: Rounding) {
     let Rounding { of_error, of_errors, of_numbers } = rounding;
     let [sigma, mut large] = [wanted, without].map(|state| VARIANCES.map(|n| state[n].sqrt()));
-    // x and y are of one size, and so are their errors: of two terms that cancel, radius of curvature times momentum.
+    // x and y are of one size, and so are their errors: of two terms that cancel, radius of
+    // curvature times momentum.
     let radius = wanted[0].hypot(wanted[1]);
     let across = large[0].hypot(large[1]) + 87.5 / wanted[3].powi(2) * large[3];
     (large[0], large[1]) = (across, across);

@@ -110,7 +110,8 @@ fn tracks_come_from_files() {
     assert_eq!(failed.status.code(), Some(2), "{}", text(&failed.stderr));
 }
 
-/// An event in ACTS's form: hits on a straight line of high momentum, a neutral particle, a slow one.
+/// An event in ACTS's form: hits on a straight line of high momentum, a neutral particle, a slow
+/// one.
 #[test]
 fn events_of_acts_are_read() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -149,8 +150,8 @@ fn events_of_trackml_are_read() {
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
     let (tracks, sound) = (json["tracks"].as_u64().expect("a number"), json["quality"]["tracks"].as_u64());
     assert!(tracks > 20 && sound > Some(tracks * 8 / 10), "{json}");
-    // Hits on disks have errors along the radius, which the fit ignores, so the errors of 1/pt are underestimated. In a field of
-    // another sign or size the pull is above a thousand.
+    // Hits on disks have errors along the radius, which the fit ignores, so the errors of 1/pt are
+    // underestimated. In a field of another sign or size the pull is above a thousand.
     let pull = json["quality"]["pulls"][2]["mean"].as_f64().expect("a number");
     assert!(pull.abs() < 200.0, "{json}");
 }

@@ -1,5 +1,5 @@
-//! Fits against the truth, and against a plain Kalman filter that shares no formula with the engines: its helices cross radii in
-//! closed form, and its Jacobians are finite differences.
+//! Fits against the truth, and against a plain Kalman filter that shares no formula with the
+//! engines: its helices cross radii in closed form, and its Jacobians are finite differences.
 
 use std::f64::consts::{PI, TAU};
 
@@ -76,7 +76,8 @@ fn plain(track: &Track, hits: &[Hit]) -> ([f64; 6], Matrix) {
             let terms = (0..36).map(|n| j[row][n / 6] * old[n / 6][n % 6] * j[column][n % 6]);
             cov[row][column] = terms.sum();
         }
-        // Two updates one after the other, because the errors of hits along and across do not correlate.
+        // Two updates one after the other, because the errors of hits along and across do not
+        // correlate.
         let (sin, cos) = (hit.pos[1] / radius, hit.pos[0] / radius);
         let across = [-sin, cos, 0.0, 0.0, 0.0, 0.0];
         let noise = sin * sin * hit.cov[0] - 2.0 * sin * cos * hit.cov[1] + cos * cos * hit.cov[2];
@@ -91,8 +92,9 @@ fn plain(track: &Track, hits: &[Hit]) -> ([f64; 6], Matrix) {
     (state, cov)
 }
 
-/// Stated rounding: parameters within 0.7 of their errors, errors within 15 %. The mini-app's derivatives of the path are those of
-/// its first step, and its direction of measurement is the mean of hit and track.
+/// Stated rounding: parameters within 0.7 of their errors, errors within 15 %. The mini-app's
+/// derivatives of the path are those of its first step, and its direction of measurement is the
+/// mean of hit and track.
 #[test]
 fn a_plain_filter_agrees() {
     let tracks = 150;

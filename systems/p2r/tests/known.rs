@@ -1,5 +1,5 @@
-//! The mini-app's track, unsmeared, against states that an independent program in f64 found; on every engine and adapter, however
-//! tracks are laid out and mapped.
+//! The mini-app's track, unsmeared, against states that an independent program in f64 found; on
+//! every engine and adapter, however tracks are laid out and mapped.
 
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
@@ -143,8 +143,8 @@ fn adapters_find_the_same_in_f64() {
     }
 }
 
-/// What the public CPU program prints for 8192 x 20 tracks. It adds in f32, which is off in the fourth digit; so is a sum in f32
-/// here, and one in f64 is not.
+/// What the public CPU program prints for 8192 x 20 tracks. It adds in f32, which is off in the
+/// fourth digit; so is a sum in f32 here, and one in f64 is not.
 #[test]
 fn statistics_are_the_public_programs() {
     let layout = Layout { events: 20, tracks: 8192, layers: 20, bsize: 32 };

@@ -1,4 +1,4 @@
-// What is asked of a path. Two words are to spare, so that what follows it in a uniform buffer may.
+// Required accuracy of a path. Two words of padding align the next member of a uniform buffer.
 struct Accuracy {
     least_step: f32,
     step_error: f32,

@@ -1,8 +1,10 @@
 // Counts the elements of each class.
 // in:   size (at SIZE_AT: how many elements), classes (of each element, four together)
-// out:  counts (of each class; added to), status (how many are of no class, and the first of these: all ones less its number)
+// out:  counts (of each class; added to), status (how many are of no class, and the first of these:
+//       all ones less its number)
 // grid: any; threads take four elements at a time, in strides. Of `zero` too.
-// Needs: one of count/atomics, count/workgroup, or count/packed and one of count/tree, count/subgroups. Workgroup memory: theirs.
+// Needs: one of count/atomics, count/workgroup, or count/packed and one of count/tree,
+//       count/subgroups. Workgroup memory: theirs.
 // CPU twin: src/engine/cpu/count.rs.
 
 override THREADS: u32 = 256u;
@@ -53,7 +55,8 @@ fn count(
     let step = groups.x * THREADS;
     begin(thread);
     var at = id.x;
-    // Three at a time, for memory to have enough to do; and more than 15 elements would not fit what is packed.
+    // Three at a time, for memory to have enough to do; and more than 15 elements would not fit
+    // what is packed.
     while at + 2u * step < whole {
         let a = classes[at];
         let b = classes[at + step];

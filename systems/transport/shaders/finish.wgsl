@@ -1,17 +1,18 @@
-// Stores the result of a step: the track, a secondary in a slot of its own, energies. Without a slot for the secondary, the
-// step is discarded, and the track waits.
+// Stores the result of a step: the track, a secondary in a slot of its own, energies. Without a
+// slot for the secondary, the step is discarded, and the track waits.
 // workgroup memory: 68 bytes
 // Needs: types, tracks, interact. CPU twin: CpuRun::all in src/engine/cpu/engine.rs.
 
 @group(0) @binding(5) var<storage, read_write> counters: array<atomic<u32>>;
-// Sums of two words, the low one first: bins, the outside of all bins, then each material of each primary.
+// Sums of two words, the low one first: bins, the outside of all bins, then each material of each
+// primary.
 @group(0) @binding(6) var<storage, read_write> deposits: array<atomic<u32>>;
 // Slots without a track, from HEAD to TAIL.
 @group(0) @binding(7) var<storage, read_write> vacancies: array<u32>;
 
 const NO_SLOT: u32 = 0xffffffffu;
 
-// What all threads of a workgroup need of the counters: read once.
+// Counters that all threads of a workgroup need, read once.
 struct Now {
     size: u32,
     used: u32,
@@ -21,7 +22,8 @@ struct Now {
 }
 
 var<workgroup> wg_now: Now;
-// Of the workgroup: tracks that are made and that end, and steps by process. Each kind is added to what all have at once.
+// Of the workgroup: tracks that are made and that end, and steps by process. Each kind is added to
+// what all have at once.
 var<workgroup> wg_made: atomic<u32>;
 var<workgroup> wg_first_made: u32;
 var<workgroup> wg_ended: atomic<u32>;

@@ -120,7 +120,8 @@ fn inwards(exit: Exit, shell: vec3<f32>, at: vec2<f32>, along: vec2<f32>, to: u3
             return exit;
         }
     }
-    // A line that has just left through a face entered it long ago. One that cuts a corner stays outside.
+    // A line that has just left through a face entered it long ago. One that cuts a corner stays
+    // outside.
     if enters * speed > -ENTRY_TOLERANCE && leaves - enters > ENTRY_TOLERANCE {
         return nearer(exit, enters, to);
     }

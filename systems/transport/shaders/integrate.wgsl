@@ -1,6 +1,7 @@
-// Paths of charged particles in a field: Runge and Kutta's fourth order, with steps halved and lengths controlled. Lengths in mm,
-// momenta in MeV/c, charges in units of the positron's.
-// Needs: accuracy, a field, and boundless or geometry, for how far it is to a boundary. CPU twin: src/integrate.rs, whose lines these are.
+// Paths of charged particles in a field: Runge and Kutta's fourth order, with steps halved and
+// lengths controlled. Lengths in mm, momenta in MeV/c, charges in units of the positron's.
+// Needs: accuracy, a field, and boundless or geometry, for how far it is to a boundary. CPU twin:
+//       src/integrate.rs, whose lines these are.
 
 // MeV/c that a charge of 1 gains across 1 mm at right angles to 1 T.
 const BEND: f32 = 0.299792458;
@@ -10,7 +11,7 @@ struct State {
     momentum: vec3<f32>,
 }
 
-// What became of one.
+// Result of a path.
 struct Path {
     state: State,
     length: f32,
@@ -88,8 +89,8 @@ fn from_chord(start: vec3<f32>, end: vec3<f32>, point: vec3<f32>) -> f32 {
     return length(side - along * chord);
 }
 
-// A path of a length, or as far as a boundary, in steps whose error and sagitta are what is asked for. What has no charge goes straight on;
-// what has no momentum, or none that is a number, stays.
+// A path of a length, or as far as a boundary, in steps whose error and sagitta are what is asked
+// for. What has no charge goes straight on; what has no momentum, or none that is a number, stays.
 fn follow(charge: f32, start: State, wanted: f32, accuracy: Accuracy) -> Path {
     let momentum = sqrt(dot(start.momentum, start.momentum));
     var path = Path(start, 0.0, 0u, 0u);

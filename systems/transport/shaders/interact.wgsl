@@ -1,5 +1,6 @@
 // The second half of a step: the energy loss and scattering along it, and the process at its end.
-// Needs: types, tracks, tables, philox. CPU twin: src/engine/cpu/interact.rs, whose lines these are.
+// Needs: types, tracks, tables, philox. CPU twin: src/engine/cpu/interact.rs, whose lines these
+//       are.
 
 const FIRST_DRAW: u32 = 4u;
 const SCATTER_DRAW: u32 = 0x100000u;
@@ -65,8 +66,8 @@ fn loss_of(track: Track) -> f32 {
     return clamp(track.kinetic - kept, 0.0, track.kinetic);
 }
 
-// The direction after multiple scattering along a step: Highland's width in each of two planes, of the momentum before
-// the step.
+// The direction after multiple scattering along a step: Highland's width in each of two planes, of
+// the momentum before the step.
 fn scattered(track: Track) -> vec3<f32> {
     var draws = draws_of(track.number, track.steps);
     draws.drawn = SCATTER_DRAW;
@@ -75,7 +76,8 @@ fn scattered(track: Track) -> vec3<f32> {
     let beta = p / (track.kinetic + ELECTRON_MASS);
     let correction = max(1.0 + 0.038 * log(thickness / (beta * beta)), 0.0);
     let width = 13.6 / (beta * p) * sqrt(thickness) * correction;
-    // The radius of two Gaussian angles, taken as twice the sine of half of the angle: no angle is beyond pi.
+    // The radius of two Gaussian angles, taken as twice the sine of half of the angle: no angle is
+    // beyond pi.
     let half = min(0.5 * width * sqrt(-2.0 * log(draw(&draws))), 1.0);
     let angle = vec2<f32>(1.0 - 2.0 * half * half, 2.0 * half * sqrt(1.0 - half * half));
     return turned(track.direction, angle, circle(draw(&draws)));
@@ -346,7 +348,8 @@ fn turned(start: vec3<f32>, angle: vec2<f32>, around: vec2<f32>) -> vec3<f32> {
     return unit(found, start);
 }
 
-// Cosine and sine of a part of a whole turn, from series: what GPUs have of their own is good to 1e-3 only.
+// Cosine and sine of a part of a whole turn, from series. The accuracy of a GPU's own functions is
+// only 1e-3.
 fn circle(part: f32) -> vec2<f32> {
     let quarters = 4.0 * part;
     let quarter = min(floor(quarters), 3.0);

@@ -1,9 +1,11 @@
-// One Runge-Kutta step of each track in a uniform field, in a swapped layout of tracks: the cost of the layout.
+// One Runge-Kutta step of each track in a uniform field, in a swapped layout of tracks: the cost of
+// the layout.
 // in:   params, tracks
 // out:  tracks
 // grid: a thread a track, in rows
 // workgroup memory: none
-// Needs: accuracy, boundless, field/uniform, integrate, and layout/structures, layout/groups or layout/columns.
+// Needs: accuracy, boundless, field/uniform, integrate, and layout/structures, layout/groups or
+//       layout/columns.
 
 override WORKGROUP_SIZE: u32 = 128;
 

@@ -3,7 +3,8 @@
 // out:  tracks, counters, deposits, vacancies
 // grid: a thread a slot, in rows
 // workgroup memory: finish's
-// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, interact, finish.
+// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, interact,
+//       finish.
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn monolithic(

@@ -1,7 +1,7 @@
 // Fields and paths by themselves, for tests and for benches: a thread a state.
 // in:   params, places and momenta (states; the fourth number is unused)
-// out:  new_places, new_momenta: of fields, the field in new_places; of follow_paths, also the length in new_places and the number of steps in
-//       new_momenta
+// out:  new_places, new_momenta: of fields, the field in new_places; of follow_paths, also the
+//       length in new_places and the number of steps in new_momenta
 // grid: any number of workgroups, in rows
 // workgroup memory: none
 // Needs: accuracy, boundless, a field, integrate. CPU twin: Walk in src/probe.rs.

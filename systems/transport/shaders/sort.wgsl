@@ -1,5 +1,6 @@
-// A stable sort by classes, three bits at a time: what its kernels have in common. Each workgroup has a tile of elements, whose
-// digits `histogram` counts; `scan` makes these counts places; `scatter` brings elements there.
+// Declarations of a stable sort by classes, three bits at a time. Each workgroup has a tile of
+// elements. `histogram` counts the digits of the tile, `scan` turns the counts into places,
+// `scatter` moves elements there.
 // CPU twin: src/engine/cpu/sort.rs.
 
 override THREADS: u32 = 128u;
@@ -40,7 +41,8 @@ fn tile_of(group: vec3<u32>, groups: vec3<u32>) -> u32 {
     return group.x + group.y * groups.x;
 }
 
-// Counts of eight digits in four bits each, as counts in sixteen: of 0 to 3, and of 4 to 7 in the upper halves.
+// Counts of eight digits in four bits each, as counts in sixteen: of 0 to 3, and of 4 to 7 in the
+// upper halves.
 fn spread(few: u32) -> vec4<u32> {
     return (vec4<u32>(few) >> vec4<u32>(0u, 4u, 8u, 12u)) & vec4<u32>(0x000f000fu);
 }

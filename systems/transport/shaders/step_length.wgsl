@@ -1,5 +1,6 @@
 // The first half of a step: its length, its process, and the path.
-// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox. CPU twin: src/engine/cpu/step_length.rs, whose lines these are.
+// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox. CPU twin:
+//       src/engine/cpu/step_length.rs, whose lines these are.
 
 // The longest step in vacuum.
 const LONGEST: f32 = 10000.0;
@@ -24,7 +25,8 @@ fn step_length_of(before: Track) -> Track {
     return go(track);
 }
 
-// Chooses the process that comes first: each has an exponential path. Or none, where an electron would lose too much.
+// Chooses the process that comes first: each has an exponential path. Or none, where an electron
+// would lose too much.
 fn choose(before: Track) -> Track {
     var track = before;
     var draws = draws_of(track.number, track.steps);

@@ -1,8 +1,10 @@
-// Rates, losses and ranges of materials at nodes of energy. CPU twin: src/physics/tables.rs, whose lines these are.
+// Rates, losses and ranges of materials at nodes of energy. CPU twin: src/physics/tables.rs, whose
+// lines these are.
 // Needs: types.
 
-// For each material rows of electrons (bremsstrahlung, Moller, loss, logarithm of the range), then rows of photons
-// (Compton, pairs, photoelectric effect, radiation length). After them the materials of regions.
+// For each material rows of electrons (bremsstrahlung, Moller, loss, logarithm of the range), then
+// rows of photons (Compton, pairs, photoelectric effect, radiation length). After them the
+// materials of regions.
 @group(0) @binding(4) var<storage, read> tables: array<vec4<f32>>;
 
 const LOG_LOWEST: f32 = -9.210340371976182;

@@ -3,7 +3,8 @@
 // out:  tracks, counters, deposits, vacancies
 // grid: one workgroup; each thread takes every WORKGROUP_SIZE-th slot
 // workgroup memory: finish's
-// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, interact, finish, plan/next.
+// Needs: types, tracks, tables, cells, geometry, integrate, a field, philox, step_length, interact,
+//       finish, plan/next.
 
 // Steps of a dispatch. A dispatch must end before a system stops it.
 override TAIL_STEPS: u32 = 128u;

@@ -5,7 +5,8 @@
 @group(0) @binding(2) var<storage, read_write> directions: array<vec4<f32>>; // of length 1; kinetic energy
 @group(0) @binding(3) var<storage, read_write> identities: array<vec4<u32>>; // number, low and high; two words of bits
 
-// Bits of the last word: two of the kind, two of the status, one is unused, three of the process, twenty of the cell.
+// Bits of the last word: two of the kind, two of the status, one is unused, three of the process,
+// twenty of the cell.
 const STATUS_AT: u32 = 2u;
 const PROCESS_AT: u32 = 5u;
 const CELL_AT: u32 = 8u;
@@ -62,7 +63,8 @@ fn word_of(track: Track) -> u32 {
         | (track.cell << CELL_AT);
 }
 
-// The highest bits of the last word mark a track that was made in this step, and does not take part in it.
+// The highest bits of the last word mark a track that was made in this step, and does not take part
+// in it.
 const BORN_AT: u32 = 28u;
 const LONG_AGO: u32 = 15u;
 

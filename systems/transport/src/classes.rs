@@ -48,8 +48,8 @@ pub struct PartTime {
     pub part: String,
     /// The time of each round.
     pub rounds: Vec<Duration>,
-    /// The number of bytes read and written, each counted once. 0 if it hardly depends on the
-    /// number of elements.
+    /// Bytes read and written, each counted once. 0 if the time is almost independent of the number
+    /// of elements.
     pub bytes: u64,
 }
 

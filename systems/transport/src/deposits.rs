@@ -1,4 +1,5 @@
-//! Deposited energy: histograms in r and z, and sums. Integers make the sums independent of their order.
+//! Deposited energy: histograms in r and z, and sums. Integers make the sums independent of their
+//! order.
 
 use crate::error::{Error, Result};
 use crate::number::{Number, Vector};
@@ -86,7 +87,8 @@ impl<T: Number> Bins<T> {
         }
     }
 
-    /// The bin of a position: all bins of z of the first r come first. The last one is outside of all bins.
+    /// The bin of a position: all bins of z of the first r come first. The last one is outside of
+    /// all bins.
     pub(crate) fn of(&self, place: Vector<T>) -> usize {
         let r = (place[0] * place[0] + place[1] * place[1]).root();
         let at = [(r - self.low[0]) * self.per_mm[0], (place[2] - self.low[1]) * self.per_mm[1]];

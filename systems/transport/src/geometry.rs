@@ -1,9 +1,10 @@
 //! Geometries: tubes and boxes around the z axis, in a box. Lengths in mm.
 //!
-//! A [`Geometry`] lists volumes. A [`Mesh`] divides the world by their surfaces: nested shells (cylinders and boxes)
-//! around the axis give rings, planes across the axis give layers, and half planes from the axis give sectors. All
-//! surfaces extend through the whole world, so every cell has few bounds. A bound between two equal cells only ends a
-//! step. A track stores its cell, because its position is ambiguous at a surface.
+//! A [`Geometry`] lists volumes. A [`Mesh`] divides the world by their surfaces: nested shells
+//! (cylinders and boxes) around the axis give rings, planes across the axis give layers, and half
+//! planes from the axis give sectors. All surfaces extend through the whole world, so every cell
+//! has few bounds. A bound between two equal cells only ends a step. A track stores its cell,
+//! because its position is ambiguous at a surface.
 
 use crate::error::{Error, Result};
 use crate::material::Material;
@@ -80,8 +81,8 @@ pub struct Geometry {
 }
 
 impl Default for Geometry {
-    /// Returns the geometry of the prototype: tubes of lead tungstate from 10 mm to 5 m in 4 sectors
-    /// and 3 layers, 6 m long, in a box of 18 m x 18 m x 32 m.
+    /// Returns the geometry of the prototype: tubes of lead tungstate from 10 mm to 5 m in 4
+    /// sectors and 3 layers, 6 m long, in a box of 18 m x 18 m x 32 m.
     fn default() -> Self {
         Self::tubes([10.0, 5000.0], 3000.0, 3, 4)
     }
@@ -150,8 +151,8 @@ impl Geometry {
     /// Checks the geometry.
     ///
     /// # Errors
-    /// [`Error::Options`] if it is invalid: lengths out of range, surfaces that cross or nearly touch,
-    /// a material that does not exist, or too many surfaces.
+    /// [`Error::Options`] if it is invalid: lengths out of range, surfaces that cross or nearly
+    /// touch, a material that does not exist, or too many surfaces.
     pub fn check(&self) -> Result<()> {
         Mesh::new(self).map(drop)
     }
@@ -178,7 +179,8 @@ pub(crate) struct Mesh {
     /// Of the layers, rising; those of the world at both ends.
     pub(crate) edges: Vec<f64>,
     pub(crate) sectors: u32,
-    /// The material of each ring and layer, all layers of a ring together: 0 is vacuum, then from 1.
+    /// The material of each ring and layer, all layers of a ring together: 0 is vacuum, then from
+    /// 1.
     pub(crate) regions: Vec<u32>,
 }
 
@@ -471,7 +473,8 @@ fn inwards<T: Number>(exit: &mut Exit<T>, shell: Surface<T>, at: [T; 2], along: 
         }
     }
     let tolerance = T::of(ENTRY_TOLERANCE);
-    // A line that has just left through a face entered it long ago. One that cuts a corner stays outside.
+    // A line that has just left through a face entered it long ago. One that cuts a corner stays
+    // outside.
     if enters * speed > -tolerance && leaves - enters > tolerance {
         exit.nearer(enters, to);
     }

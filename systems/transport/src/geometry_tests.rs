@@ -57,7 +57,8 @@ fn later_volumes_override_earlier_ones() {
     }
 }
 
-/// Follows lines through the world: each cell ends where the next one begins, and contains the points between.
+/// Follows lines through the world: each cell ends where the next one begins, and contains the
+/// points between.
 fn cross<T: Number>(geometry: &Geometry, within: f64, rng: &mut fastrand::Rng) {
     let mesh = mesh(geometry);
     let bounds = Bounds::<T>::new(&mesh);

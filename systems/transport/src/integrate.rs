@@ -1,5 +1,5 @@
-//! Paths of charged particles in a field: Runge and Kutta's fourth order, with steps halved and lengths controlled, as in the
-//! prototype.
+//! Paths of charged particles in a field: Runge and Kutta's fourth order, with steps halved and
+//! lengths controlled, as in the prototype.
 //!
 //! Lengths in mm, momenta in MeV/c, charges in units of the positron's.
 
@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use crate::field::Field;
 use crate::number::{Number, Vector, cross, dot, minus, plus, times};
 
-/// MeV/c that a charge of 1 gains across 1 mm at right angles to 1 T: the speed of light in mm/ns, over 1000.
+/// MeV/c that a charge of 1 gains across 1 mm at right angles to 1 T: the speed of light in mm/ns,
+/// over 1000.
 pub(crate) const BEND: f64 = 0.299_792_458;
 
 /// The position and the momentum of a particle.
@@ -68,7 +69,8 @@ pub struct Path<T> {
     pub steps: u32,
 }
 
-/// A step of the driver before the next: its state after and in the middle, and how far it is from that in one piece.
+/// A step of the driver before the next: its state after and in the middle, and how far it is from
+/// that in one piece.
 struct Step<T> {
     end: State<T>,
     middle: Vector<T>,
@@ -153,7 +155,8 @@ pub fn follow<T: Number>(field: &impl Field<T>, charge: T, from: State<T>, lengt
 /// How far beyond a boundary a path may end, and how near to one it is at it \[mm\].
 pub(crate) const TOLERANCE: f64 = 0.01;
 
-/// [`follow`], as far as a boundary: `ahead` tells how far it is from a place in a direction. Whether the path ends there is told.
+/// [`follow`], as far as a boundary: `ahead` tells how far it is from a place in a direction.
+/// Whether the path ends there is told.
 pub(crate) fn follow_to_boundary<T: Number>(
     field: &impl Field<T>,
     charge: T,

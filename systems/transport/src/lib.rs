@@ -2,16 +2,18 @@
 //!
 //! # Theory
 //!
-//! The slides *Geant4 GPU Code Analysis* describe a prototype that moves electrons through the field of a solenoid and
-//! lead tungstate. A step has three stages: the step length, counting and sorting by process, and the interactions.
+//! The slides *Geant4 GPU Code Analysis* describe a prototype that moves electrons through the
+//! field of a solenoid and lead tungstate. A step has three stages: the step length, counting and
+//! sorting by process, and the interactions.
 //!
-//! A particle of charge q and momentum p moves along dx/ds = p/|p|, dp/ds = q (p x B)/|p| (in MeV/c, mm and T times
-//! 0.299792458). A fourth-order Runge-Kutta method integrates each step once in two halves and once as a whole; the
-//! difference estimates the error. A process of mean free path L happens after a path of -L ln u with a uniform u. The
-//! first process ends the step.
+//! A particle of charge q and momentum p moves along dx/ds = p/|p|, dp/ds = q (p x B)/|p| (in
+//! MeV/c, mm and T times 0.299792458). A fourth-order Runge-Kutta method integrates each step once
+//! in two halves and once as a whole; the difference estimates the error. A process of mean free
+//! path L happens after a path of -L ln u with a uniform u. The first process ends the step.
 //!
-//! Random numbers are a function of the seed, the track, the step and the draw (Philox4x32-10), and energies are summed
-//! as integers. Results therefore do not depend on the order of tracks, and depend on the engine only by rounding.
+//! Random numbers are a function of the seed, the track, the step and the draw (Philox4x32-10), and
+//! energies are summed as integers. Results therefore do not depend on the order of tracks, and
+//! depend on the engine only by rounding.
 //!
 //! # Practice
 //!
@@ -42,7 +44,18 @@
 //! assert!((momentum - 360.555).abs() < 1e-2);
 //! ```
 //!
-//! [`Sorter`] counts and sorts elements by class. [`Probe`] evaluates fields and paths alone on a GPU.
+//! [`Sorter`] counts and sorts elements by class. [`Probe`] evaluates fields and paths alone on a
+//! GPU.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `track`, `field`, `geometry`, `material`, `world`: tracks and the world that they pass.
+//! - `integrate`, `philox`, `physics`: steps in a field, random numbers, and interactions.
+//! - `engine`: the stages of a step; `classes`, `sorter`: sorting by process.
+//! - `simulation`, `deposits`: [`Simulation`], runs, energy balance and deposits.
+//! - `probe`, `number`, `error`: tests of fields, number types and failures.
 
 mod classes;
 mod deposits;

@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 
-/// Symbols and relative atomic masses of the elements from hydrogen on (IUPAC, abridged; of the longest-lived
-/// isotope where there is none).
+/// Symbols and relative atomic masses of the elements from hydrogen on (IUPAC, abridged; of the
+/// longest-lived isotope where there is none).
 #[rustfmt::skip]
 const ELEMENTS: [(&str, f64); 92] = [
     ("H", 1.008), ("He", 4.0026), ("Li", 6.94), ("Be", 9.0122), ("B", 10.81), ("C", 12.011), ("N", 14.007),
@@ -56,8 +56,8 @@ pub struct Material {
 }
 
 impl Material {
-    /// Returns lead tungstate, the material of the prototype, with the constants of the Particle Data
-    /// Group.
+    /// Returns lead tungstate, the material of the prototype, with the constants of the Particle
+    /// Data Group.
     #[must_use]
     pub fn lead_tungstate() -> Self {
         let part = |z, mass, fraction| Part { z, mass, fraction };
@@ -82,8 +82,8 @@ impl Material {
     /// follows Bragg's rule, and the density effect is that of Sternheimer and Peierls.
     ///
     /// # Errors
-    /// [`Error::Options`] for an unknown element, a density out of range, or fractions that do not add
-    /// up to 1 within 1 %.
+    /// [`Error::Options`] for an unknown element, a density out of range, or fractions that do not
+    /// add up to 1 within 1 %.
     pub fn mixture(name: &str, density: f64, fractions: &[(&str, f64)]) -> Result<Self> {
         let wrong = |what: String| Error::Options { what: format!("material `{name}`: {what}") };
         let total = fractions.iter().fold(0.0, |sum, &(_, fraction)| sum + fraction);
@@ -195,8 +195,8 @@ fn element_excitation(z: f64) -> f64 {
     if z < 13.0 { 12.0 * z + 7.0 } else { z * (9.76 + 58.8 * z.powf(-1.19)) }
 }
 
-/// Sternheimer and Peierls: C, x0, x1, a and k for a mean excitation energy and a plasma energy \[eV\]. Materials of
-/// less than 0.05 g/cm^3 are gases.
+/// Sternheimer and Peierls: C, x0, x1, a and k for a mean excitation energy and a plasma energy
+/// \[eV\]. Materials of less than 0.05 g/cm^3 are gases.
 fn density_effect(excitation: f64, plasma: f64, density: f64) -> [f64; 5] {
     let c = 2.0 * (excitation / plasma).ln() + 1.0;
     let (x0, x1) = if density < 0.05 {
@@ -224,7 +224,8 @@ fn density_effect(excitation: f64, plasma: f64, density: f64) -> [f64; 5] {
 mod tests {
     use super::*;
 
-    /// Values of the Particle Data Group: radiation lengths \[mm\] and mean excitation energies \[eV\].
+    /// Values of the Particle Data Group: radiation lengths \[mm\] and mean excitation energies
+    /// \[eV\].
     #[test]
     fn mixtures_have_published_constants() {
         let near = |found: f64, wanted: f64, within: f64| {

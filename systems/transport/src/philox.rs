@@ -1,7 +1,8 @@
 //! Random numbers by counter: Philox4x32-10.
 //!
-//! A random number is a function of the seed, the track, the step and the draw. CPU and GPU therefore draw the same
-//! numbers, in any order and with any number of threads, and no state is kept between draws.
+//! A random number is a function of the seed, the track, the step and the draw. CPU and GPU
+//! therefore draw the same numbers, in any order and with any number of threads, and no state is
+//! kept between draws.
 
 /// Multipliers of a round and steps of the key (Salmon, Moraes, Dror and Shaw, SC 2011).
 const MULTIPLIERS: [u32; 2] = [0xd251_1f53, 0xcd9e_8d57];

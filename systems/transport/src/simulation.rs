@@ -91,8 +91,8 @@ impl SimulationBuilder {
         self
     }
 
-    /// Sets the largest number of loops: steps of a charged track in a row in vacuum that end at the
-    /// integrator's limit, [`Accuracy::steps`]. A track with more circles in the field, and is
+    /// Sets the largest number of loops: steps of a charged track in a row in vacuum that end at
+    /// the integrator's limit, [`Accuracy::steps`]. A track with more circles in the field, and is
     /// abandoned; 0 never abandons it. 32 by default, about 2,000 steps of the integrator.
     #[must_use]
     pub fn most_loops(mut self, loops: u32) -> Self {
@@ -123,16 +123,16 @@ impl SimulationBuilder {
         self
     }
 
-    /// Sets what split kernels sort interactions by; [`SortBy::Process`] by default. The results are
-    /// the same.
+    /// Sets what split kernels sort interactions by; [`SortBy::Process`] by default. The results
+    /// are the same.
     #[must_use]
     pub fn sort_by(mut self, sort_by: SortBy) -> Self {
         self.gpu.sort_by = sort_by;
         self
     }
 
-    /// Sets the number of steps that one workgroup makes in a dispatch when few tracks are left on a
-    /// GPU; 128 by default. 0 makes each step with its own dispatches. The results are the same.
+    /// Sets the number of steps that one workgroup makes in a dispatch when few tracks are left on
+    /// a GPU; 128 by default. 0 makes each step with its own dispatches. The results are the same.
     #[must_use]
     pub fn tail_steps(mut self, steps: u32) -> Self {
         self.gpu.tail_steps = steps;
@@ -236,8 +236,8 @@ pub struct Outcome {
     pub deposits: Deposits,
     /// The energy balance.
     pub balance: Balance,
-    /// The deposited energy \[MeV\] of each primary particle, in each material of the geometry; empty
-    /// without [`SimulationBuilder::scores`].
+    /// The deposited energy \[MeV\] of each primary particle, in each material of the geometry;
+    /// empty without [`SimulationBuilder::scores`].
     pub scores: Vec<Vec<f64>>,
     /// The number of steps that ended with each [`Process`].
     pub processes: [u64; Process::COUNT],

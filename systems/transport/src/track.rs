@@ -284,8 +284,9 @@ pub(crate) struct Slots {
     pub(crate) identities: Vec<[u32; 4]>,
 }
 
-/// Bits of the last word of an identity: two of the kind, two of the status, one is unused, three of the process, twenty
-/// of the cell. The highest four mark a track that a kernel has just made, and are all set otherwise.
+/// Bits of the last word of an identity: two of the kind, two of the status, one is unused, three
+/// of the process, twenty of the cell. The highest four mark a track that a kernel has just made,
+/// and are all set otherwise.
 pub(crate) const STATUS_AT: u32 = 2;
 pub(crate) const PROCESS_AT: u32 = 5;
 pub(crate) const CELL_AT: u32 = 8;

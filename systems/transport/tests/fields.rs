@@ -1,4 +1,5 @@
-//! Every adapter's fields, paths and random numbers, by themselves, against those of an independent program and of the CPU.
+//! Every adapter's fields, paths and random numbers, by themselves, against those of an independent
+//! program and of the CPU.
 
 #[path = "common/known.rs"]
 mod known;
@@ -164,8 +165,8 @@ fn paths_are_the_cpus() {
                 let p = norm(wide(from.momentum));
                 let p_of = |path: &Path<f32>| norm(wide(path.state.momentum)) / p;
                 assert!((p_of(found) - p_of(&wanted)).abs() < 5e-5, "{what}");
-                // Lengths of steps follow errors, which in f32 are rounding's for the most part: paths are of other steps, and no
-                // other paths.
+                // Lengths of steps follow errors, which in f32 are rounding's for the most part:
+                // paths are of other steps, and no other paths.
                 if let Walk::Follow { length, accuracy } = *walk {
                     assert!((p_of(found) - 1.0).abs() < 2e-4, "{what}");
                     assert_eq!(found.steps == accuracy.steps, f64::from(found.length) < length, "{what}");

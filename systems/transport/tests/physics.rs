@@ -21,8 +21,8 @@ fn beam(kind: Kind, p: f64, count: usize) -> Vec<Primary> {
     vec![Primary { kind, place: [0.0, 0.0, 1e-3], momentum: [0.0, 0.0, p] }; count]
 }
 
-/// Photons that pass a block without an interaction: exp(-mu x), with the mass attenuation of NIST's tables without
-/// coherent scattering.
+/// Photons that pass a block without an interaction: exp(-mu x), with the mass attenuation of
+/// NIST's tables without coherent scattering.
 #[test]
 fn photons_are_attenuated_as_published() {
     let mixture =
@@ -44,8 +44,9 @@ fn photons_are_attenuated_as_published() {
     }
 }
 
-/// The mean energy of a shower at a depth: a gamma distribution (PDG), whose maximum and mean Grindhammer and Peters
-/// parametrise: T = ln y - 0.858, alpha = 0.21 + (0.492 + 2.38 / Z) ln y with y = E / Ec.
+/// The mean energy of a shower at a depth: a gamma distribution (PDG), whose maximum and mean
+/// Grindhammer and Peters parametrise: T = ln y - 0.858, alpha = 0.21 + (0.492 + 2.38 / Z) ln y
+/// with y = E / Ec.
 #[test]
 fn showers_in_lead_tungstate_have_the_published_profile() {
     let (energy, critical, z, length) = (1000.0_f64, 9.64, 68.4, 8.9);
@@ -91,8 +92,8 @@ fn electrons_scatter_as_highland_says() {
     }
 }
 
-/// The transport rate of an electron: the mean free path of bremsstrahlung above 0.1 MeV, by the integral of the
-/// complete-screening spectrum.
+/// The transport rate of an electron: the mean free path of bremsstrahlung above 0.1 MeV, by the
+/// integral of the complete-screening spectrum.
 #[test]
 fn rates_are_those_of_the_formulas() {
     let simulation = block(Material::lead_tungstate(), 100.0).build().expect("a simulation");

@@ -12,7 +12,8 @@ use transport::{
 const KERNELS: [Kernels; 2] = [Kernels::Split, Kernels::Monolithic];
 const MASS: f64 = 0.510_998_95;
 
-/// Tracks that circle are given up soon. Most tests leave out the tail's kernel, which takes seconds to compile.
+/// Tracks that circle are given up soon. Most tests leave out the tail's kernel, which takes
+/// seconds to compile.
 fn on(engine: &Engine) -> SimulationBuilder {
     Simulation::builder().engine(engine.clone()).most_steps(100).tail_steps(0)
 }
@@ -43,7 +44,8 @@ fn balanced(what: &str, outcome: &Outcome) {
     assert!(missing.abs() < 1e-5, "{what}: {:?} misses {missing:e}", outcome.balance);
 }
 
-/// The same tracks in all engines, as far as rounding lets them: steps by process, secondaries and energies.
+/// The same tracks in all engines, as far as rounding lets them: steps by process, secondaries and
+/// energies.
 #[test]
 fn showers_end_and_keep_their_energy() {
     let primaries = simulate(10, 0.2, 1);
@@ -125,8 +127,8 @@ fn deposits_beyond_a_word_are_summed() {
     }
 }
 
-/// What is no number by number the same is so few that it is where rounding decides: a step that ends just before a boundary, an energy just
-/// above a cut.
+/// What is no number by number the same is so few that it is where rounding decides: a step that
+/// ends just before a boundary, an energy just above a cut.
 #[test]
 fn engines_agree_track_by_track() {
     for (random, many) in [(Random::Constant, &[2][..]), (Random::Seeded(11), &[1, 7])] {
@@ -152,7 +154,8 @@ fn engines_agree_track_by_track() {
     }
 }
 
-/// The largest difference of two distributions, in units that are 1.63 in one of a hundred cases if they are the same.
+/// The largest difference of two distributions, in units that are 1.63 in one of a hundred cases if
+/// they are the same.
 fn kolmogorov(a: &mut [f64], b: &mut [f64]) -> f64 {
     a.sort_by(f64::total_cmp);
     b.sort_by(f64::total_cmp);
@@ -295,7 +298,8 @@ fn steps_are_made_as_many_as_asked_for() {
     }
 }
 
-/// A positron that stops leaves two photons; a particle that goes round for ever is given up; one that leaves takes its energy with it.
+/// A positron that stops leaves two photons; a particle that goes round for ever is given up; one
+/// that leaves takes its energy with it.
 #[test]
 fn special_ends() {
     let slow = Primary { momentum: [0.05, 0.05, 0.0], ..beam(Kind::Positron, 1.0, 1)[0] };
@@ -374,7 +378,8 @@ fn options_that_cannot_be_are_told() {
     assert_eq!(Geometry::default().locate([1e9, 0.0, 0.0]).expect("a geometry"), Cell::OUTSIDE);
 }
 
-/// Boxes in a cylinder: layers of lead and polystyrene, with scattering, scored by primary and material.
+/// Boxes in a cylinder: layers of lead and polystyrene, with scattering, scored by primary and
+/// material.
 #[test]
 fn boxes_of_two_materials_with_scattering() {
     let lead = Material::mixture("lead", 11.35, &[("Pb", 1.0)]).expect("lead");

@@ -147,7 +147,8 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
     prop_oneof![1 => preset, 3 => any]
 }
 
-/// One that is built in, or barrels and disks of any size in any order, with a table of bending or without.
+/// One that is built in, or barrels and disks of any size in any order, with a table of bending or
+/// without.
 fn detector() -> impl Strategy<Value = Detector> {
     let layer =
         (prop::bool::weighted(0.3), 20.0..1000.0, 100.0..3000.0, 0..3usize).prop_map(|(disk, size, z_mm, sensor)| {
@@ -170,7 +171,8 @@ fn detector() -> impl Strategy<Value = Detector> {
     prop_oneof![4 => Just(Detector::atlas2010()), 1 => Just(Detector::generic()), 2 => own]
 }
 
-/// Tracks and noise in an RoI of any place and width; some of its spacepoints far from where any detector has them.
+/// Tracks and noise in an RoI of any place and width; some of its spacepoints far from where any
+/// detector has them.
 fn roi() -> impl Strategy<Value = Roi> {
     let window = prop_oneof![
         6 => (-PI..PI, 0.01..1.5).prop_map(Some),

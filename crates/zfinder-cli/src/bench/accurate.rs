@@ -1,4 +1,5 @@
-//! `zfinder bench --against accurate`: the errors of engines and number types, as Table 5.1 of the thesis has them.
+//! `zfinder bench --against accurate`: the errors of engines and number types, as Table 5.1 of the
+//! thesis has them.
 
 use command_host::{Failure, note, table};
 use kernel_host::{AdapterChoice, wgpu};
@@ -10,7 +11,8 @@ use super::sample::Sample;
 use super::words::CoordinatesName;
 use super::{Bench, written};
 
-/// RoIs of a busy sample that are compared, where nobody says how many: the reference engine is serial.
+/// RoIs of a busy sample that are compared, where nobody says how many: the reference engine is
+/// serial.
 const BUSY_ROIS: usize = 64;
 
 /// Vertices further apart \[mm\] are different peaks.
@@ -32,7 +34,8 @@ struct SampleErrors {
     not_measured: Vec<String>,
 }
 
-/// First vertices of an engine by the linear extrapolation, less the reference engine's by the accurate one.
+/// First vertices of an engine by the linear extrapolation, less the reference engine's by the
+/// accurate one.
 #[derive(Serialize)]
 struct EngineErrors {
     engine: String,
@@ -110,7 +113,8 @@ impl Bench {
         written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))
     }
 
-    /// What is added to z of each RoI, and the RoIs with it: half a bin, so that bins begin half a bin further on.
+    /// What is added to z of each RoI, and the RoIs with it: half a bin, so that bins begin half a
+    /// bin further on.
     fn shifted(&self, rois: &[Roi]) -> (Vec<f64>, RoiBatch) {
         let mut batch = RoiBatch::new();
         let mut offsets = Vec::new();
@@ -129,7 +133,8 @@ fn config() -> Config {
     Config::preset(Preset::Thesis)
 }
 
-/// The reference engine's answers by the accurate extrapolation, each thread with an RoI of its own.
+/// The reference engine's answers by the accurate extrapolation, each thread with an RoI of its
+/// own.
 fn accurate(sample: &Sample, rois: &[Roi]) -> Result<Vec<RoiResult>, Failure> {
     let finder = ZFinder::builder()
         .config(Config { extrapolation: Extrapolation::Accurate, ..config() })

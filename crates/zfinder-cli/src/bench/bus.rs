@@ -19,8 +19,8 @@ const IN_FLIGHT: usize = 3;
 /// As many threads as the engine writes with.
 const MOST_THREADS: usize = 16;
 
-/// GB/s from the host's threads into a buffer of the device: mapped memory is written by several threads, each byte
-/// once and in order, and copied. Median of `rounds`, each of several uploads.
+/// GB/s from the host's threads into a buffer of the device: mapped memory is written by several
+/// threads, each byte once and in order, and copied. Median of `rounds`, each of several uploads.
 pub(super) fn upload_bandwidth(gpu: &Gpu, rounds: usize) -> Result<f64, Error> {
     let limits = gpu.limits();
     let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 4;

@@ -14,25 +14,29 @@ use command_host::Failure;
 /// Peaks of the reference engine that are looked at where the first is not clear of the next.
 pub(super) const PEAKS: u32 = 8;
 
-/// After this time, the reference engine starts no further RoI: it is serial, and slow with 100,000 spacepoints.
+/// After this time, the reference engine starts no further RoI: it is serial, and slow with 100,000
+/// spacepoints.
 const MOST_TIME: Duration = Duration::from_secs(10);
 
-/// Pairs by which two engines' weights may differ: one on the edge of a bin or of a cut falls on either side.
+/// Pairs by which two engines' weights may differ: one on the edge of a bin or of a cut falls on
+/// either side.
 const PAIRS: f64 = 2.0;
 /// Where pairs weigh more than one, what such a one weighs at most, in means of a peak's pairs.
 const HEAVIEST: f64 = 2.0;
 
-/// And the most that one weighs ([`zfinder::PtWeight::weight`]): a cut decides whether it weighs that or next to nothing.
+/// And the most that one weighs ([`zfinder::PtWeight::weight`]): a cut decides whether it weighs
+/// that or next to nothing.
 const HEAVIEST_OF_ALL: f64 = 1042.0;
 
-/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move some across the
-/// edge of a bin or a cut.
+/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move
+/// some across the edge of a bin or a cut.
 pub(super) const COMPACT_TRIPLETS: f64 = 0.01;
 
 /// Largest difference of their z \[mm\] where their weights are equal.
 const Z_MM: f64 = 0.01;
 
-/// Share of the RoIs, and their number in any case, that may have the three bins of their peak a bin or two further on.
+/// Share of the RoIs, and their number in any case, that may have the three bins of their peak a
+/// bin or two further on.
 const SHIFTED: f64 = 0.05;
 const SHIFTED_ROIS: usize = 2;
 
@@ -50,8 +54,8 @@ pub(super) enum Agreement {
     Same,
     /// Of several peaks whose weights are equal within the tolerance, another.
     Tie,
-    /// The same peak with its window of three bins a bin or two further: a pair that changed its bin can decide which
-    /// of two windows that overlap is the higher one.
+    /// The same peak with its window of three bins a bin or two further: a pair that changed its
+    /// bin can decide which of two windows that overlap is the higher one.
     Shifted,
 }
 
@@ -146,15 +150,15 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
     shifted
 }
 
-/// How far entries of so much weight that are in one window of three bins and not in another move the mean: by their distance,
-/// half a window at most.
+/// How far entries of so much weight that are in one window of three bins and not in another move
+/// the mean: by their distance, half a window at most.
 fn moved(weight: f64, vertex: &Vertex, bin: f64) -> f64 {
     weight * 1.5 * bin / vertex.weight.max(1.0)
 }
 
-/// Whether one pair on the other side of a cut makes the one answer of the other: the highest peak with a pair more or less,
-/// as heavy as pairs are, or a vertex of one pair where there is none. What else decides it must be known: this says
-/// nothing of why the pair changed sides.
+/// Whether one pair on the other side of a cut makes the one answer of the other: the highest peak
+/// with a pair more or less, as heavy as pairs are, or a vertex of one pair where there is none.
+/// What else decides it must be known: this says nothing of why the pair changed sides.
 pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bool {
     match (found.vertices.first(), expected.vertices.first()) {
         (Some(vertex), Some(other)) => {
@@ -168,9 +172,10 @@ pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64
     }
 }
 
-/// Whether three bins of the reference engine's histograms hold as much as the first vertex weighs and have their mean there,
-/// and none hold more; of an answer without a vertex, none hold as much as one needs. In all, as far as pairs that changed
-/// bins allow: of an RoI with a few pairs, one that does so may be what makes a peak of others.
+/// Whether three bins of the reference engine's histograms hold as much as the first vertex weighs
+/// and have their mean there, and none hold more; of an answer without a vertex, none hold as much
+/// as one needs. In all, as far as pairs that changed bins allow: of an RoI with a few pairs, one
+/// that does so may be what makes a peak of others.
 pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
     // Weight and mean of each three bins.
     let windows = |histogram: &ZHistogram| -> Vec<(f64, f64)> {

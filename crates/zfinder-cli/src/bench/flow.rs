@@ -1,4 +1,5 @@
-//! The sample through [`ZFinder::stream`](zfinder::ZFinder::stream): batches in flight, for a round or for long.
+//! The sample through [`ZFinder::stream`](zfinder::ZFinder::stream): batches in flight, for a round
+//! or for long.
 
 use std::collections::VecDeque;
 use std::time::Instant;
@@ -21,8 +22,9 @@ struct Flow {
 }
 
 impl Flow {
-    /// Sends this many batches through, and waits for the last; fewer if there are neither so many nor one more than can
-    /// be in flight. Returns the RoIs answered. `take` is given the answers in their order.
+    /// Sends this many batches through, and waits for the last; fewer if there are neither so many
+    /// nor one more than can be in flight. Returns the RoIs answered. `take` is given the answers
+    /// in their order.
     fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<usize, Failure> {
         let Self { stream, waiting } = self;
         let mut rois = 0;
@@ -45,8 +47,8 @@ impl Flow {
 }
 
 impl Subject<'_> {
-    /// Batches of the sample: all of it, and one more than are in flight at once; no more than `most` says, which is told how
-    /// many those are.
+    /// Batches of the sample: all of it, and one more than are in flight at once; no more than
+    /// `most` says, which is told how many those are.
     fn flow(&self, batch_rois: usize, most: impl FnOnce(usize) -> usize) -> Result<Flow, Failure> {
         let stream = self.finder.stream(StreamOptions { in_flight: self.in_flight })?;
         let needed = stream.most_in_flight() + 1;
@@ -63,8 +65,8 @@ impl Subject<'_> {
             first.get_or_insert(results);
         })?;
         self.check(first.as_deref().unwrap_or_default(), checked)?;
-        // A stream is faster than one batch after the other: it gets as many as it has time for, and so many that its
-        // beginning and its end, when fewer are in flight, hardly count.
+        // A stream is faster than one batch after the other: it gets as many as it has time for,
+        // and so many that its beginning and its end, when fewer are in flight, hardly count.
         let in_flight = flow.stream.most_in_flight();
         let warm = flow.waiting.len();
         let start = Instant::now();
@@ -87,7 +89,8 @@ impl Subject<'_> {
         Ok(Rate::of(batches * load.batch_rois, load.batch_rois, in_flight, times))
     }
 
-    /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its length.
+    /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its
+    /// length.
     pub(super) fn long_stream(&self, rois: usize, batch_rois: usize) -> Result<LongStream, Failure> {
         let batch_rois = batch_rois.min(rois);
         let batches = rois / batch_rois;

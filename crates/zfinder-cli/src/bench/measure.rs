@@ -226,7 +226,8 @@ impl Subject<'_> {
         Ok(us(0.5).zip(us(0.99)).map(|(p50_us, p99_us)| Latency { calls, p50_us, p99_us }))
     }
 
-    /// With the data on the device already, kernel by kernel, and what their way there takes of the bus.
+    /// With the data on the device already, kernel by kernel, and what their way there takes of the
+    /// bus.
     fn on_device(&self, measured: &mut Measured, load: &Load, rate: f64) -> Result<(), Failure> {
         // A GPU gets enough to be full, a software adapter what it can do in time.
         let fit = (self.seconds * rate / RESIDENT_SEARCHES) as usize;
@@ -247,7 +248,8 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// The CPU engine on one thread, and in turn with it the reference engine: how a machine's speed wanders concerns both.
+    /// The CPU engine on one thread, and in turn with it the reference engine: how a machine's
+    /// speed wanders concerns both.
     fn against_reference(&self, most: usize) -> Result<Option<OneCore>, Failure> {
         let builder = self.builder.clone().threads(NonZeroUsize::MIN);
         let (finder, reference) = (builder.clone().build()?, builder.engine(Engine::Reference).build()?);

@@ -15,7 +15,8 @@ pub(super) fn resident() -> Resident {
     Resident { now: field(&status, "VmRSS:"), peak: field(&status, "VmHWM:") }
 }
 
-/// Lets the peak begin anew. Where the system does not allow that, it is the peak since the beginning.
+/// Lets the peak begin anew. Where the system does not allow that, it is the peak since the
+/// beginning.
 pub(super) fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

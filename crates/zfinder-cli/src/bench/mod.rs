@@ -40,10 +40,10 @@ pub(super) use words::{CaseName, EncodingName, or_all, word};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///
-/// For each sample, case and engine: RoIs a second from host memory to vertices, as a stream and batch by batch
-/// (median, slowest and fastest round), latency of one RoI, time on one core; on a GPU also RoIs a second with the data
-/// there already, time of each kernel, bytes uploaded, and the fraction of the bus, whose bandwidth it measures itself.
-/// Built without --release it says so.
+/// For each sample, case and engine: RoIs a second from host memory to vertices, as a stream and
+/// batch by batch (median, slowest and fastest round), latency of one RoI, time on one core; on a
+/// GPU also RoIs a second with the data there already, time of each kernel, bytes uploaded, and the
+/// fraction of the bus, whose bandwidth it measures itself. Built without --release it says so.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Bench {
@@ -60,7 +60,7 @@ pub(super) struct Bench {
     /// Seed of the simulation
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sample")]
     seed: u64,
-    /// Measure with the RoIs of these files or folders of spacepoints, read as `zfinder find` reads them
+    /// Measure the RoIs of these files or folders, read as `zfinder find` reads them
     #[arg(long, num_args = 1.., value_name = "FILE|FOLDER", help_heading = "Sample")]
     input: Vec<PathBuf>,
     /// CSV of RoIs for --input, as of `zfinder find`
@@ -69,25 +69,29 @@ pub(super) struct Bench {
     /// Layers of --input: atlas2010, generic, odd or a TOML file [default: as of `zfinder find`]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "input", help_heading = "Sample")]
     detector: Option<String>,
-    /// Take no more than the first N RoIs of a sample [default: all; with --quick 256, of highlum 32]
+    /// Take no more than the first N RoIs of a sample
+    /// [default: all; with --quick 256, of highlum 32]
     #[arg(long, value_name = "N", help_heading = "Sample")]
     limit: Option<NonZeroUsize>,
-    /// RoIs of a batch, for which the sample is repeated [default: lowlum 8192, highlum 512, of --input about
-    /// 2,000,000 spacepoints, and fewer on a slow engine]
+    /// RoIs of a batch, for which the sample is repeated
+    /// [default: lowlum 8192, highlum 512, of --input about 2,000,000 spacepoints, and fewer on a slow engine]
     #[arg(long, visible_alias = "rois-per-batch", value_name = "N", help_heading = "Sample")]
     batch: Option<NonZeroUsize>,
 
     /// What is searched for and how; may be repeated [default: all]
     #[arg(long, value_enum, value_name = "CASE", value_delimiter = ',', help_heading = "What is measured")]
     case: Vec<CaseName>,
-    /// What computes; may be repeated [default: all, the GPU only where there is one or --adapter names it]
+    /// What computes; may be repeated
+    /// [default: all, the GPU only where there is one or --adapter names it]
     #[arg(long, value_enum, value_name = "ENGINE", value_delimiter = ',', help_heading = "What is measured")]
     engine: Vec<EngineName>,
-    /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may be repeated, and
-    /// each is measured. 0+1: GPUs that work together; all: every hardware GPU, which then work together
+    /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may
+    /// be repeated, and each is measured. 0+1: GPUs that work together; all: every hardware GPU,
+    /// which then work together
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "What is measured")]
     adapter: Vec<AdapterGroup>,
-    /// How spacepoints travel to a GPU; the CPU engine computes with the same [default: compact; lossless of --input]
+    /// How spacepoints travel to a GPU; the CPU engine computes with the same
+    /// [default: compact; lossless of --input]
     #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
     encoding: Option<EncodingName>,
     /// How coordinates are kept in host memory [default: f32; f64 of --input]
@@ -99,25 +103,29 @@ pub(super) struct Bench {
     /// Which kernels search on a GPU; the thesis's need --engine gpu, which they imply
     #[arg(long, value_enum, default_value = "product", help_heading = "What is measured")]
     design: DesignName,
-    /// How z is summed on the GPU and the CPU [default: fixed; with --design thesis compare-exchange]
+    /// How z is summed on the GPU and the CPU
+    /// [default: fixed; with --design thesis compare-exchange]
     #[arg(long, value_enum, help_heading = "What is measured")]
     accumulate: Option<AccumulateName>,
     /// Threads of the CPU engine [default: one a core]
     #[arg(long, value_name = "N", value_parser = threads, help_heading = "What is measured")]
     threads: Option<NonZeroUsize>,
-    /// Batches in flight in a stream; the thesis's two streams are 2 [default: twice as many as cores, 2 to 32]
+    /// Batches in flight in a stream; the thesis's two streams are 2
+    /// [default: twice as many as cores, 2 to 32]
     #[arg(long, value_name = "N", help_heading = "What is measured")]
     in_flight: Option<NonZeroUsize>,
-    /// Microseconds that a blocking call asks the GPU for its answer before its thread parks: for the latency
+    /// Microseconds that a blocking call asks the GPU for its answer before its thread parks: for
+    /// the latency
     #[arg(long, value_name = "US", default_value_t = 0, help_heading = "What is measured")]
     spin_us: u64,
-    /// Also time streams of so many RoIs, the sample over and over, and the memory held meanwhile: 1000,10000,...
+    /// Also time streams of so many RoIs, with memory held, the sample repeated: 1000,10000,...
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
     stream_rois: Vec<NonZeroUsize>,
 
-    /// Instead of measuring, search random batches for so long on each engine, hostile RoIs among them; check every answer,
-    /// and that neither memory nor handles grow: 90s, 10m, 2h. Cases and adapters are those of the options above; if not given,
-    /// all cases but all-options, and --encoding lossless
+    /// Instead of measuring, search random batches for so long on each engine, hostile RoIs among
+    /// them; check every answer, and that neither memory nor handles grow: 90s, 10m, 2h. Cases and
+    /// adapters are those of the options above; if not given, all cases but all-options, and
+    /// --encoding lossless
     #[arg(
         long,
         value_name = "TIME",
@@ -129,15 +137,15 @@ pub(super) struct Bench {
         help_heading = "How"
     )]
     soak: Option<Duration>,
-    /// Instead of measuring engines, measure the steps that lead to the thesis's design, one kernel variant each, on a GPU;
-    /// answers are checked (docs/thesis.md)
+    /// Instead of measuring engines, measure the steps that lead to the thesis's design, one kernel
+    /// variant each, on a GPU; answers are checked (docs/thesis.md)
     #[arg(long, conflicts_with_all = OTHER_MEASUREMENTS, help_heading = "How")]
     staircase: bool,
     /// With --staircase, draw the times: a file that ends in .svg or .png
     #[arg(long, value_name = "FILE", requires = "staircase", help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of the reference engine by
-    /// the accurate extrapolation: Table 5.1 of the thesis
+    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of
+    /// the reference engine by the accurate extrapolation: Table 5.1 of the thesis
     #[arg(long, value_enum, value_name = "EXTRAPOLATION", conflicts_with_all = OTHER_MEASUREMENTS, conflicts_with = "staircase", help_heading = "How")]
     against: Option<AgainstName>,
     /// With --against, let bins of z begin half a bin further on, as the thesis's do
@@ -152,12 +160,13 @@ pub(super) struct Bench {
     /// Rounds of each figure [default: 7, with --quick 3]
     #[arg(long, value_name = "N", help_heading = "How")]
     rounds: Option<NonZeroUsize>,
-    /// Seconds that a round shall last, about: a slow engine gets a part of the sample, a fast one gets it over and
-    /// over [default: 0.5, with --quick 0.1]
+    /// Seconds that a round shall last, about: a slow engine gets a part of the sample, a fast one
+    /// gets it over and over [default: 0.5, with --quick 0.1]
     #[arg(long, value_name = "S", value_parser = seconds, help_heading = "How")]
     seconds: Option<f64>,
-    /// RoIs of each sample whose answers are checked against the reference engine [default: 64, of a sample with more
-    /// than 2000 spacepoints an RoI 16; with --quick a quarter]; fewer if it takes more than 10 s for them
+    /// RoIs of each sample whose answers are checked against the reference engine
+    /// [default: 64, of a sample with more than 2000 spacepoints an RoI 16; with --quick a quarter];
+    /// fewer if it takes more than 10 s for them
     #[arg(long, value_name = "N", help_heading = "How")]
     check: Option<NonZeroUsize>,
 
@@ -317,7 +326,7 @@ impl Bench {
         self.engine_names().contains(&engine)
     }
 
-    /// The GPUs that are measured, those together that work together, each with what its bus carries.
+    /// The GPUs to measure. GPUs of one group work together. Each has its bus bandwidth.
     fn gpus(&self, not_measured: &mut Vec<NotMeasured>, bar: &ProgressBar) -> Result<Vec<Vec<Adapter>>, Failure> {
         if !self.wants(EngineName::Gpu) {
             return Ok(Vec::new());

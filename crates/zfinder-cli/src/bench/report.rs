@@ -143,7 +143,8 @@ pub(super) struct Latency {
 pub(super) struct OneCore {
     pub(super) rois: usize,
     pub(super) us_per_roi: f64,
-    /// How many times longer the reference engine takes for the same RoIs, in turn with this one; none for itself.
+    /// How many times longer the reference engine takes for the same RoIs, in turn with this one;
+    /// none for itself.
     pub(super) times_faster_than_reference: Option<f64>,
 }
 

@@ -9,7 +9,8 @@ use command_host::Failure;
 
 const ROIS: usize = 16;
 
-/// Confirmed pairs in the default configuration, which make use of all stages, and what the reference engine answers.
+/// Confirmed pairs in the default configuration, which make use of all stages, and what the
+/// reference engine answers.
 pub(crate) struct SelfCheck {
     sample: Sample,
     config: Config,

@@ -47,7 +47,8 @@ impl CoordinatesName {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CaseName {
-    /// Pairs in the thesis's configuration: single neighbours, all layers as inner layers, 1000 bins over +-200 mm
+    /// Pairs in the thesis's configuration: single neighbours, all layers as inner layers, 1000
+    /// bins over +-200 mm
     Pairs,
     /// Triplets (any) in the thesis's configuration
     Triplets,
@@ -57,8 +58,9 @@ pub(crate) enum CaseName {
     BendingTriplets,
     /// Triplets (count) in the default configuration
     BendingCount,
-    /// The same with histograms of each charge and of each slice, accurate extrapolation about a beam that is off and
-    /// tilted, and five separated vertices over the background of the lowest 95 %
+    /// The same with histograms of each charge and of each slice, accurate extrapolation about a
+    /// beam that is off and tilted, and five separated vertices over the background of the lowest
+    /// 95 %
     AllOptions,
     /// The preset hard-scatter: pairs weighted by pT
     HardScatter,

@@ -52,12 +52,12 @@ enum ByName {
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Evaluate {
-    /// Files of spacepoints, or folders of them, as of `zfinder find`; read once for each configuration, so that - does
-    /// for one
+    /// Files of spacepoints, or folders of them, as of `zfinder find`; read once for each
+    /// configuration, so that - does for one
     #[arg(required_unless_present = "answers", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
-    /// Compare the answers in this file, without a search: CSV or Parquet of `zfinder find` or of the Python package; may be
-    /// repeated. --truth is needed
+    /// Compare the answers in this file, without a search: CSV or Parquet of `zfinder find` or of
+    /// the Python package; may be repeated. --truth is needed
     #[arg(long, value_name = "FILE", conflicts_with_all = ["paths", "preset", "config"], help_heading = "Input")]
     answers: Vec<PathBuf>,
 
@@ -101,8 +101,8 @@ pub(super) struct Evaluate {
     /// A configuration to measure; may be repeated [default: auto, if there is no --config]
     #[arg(long, value_enum, help_heading = "Configurations")]
     preset: Vec<PresetName>,
-    /// TOML file of another, over the preset default, as of `zfinder find`; may be repeated. The options below change
-    /// every configuration
+    /// TOML file of another, over the preset default, as of `zfinder find`; may be repeated. The
+    /// options below change every configuration
     #[arg(long, value_name = "FILE.toml", help_heading = "Configurations")]
     config: Vec<PathBuf>,
     #[command(flatten)]

@@ -20,7 +20,8 @@ const CSV_HEADER: [&str; 9] =
 pub(super) enum Format {
     /// To be read by people: a column for every configuration
     Table,
-    /// configuration,by,low,high,rois,figure,value,low_error,high_error: a row for every figure in every bin
+    /// configuration,by,low,high,rois,figure,value,low_error,high_error: a row for every figure in
+    /// every bin
     Csv,
     /// One JSON document
     Json,

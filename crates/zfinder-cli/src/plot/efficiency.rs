@@ -13,9 +13,10 @@ use command_host::Failure;
 
 /// Draws efficiency and resolution against pile-up, out of `zfinder evaluate --format json`
 ///
-/// Several files are drawn together; where two have a configuration of the same name, it is named by its file too. All have
-/// to be against the same thing, pile-up or spacepoints, and to count vertices within the same distance as right. `zfinder
-/// evaluate --plot` draws the same at once, and the distribution of the residuals.
+/// Several files are drawn together; where two have a configuration of the same name, it is named
+/// by its file too. All have to be against the same thing, pile-up or spacepoints, and to count
+/// vertices within the same distance as right. `zfinder evaluate --plot` draws the same at once,
+/// and the distribution of the residuals.
 #[derive(Args)]
 #[command(after_help = super::super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Efficiency {

@@ -29,9 +29,10 @@ enum Picture {
 
 /// Draws the z histogram of an RoI with found and true vertices
 ///
-/// The first RoI of the input, or of those that --event and --roi name. Above is the whole range, each step as high as the
-/// highest of its bins, and below every bin near the first vertex. Truth is that of `zfinder find`. Computed by the
-/// reference engine; `zfinder histogram` writes the data.
+/// The first RoI of the input, or of those that --event and --roi name. Above is the whole range,
+/// each step as high as the highest of its bins, and below every bin near the first vertex. Truth
+/// is that of `zfinder find`. Computed by the reference engine; `zfinder histogram` writes the
+/// data.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = HISTOGRAM_HELP)]
 struct Histogram {
@@ -41,9 +42,10 @@ struct Histogram {
 
 /// Draws an RoI in r-z: spacepoints, layers, the pairs of the first vertex, found and true vertices
 ///
-/// The first RoI of the input, or of those that --event and --roi name. Pairs are drawn to the beam line, those with third
-/// spacepoints as far as these. On the right is where they meet. Truth is that of `zfinder find`. Computed by the reference
-/// engine. PNG is smaller where there are thousands of spacepoints.
+/// The first RoI of the input, or of those that --event and --roi name. Pairs are drawn to the beam
+/// line, those with third spacepoints as far as these. On the right is where they meet. Truth is
+/// that of `zfinder find`. Computed by the reference engine. PNG is smaller where there are
+/// thousands of spacepoints.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = EVENT_HELP)]
 struct Event {

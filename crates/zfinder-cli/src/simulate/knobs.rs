@@ -8,7 +8,8 @@ use super::super::options::{beam_spot, beam_spot_tilt};
 /// Each knob is an option in kebab-case; a unit `-mm` may be left out or written.
 #[derive(Args)]
 pub(super) struct Knobs {
-    /// Mean width of the phi window, in degrees: 1 to 359, or 360 for the full circle [lowlum: 103.3, highlum: 108.3]
+    /// Mean width of the phi window, in degrees: 1 to 359, or 360 for the full circle
+    /// [lowlum: 103.3, highlum: 108.3]
     #[arg(
         long,
         value_name = "DEG",
@@ -61,7 +62,8 @@ pub(super) struct Knobs {
     /// Mean charged particles of a pile-up collision, a unit of eta: 0 to 1000 [preset: 5.8]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Collisions")]
     tracks_per_eta: Option<f64>,
-    /// Scale of the pT spectrum of pile-up, in GeV: 0.01 to 1000; mean pT = 2 scale / (power - 3) [preset: 0.96]
+    /// Scale of the pT spectrum of pile-up, in GeV: 0.01 to 1000; mean pT = 2 scale / (power - 3)
+    /// [preset: 0.96]
     #[arg(long, value_name = "GEV", allow_negative_numbers = true, help_heading = "Collisions")]
     pt_scale_gev: Option<f64>,
     /// Power of the pT spectrum of pile-up: 3.1 to 100 [preset: 6.6]
@@ -76,7 +78,8 @@ pub(super) struct Knobs {
         help_heading = "Hard scatter: the more and the harder its tracks, the easier it is found"
     )]
     hard_tracks_per_eta: Option<f64>,
-    /// Scale of its pT spectrum, in GeV: 0.01 to 1000; mean pT = 2 scale / (power - 3) [preset: 2.5]
+    /// Scale of its pT spectrum, in GeV: 0.01 to 1000; mean pT = 2 scale / (power - 3)
+    /// [preset: 2.5]
     #[arg(
         long,
         value_name = "GEV",

@@ -24,7 +24,8 @@ use outputs::{Outputs, Sink};
 
 #[derive(Clone, Copy, ValueEnum)]
 enum PresetName {
-    /// 650 RoIs, 341 spacepoints and 517 slices of 0.2 degrees on average, about 5 collisions at once
+    /// 650 RoIs, 341 spacepoints and 517 slices of 0.2 degrees on average, about 5 collisions at
+    /// once
     Lowlum,
     /// 1177 RoIs, 7834 spacepoints and 542 slices, about 180 collisions
     Highlum,
@@ -47,17 +48,20 @@ enum Format {
     /// As a TTree of a ROOT file: an entry an RoI, with vectors of rho, phi, z and layer
     #[cfg(feature = "root")]
     Root,
-    /// A folder with ACTS's event000000000-spacepoint.csv of each event, truth_vertices.csv and rois.csv
+    /// A folder with ACTS's event000000000-spacepoint.csv of each event, truth_vertices.csv and
+    /// rois.csv
     Acts,
-    /// A folder with TrackML's event000000000-hits.csv and -particles.csv of each event, truth_vertices.csv and rois.csv
+    /// A folder with TrackML's event000000000-hits.csv and -particles.csv of each event,
+    /// truth_vertices.csv and rois.csv
     Trackml,
 }
 
 /// Simulates RoIs or whole events with truth, for `find`, `evaluate` and other programs
 ///
-/// Helices in a solenoid's field through the layers of a detector, with pile-up, a beam spot, resolution, inefficiency,
-/// multiple scattering and noise. The same options give the same bytes, whatever the number of threads; a sample of any
-/// size takes little memory. Event N of a sample is the same whatever --rois is.
+/// Helices in a solenoid's field through the layers of a detector, with pile-up, a beam spot,
+/// resolution, inefficiency, multiple scattering and noise. The same options give the same bytes,
+/// whatever the number of threads; a sample of any size takes little memory. Event N of a sample is
+/// the same whatever --rois is.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Simulate {
@@ -70,11 +74,12 @@ pub(super) struct Simulate {
     /// Seed of all random numbers
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sample")]
     seed: u64,
-    /// Layers; `find` must be told that a CSV is of generic [default: atlas2010; generic for --format acts and trackml,
-    /// which need its ids]
+    /// Layers; `find` must be told that a CSV is of generic
+    /// [default: atlas2010; generic for --format acts and trackml, which need its ids]
     #[arg(long, value_enum, help_heading = "Sample")]
     detector: Option<DetectorName>,
-    /// Whole events, not RoIs: the full circle, |eta| < 2.5 and no window; 17 tracks of the hard scatter a unit of eta
+    /// Whole events, not RoIs: the full circle, |eta| < 2.5 and no window; 17 tracks of the hard
+    /// scatter a unit of eta
     #[arg(long, help_heading = "Sample")]
     full_scan: bool,
 
@@ -84,12 +89,13 @@ pub(super) struct Simulate {
     /// How to write [default: by the ending of -o, .csv, .parquet or .root; csv on standard output]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write all true collisions to this CSV file, as `find --truth` reads it: event,vertex,vx_mm,vy_mm,vz_mm, their
-    /// charged particles, and is_hard_scatter [default: truth_vertices.csv in a folder, else none]
+    /// Write all true collisions to this CSV file, as `find --truth` reads it:
+    /// event,vertex,vx_mm,vy_mm,vz_mm, their charged particles, and is_hard_scatter
+    /// [default: truth_vertices.csv in a folder, else none]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     truth: Option<PathBuf>,
-    /// Write the windows to this CSV file, as `find --rois` reads it: event_id,roi_id,phi_min,phi_max [default: rois.csv
-    /// in a folder, else none]
+    /// Write the windows to this CSV file, as `find --rois` reads it:
+    /// event_id,roi_id,phi_min,phi_max [default: rois.csv in a folder, else none]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     rois_file: Option<PathBuf>,
     /// Nothing on standard error but errors

@@ -1,4 +1,5 @@
-//! `zfinder verify`: whether this machine gives the answers that every machine gives, to the last bit.
+//! `zfinder verify`: whether this machine gives the answers that every machine gives, to the last
+//! bit.
 
 mod rois;
 
@@ -15,15 +16,18 @@ use zfinder_io::AnswerDigest;
 
 use crate::bench::{CaseName, EncodingName, or_all, word};
 
-/// Searches a built-in set of RoIs on the CPU and on each GPU, and compares the answers with the published ones to the last bit
+/// Searches a built-in set of RoIs on the CPU and on each GPU, and compares the answers with the
+/// published ones to the last bit
 ///
-/// The set is the same on every machine: windows of few spacepoints in one batch and alone, full circles, RoIs with nothing to
-/// search and one that cannot be, in every case of `zfinder bench` and both encodings, so that every kernel runs. A digest of the
-/// answers is compared, as of `zfinder find --digest`.
+/// The set is the same on every machine: windows of few spacepoints in one batch and alone, full
+/// circles, RoIs with nothing to search and one that cannot be, in every case of `zfinder bench`
+/// and both encodings, so that every kernel runs. A digest of the answers is compared, as of
+/// `zfinder find --digest`.
 #[derive(Args)]
 #[command(after_help = "Exit code 4 if an answer is wrong.")]
 pub(super) struct Verify {
-    /// GPU to verify beside the CPU engine, by index, part of its name, or PCI id; may be repeated [default: every hardware GPU]
+    /// GPU to verify beside the CPU engine, by index, part of its name, or PCI id; may be repeated
+    /// [default: every hardware GPU]
     #[arg(long, value_name = "INDEX|NAME|PCI|all")]
     adapter: Vec<AdapterChoice>,
     /// What is searched for and how, as of `zfinder bench`; may be repeated [default: all]

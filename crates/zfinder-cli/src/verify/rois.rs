@@ -1,5 +1,6 @@
-//! The RoIs that `zfinder verify` searches: the same on every machine. They are made by additions, products and quotients alone,
-//! which IEEE 754 defines to the last bit, and by no function of a mathematical library.
+//! The RoIs that `zfinder verify` searches: the same on every machine. They are made by additions,
+//! products and quotients alone, which IEEE 754 defines to the last bit, and by no function of a
+//! mathematical library.
 
 use zfinder::{Detector, LayerKind, PhiWindow, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
@@ -25,15 +26,16 @@ impl Words {
     }
 }
 
-/// RoIs in a fifth of a radian of a batch that takes the four stages, and of one that is walked (`Shape::way`).
+/// RoIs in a fifth of a radian of a batch that takes the four stages, and of one that is walked
+/// (`Shape::way`).
 const LOW: u64 = 300;
 const WALKED: u64 = 24;
 /// Full circles, and collisions in each.
 const HIGH: u64 = 2;
 const COLLISIONS: u64 = 12;
 
-/// The batches of a seed, for every way that RoIs are searched: few spacepoints in many RoIs and in few, full circles, and one of
-/// them alone.
+/// The batches of a seed, for every way that RoIs are searched: few spacepoints in many RoIs and in
+/// few, full circles, and one of them alone.
 pub(super) fn batches(seed: u64, detector: &Detector) -> Vec<RoiBatch> {
     let words = &mut Words(seed);
     let window = |words: &mut Words| {

@@ -1,4 +1,5 @@
-//! `zfinder bench` as a user meets it. What it measures means nothing here; that it measures, checks and says so does.
+//! `zfinder bench` as a user meets it. What it measures means nothing here; that it measures,
+//! checks and says so does.
 
 use std::collections::BTreeSet;
 use std::fs;

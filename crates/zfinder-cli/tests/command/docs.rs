@@ -1,5 +1,6 @@
-//! The pages name only commands, options, examples and names of code that exist. `scripts/check-prose` checks links and
-//! style, and `scripts/test-docs` runs the blocks of the pages.
+//! The pages name only commands, options, examples and names of code that exist.
+//! `scripts/check-prose` checks links and style, and `scripts/test-docs` runs the blocks of the
+//! pages.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -209,7 +210,8 @@ fn the_helpers_tell_good_from_bad() {
     assert_eq!((find.get("--peaks"), find.get("-o"), find.get("--quiet")), (Some(&true), Some(&true), Some(&false)));
 }
 
-/// Runs a script of the repository on a page with this text. Returns its exit code and what it prints.
+/// Runs a script of the repository on a page with this text. Returns its exit code and what it
+/// prints.
 #[cfg(unix)]
 fn script(arguments: &[&str], page: &str) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,4 +1,5 @@
-//! `zfinder evaluate` as a user meets it: its figures against those counted here, its formats, how it fails.
+//! `zfinder evaluate` as a user meets it: its figures against those counted here, its formats, how
+//! it fails.
 
 use std::fmt::Write;
 use std::fs;

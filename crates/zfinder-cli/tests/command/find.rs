@@ -13,7 +13,8 @@ fn find(arguments: &[&str]) -> Output {
     zfinder(&[&["find", "--engine", "reference", "-q"], arguments].concat())
 }
 
-/// Event 3 has four straight tracks from z = 12.5 mm; event 4 a lone spacepoint; RoI 1 of event 3 is all on a layer.
+/// Event 3 has four straight tracks from z = 12.5 mm; event 4 a lone spacepoint; RoI 1 of event 3
+/// is all on a layer.
 fn tracks(dir: &TempDir) -> String {
     let mut text = String::from("event_id,roi_id,rho,phi,z,layer\n");
     for (phi, slope) in [(0.1, 0.5), (0.7, -0.25), (1.5, 0.125), (2.5, -1.0)] {

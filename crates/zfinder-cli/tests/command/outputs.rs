@@ -78,7 +78,8 @@ mod unix {
 
     use super::*;
 
-    /// Starts the command, sends it a signal when it has begun an output, and returns its exit code.
+    /// Starts the command, sends it a signal when it has begun an output, and returns its exit
+    /// code.
     fn interrupted(arguments: &[&str], dir: &Path, signal: &str) -> Option<i32> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
             .args(arguments)

@@ -7,7 +7,8 @@ use crate::common::{failed, folder, sample, succeeded, written, zfinder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
-/// Checks a value against a schema; the reason if it does not hold. A keyword that is not known here is a panic.
+/// Checks a value against a schema; the reason if it does not hold. A keyword that is not known
+/// here is a panic.
 fn check(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
     let object = schema.as_object().expect("a schema");
     for (keyword, wanted) in object {

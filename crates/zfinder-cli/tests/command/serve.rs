@@ -1,4 +1,5 @@
-//! `zfinder serve` from its first line to its end, and `zfinder find --follow`. (The protocol has tests of its own.)
+//! `zfinder serve` from its first line to its end, and `zfinder find --follow`. (The protocol has
+//! tests of its own.)
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

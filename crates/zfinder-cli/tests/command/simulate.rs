@@ -82,7 +82,8 @@ fn csv_reads_back_bit_for_bit() {
     assert!(table.contains("40 RoIs with truth"), "{table}");
 }
 
-/// Coordinates of a file with x and y: a rounding relative to the point's distance, of each of them.
+/// Coordinates of a file with x and y: a rounding relative to the point's distance, of each of
+/// them.
 #[track_caller]
 fn near(back: &Roi, made: &Roi, rounding: f64) {
     assert_eq!(back.spacepoints.len(), made.spacepoints.len());

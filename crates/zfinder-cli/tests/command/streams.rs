@@ -43,7 +43,8 @@ fn statuses(csv: &str) -> Vec<(u64, String)> {
 fn bad_rows_events_and_files_are_skipped_and_counted() {
     let dir = folder();
     let header = "event_id,rho,phi,z,layer\n";
-    // Bad rows in events 1 (a field), 2 (a layer that is none), 3 (too few fields); 4 is good and comes again; 5 is good.
+    // Bad rows in events 1 (a field), 2 (a layer that is none), 3 (too few fields); 4 is good and
+    // comes again; 5 is good.
     let rows = [
         &tracks(0),
         &tracks(1).replace("0.7", "bad"),

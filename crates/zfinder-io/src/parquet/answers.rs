@@ -23,8 +23,8 @@ const NESTED: [&str; 4] = ["vertices.z_mm", "vertices.z_error_mm", "vertices.sig
 /// Reads all answers.
 ///
 /// # Errors
-/// What is no Parquet file, columns that are missing or of other types, nulls where a value is wanted, an unknown status,
-/// and an RoI that comes again.
+/// What is no Parquet file, columns that are missing or of other types, nulls where a value is
+/// wanted, an unknown status, and an RoI that comes again.
 pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
     let mut table = Table::open(path)?;
     let has = |table: &Table, name: &str| table.names().any(|there| there == name);

@@ -20,7 +20,8 @@ pub(super) struct Column {
     pub(super) field: Field,
     /// Reads the column's chunk of the current row group.
     reader: Option<ColumnReader>,
-    /// Most values of a batch, and values of the pages that were read for it, where the row group needs a limit.
+    /// Most values of a batch, and values of the pages that were read for it, where the row group
+    /// needs a limit.
     limit: Option<(usize, Arc<AtomicUsize>)>,
     values: Values,
     levels: Levels,
@@ -85,7 +86,8 @@ impl Column {
         }
     }
 
-    /// Goes on with the pages of a row group. A batch with more values than `most_values` is an error.
+    /// Goes on with the pages of a row group. A batch with more values than `most_values` is an
+    /// error.
     pub(super) fn open(
         &mut self,
         descriptor: ColumnDescPtr,
@@ -110,7 +112,8 @@ impl Column {
         self.reader = Some(reader);
     }
 
-    /// Replaces the batch by up to `rows` rows of the row group, and returns their number: 0 at its end.
+    /// Replaces the batch by up to `rows` rows of the row group, and returns their number: 0 at its
+    /// end.
     pub(super) fn read(&mut self, rows: usize) -> Result<usize> {
         let levels = &mut self.levels;
         let Some(reader) = &mut self.reader else { return Ok(0) };
@@ -172,7 +175,8 @@ impl Column {
         if self.field.is_list() { self.offsets.partition_point(|&offset| offset <= value) - 1 } else { value }
     }
 
-    /// Refuses null lists, and lists that are not as long as the lists of the model. Accepts a flat column.
+    /// Refuses null lists, and lists that are not as long as the lists of the model. Accepts a flat
+    /// column.
     pub(super) fn check_lengths(&self, model: &Self) -> Result<(), Refused> {
         if let Some(row) = self.null_list.filter(|_| self.field.is_list()) {
             return Err((row, NULL.into()));

@@ -1,4 +1,5 @@
-//! The fields of a Parquet schema at its top level: flat columns and lists of numbers, and anything else by its name.
+//! The fields of a Parquet schema at its top level: flat columns and lists of numbers, and anything
+//! else by its name.
 
 use std::sync::Arc;
 
@@ -135,8 +136,9 @@ impl Field {
     }
 }
 
-/// Returns the definition level of an item and the leaf of a flat column (level 0) or of a list, in any of the forms that
-/// the format's page on logical types lists. The names of the inner nodes are the writer's choice.
+/// Returns the definition level of an item and the leaf of a flat column (level 0) or of a list, in
+/// any of the forms that the format's page on logical types lists. The names of the inner nodes are
+/// the writer's choice.
 fn item(root: &Type) -> Option<(i16, &Type)> {
     let root_repeats = repetition(root) == Repetition::REPEATED;
     if root.is_primitive() {
@@ -154,7 +156,8 @@ fn item(root: &Type) -> Option<(i16, &Type)> {
     (element.is_primitive() && repetition(element) != Repetition::REPEATED).then_some((level, element))
 }
 
-/// Returns the definition level of an item and the members of a list of structs of values, in the form of three levels.
+/// Returns the definition level of an item and the members of a list of structs of values, in the
+/// form of three levels.
 fn structs(root: &Type) -> Option<(i16, &[Arc<Type>])> {
     if root.is_primitive() || !is_annotated_list(root) {
         return None;
@@ -190,8 +193,8 @@ fn repetition(node: &Type) -> Repetition {
     if info.has_repetition() { info.repetition() } else { Repetition::REQUIRED }
 }
 
-/// Returns the name that Arrow's libraries, and so pyarrow and polars, give to the type of a leaf. Rare types have the names
-/// of the format, for example `FIXED_LEN_BYTE_ARRAY (Decimal)`.
+/// Returns the name that Arrow's libraries, and so pyarrow and polars, give to the type of a leaf.
+/// Rare types have the names of the format, for example `FIXED_LEN_BYTE_ARRAY (Decimal)`.
 fn type_name(leaf: &Type) -> String {
     let physical = leaf.get_physical_type();
     let info = leaf.get_basic_info();

@@ -1,6 +1,7 @@
-//! A wall before the crate `parquet`: a list of values that take no bytes (truths; at a file's end, doubles) may say that it
-//! has thousands of millions of them, and the crate goes through them all. Page headers must have the fields that the format
-//! gives them (parquet.thrift), for the crate reads those whatever kind they say that they are; the footer is walked.
+//! A wall before the crate `parquet`: a list of values that take no bytes (truths; at a file's end,
+//! doubles) may say that it has thousands of millions of them, and the crate goes through them all.
+//! Page headers must have the fields that the format gives them (parquet.thrift), for the crate
+//! reads those whatever kind they say that they are; the footer is walked.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -12,8 +13,8 @@ use parquet::file::reader::{ChunkReader, Length};
 /// A Parquet file whose headers are looked at before the crate reads them.
 pub(super) struct Parquet(File);
 
-/// Values of a page. A run of equal values takes a few bytes at any length, and the crate allocates memory for all values of
-/// a list at once. fastparquet writes pages of 50 million values.
+/// Values of a page. A run of equal values takes a few bytes at any length, and the crate allocates
+/// memory for all values of a list at once. fastparquet writes pages of 50 million values.
 const MOST_PAGE_VALUES: u64 = 1 << 26;
 /// Values of a footer beyond one a byte. (Thrift's compact protocol.)
 const MOST_VALUES: u64 = 1000;
@@ -83,8 +84,8 @@ impl ChunkReader for Parquet {
     }
 }
 
-/// A page's header, which is looked at before anything of it is read. No sooner: the crate asks for a reader at the data of a
-/// page whose header it has, and leaves it.
+/// A page's header, which is looked at before anything of it is read. No sooner: the crate asks for
+/// a reader at the data of a page whose header it has, and leaves it.
 pub(super) struct Header {
     reader: BufReader<File>,
     /// Where it begins, as long as nobody has looked at it.
@@ -237,7 +238,8 @@ mod tests {
         // Of a struct: i32 7; binary "abc"; a list of two bytes; a struct with a truth; the end.
         let small = [0x15, 0x0e, 0x18, 3, b'a', b'b', b'c', 0x19, 0x23, 1, 2, 0x1c, 0x11, 0, 0];
         assert!(looked(&small));
-        // 1000 truths and the list itself, one more than may be; as many as a number says; in a list of lists; in a map.
+        // 1000 truths and the list itself, one more than may be; as many as a number says; in a
+        // list of lists; in a map.
         assert!(looked(&[0x19, 0xf1, 0xe7, 0x07, 0]));
         assert!(!looked(&[0x19, 0xf1, 0xe8, 0x07, 0]));
         assert!(!looked(&[0x19, 0xf2, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
@@ -258,13 +260,15 @@ mod tests {
     fn page_headers_have_the_fields_of_the_format() {
         let is_header =
             |bytes: &[u8]| Walk { reader: Cursor::new(bytes), most: 0, left: 0 }.fields(PAGE_HEADER).is_ok();
-        // Kind and sizes; a dictionary page of so many values, encoded so, sorted; a field by its number; one to come.
+        // Kind and sizes; a dictionary page of so many values, encoded so, sorted; a field by its
+        // number; one to come.
         let header = [0x15, 4, 0x15, 20, 0x15, 20, 0x4c, 0x15, 14, 0x15, 0, 0x11, 0, 0x05, 0x06, 2, 0xf8, 1, b'x', 0];
         assert!(is_header(&header));
         for cut in 0..header.len() {
             assert!(!is_header(&header[..cut]));
         }
-        // A list, as a field to come and within a page; a number where a struct should be, and the other way round.
+        // A list, as a field to come and within a page; a number where a struct should be, and the
+        // other way round.
         for none in
             [&[0xf9, 0xf1, 9, 0][..], &[0x5c, 0x69, 0xf7, 9, 0, 0], &[0x55, 4, 0], &[0x1c, 0, 0], &[0xf8, 0xff, 9, 0]]
         {

@@ -1,5 +1,5 @@
-//! Reads spacepoints from a Parquet file. Its schema tells two layouts apart: a row for each spacepoint, or a row with lists
-//! for each event or RoI.
+//! Reads spacepoints from a Parquet file. Its schema tells two layouts apart: a row for each
+//! spacepoint, or a row with lists for each event or RoI.
 
 use std::path::Path;
 

@@ -15,16 +15,19 @@ const NUMBER: &str = "vertex_primary";
 const Z: &str = "vz";
 const COLUMNS: [&str; 3] = [EVENT, NUMBER, Z];
 
-/// The number of the collision of interest among the primary vertices of an event; pile-up has the others.
+/// The number of the collision of interest among the primary vertices of an event; pile-up has the
+/// others.
 const HARD_SCATTER: u64 = 1;
 
-/// True vertices of each event, in the order of the file: of every primary vertex the z that most of its particles
-/// have, for a particle of a decay or of the detector's material has another. From a file of particles, a row each or
-/// a row an event with lists, with the columns `event_id`, `vertex_primary` (0: none; 1: the hard scatter) and `vz`
+/// True vertices of each event, in the order of the file: of every primary vertex the z that most
+/// of its particles have, for a particle of a decay or of the detector's material has another. From
+/// a file of particles, a row each or a row an event with lists, with the columns `event_id`,
+/// `vertex_primary` (0: none; 1: the hard scatter) and `vz`
 /// \[mm\].
 ///
 /// # Errors
-/// What is no Parquet file, columns that are missing or of other types, nulls, and a vz that is not finite.
+/// What is no Parquet file, columns that are missing or of other types, nulls, and a vz that is not
+/// finite.
 pub(crate) fn read(path: &Path) -> Result<EventVertices> {
     let mut table = Table::open(path)?;
     let missing: Vec<&str> = COLUMNS.into_iter().filter(|name| !table.names().any(|there| there == *name)).collect();

@@ -20,8 +20,8 @@ use zfinder::RoiResult;
 use zfinder::RoiView;
 use zfinder::Status;
 
-/// Approximate number of values of a column in a row group. They are kept in memory, because a row group is written column
-/// by column.
+/// Approximate number of values of a column in a row group. They are kept in memory, because a row
+/// group is written column by column.
 const ROW_GROUP: usize = 1 << 20;
 /// Texts in one batch, so that their `ByteArray`s take little memory.
 const TEXTS: usize = 1 << 10;
@@ -121,8 +121,9 @@ fn write_column<T: DataType, W: Write + Send>(
     column.close()
 }
 
-/// Writes spacepoints as Parquet: a row an RoI, the columns `event_id`, `roi_id`, and `rho`, `phi`, `z` (f64) and `layer`
-/// (u32), each a list. So an RoI without spacepoints is a row as well. Compressed with zstd.
+/// Writes spacepoints as Parquet: a row an RoI, the columns `event_id`, `roi_id`, and `rho`, `phi`,
+/// `z` (f64) and `layer` (u32), each a list. So an RoI without spacepoints is a row as well.
+/// Compressed with zstd.
 ///
 /// ```
 /// use zfinder_io::{ParquetSpacepoints, SpacepointWriter};
@@ -147,7 +148,8 @@ struct SpacepointRows {
     roi: Vec<i64>,
     position: [Vec<f64>; 3],
     layer: Vec<i32>,
-    /// Levels of the four lists: a definition level of 0 is an empty list, a repetition level of 0 is a list's first item.
+    /// Levels of the four lists: a definition level of 0 is an empty list, a repetition level of 0
+    /// is a list's first item.
     definition: Vec<i16>,
     repetition: Vec<i16>,
 }
@@ -224,8 +226,8 @@ impl<T> Optional<T> {
     }
 }
 
-/// Writes vertices as Parquet: the columns and rows of [`CSV_HEADER`](super::super::CSV_HEADER), null where its fields are
-/// empty.
+/// Writes vertices as Parquet: the columns and rows of [`CSV_HEADER`](super::super::CSV_HEADER),
+/// null where its fields are empty.
 ///
 /// ```
 /// use zfinder_io::ParquetVertices;

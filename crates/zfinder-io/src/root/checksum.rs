@@ -76,7 +76,8 @@ fn record(mut file: impl Read + Seek, key: &[u8], at: u64, place: usize) -> io::
         .map_err(|what| io::Error::other(format!("this ROOT file is damaged: the record at byte {at} {what}")))
 }
 
-/// Verifies the compressed blocks of a payload. Blocks of another method end it: oxyroot refuses them.
+/// Verifies the compressed blocks of a payload. Blocks of another method end it: oxyroot refuses
+/// them.
 fn blocks(mut payload: &[u8]) -> Result<(), String> {
     while let Some((header, rest)) = payload.split_first_chunk::<BLOCK_HEADER>() {
         let small = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], 0]) as usize;
@@ -131,7 +132,8 @@ mod tests {
         bytes
     }
 
-    /// Flips each bit of the data. A flipped bit that is not found must not change what is unpacked.
+    /// Flips each bit of the data. A flipped bit that is not found must not change what is
+    /// unpacked.
     fn assert_found(method: &[u8; 3], data: &[u8], unpack: impl Fn(&[u8]) -> Vec<u8>) {
         assert!(records(Cursor::new(file(method, data))).is_ok());
         let mut found = 0;

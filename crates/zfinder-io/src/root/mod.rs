@@ -1,4 +1,5 @@
-//! ROOT files: spacepoints and truth out of a TTree, and spacepoints into one. With the cargo feature `root`.
+//! ROOT files: spacepoints and truth out of a TTree, and spacepoints into one. With the cargo
+//! feature `root`.
 
 #[cfg(feature = "root")]
 mod checksum;
@@ -49,8 +50,8 @@ pub(super) fn addressing(path: &Path) -> Result<Addressing> {
     addressing
 }
 
-/// Returns the primary vertex of each event, in the order of the file, from a tree with the branches `event_id` (or `event`)
-/// and `truth_pv_z` \[mm\]; None where no tree has them.
+/// Returns the primary vertex of each event, in the order of the file, from a tree with the
+/// branches `event_id` (or `event`) and `truth_pv_z` \[mm\]; None where no tree has them.
 ///
 /// # Errors
 /// As [`open`], and a z that is not finite.

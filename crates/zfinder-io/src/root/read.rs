@@ -16,7 +16,8 @@ use crate::names::{lookalike, quoted, refusal};
 use crate::source::failed;
 use crate::truth::{EventVertices, TruthVertex};
 
-/// A chunk ends with the entry that brings it to so many spacepoints, and so many entries are in it at most.
+/// A chunk ends with the entry that brings it to so many spacepoints, and so many entries are in it
+/// at most.
 const CHUNK: usize = 1 << 14;
 /// Chunks that wait to be taken.
 const WAITING: usize = 2;
@@ -34,8 +35,8 @@ impl From<String> for Fault {
     }
 }
 
-/// A tree, read by a thread of its own: what oxyroot makes stays on one thread, and what it panics at ends there. In
-/// memory are a basket or two of each branch that is needed, and a few chunks.
+/// A tree, read by a thread of its own: what oxyroot makes stays on one thread, and what it panics
+/// at ends there. In memory are a basket or two of each branch that is needed, and a few chunks.
 pub(super) struct RootTree {
     path: PathBuf,
     tree: String,
@@ -221,8 +222,8 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Adds the next entries, which `entry` counts; none at the end. After an error there may be a part of an entry behind
-    /// the runs.
+    /// Adds the next entries, which `entry` counts; none at the end. After an error there may be a
+    /// part of an entry behind the runs.
     fn fill(&mut self, chunk: &mut Chunk, entry: &mut u64, most: usize) -> Result<(), Fault> {
         while chunk.position[0].len() < CHUNK && chunk.runs.len() < CHUNK {
             let Some(event_id) = self.event.whole_number(*entry)? else { break };

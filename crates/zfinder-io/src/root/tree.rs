@@ -150,8 +150,9 @@ impl<'a> Column<'a> {
         };
         let values: Rc<RefCell<Values>> = Rc::default();
         let to = Rc::clone(&values);
-        // oxyroot makes room for as many values as a basket says that it has entries, and asks for each: in a damaged
-        // file for billions. Of nothing they take no room, and the first that is not there ends it.
+        // oxyroot makes room for as many values as a basket says that it has entries, and asks for
+        // each: in a damaged file for billions. Of nothing they take no room, and the first that is
+        // not there ends it.
         let take = move |entry: &mut RBuffer<'_>| {
             let value = read(entry, element.size());
             let ends = value.is_err();
@@ -198,9 +199,10 @@ fn bytes(entry: &mut RBuffer<'_>, length: usize) -> Result<Vec<u8>, String> {
     entry.read_array_u8(length).map(<[u8]>::to_vec).map_err(|error| error.to_string())
 }
 
-/// The rest of the buffer, which is the entry's own. But where a basket holds as many values as the tree has entries,
-/// oxyroot takes the basket for one value an entry, and hands out all of them at once: the next entry then begins where
-/// that one ended, and not at 0. Of such a basket without any value every entry would be empty, and there may be billions.
+/// The rest of the buffer, which is the entry's own. But where a basket holds as many values as the
+/// tree has entries, oxyroot takes the basket for one value an entry, and hands out all of them at
+/// once: the next entry then begins where that one ended, and not at 0. Of such a basket without
+/// any value every entry would be empty, and there may be billions.
 fn array(entry: &mut RBuffer<'_>, size: usize) -> Result<Vec<u8>, String> {
     let length = entry.len().max(0) as usize;
     let own = entry.skip_header().is_some();

@@ -26,9 +26,10 @@ struct Entry {
     layer: Vec<f32>,
 }
 
-/// Writes spacepoints as a TTree `spacepoints`: an entry an RoI, the branches `event_id`, `roi_id` (u64), and `rho`,
-/// `phi`, `z` (`std::vector<double>`) and `layer` (`std::vector<float>`, whole numbers: oxyroot gives a vector of
-/// integers a type name that uproot does not know). Uncompressed, and below 2 GB: oxyroot can do no more.
+/// Writes spacepoints as a TTree `spacepoints`: an entry an RoI, the branches `event_id`, `roi_id`
+/// (u64), and `rho`, `phi`, `z` (`std::vector<double>`) and `layer` (`std::vector<float>`, whole
+/// numbers: oxyroot gives a vector of integers a type name that uproot does not know).
+/// Uncompressed, and below 2 GB: oxyroot can do no more.
 pub struct RootSpacepoints {
     path: PathBuf,
     /// None: it has ended.
@@ -37,7 +38,8 @@ pub struct RootSpacepoints {
 }
 
 impl RootSpacepoints {
-    /// Begins a file, and a thread that writes it, for oxyroot asks for entries and does not take them.
+    /// Begins a file, and a thread that writes it, for oxyroot asks for entries and does not take
+    /// them.
     ///
     /// # Errors
     /// A file that cannot be made, and a system that gives no thread.
@@ -115,7 +117,8 @@ fn write(path: &Path, entries: Receiver<Entry>) -> Result<(), String> {
     whole(path).unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Whether the file is as long as it says itself: its end stands behind its magic, its version and where it begins.
+/// Whether the file is as long as it says itself: its end stands behind its magic, its version and
+/// where it begins.
 fn whole(path: &Path) -> io::Result<Result<(), String>> {
     let mut file = File::open(path)?;
     let mut head = [[0; 4]; 4];

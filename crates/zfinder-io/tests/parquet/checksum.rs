@@ -14,7 +14,8 @@ fn after_number(bytes: &[u8], at: usize) -> usize {
 }
 
 /// Puts the checksum of the only page of the last column into its header, as pyarrow's
-/// `write_page_checksum` does; the crate cannot write one. Returns the file and where the page's data are.
+/// `write_page_checksum` does; the crate cannot write one. Returns the file and where the page's
+/// data are.
 fn with_checksum(file: &[u8]) -> (Vec<u8>, std::ops::Range<usize>) {
     let mut reader = ParquetMetaDataReader::new();
     reader.try_parse(&bytes::Bytes::copy_from_slice(file)).expect("a good file");

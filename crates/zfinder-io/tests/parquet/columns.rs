@@ -1,4 +1,5 @@
-//! Parquet files out of slices of values, for tests and benchmarks: flat columns, and lists in the forms that writers use.
+//! Parquet files out of slices of values, for tests and benchmarks: flat columns, and lists in the
+//! forms that writers use.
 
 #![allow(dead_code, reason = "tests and benchmarks use different parts")]
 #![expect(unreachable_pub, reason = "a module of test programs")]
@@ -49,7 +50,8 @@ values! {
     &'static str: ByteArrayType, "binary", "(STRING)", ByteArray::from;
 }
 
-/// A form of lists: its schema, where NAME, TYPE and NOTE are replaced, and which of its nodes are optional.
+/// A form of lists: its schema, where NAME, TYPE and NOTE are replaced, and which of its nodes are
+/// optional.
 pub struct Form {
     pub schema: &'static str,
     pub optional_list: bool,

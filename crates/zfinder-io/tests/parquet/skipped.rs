@@ -72,7 +72,8 @@ fn the_rest_of_a_file_is_left_out_after_a_null() {
     assert_told(&errors, &["row 2, column z: item 1 of the list is null"]);
 }
 
-/// A row of a million spacepoints that takes few bytes: it is refused before its values are in memory.
+/// A row of a million spacepoints that takes few bytes: it is refused before its values are in
+/// memory.
 #[test]
 fn rows_above_the_limit_are_refused() {
     let dir = folder();

@@ -25,7 +25,8 @@ fn what_is_written_is_read_back_bit_by_bit() {
     assert_eq!(read(&path).expect("read"), wanted);
 }
 
-/// Lists in the standard form of three levels, which every reader of Parquet knows, and nothing that may be null.
+/// Lists in the standard form of three levels, which every reader of Parquet knows, and nothing
+/// that may be null.
 #[test]
 fn spacepoints_are_written_in_the_standard_schema() {
     let dir = folder();

@@ -1,6 +1,7 @@
 //! Writes the Rust code of the protocol, or checks that it is up to date.
 //!
-//! `cargo run` in this folder writes; `cargo run -- --check` fails where the file in the repository differs.
+//! `cargo run` in this folder writes; `cargo run -- --check` fails where the file in the repository
+//! differs.
 
 use std::error::Error;
 use std::path::Path;

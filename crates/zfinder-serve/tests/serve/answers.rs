@@ -146,7 +146,8 @@ fn tensors_travel_in_every_way() {
     });
 }
 
-/// Requests of many clients and of all kinds join batches, whose answers are those of each request alone.
+/// Requests of many clients and of all kinds join batches, whose answers are those of each request
+/// alone.
 #[test]
 fn requests_join_batches() {
     let mut options = options(&[Preset::Auto]);

@@ -12,7 +12,8 @@ use zfinder_testing::on_adapters;
 
 use crate::common::*;
 
-/// Clients ask without end while the server is told to end: each request has an answer or a status, and each answer is right.
+/// Clients ask without end while the server is told to end: each request has an answer or a status,
+/// and each answer is right.
 #[test]
 fn no_request_is_lost_when_the_server_ends_under_load() {
     let server = Server::start(options(&[Preset::Default])).unwrap();

@@ -133,7 +133,8 @@ fn damaged_messages_are_answered_or_refused() {
     hammer(41, 300, Duration::ZERO);
 }
 
-/// `cargo test -p zfinder-serve --test serve -- --ignored`; ZFINDER_HAMMER_SECONDS is the time, 600 by default.
+/// `cargo test -p zfinder-serve --test serve -- --ignored`; ZFINDER_HAMMER_SECONDS is the time, 600
+/// by default.
 #[test]
 #[ignore = "long form of `damaged_messages_are_answered_or_refused`: scripts/test --full"]
 fn damaged_messages_for_ten_minutes() {

@@ -1,12 +1,13 @@
 //! How good answers are: vertices that were found against the true ones.
 //!
-//! Give an [`Evaluation`] every [`RoiResult`] with the true vertices of its event; it answers with [`Figures`], of all
-//! RoIs and of bins of pile-up or of spacepoints.
+//! Give an [`Evaluation`] every [`RoiResult`] with the true vertices of its event; it answers with
+//! [`Figures`], of all RoIs and of bins of pile-up or of spacepoints.
 //!
 //! # Definitions
 //!
-//! z_1, z_2, ... are the vertices found in an RoI, in their order; t_0 is its true primary vertex (the hard scatter), and
-//! t_i are the other true vertices of its event, where truth knows them. w is [`Options::within_mm`].
+//! z_1, z_2, ... are the vertices found in an RoI, in their order; t_0 is its true primary vertex
+//! (the hard scatter), and t_i are the other true vertices of its event, where truth knows them. w
+//! is [`Options::within_mm`].
 //!
 //! | figure | is |
 //! |---|---|
@@ -28,12 +29,14 @@
 //! | [`resolution`](VertexFigures::resolution) | distance at which two vertices are found as two: the step in the distances of pairs of the z_k |
 //! | [`calibration`](VertexFigures::calibration) | false vertices above a significance, found, and expected by its probability |
 //!
-//! An RoI in which nothing was found counts, as one that failed. One without a primary vertex in the truth does not; it
-//! is counted apart. Where truth lists the primary vertex only, every vertex of pile-up is a false one.
+//! An RoI in which nothing was found counts, as one that failed. One without a primary vertex in
+//! the truth does not; it is counted apart. Where truth lists the primary vertex only, every vertex
+//! of pile-up is a false one.
 //!
-//! A primary is *isolated* if every t_i of its event is further away than [`Options::isolation_mm`], else *close*. Where
-//! two true vertices are nearer to each other than w, one found vertex may stand for both, and two found may be no split:
-//! the split rate of isolated primaries is free of that.
+//! A primary is *isolated* if every t_i of its event is further away than
+//! [`Options::isolation_mm`], else *close*. Where two true vertices are nearer to each other than
+//! w, one found vertex may stand for both, and two found may be no split: the split rate of
+//! isolated primaries is free of that.
 //!
 //! ```
 //! use zfinder_study::evaluate::{Evaluation, Options};
@@ -69,7 +72,8 @@ pub use statistics::{Fraction, Spread};
 use vertices::VertexCounts;
 pub use vertices::{Calibration, StepFit, VertexFigures};
 
-/// A vertex counts as found if it lies nearer than this to the true one \[mm\], unless said otherwise.
+/// A vertex counts as found if it lies nearer than this to the true one \[mm\], unless said
+/// otherwise.
 pub const WITHIN_MM: f64 = 1.0;
 /// Bins, if it is not said how many, and the RoIs that each must have.
 const BINS: usize = 5;
@@ -237,8 +241,8 @@ impl Evaluation {
         self.without_truth
     }
 
-    /// Bins of about as many RoIs each, `most` at most; if none is asked for 5, with 10 RoIs or more in each. RoIs of the
-    /// same number are in the same bin. Without RoIs there are no bins.
+    /// Bins of about as many RoIs each, `most` at most; if none is asked for 5, with 10 RoIs or
+    /// more in each. RoIs of the same number are in the same bin. Without RoIs there are no bins.
     pub fn binning(&self, by: By, most: Option<usize>) -> Binning {
         let mut numbers: Vec<u64> = self.seen.iter().filter_map(|seen| seen.number(by)).collect();
         numbers.sort_unstable();
@@ -255,8 +259,8 @@ impl Evaluation {
         Figures::new(self.seen.iter())
     }
 
-    /// All figures, also in these bins. Bins of one evaluation may be used in another, so that the two can be compared:
-    /// what lies beyond them is in the nearest.
+    /// All figures, also in these bins. Bins of one evaluation may be used in another, so that the
+    /// two can be compared: what lies beyond them is in the nearest.
     pub fn summary(&self, binning: Option<&Binning>) -> Summary {
         let bins = binning.map_or(Vec::new(), |Binning { by, bins }| {
             let bin_of = |seen: &Seen| {

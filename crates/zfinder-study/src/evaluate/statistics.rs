@@ -5,14 +5,16 @@ use serde::{Deserialize, Serialize};
 /// The fraction of a normal distribution within one standard deviation.
 const ONE_SIGMA: f64 = 0.682_689_492_137_085_9;
 
-/// How often something was so, with what n tries say of its probability: the Wilson score interval of one standard
-/// deviation (68.3 %; E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209). With p = passed / n it is
+/// How often something was so, with what n tries say of its probability: the Wilson score interval
+/// of one standard deviation (68.3 %; E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209). With p =
+/// passed / n it is
 ///
 /// ```text
 /// (p + 1/2n -+ sqrt(p (1 - p) / n + 1/4n^2)) / (1 + 1/n)
 /// ```
 ///
-/// so that 0 and all of n have an error too. Vertices are counted as if those of an RoI did not depend on one another.
+/// so that 0 and all of n have an error too. Vertices are counted as if those of an RoI did not
+/// depend on one another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fraction {
     /// How often it was so.
@@ -57,8 +59,8 @@ pub struct Spread {
     pub rms: Option<f64>,
     /// Standard deviation about the mean: the root of the mean of (x - mean)^2.
     pub std: Option<f64>,
-    /// The least h such that 68.3 % of them at least have \|x\| <= h: what rms is of a normal distribution, and blind to
-    /// its tails.
+    /// The least h such that 68.3 % of them at least have \|x\| <= h: what rms is of a normal
+    /// distribution, and blind to its tails.
     pub width_68: Option<f64>,
 }
 

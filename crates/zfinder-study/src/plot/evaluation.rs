@@ -18,8 +18,8 @@ const HEAD: u32 = 74;
 const STEPS: usize = 50;
 /// The part of a bin that the points in it are spread over, so that they do not cover one another.
 const SPREAD: f64 = 0.6;
-/// Error of the 68.3 % width of n residuals, over width / sqrt(n): that of a quantile, sqrt(p (1 - p) / n) over the density
-/// there, if they are spread normally.
+/// Error of the 68.3 % width of n residuals, over width / sqrt(n): that of a quantile, sqrt(p (1 -
+/// p) / n) over the density there, if they are spread normally.
 const WIDTH_ERROR: f64 = 0.962;
 
 /// One configuration in a plot.
@@ -31,13 +31,15 @@ pub struct Plotted<'a> {
     pub figures: &'a Figures,
     /// And in the bins that the plot is against; may be empty.
     pub bins: &'a [InBin],
-    /// Its residuals \[mm\]: [`Evaluation::residuals`](crate::evaluate::Evaluation::residuals); may be empty.
+    /// Its residuals \[mm\]: [`Evaluation::residuals`](crate::evaluate::Evaluation::residuals); may
+    /// be empty.
     pub residuals_mm: &'a [f64],
 }
 
-/// Panels beside one another: where there are bins, the efficiency of the first vertex (filled) and of any (hollow) in
-/// each, with intervals of 68.3 %, and the 68.3 % width of the residuals, with the error it would have if they were spread
-/// normally; where there are residuals, their distribution within +-`within_mm`.
+/// Panels beside one another: where there are bins, the efficiency of the first vertex (filled) and
+/// of any (hollow) in each, with intervals of 68.3 %, and the 68.3 % width of the residuals, with
+/// the error it would have if they were spread normally; where there are residuals, their
+/// distribution within +-`within_mm`.
 ///
 /// # Errors
 /// [`Error::Plot`](crate::Error::Plot) where the library that draws gives up.
@@ -201,7 +203,8 @@ fn positive(top: f64) -> f64 {
     if top > 0.0 { top } else { 1.0 }
 }
 
-/// Fractions of all RoIs with truth whose residual is in each step from -`within_mm` to `within_mm`.
+/// Fractions of all RoIs with truth whose residual is in each step from -`within_mm` to
+/// `within_mm`.
 fn distribution(configuration: &Plotted, within_mm: f64) -> [f64; STEPS] {
     let mut fractions = [0.0; STEPS];
     for residual in configuration.residuals_mm {

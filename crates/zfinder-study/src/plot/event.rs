@@ -14,16 +14,17 @@ use zfinder_io::TruthVertex;
 
 /// The left panel is this much higher than its outermost spacepoint: vertices stand at its edges.
 const MARGIN: f64 = 0.08;
-/// Half of the width of the right panel \[mm\], in standard deviations of the pairs' z; and at least.
+/// Half of the width of the right panel \[mm\], in standard deviations of the pairs' z; and at
+/// least.
 const WIDTHS: f64 = 12.0;
 const LEAST_MM: f64 = 3.0;
 const LAYER: RGBColor = RGBColor(205, 205, 205);
 const SPACEPOINT: RGBColor = RGBColor(110, 110, 110);
 
 /// The event in r-z: spacepoints, layers, and the pairs of the first peak
-/// ([`Inspect::pairs`](crate::inspect::Inspect::pairs)) drawn to the beam line, with their third spacepoints if they have some.
-/// Spacepoints with phi < 0 are below the beam. On the right is the place where the pairs meet. Found
-/// vertices stand at the upper edge, true ones at the lower.
+/// ([`Inspect::pairs`](crate::inspect::Inspect::pairs)) drawn to the beam line, with their third
+/// spacepoints if they have some. Spacepoints with phi < 0 are below the beam. On the right is the
+/// place where the pairs meet. Found vertices stand at the upper edge, true ones at the lower.
 ///
 /// # Errors
 /// [`Error::Plot`](crate::Error::Plot) where the library that draws gives up.
@@ -190,8 +191,8 @@ impl Drawing<'_> {
         found().draw(plane, vertices.filter(inside).map(|z| (z, above)))
     }
 
-    /// The two ends of every line that a layer is in this window: barrels up to the first disk that reaches as far out,
-    /// disks from the innermost barrel on.
+    /// The two ends of every line that a layer is in this window: barrels up to the first disk that
+    /// reaches as far out, disks from the innermost barrel on.
     fn layers(&self, window: Window) -> Vec<Vec<(f64, f64)>> {
         let layers = self.detector.layers();
         let radii = layers.iter().filter_map(|layer| match layer.kind {

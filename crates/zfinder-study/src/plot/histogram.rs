@@ -17,9 +17,10 @@ const STEPS: usize = 500;
 const NUMBER: f64 = 22.0;
 const GREY: RGBColor = RGBColor(178, 178, 178);
 
-/// The histogram of an RoI: above over the whole range, each step as high as the highest of its bins, and below bin by bin
-/// about the first vertex, the three bins of its peak in black. Found vertices are numbered from 0 in their order; true ones
-/// stand at the foot. Where the configuration makes several histograms it is their sum.
+/// The histogram of an RoI: above over the whole range, each step as high as the highest of its
+/// bins, and below bin by bin about the first vertex, the three bins of its peak in black. Found
+/// vertices are numbered from 0 in their order; true ones stand at the foot. Where the
+/// configuration makes several histograms it is their sum.
 ///
 /// # Errors
 /// [`Error::Plot`](crate::Error::Plot) where the library that draws gives up.

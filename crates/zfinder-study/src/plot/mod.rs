@@ -1,8 +1,9 @@
 //! Pictures, as SVG and PNG: of an [evaluation] and its [vertices], of the [histogram] of an RoI
 //! and of its [event]; and the histogram in characters, for a [terminal].
 //!
-//! Everything is told apart by its shape or its dashes too, so that the pictures can be read in black and white. The font
-//! of a PNG is DejaVu Sans, which is part of the program; that of an SVG is the viewer's.
+//! Everything is told apart by its shape or its dashes too, so that the pictures can be read in
+//! black and white. The font of a PNG is DejaVu Sans, which is part of the program; that of an SVG
+//! is the viewer's.
 //!
 //! ```
 //! use zfinder_study::plot::{self, Format};

@@ -13,8 +13,9 @@ const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█
 /// Fewest steps between the numbers of the axis.
 const TICKS: f64 = 4.0;
 
-/// The histogram of an RoI in 80 columns, a line of each vertex that is marked below: those of `result`, which may be any
-/// engine's, and the true ones. A column is as high as the highest three bins that begin in it, as peaks are.
+/// The histogram of an RoI in 80 columns, a line of each vertex that is marked below: those of
+/// `result`, which may be any engine's, and the true ones. A column is as high as the highest three
+/// bins that begin in it, as peaks are.
 pub fn terminal(inspection: &Inspection, result: &RoiResult, truth: &[TruthVertex]) -> String {
     let id = result.id;
     let mut text = format!(

@@ -14,8 +14,8 @@ use zfinder::{PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint};
 
 /// Tracks softer than this \[GeV\] stop in the beam pipe and the first layer.
 const LEAST_PT_GEV: f64 = 0.05;
-/// rms over mean of a collision's number of tracks, beside its Poisson spread: a negative binomial of k = 2, about
-/// what minimum-bias collisions show.
+/// rms over mean of a collision's number of tracks, beside its Poisson spread: a negative binomial
+/// of k = 2, about what minimum-bias collisions show.
 const MULTIPLICITY_SPREAD: f64 = 0.7;
 /// The same of the hard scatter, whose trigger asks for some tracks.
 const HARD_MULTIPLICITY_SPREAD: f64 = 0.35;
@@ -149,16 +149,16 @@ impl Region<'_> {
         }
     }
 
-    /// How much phi differs at most because the track starts beside the z axis: the arc sine of offset / radius, which
-    /// is below pi / 2 times that.
+    /// How much phi differs at most because the track starts beside the z axis: the arc sine of
+    /// offset / radius, which is below pi / 2 times that.
     fn offset_margin(&self, track: &Track) -> f64 {
         let offset = track.start.0.abs() + track.start.1.abs();
         let innermost = self.tracker.barrels.first().map_or(offset, |barrel| barrel.radius);
         FRAC_PI_2 * offset / innermost
     }
 
-    /// A spacepoint that belongs to no track (secondaries, ghosts of the strips' stereo angle, electronics): as dense
-    /// in eta as tracks are.
+    /// A spacepoint that belongs to no track (secondaries, ghosts of the strips' stereo angle,
+    /// electronics): as dense in eta as tracks are.
     fn add_noise(&mut self, rng: &mut ChaCha8Rng) {
         let barrels = self.tracker.barrels.len();
         let layers = barrels + self.tracker.disks.len();
@@ -193,8 +193,8 @@ impl Region<'_> {
 }
 
 impl PtSpectrum {
-    /// With v = 1 / (1 + pT / scale) the spectrum is a beta distribution, v^(power - 3) (1 - v), and that is the
-    /// product of a power of one flat number and a power of another.
+    /// With v = 1 / (1 + pT / scale) the spectrum is a beta distribution, v^(power - 3) (1 - v),
+    /// and that is the product of a power of one flat number and a power of another.
     pub(super) fn sample(self, rng: &mut ChaCha8Rng) -> f64 {
         // 0 < flat <= 1: no infinite momentum.
         let mut flat = || 1.0 - rng.random::<f64>();

@@ -1,28 +1,33 @@
-//! A simulation of RoIs and of whole events in a tracker, of the size of the thesis's samples (Table 4.2) by default, for
-//! benchmarks and for efficiency against truth. Seeded: on one platform the same knobs give the same bits, on any
-//! number of threads (platforms differ in the last digit of a sine).
+//! A simulation of RoIs and of whole events in a tracker, of the size of the thesis's samples
+//! (Table 4.2) by default, for benchmarks and for efficiency against truth. Seeded: on one platform
+//! the same knobs give the same bits, on any number of threads (platforms differ in the last digit
+//! of a sine).
 //!
 //! # What is simulated
 //!
-//! - Collisions along a gaussian beam spot, which may be off the z axis, tilted, and have a width in x and y: the hard
-//!   scatter, then a Poisson number of pile-up.
-//! - Tracks flat in eta within the RoI's eta window and flat in phi, their number negative binomial, their transverse
-//!   momentum falling by [`PtSpectrum`]; helices in a solenoid's field, followed outwards until they turn back. The hard
-//!   scatter has a number and a spectrum of its own, which make its hardness.
-//! - Barrel layers of finite length and disks with inner and outer radii, those of [`Geometry`]; each may miss a track,
-//!   measures it with a gaussian error (r-phi, and z in a barrel or r in a disk), and scatters it by
-//!   13.6 MeV / p * sqrt(x / X0), in which the logarithm is left out (PDG, *Passage of particles through matter*).
+//! - Collisions along a gaussian beam spot, which may be off the z axis, tilted, and have a width
+//!   in x and y: the hard scatter, then a Poisson number of pile-up.
+//! - Tracks flat in eta within the RoI's eta window and flat in phi, their number negative
+//!   binomial, their transverse momentum falling by [`PtSpectrum`]; helices in a solenoid's field,
+//!   followed outwards until they turn back. The hard scatter has a number and a spectrum of its
+//!   own, which make its hardness.
+//! - Barrel layers of finite length and disks with inner and outer radii, those of [`Geometry`];
+//!   each may miss a track, measures it with a gaussian error (r-phi, and z in a barrel or r in a
+//!   disk), and scatters it by 13.6 MeV / p * sqrt(x / X0), in which the logarithm is left out
+//!   (PDG, *Passage of particles through matter*).
 //! - Noise: spacepoints that belong to no track.
 //!
-//! Not simulated: energy loss, decays, material between layers, modules and their overlaps, digitisation, jets. So a
-//! track has one spacepoint a layer, where modules that overlap would give it two. Spacepoints outside the RoI's phi
-//! window are left out. Both detectors have the material of [`Simulation::radiation_lengths`] in every layer.
+//! Not simulated: energy loss, decays, material between layers, modules and their overlaps,
+//! digitisation, jets. So a track has one spacepoint a layer, where modules that overlap would give
+//! it two. Spacepoints outside the RoI's phi window are left out. Both detectors have the material
+//! of [`Simulation::radiation_lengths`] in every layer.
 //!
 //! # Sources
 //!
-//! - Layers: [`Detector`]. Lengths of `atlas2010`'s barrels, radii of its disks and resolutions: ATLAS Collaboration,
-//!   JINST 3 (2008) S08003. Those of `generic` are measured from events that ACTS simulated in it, and its resolutions
-//!   are pitch / sqrt(12): 0.0144 mm of pixels, 0.35 mm of short and 3.1 mm of long strips along z.
+//! - Layers: [`Detector`]. Lengths of `atlas2010`'s barrels, radii of its disks and resolutions:
+//!   ATLAS Collaboration, JINST 3 (2008) S08003. Those of `generic` are measured from events that
+//!   ACTS simulated in it, and its resolutions are pitch / sqrt(12): 0.0144 mm of pixels, 0.35 mm
+//!   of short and 3.1 mm of long strips along z.
 //! - Momenta and number of tracks: CMS Collaboration, Phys. Rev. Lett. 105 (2010) 022002.
 //!
 //! ```
@@ -91,8 +96,9 @@ impl Geometry {
 /// dN/dpT ~ pT (1 + pT / scale)^-power,    mean pT = 2 scale / (power - 3)
 /// ```
 ///
-/// which is the Tsallis form of minimum-bias collisions for particles whose mass is small against pT: scale = n T and
-/// power = n, with T = 0.145 GeV and n = 6.6 at 7 TeV (CMS Collaboration, Phys. Rev. Lett. 105 (2010) 022002).
+/// which is the Tsallis form of minimum-bias collisions for particles whose mass is small against
+/// pT: scale = n T and power = n, with T = 0.145 GeV and n = 6.6 at 7 TeV (CMS Collaboration, Phys.
+/// Rev. Lett. 105 (2010) 022002).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PtSpectrum {
     /// Where the power law sets in \[GeV\], 0.01 to 1000.
@@ -101,8 +107,8 @@ pub struct PtSpectrum {
     pub power: f64,
 }
 
-/// The knobs of a sample. Start from [`Simulation::lowlum`] or [`Simulation::highlum`]. A knob out of its range counts
-/// as the nearer end (NaN as the lower); [`Simulation::validate`] names it.
+/// The knobs of a sample. Start from [`Simulation::lowlum`] or [`Simulation::highlum`]. A knob out
+/// of its range counts as the nearer end (NaN as the lower); [`Simulation::validate`] names it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
     /// Same knobs and same seed, same sample.
@@ -111,13 +117,13 @@ pub struct Simulation {
     pub rois: usize,
     /// The detector.
     pub geometry: Geometry,
-    /// Mean width of the phi window \[degrees\], 1 to 359, or 360: the full circle, and no window. Its centre is
-    /// anywhere, so that some wrap at +-pi.
+    /// Mean width of the phi window \[degrees\], 1 to 359, or 360: the full circle, and no window.
+    /// Its centre is anywhere, so that some wrap at +-pi.
     pub window_deg: f64,
     /// Widths are flat within this of the mean \[degrees\], 0 to 180.
     pub window_spread_deg: f64,
-    /// Tracks lie within this of the RoI's centre in eta, 0.01 to 5. (The RoI's descriptor keeps eta = 0: a region as
-    /// wide as this asks for neither wider z bins nor another bending.)
+    /// Tracks lie within this of the RoI's centre in eta, 0.01 to 5. (The RoI's descriptor keeps
+    /// eta = 0: a region as wide as this asks for neither wider z bins nor another bending.)
     pub eta_half_width: f64,
     /// RoI centres are flat in eta within +- this, 0 to 5.
     pub eta_centre_max: f64,
@@ -135,9 +141,11 @@ pub struct Simulation {
     pub beam_sigma_z_mm: f64,
     /// Mean number of pile-up collisions, 0 to 10,000.
     pub pile_up: f64,
-    /// rms over mean of that number between events, beside its Poisson spread, 0 to 1: luminosity differs.
+    /// rms over mean of that number between events, beside its Poisson spread, 0 to 1: luminosity
+    /// differs.
     pub pile_up_spread: f64,
-    /// Mean charged particles of a pile-up collision, a unit of eta over the full circle, 0 to 1000.
+    /// Mean charged particles of a pile-up collision, a unit of eta over the full circle, 0 to
+    /// 1000.
     pub tracks_per_eta: f64,
     /// The same of the hard scatter.
     pub hard_tracks_per_eta: f64,
@@ -151,7 +159,8 @@ pub struct Simulation {
     pub efficiency: f64,
     /// Factor on the resolution of all layers, 0 to 100; 0: they measure exactly.
     pub resolution: f64,
-    /// Material of a layer at right angles \[radiation lengths\], 0 to 1; 0: no multiple scattering.
+    /// Material of a layer at right angles \[radiation lengths\], 0 to 1; 0: no multiple
+    /// scattering.
     pub radiation_lengths: f64,
     /// Solenoid field \[T\], 0.01 to 20.
     pub field_t: f64,
@@ -190,7 +199,8 @@ pub struct SimulatedTrack {
 pub struct SimulatedRoi {
     /// The RoI: event id = index in the sample, RoI id 0, phi window set.
     pub roi: Roi,
-    /// All collisions of the event, the hard scatter first; a pile-up collision need not have a track in the RoI.
+    /// All collisions of the event, the hard scatter first; a pile-up collision need not have a
+    /// track in the RoI.
     pub truth: Vec<SimulatedVertex>,
     /// All charged particles in the eta window and at any phi, collision by collision.
     pub tracks: Vec<SimulatedTrack>,
@@ -207,8 +217,8 @@ impl SimulatedRoi {
 }
 
 impl Simulation {
-    /// The thesis's *lowlum*, 650 RoIs: 341 spacepoints (thesis: 333) and 517 slices of 0.2 degrees (517) on average. The
-    /// hard scatter is the highest peak of nearly all (98%).
+    /// The thesis's *lowlum*, 650 RoIs: 341 spacepoints (thesis: 333) and 517 slices of 0.2 degrees
+    /// (517) on average. The hard scatter is the highest peak of nearly all (98%).
     pub fn lowlum() -> Self {
         Self {
             seed: 1,
@@ -228,22 +238,25 @@ impl Simulation {
             pile_up_spread: 0.0,
             // Mean of minimum-bias collisions at 7 TeV near eta = 0 (CMS, as for the spectrum).
             tracks_per_eta: 5.8,
-            // An RoI lies about what made the trigger fire: denser and harder than an average hard collision.
+            // An RoI lies about what made the trigger fire: denser and harder than an average hard
+            // collision.
             hard_tracks_per_eta: 33.0,
             pt: PtSpectrum { scale_gev: 0.96, power: 6.6 },
             hard_pt: PtSpectrum { scale_gev: 2.5, power: 5.0 },
             noise: 0.15,
             efficiency: 0.97,
             resolution: 1.0,
-            // About that of the pixel and strip layers with their supports (ATLAS, JINST 3 (2008) S08003).
+            // About that of the pixel and strip layers with their supports (ATLAS, JINST 3 (2008)
+            // S08003).
             radiation_lengths: 0.03,
             field_t: 2.0,
         }
     }
 
-    /// The thesis's *highlum*, 1177 RoIs: 7834 spacepoints (thesis: 8104) and 542 slices of 0.2 degrees (542) on average.
-    /// So many spacepoints take some 180 collisions at once. Chance pairs then outnumber those of the hard scatter: pairs find
-    /// it in about a fifth of the RoIs, triplets in half (thesis preset) to two thirds (defaults).
+    /// The thesis's *highlum*, 1177 RoIs: 7834 spacepoints (thesis: 8104) and 542 slices of 0.2
+    /// degrees (542) on average. So many spacepoints take some 180 collisions at once. Chance pairs
+    /// then outnumber those of the hard scatter: pairs find it in about a fifth of the RoIs,
+    /// triplets in half (thesis preset) to two thirds (defaults).
     pub fn highlum() -> Self {
         Self {
             rois: 1177,
@@ -258,8 +271,9 @@ impl Simulation {
         }
     }
 
-    /// The same as whole events: the full circle and |eta| < 2.5, without a window; a hard scatter of 17 tracks a unit of
-    /// eta, as many as Pythia 8 gives top pairs at 14 TeV (83 charged particles of pT > 500 MeV there).
+    /// The same as whole events: the full circle and |eta| < 2.5, without a window; a hard scatter
+    /// of 17 tracks a unit of eta, as many as Pythia 8 gives top pairs at 14 TeV (83 charged
+    /// particles of pT > 500 MeV there).
     #[must_use]
     pub fn whole_events(self) -> Self {
         Self {
@@ -282,7 +296,8 @@ impl Simulation {
         self.geometry.detector()
     }
 
-    /// The variances of r and z of a spacepoint \[mm^2\] on every layer: r is exact in a barrel, z in a disk.
+    /// The variances of r and z of a spacepoint \[mm^2\] on every layer: r is exact in a barrel, z
+    /// in a disk.
     pub fn variances(&self) -> Vec<[f64; 2]> {
         let tracker = self.geometry.tracker();
         let variance = |along: f64| (self.bounded().resolution * along).powi(2);
@@ -296,18 +311,20 @@ impl Simulation {
         variances
     }
 
-    /// One RoI, the same whatever else is made: its random numbers derive from the seed and `index` alone.
+    /// One RoI, the same whatever else is made: its random numbers derive from the seed and `index`
+    /// alone.
     pub fn event(&self, index: u64) -> SimulatedRoi {
         event::simulate(&self.bounded(), index)
     }
 
-    /// All RoIs in order, some at a time, made side by side by all threads of rayon's pool. What was taken is forgotten:
-    /// a sample of any size takes the memory of one chunk.
+    /// All RoIs in order, some at a time, made side by side by all threads of rayon's pool. What
+    /// was taken is forgotten: a sample of any size takes the memory of one chunk.
     pub fn chunks(&self) -> Chunks {
         Chunks::new(self.bounded())
     }
 
-    /// All RoIs in order, and the true z of the hard scatter of each \[mm\]: [`Simulation::chunks`], all kept.
+    /// All RoIs in order, and the true z of the hard scatter of each \[mm\]:
+    /// [`Simulation::chunks`], all kept.
     pub fn batch(&self) -> (RoiBatch, Vec<f64>) {
         let mut batch = RoiBatch::new();
         let mut z = Vec::with_capacity(self.rois);

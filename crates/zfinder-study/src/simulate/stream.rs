@@ -12,8 +12,8 @@ const TRACKS: f64 = 100_000.0;
 /// but enough for all threads, of which some have an RoI that takes longer.
 const ROIS_A_THREAD: usize = 2;
 
-/// The RoIs of a sample in order, some at a time: [`Simulation::chunks`]. How many that is depends on the machine, what
-/// they are does not.
+/// The RoIs of a sample in order, some at a time: [`Simulation::chunks`]. How many that is depends
+/// on the machine, what they are does not.
 #[derive(Clone, Debug)]
 pub struct Chunks {
     /// In range.

@@ -155,7 +155,8 @@ fn tracks_are_helices() {
     }
 }
 
-/// Without errors and scattering, spacepoints lie on the circle through the start, and z grows with its arc.
+/// Without errors and scattering, spacepoints lie on the circle through the start, and z grows with
+/// its arc.
 #[test]
 fn tracks_may_start_beside_the_axis() {
     let mut rng = ChaCha8Rng::seed_from_u64(4);
@@ -174,7 +175,8 @@ fn tracks_may_start_beside_the_axis() {
             let track = Track { z0: -20.0, start, phi0: 2.5, cot, pt_gev, diameter: 2.0 * radius, turn };
             let (mut seen, mut layers) = (0, 0u32);
             track.walk(knobs.geometry.tracker(), &knobs, &mut rng, |s| {
-                // In a frame whose x axis is the track's first direction the centre lies left or right of the start.
+                // In a frame whose x axis is the track's first direction the centre lies left or
+                // right of the start.
                 let (x, y) = (s.rho * (s.phi - 2.5).cos() - along, s.rho * (s.phi - 2.5).sin() - left);
                 approx::assert_relative_eq!(x.hypot(y - turn * radius), radius, max_relative = 1e-9);
                 let arc = radius * x.atan2(radius - turn * y);

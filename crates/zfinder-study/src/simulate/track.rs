@@ -11,8 +11,8 @@ use super::tracker::{Sensor, Tracker};
 use zfinder::Spacepoint;
 use zfinder::internals::normalised;
 
-/// Scale of multiple scattering \[GeV\]: theta = 13.6 MeV / p * sqrt(x / X0), the logarithm left out (PDG, *Passage of
-/// particles through matter*).
+/// Scale of multiple scattering \[GeV\]: theta = 13.6 MeV / p * sqrt(x / X0), the logarithm left
+/// out (PDG, *Passage of particles through matter*).
 const SCATTERING_GEV: f64 = 0.0136;
 
 /// A helix from near the beam line.
@@ -33,8 +33,9 @@ pub(super) struct Track {
     pub(super) turn: f64,
 }
 
-/// The track behind the layers that it has crossed: straight in (s, z) between layers, with s \[mm\] the length of its
-/// projection on the transverse plane; and how far scattering has moved it sideways from the helix there.
+/// The track behind the layers that it has crossed: straight in (s, z) between layers, with s
+/// \[mm\] the length of its projection on the transverse plane; and how far scattering has moved it
+/// sideways from the helix there.
 struct State {
     s: f64,
     z: f64,
@@ -50,7 +51,8 @@ impl State {
         self.s = s;
     }
 
-    /// Turns by a gaussian angle in each of two planes, as matter of `x0` radiation lengths on the way does.
+    /// Turns by a gaussian angle in each of two planes, as matter of `x0` radiation lengths on the
+    /// way does.
     fn scatter(&mut self, pt_gev: f64, x0: f64, rng: &mut ChaCha8Rng) {
         // p = pT / sin(theta), and sin(theta)^-2 = 1 + cot(theta)^2.
         let stretch = (1.0 + self.cot * self.cot).sqrt();
@@ -71,7 +73,8 @@ struct Circle {
     /// Twice the geometric mean of distance and radius \[mm\].
     scale: f64,
     diameter: f64,
-    /// Half the angle at the centre, from the point of the circle that is nearest to the axis to the track's start.
+    /// Half the angle at the centre, from the point of the circle that is nearest to the axis to
+    /// the track's start.
     half_angle: f64,
 }
 
@@ -96,8 +99,8 @@ impl Circle {
         }
     }
 
-    /// Length of the track up to `radius` about the axis; infinite if it turns back before. On a circle through the
-    /// axis it is diameter * asin(radius / diameter).
+    /// Length of the track up to `radius` about the axis; infinite if it turns back before. On a
+    /// circle through the axis it is diameter * asin(radius / diameter).
     fn to_radius(&self, radius: f64) -> f64 {
         if radius >= self.distance + 0.5 * self.diameter {
             return f64::INFINITY;
@@ -112,8 +115,8 @@ impl Circle {
         self.diameter * (FRAC_PI_2 - self.half_angle)
     }
 
-    /// rho and phi of the helix where the track is. From its start it has come a chord of diameter * sin(s / diameter)
-    /// in a direction turned by s / diameter.
+    /// rho and phi of the helix where the track is. From its start it has come a chord of diameter
+    /// * sin(s / diameter) in a direction turned by s / diameter.
     fn place(&self, track: &Track, state: &State) -> (f64, f64) {
         let turned = track.turn * state.s / self.diameter;
         let (sin, cos) = turned.sin_cos();
@@ -129,8 +132,8 @@ impl Track {
         (tracker.r_max / self.diameter).min(1.0).asin()
     }
 
-    /// Gives every layer on the way its spacepoint, unless it fails to see the track. A track that curls up is
-    /// followed until it turns back.
+    /// Gives every layer on the way its spacepoint, unless it fails to see the track. A track that
+    /// curls up is followed until it turns back.
     pub(super) fn walk(
         &self,
         tracker: &Tracker,
@@ -149,7 +152,8 @@ impl Track {
         loop {
             let to_disk = disk.map_or(f64::INFINITY, |d| {
                 let s = state.s + (d.z.copysign(state.cot) - state.z) / state.cot;
-                // Behind the track only after scattering has turned it back: then it meets no more disks.
+                // Behind the track only after scattering has turned it back: then it meets no more
+                // disks.
                 if s >= state.s { s } else { f64::INFINITY }
             });
             let s = to_barrel.min(to_disk);

@@ -42,7 +42,8 @@ pub(super) struct Tracker {
     pub(super) r_max: f64,
 }
 
-/// What a detector's table does not tell of a layer: half the length of a barrel, or the inner radius of a disk
+/// What a detector's table does not tell of a layer: half the length of a barrel, or the inner
+/// radius of a disk
 /// \[mm\], and its sensor.
 type Facts = fn(usize, LayerKind, Option<SensorKind>) -> (f64, Sensor);
 
@@ -93,7 +94,8 @@ mod atlas2010 {
     const STRIP_HALF_LENGTH: f64 = 746.0;
     /// Inner radius of the pixel disks \[mm\].
     const PIXEL_DISK_INNER: f64 = 88.8;
-    /// Inner radii of the nine strip disks \[mm\]: rings are left out where a track from the beam would miss them.
+    /// Inner radii of the nine strip disks \[mm\]: rings are left out where a track from the beam
+    /// would miss them.
     const STRIP_DISK_INNER: [f64; 9] = [337.6, 275.0, 275.0, 275.0, 275.0, 275.0, 337.6, 402.8, 438.8];
     /// The layer of the first strip disk.
     const FIRST_STRIP_DISK: usize = 10;
@@ -115,14 +117,16 @@ mod atlas2010 {
 
 /// The ACTS generic detector.
 ///
-/// Lengths and inner radii are the extremes of 1.5 million spacepoints simulated by ACTS in it (99 events: Z -> ee at
-/// pile-up 2 and 46, top pairs at 46 and 200): the largest |z| on each barrel layer was 490.97 to 491.00 mm of pixels and
-/// 1083.7 to 1084.0 mm of strips, the smallest rho on each disk 30.0 mm of pixels (of the four inner disks; the outer
-/// ones see no track so near to the beam), 240.0 mm of short and 750.1 mm of long strips. Modules are staggered by up to
-/// +-5 mm about the radius or z of their layer there, and lie all at it here.
+/// Lengths and inner radii are the extremes of 1.5 million spacepoints simulated by ACTS in it (99
+/// events: Z -> ee at pile-up 2 and 46, top pairs at 46 and 200): the largest |z| on each barrel
+/// layer was 490.97 to 491.00 mm of pixels and 1083.7 to 1084.0 mm of strips, the smallest rho on
+/// each disk 30.0 mm of pixels (of the four inner disks; the outer ones see no track so near to the
+/// beam), 240.0 mm of short and 750.1 mm of long strips. Modules are staggered by up to +-5 mm
+/// about the radius or z of their layer there, and lie all at it here.
 ///
-/// A resolution is the pitch over the square root of 12; along z and r that is what those files state themselves as
-/// `var_z` and `var_r`: 2.083e-4, 0.12 and 9.72 mm^2 of pixels, short and long strips.
+/// A resolution is the pitch over the square root of 12; along z and r that is what those files
+/// state themselves as `var_z` and `var_r`: 2.083e-4, 0.12 and 9.72 mm^2 of pixels, short and long
+/// strips.
 mod generic {
     use super::*;
 

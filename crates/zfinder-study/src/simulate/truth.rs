@@ -4,15 +4,16 @@ use std::io::{self, Write};
 
 use super::SimulatedRoi;
 
-/// The header of [`SimulatedRoi::write_truth`]'s rows, which [`TruthTable`](zfinder_io::TruthTable) reads.
+/// The header of [`SimulatedRoi::write_truth`]'s rows, which [`TruthTable`](zfinder_io::TruthTable)
+/// reads.
 pub const TRUTH_HEADER: &str =
     "event,vertex,vx_mm,vy_mm,vz_mm,n_charged_pt500_eta25,sum_pt2_GeV2,max_pt_GeV,is_hard_scatter";
 
 /// The header of [`SimulatedRoi::write_trackml_particles`]'s rows: TrackML's.
 pub const TRACKML_PARTICLES_HEADER: &str = "particle_id,vx,vy,vz,px,py,pz,q,nhits";
 
-/// TrackML's particle ids have 12 bits for the number of the collision, 12 for that of a secondary vertex, and 16 for
-/// that of the particle; the last 24 are of its descent.
+/// TrackML's particle ids have 12 bits for the number of the collision, 12 for that of a secondary
+/// vertex, and 16 for that of the particle; the last 24 are of its descent.
 const VERTEX_SHIFT: u32 = 52;
 const MOST_VERTICES: usize = (1 << 12) - 1;
 const PARTICLE_SHIFT: u32 = 24;
@@ -46,13 +47,15 @@ impl SimulatedRoi {
         Ok(())
     }
 
-    /// Writes a row for every charged particle in TrackML's layout. `particle_id` tells the collision, `id >> 52`, of
-    /// which 1 is the hard scatter; all particles are prompt. `vx,vy,vz` \[mm\] is where that was, `px,py,pz` \[GeV\] the
-    /// particle's momentum there, `q` its charge. `nhits` counts its spacepoints in the RoI: of a particle that passes
-    /// beside the phi window it is 0. Particles outside of the eta window and neutral ones are not simulated.
+    /// Writes a row for every charged particle in TrackML's layout. `particle_id` tells the
+    /// collision, `id >> 52`, of which 1 is the hard scatter; all particles are prompt. `vx,vy,vz`
+    /// \[mm\] is where that was, `px,py,pz` \[GeV\] the particle's momentum there, `q` its charge.
+    /// `nhits` counts its spacepoints in the RoI: of a particle that passes beside the phi window
+    /// it is 0. Particles outside of the eta window and neutral ones are not simulated.
     ///
     /// # Errors
-    /// Those of `out`; and more collisions, or more particles of one, than ids have room for (4095 and 65,535).
+    /// Those of `out`; and more collisions, or more particles of one, than ids have room for (4095
+    /// and 65,535).
     pub fn write_trackml_particles(&self, out: &mut impl Write) -> io::Result<()> {
         let refuse = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         let event = self.roi.descriptor.id.event_id;

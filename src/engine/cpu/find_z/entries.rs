@@ -14,8 +14,8 @@ use crate::engine::cpu::thirds::Thirds;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::ZScale;
 
-/// Entries that are counted together. Counting and searching use different units of a processor, so that changing between them
-/// takes time.
+/// Entries that are counted together. Counting and searching use different units of a processor, so
+/// that changing between them takes time.
 pub(super) const ENTRIES: usize = 2 * ROOM;
 
 /// Entries that wait to be counted in their bins.
@@ -73,7 +73,8 @@ impl<R: Lanes> WithSimd for Flush<'_, R> {
 }
 
 impl<R: Lanes> Call<'_, R> {
-    /// Enters the pairs into their histograms, with triplets only those that third spacepoints confirm, and clears `pairs`.
+    /// Enters the pairs into their histograms, with triplets only those that third spacepoints
+    /// confirm, and clears `pairs`.
     #[inline(always)]
     pub(super) fn enter<S: Simd, const ACCURATE: bool>(
         &self,
@@ -175,9 +176,9 @@ impl<R: Lanes> Call<'_, R> {
     }
 }
 
-/// Hands `add` the numbers of the histograms that a pair enters: those of its charge, and of the slices that its track may come
-/// from. `accumulate` in `shaders/accumulate/totals.wgsl`. The slice of the inner spacepoint may lie beyond the ends of a
-/// ring.
+/// Hands `add` the numbers of the histograms that a pair enters: those of its charge, and of the
+/// slices that its track may come from. `accumulate` in `shaders/accumulate/totals.wgsl`. The slice
+/// of the inner spacepoint may lie beyond the ends of a ring.
 fn histograms_of(
     search: &Search,
     plan: &RoiPlan,

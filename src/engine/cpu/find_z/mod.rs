@@ -1,9 +1,9 @@
-//! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a group of slices: `shaders/find_z.wgsl` in
-//! vectors.
+//! Fills nHisto and zHisto with the z12 of every pair whose inner spacepoint lies in a group of
+//! slices: `shaders/find_z.wgsl` in vectors.
 //!
-//! The inner spacepoints of the first layers lie in the order of their slices. Each outer spacepoint is tested against its window
-//! of inner spacepoints, a vector at a time, and only the lanes that make pairs are stored. Steps and bins are computed for many
-//! pairs at once.
+//! The inner spacepoints of the first layers lie in the order of their slices. Each outer
+//! spacepoint is tested against its window of inner spacepoints, a vector at a time, and only the
+//! lanes that make pairs are stored. Steps and bins are computed for many pairs at once.
 
 mod entries;
 mod pairs;
@@ -46,7 +46,8 @@ pub(crate) const MOST_LANES: usize = 16;
 pub(crate) const ROOM: usize = 1024;
 /// The most inner spacepoints that an outer one is tested against before full columns are emptied.
 const PIECE: usize = ROOM / 2;
-/// Memory of a length that the compiler knows, so that it omits bounds checks, with room for one vector more.
+/// Memory of a length that the compiler knows, so that it omits bounds checks, with room for one
+/// vector more.
 pub(crate) type Column<T, const LENGTH: usize = { ROOM + MOST_LANES }> = Box<[T; LENGTH]>;
 
 /// Returns an empty column.
@@ -74,7 +75,8 @@ pub(crate) struct Call<'a, R: Lanes> {
     pub(crate) sliced: &'a SlicedSpacepoints<R>,
     pub(crate) scale: ZScale<R>,
     pub(crate) cuts: TripletCuts<R>,
-    /// A third spacepoint whose z23 differs from z12 by more than this confirms no pair, whatever the rounding.
+    /// A third spacepoint whose z23 differs from z12 by more than this confirms no pair, whatever
+    /// the rounding.
     pub(crate) z_apart: R,
     pub(crate) lane_numbers: [R; MOST_LANES],
     /// There are fewer than 2^22 steps to either side of z = 0.
@@ -144,8 +146,8 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
     }
 }
 
-/// [`Call::pairs`] as a function of its own: in very large functions the compiler calls vector operations instead of inlining
-/// them.
+/// [`Call::pairs`] as a function of its own: in very large functions the compiler calls vector
+/// operations instead of inlining them.
 struct AllPairs<'a, R: Lanes, const PLAIN: bool, const ACCURATE: bool> {
     call: &'a Call<'a, R>,
     slices: Range<u32>,
@@ -169,8 +171,8 @@ impl<R: Lanes> Call<'_, R> {
         self.search.config.weighting == Weighting::Pt
     }
 
-    /// Returns the whole turns to add to the phi of a spacepoint in the slice `other`, seen from the slice `origin` the shorter
-    /// way round. Both slices may lie beyond the ends of a ring.
+    /// Returns the whole turns to add to the phi of a spacepoint in the slice `other`, seen from
+    /// the slice `origin` the shorter way round. Both slices may lie beyond the ends of a ring.
     pub(crate) fn turn_between(&self, origin: f64, other: f64) -> R {
         if !self.plan.ring {
             return R::of(0.0);
@@ -193,8 +195,9 @@ impl<R: Lanes> Call<'_, R> {
         R::of(turns * TAU)
     }
 
-    /// Searches all pairs. `PLAIN`: pairs weigh 1 in one histogram and wait in steps ([`Call::in_steps`]). `ACCURATE`: of the
-    /// extrapolation. Both are known to the compiler: asked at run time, pairs take a fifth longer.
+    /// Searches all pairs. `PLAIN`: pairs weigh 1 in one histogram and wait in steps
+    /// ([`Call::in_steps`]). `ACCURATE`: of the extrapolation. Both are known to the compiler:
+    /// asked at run time, pairs take a fifth longer.
     #[inline(always)]
     fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
         let Self { search, plan, sliced, .. } = *self;
@@ -250,7 +253,8 @@ impl<R: Lanes> Call<'_, R> {
         let FindZ { inner, reaches, thirds, pairs, entries, histogram } = to;
         let (scale, columns) = (self.scale, inner.columns(self.sliced));
         let most_k = thirds.index.most_k(self);
-        // With weights by pT, pairs are tested without a quotient first, with a margin for its rounding.
+        // With weights by pT, pairs are tested without a quotient first, with a margin for its
+        // rounding.
         let margin = R::of(1e-5 * self.plan.bins.z_min.abs().max(self.plan.bins.z_max.abs()) + 1e-4);
         let z_range = match self.by_pt() {
             true => [scale.z_min - margin, scale.z_max + margin],
@@ -258,13 +262,14 @@ impl<R: Lanes> Call<'_, R> {
         };
         let steps = R::steps(simd, scale.steps_per_mm, scale.steps_at_0);
         let (mut next, mut from) = (0, 0);
-        // The window of the next spacepoint is looked up before the vectors of this one: the length of a loop should be known
-        // when the loop before it ends.
+        // The window of the next spacepoint is looked up before the vectors of this one: the length
+        // of a loop should be known when the loop before it ends.
         let with_window = |b: &Outer<R>| (*b, inner.window(b.slice, [reaches.most; 2]));
         let mut ahead = with_window(&all[0]);
         while next < all.len() {
             let (b, Range { start, end }) = ahead;
-            // A long window is tested in pieces, each as if it belonged to another outer spacepoint.
+            // A long window is tested in pieces, each as if it belonged to another outer
+            // spacepoint.
             let begin = start.max(from);
             let stretch = begin..end.min(begin + PIECE);
             let last = stretch.end == end;
@@ -325,8 +330,8 @@ impl<R: Lanes> Call<'_, R> {
         entries.count = count;
     }
 
-    /// Adds the pairs of an outer spacepoint whose curvature is at most `most_k`. Few spacepoints of a window are left: they are
-    /// fetched one by one, and tested again in vectors.
+    /// Adds the pairs of an outer spacepoint whose curvature is at most `most_k`. Few spacepoints
+    /// of a window are left: they are fetched one by one, and tested again in vectors.
     #[expect(clippy::too_many_arguments, reason = "an outer spacepoint, and its inner ones")]
     #[inline(always)]
     fn add_straight_pairs<S: Simd, const ACCURATE: bool>(

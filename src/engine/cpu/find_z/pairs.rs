@@ -8,7 +8,8 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_index::Columns;
 use crate::engine::cpu::slice_spacepoints::Outer;
 
-/// Pairs of several outer spacepoints of a layer, one outer spacepoint after another, with columns of their inner spacepoints.
+/// Pairs of several outer spacepoints of a layer, one outer spacepoint after another, with columns
+/// of their inner spacepoints.
 #[derive(Debug)]
 pub(crate) struct Pairs<R> {
     pub(crate) z12: Column<R>,
@@ -19,7 +20,8 @@ pub(crate) struct Pairs<R> {
     pub(crate) slice: Column<R>,
     /// Whole turns to add to phi \[rad\]; 0 without a ring.
     pub(crate) turn: Column<R>,
-    /// The place of the inner spacepoint in its columns. Filled only with several histograms or weights by pT.
+    /// The place of the inner spacepoint in its columns. Filled only with several histograms or
+    /// weights by pT.
     pub(super) place: Column<u32>,
     /// The number of third spacepoints that confirm the pair.
     pub(crate) weight: Column<R>,
@@ -37,8 +39,8 @@ pub(crate) struct OuterPairs<R> {
     pub(crate) end: usize,
 }
 
-/// Outer spacepoints and pairs whose third spacepoints are searched together: enough to hide latencies, few enough for the
-/// first cache.
+/// Outer spacepoints and pairs whose third spacepoints are searched together: enough to hide
+/// latencies, few enough for the first cache.
 const OUTERS: usize = 32;
 const ENOUGH_PAIRS: usize = 256;
 
@@ -90,7 +92,8 @@ impl<R: Lanes> Pairs<R> {
         (self.count, self.outer_count) = (0, 0);
     }
 
-    /// Adds the pairs of an outer spacepoint with the inner spacepoints at the first `count` places, if z lies in the range.
+    /// Adds the pairs of an outer spacepoint with the inner spacepoints at the first `count`
+    /// places, if z lies in the range.
     #[inline(always)]
     pub(super) fn make<S: Simd, const ACCURATE: bool>(
         &mut self,

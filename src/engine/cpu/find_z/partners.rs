@@ -8,8 +8,8 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_index::Columns;
 use crate::engine::cpu::slice_spacepoints::Outer;
 
-/// The spacepoints in the window of an outer or middle spacepoint, as vectors, and the numbers of that spacepoint in every
-/// lane.
+/// The spacepoints in the window of an outer or middle spacepoint, as vectors, and the numbers of
+/// that spacepoint in every lane.
 pub(crate) struct Partners<'a, R: Lanes, S: Simd> {
     pub(crate) slices: &'a [R::Vector<S>],
     reaches: &'a [R::Vector<S>],
@@ -24,7 +24,8 @@ pub(crate) struct Partners<'a, R: Lanes, S: Simd> {
 }
 
 impl<'a, R: Lanes, S: Simd> Partners<'a, R, S> {
-    /// `slice` is the slice of `b`, a quarter of a slice off: see [`Reaches::put`](super::Reaches::put).
+    /// `slice` is the slice of `b`, a quarter of a slice off: see
+    /// [`Reaches::put`](super::Reaches::put).
     #[inline(always)]
     pub(crate) fn new<const ACCURATE: bool>(
         simd: S,
@@ -60,8 +61,8 @@ impl<'a, R: Lanes, S: Simd> Partners<'a, R, S> {
         R::at_most(simd, apart, self.reaches[i])
     }
 
-    /// The lanes of a vector that may make pairs with z in the range, and a few with z just outside it. Without a quotient,
-    /// the slowest operation of all.
+    /// The lanes of a vector that may make pairs with z in the range, and a few with z just outside
+    /// it. Without a quotient, the slowest operation of all.
     #[inline(always)]
     pub(crate) fn may_be_pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> u32 {
         if ACCURATE {
@@ -78,8 +79,8 @@ impl<'a, R: Lanes, S: Simd> Partners<'a, R, S> {
         R::bits(simd, R::both(simd, self.near(simd, i), within))
     }
 
-    /// The lanes of a vector that make pairs with z in the range, and z of all lanes: where the line meets the beam, or is
-    /// nearest to it.
+    /// The lanes of a vector that make pairs with z in the range, and z of all lanes: where the
+    /// line meets the beam, or is nearest to it.
     #[inline(always)]
     pub(crate) fn pairs<const ACCURATE: bool>(&self, simd: S, i: usize) -> (u32, R::Vector<S>) {
         let near = self.near(simd, i);
@@ -90,8 +91,8 @@ impl<'a, R: Lanes, S: Simd> Partners<'a, R, S> {
     }
 }
 
-/// z where the line through two spacepoints, given as 1 / rho, z / rho and phi, meets the beam or is nearest to it:
-/// `shaders/tracks.wgsl`. The order of the two spacepoints does not matter.
+/// z where the line through two spacepoints, given as 1 / rho, z / rho and phi, meets the beam or
+/// is nearest to it: `shaders/tracks.wgsl`. The order of the two spacepoints does not matter.
 #[inline(always)]
 pub(crate) fn extrapolate<R: Lanes, S: Simd>(
     simd: S,

@@ -273,7 +273,8 @@ macro_rules! lanes {
     };
 }
 
-/// 1.5 * 2^23: a number of less than 22 bits, added to it, leaves its nearest whole number in the low bits.
+/// 1.5 * 2^23: a number of less than 22 bits, added to it, leaves its nearest whole number in the
+/// low bits.
 const NEAREST: f32 = 12_582_912.0;
 
 /// (-1)^i / (2 i + 1)!
@@ -385,7 +386,8 @@ lanes!(
         [simd.splat_f64s(scale), simd.splat_f64s(offset)]
     },
     fn entries_of<S: Simd>(simd: S, z: S::f64s, [scale, offset]: [S::f64s; 2]) -> S::f64s {
-        // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low bits.
+        // 2^52: a number from 0 to this, added to it, leaves its nearest whole number in the low
+        // bits.
         let whole = simd.splat_f64s(4_503_599_627_370_496.0);
         let above = simd.add_f64s(simd.mul_f64s(z, scale), offset);
         let nearest = simd.sub_f64s(simd.add_f64s(above, whole), whole);

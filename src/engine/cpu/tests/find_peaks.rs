@@ -21,7 +21,8 @@ pub(super) fn check(name: &str, search: &Search, bins: &ZBins, lowest: u32, hist
     assert!(left == left_by_twin, "{name}: the histogram without its peaks");
 }
 
-/// Histograms of any length, with many equal windows, by sum and by rank, over a background of any share of the windows.
+/// Histograms of any length, with many equal windows, by sum and by rank, over a background of any
+/// share of the windows.
 #[test]
 fn peaks_are_the_twins() {
     let rng = &mut fastrand::Rng::with_seed(24);

@@ -1,4 +1,4 @@
-//! What is done in the lanes of vectors, against the same number by number.
+//! Operations in the lanes of vectors, compared with scalar ones.
 
 use std::fmt::Debug;
 
@@ -62,7 +62,7 @@ impl<R: Lanes + Debug> WithSimd for OfLanes<R> {
     }
 }
 
-/// What a kernel makes of numbers, lane by lane.
+/// Results of a kernel, lane by lane.
 struct Sines<'a>(&'a [f64], &'a mut Vec<f64>);
 
 impl WithSimd for Sines<'_> {

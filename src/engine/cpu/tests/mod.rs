@@ -1,5 +1,5 @@
-//! The stages in vectors against the twin, buffer by buffer: on events, on adversarial input, and on input that fills every
-//! buffer.
+//! The stages in vectors against the twin, buffer by buffer: on events, on adversarial input, and
+//! on input that fills every buffer.
 
 mod find_peaks;
 mod lanes;
@@ -311,7 +311,7 @@ fn rings_of_any_length_are_gone_round_once() {
     }
 }
 
-/// The accurate extrapolation has a sine of its own: the same pairs but for rounding.
+/// The accurate extrapolation has its own sine: the pairs are the same within rounding.
 #[test]
 fn an_accurate_extrapolation_is_that_of_the_formula() {
     for case in cases().into_iter().filter(|case| case.name.contains("toy") || case.name.contains("circle")) {

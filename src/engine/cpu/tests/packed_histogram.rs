@@ -69,7 +69,8 @@ fn counts_that_are_too_high_are_seen() {
     }
 }
 
-/// A bin may hold as many as a word of z allows, whatever else is in the histogram, and no more; of rows as of their sum.
+/// A bin may hold as many as a word of z allows, whatever else is in the histogram, and no more; of
+/// rows as of their sum.
 #[test]
 fn the_fullest_bin_is_no_overflow() {
     let search = Search::new(&Config::default(), &Detector::atlas2010()).expect("a valid configuration");
@@ -101,7 +102,7 @@ fn entries_together_are_those_one_by_one() {
     for count in 0..100 {
         let steps: Vec<u32> = (0..count).map(|_| rng.u32(0..bins * OFFSET_STEPS)).collect();
         let single: Vec<f32> = steps.iter().map(|steps| f32::from_bits(steps << ENTRY_SHIFT)).collect();
-        // What is above the low bits of an f64 is not looked at.
+        // The bits above the low bits of an f64 are ignored.
         let double: Vec<f64> = steps.iter().map(|&steps| f64::from(steps << ENTRY_SHIFT) + 2f64.powi(52)).collect();
         let fill = |fill: &dyn Fn(&mut PackedHistogram)| {
             let mut histogram = PackedHistogram::default();
@@ -121,7 +122,8 @@ fn entries_together_are_those_one_by_one() {
     }
 }
 
-/// Few entries in a bin and as many as there may be, in few bins and in many, in the last one and beyond it.
+/// Few entries in a bin and as many as there may be, in few bins and in many, in the last one and
+/// beyond it.
 #[test]
 fn words_tell_n_from_z() {
     let rng = &mut fastrand::Rng::with_seed(25);

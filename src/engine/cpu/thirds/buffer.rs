@@ -53,7 +53,8 @@ pub(super) struct Lookup {
 
 /// The sides of the third spacepoints of one middle spacepoint, and their largest |k23|.
 pub(super) struct Sides<R> {
-    /// Where those of [`Side::Below`] end and those of [`Side::Above`] begin: they are in the order of slices.
+    /// Where those of [`Side::Below`] end and those of [`Side::Above`] begin: they are in the order
+    /// of slices.
     pub(super) beside: Range<usize>,
     pub(super) most_k23: R,
 }
@@ -85,8 +86,9 @@ impl<R: Lanes> Default for ThirdBuffer<R> {
 }
 
 impl<R: Lanes> ThirdBuffer<R> {
-    /// Appends the third spacepoints of a middle spacepoint in a stretch of the columns, as many as fit. Returns the rest of the
-    /// stretch. With `most_k`, third spacepoints whose track with the middle one has a higher curvature are left out.
+    /// Appends the third spacepoints of a middle spacepoint in a stretch of the columns, as many as
+    /// fit. Returns the rest of the stretch. With `most_k`, third spacepoints whose track with the
+    /// middle one has a higher curvature are left out.
     #[expect(clippy::too_many_arguments, reason = "a middle spacepoint, and the cuts on third ones")]
     #[inline(always)]
     pub(super) fn look<S: Simd, const ACCURATE: bool>(
@@ -133,7 +135,8 @@ impl<R: Lanes> ThirdBuffer<R> {
         (self.count, self.lookup_count) = (0, 0);
     }
 
-    /// Fetches the columns of the third spacepoints. Few spacepoints of a stretch are left, so they are fetched one by one.
+    /// Fetches the columns of the third spacepoints. Few spacepoints of a stretch are left, so they
+    /// are fetched one by one.
     #[inline(always)]
     pub(super) fn fetch<const ACCURATE: bool>(&mut self, thirds: &ThirdView<'_, R>) {
         let Columns { inverse_rho, z_by_rho, turned_phi, slice, phi, .. } = thirds.columns;
@@ -156,8 +159,8 @@ impl<R: Lanes> ThirdBuffer<R> {
         }
     }
 
-    /// Computes z23, k23 and p23 of the fetched third spacepoints of a middle spacepoint. The last vector also writes numbers
-    /// behind them, which the next call overwrites.
+    /// Computes z23, k23 and p23 of the fetched third spacepoints of a middle spacepoint. The last
+    /// vector also writes numbers behind them, which the next call overwrites.
     #[inline(always)]
     pub(super) fn compute<S: Simd, const ACCURATE: bool>(
         &mut self,

@@ -120,7 +120,8 @@ impl<R: Lanes> ThirdBuffer<R> {
         }
     }
 
-    /// [`Self::meet`] on a short ring, with the z12 of the pairs that third spacepoints of each [`Side`] may confirm.
+    /// [`Self::meet`] on a short ring, with the z12 of the pairs that third spacepoints of each
+    /// [`Side`] may confirm.
     #[inline(always)]
     fn meet_on_short_ring<S: Simd>(
         &self,
@@ -144,8 +145,9 @@ impl<R: Lanes> ThirdBuffer<R> {
         found
     }
 
-    /// Adds the number of third spacepoints that confirm each pair of a vector. The spacepoints of a part are compared with the
-    /// z12 of the part. `DZ`: the cut on z depends on the layer. `ALL`: the cut on curvature and turns may matter.
+    /// Adds the number of third spacepoints that confirm each pair of a vector. The spacepoints of
+    /// a part are compared with the z12 of the part. `DZ`: the cut on z depends on the layer.
+    /// `ALL`: the cut on curvature and turns may matter.
     #[inline(always)]
     fn meet<S: Simd, const DZ: bool, const ALL: bool>(
         &self,

@@ -10,10 +10,12 @@ use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::slice_index::{Columns, Reaches, SliceIndex};
 use crate::pt_weight::PtWeight;
 
-/// All third spacepoints in the order of their slices, and the distances in which those of a middle layer are searched.
+/// All third spacepoints in the order of their slices, and the distances in which those of a middle
+/// layer are searched.
 #[derive(Debug)]
 pub(crate) struct ThirdIndex<R> {
-    /// Sets of all layers, of the outer layers and of the outermost layers: the smallest sufficient set is searched.
+    /// Sets of all layers, of the outer layers and of the outermost layers: the smallest sufficient
+    /// set is searched.
     sets: [SliceIndex<R>; SETS],
     /// The first layer of each set, among the filled layers.
     first_of_set: [usize; SETS],
@@ -83,8 +85,9 @@ impl<R: Lanes> ThirdIndex<R> {
         }
     }
 
-    /// Returns the largest curvature of the two pairs of a track that counts, where weights go by pT. The curvature of the track
-    /// lies between those of its pairs, which differ by at most the cut.
+    /// Returns the largest curvature of the two pairs of a track that counts, where weights go by
+    /// pT. The curvature of the track lies between those of its pairs, which differ by at most the
+    /// cut.
     pub(crate) fn most_k(&self, call: &Call<'_, R>) -> R {
         let [softest, ..] = PtWeight::GEV[usize::from(self.disk)];
         call.cuts.gev_mm / R::of(softest) + call.cuts.dk
@@ -96,8 +99,8 @@ impl<R: Lanes> ThirdIndex<R> {
         ThirdView { index: self, columns: self.sets[self.current].columns(call.sliced) }
     }
 
-    /// Returns where the third spacepoints lie that may confirm pairs of a middle spacepoint, without a side on which none of its
-    /// pairs can be confirmed; and the range of their z23.
+    /// Returns where the third spacepoints lie that may confirm pairs of a middle spacepoint,
+    /// without a side on which none of its pairs can be confirmed; and the range of their z23.
     #[inline(always)]
     pub(super) fn window<S: Simd>(
         &self,
@@ -130,7 +133,8 @@ impl<R: Lanes> ThirdIndex<R> {
         (self.sets[self.current].window(b.slice, sides), [lowest - call.z_apart, highest + call.z_apart])
     }
 
-    /// Prepares the search for the middle spacepoints of the i-th filled layer, which lie in these slices.
+    /// Prepares the search for the middle spacepoints of the i-th filled layer, which lie in these
+    /// slices.
     #[inline(always)]
     pub(crate) fn set_layer<S: Simd>(
         &mut self,

@@ -1,8 +1,8 @@
 //! Third spacepoints that confirm pairs: `shaders/confirmations/*.wgsl`.
 //!
-//! All pairs of a middle spacepoint, the outer one of each, have the same third spacepoints, except for the side on which these may
-//! lie. They are searched once, those far from every pair are left out, and each of the rest is compared with the pairs in
-//! vectors.
+//! All pairs of a middle spacepoint, the outer one of each, have the same third spacepoints, except
+//! for the side on which these may lie. They are searched once, those far from every pair are left
+//! out, and each of the rest is compared with the pairs in vectors.
 
 mod buffer;
 mod counts;
@@ -63,8 +63,8 @@ impl<R: Lanes> Thirds<R> {
         simd.vectorize(CountAll::<R, ACCURATE> { buffer, call, thirds, pairs });
     }
 
-    /// Whether a pair of a middle spacepoint may have a weight by pT: two straight tracks to third spacepoints of different layers
-    /// meet the beam close to each other.
+    /// Whether a pair of a middle spacepoint may have a weight by pT: two straight tracks to third
+    /// spacepoints of different layers meet the beam close to each other.
     #[inline(always)]
     pub(crate) fn may_weigh<S: Simd, const ACCURATE: bool>(
         &self,

@@ -1,15 +1,16 @@
 //! The side of the middle spacepoint on which a third spacepoint lies.
 
-/// The pairs that a third spacepoint may confirm, by its slice: the bending of a track keeps its sign.
+/// The pairs that a third spacepoint may confirm, by its slice: the bending of a track keeps its
+/// sign.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) enum Side {
-    /// Below the outer spacepoint: those whose inner spacepoint lies above.
+    /// Outer spacepoints of pairs whose inner spacepoint lies above.
     Below,
     /// Next to it: all.
     Beside,
-    /// Above: those whose inner spacepoint lies below.
+    /// Outer spacepoints of pairs whose inner spacepoint lies below.
     Above,
-    /// Above and, the other way round a ring, below: those whose inner spacepoint lies in another slice.
+    /// Above and, around a ring, below: the inner spacepoint lies in another slice.
     Around,
     /// Out of reach both ways: none.
     #[default]
@@ -29,7 +30,8 @@ impl Side {
     }
 }
 
-/// Returns the side of a spacepoint `step` slices away on a ring of `slices`, where its layer is searched `reach` slices far.
+/// Returns the side of a spacepoint `step` slices away on a ring of `slices`, where its layer is
+/// searched `reach` slices far.
 pub(super) fn side_on_ring(step: i32, reach: u32, slices: u32) -> Side {
     let above = step.rem_euclid(slices as i32) as u32;
     let below = (slices - above) % slices;

@@ -110,8 +110,8 @@ impl<R: Lanes> ThirdBuffer<R> {
         }
     }
 
-    /// Finds the tracks that each pair makes with the third spacepoints, all of one middle spacepoint: the highest pT in each
-    /// layer.
+    /// Finds the tracks that each pair makes with the third spacepoints, all of one middle
+    /// spacepoint: the highest pT in each layer.
     #[inline(always)]
     fn find_tracks<S: Simd>(
         &mut self,

@@ -23,7 +23,8 @@ fn crossings(counts: &[[u32; 2]], apart: u32, z: f64) -> Roi {
     roi(window(0.0, 0.2), points)
 }
 
-/// More pairs in a slice than can be numbered: said in the status word of that RoI, and of no other.
+/// More pairs in a slice than can be numbered: said in the status word of that RoI, and of no
+/// other.
 #[test]
 fn too_many_pairs_are_reported() {
     for adapter in on_adapters() {
@@ -42,7 +43,8 @@ fn too_many_pairs_are_reported() {
     }
 }
 
-/// The fullest bin that words hold, each entry at the bin's upper edge, is counted; one entry more is reported.
+/// The fullest bin that words hold, each entry at the bin's upper edge, is counted; one entry more
+/// is reported.
 #[test]
 fn counts_up_to_the_last_are_exact() {
     // 16 slices of 2^18 pairs are one too many.
@@ -70,11 +72,12 @@ fn counts_up_to_the_last_are_exact() {
     }
 }
 
-/// The same in the walk: so many spacepoints on one line through three layers that each pair weighs as many.
+/// The same in the walk: so many spacepoints on one line through three layers that each pair weighs
+/// as many.
 #[test]
 fn walked_counts_up_to_the_last_are_exact() {
-    // Lines through so many spacepoints a layer, each far in phi from the others: as many pairs of the first two layers, that
-    // each weigh as many as there are in the third.
+    // Lines through so many spacepoints a layer, each far in phi from the others: as many pairs of
+    // the first two layers, that each weigh as many as there are in the third.
     let lines = |lines: &[[u32; 3]]| {
         let mut points = Vec::new();
         for (line, counts) in (0..).zip(lines) {
@@ -120,8 +123,8 @@ fn walked_counts_up_to_the_last_are_exact() {
     assert!(walked > 0, "no adapter here has room for the walk");
 }
 
-/// Weights that go straight to an RoI's totals, and those of f32 sums, whose rows have words enough: the last count is reached
-/// by the last of them.
+/// Weights that go straight to an RoI's totals, and those of f32 sums, whose rows have words
+/// enough: the last count is reached by the last of them.
 #[test]
 fn weights_up_to_the_last_are_exact() {
     let counts = [69, 89, 683];
@@ -144,8 +147,9 @@ fn weights_up_to_the_last_are_exact() {
     }
 }
 
-/// A pair with very many third spacepoints, and a slice with very many pairs: all are counted, or the RoI's status says
-/// otherwise. (llvmpipe ends the loops of an invocation after 65,535 rounds altogether, without a word.)
+/// A pair with very many third spacepoints, and a slice with very many pairs: all are counted, or
+/// the RoI's status says otherwise. (llvmpipe ends the loops of an invocation after 65,535 rounds
+/// altogether, without a word.)
 #[test]
 fn what_takes_long_is_counted_or_reported() {
     let thirds = {

@@ -1,5 +1,5 @@
-//! Every kernel against its twin, on every adapter: buffers are read back after each stage and held against what the twin
-//! makes of the same input. Input is random and adversarial, always seeded.
+//! Every kernel against its twin, on every adapter: buffers are read back after each stage and held
+//! against what the twin makes of the same input. Input is random and adversarial, always seeded.
 #![allow(clippy::print_stderr)] // skipped cases are reported
 
 mod limits;
@@ -37,7 +37,8 @@ use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT};
 use crate::options::{Accumulate, Encoding};
 use crate::spacepoint::{PhiWindow, Roi, Spacepoint};
 
-/// A device on which answers are written where the tests read them: not straight into the host's memory.
+/// A device on which answers are written where the tests read them: not straight into the host's
+/// memory.
 fn open(adapter: &AdapterSummary) -> Gpu {
     shared_device_with(adapter, wgpu::Features::SHADER_F64)
 }
@@ -107,7 +108,8 @@ fn check_configured<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: Eng
             config.histogram_per_slice,
             case.name
         );
-        // The two-slice scheme is for single neighbours; the bits of the compact encoding are built in.
+        // The two-slice scheme is for single neighbours; the bits of the compact encoding are built
+        // in.
         let search = Search::new(&built_in(&config, &case.config), &case.detector).expect("a valid configuration");
         let same_bits = encoding == Encoding::Lossless || Compact::new(&search) == trusted.compact;
         if !same_bits || (pairing == Pairing::TwoSlices && !search.is_single()) {
@@ -187,7 +189,8 @@ fn stages_in_every_variant() {
     }
 }
 
-/// Rings of few slices, with few spacepoints, whose layers are mixed, and with so many that they are sorted by layers, too.
+/// Rings of few slices, with few spacepoints, whose layers are mixed, and with so many that they
+/// are sorted by layers, too.
 #[test]
 fn rings_of_single_neighbours_are_gone_round_once() {
     let rng = &mut fastrand::Rng::with_seed(54);

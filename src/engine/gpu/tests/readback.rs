@@ -74,8 +74,8 @@ impl<R: Real> TypedEngine<R> {
         self.stages_with(batch, |_, _, _| Ok(()))
     }
 
-    /// The same, with words in buffers that no stage has written: `write` is called before the first stage and before
-    /// sum_histos.
+    /// The same, with words in buffers that no stage has written: `write` is called before the
+    /// first stage and before sum_histos.
     pub(super) fn stages_with(
         &mut self,
         batch: &RoiBatch,

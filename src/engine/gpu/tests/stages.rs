@@ -83,10 +83,11 @@ impl Compare for CompareExchange {
 enum Closeness {
     /// Software adapters round quotients as the twin does.
     Bits,
-    /// Hardware may round one in some ten million otherwise; and 2^22 steps away from z = 0, a product of f32 has no digits left.
+    /// Hardware may round one in some ten million otherwise; and 2^22 steps away from z = 0, a
+    /// product of f32 has no digits left.
     Near,
-    /// An accurate extrapolation takes another sine, and rounds more often, the more so the further apart in phi spacepoints
-    /// are.
+    /// An accurate extrapolation takes another sine, and rounds more often, the more so the further
+    /// apart in phi spacepoints are.
     Rounded,
 }
 
@@ -138,8 +139,9 @@ fn check_find_z<Z: Compare>(
     }
 }
 
-/// Whether llvmpipe ended loops early, as the RoI's status says. It does so after 65,535 rounds. Retries take the more rounds
-/// the busier the machine is; numbered pairs take many for a histogram of each slice.
+/// Whether llvmpipe ended loops early, as the RoI's status says. It does so after 65,535 rounds.
+/// Retries take the more rounds the busier the machine is; numbered pairs take many for a histogram
+/// of each slice.
 fn is_cut<R: Real, Z: Compare>(gpu: &Gpu, stages: &Readbacks<R>, i: usize) -> bool {
     /// `STATUS_UNFINISHED` in `shaders/types.wgsl`.
     const UNFINISHED: u32 = 4;

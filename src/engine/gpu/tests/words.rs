@@ -1,5 +1,5 @@
-//! The last stages on words that no event makes in the time of a test, written straight into their buffers: sums that
-//! overflow, and backgrounds beyond 32 bits.
+//! The last stages on words that no event makes in the time of a test, written straight into their
+//! buffers: sums that overflow, and backgrounds beyond 32 bits.
 
 use super::stages::check_peaks;
 use super::*;
@@ -11,7 +11,8 @@ fn no_pair() -> RoiBatch {
     RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), vec![point])])
 }
 
-/// What buffers held before changes nothing: what lies beyond the last bin of a row and between RoIs, too.
+/// What buffers held before changes nothing: what lies beyond the last bin of a row and between
+/// RoIs, too.
 #[test]
 fn leavings_in_buffers_change_nothing() {
     let rng = &mut fastrand::Rng::with_seed(51);
@@ -53,7 +54,8 @@ fn leavings_in_buffers_change_nothing() {
     }
 }
 
-/// Counts up to the last that a word of z allows are summed, and one more is reported; so are sums that wrap round to few.
+/// Counts up to the last that a word of z allows are summed, and one more is reported; so are sums
+/// that wrap round to few.
 #[test]
 fn sums_of_rows_that_overflow_are_reported() {
     for adapter in on_adapters() {
@@ -113,7 +115,8 @@ fn sums_of_rows_that_overflow_are_reported() {
 #[test]
 fn backgrounds_beyond_a_word_are_the_twins() {
     let rng = &mut fastrand::Rng::with_seed(53);
-    // So many bins that each thread's windows go beyond a word; in several histograms, eight a workgroup.
+    // So many bins that each thread's windows go beyond a word; in several histograms, eight a
+    // workgroup.
     let cases = [
         ("one histogram", false, Config { z_bin_mm: 0.009, ..Config::default() }),
         (
@@ -151,7 +154,8 @@ fn backgrounds_beyond_a_word_are_the_twins() {
     }
 }
 
-/// Small numbers in few bins make equal densities, and peaks whose clusters reach beyond the histogram.
+/// Small numbers in few bins make equal densities, and peaks whose clusters reach beyond the
+/// histogram.
 #[test]
 fn clusters_of_any_pairs_are_the_twins() {
     let rng = &mut fastrand::Rng::with_seed(55);

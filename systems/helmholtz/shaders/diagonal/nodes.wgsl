@@ -1,4 +1,5 @@
-// The inverse of the diagonal of a stored matrix: one number per node. Swapped with diagonal/columns.wgsl.
+// The inverse of the diagonal of a stored matrix: one number per node. Swapped with
+// diagonal/columns.wgsl.
 
 fn scale_of(node: u32) -> real {
     return scales[node];

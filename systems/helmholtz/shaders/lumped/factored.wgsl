@@ -1,5 +1,5 @@
-// Row sums of a prism's matrix of M + S. Columns are summed first, so gradients cancel exactly, before they are multiplied.
-// Swapped with lumped/entries.wgsl.
+// Row sums of a prism's matrix of M + S. Columns are summed first, so gradients cancel exactly,
+// before they are multiplied. Swapped with lumped/entries.wgsl.
 
 @compute @workgroup_size(WORKGROUP_SIZE)
 fn lumped(

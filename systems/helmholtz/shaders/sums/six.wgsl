@@ -1,4 +1,5 @@
-// The sums that a thread keeps of a prism's matrix: one per row: in the loops (ip, k, j) a sum is written every 6 iterations. Swapped within sums/.
+// The sums that a thread keeps of a prism's matrix: one per row: in the loops (ip, k, j) a sum is
+// written every 6 iterations. Swapped within sums/.
 
 const SUMS: u32 = 6u;
 

@@ -1,4 +1,5 @@
-// The sums that a thread keeps of a prism's matrix: the whole matrix, each entry of which is added to its node by itself. Swapped within sums/.
+// The sums that a thread keeps of a prism's matrix: the whole matrix, each entry of which is added
+// to its node by itself. Swapped within sums/.
 
 const SUMS: u32 = 36u;
 

@@ -19,8 +19,9 @@ use super::report::as_text;
 
 /// Assembles what the helmholtz report assembles, and prints figures of each stage
 ///
-/// The forcing f = (1 + 12 pi^2) cos(2 pi x) cos(2 pi y) cos(2 pi z); the right-hand side M f; S of that; and the lumped volumes, row
-/// sums of M + S, which sum to the volume of the mesh. M is the matrix of mass, S that of stiffness.
+/// The forcing f = (1 + 12 pi^2) cos(2 pi x) cos(2 pi y) cos(2 pi z); the right-hand side M f; S of
+/// that; and the lumped volumes, row sums of M + S, which sum to the volume of the mesh. M is the
+/// matrix of mass, S that of stiffness.
 #[derive(Args)]
 pub(super) struct Assemble {
     #[command(flatten)]
@@ -32,7 +33,8 @@ pub(super) struct Assemble {
     engine: EngineOptions,
     #[command(flatten)]
     gpu: GpuOptions,
-    /// Write the fields: .npz with the mesh, vertices x levels each; .npy as one array; .vtu for ParaView
+    /// Write the fields: .npz with the mesh, vertices x levels each; .npy as one array; .vtu for
+    /// ParaView
     #[arg(long, value_name = "FILE.npz|npy|vtu", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Write the stiffness matrix S as sparse rows

@@ -16,12 +16,15 @@ use super::gpu_options::{AccumulatorsName, GpuLists, StrategyName, Variant, type
 use super::options::{EngineOptions, F64_HELP, MeshOptions, MeshReport};
 use super::report::{Measured, Report, Serial, Stage, Table, ms, print_heading, print_rest};
 
-/// Times the four stages: on a GPU every strategy, on the CPU with more and more threads. Checks the answers
+/// Times the four stages: on a GPU every strategy, on the CPU with more and more threads. Checks
+/// the answers
 ///
-/// Times are medians: on a GPU on the device's clock with everything there, on the CPU of the wall. GB/s are of the bytes that have to
-/// move at least; the share is that of the bandwidth of a kernel that does nothing but read. Answers are held against the CPU engine in
-/// f64, and that against the reference engine: within 5e-6 of the largest number in f32, within 1e-10 of the norm in f64. Lumped volumes of
-/// strategies that go by prisms with 6, 12 or 36 sums are what is left of gradients that cancel: eight roundings of those are allowed.
+/// Times are medians: on a GPU on the device's clock with everything there, on the CPU of the wall.
+/// GB/s are of the bytes that have to move at least; the share is that of the bandwidth of a kernel
+/// that does nothing but read. Answers are held against the CPU engine in f64, and that against the
+/// reference engine: within 5e-6 of the largest number in f32, within 1e-10 of the norm in f64.
+/// Lumped volumes of strategies that go by prisms with 6, 12 or 36 sums are what is left of
+/// gradients that cancel: eight roundings of those are allowed.
 #[derive(Args)]
 pub(super) struct Bench {
     #[command(flatten)]
@@ -34,7 +37,8 @@ pub(super) struct Bench {
     /// Threads of the CPU engine; 1 and all if not given
     #[arg(long, value_delimiter = ',', value_name = "N,...", help_heading = "Engine", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Vec<u32>,
-    /// Run the reference engine on this mesh, not on a smaller one, to compare the CPU engine with: slow
+    /// Run the reference engine on this mesh, not on a smaller one, to compare the CPU engine with:
+    /// slow
     #[arg(long, help_heading = "Engine")]
     reference: bool,
     #[command(flatten)]

@@ -36,8 +36,9 @@ impl<T: Number> Fields<T> {
         ])
     }
 
-    /// How far each stage is from what it should be; an error if that is more than rounding. Lumped volumes that prisms make are what is
-    /// left of gradients that cancel, each rounded by `cancelling`.
+    /// How far each stage is from what it should be; an error if that is more than rounding. Lumped
+    /// volumes that prisms make are what is left of gradients that cancel, each rounded by
+    /// `cancelling`.
     pub(super) fn check(&self, wanted: &Wanted, cancelling: f64, who: &str) -> Result<[Distance; 4], Failure> {
         let mut distances = [Distance::default(); 4];
         for (i, (found, right)) in self.0.iter().zip(&wanted.fields.0).enumerate() {

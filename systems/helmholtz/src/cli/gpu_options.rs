@@ -5,7 +5,8 @@ use helmholtz::{Accumulators, AssemblerBuilder, Atomics, Loops, Order, Strategy,
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum StrategyName {
-    /// A thread a node, which gathers from the prisms around it: no atomics, the same bits every time
+    /// A thread a node, which gathers from the prisms around it: no atomics, the same bits every
+    /// time
     Gather,
     /// A thread a prism, colour by colour, so that no two threads share a node
     Coloured,

@@ -24,8 +24,8 @@ fn after_help() -> String {
     format!("{}\n  6  a solve that did not reach its tolerance; its output is written", exit_codes(DATA))
 }
 
-/// Assembles and solves Helmholtz problems -div(a grad u) + c u = f on triangles extruded to columns of prisms, on any GPU or on
-/// the CPU.
+/// Assembles and solves Helmholtz problems -div(a grad u) + c u = f on triangles extruded to
+/// columns of prisms, on any GPU or on the CPU.
 #[derive(Parser)]
 #[command(name = "helmholtz", version, after_help = after_help(), propagate_version = true, max_term_width = 110)]
 struct Cli {

@@ -72,7 +72,8 @@ impl FlatOptions {
         }
     }
 
-    /// Returns the triangles, with this many squares if neither a number nor a file is given, and named edges.
+    /// Returns the triangles, with this many squares if neither a number nor a file is given, and
+    /// named edges.
     pub(super) fn mesh(&self, squares: usize) -> Result<(Triangles, io::NamedEdges)> {
         let n = self.squares.unwrap_or(squares);
         let (flat, named) = match (&self.mesh, self.jitter, self.grade) {

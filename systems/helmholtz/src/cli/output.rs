@@ -48,8 +48,9 @@ impl Output {
         }
     }
 
-    /// Writes fields. `.npy` is an array of fields x vertices x levels, or of vertices x levels if there is one field. `.npz` has
-    /// one array of vertices x levels per field, and the mesh: `vertices` (x and y), `triangles`, and `z` of the levels.
+    /// Writes fields. `.npy` is an array of fields x vertices x levels, or of vertices x levels if
+    /// there is one field. `.npz` has one array of vertices x levels per field, and the mesh:
+    /// `vertices` (x and y), `triangles`, and `z` of the levels.
     pub(super) fn write<T: Number + AutoSerialize>(&self, mesh: &Mesh, fields: &[(&str, &[T])]) -> Result<(), Failure> {
         write_file(&self.path, PROGRAM, |out| match self.format {
             Format::Npz => archive(out, mesh, fields),
@@ -64,7 +65,8 @@ impl Output {
         })
     }
 
-    /// Writes a matrix: the lower triangle of Matrix Market's symmetric form, or all entries as `scipy.sparse.load_npz` reads.
+    /// Writes a matrix: the lower triangle of Matrix Market's symmetric form, or all entries as
+    /// `scipy.sparse.load_npz` reads.
     pub(super) fn write_matrix(&self, matrix: &Csr) -> Result<(), Failure> {
         write_file(&self.path, PROGRAM, |out| match self.format {
             Format::MatrixMarket => matrix_market(out, matrix),

@@ -23,7 +23,8 @@ const LABELS: u32 = 55;
 const BAR: u32 = 25;
 const BAR_LABELS: u32 = 65;
 
-/// From the least to the greatest, white between them, told apart by colour-blind people too (C. Brewer, RdBu).
+/// From the least to the greatest, white between them, told apart by colour-blind people too (C.
+/// Brewer, RdBu).
 const COLOURS: [[u8; 3]; 11] = [
     [5, 48, 97],
     [33, 102, 172],
@@ -105,7 +106,8 @@ impl<'a> Slice<'a> {
         Self { mesh, means, most, low, high, titles }
     }
 
-    /// Of the map itself \[pixels\]: x and y have the same scale, as long as it does not become a line.
+    /// Of the map itself \[pixels\]: x and y have the same scale, as long as it does not become a
+    /// line.
     fn map_size(&self) -> (u32, u32) {
         let sides = [self.high[0] - self.low[0], self.high[1] - self.low[1]];
         let scale = SIDE / sides[0].max(sides[1]);

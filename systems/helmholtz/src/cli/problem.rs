@@ -42,8 +42,8 @@ fn condition(text: &str) -> Result<(String, Source), String> {
 #[derive(Args)]
 #[command(next_help_heading = "Problem")]
 pub(super) struct ProblemOptions {
-    /// Right-hand side f: an expression in x, y, z, or @FILE.npz:NAME, @FILE.npy, @FILE.vtu:NAME with a number per node; 0 if
-    /// not given
+    /// Right-hand side f: an expression in x, y, z, or @FILE.npz:NAME, @FILE.npy, @FILE.vtu:NAME
+    /// with a number per node; 0 if not given
     #[arg(long, value_name = "F", value_parser = source, allow_hyphen_values = true)]
     rhs: Option<Source>,
     /// Diffusion a, as --rhs, above 0 everywhere; 1 if not given
@@ -52,11 +52,13 @@ pub(super) struct ProblemOptions {
     /// Reaction c, as --rhs, 0 or more everywhere; 1 if not given
     #[arg(long, value_name = "C", value_parser = source, allow_hyphen_values = true)]
     reaction: Option<Source>,
-    /// u on a part of the boundary: bottom, top, sides, all, left, right, front, back of a rectangle, or a physical curve of a
-    /// Gmsh mesh; may be repeated, and the last one holds where parts meet
+    /// u on a part of the boundary: bottom, top, sides, all, left, right, front, back of a
+    /// rectangle, or a physical curve of a Gmsh mesh; may be repeated, and the last one holds where
+    /// parts meet
     #[arg(long, value_name = "PART=U", value_parser = condition)]
     dirichlet: Vec<(String, Source)>,
-    /// Flux a du/dn into the mesh on a part of the boundary; may be repeated. It is 0 where nothing is given
+    /// Flux a du/dn into the mesh on a part of the boundary; may be repeated. It is 0 where nothing
+    /// is given
     #[arg(long, value_name = "PART=G", value_parser = condition)]
     neumann: Vec<(String, Source)>,
     /// Known solution, as --rhs, that u is compared with

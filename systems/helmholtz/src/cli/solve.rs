@@ -21,9 +21,10 @@ use super::problem::ProblemOptions;
 
 /// Solves -div(a grad u) + c u = f by conjugate gradients: a problem of yours, or the report's
 ///
-/// Without options under Problem, f is the report's forcing, and u is compared with its solution cos(2 pi x) cos(2 pi y)
-/// cos(2 pi z), which holds on boxes whose sides are at multiples of one half. No matrix is stored then. By default z goes from 0
-/// to 1, in layers about as high as triangles are wide.
+/// Without options under Problem, f is the report's forcing, and u is compared with its solution
+/// cos(2 pi x) cos(2 pi y) cos(2 pi z), which holds on boxes whose sides are at multiples of one
+/// half. No matrix is stored then. By default z goes from 0 to 1, in layers about as high as
+/// triangles are wide.
 #[derive(Args)]
 #[command(after_help = "Examples:
   helmholtz solve --squares 64
@@ -40,7 +41,8 @@ pub(super) struct Solve {
     height: Option<f64>,
     #[command(flatten)]
     problem: ProblemOptions,
-    /// Norm of the true residual b - A u, relative to that of b, at which the problem is solved; 1e-8 if not given, 1e-5 in f32
+    /// Norm of the true residual b - A u, relative to that of b, at which the problem is solved;
+    /// 1e-8 if not given, 1e-5 in f32
     #[arg(long, value_name = "T", value_parser = tolerance, help_heading = "Solver", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Largest number of iterations

@@ -175,7 +175,8 @@ struct Part<'a, T: Number> {
     columns: &'a mut [T],
 }
 
-/// Everything below is `inline(always)`: only what is inlined here is compiled for this machine's vectors.
+/// Everything below is `inline(always)`: only what is inlined here is compiled for this machine's
+/// vectors.
 impl<T: Number> NullaryFnOnce for Part<'_, T> {
     type Output = ();
 
@@ -219,8 +220,8 @@ impl<T: Number> CpuEngine<T> {
         }
     }
 
-    /// m x u and k x u of a column. Rows of k sum to 0, so that differences to the column itself do as well, and are exactly 0 where
-    /// the field is constant.
+    /// m x u and k x u of a column. Rows of k sum to 0, so that differences to the column itself do
+    /// as well, and are exactly 0 where the field is constant.
     #[inline(always)]
     fn gather_both(&self, field: &[T], vertex: usize, m: &mut [T], k: &mut [T]) {
         let own = self.column(field, vertex as u32);

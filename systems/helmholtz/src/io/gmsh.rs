@@ -12,12 +12,12 @@ const POINT: i64 = 15;
 const LINE: i64 = 1;
 const TRIANGLE: i64 = 2;
 
-/// Reads the triangles of a mesh in the plane, and the edges of its physical curves by their names. A physical curve
-/// without a name is called by its number.
+/// Reads the triangles of a mesh in the plane, and the edges of its physical curves by their names.
+/// A physical curve without a name is called by its number.
 ///
 /// # Errors
-/// [`Error::File`] if the file cannot be read or is not a plane mesh of triangles of first order in MSH 4.1. Faults of a
-/// text file are [`Error::Line`].
+/// [`Error::File`] if the file cannot be read or is not a plane mesh of triangles of first order in
+/// MSH 4.1. Faults of a text file are [`Error::Line`].
 pub fn read_gmsh(path: &Path) -> Result<(Triangles, NamedEdges)> {
     let bytes = std::fs::read(path).map_err(|error| file_error(path, error))?;
     Reader { path, bytes: &bytes, at: 0, is_binary: false }.mesh()
@@ -31,7 +31,7 @@ struct Reader<'a> {
     is_binary: bool,
 }
 
-/// What the sections say.
+/// Content of the sections.
 #[derive(Default)]
 struct Content {
     /// Names by dimension and physical tag.

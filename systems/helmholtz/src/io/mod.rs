@@ -1,4 +1,5 @@
-//! Mesh files: the pair of text files of the program Triangle, and Gmsh's format MSH 4.1; VTU files for ParaView.
+//! Mesh files: the pair of text files of the program Triangle, and Gmsh's format MSH 4.1; VTU files
+//! for ParaView.
 
 mod gmsh;
 mod triangle;
@@ -18,8 +19,8 @@ pub use vtu::{read_vtu, write_vtu};
 /// Named edges of a mesh: pairs of vertices.
 pub type NamedEdges = BTreeMap<String, Vec<[u32; 2]>>;
 
-/// Reads triangles and named edges: Gmsh's MSH 4.1 if the name ends in `.msh`, otherwise the files of the program Triangle,
-/// which name no edges.
+/// Reads triangles and named edges: Gmsh's MSH 4.1 if the name ends in `.msh`, otherwise the files
+/// of the program Triangle, which name no edges.
 ///
 /// # Errors
 /// As [`read`] and [`read_gmsh`].

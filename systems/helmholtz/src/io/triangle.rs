@@ -5,8 +5,8 @@
 //! | `.node` | vertices, 2, attributes, 0 or 1 boundary markers | number, x, y, attributes, boundary marker |
 //! | `.ele` | triangles, 3, attributes | number, three vertices, attributes |
 //!
-//! Numbers begin with 0 or with 1 in both files, and increase by one. A `#` starts a comment. Empty lines, attributes and
-//! boundary markers are ignored.
+//! Numbers begin with 0 or with 1 in both files, and increase by one. A `#` starts a comment. Empty
+//! lines, attributes and boundary markers are ignored.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -49,7 +49,8 @@ pub fn read(path: &Path) -> Result<Triangles> {
     Ok(Triangles { vertices, triangles })
 }
 
-/// Writes a `.node` and an `.ele` file. Numbers begin with 1, and coordinates are exact: [`read`] returns the same bits.
+/// Writes a `.node` and an `.ele` file. Numbers begin with 1, and coordinates are exact: [`read`]
+/// returns the same bits.
 ///
 /// The writes are small, so both writers should be buffered.
 ///
@@ -134,8 +135,8 @@ impl<'a, R: BufRead> Lines<'a, R> {
         }
     }
 
-    /// Goes to the line of thing `i`, and holds it against the header. `first` is the number of the first, where that is known, and set
-    /// where it is not.
+    /// Goes to the line of thing `i`, and holds it against the header. `first` is the number of the
+    /// first, where that is known, and set where it is not.
     fn row(&mut self, i: u64, count: u64, first: &mut Option<u64>, columns: u64, kind: &str) -> Result<()> {
         if !self.advance()? {
             return self.error(format!("the file ends after {i} of the {count} {kind} that its first line promises"));

@@ -93,8 +93,8 @@ fn escaped(name: &str) -> String {
     name.replace('&', "&amp;").replace('<', "&lt;").replace('"', "&quot;")
 }
 
-/// Reads a field at the points of a VTU file, in the order of the file. Arrays may be text, inline base64 or appended data,
-/// of `Float32` or `Float64`, without compression.
+/// Reads a field at the points of a VTU file, in the order of the file. Arrays may be text, inline
+/// base64 or appended data, of `Float32` or `Float64`, without compression.
 ///
 /// # Errors
 /// [`Error::File`] if the file cannot be read, has no such array, or stores it in another way.

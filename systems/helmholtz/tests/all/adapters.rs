@@ -1,4 +1,5 @@
-//! Every adapter, strategy and option against the CPU engine in f64: whatever the mesh, its numbering and its size.
+//! Every adapter, strategy and option against the CPU engine in f64: whatever the mesh, its
+//! numbering and its size.
 
 use helmholtz::generate::{irregular, unit_square};
 use helmholtz::{
@@ -41,8 +42,9 @@ fn tolerance<T: Number>() -> f64 {
     if T::PRECISION == Precision::F32 { 5e-6 } else { 1e-10 }
 }
 
-/// With more than six sums, prisms add all of their matrices' rows for volumes one by one, and gradients cancel only but for rounding: of
-/// a unit in the last place of the stiffness, the larger a part of the volume the finer the mesh.
+/// With more than six sums, prisms add all of their matrices' rows for volumes one by one, and
+/// gradients cancel only but for rounding: of a unit in the last place of the stiffness, the larger
+/// a part of the volume the finer the mesh.
 fn of_rows<T: Number>(mesh: &Mesh) -> f64 {
     let cpu = CpuEngine::<f64>::new(mesh.clone());
     let [mut stiffness, mut lumped] = [cpu.zero(), cpu.zero()];
@@ -169,8 +171,8 @@ fn check_options(wanted_options: &[(Strategy, &str)]) {
     }
 }
 
-/// Gathered and by colours, bits are the same each time; gathered, checked and trusted as well. (llvmpipe rounds what prisms sum
-/// otherwise where there are checks.)
+/// Gathered and by colours, bits are the same each time; gathered, checked and trusted as well.
+/// (llvmpipe rounds what prisms sum otherwise where there are checks.)
 #[test]
 fn bits_do_not_depend_on_checks() {
     let mesh = mesh(6, true, 50);

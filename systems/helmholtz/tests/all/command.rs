@@ -123,7 +123,8 @@ fn solve_finds_the_solution_and_draws_it() {
         let pixel = y * (1 + 3 * width) + 1 + 3 * x;
         rows[pixel..pixel + 3].try_into().expect("three colours")
     };
-    // A corner of the picture; and of the slice the middle, where u is 1, and the middle of the left side, where it is -1.
+    // A corner of the picture; and of the slice the middle, where u is 1, and the middle of the
+    // left side, where it is -1.
     assert_eq!(at(2, 2), [255; 3]);
     assert!(at(425, 445)[0] > at(425, 445)[2] && at(85, 445)[2] > at(85, 445)[0]);
 }

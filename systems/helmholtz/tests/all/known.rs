@@ -5,7 +5,8 @@ use helmholtz::{
     Action, CpuEngine, Error, Extrusion, Mesh, Number, Reference, SolveOptions, Triangles, forcing, solve,
 };
 
-/// From a program of its own, in f64 with all digits of pi; agreed with the report's program to 5e-13. Numbers as they were printed.
+/// From a program of its own, in f64 with all digits of pi; agreed with the report's program to
+/// 5e-13. Numbers as they were printed.
 struct Known {
     n: usize,
     most: f64,

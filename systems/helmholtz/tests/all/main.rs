@@ -6,7 +6,8 @@ mod command;
 mod known;
 mod problem;
 
-// Parts of the command, whose unit tests run here: the command itself is compiled once, without them.
+// Parts of the command, whose unit tests run here: the command itself is compiled once, without
+// them.
 #[cfg(feature = "command")]
 #[allow(dead_code)]
 #[path = "../../src/cli/check.rs"]

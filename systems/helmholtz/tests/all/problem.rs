@@ -1,4 +1,5 @@
-//! Problems with coefficients and boundary conditions, and an independent quadrature on irregular meshes.
+//! Problems with coefficients and boundary conditions, and an independent quadrature on irregular
+//! meshes.
 
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -32,7 +33,8 @@ fn gauss() -> [(f64, f64); 4] {
     [point(-1.0, 1.0), point(-1.0, -1.0), point(1.0, -1.0), point(1.0, 1.0)]
 }
 
-/// The dense matrix of `diffusion` grad u . grad v + `reaction` u v: functions by areas, 64 points a prism.
+/// The dense matrix of `diffusion` grad u . grad v + `reaction` u v: functions by areas, 64 points
+/// a prism.
 fn dense(mesh: &Mesh, diffusion: &[f64], reaction: &[f64]) -> Vec<Vec<f64>> {
     let mut matrix = vec![vec![0.0; mesh.nodes()]; mesh.nodes()];
     let cross = |a: [f64; 2], b: [f64; 2], c: [f64; 2]| (b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]);

@@ -1,4 +1,5 @@
-// Where tracks are, decided exactly: places are multiples of 2^-16 mm, slopes of 2^-30. CPU twin: src/fixed.rs.
+// Where tracks are, decided exactly: places are multiples of 2^-16 mm, slopes of 2^-30. CPU twin:
+// src/fixed.rs.
 // Needs: types, limbs; of the kernel params.
 
 const PLACE_BITS: i32 = 16;

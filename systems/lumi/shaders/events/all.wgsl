@@ -1,4 +1,5 @@
-// A workgroup for each event, most of which have nothing to do: of an event by place, and its place among lumi events.
+// A workgroup for each event, most of which have nothing to do: of an event by place, and its place
+// among lumi events.
 
 @group(0) @binding(1) var<storage, read> indices: array<u32>;
 

@@ -1,4 +1,5 @@
-// Workgroups for lumi events only: of an event by place in their list, and its place among lumi events.
+// Workgroups for lumi events only: of an event by place in their list, and its place among lumi
+// events.
 
 @group(0) @binding(1) var<storage, read> listed: array<u32>;
 

@@ -11,7 +11,8 @@ use serde::Serialize;
 use super::banks::samples;
 use super::draw::{Mark, Points};
 
-/// Averages a counter and estimates the number of visible collisions (log-zero method), for all events, each bunch or intervals
+/// Averages a counter and estimates the number of visible collisions (log-zero method), for all
+/// events, each bunch or intervals
 #[derive(Args)]
 pub(super) struct Average {
     /// Banks, as `lumi count --output` writes them
@@ -29,7 +30,8 @@ pub(super) struct Average {
     /// Of --by time: equal intervals
     #[arg(long, default_value_t = 20, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     intervals: u32,
-    /// Cross section of visible collisions in mb: adds the luminosity of a bunch crossing, mu f / sigma with f = 11,245 Hz
+    /// Cross section of visible collisions in mb: adds the luminosity of a bunch crossing, mu f /
+    /// sigma with f = 11,245 Hz
     #[arg(long, value_name = "MB", value_parser = positive)]
     cross_section: Option<f64>,
     /// Write the table as CSV

@@ -14,9 +14,10 @@ use super::simulate::fraction;
 
 /// Times each kernel in each scheme, with the events on the device, and checks the answers
 ///
-/// `float` is the old scheme (a thread an event, 2 workgroups for the calorimeter and 4 for the others), `fixed` and `exact` are
-/// the new ones. Times are medians on the device's clock. The fraction compares the bytes of lumi events with the bandwidth of a
-/// kernel that only reads. A sample is printed when it is measured.
+/// `float` is the old scheme (a thread an event, 2 workgroups for the calorimeter and 4 for the
+/// others), `fixed` and `exact` are the new ones. Times are medians on the device's clock. The
+/// fraction compares the bytes of lumi events with the bandwidth of a kernel that only reads. A
+/// sample is printed when it is measured.
 #[derive(Args)]
 pub(super) struct Bench {
     /// Numbers of events
@@ -64,7 +65,8 @@ struct Timed {
     scheme: &'static str,
     /// From host memory to counters.
     events_per_s: f64,
-    /// Bytes of lumi events that are sent to a GPU, per second: the events' columns, without headers and offsets.
+    /// Bytes of lumi events that are sent to a GPU, per second: the events' columns, without
+    /// headers and offsets.
     sent_gb_per_s: f64,
     kernels: Vec<KernelReport>,
 }
@@ -185,7 +187,8 @@ fn lumi_bytes(batch: &EventBatch) -> f64 {
     bytes.sum::<usize>() as f64
 }
 
-/// Returns whether float sums agree within their rounding, tracks within two beside a bound, and all else exactly.
+/// Returns whether float sums agree within their rounding, tracks within two beside a bound, and
+/// all else exactly.
 fn alike(counter: &LumiCounter, found: &[EventCounters], wanted: &[EventCounters]) -> bool {
     let mev = |counters: &EventCounters| counters.calo.mev(counter.calorimeter());
     let same = |(a, b): (&EventCounters, &EventCounters)| {

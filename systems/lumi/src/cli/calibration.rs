@@ -6,7 +6,8 @@ use clap::Args;
 use command_host::{Failure, check_distinct, write_file};
 use lumi::Calorimeter;
 
-/// Writes the built-in calorimeter as files to start from: a TOML file, and a CSV file of its cells beside it
+/// Writes the built-in calorimeter as files to start from: a TOML file, and a CSV file of its cells
+/// beside it
 ///
 /// `lumi count --calibration FILE.toml` counts with other gains, pedestals and places.
 #[derive(Args)]
@@ -30,7 +31,8 @@ impl Calibration {
 /// Which calorimeter counts.
 #[derive(Args)]
 pub(super) struct CalibrationOptions {
-    /// Geometry and calibration of the calorimeter, as `lumi calibration` writes them [default: LHCb's in outline]
+    /// Geometry and calibration of the calorimeter, as `lumi calibration` writes them
+    /// [default: LHCb's in outline]
     #[arg(long, value_name = "FILE.toml", help_heading = "Input")]
     calibration: Option<PathBuf>,
 }

@@ -20,8 +20,9 @@ use lumi::Error;
 
 const DATA: &str = "input that cannot be read or is wrong, too little memory, output that cannot be written";
 
-/// Counts quantities that grow with luminosity: energies, hits, tracks and vertices of events. The sums are the same bits in any
-/// order, on any GPU and on the CPU. Averages the counters and estimates the number of collisions.
+/// Counts quantities that grow with luminosity: energies, hits, tracks and vertices of events. The
+/// sums are the same bits in any order, on any GPU and on the CPU. Averages the counters and
+/// estimates the number of collisions.
 #[derive(Parser)]
 #[command(name = "lumi", version, after_help = exit_codes(DATA), propagate_version = true, max_term_width = 110)]
 struct Cli {

@@ -1,4 +1,5 @@
-//! Prints decoded summaries by event id, so that the order of counting does not change the printout.
+//! Prints decoded summaries by event id, so that the order of counting does not change the
+//! printout.
 
 use std::io::{self, Write};
 

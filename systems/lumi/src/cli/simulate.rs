@@ -10,8 +10,8 @@ use super::calibration::CalibrationOptions;
 
 /// Writes simulated events, as .npz
 ///
-/// The numbers of hits, clusters, tracks and vertices are realistic; there is no more physics in them. The same seed gives the same
-/// events.
+/// The numbers of hits, clusters, tracks and vertices are realistic; there is no more physics in
+/// them. The same seed gives the same events.
 #[derive(Args)]
 pub(super) struct Simulate {
     /// File to write

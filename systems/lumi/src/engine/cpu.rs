@@ -1,4 +1,5 @@
-//! The counters on the CPU, one function for each shader: what the shaders are held against, and an engine of its own.
+//! The counters on the CPU, one function for each shader: an engine, and the reference of the
+//! shaders.
 
 use rayon::prelude::*;
 
@@ -108,8 +109,8 @@ fn velo_cluster_counters(clusters: &[VeloCluster]) -> ([u32; VELO_CLUSTERS], u32
     (counters, skipped)
 }
 
-/// Counters of Velo tracks. Places and slopes are whole numbers, and decisions on them exact; in the float scheme they are
-/// made in f32.
+/// Counters of Velo tracks. Places and slopes are whole numbers, and decisions on them exact; in
+/// the float scheme they are made in f32.
 fn velo_track_counters(scheme: Scheme, tracks: &[VeloTrack]) -> [u32; VELO_TRACKS] {
     let mut counters = [0; VELO_TRACKS];
     counters[0] = tracks.len() as u32;
@@ -173,7 +174,8 @@ mod tests {
             (0..4).flat_map(of).flat_map(|(s, m)| (0..4).map(move |q| SciFiHit::new(s, 0, q, m, 7))).collect()
         };
         let (counters, skipped) = scifi_counters(&hits(0..8));
-        // Each kind has two quarters of four; of station 0, and of modules that are not there, nothing.
+        // Each kind has two quarters of four; of station 0, and of modules that are not there,
+        // nothing.
         assert_eq!(counters[6..], [2; 32]);
         assert_eq!(counters[..6], [12, 12, 12, 4, 4, 8]);
         assert_eq!(skipped, 32 + 2 * 12 + 8);
@@ -192,7 +194,8 @@ mod tests {
     #[test]
     fn close_vertices_are_cleaned_up() {
         let vertex = |z: f32, tracks: u32| Vertex { x: 0.1 * z, y: 0.0, z, z_variance: 0.005, tracks };
-        // The second is close to the first and smaller; the third and the fourth are close and as large as each other.
+        // The second is close to the first and smaller; the third and the fourth are close and as
+        // large as each other.
         let vertices = [vertex(1.0, 30), vertex(1.1, 10), vertex(-20.0, 5), vertex(-20.05, 5), vertex(400.0, 9)];
         let counters = vertex_counters(7, &vertices, 25.0);
         assert_eq!((counters.vertices, counters.fiducial), (4, 3));

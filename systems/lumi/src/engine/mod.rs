@@ -1,4 +1,4 @@
-//! What counts: the CPU, which is also what the GPU is held against, and the GPU.
+//! The engines: the CPU engine, which is also the reference, and the GPU engine.
 
 pub(crate) mod cpu;
 pub(crate) mod gpu;

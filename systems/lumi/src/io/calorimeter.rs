@@ -42,11 +42,13 @@ fn failed(path: &Path, what: impl ToString) -> Error {
     Error::File { path: path.display().to_string(), what: what.to_string() }
 }
 
-/// Reads a calorimeter: a TOML file with `plane` and `cells`, which names a CSV file with the columns `area` (outer, middle or
-/// inner, in this order), `x_mm`, `y_mm`, `gain_mev` and `pedestal`.
+/// Reads a calorimeter: a TOML file with `plane` and `cells`, which names a CSV file with the
+/// columns `area` (outer, middle or inner, in this order), `x_mm`, `y_mm`, `gain_mev` and
+/// `pedestal`.
 ///
 /// # Errors
-/// [`Error::File`] if a file cannot be read or is wrong; [`Error::Geometry`] as [`Calorimeter::new`].
+/// [`Error::File`] if a file cannot be read or is wrong; [`Error::Geometry`] as
+/// [`Calorimeter::new`].
 pub fn read_calorimeter(path: &Path) -> Result<Calorimeter> {
     let text = fs::read_to_string(path).map_err(|source| failed(path, source))?;
     let geometry: Geometry = toml::from_str(&text).map_err(|source| failed(path, source))?;

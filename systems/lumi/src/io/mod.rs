@@ -1,5 +1,5 @@
-//! Files: events and summary banks in NumPy's `.npz` format, one array for each column; counters as `.npz` and Parquet
-//! ([`Sums`](crate::Sums)); calorimeters as TOML and CSV ([`read_calorimeter`]).
+//! Files: events and summary banks in NumPy's `.npz` format, one array for each column; counters as
+//! `.npz` and Parquet ([`Sums`](crate::Sums)); calorimeters as TOML and CSV ([`read_calorimeter`]).
 //!
 //! | events | type and shape | |
 //! |---|---|---|
@@ -44,8 +44,8 @@ pub struct Banks {
 /// Reads the events of a file.
 ///
 /// # Errors
-/// [`Error::File`](crate::Error::File) if the file cannot be read, if an array is missing or has another type or shape,
-/// or if [`EventBatch::push`] refuses an event.
+/// [`Error::File`](crate::Error::File) if the file cannot be read, if an array is missing or has
+/// another type or shape, or if [`EventBatch::push`] refuses an event.
 pub fn read_events(path: &Path) -> Result<EventBatch> {
     let mut file = ArrayFile::open(path)?;
     let event_id: Vec<u64> = file.column("event_id")?;
@@ -155,8 +155,8 @@ pub fn write_events(out: impl Write + Seek, batch: &EventBatch) -> io::Result<()
 /// Reads summary banks.
 ///
 /// # Errors
-/// [`Error::File`](crate::Error::File) if the file cannot be read, or if an array is missing or has another type or
-/// shape.
+/// [`Error::File`](crate::Error::File) if the file cannot be read, or if an array is missing or has
+/// another type or shape.
 pub fn read_banks(path: &Path) -> Result<Banks> {
     let mut file = ArrayFile::open(path)?;
     let event_ids: Vec<u64> = file.column("event_id")?;

@@ -1,5 +1,5 @@
-// The number type of the arithmetic: 32 bits. Swapped with real/f64.wgsl. Compilers may assume that numbers are numbers: whether
-// they are is asked of their bits.
+// The number type of the arithmetic: 32 bits. Swapped with real/f64.wgsl. Compilers may assume that
+// numbers are numbers: whether they are is asked of their bits.
 
 alias real = f32;
 const INFINITE: u32 = 0x7f800000u; // the bits of no finite number, without the sign
@@ -21,7 +21,8 @@ fn inverse_root(x: real) -> real {
     return inverseSqrt(x);
 }
 
-// Sine and cosine to the last digits, the same everywhere: what a device's own do not promise. CPU twin: `sine_cosine`.
+// Sine and cosine that are accurate and the same on every device. A device's own functions promise
+// neither. CPU twin: `sine_cosine`.
 fn sine_cosine(x: real) -> vec2<real> {
     let turns = round(x * 0.636619772);
     let r = (x - turns * 1.57079637) + turns * 4.37113900e-8;

@@ -13,8 +13,9 @@ use super::options::{BenchInput, EngineOptions, MapName, ModeName, Shape, from_h
 
 /// Times fits: both modes, one layer and all, memory layouts and mappings onto threads
 ///
-/// Times are medians: of the kernel, on the device's clock with tracks and hits in device memory; and from host memory to
-/// host memory. The first tracks of each answer are compared with the reference engine. A row is printed when it is measured.
+/// Times are medians: of the kernel, on the device's clock with tracks and hits in device memory;
+/// and from host memory to host memory. The first tracks of each answer are compared with the
+/// reference engine. A row is printed when it is measured.
 #[derive(Args)]
 pub(super) struct Bench {
     /// Events

@@ -28,9 +28,9 @@ pub(super) fn check(fitter: &Fitter<f32>, batch: &Batch<f32>) -> Result<(), Fail
     Ok(())
 }
 
-/// Returns whether parameters agree within a fifth of their errors and statuses are equal. In f32 that holds for nine tracks in
-/// ten: smeared covariances of the mini-app's hits are not always positive, and a step near the bound of small steps may fall on
-/// either side of it.
+/// Returns whether parameters agree within a fifth of their errors and statuses are equal. In f32
+/// that holds for nine tracks in ten: smeared covariances of the mini-app's hits are not always
+/// positive, and a step near the bound of small steps may fall on either side of it.
 fn alike(found: &Fitted<f32>, (event, track): (usize, usize), wanted: &Fitted<f64>, i: usize) -> bool {
     let (a, b) = (found.state(event, track), wanted.state(0, i));
     let variances = [6, 8, 11, 15, 20, 26];

@@ -12,13 +12,16 @@ use super::options::{SimulationOptions, SpreadName, positive};
 
 #[derive(Args)]
 pub(super) struct InputOptions {
-    /// Tracks and hits: an .npz file, or a folder of events in the CSV files of TrackML or ACTS [default: simulated tracks]
+    /// Tracks and hits: an .npz file, or a folder of events in the CSV files of TrackML or ACTS
+    /// [default: simulated tracks]
     #[arg(value_name = "FILE.npz|FOLDER")]
     input: Option<PathBuf>,
-    /// Of a file or folder: magnetic field along z in T [default: 3.8112 for a file, 2 for a folder]
+    /// Of a file or folder: magnetic field along z in T
+    /// [default: 3.8112 for a file, 2 for a folder]
     #[arg(long, value_name = "TESLA", allow_negative_numbers = true, help_heading = "Input")]
     field: Option<f64>,
-    /// Of a folder: errors of hits in mm, across the direction from the beam and along the beam [default: 0.05,0.5]
+    /// Of a folder: errors of hits in mm, across the direction from the beam and along the beam
+    /// [default: 0.05,0.5]
     #[arg(long, value_name = "MM,MM", num_args = 1, value_delimiter = ',', value_parser = positive,
         help_heading = "Input")]
     hit_errors: Vec<f64>,

@@ -15,8 +15,8 @@ use p2r::Error;
 
 const DATA: &str = "input that cannot be read or is wrong, too little memory, output that cannot be written";
 
-/// Propagates tracks to the radii of their hits and updates them (Kalman filter), on any GPU or on the CPU; compares memory
-/// layouts of tracks and mappings of tracks onto threads.
+/// Propagates tracks to the radii of their hits and updates them (Kalman filter), on any GPU or on
+/// the CPU; compares memory layouts of tracks and mappings of tracks onto threads.
 #[derive(Parser)]
 #[command(name = "p2r", version, after_help = exit_codes(DATA), propagate_version = true, max_term_width = 110)]
 struct Cli {

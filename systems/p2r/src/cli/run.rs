@@ -16,7 +16,8 @@ use super::options::{EngineOptions, MapName, ModeName, Shape};
 
 const F64_HELP: &str = "64 bits, on the reference engine and on GPUs that have them";
 
-/// Fits tracks of a file, or simulated ones; prints pulls, chi2 and the statistics of the public mini-app
+/// Fits tracks of a file, or simulated ones; prints pulls, chi2 and the statistics of the public
+/// mini-app
 #[derive(Args)]
 pub(super) struct Run {
     #[command(flatten)]
@@ -35,7 +36,8 @@ pub(super) struct Run {
     precision: Precision,
     #[command(flatten)]
     engine: EngineOptions,
-    /// Write the fitted tracks: .npz or .csv with chi2, status and pulls, or .npy of events x tracks x (27 numbers and a status)
+    /// Write the fitted tracks: .npz or .csv with chi2, status and pulls, or .npy of events x
+    /// tracks x (27 numbers and a status)
     #[arg(long, short, value_name = "FILE.npz|.csv|.npy", help_heading = "Output")]
     output: Option<PathBuf>,
     /// JSON instead of tables

@@ -9,9 +9,11 @@ use command_host::{Chart, Failure, MessageOptions, Picture, Rows, line_chart, me
 use super::check::check;
 use super::options::{BenchInput, EngineOptions, MapName, Shape, from_host};
 
-/// Throughput of one event of ever more tracks, for mappings and block shapes: a table and a picture
+/// Throughput of one event of ever more tracks, for mappings and block shapes: a table and a
+/// picture
 ///
-/// The first tracks of each answer are compared with the reference engine. A row is printed when it is measured.
+/// The first tracks of each answer are compared with the reference engine. A row is printed when it
+/// is measured.
 #[derive(Args)]
 pub(super) struct Scan {
     /// Numbers of tracks
@@ -34,7 +36,8 @@ pub(super) struct Scan {
     /// How tracks are mapped onto the threads of a GPU
     #[arg(long, value_enum, default_values = ["v1", "v2", "v3"], value_delimiter = ',', value_name = "MAP,MAP,...")]
     map: Vec<MapName>,
-    /// Threads of a workgroup of a GPU: their number, or rows and columns, as in 1x32,2x16,16x2. v1 has no rows
+    /// Threads of a workgroup of a GPU: their number, or rows and columns, as in 1x32,2x16,16x2. v1
+    /// has no rows
     #[arg(long, default_values = ["128"], value_delimiter = ',', value_name = "N|ROWSxCOLUMNS,...")]
     workgroup_size: Vec<Shape>,
     /// Rounds of each

@@ -19,7 +19,7 @@ pub enum Mode {
     SeedState,
 }
 
-/// What a fit computes.
+/// Mode of a fit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Task {
     pub(crate) mode: Mode,

@@ -1,7 +1,9 @@
-//! The reference engine: serial, in f64, written from the formulas. The other engines are checked against it.
+//! The reference engine: serial, in f64, written from the formulas. The other engines are checked
+//! against it.
 //!
-//! The formulas are those of the public mini-app p2r (Front. Big Data 7:1485344), which took them from mkFit: propagation of a
-//! helix to a radius with its Jacobian, and a Kalman update with a hit. Shaders: propagate.wgsl, update.wgsl.
+//! The formulas are those of the public mini-app p2r (Front. Big Data 7:1485344), which took them
+//! from mkFit: propagation of a helix to a radius with its Jacobian, and a Kalman update with a
+//! hit. Shaders: propagate.wgsl, update.wgsl.
 
 use crate::batch::{Batch, Hit, Number, PARAMETERS, STATE, Track};
 use crate::engine::{Fitted, Mode};
@@ -9,7 +11,8 @@ use crate::status::{Status, UPDATE};
 
 /// The magnetic field \[T\] in which a track of unit charge has the charge 1.
 pub const FIELD: f64 = 3.8112;
-/// The radius of the helix of unit charge and transverse momentum \[cm/GeV\]: 100 cm/m / (0.299792458 GeV/(T m) FIELD).
+/// The radius of the helix of unit charge and transverse momentum \[cm/GeV\]: 100 cm/m /
+/// (0.299792458 GeV/(T m) FIELD).
 pub(crate) const CURVATURE: f64 = -100.0 / (0.299_792_458 * FIELD);
 /// Steps to a radius.
 pub(crate) const STEPS: usize = 5;
@@ -122,7 +125,8 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
     done
 }
 
-/// Returns whether a variance is below zero: of the position across the direction from the beam, of z, 1/pt, phi or theta.
+/// Returns whether a variance is below zero: of the position across the direction from the beam, of
+/// z, 1/pt, phi or theta.
 fn has_negative_variance(State { par, cov }: &State) -> bool {
     let [x, y, ..] = *par;
     let across = y * y * cov[0][0] - 2.0 * x * y * cov[1][0] + x * x * cov[1][1];

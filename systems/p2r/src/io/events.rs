@@ -16,12 +16,14 @@ use crate::io::sample::{Sample, SampleTrack, field_ratio};
 
 /// How tracks are made of events.
 ///
-/// A folder has for each event `eventNNN-hits.csv` and `eventNNN-particles.csv` (also `-particles_initial.csv` or
-/// `-particles_simulated.csv`), each also as `.csv.gz`. In TrackML's form there is `eventNNN-truth.csv` besides, and hits are
-/// measured; in ACTS's form the hits are true ones with a `particle_id`, and are smeared here. Lengths are in mm.
+/// A folder has for each event `eventNNN-hits.csv` and `eventNNN-particles.csv` (also
+/// `-particles_initial.csv` or `-particles_simulated.csv`), each also as `.csv.gz`. In TrackML's
+/// form there is `eventNNN-truth.csv` besides, and hits are measured; in ACTS's form the hits are
+/// true ones with a `particle_id`, and are smeared here. Lengths are in mm.
 ///
-/// The hits of a charged particle make a track, ordered from the outermost to the innermost. The fit starts at the outermost
-/// hit with the true state, smeared with the covariance of the start. The truth is the state at the innermost hit.
+/// The hits of a charged particle make a track, ordered from the outermost to the innermost. The
+/// fit starts at the outermost hit with the true state, smeared with the covariance of the start.
+/// The truth is the state at the innermost hit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventOptions {
     /// The magnetic field along z \[T\].
@@ -47,8 +49,8 @@ impl Default for EventOptions {
 /// Reads all events of a folder.
 ///
 /// # Errors
-/// [`Error::File`] if the folder has no events, or if a file cannot be read, has no such column or a wrong number;
-/// [`Error::Batch`] for a field of zero.
+/// [`Error::File`] if the folder has no events, or if a file cannot be read, has no such column or
+/// a wrong number; [`Error::Batch`] for a field of zero.
 pub fn read_events(folder: &Path, options: &EventOptions) -> Result<Sample> {
     let ratio = field_ratio(options.field)?;
     let mut sample = Sample::default();
@@ -195,7 +197,8 @@ impl Event {
     }
 }
 
-/// Errors of the start: across the direction from the beam and along the beam \[cm\], of 1/pt in parts of it, of phi and theta.
+/// Errors of the start: across the direction from the beam and along the beam \[cm\], of 1/pt in
+/// parts of it, of phi and theta.
 const START: [f64; 5] = [0.05, 0.2, 0.05, 0.005, 0.005];
 
 impl Particle {
@@ -246,8 +249,8 @@ fn direction(par: &[f64]) -> (f64, f64) {
     (par[1] / radius, par[0] / radius)
 }
 
-/// The covariance of x and y for an error across the direction from the beam, and a hundredth of it along the direction: xx, yx,
-/// yy.
+/// The covariance of x and y for an error across the direction from the beam, and a hundredth of it
+/// along the direction: xx, yx, yy.
 fn across(par: &[f64], sigma: f64) -> [f64; 3] {
     let (sin, cos) = direction(par);
     let (a, b) = (sigma * sigma, 1e-4 * sigma * sigma);

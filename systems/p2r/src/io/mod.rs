@@ -18,7 +18,8 @@
 //!
 //! # Output
 //!
-//! [`write()`] writes an `.npy` array, [`write_arrays`] an `.npz` file with chi2 and pulls, [`write_table`] the same as CSV.
+//! [`write()`] writes an `.npy` array, [`write_arrays`] an `.npz` file with chi2 and pulls,
+//! [`write_table`] the same as CSV.
 
 mod events;
 mod output;

@@ -13,10 +13,11 @@ use crate::quality::{PULLS, degrees_of_freedom, pulls};
 /// The numbers of one fitted track in [`write()`]: its state and its status.
 pub const COLUMNS: usize = STATE + 1;
 
-/// Writes fitted tracks as an f64 array of shape (events, tracks, [`COLUMNS`]), which `numpy.load` reads.
+/// Writes fitted tracks as an f64 array of shape (events, tracks, [`COLUMNS`]), which `numpy.load`
+/// reads.
 ///
-/// The columns are x, y, z \[cm\], 1/pt \[1/GeV\], phi, theta, the lower triangle of their covariance row by row, and the
-/// bits of the [`Status`](crate::Status).
+/// The columns are x, y, z \[cm\], 1/pt \[1/GeV\], phi, theta, the lower triangle of their
+/// covariance row by row, and the bits of the [`Status`](crate::Status).
 ///
 /// The writes are small, so `out` should be buffered.
 ///
@@ -63,8 +64,8 @@ fn rows<'a, T: Number>(
     })
 }
 
-/// Writes the fitted tracks as arrays: `event_id`, `track_id`, `state` (n, 27), `status`, `hits` (updates), `chi2`,
-/// `ndf`, and with a truth `truth` (n, 6) and `pulls` (n, 5).
+/// Writes the fitted tracks as arrays: `event_id`, `track_id`, `state` (n, 27), `status`, `hits`
+/// (updates), `chi2`, `ndf`, and with a truth `truth` (n, 6) and `pulls` (n, 5).
 ///
 /// # Errors
 /// Any error of `out`.
@@ -91,8 +92,8 @@ pub fn write_arrays<T: Number>(
     file.finish()
 }
 
-/// Writes the fitted tracks as CSV: ids, parameters, their errors, status, hits, chi2, degrees of freedom, and with a
-/// truth the pulls. An error is empty if its variance is below zero.
+/// Writes the fitted tracks as CSV: ids, parameters, their errors, status, hits, chi2, degrees of
+/// freedom, and with a truth the pulls. An error is empty if its variance is below zero.
 ///
 /// # Errors
 /// Any error of `out`.

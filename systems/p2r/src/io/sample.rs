@@ -26,7 +26,7 @@ pub struct SampleTrack {
     pub truth: Option<[f64; PARAMETERS]>,
 }
 
-/// Names and truth of tracks, event after event: what the output says of them besides the fit.
+/// Names and truth of tracks, event after event, which the output repeats.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Labels {
     /// Event ids.
@@ -95,8 +95,8 @@ impl Sample {
     }
 }
 
-/// Returns the factor of charges in a field \[T\]: the radius of a helix is proportional to the charge in the fit, and inversely
-/// proportional to the field.
+/// Returns the factor of charges in a field \[T\]: the radius of a helix is proportional to the
+/// charge in the fit, and inversely proportional to the field.
 ///
 /// # Errors
 /// [`Error::Batch`] if the field is zero or not finite.

@@ -1,5 +1,5 @@
-// A thread keeps counts of up to eight classes: in four bits each, which take fifteen elements, and those in sixteen bits each, which
-// take 65,535: the grid has to be large enough for these.
+// A thread keeps counts of up to eight classes: in four bits each, which take fifteen elements, and
+// those in sixteen bits each, which take 65,535: the grid has to be large enough for these.
 // Needs: one of count/tree, count/subgroups.
 
 var<private> few: u32;

@@ -6,8 +6,8 @@ var<workgroup> wg_high: array<vec4<u32>, THREADS>;
 
 fn begin_sum(thread: u32) {}
 
-// Each of the first eight threads gets what the workgroup has of its class: `pairs` are as `many`, and sixteen bits may do for a whole
-// workgroup too, which is sooner.
+// Each of the first eight threads gets what the workgroup has of its class: `pairs` are as `many`,
+// and sixteen bits may do for a whole workgroup too, which is sooner.
 fn sum_of(thread: u32, pairs: vec4<u32>, of_workgroup: u32) -> u32 {
     let is_narrow = of_workgroup < 65536u;
     wg_low[thread] = select(pairs & vec4<u32>(0xffffu), pairs, is_narrow);

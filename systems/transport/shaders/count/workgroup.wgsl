@@ -1,5 +1,5 @@
-// Each element is added to its class in workgroup memory, and their sums at the end: for more classes than a thread can keep.
-// Workgroup memory: 4 CLASSES bytes.
+// Each element is added to its class in workgroup memory, and their sums at the end: for more
+// classes than a thread can keep. Workgroup memory: 4 CLASSES bytes.
 
 var<workgroup> wg_counts: array<atomic<u32>, CLASSES>;
 

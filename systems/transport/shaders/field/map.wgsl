@@ -1,5 +1,6 @@
-// A field by components on a grid of distances from the axis and positions along it, linear in both between its points. Swapped with
-// field/uniform.wgsl and field/parametrised.wgsl. CPU twin: Map in src/field.rs.
+// A field by components on a grid of distances from the axis and positions along it, linear in both
+// between its points. Swapped with field/uniform.wgsl and field/parametrised.wgsl. CPU twin: Map in
+// src/field.rs.
 
 struct FieldParams {
     points_r: u32,
@@ -9,8 +10,9 @@ struct FieldParams {
 }
 
 @group(0) @binding(20) var<uniform> field_params: FieldParams;
-// Bz and Br [T] of a point, and of the next one away from the axis; points along the axis side by side. So a cell is in one line of a
-// cache, of which there are too few for two each of all threads.
+// Bz and Br [T] of a point, and of the next one away from the axis; points along the axis side by
+// side. So a cell is in one line of a cache, of which there are too few for two each of all
+// threads.
 @group(0) @binding(21) var<storage, read> field_map: array<vec4<f32>>;
 
 // At a place [mm], the field [T]; none outside.
@@ -24,8 +26,9 @@ fn field_at(place: vec3<f32>) -> vec3<f32> {
     let z = (place.z - field_params.first_z) * field_params.per_mm;
     // What is no number is outside, too.
     let is_inside = (r <= last.x) & (z >= 0.0) & (z <= last.y);
-    // At the last point, and outside, the last cell: this is called so often that SwiftShader, which puts calls in place, takes hours over
-    // branches here. Bounded as integers, which hold whatever a compiler thinks of what is no number.
+    // At the last point, and outside, the last cell: this is called so often that SwiftShader,
+    // which puts calls in place, takes hours over branches here. Bounded as integers, which hold
+    // whatever a compiler thinks of what is no number.
     let ir = min(u32(r), field_params.points_r - 2u);
     let iz = min(u32(z), points_z - 2u);
     let dr = r - f32(ir);

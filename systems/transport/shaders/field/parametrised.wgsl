@@ -1,7 +1,7 @@
-// The parametrisation of the CMS solenoid. Swapped with field/uniform.wgsl and field/map.wgsl. CPU twin: src/field.rs, whose lines
-// these are.
+// The parametrisation of the CMS solenoid. Swapped with field/uniform.wgsl and field/map.wgsl. CPU
+// twin: src/field.rs, whose lines these are.
 
-// Field [T], lengths and positions [m]. What comes of them is found by the compiler.
+// Field [T], lengths and positions [m]. The compiler computes derived constants.
 const COIL_P0 = 4.24326;
 const COIL_P1 = 15.0201;
 const COIL_P2 = 3.81492;
@@ -16,7 +16,7 @@ const COIL_H = 0.5 * COIL_P2 * sqrt(1.0 + COIL_RATIO * COIL_RATIO);
 const COIL_L = 1.0 / COIL_RATIO;
 const COIL_A = 2.0 * COIL_L / COIL_P1;
 
-// u / sqrt(1 + u^2) and what comes of it.
+// u / sqrt(1 + u^2) and its derivatives.
 fn derivatives(u: f32) -> vec4<f32> {
     let root = inverseSqrt(1.0 + u * u);
     let inverse = root * root;

@@ -1,4 +1,5 @@
-// A field that is the same everywhere. Swapped with field/parametrised.wgsl and field/map.wgsl. CPU twin: src/field.rs.
+// A field that is the same everywhere. Swapped with field/parametrised.wgsl and field/map.wgsl. CPU
+// twin: src/field.rs.
 
 struct FieldParams {
     value: vec3<f32>, // [T]

@@ -1,4 +1,5 @@
-// Tracks as 12 columns of words: a structure of arrays. Swapped with the other files of layout/. Host: src/engine/gpu/layouts.rs.
+// Tracks as 12 columns of words: a structure of arrays. Swapped with the other files of layout/.
+// Host: src/engine/gpu/layouts.rs.
 
 @group(0) @binding(1) var<storage, read_write> tracks: array<f32>;
 

@@ -1,4 +1,5 @@
-// The counters after a step, from those before: what was made and what ended, and the size of the next step.
+// The counters after a step, from those before: what was made and what ended, and the size of the
+// next step.
 // Needs: types. CPU twin: CpuRun::run in src/engine/cpu/engine.rs.
 
 // The first words of the counters.

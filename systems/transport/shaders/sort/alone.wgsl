@@ -1,4 +1,5 @@
-// The only pass: elements are numbers, and digits are classes, whose counts and beginnings fall out.
+// The only pass: elements are numbers, and digits are classes, whose counts and beginnings fall
+// out.
 
 @group(0) @binding(5) var<storage, read_write> order: array<u32>;
 @group(0) @binding(6) var<storage, read_write> bounds: array<u32>;

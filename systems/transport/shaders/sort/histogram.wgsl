@@ -1,6 +1,7 @@
 // Counts the digits of each tile, and keeps them, eight a word, for `scatter` to read.
 // in:   settings, size, keys (classes, or what the pass before moved, four together)
-// out:  digits, tile_counts (of digit 0 of each tile, then of digit 1, ...), status (as in count.wgsl)
+// out:  digits, tile_counts (of digit 0 of each tile, then of digit 1, ...), status (as in
+//       count.wgsl)
 // grid: a workgroup a tile, in rows; those beyond the last do nothing
 // workgroup memory: 16 THREADS bytes; THREADS is a power of two
 // Needs: sort.
@@ -70,7 +71,8 @@ fn histogram(
         digits[word] = packed(a) | (packed(b) << 16u);
         few = counted(a) + counted(b);
     } else {
-        // Beyond the last element are sevens, which are not counted: sorted within the tile, they come last.
+        // Beyond the last element are sevens, which are not counted: sorted within the tile, they
+        // come last.
         var here = 0u;
         for (var j = 0u; j < EACH; j++) {
             var digit = 7u;

@@ -1,6 +1,8 @@
-// Of each digit, makes the counts of tiles the sums of those before; and of each class, where it begins.
+// Of each digit, makes the counts of tiles the sums of those before; and of each class, where it
+// begins.
 // in:   settings, size, tile_counts; bounds (counts of classes)
-// out:  tile_counts, totals (of digits); bounds (after the counts, how many elements are of the classes before)
+// out:  tile_counts, totals (of digits); bounds (after the counts, how many elements are of the
+//       classes before)
 // grid: scan: a workgroup a digit; offsets: one
 // workgroup memory: 8 SCANNING bytes
 // Needs: sort.
@@ -14,7 +16,7 @@ override SCANNING: u32 = 256u;
 
 var<workgroup> wg_sums: array<u32, 2u * SCANNING>;
 
-// What the threads before have, and what all have.
+// The sum of the threads before, and the sum of all threads.
 fn sums(thread: u32, value: u32) -> vec2<u32> {
     var sum = value;
     var half = 0u;
@@ -48,7 +50,7 @@ fn running(before: u32, four: vec4<u32>) -> Running {
     return Running(vec4<u32>(before, x, y, z), z + four.w);
 }
 
-// What lies beyond the last tile is nothing.
+// Places beyond the last tile are zero.
 fn of_tiles(four: vec4<u32>, first: u32, tiles: u32) -> vec4<u32> {
     return select(vec4<u32>(), four, vec4<u32>(first) + vec4<u32>(0u, 1u, 2u, 3u) < vec4<u32>(tiles));
 }

@@ -1,4 +1,5 @@
-// Brings each element to its place: first within its tile, in workgroup memory, so that memory is written in runs.
+// Brings each element to its place: first within its tile, in workgroup memory, so that memory is
+// written in runs.
 // in:   settings, size, digits, tile_counts (sums), totals; what `put` reads
 // out:  what `put` writes
 // grid: a workgroup a tile, in rows; those beyond the last do nothing
@@ -9,12 +10,14 @@
 @group(0) @binding(3) var<storage, read> tile_counts: array<u32>;
 @group(0) @binding(4) var<storage, read> totals: array<u32, DIGITS>;
 
-// A word more every 32, for threads whose elements are all of one class to write to different banks.
+// A word more every 32, for threads whose elements are all of one class to write to different
+// banks.
 var<workgroup> wg_words: array<u32, TILE + TILE / 32u>;
 // Of each digit, from places in the tile to places among all.
 var<workgroup> wg_moves: array<u32, DIGITS>;
 
-// Of each digit, in sixteen bits, as `spread` has them: what the threads before have, and what all have.
+// Of each digit, in sixteen bits, as `spread` has them: what the threads before have, and what all
+// have.
 struct Sums {
     before: vec4<u32>,
     all: vec4<u32>,

@@ -15,14 +15,15 @@ pub(super) const BYTES_A_PARTICLE: u64 = 400;
 
 #[derive(Args)]
 pub(super) struct InputOptions {
-    /// Number of the prototype's particles: 1290 to 1520 mm from the axis, with momenta of 20 to 1000 MeV/c outwards [default: 200]
+    /// Number of the prototype's particles: 1290 to 1520 mm from the axis, with momenta of 20 to
+    /// 1000 MeV/c outwards [default: 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Particles")]
     tracks: Option<u64>,
     /// Fraction of photons among them; the others are electrons [default: 0.2]
     #[arg(long, value_name = "PART", value_parser = part, help_heading = "Particles")]
     photons: Option<f64>,
-    /// Particles from a CSV file with a header: kind (photon, electron or positron), x, y, z in mm, px, py, pz in MeV/c, and, if wanted,
-    /// event, a number that particles of an event share
+    /// Particles from a CSV file with a header: kind (photon, electron or positron), x, y, z in mm,
+    /// px, py, pz in MeV/c, and, if wanted, event, a number that particles of an event share
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["tracks", "photons"], help_heading = "Particles")]
     input: Option<PathBuf>,
     /// Seed of these particles and of all random numbers

@@ -17,8 +17,8 @@ use transport::Error;
 
 const DATA: &str = "an invalid file of particles, a field or a geometry, output that cannot be written, a run that ends with tracks left";
 
-/// Transports electrons, positrons and photons through a magnetic field and matter, step by step, until their showers end, on any GPU
-/// or on the CPU.
+/// Transports electrons, positrons and photons through a magnetic field and matter, step by step,
+/// until their showers end, on any GPU or on the CPU.
 #[derive(Parser)]
 #[command(name = "transport", version, after_help = exit_codes(), propagate_version = true, max_term_width = 110)]
 struct Cli {

@@ -99,8 +99,9 @@ fn field_name(text: &str) -> Result<FieldName, String> {
 
 #[derive(Args)]
 pub(super) struct FieldOptions {
-    /// Magnetic field: parametrised (the CMS solenoid's), map (the same, in an r-z grid of 10 mm), uniform=TESLA along z, or FILE.npy, a
-    /// map of float32, points of r x points of z x 2, Bz and Br in T
+    /// Magnetic field: parametrised (the CMS solenoid's), map (the same, in an r-z grid of 10 mm),
+    /// uniform=TESLA along z, or FILE.npy, a map of float32, points of r x points of z x 2, Bz and
+    /// Br in T
     #[arg(long, default_value = "parametrised", value_name = "FIELD", value_parser = field_name, help_heading = "World")]
     field: FieldName,
     /// Distance of the points of --field FILE.npy, mm [default: 10]
@@ -145,7 +146,8 @@ impl FieldOptions {
 
 #[derive(Args)]
 pub(super) struct GeometryOptions {
-    /// Geometry from a TOML file: materials, volumes and stacks of layers; the prototype's lead tungstate if not given
+    /// Geometry from a TOML file: materials, volumes and stacks of layers; the prototype's lead
+    /// tungstate if not given
     #[arg(long, value_name = "FILE.toml", help_heading = "World")]
     geometry: Option<PathBuf>,
 }
@@ -213,7 +215,8 @@ pub(super) struct PhysicsOptions {
     /// Electrons that are knocked out with more energy become tracks, MeV
     #[arg(long, default_value_t = Cuts::default().electron, value_name = "MEV", help_heading = "World")]
     electron_cut: f64,
-    /// Photons that are radiated with more energy become tracks; photons with less are absorbed, MeV
+    /// Photons that are radiated with more energy become tracks; photons with less are absorbed,
+    /// MeV
     #[arg(long, default_value_t = Cuts::default().photon, value_name = "MEV", help_heading = "World")]
     photon_cut: f64,
     /// Electrons and positrons with less energy stop, MeV

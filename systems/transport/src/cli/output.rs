@@ -50,8 +50,8 @@ impl Output {
         Ok(Self { path: path.to_owned(), is_csv })
     }
 
-    /// As `.csv` a row for each bin: its bounds, and MeV. As `.npz` the arrays `energies` (MeV, bins of r x bins of z), `r_edges` and
-    /// `z_edges` (mm), and `beyond` (MeV beyond all bins).
+    /// As `.csv` a row for each bin: its bounds, and MeV. As `.npz` the arrays `energies` (MeV,
+    /// bins of r x bins of z), `r_edges` and `z_edges` (mm), and `beyond` (MeV beyond all bins).
     pub(super) fn write(&self, deposits: &Deposits) -> Result<(), Failure> {
         write_file(
             &self.path,
@@ -99,8 +99,8 @@ struct Event {
     deposited: Vec<f64>,
 }
 
-/// Writes a row an event, in the order of the particles: its number, its particles, their kinetic energy, and the energy
-/// deposited in each material.
+/// Writes a row an event, in the order of the particles: its number, its particles, their kinetic
+/// energy, and the energy deposited in each material.
 pub(super) fn write_scores(
     path: &Path,
     particles: &Particles,

@@ -18,7 +18,8 @@ const LABELS_BELOW: u32 = 50;
 const BAR: u32 = 25;
 const BAR_LABELS: u32 = 90;
 
-/// As bright to the eye at each step as they are far along, told apart by colour-blind people too (viridis, S. van der Walt and N. Smith).
+/// As bright to the eye at each step as they are far along, told apart by colour-blind people too
+/// (viridis, S. van der Walt and N. Smith).
 const COLOURS: [[u8; 3]; 10] = [
     [68, 1, 84],
     [72, 40, 120],

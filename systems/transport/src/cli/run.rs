@@ -19,9 +19,10 @@ use super::report::{Asked, BALANCE, Report};
 
 /// Transports particles until no track is left, and reports where their energy went
 ///
-/// Electrons and positrons radiate, knock out electrons and lose energy along curved paths; photons scatter, make pairs and are
-/// absorbed. Secondaries are transported, too. The default world is the prototype's: tubes of lead tungstate from 10 mm to 5 m around
-/// the axis and to 3 m along it, in vacuum. All engines draw the same random numbers for each track.
+/// Electrons and positrons radiate, knock out electrons and lose energy along curved paths; photons
+/// scatter, make pairs and are absorbed. Secondaries are transported, too. The default world is the
+/// prototype's: tubes of lead tungstate from 10 mm to 5 m around the axis and to 3 m along it, in
+/// vacuum. All engines draw the same random numbers for each track.
 #[derive(Args)]
 pub(super) struct Run {
     #[command(flatten)]
@@ -43,7 +44,8 @@ pub(super) struct Run {
     /// Steps of a track, at most; a track with more is given up, and its energy is reported
     #[arg(long, default_value_t = 1000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=65_535), help_heading = "Limits")]
     most_steps: u32,
-    /// Give up a charged track that circles in vacuum: after N steps in a row that end at --integration-steps; 0 is never
+    /// Give up a charged track that circles in vacuum: after N steps in a row that end at
+    /// --integration-steps; 0 is never
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255), help_heading = "Limits")]
     most_loops: u32,
     /// Stop after N steps of all tracks

@@ -11,8 +11,8 @@ pub(crate) enum Capacity {
     Fixed(usize),
 }
 
-/// Tracks are packed when at least so many slots are in use, and at most one slot in so many has a track: kernels look
-/// at all slots in use.
+/// Tracks are packed when at least so many slots are in use, and at most one slot in so many has a
+/// track: kernels look at all slots in use.
 const MANY_SLOTS: usize = 256;
 const FEW_TRACKS: usize = 4;
 

@@ -34,8 +34,8 @@ pub enum Status {
     Finished,
     /// All requested steps are made, and tracks remain.
     StepsMade,
-    /// Tracks wait for slots for their secondaries, and there are none. Their last steps have no
-    /// effect, and nothing is lost. With more capacity the same run continues.
+    /// Secondaries need more slots than are free. The last steps of their tracks have no effect,
+    /// and nothing is lost. With more capacity the same run continues.
     CapacityExceeded {
         /// The number of waiting tracks.
         waiting: u64,

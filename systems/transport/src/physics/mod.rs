@@ -1,4 +1,5 @@
-//! Rates, losses and ranges of electrons, positrons and photons in matter. Energies in MeV, lengths in mm.
+//! Rates, losses and ranges of electrons, positrons and photons in matter. Energies in MeV, lengths
+//! in mm.
 
 mod rates;
 pub(crate) mod tables;

@@ -32,7 +32,8 @@ fn speed(kinetic: f64) -> (f64, f64) {
     (gamma * gamma, 1.0 - 1.0 / (gamma * gamma))
 }
 
-/// Photons of more than the cut that an electron of a kinetic energy radiates: complete screening, as the Particle Data Group gives it.
+/// Photons of more than the cut that an electron of a kinetic energy radiates: complete screening,
+/// as the Particle Data Group gives it.
 pub(super) fn bremsstrahlung_rate(material: &Material, kinetic: f64, cuts: &Cuts) -> f64 {
     let part = cuts.photon / kinetic;
     if part >= 1.0 {
@@ -41,7 +42,8 @@ pub(super) fn bremsstrahlung_rate(material: &Material, kinetic: f64, cuts: &Cuts
     (-4.0 / 3.0 * part.ln() - 4.0 / 3.0 * (1.0 - part) + 0.5 * (1.0 - part * part)) / material.radiation_length()
 }
 
-/// Electrons of more than the cut that an electron of a kinetic energy knocks out: Moller's cross section, the specification's D5.
+/// Electrons of more than the cut that an electron of a kinetic energy knocks out: Moller's cross
+/// section, the specification's D5.
 pub(super) fn moller_rate(material: &Material, kinetic: f64, cuts: &Cuts) -> f64 {
     let low = cuts.electron / kinetic;
     if low >= 0.5 {
@@ -55,8 +57,8 @@ pub(super) fn moller_rate(material: &Material, kinetic: f64, cuts: &Cuts) -> f64
     material.electrons() * factor * sum / beta2
 }
 
-/// What an electron of a kinetic energy loses by collisions that knock out electrons of less than the cut (Berger and Seltzer) and by photons
-/// of less than the cut \[MeV/mm\].
+/// What an electron of a kinetic energy loses by collisions that knock out electrons of less than
+/// the cut (Berger and Seltzer) and by photons of less than the cut \[MeV/mm\].
 pub(super) fn energy_loss(material: &Material, kinetic: f64, cuts: &Cuts) -> f64 {
     // Below, the formula ends; nothing is tracked there.
     let kinetic = kinetic.max(0.01);
@@ -93,8 +95,8 @@ pub(super) fn compton_rate(material: &Material, energy: f64) -> f64 {
     material.electrons() * std::f64::consts::TAU * ELECTRON_RADIUS * ELECTRON_RADIUS * of_radius
 }
 
-/// Pairs of a photon of an energy: Bethe and Heitler without screening, in Maximon's series, for nuclei and electrons, as far as that is below
-/// complete screening.
+/// Pairs of a photon of an energy: Bethe and Heitler without screening, in Maximon's series, for
+/// nuclei and electrons, as far as that is below complete screening.
 pub(super) fn pair_rate(material: &Material, energy: f64) -> f64 {
     let k = energy / ELECTRON_MASS;
     if k <= 2.0 {
@@ -118,7 +120,8 @@ pub(super) fn pair_rate(material: &Material, energy: f64) -> f64 {
         .min(7.0 / 9.0 / material.radiation_length())
 }
 
-/// The photoelectric effect for a photon of an energy: a table, straight in the logarithms between its points.
+/// The photoelectric effect for a photon of an energy: a table, straight in the logarithms between
+/// its points.
 pub(super) fn photoelectric_rate(material: &Material, energy: f64) -> f64 {
     let after = PHOTOELECTRIC.iter().position(|&(e, _)| e > energy).unwrap_or(PHOTOELECTRIC.len() - 1).max(1);
     let [(e0, y0), (e1, y1)] = [PHOTOELECTRIC[after - 1], PHOTOELECTRIC[after]];
@@ -184,7 +187,8 @@ mod tests {
 
     #[test]
     fn values_are_those_of_tables() {
-        // Muons lose 10.2 MeV/cm at the least, and electrons some nine tenths of what muons do in heavy matter.
+        // Muons lose 10.2 MeV/cm at the least, and electrons some nine tenths of what muons do in
+        // heavy matter.
         let all = Cuts { electron: 1e4, photon: 0.1, stop: 0.1 };
         let least = (1..40).map(|i| energy_loss(&matter(), 0.1 * f64::from(i), &all)).fold(f64::INFINITY, f64::min);
         near(least, 0.93, 0.03);

@@ -11,7 +11,8 @@ pub(crate) const PER_DECADE: f64 = 7.0;
 /// MeV.
 pub(crate) const LOWEST: f64 = 1e-4;
 
-/// Straight in the logarithm of the energy between nodes; the range in both logarithms, so that it can be turned round exactly.
+/// Straight in the logarithm of the energy between nodes; the range in both logarithms, so that it
+/// can be turned round exactly.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Tables<T> {
     /// Bremsstrahlung and Moller \[1/mm\], loss \[MeV/mm\] and the logarithm of the range \[mm\].
@@ -55,7 +56,8 @@ impl<T: Number> Tables<T> {
         Self { electron: (0..NODES).map(electron).collect(), photon: (0..NODES).map(photon).collect() }
     }
 
-    /// The node below an energy \[MeV\], and how far above it the energy is; no further than the last.
+    /// The node below an energy \[MeV\], and how far above it the energy is; no further than the
+    /// last.
     fn place(energy: T) -> (usize, T) {
         let most = T::of((NODES - 1) as f64);
         let along = ((energy.ln() - T::of(LOWEST.ln())) * T::of(PER_DECADE / std::f64::consts::LN_10)).most(T::of(0.0));
@@ -64,7 +66,8 @@ impl<T: Number> Tables<T> {
         (Into::<f64>::into(node) as usize, along - node)
     }
 
-    /// Of an electron or positron of a kinetic energy \[MeV\]: bremsstrahlung and Moller \[1/mm\], loss \[MeV/mm\], logarithm of the range.
+    /// Of an electron or positron of a kinetic energy \[MeV\]: bremsstrahlung and Moller \[1/mm\],
+    /// loss \[MeV/mm\], logarithm of the range.
     pub(crate) fn of_electron(&self, kinetic: T) -> [T; 4] {
         let (node, part) = Self::place(kinetic);
         between(self.electron[node], self.electron[node + 1], part)

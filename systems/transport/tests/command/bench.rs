@@ -35,7 +35,8 @@ fn bench_times_what_it_has_checked_on_the_cpu() {
         }
     }
     assert!(report["read_gb_per_s"].is_null());
-    // A first step is the difference of two runs, which few tracks may leave nothing of. It is said so, then.
+    // A first step is the difference of two runs, which few tracks may leave nothing of. It is said
+    // so, then.
     let few = json(&["bench", "--engine", "cpu", "--part", "step", "--tracks", "2", "--rounds", "2"]);
     for report in [report, few] {
         let (unseen, seen): (Vec<_>, Vec<_>) =

@@ -49,7 +49,8 @@ fn energy_is_drawn_and_written() {
     {
         assert!(picture.contains(part), "{part}");
     }
-    // Bins that have something, and only they, are drawn; beside them the ground, frames and the scale.
+    // Bins that have something, and only they, are drawn; beside them the ground, frames and the
+    // scale.
     let filled = energies.iter().filter(|&&energy| energy > 0.0).count();
     let drawn = picture.matches("<rect").count();
     assert!(filled > 20 && drawn > filled && drawn < filled + 1000, "{filled}, {drawn}");

@@ -9,8 +9,8 @@ use crate::bench::words::{CaseName, word};
 pub(super) struct SoakCase {
     pub(super) name: String,
     pub(super) config: Config,
-    /// Options are at the ends of their ranges. Roundings may then move most entries, so answers are compared with the CPU
-    /// engine's bits, and not with the reference engine.
+    /// Options are at the ends of their ranges. Roundings may then move most entries, so answers
+    /// are compared with the CPU engine's bits, and not with the reference engine.
     pub(super) is_extreme: bool,
 }
 
@@ -20,7 +20,8 @@ impl From<CaseName> for SoakCase {
     }
 }
 
-/// Configurations of options at the ends of their ranges, or as near to them as batches of some 100,000 spacepoints allow.
+/// Configurations of options at the ends of their ranges, or as near to them as batches of some
+/// 100,000 spacepoints allow.
 pub(super) fn extremes() -> Vec<SoakCase> {
     let any = Config { triplets: Triplets::Any, ..Config::default() };
     let by_pt = Config::preset(Preset::HardScatter);

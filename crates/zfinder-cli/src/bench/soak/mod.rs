@@ -1,4 +1,5 @@
-//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process holds watched.
+//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process
+//! holds watched.
 
 mod cases;
 mod random;
@@ -89,7 +90,8 @@ struct Soaked {
     held: Quarters,
 }
 
-/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask for it again.
+/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask
+/// for it again.
 #[derive(Debug, PartialEq, Serialize)]
 struct OtherBits {
     case: String,
@@ -114,8 +116,9 @@ struct Subject {
     unrounded: ZFinder,
 }
 
-/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference engine, too; of the CPU
-/// engine's own all are, but where the reference engine takes some ten milliseconds for each.
+/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference
+/// engine, too; of the CPU engine's own all are, but where the reference engine takes some ten
+/// milliseconds for each.
 const REFERENCE_SHARE: u64 = 32;
 /// A run of this length tells whether memory grows.
 const LONG: Duration = Duration::from_secs(119);
@@ -123,7 +126,8 @@ const MOST_IN_FLIGHT: usize = 4;
 const FIRST_BATCHES: u64 = 4;
 /// Sums by compare and retry have other bits in most RoIs; few tell what there is to tell.
 const MOST_OTHER_BITS: usize = 32;
-/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless answers differ.
+/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless
+/// answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
 impl Bench {
@@ -192,7 +196,8 @@ impl Bench {
             let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
             written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))?;
         }
-        // The largest histograms of the extremes are scattered over the allocator's arenas, and look like growth.
+        // The largest histograms of the extremes are scattered over the allocator's arenas, and
+        // look like growth.
         if self.extremes {
             return ended;
         }
@@ -217,8 +222,9 @@ impl Soak<'_> {
         let mut numbers = 0..;
         let mut subjects: Vec<Subject> = Vec::new();
         for quarter in 0..QUARTERS {
-            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew, with the same batches:
-            // what the process holds more then, in a later quarter, was left behind.
+            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew,
+            // with the same batches: what the process holds more then, in a later quarter, was left
+            // behind.
             if subjects.is_empty() || self.duration > LONG {
                 subjects.clear();
                 subjects = self.cases.iter().map(|case| self.subject(case.clone())).collect::<Result<_, _>>()?;
@@ -231,7 +237,8 @@ impl Soak<'_> {
             let begun = Instant::now();
             let mut said = begun;
             while begun.elapsed() < self.duration / QUARTERS as u32 {
-                // Each case gets as much time; how many batches that are is the machine's affair, what is in them is not.
+                // Each case gets as much time; how many batches that are is the machine's affair,
+                // what is in them is not.
                 let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
                 let begun = Instant::now();
                 let before = soaked.rois;
@@ -263,7 +270,8 @@ impl Soak<'_> {
         })
     }
 
-    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come again.
+    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come
+    /// again.
     fn first_batches(&self, subject: &Subject, random: &RandomBatches) -> Result<(), Failure> {
         (0..FIRST_BATCHES).try_for_each(|back| {
             let question = random.batch(u64::MAX - back);
@@ -392,7 +400,8 @@ impl Soak<'_> {
         if identical && !wanted {
             return Ok(Verdict { identical, ..Verdict::default() });
         }
-        // Of what nobody should send, a rounding may move many pairs at once: there the two engines stand for each other.
+        // Of what nobody should send, a rounding may move many pairs at once: there the two engines
+        // stand for each other.
         let hostile = kind == Kind::Hostile && !identical;
         let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
         let coarse = self.encoding == EncodingName::Compact && config.triplets != Triplets::Off;
@@ -403,11 +412,13 @@ impl Soak<'_> {
             expected = subject.reference.find(&roi)?;
             compared = compare(found, &expected, bin, share);
         }
-        // Of a few spacepoints, more peaks than were asked for may be equal, or a pair make one of others.
+        // Of a few spacepoints, more peaks than were asked for may be equal, or a pair make one of
+        // others.
         if compared.is_none() && is_as_high(found, &subject.reference.inspect(&roi)?.histograms) {
             compared = Some((Agreement::Tie, 0.0, 0.0));
         }
-        // A pair beside a cut: a rounding only if the same stages without roundings answer as the reference engine does.
+        // A pair beside a cut: a rounding only if the same stages without roundings answer as the
+        // reference engine does.
         if compared.is_none() && is_a_pair_beside(found, &expected, bin) {
             let same = compare(&subject.unrounded.find(&roi)?, &expected, bin, 0.0);
             compared = same.filter(|&(agreement, weight, _)| agreement == Agreement::Same && weight == 0.0);
@@ -485,131 +496,4 @@ fn roi_of(view: RoiView<'_>) -> Roi {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use zfinder::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint, Vertex};
-
-    /// What soaks stopped at: in f32 a pair lies on the other side of a cut than in f64.
-    #[test]
-    fn roundings_are_no_wrong_answers() {
-        let soak = soak();
-        let subject = soak.subject(CaseName::HardScatter.into()).expect("a case");
-        let rounded = soak.subject(CaseName::HardScatter.into()).expect("a case");
-        let rounded = Subject { unrounded: rounded.twin.clone(), ..rounded };
-        // A pair alone, of two layers that confirm it: it weighs 1. One that may be an electron's, beside twelve soft tracks.
-        for (others, gev, layers, most) in [(0, 20.0, 4, 1.0), (12, 35.0, 5, 30.0)] {
-            let roi_with = |slope: f64, beside: f64| {
-                let soft = (0..others).flat_map(|i| track(0.05 + 0.02 * f64::from(i), 0.2, 4.0, 4));
-                let mut spacepoints: Vec<Spacepoint> = track(0.01, slope, gev, layers).chain(soft).collect();
-                spacepoints[layers - 1].z += beside;
-                let window = Some(PhiWindow::new(0.0, 0.5).expect("a window"));
-                Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints }
-            };
-            // How far beside its track the outermost spacepoint may be in z [mm] until that weighs nothing.
-            let edge = |finder: &ZFinder, slope: f64| {
-                let weight = |beside: f64| {
-                    let found = finder.find(&roi_with(slope, beside)).expect("an answer");
-                    found.vertices.first().map_or(0.0, |vertex| vertex.weight)
-                };
-                let (mut within, mut beyond) = (0.0, 50.0);
-                assert!(weight(within) >= most && weight(beyond) < most, "{} to {}", weight(within), weight(beyond));
-                for _ in 0..50 {
-                    let middle = 0.5 * (within + beyond);
-                    (within, beyond) = if weight(middle) >= most { (middle, beyond) } else { (within, middle) };
-                }
-                within
-            };
-            // Further in f32 than in f64.
-            let beside = (0..100).find_map(|i| {
-                let slope = 0.2 + 1e-3 * f64::from(i);
-                let [f32, f64] = [&subject.twin, &subject.unrounded].map(|finder| edge(finder, slope));
-                (f32 > f64).then(|| roi_with(slope, 0.5 * (f32 + f64)))
-            });
-            let Roi { descriptor, spacepoints } = beside.expect("roundings");
-            let mut question = Question { number: 0, batch: RoiBatch::new(), kinds: vec![Kind::Collision] };
-            question.batch.push(descriptor, spacepoints);
-            let results = subject.finder.find_batch(&question.batch).expect("answers");
-            let mut soaked = Soaked::default();
-            soak.check(&subject, &question, &results, &mut soaked).expect("right answers");
-            // By what is known of one pair, and by nothing else.
-            let roi = roi_of(question.batch.roi(0));
-            let expected = subject.reference.find(&roi).expect("an answer");
-            assert_eq!(compare(&results[0], &expected, subject.case.config.z_bin_mm, 0.0), None);
-            assert!(!is_as_high(&results[0], &subject.reference.inspect(&roi).expect("histograms").histograms));
-            assert!(soak.check(&rounded, &question, &results, &mut soaked).is_err(), "f64 has to say so");
-        }
-    }
-
-    /// From z = 0 at this azimuth and slope, with so many spacepoints.
-    fn track(phi: f64, slope: f64, gev: f64, layers: usize) -> impl Iterator<Item = Spacepoint> {
-        let radii = [50.5, 88.5, 122.5, 299.0, 371.0].into_iter().zip(0..).take(layers);
-        // rho / 2R, in 2 T.
-        radii.map(move |(rho, layer)| Spacepoint { rho, phi: phi + rho * 0.0003 / gev, z: slope * rho, layer })
-    }
-
-    fn soak() -> Soak<'static> {
-        Soak {
-            duration: Duration::ZERO,
-            seed: 7,
-            cases: &[],
-            encoding: EncodingName::Lossless,
-            exact: true,
-            engine: EngineName::Cpu,
-            builder: ZFinder::builder().engine(Engine::Cpu),
-            say: &|_| (),
-        }
-    }
-
-    #[test]
-    fn wrong_answers_are_noticed() {
-        let soak = soak();
-        let subject = soak.subject(CaseName::Pairs.into()).expect("a case");
-        let random = RandomBatches::new(soak.seed);
-        let found = |question: &Question| subject.finder.find_batch(&question.batch).expect("answers");
-        let mut batches = (0..).map(|number| random.batch(number)).map(|question| (found(&question), question));
-        let heavy = |result: &RoiResult| result.vertices.first().is_some_and(|vertex| vertex.weight > 9.0);
-        let (results, question) = batches.find(|(results, _)| results.iter().any(heavy)).expect("a vertex");
-        let check = |soak: &Soak<'_>, results: &[RoiResult]| {
-            let mut soaked = Soaked::default();
-            soak.check(&subject, &question, results, &mut soaked).map(|()| soaked)
-        };
-        let soaked = check(&soak, &results).expect("right answers");
-        assert_eq!((soaked.rois, soaked.identical), (results.len() as u64, results.len() as u64));
-        assert!(soaked.against_reference > 0);
-
-        let at = results.iter().position(heavy).expect("a vertex");
-        let gpu = Soak { engine: EngineName::Gpu, cases: &[], builder: soak.builder.clone(), ..soak };
-        let tampered = |change: fn(&mut Vertex)| {
-            let mut results = results.clone();
-            change(&mut results[at].vertices[0]);
-            results
-        };
-        let is_wrong = |failure: &Failure| failure.code() == Some(Code::WrongAnswer);
-        // A bit is no rounding on the CPU engine, and one on a GPU; a millimetre is none anywhere.
-        let bit = tampered(|vertex| vertex.z_mm = vertex.z_mm.next_up());
-        let refused = check(&soak, &bit).map(drop).expect_err("a bit");
-        assert!(is_wrong(&refused) && refused.to_string().contains("seed 7"), "{refused}");
-        let rounded = check(&gpu, &bit).expect("a rounding");
-        let [other] = &rounded.other_bits[..] else { panic!("one RoI: {:?}", rounded.other_bits) };
-        assert_eq!((rounded.rounded, other.batch, other.roi), (1, question.number, at as u64));
-        assert_eq!(
-            (other.found.clone(), other.cpu.clone()),
-            (format!("{:?}", bit[at].vertices), format!("{:?}", results[at].vertices))
-        );
-        let told = table::of(&rounded);
-        assert!(
-            told.contains(&format!("batch {}, RoI {at} of", question.number)) && told.contains(&other.found),
-            "{told}"
-        );
-        let far = tampered(|vertex| vertex.z_mm += 1.0);
-        assert!(check(&gpu, &far).is_err_and(|failure| is_wrong(&failure)));
-        let mut told = results.clone();
-        told[at].status = Status::CapacityExceeded;
-        assert_eq!(check(&gpu, &told).map(|soaked| soaked.told).ok(), Some(1));
-        assert!(check(&soak, &told).is_err());
-        let mut fewer = results.clone();
-        fewer[at].spacepoints -= 1;
-        assert!(check(&gpu, &fewer).is_err_and(|failure| is_wrong(&failure)));
-        assert!(check(&gpu, &results[1..]).is_err_and(|failure| is_wrong(&failure)));
-    }
-}
+mod tests;

@@ -1,4 +1,5 @@
-//! Random batches: collisions, whole and in part, noise, and what nobody should send. Of a seed always the same.
+//! Random batches: collisions, whole and in part, noise, and what nobody should send. Of a seed
+//! always the same.
 
 use std::f64::consts::{PI, TAU};
 
@@ -17,7 +18,8 @@ pub(super) enum Kind {
     Collision,
     /// Spacepoints anywhere.
     Noise,
-    /// Spacepoints on edges, in piles, far out, or none at all: a rounding may move many pairs at once.
+    /// Spacepoints on edges, in piles, far out, or none at all: a rounding may move many pairs at
+    /// once.
     Hostile,
 }
 
@@ -60,7 +62,8 @@ impl RandomBatches {
         Self { seed, few: rois(Simulation::lowlum(), FEW), many: rois(Simulation::highlum(), MANY) }
     }
 
-    /// The batch of a number, whatever came before: one RoI to a thousand, and short batches are as likely as long ones.
+    /// The batch of a number, whatever came before: one RoI to a thousand, and short batches are as
+    /// likely as long ones.
     pub(super) fn batch(&self, number: u64) -> Question {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(number);

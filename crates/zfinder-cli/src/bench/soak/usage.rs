@@ -1,4 +1,5 @@
-//! What the process holds: memory, handles, threads. A run of any length must not need more of them.
+//! What the process holds: memory, handles, threads. A run of any length must not need more of
+//! them.
 
 use std::fs;
 
@@ -38,13 +39,15 @@ pub(super) struct Watch {
     seen: [Option<Usage>; QUARTERS],
 }
 
-/// What may come to the memory while nothing grows: the system's allocator keeps some of what it is given back.
+/// What may come to the memory while nothing grows: the system's allocator keeps some of what it is
+/// given back.
 const MEMORY_SHARE: f64 = 0.1;
 const MEMORY_BYTES: f64 = 32e6;
 
-/// The second quarter of a run, when everything has been made once, and the last: each when new finders have answered the
-/// same batches and nothing else. Later in a quarter buffers are as large as the largest so far, and each device that was
-/// asked by a future has a thread that waits for it, by chance more of them in one quarter than in another.
+/// The second quarter of a run, when everything has been made once, and the last: each when new
+/// finders have answered the same batches and nothing else. Later in a quarter buffers are as large
+/// as the largest so far, and each device that was asked by a future has a thread that waits for
+/// it, by chance more of them in one quarter than in another.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Quarters {
     pub(super) second: Usage,

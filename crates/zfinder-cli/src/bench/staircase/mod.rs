@@ -78,7 +78,8 @@ impl Bench {
         self.rounds.map_or(if self.quick { 3 } else { 7 }, std::num::NonZeroUsize::get)
     }
 
-    /// As many RoIs of the sample as the adapter holds the histograms of, sorted, with the answers of the reference engine.
+    /// As many RoIs of the sample as the adapter holds the histograms of, sorted, with the answers
+    /// of the reference engine.
     fn load(&self, sample: &Sample, gpu: &Gpu) -> Result<Load, Failure> {
         let hardware = gpu.summary().kind != AdapterKind::Software;
         let usual = if hardware { HARDWARE_ROIS } else { SOFTWARE_ROIS[usize::from(sample.is_busy())] };

@@ -116,7 +116,8 @@ impl SampleStairs {
         }
     }
 
-    /// What the thesis says of a step with copies, over one core of a processor of 2010: only its ends are known.
+    /// What the thesis says of a step with copies, over one core of a processor of 2010: only its
+    /// ends are known.
     fn thesis(&self, step: &StepReport) -> &'static str {
         match (self.name.as_str(), step.step) {
             ("lowlum", "padded-rows" | "two-in-flight") => "1",

@@ -38,7 +38,7 @@ pub(crate) struct Params {
     step: u32,
     by_columns: u32,
 }
-/// What is made, in the order in which a whole assembly makes it.
+/// Result of a stage, in the order of a whole assembly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Stage {
     Forcing,
@@ -77,7 +77,8 @@ const ROW: u32 = 32_768;
 const GATHERING: u32 = 256;
 /// And where a thread takes a prism.
 const SCATTERING: u32 = 128;
-/// Levels of a thread that gathers, as in shaders/columns.wgsl; and levels of a block that only serve their neighbours.
+/// Levels of a thread that gathers, as in shaders/columns.wgsl; and levels of a block that only
+/// serve their neighbours.
 const SLOTS: u32 = 4;
 const SERVING: u32 = 2;
 
@@ -94,7 +95,7 @@ pub(crate) struct GpuEngine<T: Number> {
     forcing: Kernel,
     gather: Kernel,
     scatter: Option<Kernel>,
-    /// Of each colour, where its triangles begin in `order`; one more at the end. Of scatter, all are one.
+    /// The first place in `order` of each colour, and the end. Scatter has one colour.
     colours: Vec<u32>,
     fixed: Fixed<T>,
     workspace: Mutex<Workspace<T>>,
@@ -102,7 +103,7 @@ pub(crate) struct GpuEngine<T: Number> {
     solver: Mutex<Option<Box<ConjugateGradients<T>>>>,
 }
 
-/// What is uploaded once.
+/// Buffers that are uploaded once.
 struct Fixed<T: Number> {
     offsets: Buffer<u32>,
     neighbours: Buffer<u32>,
@@ -249,7 +250,7 @@ impl<T: Number> GpuEngine<T> {
         Ok(results)
     }
 
-    /// The times of the stages of an assembly, with everything there. None if the device has no clock.
+    /// Returns the times of an assembly's stages. `None` if the device has no clock.
     pub(crate) fn time(&self, rounds: usize) -> Result<Option<Vec<StageTime>>> {
         let mut workspace = self.workspace();
         let Some(mut timer) = Timer::new(&self.gpu, Stage::ASSEMBLY.len()) else { return Ok(None) };
@@ -324,7 +325,8 @@ impl<T: Number> GpuEngine<T> {
         Ok(())
     }
 
-    /// Stages one after the other, each of what the one before wrote; the first writes field 0, or reads it if it is given.
+    /// Stages one after the other, each of what the one before wrote; the first writes field 0, or
+    /// reads it if it is given.
     fn encode(
         &self,
         workspace: &Workspace<T>,
@@ -429,7 +431,7 @@ impl<T: Number> Fixed<T> {
         let real = T::from_f64;
         let weights = pairs.mass().iter().zip(pairs.stiffness()).map(|(&m, &k)| [real(m), real(k)]);
         let thirds = pairs.thirds().iter().map(|&third| real(third));
-        // In f32 a coordinate has as many digits as its turns leave: whole ones are taken off first.
+        // In f32 a large coordinate loses digits, so whole turns are subtracted first.
         let turns = mesh.vertices().iter().map(|at| at.map(|x| real(x - x.round_ties_even())));
         let scatter = match order {
             None => None,
@@ -449,7 +451,7 @@ impl<T: Number> Fixed<T> {
 
 impl<T: Number> ScatterBuffers<T> {
     fn new(gpu: &Gpu, mesh: &Mesh, order: &[u32]) -> Result<Self> {
-        // Differences are made in f64: of coordinates in f32 they would have few digits on fine meshes.
+        // f64 differences: f32 coordinates leave them few digits on fine meshes.
         let edge = |corners: &[u32; 3]| {
             let [a, b, c] = corners.map(|vertex| mesh.vertices()[vertex as usize]);
             [b[0] - a[0], b[1] - a[1], c[0] - a[0], c[1] - a[1]].map(T::from_f64)

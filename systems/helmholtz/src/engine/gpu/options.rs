@@ -1,4 +1,4 @@
-//! What of a GPU can be asked for.
+//! Options of a GPU.
 
 use kernel_host::Checks;
 
@@ -86,7 +86,7 @@ pub enum TablesIn {
     Uniform,
 }
 
-/// What of the GPU is asked for.
+/// Options of the GPU engine.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct GpuSettings {
     pub(crate) strategy: Strategy,

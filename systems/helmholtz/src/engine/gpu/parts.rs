@@ -1,4 +1,4 @@
-//! What is done at once: levels that fit, and triangles that share no vertex.
+//! Work of one dispatch: levels that fit, and triangles that share no vertex.
 
 use std::ops::Range;
 
@@ -8,7 +8,8 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::mesh::{Mesh, Number};
 
-/// Levels below and above those that are wanted, where not all fit at once: M f at a level needs f beside it, and S M f that.
+/// Levels below and above those that are wanted, where not all fit at once: M f at a level needs f
+/// beside it, and S M f that.
 const HALO: usize = 2;
 /// Levels that are computed at once, and those of them whose numbers count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -54,10 +55,11 @@ pub(super) fn put<T: Number>(to: &mut [T], levels: usize, found: &[T], window: &
     columns.for_each(|(to, found)| to[window.inner.clone()].copy_from_slice(&found[first..][..window.inner.len()]));
 }
 
-/// Triangles by colours, no two of which share a vertex, and where each colour begins: the first colour that is free at all three
-/// vertices, triangle after triangle.
+/// Triangles by colours, no two of which share a vertex, and where each colour begins: the first
+/// colour that is free at all three vertices, triangle after triangle.
 pub(super) fn colours(mesh: &Mesh) -> (Vec<u32>, Vec<u32>) {
-    // Of each vertex, the colours that its triangles have. Where one has more than 64 triangles, words are added.
+    // Of each vertex, the colours that its triangles have. Where one has more than 64 triangles,
+    // words are added.
     let mut taken: Vec<Vec<u64>> = vec![vec![0]; mesh.vertices().len()];
     let mut colour_of = Vec::with_capacity(mesh.triangles().len());
     for corners in mesh.triangles() {

@@ -81,13 +81,14 @@ pub(crate) fn scatter<T: Number>(accumulate: Accumulate, tables: TablesIn, sums:
     piece!(source, "scatter.wgsl", "lumped/entries.wgsl")
 }
 
-/// Weights, values by point and node, derivatives by point, axis and node. Derivatives of a point sum to zero exactly, one after
-/// the other.
+/// Weights, values by point and node, derivatives by point, axis and node. Derivatives of a point
+/// sum to zero exactly, one after the other.
 pub(crate) fn tables<T: Number>() -> Vec<T> {
     // A uniform array has elements of four numbers; their count is a multiple of that.
     const { assert!((POINTS + 4 * POINTS * NODES).is_multiple_of(4)) };
     let Tables { weights, values, derivatives } = Tables::new();
-    // Of two parts of 1 the smaller one is what the larger one, once rounded, leaves, which is exact.
+    // Of two parts of 1 the smaller one is what the larger one, once rounded, leaves, which is
+    // exact.
     let rounded = |part: f64| {
         let one = T::from_f64(1.0);
         let of = |part: f64| if part < 0.5 && part > 0.0 { one - T::from_f64(1.0 - part) } else { T::from_f64(part) };
@@ -152,7 +153,8 @@ mod tests {
     use super::super::Params;
     use super::*;
 
-    /// All number types, ways to add, places of tables and numbers of sums parse, validate and are written out.
+    /// All number types, ways to add, places of tables and numbers of sums parse, validate and are
+    /// written out.
     #[test]
     fn every_variant_is_written_out() {
         let written = |source: &Source, constants: &[(&str, f64)], capabilities, everywhere: bool| {

@@ -15,7 +15,8 @@ use crate::solve::{Solution, SolveOptions};
 const ITERATIONS: usize = 16;
 /// Workgroups of a step along fields; a sum has as many parts.
 const WORKGROUPS: u32 = 512;
-/// The layout of the solver's state, as in shaders/conjugate_gradients.wgsl: squares of residuals follow from HISTORY.
+/// The layout of the solver's state, as in shaders/conjugate_gradients.wgsl: squares of residuals
+/// follow from HISTORY.
 const HISTORY: usize = 8;
 const LIMIT: usize = 3;
 const DONE: usize = 4;
@@ -80,7 +81,8 @@ impl<T: Number> ConjugateGradients<T> {
         Ok(self.params.binding()?)
     }
 
-    /// Iterates until the iteration's own residual is within the tolerance. `product` encodes q = A p.
+    /// Iterates until the iteration's own residual is within the tolerance. `product` encodes q = A
+    /// p.
     pub(super) fn solve(
         &mut self,
         gpu: &Gpu,

@@ -10,7 +10,8 @@ use crate::event::INVALID_ADC;
 
 /// The number of digits in a quad of words.
 pub(super) const QUAD: usize = 8;
-/// The number of threads that take a chunk together, and of quads of each; as in shaders/calo_exact.wgsl.
+/// The number of threads that take a chunk together, and of quads of each; as in
+/// shaders/calo_exact.wgsl.
 const TOGETHER: usize = 8;
 const QUADS: usize = 3;
 
@@ -23,8 +24,8 @@ fn gains(tables: &Tables) -> Vec<u32> {
     (0..tables.gain.len()).flat_map(cell).collect()
 }
 
-/// Consecutive quads and their cells of one area: as many as the threads take together. A quad with cells of several areas is in
-/// a chunk of each.
+/// Consecutive quads and their cells of one area: as many as the threads take together. A quad with
+/// cells of several areas is in a chunk of each.
 struct Chunk {
     first: usize,
     quads: usize,
@@ -88,7 +89,7 @@ impl Chunk {
     }
 }
 
-/// What the calorimeter's kernel reads of cells, by the names of its bindings.
+/// Buffers of cells for the calorimeter's kernel, by the names of its bindings.
 pub(super) struct Cells {
     /// The number of chunks in the exact scheme.
     pub(super) chunks: u32,

@@ -5,7 +5,8 @@ use crate::counters::{
 };
 use crate::event::EventBatch;
 
-/// The number of words of an event, and where those of each detector begin; as in shaders/types.wgsl.
+/// The number of words of an event, and where those of each detector begin; as in
+/// shaders/types.wgsl.
 pub(super) const WORDS: usize = 160;
 const CALO_AT: usize = 0;
 const SCIFI_AT: usize = 32;

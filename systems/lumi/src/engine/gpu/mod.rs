@@ -1,7 +1,8 @@
 //! The GPU engine: packs lumi events, uploads them, and runs a kernel for each detector.
 //!
-//! A batch is counted in parts, several in flight. Only lumi events are sent. The kernels still select lumi events themselves,
-//! so that their times can be measured with all events on the device ([`GpuEngine::time`]).
+//! A batch is counted in parts, several in flight. Only lumi events are sent. The kernels still
+//! select lumi events themselves, so that their times can be measured with all events on the device
+//! ([`GpuEngine::time`]).
 
 mod cells;
 mod decode;
@@ -30,12 +31,14 @@ use workspace::{Elements, Workspace};
 
 /// The number of workgroups in a row of a dispatch.
 const ROW: u32 = 32_768;
-/// Of calo_exact: the number of events that a workgroup takes at once, and the largest number of workgroups.
+/// Of calo_exact: the number of events that a workgroup takes at once, and the largest number of
+/// workgroups.
 const CALO_EVENTS: u32 = 4;
 const CALO_GROUPS: u32 = 528;
 /// The number of threads of a workgroup that selects events.
 const SELECTED_AT_ONCE: u32 = 256;
-/// The numbers of workgroups of the float scheme, as in the original: for the calorimeter, for the others.
+/// The numbers of workgroups of the float scheme, as in the original: for the calorimeter, for the
+/// others.
 const FEW: [u32; 2] = [2, 4];
 
 /// As in shaders/types.wgsl.
@@ -64,8 +67,8 @@ pub(crate) struct GpuSettings {
     pub(crate) most_column_bytes: u64,
 }
 
-/// The largest number of bytes of a part that is counted while another one is packed. Larger parts leave the host's caches before
-/// the device copies them.
+/// The largest number of bytes of a part that is counted while another one is packed. Larger parts
+/// leave the host's caches before the device copies them.
 const PART_BYTES: u64 = 32 << 20;
 /// The number of parts in flight while another one is packed.
 const IN_FLIGHT: usize = 2;
@@ -224,8 +227,8 @@ impl GpuEngine {
         locked(&self.idle).pop().unwrap_or_else(|| Workspace::new(&self.gpu))
     }
 
-    /// Returns each kernel's time in each of `rounds` rounds, with all events of the batch on the device. None if the device has
-    /// no clock.
+    /// Returns each kernel's time in each of `rounds` rounds, with all events of the batch on the
+    /// device. None if the device has no clock.
     pub(crate) fn time(&self, batch: &EventBatch, rounds: usize) -> Result<Option<Vec<KernelTime>>> {
         let Some(mut timer) = Timer::new(&self.gpu, 1 + self.counters.len()) else { return Ok(None) };
         let all: Vec<usize> = (0..batch.len()).collect();
@@ -259,8 +262,8 @@ impl GpuEngine {
         Ok(Some(times))
     }
 
-    /// Returns the number of dispatches of a counter in a timed pass. The beginning and the end of a pass take as long as a short
-    /// kernel, so short kernels are dispatched several times.
+    /// Returns the number of dispatches of a counter in a timed pass. The beginning and the end of
+    /// a pass take as long as a short kernel, so short kernels are dispatched several times.
     fn timed_dispatches(&self) -> u32 {
         if self.settings.scheme == Scheme::Float { 1 } else { 16 }
     }
@@ -281,8 +284,8 @@ impl GpuEngine {
         ]
     }
 
-    /// Divides events into parts. A part has at most `most_bytes`, unless it is a single event, and no column of it is larger than
-    /// the device allows.
+    /// Divides events into parts. A part has at most `most_bytes`, unless it is a single event, and
+    /// no column of it is larger than the device allows.
     fn parts(&self, batch: &EventBatch, events: &[usize], most_bytes: u64) -> Result<Vec<Part>> {
         let bytes = |event: usize| -> [u64; 6] {
             let of = |offsets: &[u32], size: usize| u64::from(offsets[event + 1] - offsets[event]) * size as u64;

@@ -10,7 +10,7 @@ macro_rules! piece {
     };
 }
 
-/// What is counted.
+/// Kind of counters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Subject {
     Calo,

@@ -1,4 +1,5 @@
-//! Buffers of a part of a batch, and its packing: the events of the part, one after the other, into staging memory.
+//! Buffers of a part of a batch, and its packing: the events of the part, one after the other, into
+//! staging memory.
 
 use bytemuck::Pod;
 use kernel_host::wgpu::{self, BufferUsages};
@@ -82,7 +83,7 @@ pub(super) struct Workspace {
     pub(super) results: Readback<u32>,
 }
 
-/// What one thread packs: some events of one column.
+/// Work of one packing thread: some events of one column.
 enum Packing<'a> {
     Digits(UploadPart<'a, [i16; QUAD]>, &'a [usize]),
     Words(UploadPart<'a, u32>, &'a [u32], &'a [u32], &'a [usize]),
@@ -146,7 +147,8 @@ impl Workspace {
         }
     }
 
-    /// Packs events of a batch, of which `lumi` are lumi events, into staging memory. All threads pack.
+    /// Packs events of a batch, of which `lumi` are lumi events, into staging memory. All threads
+    /// pack.
     pub(super) fn pack(
         &mut self,
         gpu: &Gpu,

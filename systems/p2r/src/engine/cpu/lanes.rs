@@ -1,7 +1,7 @@
 //! As many f32 as a vector of this machine holds, with operators.
 //!
-//! Everything is `inline(always)`: only what is inlined into the function that was chosen for this machine is compiled for its
-//! vectors.
+//! Everything is `inline(always)`: only what is inlined into the function that was chosen for this
+//! machine is compiled for its vectors.
 
 use std::ops::{Add, Mul, Neg, Sub};
 

@@ -260,7 +260,8 @@ fn count_updates<S: Simd>(mask: Mask<S>, counts: &mut [u32; MOST_LANES]) {
     }
 }
 
-/// Returns where no variance is below zero: of the position across the direction from the beam, of z, 1/pt, phi and theta.
+/// Returns where no variance is below zero: of the position across the direction from the beam, of
+/// z, 1/pt, phi and theta.
 #[inline(always)]
 fn variances_are_positive<S: Simd>(p: &State<S>) -> Mask<S> {
     let xy = p.x * p.y;
@@ -273,8 +274,9 @@ fn variances_are_positive<S: Simd>(p: &State<S>) -> Mask<S> {
     all
 }
 
-/// Adds the fault of a layer, the first of several, to the statuses of sound tracks. The masks: the hit is sound, its radius is
-/// reached, the residual's covariance is positive definite, the track is sound.
+/// Adds the fault of a layer, the first of several, to the statuses of sound tracks. The masks: the
+/// hit is sound, its radius is reached, the residual's covariance is positive definite, the track
+/// is sound.
 #[inline(always)]
 fn tell<S: Simd>(
     masks: [Mask<S>; 4],

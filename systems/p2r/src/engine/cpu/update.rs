@@ -5,7 +5,8 @@ use pulp::Simd;
 use super::lanes::{Lanes, Mask, dot};
 use super::state::{Hit, State};
 
-/// Updated states: those of tracks whose residuals' covariances are positive definite, the others as they were.
+/// Updated states: those of tracks whose residuals' covariances are positive definite, the others
+/// as they were.
 pub(super) struct Updated<S: Simd> {
     pub(super) state: State<S>,
     pub(super) is_regular: Mask<S>,

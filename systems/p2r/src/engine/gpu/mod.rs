@@ -68,8 +68,8 @@ pub(crate) struct GpuSettings {
 
 /// The number of workgroups in a row of a dispatch.
 const ROW: u32 = 32_768;
-/// The number of parts in flight while another is written. With more parts, the written data leaves the host's caches before the
-/// device copies it.
+/// The number of parts in flight while another is written. With more parts, the written data leaves
+/// the host's caches before the device copies it.
 const IN_FLIGHT: usize = 2;
 
 pub(crate) struct GpuEngine<T: Number> {
@@ -248,7 +248,8 @@ impl<T: Number> GpuEngine<T> {
         }
     }
 
-    /// Returns the kernel's time in each of `rounds` rounds, with the batch in device memory. None if the device has no clock.
+    /// Returns the kernel's time in each of `rounds` rounds, with the batch in device memory. None
+    /// if the device has no clock.
     pub(crate) fn time(&self, batch: &Batch<T>, rounds: usize) -> Result<Option<Vec<Duration>>> {
         let layout = batch.layout();
         let kernel = self.kernel(layout.bsize)?;
@@ -295,8 +296,8 @@ impl<T: Number> GpuEngine<T> {
         Ok(workspace)
     }
 
-    /// Copies the next part of the batch to staging memory, and the results of a finished part to the host. All threads copy at
-    /// once, because waking them takes as long as copying a megabyte.
+    /// Copies the next part of the batch to staging memory, and the results of a finished part to
+    /// the host. All threads copy at once, because waking them takes as long as copying a megabyte.
     fn copy(
         &self,
         batch: &Batch<T>,
@@ -411,7 +412,8 @@ impl<T: Number> GpuEngine<T> {
     }
 }
 
-/// Returns chunks for threads to copy. Unused slots, which the shader does not write, are copied too.
+/// Returns chunks for threads to copy. Unused slots, which the shader does not write, are copied
+/// too.
 fn pairs<'a, U>(to: &'a mut [U], from: &'a [U]) -> impl Iterator<Item = (&'a mut [U], &'a [U])> {
     to.chunks_mut(COPIED).zip(from.chunks(COPIED))
 }

@@ -26,7 +26,8 @@ mod tests {
     use super::super::Params;
     use super::*;
 
-    /// Both number types, with all constants that change the code, parse, validate and are written out.
+    /// Both number types, with all constants that change the code, parse, validate and are written
+    /// out.
     #[test]
     fn every_variant_is_written_out() {
         for seed_state in [0.0, 1.0] {

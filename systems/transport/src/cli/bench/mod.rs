@@ -21,19 +21,22 @@ use self::table::Printer;
 use super::input::{BYTES_A_PARTICLE, check_memory};
 use super::options::EngineOptions;
 
-/// Times counting and sorting by process, steps in fields, the stages of a step and whole runs. Checks the answers
+/// Times counting and sorting by process, steps in fields, the stages of a step and whole runs.
+/// Checks the answers
 ///
-/// Times are medians: on a GPU of kernels on the device's clock, with everything there; on the CPU, and of whole runs, of the wall. GB/s
-/// are of the bytes that have to move at least; the share is that of the bandwidth of a kernel that does nothing but read. A GPU's steps
-/// are compared with those of the CPU engine on one thread and on all. What is timed is checked: counts and orders exactly, paths against
-/// f64, energies by their balance, and a GPU's steps by process against the CPU's.
+/// Times are medians: on a GPU of kernels on the device's clock, with everything there; on the CPU,
+/// and of whole runs, of the wall. GB/s are of the bytes that have to move at least; the share is
+/// that of the bandwidth of a kernel that does nothing but read. A GPU's steps are compared with
+/// those of the CPU engine on one thread and on all. What is timed is checked: counts and orders
+/// exactly, paths against f64, energies by their balance, and a GPU's steps by process against the
+/// CPU's.
 #[derive(Args)]
 pub(super) struct Bench {
     /// What to time; all if not given
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,...")]
     part: Vec<Part>,
-    /// Of classes: elements that are counted and sorted; 65536 and 67108864 (or as many as a buffer holds)
-    /// if not given, 65536 and 262144 without a hardware GPU
+    /// Of classes: elements that are counted and sorted; 65536 and 67108864 (or as many as a buffer
+    /// holds) if not given, 65536 and 262144 without a hardware GPU
     #[arg(long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u64).range(1..=1 << 30))]
     elements: Vec<u64>,
     /// Of classes: how many there are
@@ -48,7 +51,8 @@ pub(super) struct Bench {
     /// Of step: the prototype's particles; 65536 if not given, 4096 without a hardware GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     tracks: Option<u64>,
-    /// Of run: particles that are followed to the end of their showers; 8192 if not given, 8 without a hardware GPU
+    /// Of run: particles that are followed to the end of their showers; 8192 if not given, 8
+    /// without a hardware GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 24))]
     showers: Option<u64>,
     /// Of run: steps of a track, at most
@@ -63,7 +67,8 @@ pub(super) struct Bench {
     /// Numbers of threads of the CPU; 1 and all if not given
     #[arg(long, value_delimiter = ',', value_name = "N,...", value_parser = clap::value_parser!(u32).range(1..=1024))]
     threads: Vec<u32>,
-    /// Rounds of each; 10 if not given, 3 without a hardware GPU. Whole runs on the CPU are timed once beside a GPU
+    /// Rounds of each; 10 if not given, 3 without a hardware GPU. Whole runs on the CPU are timed
+    /// once beside a GPU
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     rounds: Option<u32>,
     #[command(flatten)]

@@ -10,14 +10,16 @@ use super::super::report::BALANCE;
 use super::report::{First, Ran, Report, Spread, StagePart};
 use super::{Plan, on_threads};
 
-/// The largest difference of a GPU's numbers of steps from the CPU's: relative, or in square roots of a small number.
+/// The largest difference of a GPU's numbers of steps from the CPU's: relative, or in square roots
+/// of a small number.
 const WITHIN: f64 = 1e-3;
 const ROOTS: f64 = 2.0;
 
 const WAYS: [KernelsName; 2] = [KernelsName::Split, KernelsName::Monolithic];
 
-/// What the slides say of their stages, in percent: lengths of steps (GPIL), count and sort together, interactions (DoIt). The rest of
-/// their step sets the random numbers up, which is nothing here.
+/// What the slides say of their stages, in percent: lengths of steps (GPIL), count and sort
+/// together, interactions (DoIt). The rest of their step sets the random numbers up, which is
+/// nothing here.
 fn of_slides(stage: &str) -> Option<f64> {
     match stage {
         "step_length" => Some(47.0),
@@ -92,8 +94,8 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
     Ok(())
 }
 
-/// What a run of one step takes longer than one of none, which takes particles in and tracks out alike; nothing where it is
-/// lost in what a run takes now and then.
+/// What a run of one step takes longer than one of none, which takes particles in and tracks out
+/// alike; nothing where it is lost in what a run takes now and then.
 fn first_step(cpu: &Simulation, primaries: &[Primary], rounds: usize) -> transport::Result<Vec<Duration>> {
     let mut without = timed(rounds, || cpu.run_for(primaries, 0))?;
     without.sort_unstable();

@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 /// Elements that a thread takes at a time, at least.
 const TOGETHER: usize = 1 << 14;
 
-/// Elements that a thread takes at a time, where it writes a word a class too: never many more of these.
+/// Elements that a thread takes at a time, where it writes a word a class too: never many more of
+/// these.
 pub(crate) fn together(elements: usize, classes: u32) -> usize {
     elements.div_ceil(4 * rayon::current_num_threads()).max(TOGETHER).max(4 * classes as usize)
 }

@@ -1,5 +1,6 @@
-//! Steps of all tracks in a fixed number of slots, stage by stage, on all cores. A track that finds no slot for its
-//! secondary waits, as on a GPU. Without such a limit, [`histories`](super::histories) are faster.
+//! Steps of all tracks in a fixed number of slots, stage by stage, on all cores. A track that finds
+//! no slot for its secondary waits, as on a GPU. Without such a limit,
+//! [`histories`](super::histories) are faster.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 

@@ -1,7 +1,8 @@
-//! Whole histories on all cores: each batch of tracks is followed by one thread, and is split when it grows.
+//! Whole histories on all cores: each batch of tracks is followed by one thread, and is split when
+//! it grows.
 //!
-//! Tracks are independent and all sums are integers, so the results do not depend on the batches. Threads share nothing
-//! but the sums of energy, and wait for each other only at the end.
+//! Tracks are independent and all sums are integers, so the results do not depend on the batches.
+//! Threads share nothing but the sums of energy, and wait for each other only at the end.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -22,7 +23,7 @@ const MOST_TRACKS: usize = 256;
 /// Batches for each thread at first, so that threads end together.
 const BATCHES_A_THREAD: usize = 16;
 
-/// What a batch leaves.
+/// Result of a batch.
 #[derive(Default)]
 struct Followed {
     /// Without deposits.

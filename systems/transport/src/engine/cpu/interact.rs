@@ -1,5 +1,5 @@
-//! The second half of a step: the energy loss and scattering along it, and the process at its end. Shader:
-//! interact.wgsl, whose lines these are.
+//! The second half of a step: the energy loss and scattering along it, and the process at its end.
+//! Shader: interact.wgsl, whose lines these are.
 
 use super::step_length::momentum;
 use crate::geometry::Cell;
@@ -9,7 +9,7 @@ use crate::physics::ELECTRON_MASS;
 use crate::track::{Kind, Process, Track, TrackStatus, child_of};
 use crate::world::World;
 
-/// The first random number of processes; those before it choose the step.
+/// The first random number of processes; earlier numbers choose the step.
 pub(crate) const FIRST_DRAW: u32 = 4;
 /// The first random number of scattering.
 pub(crate) const SCATTER_DRAW: u32 = 1 << 20;
@@ -21,7 +21,7 @@ pub(crate) const SMALL_LOSS: f64 = 0.01;
 /// The result of a step, which may still be discarded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Effect<T> {
-    /// The track after it, or its successor in the same slot; vacant if there is none.
+    /// The track after it, or its successor in the same slot; otherwise vacant.
     pub(crate) after: Track<T>,
     /// A track that needs a slot of its own.
     pub(crate) secondary: Option<Track<T>>,
@@ -89,8 +89,8 @@ fn loss<T: Number>(world: &World<T>, track: &Track<T>) -> T {
     (track.kinetic - kept).most(zero).least(track.kinetic)
 }
 
-/// The direction after multiple scattering along a step: Highland's width in each of two planes, of the momentum
-/// before the step.
+/// The direction after multiple scattering along a step: Highland's width in each of two planes, of
+/// the momentum before the step.
 fn scattered<T: Number>(world: &World<T>, track: &Track<T>) -> Vector<T> {
     let mut draws = world.random.draws(track.number, track.steps).from(SCATTER_DRAW);
     let mut draw = || T::of(f64::from(draws.uniform()));
@@ -100,14 +100,16 @@ fn scattered<T: Number>(world: &World<T>, track: &Track<T>) -> Vector<T> {
     let beta = p / (track.kinetic + T::of(ELECTRON_MASS));
     let correction = (one + T::of(0.038) * (thickness / (beta * beta)).ln()).most(zero);
     let width = T::of(13.6) / (beta * p) * thickness.root() * correction;
-    // The radius of two Gaussian angles, taken as twice the sine of half of the angle: no angle is beyond pi.
+    // The radius of two Gaussian angles, taken as twice the sine of half of the angle: no angle is
+    // beyond pi.
     let half = (T::of(0.5) * width * (-two * draw().ln()).root()).least(one);
     let cos = one - two * half * half;
     turned(track.direction, cos, two * half * (one - half * half).root(), circle(draw()))
 }
 
 impl<T: Number> Effect<T> {
-    /// An electron or positron that has too little energy leaves it here. The positron is still there.
+    /// An electron or positron that has too little energy leaves it here. The positron is still
+    /// there.
     fn settle(&mut self, world: &World<T>) {
         if self.after.kind != Kind::Photon && self.after.kinetic <= world.stop {
             self.deposited = self.deposited + self.after.kinetic;
@@ -177,8 +179,8 @@ impl<T: Number> Event<'_, T> {
         self.effect.settle(self.world);
     }
 
-    /// Cosine and sine of the angle at which electrons of a kinetic energy radiate, and pairs are made: Tsai's, as the Geant4 Physics
-    /// Reference Manual simplifies it.
+    /// Cosine and sine of the angle at which electrons of a kinetic energy radiate, and pairs are
+    /// made: Tsai's, as the Geant4 Physics Reference Manual simplifies it.
     fn narrow_angle(&mut self, kinetic: T) -> (T, T) {
         let [one, two] = [1.0, 2.0].map(T::of);
         let most = two * (one + kinetic / T::of(ELECTRON_MASS));
@@ -324,7 +326,8 @@ impl<T: Number> Event<'_, T> {
         self.effect.secondary = Some(positron);
     }
 
-    /// All of the energy goes to an electron that goes on in the photon's direction; what binds it is not taken off.
+    /// An electron in the photon's direction gets all of the energy. The binding energy is not
+    /// subtracted.
     fn photoelectric(&mut self) {
         let after = self.effect.after;
         self.become_(self.child(0, Kind::Electron, after.direction, after.kinetic));
@@ -366,7 +369,8 @@ fn turned<T: Number>(from: Vector<T>, cos: T, sin: T, (c, s): (T, T)) -> Vector<
     unit(found, from)
 }
 
-/// Cosine and sine of a part of a whole turn, from series: what GPUs have of their own is good to 1e-3 only.
+/// Cosine and sine of a part of a whole turn, from series. The accuracy of a GPU's own functions is
+/// only 1e-3.
 fn circle<T: Number>(part: T) -> (T, T) {
     let quarters = T::of(4.0) * part;
     let quarter = quarters.down().least(T::of(3.0));

@@ -1,4 +1,5 @@
-//! Sorts by classes, on all cores. Shaders: sort/histogram.wgsl, sort/scan.wgsl, sort/scatter.wgsl, sort/gather.wgsl.
+//! Sorts by classes, on all cores. Shaders: sort/histogram.wgsl, sort/scan.wgsl, sort/scatter.wgsl,
+//! sort/gather.wgsl.
 
 use bytemuck::Pod;
 use rayon::prelude::*;
@@ -47,12 +48,12 @@ fn scatter(elements: &[u32], parts: &[Vec<u32>], classes: u32, order: &mut [u32]
     });
 }
 
-/// What an order brings to each place.
+/// Returns the elements in the given order.
 pub(crate) fn gather<T: Pod + Send + Sync>(order: &[u32], before: &[T]) -> Vec<T> {
     order.par_iter().map(|&element| before[element as usize]).collect()
 }
 
-/// Plain: what the others are checked against.
+/// Plain serial form, the reference of the parallel forms.
 pub(crate) fn serial_count(elements: &[u32], classes: u32) -> Result<Vec<u32>> {
     let mut counts = vec![0; classes as usize];
     for (element, &class) in elements.iter().enumerate() {

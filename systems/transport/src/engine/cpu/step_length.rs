@@ -1,4 +1,5 @@
-//! The first half of a step: its length, its process, and the path. Shader: step_length.wgsl, whose lines these are.
+//! The first half of a step: its length, its process, and the path. Shader: step_length.wgsl, whose
+//! lines these are.
 
 use std::cell::Cell as Shared;
 
@@ -12,7 +13,8 @@ use crate::world::World;
 /// The longest step in vacuum \[mm\].
 pub(crate) const LONGEST: f64 = 10_000.0;
 
-/// An electron goes a fifth of its range in a step, and more towards the end; a range below this one at once \[mm\].
+/// An electron goes a fifth of its range in a step, and more towards the end; a range below this
+/// one at once \[mm\].
 pub(crate) const LAST_RANGE: f64 = 1.0;
 pub(crate) const RANGE_PART: f64 = 0.2;
 
@@ -41,7 +43,8 @@ pub(crate) fn step_length<T: Number>(world: &World<T>, track: &mut Track<T>) {
     go(world, track);
 }
 
-/// Chooses the process that comes first: each has an exponential path. Or none, where an electron would lose too much.
+/// Chooses the process that comes first: each has an exponential path. Or none, where an electron
+/// would lose too much.
 fn choose<T: Number>(world: &World<T>, track: &mut Track<T>) {
     let mut draws = world.random.draws(track.number, track.steps);
     let kinetic = track.kinetic;

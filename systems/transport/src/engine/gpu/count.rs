@@ -7,16 +7,18 @@ use super::shaders::{self, CountPiece};
 use crate::classes::Count;
 use crate::error::{Error, Result};
 
-/// Threads of a workgroup, if not given, and workgroups at most: they fill any device, and take few turns to add what they have.
+/// Threads of a workgroup, if not given, and workgroups at most: they fill any device, and take few
+/// turns to add what they have.
 const THREADS: u32 = 256;
 const WORKGROUPS: u32 = 2048;
 /// Classes of which each thread keeps counts.
 const FEW: u32 = 8;
-/// Elements that a thread may count in sixteen bits; some are left for it to take them in threes of four.
+/// Elements that a thread may count in sixteen bits; some are left for it to take them in threes of
+/// four.
 const PACKED: u64 = 65_000;
 
-/// Words of a status: how many elements are of no class, and the number of the first of them as all ones less it. It is only ever
-/// added to: whoever looks at it clears it.
+/// Words of a status: how many elements are of no class, and the number of the first of them as all
+/// ones less it. It is only ever added to: whoever looks at it clears it.
 pub(crate) const STATUS: usize = 2;
 
 /// The first element of no class that a status tells of.
@@ -45,7 +47,7 @@ pub(crate) struct CountSettings {
     pub(crate) checks: Checks,
 }
 
-/// What is counted, and where to.
+/// Input and output of a count.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CountBuffers<'a> {
     pub(crate) size: &'a Buffer<u32>,
@@ -121,7 +123,7 @@ impl GpuCount {
         Ok(CountJob { group: self.kernel.bind_group(gpu, &bindings)?, workgroups: workgroups as u32 })
     }
 
-    /// Counts anew.
+    /// Encodes a count that starts from zero.
     pub(crate) fn encode(&self, pass: &mut ComputePass<'_>, job: &CountJob) -> Result<()> {
         self.encode_zero(pass, job)?;
         self.encode_adding(pass, job)

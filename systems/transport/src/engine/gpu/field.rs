@@ -1,4 +1,4 @@
-//! What a GPU needs of a field, and of what is asked of paths in it.
+//! Resources of a field on a GPU, and the required accuracy of paths in it.
 
 use bytemuck::{Pod, Zeroable};
 use kernel_host::wgpu::{BindingResource, BufferUsages};
@@ -89,7 +89,7 @@ impl GpuField {
         }
     }
 
-    /// What that piece has bound, by name: to be added to a kernel's.
+    /// Bindings of that piece by name, to be added to a kernel's.
     pub(crate) fn bindings(&self) -> Result<Vec<(&'static str, BindingResource<'_>)>> {
         Ok(match self {
             Self::Uniform(params) => vec![("field_params", params.binding()?)],
@@ -99,7 +99,8 @@ impl GpuField {
     }
 }
 
-/// Each point with the next one away from the axis, for all but the last: a cell is then two pairs side by side, in one line of a cache.
+/// Each point with the next one away from the axis, for all but the last: a cell is then two pairs
+/// side by side, in one line of a cache.
 fn in_pairs(map: &Map) -> Vec<[[f32; 2]; 2]> {
     let values = map.values();
     values.iter().zip(&values[map.points()[1]..]).map(|(&inner, &outer)| [inner, outer]).collect()

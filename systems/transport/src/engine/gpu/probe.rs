@@ -73,12 +73,13 @@ struct Workspace {
     readback: Readback<[f32; 4]>,
 }
 
-/// Dispatches are rows of so many workgroups, and of so many fields, that a device is not taken for hung.
+/// Dispatches are rows of so many workgroups, and of so many fields, that a device is not taken for
+/// hung.
 const ROW: u32 = 32_768;
 const MOST_FIELDS: u64 = 1 << 30;
 const WORKGROUP_SIZE: u32 = 128;
 
-/// What a dispatch does with states.
+/// Operation of a dispatch on states.
 #[derive(Clone, Copy, Debug)]
 enum Work<'a> {
     Fields,
@@ -283,7 +284,8 @@ impl Probe {
         Ok(places.iter().copied().zip(momenta.iter().copied()).collect())
     }
 
-    /// Uploads states, room for what becomes of them, and parameters of each dispatch, whose ranges come back.
+    /// Uploads states and the parameters of each dispatch, reserves memory for results, and returns
+    /// the ranges of the parameters.
     fn prepare(&self, workspace: &mut Workspace, work: Work<'_>, states: &[State<f32>]) -> Result<Vec<Range<usize>>> {
         // A thread is one of a dispatch, whose last workgroup may have more than there are states.
         if u32::try_from(states.len()).is_err() || (states.len() as u32).checked_add(self.workgroup_size).is_none() {

@@ -12,9 +12,10 @@ use crate::engine::ended::{Ended, Status};
 use crate::error::Result;
 use crate::track::{Slots, Track};
 
-/// Steps in a submission. Those after the end of the run do nothing.
+/// Steps in a submission. Steps after the end of the run do nothing.
 const STEPS_TOGETHER: u32 = 32;
-/// The least default number of slots, and the energy for each \[MeV\]: showers have a track for 7 MeV or so at most.
+/// The least default number of slots, and the energy for each \[MeV\]: showers have a track for 7
+/// MeV or so at most.
 const LEAST_SLOTS: usize = 1 << 12;
 const ENERGY_A_SLOT: f64 = 5.0;
 /// Slots for each track at first.
@@ -117,7 +118,8 @@ impl GpuEngine {
         pass("plan", &|pass| Ok(self.plan.dispatch(pass, "plan", &bound.plan, [1, 1, 1])?))
     }
 
-    /// Makes steps until the run ends or is stuck. Returns the counters and the largest number of slots in use.
+    /// Makes steps until the run ends or is stuck. Returns the counters and the largest number of
+    /// slots in use.
     fn steps(&self, workspace: &mut Workspace, mut bound: Bound) -> Result<(Counters, usize)> {
         let (mut begins, mut phase) = (true, Phase::Wide);
         let mut most = 0;

@@ -20,7 +20,8 @@ pub(crate) enum FieldPiece {
     Map,
 }
 
-/// A kernel's source with a field. What it binds, [`GpuField::bindings`](crate::engine::gpu::field::GpuField::bindings) has.
+/// A kernel's source with a field, whose bindings are
+/// [`GpuField::bindings`](crate::engine::gpu::field::GpuField::bindings).
 pub(crate) fn field(source: Source, piece: FieldPiece) -> Source {
     match piece {
         FieldPiece::Uniform => piece!(source, "field/uniform.wgsl"),
@@ -45,7 +46,7 @@ pub(crate) fn layout(layout: Layout) -> Source {
     piece!(source, "layout.wgsl")
 }
 
-/// What all kernels of a step have.
+/// Pieces that all kernels of a step share.
 fn begun(kernel: &str) -> Source {
     piece!(Source::new(kernel), "accuracy.wgsl", "types.wgsl")
 }

@@ -81,7 +81,8 @@ impl SortPart {
         }
     }
 
-    /// Bytes that it has to move for so many elements: classes are read, digits written, read, and numbers written.
+    /// Bytes that it has to move for so many elements: classes are read, digits written, read, and
+    /// numbers written.
     pub(crate) fn bytes(self, elements: u64) -> u64 {
         match self {
             Self::Histogram | Self::Scatter => elements * 9 / 2,
@@ -189,13 +190,15 @@ impl GpuSort {
         })
     }
 
-    /// Binds buffers, and makes room for as many elements as `classes` has. What is bound stays so until it is dropped, whatever else
-    /// is bound; what two of them do, they do one after the other.
+    /// Binds buffers, and makes room for as many elements as `classes` has. What is bound stays so
+    /// until it is dropped, whatever else is bound; what two of them do, they do one after the
+    /// other.
     pub(crate) fn bind(&mut self, gpu: &Gpu, buffers: SortBuffers<'_>) -> Result<SortJob> {
         self.bind_all(gpu, buffers, None)
     }
 
-    /// The same of one that is [`GpuSort::moving`]: groups of 16 bytes, and where to; as many as `classes`.
+    /// The same of one that is [`GpuSort::moving`]: groups of 16 bytes, and where to; as many as
+    /// `classes`.
     pub(crate) fn bind_moving(
         &mut self,
         gpu: &Gpu,
@@ -237,7 +240,8 @@ impl GpuSort {
             )?;
             let from = if pass == 0 { classes } else { &self.keys[(pass as usize - 1) % 2] };
             let to = &self.keys[pass as usize % 2];
-            // The last one writes the caller's; the one before it, what is not the caller's; and so on.
+            // The last one writes the caller's; the one before it, what is not the caller's; and so
+            // on.
             let is_callers = (self.passes - 1 - pass).is_multiple_of(2);
             let (written, other) = if is_callers { (order, &self.order) } else { (&self.order, order) };
             let histogram = self.histogram.bind_group(

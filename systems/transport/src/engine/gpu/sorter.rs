@@ -142,7 +142,8 @@ impl GpuSorter {
         Ok((Sorted { counts, order }, moved))
     }
 
-    /// Of one dispatch of many in a pass, all of which add to counts; and of one that follows their being made zero.
+    /// Of one dispatch of many in a pass, all of which add to counts; and of one that follows their
+    /// being made zero.
     pub(crate) fn time_count(&self, elements: &[u32], variant: Count, dispatches: usize, rounds: usize) -> Times {
         let gpu = &self.gpu;
         let Some(mut timer) = Timer::new(gpu, 2) else { return Ok(None) };
@@ -172,7 +173,8 @@ impl GpuSorter {
         Ok(Some(times))
     }
 
-    /// Of each part of a sort in a pass of its own, of all in one pass, of a sort that moves 16 bytes an element, and of only moving.
+    /// Of each part of a sort in a pass of its own, of all in one pass, of a sort that moves 16
+    /// bytes an element, and of only moving.
     pub(crate) fn time_sort(&self, elements: &[u32], rounds: usize) -> Times {
         let gpu = &self.gpu;
         let n = elements.len() as u64;
@@ -248,7 +250,8 @@ impl Workspace {
         sort.bind(gpu, SortBuffers { size, classes, order, bounds, status })
     }
 
-    /// Makes room for what is moved, and builds what moves it when that is wanted for the first time.
+    /// Makes room for what is moved, and builds what moves it when that is wanted for the first
+    /// time.
     fn bind_moving(&mut self, gpu: &Gpu, settings: &SortSettings) -> Result<SortJob> {
         let Self { moving, size, classes, order, bounds, status, payload: [before, after], .. } = self;
         before.reserve(gpu, classes.capacity())?;

@@ -1,5 +1,6 @@
-//! The reference engine: track by track in f64, on one core, written from the specification. It shares no stage with the
-//! other engines, only the definitions of their input and output and the random numbers. They are checked against it.
+//! The reference engine: track by track in f64, on one core, written from the specification. It
+//! shares no stage with the other engines, only the definitions of their input and output and the
+//! random numbers. They are checked against it.
 
 mod path;
 mod rates;
@@ -88,7 +89,8 @@ impl Reference<'_> {
         self.finish(track);
     }
 
-    /// Each process has an exponential path. The shortest one happens, or none within a fifth of the range.
+    /// Each process has an exponential path. The shortest one happens, or none within a fifth of
+    /// the range.
     fn choose(&self, track: &mut Track<f64>) {
         let table = &self.tables[track.material as usize - 1];
         let cuts = &self.settings.cuts;
@@ -142,7 +144,8 @@ impl Reference<'_> {
         }
     }
 
-    /// The second half of a step: energy loss, scattering, escape, the process, and the limits of a track.
+    /// The second half of a step: energy loss, scattering, escape, the process, and the limits of a
+    /// track.
     fn finish(&mut self, track: Track<f64>) {
         let mut after = Track { steps: track.steps + 1, status: TrackStatus::Alive, ..track };
         if track.kind != Kind::Photon && track.material > 0 && track.step > 0.0 {
@@ -316,7 +319,8 @@ impl Event<'_, '_> {
         self.after = (!ends).then_some(after);
     }
 
-    /// The angle of a photon or an electron of a pair: Tsai's, as the Geant4 Physics Reference Manual simplifies it.
+    /// The angle of a photon or an electron of a pair: Tsai's, as the Geant4 Physics Reference
+    /// Manual simplifies it.
     fn tsai(&mut self, kinetic: f64) -> f64 {
         let most = 2.0 * (kinetic / MASS + 1.0);
         let mut u = most;

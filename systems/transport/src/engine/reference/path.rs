@@ -1,4 +1,5 @@
-//! Paths of the reference engine: fields, and the specification's driver of classical fourth-order Runge-Kutta steps.
+//! Paths of the reference engine: fields, and the specification's driver of classical fourth-order
+//! Runge-Kutta steps.
 
 use super::world::Places;
 use super::{V, dot, unit};

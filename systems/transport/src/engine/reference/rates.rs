@@ -1,5 +1,6 @@
-//! Rates of the reference engine: integrals of the differential cross sections, at the nodes of the specification's
-//! tables (seven a decade from 100 eV, linear in the logarithm of the energy). Energies in MeV, lengths in mm.
+//! Rates of the reference engine: integrals of the differential cross sections, at the nodes of the
+//! specification's tables (seven a decade from 100 eV, linear in the logarithm of the energy).
+//! Energies in MeV, lengths in mm.
 
 use std::f64::consts::{LN_10, PI, TAU};
 
@@ -134,7 +135,8 @@ fn knock(material: &Material, cuts: &Cuts, kinetic: f64) -> f64 {
     material.electrons() * factor * integral(least, 0.5, |x| moller(gamma, x))
 }
 
-/// Berger and Seltzer's restricted loss, with Sternheimer's density effect, and the radiation below the cut.
+/// Berger and Seltzer's restricted loss, with Sternheimer's density effect, and the radiation below
+/// the cut.
 fn loss(material: &Material, cuts: &Cuts, kinetic: f64) -> f64 {
     let kinetic = kinetic.max(0.01);
     let tau = kinetic / MASS;

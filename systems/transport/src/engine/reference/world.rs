@@ -81,7 +81,8 @@ impl Places {
         Self { around, planes, sectors: geometry.sectors, volumes: geometry.volumes.clone() }
     }
 
-    /// The material of a cell, from 1; 0 is vacuum. It is that of the last volume that contains the cell's middle.
+    /// The material of a cell, from 1; 0 is vacuum. It is that of the last volume that contains the
+    /// cell's middle.
     pub(super) fn material(&self, cell: Cell) -> u32 {
         if cell == Cell::OUTSIDE {
             return 0;

@@ -1,0 +1,319 @@
+//! Options of the search: the same answers on every engine, at extreme values too.
+
+use super::{rois, toys};
+use zfinder::{
+    Config, DefaultWindow, Engine, Extrapolation, Fallback, MaxLayer, Neighbours, PhiWindow, Preset, Roi,
+    RoiDescriptor, RoiResult, Sensor, Significance, Spacepoint, Status, StreamOptions, Triplets, Vertex, Weighting,
+    ZFinder,
+};
+use zfinder_testing::engines::{agree, batch, bits, build, close, engines, find, find_one, fixed_engines, gpus};
+use zfinder_testing::toy::{Toy, between};
+
+/// Settings at the ends of what is allowed: answers, and no panic.
+#[test]
+fn extreme_settings_are_answered_alike() {
+    let rng = &mut fastrand::Rng::with_seed(14);
+    let event = Toy { tracks: 15, noise: 10, window: Some((0.7, 0.5)), ..Toy::default() }.event(rng, 0);
+    let defaults = Config::default();
+    let configs = [
+        ("narrow slices", Config { phi_slice_deg: 0.01, neighbour_multiplier: 1.5, ..defaults.clone() }),
+        ("one slice", Config { phi_slice_deg: 360.0, ..defaults.clone() }),
+        ("two bins", Config { z_bin_mm: 300.0, ..defaults.clone() }),
+        ("many peaks", Config { peaks: Config::MAX_PEAKS, neighbours: Neighbours::Single, ..defaults.clone() }),
+        ("own window", Config { phi_window: DefaultWindow::Spacepoints, ..defaults }),
+    ];
+    for (case, config) in &configs {
+        let mut roi = event.roi.clone();
+        if *case == "own window" {
+            roi.descriptor.window = None;
+        }
+        let one_more = Config { peaks: (config.peaks + 1).min(Config::MAX_PEAKS), ..config.clone() };
+        let reference = find_one("reference", &build("reference", &Engine::Reference, &one_more), &roi);
+        for (name, engine) in &fixed_engines() {
+            let place = format!("{name}, {case}");
+            let found = find_one(&place, &build(name, engine, config), &roi);
+            agree(&place, &[found], std::slice::from_ref(&reference), config.peaks as usize);
+        }
+    }
+}
+
+/// The order of peaks of equal height is the same everywhere.
+#[test]
+fn ties_are_broken_alike() {
+    let mut rng = fastrand::Rng::with_seed(15);
+    let mut points = Vec::new();
+    for z in [-150.05, -80.05, -3.95, 4.15, 60.05, 170.05] {
+        for (layer, rho) in [50.5, 88.5, 122.5].into_iter().enumerate() {
+            let phi = between(&mut rng, 0.0, 0.001) + 0.5 + z / 400.0;
+            points.push(Spacepoint { rho, phi: 0.001 * (phi / 0.001).round(), z: z + 0.0 * rho, layer: layer as u32 });
+        }
+    }
+    let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
+    let roi = Roi { descriptor, spacepoints: points };
+    for prefer_central in [true, false] {
+        let config = Config { peaks: 6, prefer_central, ..Config::default() };
+        let wanted = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
+        let z: Vec<f64> = wanted.vertices.iter().map(|vertex| (vertex.z_mm * 100.0).round() / 100.0).collect();
+        let expected = if prefer_central {
+            vec![-3.95, 4.15, 60.05, -80.05, -150.05, 170.05]
+        } else {
+            vec![-150.05, -80.05, -3.95, 4.15, 60.05, 170.05]
+        };
+        assert_eq!(z, expected, "prefer_central: {prefer_central}");
+        for (name, engine) in &fixed_engines() {
+            close(&format!("{name}, {prefer_central}"), &find_one(name, &build(name, engine, &config), &roi), &wanted);
+        }
+    }
+}
+
+/// Peaks near to a vertex are mixed into it, on every engine; also where that takes more peaks than
+/// were asked for at first.
+#[test]
+fn near_peaks_are_mixed_alike() {
+    let mut points = Vec::new();
+    // Tracks of three spacepoints, each far from all others in phi: three pairs a track.
+    let mut track = |z: f64, count: usize| {
+        for _ in 0..count {
+            let phi = 0.02 * (points.len() / 3) as f64 - 3.0;
+            points.extend([50.5, 88.5, 122.5].iter().zip(0..).map(|(&rho, layer)| Spacepoint { rho, phi, z, layer }));
+        }
+    };
+    for (z, tracks) in [(10.05, 7), (14.65, 6), (-80.35, 5), (16.05, 4), (-81.15, 3), (30.05, 2)] {
+        track(z, tracks);
+    }
+    for i in 0..40 {
+        track(50.05 + 3.0 * f64::from(i), 1);
+    }
+    let descriptor = RoiDescriptor { window: Some(PhiWindow::FullScan), ..RoiDescriptor::default() };
+    let roi = Roi { descriptor, spacepoints: points };
+    let config = Config { peaks: 4, ..Config::default() };
+    for (case, config, wanted) in [
+        ("none", config.clone(), vec![(10.05, 21.0), (14.65, 18.0), (-80.35, 15.0), (16.05, 12.0)]),
+        (
+            "bins",
+            Config { vertex_separation_bins: 10.0, vertex_mixing: 0.25, ..config.clone() },
+            // 16.05 goes into 14.65 and -81.15 into -80.35, before 30.05 comes.
+            vec![(10.05, 21.0), (15.0, 16.5), (-80.55, 13.5), (30.05, 6.0)],
+        ),
+        (
+            "distance",
+            Config { vertex_distance_cut: 0.4, ..config.clone() },
+            // 14.65 and 16.05 are near 10.05, 50.05 is near 30.05.
+            vec![(10.05, 21.0), (-80.35, 15.0), (30.05, 6.0), (53.05, 3.0)],
+        ),
+        (
+            "everything",
+            Config { vertex_separation_bins: 1e4, vertex_mixing: 0.0, ..config.clone() },
+            vec![(10.05, 21.0)],
+        ),
+    ] {
+        let reference = find_one("reference", &build("reference", &Engine::Reference, &config), &roi);
+        let near = |found: &Vertex, wanted: &(f64, f64)| {
+            (found.z_mm - wanted.0).abs() < 1e-3 && (found.weight - wanted.1).abs() < 1e-9
+        };
+        let same = reference.vertices.iter().zip(&wanted).all(|(found, wanted)| near(found, wanted));
+        assert!(same && reference.vertices.len() == wanted.len(), "{case}: {:?}", reference.vertices);
+        for (name, engine) in &fixed_engines() {
+            close(&format!("{name}, {case}"), &find_one(name, &build(name, engine, &config), &roi), &reference);
+        }
+    }
+}
+
+/// RoIs without a peak have the answers of the fallback, the others those of the first search,
+/// whichever way they are asked.
+#[test]
+fn rois_without_a_peak_are_searched_again() {
+    // Six tracks of two spacepoints: no third one confirms a pair.
+    let track = |i: u32| {
+        let (phi, slope) = (0.4 + 0.3 * f64::from(i), 0.2 * f64::from(i) - 0.5);
+        [(0, 50.5), (1, 88.5)].map(|(layer, rho)| Spacepoint { rho, phi, z: 12.5 + slope * rho, layer })
+    };
+    let mut soft = Roi { spacepoints: (0..6).flat_map(track).collect(), ..Roi::default() };
+    soft.descriptor.id.event_id = 77;
+    let lone = Roi { spacepoints: soft.spacepoints[..1].to_vec(), ..Roi::default() };
+    let mut rois = rois(&toys(21));
+    rois.splice(3..3, [soft, lone]);
+    let auto = Config::preset(Preset::Auto);
+    let first = Config { fallback: Fallback::None, ..auto.clone() };
+    let again = auto.fallback_config().expect("a fallback");
+    assert_eq!(again, Config { peaks: 4, ..Config::preset(Preset::FullScan) });
+    for (name, engine) in &engines() {
+        let [auto, first, again] = [&auto, &first, &again].map(|config| build(name, engine, config));
+        let [first, again] = [first, again].map(|finder| find(name, &finder, &batch(&rois)));
+        let choose = |(first, again): (&RoiResult, &RoiResult)| {
+            let fallback = first.status == Status::NoPeak;
+            RoiResult { fallback, ..if fallback { again.clone() } else { first.clone() } }
+        };
+        let wanted: Vec<RoiResult> = first.iter().zip(&again).map(choose).collect();
+        assert_eq!((first[3].status, wanted[3].status), (Status::NoPeak, Status::Ok), "{name}");
+        assert!((wanted[3].vertices[0].z_mm - 12.5).abs() < 0.01, "{name}: {:?}", wanted[3]);
+        assert_eq!(wanted[4].status, Status::NoPeak, "{name}");
+        assert!(first.iter().filter(|result| result.status == Status::Ok).count() >= 4, "{name}");
+        let wanted = bits(&wanted);
+        // In blocking calls, futures and streams, one by one and together.
+        assert_eq!(bits(&find(name, &auto, &batch(&rois))), wanted, "{name}");
+        let one_by_one: Vec<RoiResult> = rois.iter().map(|roi| auto.find(roi).expect("an answer")).collect();
+        assert_eq!(bits(&one_by_one), wanted, "{name}, one by one");
+        let awaited = pollster::block_on(auto.find_async(&rois[3])).expect("an answer");
+        assert_eq!(bits(&[awaited]), wanted[3..4], "{name}, awaited");
+        let mut stream = auto.stream(StreamOptions::default()).expect("threads");
+        assert!(stream.push(batch(&rois)).expect("room").is_none());
+        let answered = stream.next().expect("a batch").expect("answers");
+        assert_eq!(bits(&answered.results), wanted, "{name}, streamed");
+    }
+}
+
+/// Background and significance are the reference engine's, exactly where the counts are; the first
+/// peak that is not significant enough ends the search.
+#[test]
+fn backgrounds_are_alike_and_end_the_search() {
+    let events = toys(16);
+    for (significance, percentile, min_significance) in [
+        (Significance::Gaussian, 1.0, 0.0),
+        (Significance::Gaussian, 0.95, 20.0),
+        (Significance::Poisson, 0.95, 3.0),
+        (Significance::Poisson, 0.3, 0.0),
+        (Significance::Poisson, 0.0, 1e6),
+    ] {
+        let config = Config { peaks: 12, significance, percentile, min_significance, ..Config::default() };
+        let reference = find("reference", &build("reference", &Engine::Reference, &config), &batch(&rois(&events)));
+        for (name, engine) in &fixed_engines() {
+            let place = format!("{name}, {significance:?} of {min_significance}, percentile {percentile}");
+            let found = find(&place, &build(name, engine, &config), &batch(&rois(&events)));
+            let mut compared = 0;
+            for (found, wanted) in found.iter().zip(&reference) {
+                for (a, b) in found.vertices.iter().zip(&wanted.vertices) {
+                    assert_eq!(a.background.is_some(), percentile > 0.0, "{place}: {a:?}");
+                    if (a.weight, a.background) != (b.weight, b.background) {
+                        // An entry in the next bin.
+                        let near = |a: f64, b: f64, most: f64| (a - b).abs() <= most;
+                        let (of_a, of_b) = (a.background.unwrap_or(0.0), b.background.unwrap_or(0.0));
+                        assert!(near(of_a, of_b, 0.05 * of_b + 0.05), "{place}: {a:?}, reference {b:?}");
+                        continue;
+                    }
+                    compared += 1;
+                    // The reference engine has a formula of its own.
+                    match (a.significance, b.significance) {
+                        (Some(of_a), Some(of_b)) => assert!((of_a - of_b).abs() < 1e-6, "{place}: {of_a}, {of_b}"),
+                        none => assert_eq!(none, (None, None), "{place}"),
+                    }
+                    assert!((a.z_error_mm - b.z_error_mm).abs() < 1e-3 * b.z_error_mm, "{place}: {a:?}, {b:?}");
+                    let least = a.significance.is_none_or(|significance| significance >= min_significance);
+                    assert!(least, "{place}: {a:?}");
+                }
+                let ended = wanted.vertices.len() < config.peaks as usize;
+                assert!(![3.0, 20.0].contains(&min_significance) || ended, "{place}: nothing was insignificant");
+            }
+            assert!(compared >= 8, "{place}: {compared} vertices with equal counts");
+        }
+    }
+}
+
+/// A caller's own parallel loop may hold every thread of the pool that large batches are packed by.
+/// Every option that changes what is found: the engines agree, and the option is one that changes
+/// something.
+#[test]
+fn options_are_alike_on_every_engine() {
+    let events = toys(31);
+    let batch = batch(&rois(&events));
+    let config = Config { peaks: 2, phi_slice_deg: 1.0, vertex_separation_bins: 5.0, ..Config::default() };
+    let any = Config { triplets: Triplets::Any, ..config.clone() };
+    let plain = build("reference", &Engine::Reference, &config);
+    let plain = find("reference", &plain, &batch);
+    for (name, config) in [
+        ("charge aware", Config { charge_aware: true, ..config.clone() }),
+        ("per slice", Config { histogram_per_slice: true, percentile: 0.95, ..any.clone() }),
+        (
+            "charge aware, per slice, not wrapped",
+            Config { charge_aware: true, histogram_per_slice: true, wrap_full_scan: false, ..any.clone() },
+        ),
+        ("pixels", Config { max_layer: Some(MaxLayer::Sensor(Sensor::Pixel)), ..config.clone() }),
+        ("four layers", Config { max_layer: Some(MaxLayer::Number(3)), ..config.clone() }),
+        (
+            "accurate, of a beam that is tilted and off",
+            Config {
+                extrapolation: Extrapolation::Accurate,
+                beam_spot_mm: [1.0, -2.0],
+                beam_spot_tilt: [2e-3, -1e-3],
+                ..config.clone()
+            },
+        ),
+        ("by pT", Config { weighting: Weighting::Pt, bending_pt_gev: 2.0, ..any.clone() }),
+    ] {
+        let further = Config { peaks: config.peaks + 1, ..config.clone() };
+        let reference = find(name, &build(name, &Engine::Reference, &further), &batch);
+        let mut compared = 0;
+        for (engine, choice) in fixed_engines() {
+            let place = format!("{name}, {engine}");
+            let found = find(&place, &build(&place, &choice, &config), &batch);
+            compared = agree(&place, &found, &reference, config.peaks as usize);
+        }
+        assert!(compared >= 6, "{name}: {compared} vertices compared");
+        let changed = reference.iter().zip(&plain).filter(|(a, b)| a.vertices.first() != b.vertices.first()).count();
+        assert!(changed > 3, "{name} changes {changed} RoIs");
+        if name == "by pT" {
+            let heavy = reference.iter().filter(|roi| roi.vertices.iter().any(|v| v.weight > 2.0 * v.pairs as f64));
+            assert!(heavy.count() > 3, "tracks are hard enough to weigh");
+        }
+    }
+}
+
+/// What a pair weighs by its pT is rounded to a whole number: 85.49999 and 85.50001, which a last
+/// digit tells apart, are two.
+#[test]
+fn weights_beside_a_half_are_alike() {
+    let config = Config::preset(Preset::HardScatter);
+    let window = PhiWindow::new(1.7252148491684247, 1.8242394852621242).ok();
+    let descriptor = RoiDescriptor { window, eta: 1.9657475578008903, ..RoiDescriptor::default() };
+    // The first a soak found: SwiftShader made a product with 1 / 6 of a quotient by 6. Of the
+    // second the CPU engine in f32 computed the weight in f64.
+    for (rho, phi) in [(490.0, 1.8066086143331583), (480.01, 1.8064327543331584)] {
+        let spacepoints = [
+            (210.0, 1.8008113230714216, 4),
+            (370.0, 1.8052330088894522, 8),
+            (410.0, 1.8054225180160843, 9),
+            (rho, phi, 11),
+            (530.0, 1.816214301588964, 12),
+        ];
+        let spacepoints = spacepoints.map(|(rho, phi, layer)| Spacepoint { rho, phi, z: 7.0, layer }).to_vec();
+        let roi = Roi { descriptor, spacepoints };
+        let cpu = find_one("CPU", &build("CPU", &Engine::Cpu, &config), &roi);
+        assert_eq!(
+            cpu.vertices.iter().map(|vertex| (vertex.pairs, vertex.weight > 80.0)).collect::<Vec<_>>(),
+            [(1, true)]
+        );
+        for (name, engine) in &gpus() {
+            assert_eq!(find_one(name, &build(name, engine, &config), &roi), cpu, "{name}");
+        }
+    }
+}
+
+/// Whatever lies on layers that take no part changes nothing.
+#[test]
+fn layers_beyond_the_last_take_no_part() {
+    let events = toys(32);
+    for (engine, choice) in engines() {
+        let config = Config {
+            max_layer: Some(MaxLayer::Number(6)),
+            phi_window: DefaultWindow::Spacepoints,
+            ..Config::default()
+        };
+        let finder = build(&engine, &choice, &config);
+        let all = find(&engine, &finder, &batch(&rois(&events)));
+        let mut left = rois(&events);
+        left.iter_mut().for_each(|roi| roi.spacepoints.retain(|point| point.layer <= 6));
+        let kept = find(&engine, &finder, &batch(&left));
+        for (a, b) in all.iter().zip(&kept) {
+            assert_eq!((&a.vertices, a.spacepoints), (&b.vertices, b.spacepoints), "{engine}: {:?}", a.id);
+        }
+        assert!(all.iter().zip(&kept).any(|(a, b)| a.outside_window > b.outside_window), "{engine}");
+    }
+    for (max_layer, word) in [(MaxLayer::Number(0), "two"), (MaxLayer::Sensor(Sensor::Pixel), "sensor")] {
+        let text = "name = \"two\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 50.0\n[[layer]]\nkind = \"barrel\"\nradius_mm = 90.0";
+        let detector = zfinder_io::detector_from_toml("two", text).expect("valid");
+        let config = Config { max_layer: Some(max_layer), ..Config::default() };
+        let error = ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).build().err();
+        let error = error.expect("refused").to_string();
+        assert!(error.contains("max_layer") && error.contains(word), "{error}");
+    }
+}
