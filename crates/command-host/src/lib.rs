@@ -12,8 +12,8 @@
 //! - [`MessageOptions`] are `-q` and `-v`, and show progress; [`Completions`] and [`Man`] are
 //!   subcommands for shells and `man`;
 //! - [`on_interrupt`] lets a command end in its own time;
-//! - with the feature `plot`, `line_chart` draws lines, and a `Picture` is an image file of a
-//!   `Drawing`.
+//! - with the feature `plot`, `PictureOptions` are the options of every command that draws, and a `Picture` is the file of a
+//!   figure of the crate `hep-figure`.
 //!
 //! A system brings its subcommands, and chooses the exit codes of its library's errors. The library
 //! does not depend on this crate:
@@ -112,10 +112,6 @@ mod messages;
 mod output;
 #[cfg(feature = "plot")]
 mod picture;
-#[cfg(feature = "plot")]
-mod plot;
-#[cfg(feature = "plot")]
-mod png;
 mod print;
 #[cfg(target_os = "linux")]
 mod quiet;
@@ -125,16 +121,14 @@ pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;
 pub use engine::{EngineOptions, Engines, precision_parser};
 pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from, note};
+/// What a [`Picture`] is drawn from.
+#[cfg(feature = "plot")]
+pub use hep_figure as figure;
 pub use indicatif::ProgressBar;
 pub use interrupt::on_interrupt;
 pub use messages::MessageOptions;
 pub use output::{Output, OutputFolder, SeekableWrite, file_of, write_file};
 #[cfg(feature = "plot")]
-pub use picture::{Drawing, Picture, colour};
-#[cfg(feature = "plot")]
-pub use plot::{COLOURS, Chart, line_chart};
-/// The drawing library of a [`Drawing`].
-#[cfg(feature = "plot")]
-pub use plotters;
+pub use picture::{Picture, PictureOptions};
 pub use print::{Rows, scientific, table, write_json};
 pub use shell::{Completions, Man};

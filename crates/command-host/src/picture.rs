@@ -1,176 +1,198 @@
-//! Pictures as files.
+//! Pictures as files, and their options.
 
-use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use plotters::coord::Shift;
-use plotters::prelude::*;
+use clap::Args;
+use hep_figure::{Figure, Format, Options};
 
 use crate::failure::{Code, Failure};
-use crate::output::write_file;
-use crate::{plot, png};
+use crate::output::Output;
 
-/// An output file for a picture: PNG or SVG.
-#[derive(Clone, Debug)]
-pub struct Picture {
-    path: PathBuf,
-    is_png: bool,
+/// Options of a picture, the same in every command that draws.
+#[derive(Args, Clone, Debug, Default, PartialEq)]
+#[command(next_help_heading = "Picture")]
+pub struct PictureOptions {
+    /// Size in pixels at 100 dpi; letters and lines scale with it. A PDF has 72 points for 100 pixels
+    #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
+    size: Option<(u32, u32)>,
+    /// Dots per inch of a PNG: 300 gives three times the pixels of --size [default: 100]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(20..=2400))]
+    dpi: Option<u32>,
+    /// Experiment above the frame, in bold letters
+    #[arg(long, value_name = "TEXT")]
+    label: Option<String>,
+    /// Status after --label, in oblique letters, for example Simulation
+    #[arg(long, value_name = "TEXT")]
+    label_text: Option<String>,
+    /// Logarithmic x axis of the first panel
+    #[arg(long)]
+    log_x: bool,
+    /// Logarithmic y axis of the first panel
+    #[arg(long)]
+    log_y: bool,
+    /// Range of x of the first panel
+    #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
+    x_range: Option<(f64, f64)>,
+    /// Range of y of the first panel
+    #[arg(long, value_name = "LOW,HIGH", value_parser = range, allow_hyphen_values = true)]
+    y_range: Option<(f64, f64)>,
+    /// Draw this panel alone; a wrong name lists the panels
+    #[arg(long, value_name = "NAME")]
+    panel: Option<String>,
 }
 
-/// Something that can be drawn on any plotters backend.
-pub trait Drawing {
-    /// Returns the width and height \[pixels\].
-    fn size(&self) -> (u32, u32);
+fn size(text: &str) -> Result<(u32, u32), String> {
+    let sides =
+        text.split_once(['x', 'X']).and_then(|(width, height)| Some((width.parse().ok()?, height.parse().ok()?)));
+    let fits = |side: &u32| (50..=20_000).contains(side);
+    sides
+        .filter(|(width, height)| fits(width) && fits(height))
+        .ok_or_else(|| "a size is WIDTHxHEIGHT, for example 800x600, each from 50 to 20000".to_owned())
+}
 
-    /// Returns whether edges are smoothed in an SVG. By default they are not, so that nothing
-    /// shines through between areas side by side.
-    fn is_smooth(&self) -> bool {
-        false
-    }
+fn range(text: &str) -> Result<(f64, f64), String> {
+    let ends = text
+        .split_once(',')
+        .and_then(|(low, high)| Some((low.trim().parse::<f64>().ok()?, high.trim().parse::<f64>().ok()?)));
+    let (low, high) = ends.ok_or("a range is LOW,HIGH, for example 0,1.2")?;
+    if low < high && (high - low).is_finite() { Ok((low, high)) } else { Err("LOW must be below HIGH".to_owned()) }
+}
 
-    /// Draws on a white area of that size.
+impl PictureOptions {
+    /// Opens the output file of a picture. Wrong endings and files that cannot be created are
+    /// refused before anything is computed.
     ///
     /// # Errors
-    /// Any error of the area.
-    fn draw<DB: DrawingBackend>(
-        &self,
-        area: &DrawingArea<DB, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>>;
+    /// [`Code::Usage`] if the ending is not that of a picture; [`Code::Data`] if the file cannot be
+    /// created.
+    pub fn open(&self, path: &Path, program: &str) -> Result<Picture, Failure> {
+        let format = Format::of(path).ok_or_else(|| {
+            Failure::usage(
+                format!("the ending of `{}` is not that of a picture", path.display()),
+                "end the name in .png, .svg or .pdf",
+            )
+        })?;
+        for (range, log, axis) in [(self.x_range, self.log_x, 'x'), (self.y_range, self.log_y, 'y')] {
+            if log && range.is_some_and(|(low, _)| low <= 0.0) {
+                let what = format!("--{axis}-range begins at 0 or below, and --log-{axis} needs a range above 0");
+                return Err(Failure::new(Code::Usage, what));
+            }
+        }
+        let options = Options {
+            size: self.size,
+            dpi: self.dpi.unwrap_or(100),
+            label: self.label.clone(),
+            label_text: self.label_text.clone(),
+            log_x: self.log_x,
+            log_y: self.log_y,
+            x_range: self.x_range,
+            y_range: self.y_range,
+            panel: self.panel.clone(),
+        };
+        Ok(Picture { output: Output::open(Some(path), program)?, format, options })
+    }
+
+    /// Refuses options of a picture where there is none.
+    ///
+    /// # Errors
+    /// [`Code::Usage`].
+    pub fn check(&self, has_picture: bool) -> Result<(), Failure> {
+        if has_picture || *self == Self::default() {
+            return Ok(());
+        }
+        Err(Failure::usage("options of a picture, and no picture", "name its file with --plot"))
+    }
+
+    /// Opens the output file of an optional picture.
+    ///
+    /// # Errors
+    /// Those of [`open`](Self::open); [`Code::Usage`] if there are options and no picture.
+    pub fn open_optional(&self, path: Option<&Path>, program: &str) -> Result<Option<Picture>, Failure> {
+        self.check(path.is_some())?;
+        path.map(|path| self.open(path, program)).transpose()
+    }
+}
+
+/// An output file for a figure.
+pub struct Picture {
+    output: Output,
+    format: Format,
+    options: Options,
 }
 
 impl Picture {
-    /// Makes the output file of `--plot`. Other endings are rejected before anything is computed.
+    /// Returns the format.
+    #[must_use]
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Draws, and finishes the file.
     ///
     /// # Errors
-    /// [`Code::Usage`] if the name does not end in `.png` or `.svg`.
-    pub fn of(path: &Path) -> Result<Self, Failure> {
-        let ending = path.extension().and_then(|ending| ending.to_str()).map(str::to_lowercase);
-        let is_png = match ending.as_deref() {
-            Some("png") => true,
-            Some("svg") => false,
-            _ => {
-                let what = format!("--plot {}: pictures are .png or .svg", path.display());
-                return Err(Failure::new(Code::Usage, what));
-            }
-        };
-        Ok(Self { path: path.to_owned(), is_png })
+    /// [`Code::Usage`] if the figure refuses an option; [`Code::Data`] if the file cannot be written.
+    pub fn draw(mut self, figure: &Figure) -> Result<(), Failure> {
+        let content = figure.render(self.format, &self.options).map_err(|error| Failure::new(Code::Usage, error))?;
+        self.output.write(|out| out.write_all(&content))?;
+        self.output.finish()
     }
-
-    /// Returns the path.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Returns whether the file is a PNG.
-    #[must_use]
-    pub fn is_png(&self) -> bool {
-        self.is_png
-    }
-
-    /// Draws, and writes the file when it is complete; see [`write_file`].
-    ///
-    /// # Errors
-    /// [`Code::Data`] if the file cannot be written.
-    pub fn draw(&self, program: &str, drawing: &impl Drawing) -> Result<(), Failure> {
-        let told = |what: String| Failure::new(Code::Data, format_args!("{}: {what}", self.path.display()));
-        plot::register_face().map_err(told)?;
-        let size = drawing.size();
-        let content = if self.is_png {
-            let mut pixels = vec![0; 3 * size.0 as usize * size.1 as usize];
-            draw_on(drawing, BitMapBackend::with_buffer(&mut pixels, size)).map_err(told)?;
-            Content::Pixels(pixels, size)
-        } else {
-            let mut text = String::new();
-            draw_on(drawing, SVGBackend::with_string(&mut text, size)).map_err(told)?;
-            let crisp = "<svg shape-rendering=\"crispEdges\" ";
-            Content::Text(if drawing.is_smooth() { text } else { text.replacen("<svg ", crisp, 1) })
-        };
-        write_file(&self.path, program, |out| content.write(out))
-    }
-}
-
-fn draw_on<DB: DrawingBackend>(drawing: &impl Drawing, backend: DB) -> Result<(), String> {
-    let area = backend.into_drawing_area();
-    let drawn = area.fill(&WHITE).and_then(|()| drawing.draw(&area)).and_then(|()| area.present());
-    drawn.map_err(|error| error.to_string())
-}
-
-enum Content {
-    Text(String),
-    Pixels(Vec<u8>, (u32, u32)),
-}
-
-impl Content {
-    fn write(&self, mut out: impl Write) -> io::Result<()> {
-        match self {
-            Self::Text(text) => out.write_all(text.as_bytes()),
-            Self::Pixels(pixels, size) => png::write(out, pixels, *size),
-        }
-    }
-}
-
-/// Returns the colour at a position from 0 to 1 on a scale of equidistant colours. Positions
-/// outside are clamped.
-///
-/// Returns black if there are no colours.
-#[must_use]
-pub fn colour(scale: &[[u8; 3]], place: f64) -> RGBColor {
-    let Some(last) = scale.len().checked_sub(1) else { return BLACK };
-    let place = place.clamp(0.0, 1.0) * last as f64;
-    let below = (place as usize).min(last);
-    let (low, high) = (scale[below], scale[(below + 1).min(last)]);
-    let part = place - below as f64;
-    let [r, g, b] = [0, 1, 2].map(|i| {
-        let (low, high) = (f64::from(low[i]), f64::from(high[i]));
-        (low + part * (high - low)).round() as u8
-    });
-    RGBColor(r, g, b)
 }
 
 #[cfg(test)]
 mod tests {
+    use clap::Parser;
+    use hep_figure::{Axis, Panel};
+
     use super::*;
 
-    struct Square;
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        picture: PictureOptions,
+    }
 
-    impl Drawing for Square {
-        fn size(&self) -> (u32, u32) {
-            (30, 20)
-        }
+    fn parsed(options: &[&str]) -> Result<PictureOptions, String> {
+        let all = std::iter::once("draws").chain(options.iter().copied());
+        Cli::try_parse_from(all).map(|cli| cli.picture).map_err(|error| error.to_string())
+    }
 
-        fn draw<DB: DrawingBackend>(
-            &self,
-            area: &DrawingArea<DB, Shift>,
-        ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
-            area.draw(&Rectangle::new([(10, 5), (20, 15)], RED.filled()))
+    #[test]
+    fn options_parse_and_wrong_ones_are_refused() {
+        let options = parsed(&["--size", "800x600", "--dpi", "300", "--x-range", "-1.5,2", "--log-y", "--label", "X"]);
+        let options = options.expect("options");
+        assert_eq!((options.size, options.dpi, options.x_range), (Some((800, 600)), Some(300), Some((-1.5, 2.0))));
+        for (wrong, message) in [
+            (["--x-range", "2,1"], "LOW must be below HIGH"),
+            (["--y-range", "nan,1"], "LOW must be below HIGH"),
+            (["--y-range", "1"], "a range is LOW,HIGH"),
+            (["--size", "800"], "a size is WIDTHxHEIGHT"),
+            (["--size", "1x1"], "each from 50"),
+            (["--dpi", "1"], "20..=2400"),
+        ] {
+            let error = parsed(&wrong).expect_err("refused");
+            assert!(error.contains(message), "{error}");
         }
     }
 
     #[test]
-    fn a_picture_is_of_pixels_or_of_shapes() {
+    fn pictures_are_files_of_three_formats() {
         let folder = tempfile::tempdir().expect("a folder");
-        let drawn = |name: &str| {
+        let figure = Figure::new("", Panel::new("a", Axis::new("x", 0.0, 1.0), Axis::new("y", 0.0, 1.0)));
+        let drawn = |name: &str, options: &[&str]| {
             let path = folder.path().join(name);
-            Picture::of(&path).and_then(|picture| picture.draw("draws", &Square)).map(|()| std::fs::read(path))
+            let picture = parsed(options).expect("options").open(&path, "draws")?;
+            picture.draw(&figure).map(|()| std::fs::read(path).expect("a file"))
         };
-        let png = drawn("a.PNG").expect("drawn").expect("a file");
-        assert!(png.starts_with(b"\x89PNG\r\n\x1a\n") && png.ends_with(b"IEND\xaeB`\x82"));
-        let svg = String::from_utf8(drawn("a.svg").expect("drawn").expect("a file")).expect("text");
-        assert!(svg.starts_with("<svg ") && svg.contains("crispEdges") && svg.contains("#FF0000"), "{svg}");
-        assert_eq!(drawn("a.pdf").map(drop).map_err(|failure| failure.code()), Err(Some(Code::Usage)));
-        assert_eq!(drawn("none/a.png").map(drop).map_err(|failure| failure.code()), Err(Some(Code::Data)));
-    }
-
-    #[test]
-    fn colours_are_between_those_of_the_scale() {
-        let scale = [[0, 0, 0], [100, 200, 0], [100, 200, 250]];
-        assert_eq!(colour(&scale, 0.25), RGBColor(50, 100, 0));
-        assert_eq!(colour(&scale, 0.5), RGBColor(100, 200, 0));
-        assert_eq!((colour(&scale, -1.0), colour(&scale, 7.0)), (BLACK, RGBColor(100, 200, 250)));
-        assert_eq!(
-            (colour(&scale, f64::NAN), colour(&[], 1.0), colour(&scale[2..], 0.3)),
-            (BLACK, BLACK, RGBColor(100, 200, 250))
-        );
+        for (name, begin) in [("a.PNG", &b"\x89PNG\r\n\x1a\n"[..]), ("a.svg", b"<svg "), ("a.pdf", b"%PDF-")] {
+            assert!(drawn(name, &[]).expect("drawn").starts_with(begin), "{name}");
+        }
+        let code = |name, options: &[&str]| drawn(name, options).map(drop).map_err(|failure| failure.code());
+        assert_eq!(code("a.jpg", &[]), Err(Some(Code::Usage)));
+        assert_eq!(code("none/a.png", &[]), Err(Some(Code::Data)));
+        assert_eq!(code("b.png", &["--panel", "b"]), Err(Some(Code::Usage)));
+        assert_eq!(code("b.png", &["--log-x", "--x-range", "-1,1"]), Err(Some(Code::Usage)));
+        assert!(!folder.path().join("b.png").exists());
+        let none = parsed(&["--log-x"]).expect("options").open_optional(None, "draws");
+        assert!(none.is_err_and(|failure| failure.code() == Some(Code::Usage)));
     }
 }

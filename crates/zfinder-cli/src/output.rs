@@ -7,7 +7,6 @@ use clap::ValueEnum;
 use command_host::{Failure, Output, file_of, note, write_file, write_json};
 use zfinder::RoiResult;
 use zfinder_io::{AnswerDigest, CSV_HEADER, ParquetVertices, Provenance, TruthTable, write_csv, write_json_line};
-use zfinder_study::plot;
 
 use crate::failure::unwritten;
 use crate::search::counted;
@@ -245,33 +244,5 @@ impl Text<'_> {
     fn closing(&mut self, lines: &str) -> Result<(), Failure> {
         self.begin()?;
         self.target.write(|out| writeln!(out, "\n{}", lines.trim_end()))
-    }
-}
-
-/// A file that a picture goes to.
-pub(super) struct PictureTarget {
-    target: Output,
-    format: plot::Format,
-}
-
-impl PictureTarget {
-    /// In the format that the file's name asks for.
-    pub(super) fn open(path: &Path) -> Result<Self, Failure> {
-        let format = plot::Format::of(path).ok_or_else(|| {
-            Failure::usage(
-                format!("the ending of `{}` is not that of a picture", path.display()),
-                "pictures are written as SVG or PNG: end the name in .svg or .png",
-            )
-        })?;
-        Ok(Self { target: Output::open(Some(path), PROGRAM)?, format })
-    }
-
-    pub(super) fn write(
-        mut self,
-        draw: impl FnOnce(plot::Format) -> zfinder_study::Result<Vec<u8>>,
-    ) -> Result<(), Failure> {
-        let picture = draw(self.format)?;
-        self.target.write(|out| out.write_all(&picture))?;
-        self.target.finish()
     }
 }

@@ -7,9 +7,6 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// A plot that cannot be drawn.
-    #[error("cannot draw the plot: {0}")]
-    Plot(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// A detector in which no beam spot can be found.
     #[error("no beam spot can be found in detector `{detector}`: it has {barrels} barrel layers, and 3 are wanted")]
     FewBarrels {

@@ -334,7 +334,7 @@ fn banks_are_averaged_and_drawn() {
         ),
         (vec!["average", &banks, "--empty-below", "NaN"], 2, "it is not finite"),
         (vec!["average", &banks, "--plot", "a.svg"], 2, "add --by time"),
-        (vec!["histogram", &banks, "--plot", "a.pdf"], 2, "pictures are .png or .svg"),
+        (vec!["histogram", &banks, "--plot", "a.gif"], 2, ".png, .svg or .pdf"),
         (vec!["count", &events, "-o", &events], 2, "one of the inputs"),
         (vec!["count", &events, "--sums", "a.txt"], 2, "name a file .npz or .parquet"),
         (vec!["simulate", "/dev/null", "--events", "100000000"], 1, "are free: fewer events"),

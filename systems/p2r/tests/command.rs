@@ -204,7 +204,7 @@ fn faults_are_reported() {
         (&["run", "--engine", "cpu", "--events", "50000", "--tracks", "100000"][..], 1, "GB are needed"),
         (&["run", "/nowhere/x.npz"], 1, "/nowhere/x.npz"),
         (&["run", "/nowhere/x.npz", "--field", "0"], 1, "a magnetic field of 0 T bends no track"),
-        (&["scan", "--engine", "cpu", "--plot", "scan.pdf"], 2, "pictures are .png or .svg"),
+        (&["scan", "--engine", "cpu", "--plot", "scan.gif"], 2, ".png, .svg or .pdf"),
         (&["bench", "--workgroup-size", "2x"], 2, "ROWSxCOLUMNS"),
     ] {
         let done = run(arguments);

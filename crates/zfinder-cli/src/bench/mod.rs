@@ -28,8 +28,8 @@ use zfinder::{Accumulate, AdapterChoice, Engine, Error, StreamOptions, ZFinder};
 use super::engine::{AccumulateName, DesignName, PrecisionName};
 use super::options::threads;
 use check::Expected;
-use command_host::Failure;
 use command_host::note;
+use command_host::{Failure, PictureOptions};
 use group::AdapterGroup;
 use measure::Subject;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
@@ -141,11 +141,13 @@ pub(super) struct Bench {
     /// variant each, on a GPU; answers are checked (docs/thesis.md)
     #[arg(long, conflicts_with_all = OTHER_MEASUREMENTS, help_heading = "How")]
     staircase: bool,
-    /// With --staircase, draw the times: a file that ends in .svg or .png
-    #[arg(long, value_name = "FILE", requires = "staircase", help_heading = "Output")]
+    /// With --staircase, draw the times
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", requires = "staircase", help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of
-    /// the reference engine by the accurate extrapolation: Table 5.1 of the thesis
+    #[command(flatten)]
+    picture: PictureOptions,
+    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of the reference engine by
+    /// the accurate extrapolation: Table 5.1 of the thesis
     #[arg(long, value_enum, value_name = "EXTRAPOLATION", conflicts_with_all = OTHER_MEASUREMENTS, conflicts_with = "staircase", help_heading = "How")]
     against: Option<AgainstName>,
     /// With --against, let bins of z begin half a bin further on, as the thesis's do

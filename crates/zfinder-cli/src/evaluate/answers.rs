@@ -9,7 +9,7 @@ use zfinder_study::plot::{self, Plotted};
 
 use super::report::{Configuration, Report};
 use super::{Evaluate, without_truth};
-use crate::output::{self, PROGRAM, PictureTarget};
+use crate::output::{self, PROGRAM};
 use crate::search::counted;
 
 impl Evaluate {
@@ -24,7 +24,7 @@ impl Evaluate {
         check_distinct(read, outputs)?;
         let by = self.by(&truth)?.filter(|by| *by == By::PileUp);
         let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
-        let plot = self.plot.as_deref().map(PictureTarget::open).transpose()?;
+        let plot = self.picture.open_optional(self.plot.as_deref(), PROGRAM)?;
         let options = self.options();
         let mut configurations = Vec::new();
         let mut binning: Option<Binning> = None;
@@ -51,7 +51,7 @@ impl Evaluate {
         };
         if let Some(plot) = plot {
             let plotted: Vec<Plotted> = report.configurations.iter().map(Configuration::plotted).collect();
-            plot.write(|format| plot::evaluation(&plotted, by, self.within_mm, format))?;
+            plot.draw(&plot::evaluation(&plotted, by, self.within_mm))?;
         }
         out.write(|out| report.write(format, out))?;
         out.finish()

@@ -18,10 +18,10 @@ use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
 use super::input::{self, EventSelection, InputOptions, OnErrorOptions, Skipped};
 use super::options::{KeyOptions, PresetName, word};
-use super::output::{self, PROGRAM, PictureTarget};
+use super::output::{self, PROGRAM};
 use super::search::{ProgressOptions, counted, search};
 use command_host::Failure;
-use command_host::{Output, note};
+use command_host::{Output, PictureOptions, note};
 use report::{Configuration, Format, Report};
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -86,12 +86,14 @@ pub(super) struct Evaluate {
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Also draw efficiency and resolution against pile-up or spacepoints, and the residuals
-    #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot: Option<PathBuf>,
     /// Also draw positions of right vertices, distances of pairs of vertices, ROC curves and the
     /// calibration of the significance
-    #[arg(long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot_vertices: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOptions,
     #[command(flatten)]
     progress: ProgressOptions,
 
@@ -183,8 +185,10 @@ impl Evaluate {
         self.input.check_outputs(&inputs.files, Some(&truth), configs_read, outputs)?;
         let by = self.by(&truth)?;
         let mut out = Output::open(self.output.as_deref(), PROGRAM)?;
-        let plot = self.plot.as_deref().map(PictureTarget::open).transpose()?;
-        let plot_vertices = self.plot_vertices.as_deref().map(PictureTarget::open).transpose()?;
+        let open = |path: &PathBuf| self.picture.open(path, PROGRAM);
+        self.picture.check(self.plot.is_some() || self.plot_vertices.is_some())?;
+        let plot = self.plot.as_ref().map(open).transpose()?;
+        let plot_vertices = self.plot_vertices.as_ref().map(open).transpose()?;
 
         let options = self.options();
         let mut report = Report {
@@ -217,11 +221,11 @@ impl Evaluate {
         }
         if let Some(plot) = plot {
             let plotted: Vec<Plotted> = report.configurations.iter().map(Configuration::plotted).collect();
-            plot.write(|format| plot::evaluation(&plotted, by, self.within_mm, format))?;
+            plot.draw(&plot::evaluation(&plotted, by, self.within_mm))?;
         }
         if let Some(plot) = plot_vertices {
             let plotted: Vec<_> = report.configurations.iter().map(Configuration::plotted_vertices).collect();
-            plot.write(|format| plot::vertices(&plotted, format))?;
+            plot.draw(&plot::vertices(&plotted))?;
         }
         out.write(|out| report.write(format, out))?;
         out.finish()?;

@@ -101,7 +101,7 @@ impl Report {
         for Configuration { name, summary, .. } in &self.configurations {
             let all = ("all", [String::new(), String::new()], &summary.figures);
             let by = self.by.map_or("", By::as_str);
-            let bins = summary.bins.iter().map(|InBin { bin, figures }| {
+            let bins = summary.bins.iter().map(|InBin { bin, figures, .. }| {
                 let range = [bin.low, bin.high].map(|end| end.to_string());
                 (by, range, figures)
             });
@@ -183,7 +183,7 @@ impl Report {
             }
             let mut table = plain([by.label().to_owned(), "RoIs".to_owned()].into_iter().chain(names()), 1);
             let bins = self.configurations.first().map_or(&[][..], |first| &first.summary.bins);
-            for (at, InBin { bin: Bin { low, high }, figures }) in bins.iter().enumerate() {
+            for (at, InBin { bin: Bin { low, high }, figures, .. }) in bins.iter().enumerate() {
                 let range = if low == high { low.to_string() } else { format!("{low} to {high}") };
                 let cells = columns.iter().map(|column| cell(&column[at]));
                 table.add_row([range, figures.rois.to_string()].into_iter().chain(cells));

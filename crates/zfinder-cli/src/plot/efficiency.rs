@@ -8,8 +8,8 @@ use zfinder_study::evaluate::{By, Figures, InBin};
 use zfinder_study::plot::{self, Plotted};
 
 use super::super::options::read_text;
-use super::super::output::PictureTarget;
-use command_host::Failure;
+use super::super::output::PROGRAM;
+use command_host::{Failure, PictureOptions};
 
 /// Draws efficiency and resolution against pile-up, out of `zfinder evaluate --format json`
 ///
@@ -24,8 +24,10 @@ pub(super) struct Efficiency {
     #[arg(required = true, value_name = "FILE.json")]
     reports: Vec<PathBuf>,
     /// Write to this file, which appears when all is done
-    #[arg(short, long, value_name = "FILE.svg|FILE.png", help_heading = "Output")]
+    #[arg(short, long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     output: PathBuf,
+    #[command(flatten)]
+    picture: PictureOptions,
 }
 
 const AFTER_LONG_HELP: &str = "Examples:
@@ -78,13 +80,13 @@ impl Efficiency {
                 "draw them one by one, or measure them with the same --by and --within-mm",
             ));
         }
-        let target = PictureTarget::open(&self.output)?;
+        let target = self.picture.open(&self.output, PROGRAM)?;
         self.name_apart(&mut reports);
         let configurations = reports.iter().flat_map(|report| &report.configurations);
         let plotted: Vec<Plotted> = configurations
             .map(|Configuration { name, figures, bins }| Plotted { name, figures, bins, residuals_mm: &[] })
             .collect();
-        target.write(|format| plot::evaluation(&plotted, by, within_mm, format))
+        target.draw(&plot::evaluation(&plotted, by, within_mm))
     }
 
     /// Names that several files have get the file's before them.

@@ -8,11 +8,11 @@ use clap::{Args, Subcommand};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
-use super::output::PictureTarget;
+use super::output::PROGRAM;
 use super::select::SelectOptions;
-use command_host::Failure;
+use command_host::{Failure, PictureOptions};
 
-/// Draws pictures, as SVG or PNG by the ending of the file's name
+/// Draws pictures, as PNG, SVG or PDF by the ending of the file's name
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES)]
 pub(super) struct Plot {
@@ -79,10 +79,13 @@ struct RoiPicture {
         short,
         long,
         required_unless_present = "print_config",
-        value_name = "FILE.svg|FILE.png",
+        value_name = "FILE.png|.svg|.pdf",
         help_heading = "Output"
     )]
     output: Option<PathBuf>,
+
+    #[command(flatten)]
+    picture: PictureOptions,
 
     #[command(flatten)]
     select: SelectOptions,
@@ -100,22 +103,26 @@ impl Plot {
 
 impl Histogram {
     fn run(self) -> Result<(), Failure> {
-        let RoiPicture { output: Some(output), select } = self.roi else { return self.roi.select.config().map(|_| ()) };
+        let RoiPicture { output: Some(output), select, picture } = self.roi else {
+            return self.roi.select.config().map(|_| ());
+        };
         let Some(config) = select.config()? else { return Ok(()) };
         let mut selected = select.open(config, Some(&output))?;
-        let target = PictureTarget::open(&output)?;
+        let target = picture.open(&output, PROGRAM)?;
         let roi = selected.first()?;
         let inspection = selected.finder.inspect(&roi)?;
-        target.write(|format| plot::histogram(&inspection, selected.vertices(roi.descriptor.id), format))
+        target.draw(&plot::histogram(&inspection, selected.vertices(roi.descriptor.id)))
     }
 }
 
 impl Event {
     fn run(self) -> Result<(), Failure> {
-        let RoiPicture { output: Some(output), select } = self.roi else { return self.roi.select.config().map(|_| ()) };
+        let RoiPicture { output: Some(output), select, picture } = self.roi else {
+            return self.roi.select.config().map(|_| ());
+        };
         let Some(config) = select.config()? else { return Ok(()) };
         let mut selected = select.open(config, Some(&output))?;
-        let target = PictureTarget::open(&output)?;
+        let target = picture.open(&output, PROGRAM)?;
         let roi = selected.first()?;
         let finder = &selected.finder;
         let inspection = finder.inspect(&roi)?;
@@ -124,6 +131,6 @@ impl Event {
             None => Vec::new(),
         };
         let truth = selected.vertices(roi.descriptor.id);
-        target.write(|format| plot::event(&inspection, &pairs, finder.detector(), truth, format))
+        target.draw(&plot::event(&inspection, &pairs, finder.detector(), truth))
     }
 }

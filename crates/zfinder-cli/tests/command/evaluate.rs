@@ -243,7 +243,7 @@ fn failures_say_what_to_do() {
     failed(&with_truth(&["--bins", "0"]), 2, &["--bins"]);
     failed(&with_truth(&["--z-bin", "0"]), 2, &["`z_bin_mm`: 0 must lie in"]);
     failed(&with_truth(&["--config", "/none/such.toml"]), 1, &["/none/such.toml"]);
-    failed(&with_truth(&["--plot", "figures.pdf"]), 2, &["figures.pdf", "end the name in .svg or .png"]);
+    failed(&with_truth(&["--plot", "figures.gif"]), 2, &["figures.gif", "end the name in .png, .svg or .pdf"]);
     let twice = ["--plot", "figures.svg", "-o", "figures.svg", "--format", "csv"];
     failed(&with_truth(&twice), 2, &["two outputs are one file"]);
     failed(&with_truth(&["-o", "figures.dat"]), 2, &["figures.dat", "--format"]);

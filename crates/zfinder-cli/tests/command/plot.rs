@@ -29,7 +29,7 @@ fn every_picture_of_every_roi_is_drawn() {
     let (input, truth) = (tracks(&dir), truth(&dir));
     for (picture, width) in [("histogram", 1000u32), ("event", 1000)] {
         for which in [&["--event", "3"][..], &["--roi", "1"], &["--event", "4"], &[]] {
-            for (name, begin) in [("picture.svg", &b"<svg width=\"1000\""[..]), ("picture.PNG", b"\x89PNG\r\n\x1a\n")] {
+            for (name, begin) in [("picture.svg", &b"<svg xmlns"[..]), ("picture.PNG", b"\x89PNG\r\n\x1a\n")] {
                 let path = dir.path().join(name);
                 let output = path.display().to_string();
                 let arguments = [&["plot", picture, &input, "--truth", &truth, "-o", &output], which].concat();
@@ -72,7 +72,7 @@ fn what_cannot_be_drawn_is_told() {
     let output = dir.path().join("picture.svg").display().to_string();
     let plot = |arguments: &[&str]| zfinder(&[&["plot", "histogram", &input], arguments].concat());
     failed(&plot(&["-o", &output, "--event", "7", "--roi", "2"]), 2, &["the input has no event 7, RoI 2"]);
-    failed(&plot(&["-o", "picture.pdf"]), 2, &["picture.pdf", ".svg or .png"]);
+    failed(&plot(&["-o", "picture.gif"]), 2, &["picture.gif", ".png, .svg or .pdf"]);
     failed(&plot(&["-o", &input]), 2, &["the output file is one of the inputs"]);
     failed(&plot(&[]), 2, &["--output"]);
     failed(&plot(&["-o", "/none/such/picture.svg"]), 1, &["cannot write /none/such/picture.svg"]);
@@ -151,7 +151,7 @@ fn an_evaluation_is_drawn_from_its_json() {
     };
     succeeded(efficiency(&[&path("one.json")]));
     let text = fs::read_to_string(dir.path().join("efficiency.svg")).expect("written");
-    for word in ["<svg width=\"1000\"", "20 RoIs with truth", "default", "jet", "true vertices", "[µm]"] {
+    for word in ["width=\"1080\"", "20 RoIs, right within", "default", "jet", "true vertices", "[µm]"] {
         assert!(text.contains(word), "no `{word}` in:\n{text:.3000}");
     }
     fs::copy(dir.path().join("one.json"), dir.path().join("again.json")).expect("copied");

@@ -67,7 +67,7 @@ fn the_staircase_is_measured_checked_and_drawn() {
     assert_eq!(sample["library"].as_array().map(Vec::len), Some(2));
     assert!(fs::read(&picture).expect("the picture").starts_with(b"\x89PNG"));
     failed(&["bench", "--staircase", "--case", "pairs"], 2, "cannot be used with");
-    failed(&["bench", "--staircase", "--adapter", &index, "--plot", "stairs.pdf"], 2, ".png or .svg");
+    failed(&["bench", "--staircase", "--adapter", &index, "--plot", "stairs.gif"], 2, ".png, .svg or .pdf");
 }
 
 #[test]

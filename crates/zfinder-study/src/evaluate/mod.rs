@@ -162,6 +162,9 @@ pub struct InBin {
     /// The bin.
     #[serde(flatten)]
     pub bin: Bin,
+    /// Mean of the numbers; none of an empty bin.
+    #[serde(default)]
+    pub mean: Option<f64>,
     /// Its figures.
     pub figures: Figures,
 }
@@ -269,7 +272,10 @@ impl Evaluation {
             };
             let in_bin = |(number, &bin): (usize, &Bin)| {
                 let seen = self.seen.iter().filter(|seen| bin_of(seen) == Some(number));
-                InBin { bin, figures: Figures::new(seen) }
+                let numbers = || seen.clone().filter_map(|seen| seen.number(*by));
+                let count = numbers().count();
+                let mean = (count > 0).then(|| numbers().sum::<u64>() as f64 / count as f64);
+                InBin { bin, mean, figures: Figures::new(seen.clone()) }
             };
             bins.iter().enumerate().map(in_bin).collect()
         });

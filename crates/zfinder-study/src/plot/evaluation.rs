@@ -1,25 +1,13 @@
 //! Efficiency and resolution of configurations, as [`evaluate`](crate::evaluate) measures them.
 
-use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::*;
+use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, Point};
 
-use super::style::{Key, Line, Mark, axes, titled};
-use super::{Area, Drawn, Format, Picture};
-use crate::error::Result;
 use crate::evaluate::{By, Figures, InBin};
 
-/// Width and height of one panel \[pixels\].
-const PANEL: (u32, u32) = (500, 460);
-/// What the title needs \[pixels\].
-const LEAST_WIDTH: u32 = 760;
-/// Height of the title and of a line of the legend \[pixels\].
-const HEAD: u32 = 74;
 /// Steps of the distribution of residuals.
 const STEPS: usize = 50;
-/// The part of a bin that the points in it are spread over, so that they do not cover one another.
-const SPREAD: f64 = 0.6;
-/// Error of the 68.3 % width of n residuals, over width / sqrt(n): that of a quantile, sqrt(p (1 -
-/// p) / n) over the density there, if they are spread normally.
+/// Error of the 68.3 % width of n residuals, over width / sqrt(n): that of a quantile, sqrt(p (1 - p) / n) over the density
+/// there, if they are spread normally.
 const WIDTH_ERROR: f64 = 0.962;
 
 /// One configuration in a plot.
@@ -36,166 +24,127 @@ pub struct Plotted<'a> {
     pub residuals_mm: &'a [f64],
 }
 
-/// Panels beside one another: where there are bins, the efficiency of the first vertex (filled) and
-/// of any (hollow) in each, with intervals of 68.3 %, and the 68.3 % width of the residuals, with
-/// the error it would have if they were spread normally; where there are residuals, their
-/// distribution within +-`within_mm`.
-///
-/// # Errors
-/// [`Error::Plot`](crate::Error::Plot) where the library that draws gives up.
-pub fn evaluation(configurations: &[Plotted], by: Option<By>, within_mm: f64, format: Format) -> Result<Vec<u8>> {
+/// Panels beside one another. Where there are bins, `efficiency` has the first vertex (filled) and
+/// any (hollow) in each, with intervals of 68.3 %, and `resolution` has the 68.3 % width of the
+/// residuals, with the error of a normal distribution. Points stand at the means of their bins. Where
+/// there are residuals, `residuals` has their distribution within +-`within_mm`.
+#[must_use]
+pub fn evaluation(configurations: &[Plotted<'_>], by: Option<By>, within_mm: f64) -> Figure {
     let has_bins = configurations.iter().any(|one| !one.bins.is_empty());
     let by = by.filter(|_| has_bins);
     let has_residuals = configurations.iter().any(|one| !one.residuals_mm.is_empty());
+    let drawing = Drawing { configurations, within_mm };
+    let mut panels = Vec::new();
+    if let Some(by) = by {
+        panels.extend([drawing.efficiency(by), drawing.resolution(by)]);
+    }
     // An empty distribution says that there is nothing.
-    Drawing { configurations, by, within_mm, has_residuals: has_residuals || by.is_none() }.render(format)
+    if has_residuals || by.is_none() {
+        panels.push(drawing.residuals());
+    }
+    let rois = configurations.iter().map(|one| one.figures.rois).max().unwrap_or(0);
+    let key = |number| match by {
+        Some(_) if has_residuals => Key::Both(Marker::of(number), Line::of(number)),
+        Some(_) => Key::Marker(Marker::of(number)),
+        None => Key::Line(Line::of(number)),
+    };
+    let names = configurations.iter().enumerate();
+    Figure {
+        title: format!("{rois} RoIs, right within {within_mm} mm"),
+        columns: panels.len(),
+        panels,
+        panel_size: (540.0, 460.0),
+        legend: names.map(|(number, one)| Entry::new(key(number), one.name)).collect(),
+        is_full: false,
+    }
 }
 
 struct Drawing<'a> {
     configurations: &'a [Plotted<'a>],
-    by: Option<By>,
     within_mm: f64,
-    has_residuals: bool,
 }
 
-/// A point with its error bar.
-struct Point {
-    x: f64,
-    low: f64,
-    value: f64,
-    high: f64,
-}
-
-impl Picture for Drawing<'_> {
-    fn size(&self) -> (u32, u32) {
-        ((self.panels() * PANEL.0).max(LEAST_WIDTH), HEAD + PANEL.1)
-    }
-
-    fn draw<DB: DrawingBackend>(&self, area: &Area<'_, DB>) -> Drawn<DB> {
-        let rois = self.configurations.iter().map(|one| one.figures.rois).max().unwrap_or(0);
-        let title = format!("{rois} RoIs with truth; right: within {} mm of the true primary vertex", self.within_mm);
-        let area = titled(area, &title, &self.legend())?;
-        let panels = area.split_evenly((1, self.panels() as usize));
-        let mut panels = panels.iter();
-        if let Some(by) = self.by
-            && let (Some(left), Some(right)) = (panels.next(), panels.next())
-        {
-            self.efficiency(left, by)?;
-            self.resolution(right, by)?;
-        }
-        panels.next().map_or(Ok(()), |panel| self.residuals(panel))
+/// The title of an axis.
+fn axis_title(by: By) -> &'static str {
+    match by {
+        By::LeadingPt => "largest p_{T} of the primary [MeV]",
+        By::SumPt => "(Σp_{T}^{2})^{1/2} of the primary [MeV]",
+        By::Distance => "distance to the nearest true vertex [µm]",
+        By::PileUp | By::Spacepoints | By::Tracks => by.label(),
     }
 }
 
 impl Drawing<'_> {
-    fn panels(&self) -> u32 {
-        2 * u32::from(self.by.is_some()) + u32::from(self.has_residuals)
+    fn x(&self, by: By) -> Axis {
+        let bins = || self.configurations.iter().flat_map(|one| one.bins).map(edges);
+        let low = bins().map(|bin| bin.0).fold(f64::INFINITY, f64::min);
+        let high = bins().map(|bin| bin.1).fold(f64::NEG_INFINITY, f64::max);
+        let margin = 0.03 * (high - low);
+        Axis::new(axis_title(by), low - margin, high + margin)
     }
 
-    fn legend(&self) -> Vec<(Key, String)> {
-        let key = |number| match (self.by, self.has_residuals) {
-            (Some(_), true) => Key::Both(Mark::of(number, true), Line::of(number)),
-            (Some(_), false) => Key::Mark(Mark::of(number, true)),
-            (None, _) => Key::Line(Line::of(number)),
+    /// A point for each bin.
+    fn points(&self, number: usize, value: impl Fn(&Figures) -> Option<(f64, f64, f64)>) -> Vec<Point> {
+        let point = |in_bin: &InBin| {
+            let bin = edges(in_bin);
+            let x = in_bin.mean.unwrap_or(0.5 * (bin.0 + bin.1));
+            value(&in_bin.figures).map(|(low, y, high)| Point { x, bin, y, interval: (low, high) })
         };
-        let names = self.configurations.iter().enumerate();
-        names.map(|(number, one)| (key(number), one.name.to_owned())).collect()
+        self.configurations[number].bins.iter().filter_map(point).collect()
     }
 
-    /// Ends of all bins, and the mean width of one.
-    fn range(&self) -> (f64, f64, f64) {
-        let bins = || self.configurations.iter().flat_map(|one| one.bins).map(|in_bin| in_bin.bin);
-        let low = bins().map(|bin| bin.low).min().unwrap_or(0) as f64;
-        let high = bins().map(|bin| bin.high).max().unwrap_or(0) as f64;
-        let most = self.configurations.iter().map(|one| one.bins.len()).max().unwrap_or(0);
-        (low, high, (high - low).max(1.0) / most.max(1) as f64)
-    }
-
-    /// A point for each bin, beside those of the other series of the same bin.
-    fn points(
-        &self,
-        configuration: usize,
-        (series, of): (usize, usize),
-        value: impl Fn(&Figures) -> Option<(f64, f64, f64)>,
-    ) -> Vec<Point> {
-        let beside = SPREAD * self.range().2 * (series as f64 - 0.5 * (of as f64 - 1.0)) / of as f64;
-        let bins = self.configurations[configuration].bins.iter();
-        let points = bins.filter_map(|in_bin| {
-            let x = 0.5 * (in_bin.bin.low as f64 + in_bin.bin.high as f64) + beside;
-            value(&in_bin.figures).map(|(low, value, high)| Point { x, low, value, high })
-        });
-        points.collect()
-    }
-
-    fn efficiency<DB: DrawingBackend>(&self, area: &Area<'_, DB>, by: By) -> Drawn<DB> {
-        let (low, high, width) = self.range();
-        let margin = 0.5 * SPREAD * width;
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(48)
-            .y_label_area_size(76)
-            .build_cartesian_2d(low - margin..high + margin, 0.0..1.05)?;
-        axes(&mut chart, by.label(), "fraction right (filled: first, hollow: any vertex)", (8, 11))?;
-        let series = 2 * self.configurations.len();
+    fn efficiency(&self, by: By) -> Panel {
+        let y = Axis::new("efficiency", 0.0, 1.05).with_headroom();
+        let mut panel = Panel::new("efficiency", self.x(by), y);
         for number in 0..self.configurations.len() {
             let any = |f: &Figures| Some((f.any.low?, f.any.value?, f.any.high?));
             let first = |f: &Figures| Some((f.first.low?, f.first.value?, f.first.high?));
-            draw(&mut chart, Mark::of(number, false), self.points(number, (2 * number + 1, series), any))?;
-            draw(&mut chart, Mark::of(number, true), self.points(number, (2 * number, series), first))?;
+            panel.layers.push(Layer::Points(self.points(number, any), Marker::of(number).hollow()));
+            panel.layers.push(Layer::Points(self.points(number, first), Marker::of(number)));
         }
-        Ok(())
+        let black = Marker { colour: Colour::BLACK, ..Marker::of(0) };
+        panel.legend.push(Entry::new(Key::Marker(black), "first vertex"));
+        panel.legend.push(Entry::new(Key::Marker(black.hollow()), "any vertex"));
+        panel
     }
 
-    fn resolution<DB: DrawingBackend>(&self, area: &Area<'_, DB>, by: By) -> Drawn<DB> {
-        let (low, high, width) = self.range();
-        let margin = 0.5 * SPREAD * width;
-        let all = self.configurations.len();
+    fn resolution(&self, by: By) -> Panel {
         let width_68 = |f: &Figures| {
             let width = 1000.0 * f.residual_mm.width_68?;
             let error = WIDTH_ERROR * width / (f.residual_mm.number as f64).sqrt();
             Some(((width - error).max(0.0), width, width + error))
         };
-        let points: Vec<Vec<Point>> = (0..all).map(|number| self.points(number, (number, all), width_68)).collect();
-        let top = points.iter().flatten().fold(0.0, |top: f64, point| top.max(point.high));
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(48)
-            .y_label_area_size(76)
-            .build_cartesian_2d(low - margin..high + margin, 0.0..positive(1.05 * top))?;
-        axes(&mut chart, by.label(), "68 % width of right first vertices [µm]", (8, 10))?;
-        points.into_iter().enumerate().try_for_each(|(number, points)| draw(&mut chart, Mark::of(number, true), points))
+        let all: Vec<Vec<Point>> = (0..self.configurations.len()).map(|number| self.points(number, width_68)).collect();
+        let top = all.iter().flatten().fold(0.0, |top: f64, point| top.max(point.interval.1));
+        let y = Axis::new("68 % width of right first vertices [µm]", 0.0, positive(1.1 * top)).with_headroom();
+        let mut panel = Panel::new("resolution", self.x(by), y);
+        panel
+            .layers
+            .extend(all.into_iter().enumerate().map(|(number, points)| Layer::Points(points, Marker::of(number))));
+        panel
     }
 
-    fn residuals<DB: DrawingBackend>(&self, area: &Area<'_, DB>) -> Drawn<DB> {
+    fn residuals(&self) -> Panel {
         let within_mm = self.within_mm;
         let width = 2.0 * within_mm / STEPS as f64;
-        let fractions: Vec<[f64; STEPS]> = self.configurations.iter().map(|one| distribution(one, within_mm)).collect();
-        let top = fractions.iter().flatten().fold(0.0, |top: f64, &fraction| top.max(fraction));
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .x_label_area_size(48)
-            .y_label_area_size(76)
-            .build_cartesian_2d(-within_mm..within_mm, 0.0..positive(1.1 * top))?;
+        let all: Vec<[f64; STEPS]> = self.configurations.iter().map(|one| distribution(one, within_mm)).collect();
+        let top = all.iter().flatten().fold(0.0, |top: f64, &fraction| top.max(fraction));
         let what = format!("fraction of RoIs / {} mm", (1e3 * width).round() / 1e3);
-        axes(&mut chart, "first vertex less true z [mm]", &what, (8, 8))?;
-        for (number, fractions) in fractions.iter().enumerate() {
-            let edge = |step: usize| -within_mm + width * step as f64;
-            let steps = fractions.iter().enumerate();
-            let corners = steps.flat_map(|(step, &fraction)| [(edge(step), fraction), (edge(step + 1), fraction)]);
-            Line::of(number).draw(chart.plotting_area(), corners.collect())?;
-        }
-        Ok(())
+        let x = Axis::new("first vertex less true z [mm]", -within_mm, within_mm);
+        let mut panel = Panel::new("residuals", x, Axis::new(what, 0.0, positive(1.1 * top)).with_headroom());
+        panel.layers.extend(all.iter().enumerate().map(|(number, fractions)| Layer::Steps {
+            edges: (0..=STEPS).map(|step| -within_mm + width * step as f64).collect(),
+            heights: fractions.to_vec(),
+            line: Some(Line::of(number)),
+            fill: None,
+        }));
+        panel
     }
 }
 
-type Chart<'a, DB> = ChartContext<'a, DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
-
-fn draw<DB: DrawingBackend>(chart: &mut Chart<'_, DB>, mark: Mark, points: Vec<Point>) -> Drawn<DB> {
-    for Point { x, low, value, high } in points {
-        Line::solid(mark.colour, 1).draw(chart.plotting_area(), vec![(x, low), (x, high)])?;
-        mark.draw(chart.plotting_area(), [(x, value)])?;
-    }
-    Ok(())
+/// The edges of a bin of whole numbers: half a unit beyond the first and the last.
+fn edges(in_bin: &InBin) -> (f64, f64) {
+    (in_bin.bin.low as f64 - 0.5, in_bin.bin.high as f64 + 0.5)
 }
 
 /// An upper end of an axis from 0.

@@ -1,16 +1,12 @@
 //! The r-z display of an event.
 
-use plotters::coord::types::RangedCoordf64;
-use plotters::prelude::*;
-
-use super::histogram::{found, of_truth, title};
-use super::style::{Key, Line, Mark, Shape, axes, titled};
-use super::{Area, Drawn, Format, Picture};
-use crate::error::Result;
-use crate::inspect::{Inspection, Pair};
+use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, Point, Symbol};
 use zfinder::Spacepoint;
 use zfinder::{Detector, LayerKind};
 use zfinder_io::TruthVertex;
+
+use super::marks::{found, of_truth, title, truth_entries};
+use crate::inspect::{Inspection, Pair};
 
 /// The left panel is this much higher than its outermost spacepoint: vertices stand at its edges.
 const MARGIN: f64 = 0.08;
@@ -18,24 +14,16 @@ const MARGIN: f64 = 0.08;
 /// least.
 const WIDTHS: f64 = 12.0;
 const LEAST_MM: f64 = 3.0;
-const LAYER: RGBColor = RGBColor(205, 205, 205);
-const SPACEPOINT: RGBColor = RGBColor(110, 110, 110);
+const LAYER: Colour = Colour::new([205, 205, 205]);
+const SPACEPOINT: Colour = Colour::new([110, 110, 110]);
 
 /// The event in r-z: spacepoints, layers, and the pairs of the first peak
-/// ([`Inspect::pairs`](crate::inspect::Inspect::pairs)) drawn to the beam line, with their third
-/// spacepoints if they have some. Spacepoints with phi < 0 are below the beam. On the right is the
-/// place where the pairs meet. Found vertices stand at the upper edge, true ones at the lower.
-///
-/// # Errors
-/// [`Error::Plot`](crate::Error::Plot) where the library that draws gives up.
-pub fn event(
-    inspection: &Inspection,
-    pairs: &[Pair],
-    detector: &Detector,
-    truth: &[TruthVertex],
-    format: Format,
-) -> Result<Vec<u8>> {
-    Drawing { inspection, pairs, detector, truth }.render(format)
+/// ([`Inspect::pairs`](crate::inspect::Inspect::pairs)) drawn to the beam line, with their third spacepoints if they have some.
+/// Spacepoints with phi < 0 are below the beam. On the right is the place where the pairs meet. Found
+/// vertices stand at the upper edge, true ones at the lower.
+#[must_use]
+pub fn event(inspection: &Inspection, pairs: &[Pair], detector: &Detector, truth: &[TruthVertex]) -> Figure {
+    Drawing { inspection, pairs, detector, truth }.figure()
 }
 
 struct Drawing<'a> {
@@ -49,8 +37,6 @@ struct Drawing<'a> {
 fn place(s: &Spacepoint) -> (f64, f64) {
     (s.z, if s.phi < 0.0 { -s.rho } else { s.rho })
 }
-
-type Plane<DB> = DrawingArea<DB, Cartesian2d<RangedCoordf64, RangedCoordf64>>;
 
 /// A part of the r-z plane \[mm\].
 #[derive(Clone, Copy)]
@@ -77,42 +63,38 @@ impl Window {
     }
 }
 
-impl Picture for Drawing<'_> {
-    fn size(&self) -> (u32, u32) {
-        (1000, 660)
-    }
-
-    fn draw<DB: DrawingBackend>(&self, area: &Area<'_, DB>) -> Drawn<DB> {
-        let area = titled(area, &title(self.inspection, self.truth), &self.legend())?;
-        let Some(peak) = self.inspection.peaks.first() else { return self.panel(&area, self.whole(), "z [mm]") };
-        let (left, right) = area.split_horizontally(590);
-        self.panel(&left, self.whole(), "z [mm]")?;
-        self.panel(&right, self.near(peak.vertex.z_mm), "z [mm], near the first vertex")
-    }
-}
-
 impl Drawing<'_> {
-    fn legend(&self) -> Vec<(Key, String)> {
+    fn figure(&self) -> Figure {
+        let mut panels = vec![self.panel("whole", self.whole(), "z [mm]")];
+        if let Some(peak) = self.inspection.peaks.first() {
+            panels.push(self.panel("vertex", self.near(peak.vertex.z_mm), "z near the first vertex [mm]"));
+        }
+        Figure {
+            title: title(self.inspection, self.truth),
+            columns: panels.len(),
+            panels,
+            panel_size: (600.0, 560.0),
+            legend: self.legend(),
+            is_full: true,
+        }
+    }
+
+    fn legend(&self) -> Vec<Entry> {
+        let line = |colour| Key::Line(Line::solid(colour, 1.0));
         let mut legend = vec![
-            (Key::Mark(spacepoint()), "spacepoint".to_owned()),
-            (Key::Line(Line::solid(LAYER, 1)), "layer".into()),
+            Entry::new(Key::Marker(Marker { size: 2.5, ..spacepoint() }), "spacepoint"),
+            Entry::new(line(LAYER), "layer"),
         ];
         if !self.pairs.is_empty() {
-            let what = format!("{} pairs of the first vertex", self.pairs.len());
-            legend.push((Key::Line(Line::solid(BLACK, 1)), what));
+            legend.push(Entry::new(line(Colour::BLACK), format!("{} pairs of the first vertex", self.pairs.len())));
         }
         if self.pairs.iter().any(|pair| !pair.thirds.is_empty()) {
-            legend.push((Key::Mark(third()), "third spacepoint".into()));
+            legend.push(Entry::new(Key::Marker(third()), "third spacepoint"));
         }
         if !self.inspection.peaks.is_empty() {
-            legend.push((Key::Mark(found()), "found vertex".into()));
+            legend.push(Entry::new(Key::Marker(found()), "found vertex"));
         }
-        if self.truth.iter().any(|vertex| vertex.is_hard_scatter) {
-            legend.push((Key::Mark(of_truth(true)), "true hard scatter".into()));
-        }
-        if self.truth.iter().any(|vertex| !vertex.is_hard_scatter) {
-            legend.push((Key::Mark(of_truth(false)), "true pile-up".into()));
-        }
+        legend.extend(truth_entries(self.truth));
         legend
     }
 
@@ -143,23 +125,20 @@ impl Drawing<'_> {
         Window { low: z_mm - width, high: z_mm + width, rho }
     }
 
-    fn panel<DB: DrawingBackend>(&self, area: &Area<'_, DB>, window: Window, z: &str) -> Drawn<DB> {
-        let mut chart = ChartBuilder::on(area)
-            .margin(12)
-            .margin_right(20)
-            .x_label_area_size(48)
-            .y_label_area_size(76)
-            .build_cartesian_2d(window.low..window.high, -window.rho..window.rho)?;
-        axes(&mut chart, z, "ρ [mm], negative where φ < 0", (8, 9))?;
-        let plane = chart.plotting_area();
-        self.layers(window).into_iter().try_for_each(|ends| Line::solid(LAYER, 1).draw(plane, ends))?;
+    fn panel(&self, name: &'static str, window: Window, z: &str) -> Panel {
+        let (x, y) =
+            (Axis::new(z, window.low, window.high), Axis::new("ρ, negative where φ < 0 [mm]", -window.rho, window.rho));
+        let mut panel = Panel::new(name, x, y);
         let inside = |place: &(f64, f64)| window.holds(*place);
-        let spacepoints = self.inspection.spacepoints.iter().map(place).filter(inside);
-        spacepoints.into_iter().try_for_each(|place| {
-            plane.draw(&(EmptyElement::at(place) + Rectangle::new([(-1, -1), (1, 1)], SPACEPOINT.filled())))
-        })?;
+        let points = |places: &mut dyn Iterator<Item = (f64, f64)>| -> Vec<Point> {
+            places.filter(inside).map(|(z, rho)| Point::new(z, rho)).collect()
+        };
+        let layers = &mut panel.layers;
+        layers.push(Layer::Segments(self.layers(window), Line::solid(LAYER, 1.0)));
+        layers.push(Layer::Points(points(&mut self.inspection.spacepoints.iter().map(place)), spacepoint()));
         // The more there are, the fainter.
-        let ink = BLACK.mix((60.0 / self.pairs.len() as f64).clamp(0.25, 0.8));
+        let ink = Colour::BLACK.with_alpha((60.0 / self.pairs.len() as f64).clamp(0.25, 0.8));
+        let (mut segments, mut ends, mut thirds) = (Vec::new(), Vec::new(), Vec::new());
         for pair in self.pairs {
             // On one side, though phi may change its sign along a track.
             let side = if pair.inner.phi < 0.0 { -1.0 } else { 1.0 };
@@ -167,33 +146,35 @@ impl Drawing<'_> {
             let end = pair.thirds.last().unwrap_or(&pair.outer);
             let (from, to) = (pair.z_mm, on_side(end));
             let share = window.share(from, to);
-            let end = (from + share * (to.0 - from), share * to.1);
-            plane.draw(&PathElement::new(vec![(from, 0.0), end], ink))?;
-            for place in [&pair.inner, &pair.outer].map(on_side).into_iter().filter(inside) {
-                plane.draw(&Circle::new(place, 2, BLACK.filled()))?;
-            }
-            third().draw(plane, pair.thirds.iter().map(on_side).filter(inside))?;
+            segments.push([(from, 0.0), (from + share * (to.0 - from), share * to.1)]);
+            ends.extend([&pair.inner, &pair.outer].map(on_side));
+            thirds.extend(pair.thirds.iter().map(on_side));
         }
-        Line::solid(BLACK, 1).draw(plane, vec![(window.low, 0.0), (window.high, 0.0)])?;
-        self.vertices(plane, window)
+        layers.push(Layer::Segments(segments, Line::solid(ink, 1.0)));
+        let dot = Marker { symbol: Symbol::Disc, is_filled: true, colour: Colour::BLACK, size: 2.0 };
+        layers.push(Layer::Points(points(&mut ends.into_iter()), dot));
+        layers.push(Layer::Points(points(&mut thirds.into_iter()), third()));
+        layers.push(Layer::Line(vec![(window.low, 0.0), (window.high, 0.0)], Line::solid(Colour::BLACK, 1.0)));
+        self.vertices(layers, window);
+        panel
     }
 
     /// Found vertices at the upper edge, true ones at the lower.
-    fn vertices<DB: DrawingBackend>(&self, plane: &Plane<DB>, window: Window) -> Drawn<DB> {
-        let (above, below) = (0.97 * window.rho, -0.97 * window.rho);
-        let inside = |z: &f64| window.holds((*z, 0.0));
+    fn vertices(&self, layers: &mut Vec<Layer>, window: Window) {
+        let (above, below) = (0.95 * window.rho, -0.95 * window.rho);
+        let at = |z: f64, rho: f64| window.holds((z, 0.0)).then(|| Point::new(z, rho));
         for is_hard_scatter in [false, true] {
             let those = self.truth.iter().filter(|vertex| vertex.is_hard_scatter == is_hard_scatter);
-            let places = those.map(|vertex| vertex.z_mm).filter(inside).map(|z| (z, below));
-            of_truth(is_hard_scatter).draw(plane, places)?;
+            let points = those.filter_map(|vertex| at(vertex.z_mm, below)).collect();
+            layers.push(Layer::Points(points, of_truth(is_hard_scatter)));
         }
-        let vertices = self.inspection.result.vertices.iter().map(|vertex| vertex.z_mm);
-        found().draw(plane, vertices.filter(inside).map(|z| (z, above)))
+        let vertices = self.inspection.result.vertices.iter();
+        layers.push(Layer::Points(vertices.filter_map(|vertex| at(vertex.z_mm, above)).collect(), found()));
     }
 
-    /// The two ends of every line that a layer is in this window: barrels up to the first disk that
-    /// reaches as far out, disks from the innermost barrel on.
-    fn layers(&self, window: Window) -> Vec<Vec<(f64, f64)>> {
+    /// The two ends of every line that a layer is in this window: barrels up to the first disk that reaches as far out,
+    /// disks from the innermost barrel on.
+    fn layers(&self, window: Window) -> Vec<[(f64, f64); 2]> {
         let layers = self.detector.layers();
         let radii = layers.iter().filter_map(|layer| match layer.kind {
             LayerKind::Barrel { radius_mm } => Some(radius_mm),
@@ -207,11 +188,11 @@ impl Drawing<'_> {
                     LayerKind::Barrel { radius_mm } if radius_mm < window.rho => {
                         let end = self.detector.barrel_end(radius_mm);
                         let (low, high) = (window.low.max(-end), window.high.min(end));
-                        lines.push(vec![(low, side * radius_mm), (high, side * radius_mm)]);
+                        lines.push([(low, side * radius_mm), (high, side * radius_mm)]);
                     }
                     LayerKind::Endcap { z_mm, r_max_mm } if window.holds((side * z_mm, 0.0)) => {
                         let (from, to) = (if innermost < r_max_mm { innermost } else { 0.0 }, r_max_mm.min(window.rho));
-                        lines.extend([-1.0, 1.0].map(|up| vec![(side * z_mm, up * from), (side * z_mm, up * to)]));
+                        lines.extend([-1.0, 1.0].map(|up| [(side * z_mm, up * from), (side * z_mm, up * to)]));
                     }
                     _ => {}
                 }
@@ -221,10 +202,10 @@ impl Drawing<'_> {
     }
 }
 
-fn spacepoint() -> Mark {
-    Mark { shape: Shape::Square, filled: true, colour: SPACEPOINT, size: 1 }
+fn spacepoint() -> Marker {
+    Marker { symbol: Symbol::Square, is_filled: true, colour: SPACEPOINT, size: 1.2 }
 }
 
-fn third() -> Mark {
-    Mark { shape: Shape::Square, filled: false, colour: BLACK, size: 3 }
+fn third() -> Marker {
+    Marker { symbol: Symbol::Square, is_filled: false, colour: Colour::BLACK, size: 3.0 }
 }

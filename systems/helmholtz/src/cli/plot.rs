@@ -2,182 +2,118 @@
 
 use std::path::Path;
 
-use command_host::plotters::coord::Shift;
-use command_host::plotters::prelude::*;
-use command_host::{Code, Drawing, Failure, colour};
+use command_host::figure::{Axis, ColourBar, Figure, Layer, Panel, Scale};
+use command_host::{Code, Failure, PictureOptions};
 use helmholtz::Mesh;
 
+/// Triangles of an SVG or a PDF, at most: more make a file that viewers cannot open.
+const MOST_VECTOR: usize = 50_000;
+/// The longer side of the slice, and the shorter one at least.
+const SIDE: f64 = 560.0;
+const LEAST: f64 = 150.0;
+/// Width and height of what stands around the slice.
+const AROUND: (f64, f64) = (200.0, 70.0);
+
 /// A file that a picture is to be drawn to.
-#[derive(Clone, Debug)]
-pub(super) struct Picture(command_host::Picture);
-
-/// An SVG of more triangles is of no use to those who look at it.
-const MOST_IN_SVG: usize = 50_000;
-
-/// The longer side of the slice \[pixels\].
-const SIDE: f64 = 700.0;
-const MARGIN: u32 = 20;
-const TITLES: u32 = 75;
-const LABELS: u32 = 55;
-/// The scale of colours, with its numbers.
-const BAR: u32 = 25;
-const BAR_LABELS: u32 = 65;
-
-/// From the least to the greatest, white between them, told apart by colour-blind people too (C.
-/// Brewer, RdBu).
-const COLOURS: [[u8; 3]; 11] = [
-    [5, 48, 97],
-    [33, 102, 172],
-    [67, 147, 195],
-    [146, 197, 222],
-    [209, 229, 240],
-    [247, 247, 247],
-    [253, 219, 199],
-    [244, 165, 130],
-    [214, 96, 77],
-    [178, 24, 43],
-    [103, 0, 31],
-];
-
-/// Of a value from -1 to 1.
-fn signed(value: f64) -> RGBColor {
-    colour(&COLOURS, (value + 1.0) / 2.0)
+pub(super) struct Picture {
+    picture: command_host::Picture,
+    name: String,
 }
 
 impl Picture {
-    /// Of `--plot`: refuses another ending before anything is computed.
-    pub(super) fn of(path: &Path) -> Result<Self, Failure> {
-        command_host::Picture::of(path).map(Self)
+    /// Opens the file of `--plot`.
+    pub(super) fn open(options: &PictureOptions, path: Option<&Path>) -> Result<Option<Self>, Failure> {
+        let name = path.map_or_else(String::new, |path| path.display().to_string());
+        let picture = options.open_optional(path, "helmholtz")?;
+        Ok(picture.map(|picture| Self { picture, name }))
     }
 
-    /// Whether it can be drawn.
+    /// Refuses what cannot be drawn.
     pub(super) fn check(&self, mesh: &Mesh, z: f64) -> Result<(), Failure> {
         let (top, triangles) = (mesh.z(mesh.levels() - 1), mesh.triangles().len());
         // By a rounding above the top is at the top.
         if !(z >= 0.0 && z <= top * (1.0 + 1e-9)) {
             return Err(Failure::new(Code::Usage, format_args!("--z {z}: the mesh goes from 0 to {top}")));
         }
-        if !self.0.is_png() && triangles > MOST_IN_SVG {
-            let what = format!("{triangles} triangles, and an SVG is drawn of {MOST_IN_SVG} at most: use .png");
-            return Err(Failure::new(Code::Usage, format_args!("--plot {}: {what}", self.0.path().display())));
+        if self.picture.format().is_vector() && triangles > MOST_VECTOR {
+            let what = format!("{triangles} triangles, and an SVG or PDF has {MOST_VECTOR} at most: use .png");
+            return Err(Failure::new(Code::Usage, format_args!("--plot {}: {what}", self.name)));
         }
         Ok(())
     }
 
     /// Draws a field at z: each triangle in the colour of its mean.
-    pub(super) fn draw(&self, mesh: &Mesh, field: &[f64], z: f64, engine: &str) -> Result<(), Failure> {
-        self.0.draw("helmholtz", &Slice::of(mesh, field, z, engine))
+    pub(super) fn draw(self, mesh: &Mesh, field: &[f64], z: f64, engine: &str) -> Result<(), Failure> {
+        self.picture.draw(&figure(mesh, field, z, engine))
     }
 }
 
-/// What is drawn.
-struct Slice<'a> {
-    mesh: &'a Mesh,
-    /// Of each triangle.
-    means: Vec<f64>,
-    /// The largest of them without its sign; above 0.
-    most: f64,
-    low: [f64; 2],
-    high: [f64; 2],
-    titles: [String; 2],
+fn figure(mesh: &Mesh, field: &[f64], z: f64, engine: &str) -> Figure {
+    let layers = mesh.levels() - 1;
+    let place = (z / mesh.height()).clamp(0.0, layers as f64);
+    let level = (place as usize).min(layers - 1);
+    let part = place - level as f64;
+    let value = |vertex: u32| -> f64 {
+        let at = |level: usize| field[mesh.node(vertex as usize, level)];
+        (1.0 - part) * at(level) + part * at(level + 1)
+    };
+    let mean = |corners: &[u32; 3]| corners.iter().map(|&vertex| value(vertex)).sum::<f64>() / 3.0;
+    let means: Vec<f64> = mesh.triangles().iter().map(mean).collect();
+    let (range, scale) = scale(&means);
+    let corner = |vertex: u32| {
+        let [x, y] = mesh.vertices()[vertex as usize];
+        (x, y)
+    };
+    let (mut low, mut high) = ((f64::INFINITY, f64::INFINITY), (f64::NEG_INFINITY, f64::NEG_INFINITY));
+    for (x, y) in mesh.triangles().as_flattened().iter().map(|&vertex| corner(vertex)) {
+        (low, high) = ((low.0.min(x), low.1.min(y)), (high.0.max(x), high.1.max(y)));
+    }
+    let cells = mesh
+        .triangles()
+        .iter()
+        .zip(&means)
+        .map(|(corners, mean)| (corners.map(corner).to_vec(), scale.at((mean - range.0) / (range.1 - range.0))));
+    let mut panel = Panel::new("slice", Axis::new("x", low.0, high.0), Axis::new("y", low.1, high.1));
+    panel.layers.push(Layer::Cells(cells.collect()));
+    panel.colour_bar = Some(ColourBar { axis: Axis::new("u", range.0, range.1), scale });
+    let title = format!("z = {z}, {} triangles, {layers} layers, {engine}", means.len());
+    // x and y have the same scale, as long as the slice does not become a line.
+    let sides = (high.0 - low.0, high.1 - low.1);
+    let unit = SIDE / sides.0.max(sides.1);
+    let side = |side: f64| (side * unit).clamp(LEAST, SIDE);
+    Figure { panel_size: (side(sides.0) + AROUND.0, side(sides.1) + AROUND.1), ..Figure::new(title, panel) }
 }
 
-impl<'a> Slice<'a> {
-    fn of(mesh: &'a Mesh, field: &[f64], z: f64, engine: &str) -> Self {
-        let layers = mesh.levels() - 1;
-        let place = (z / mesh.height()).clamp(0.0, layers as f64);
-        let level = (place as usize).min(layers - 1);
-        let part = place - level as f64;
-        let value = |vertex: u32| -> f64 {
-            let at = |level: usize| field[mesh.node(vertex as usize, level)];
-            (1.0 - part) * at(level) + part * at(level + 1)
-        };
-        let mean = |corners: &[u32; 3]| corners.iter().map(|&vertex| value(vertex)).sum::<f64>() / 3.0;
-        let means: Vec<f64> = mesh.triangles().iter().map(mean).collect();
-        let most = means.iter().fold(f64::MIN_POSITIVE, |most, mean| most.max(mean.abs()));
-        let (mut low, mut high) = ([f64::INFINITY; 2], [f64::NEG_INFINITY; 2]);
-        for &vertex in mesh.triangles().as_flattened() {
-            for (axis, &at) in mesh.vertices()[vertex as usize].iter().enumerate() {
-                (low[axis], high[axis]) = (low[axis].min(at), high[axis].max(at));
-            }
-        }
-        let titles =
-            [format!("u at z = {z}: {} triangles, {layers} layers", mesh.triangles().len()), engine.to_owned()];
-        Self { mesh, means, most, low, high, titles }
+/// The range of the colours, and their scale: diverging about zero for fields of both signs,
+/// sequential for fields of one. Rounding errors beyond zero do not make a sign.
+fn scale(means: &[f64]) -> ((f64, f64), Scale) {
+    let finite = means.iter().copied().filter(|mean| mean.is_finite());
+    let (low, high) = finite.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), v| (low.min(v), high.max(v)));
+    if low > high {
+        return ((0.0, 1.0), Scale::Sequential);
     }
-
-    /// Of the map itself \[pixels\]: x and y have the same scale, as long as it does not become a
-    /// line.
-    fn map_size(&self) -> (u32, u32) {
-        let sides = [self.high[0] - self.low[0], self.high[1] - self.low[1]];
-        let scale = SIDE / sides[0].max(sides[1]);
-        let [width, height] = sides.map(|side| (side * scale).round().clamp(150.0, SIDE) as u32);
-        (width, height)
+    let most = low.abs().max(high.abs());
+    if low < -1e-3 * most && high > 1e-3 * most {
+        return ((-most, most), Scale::Diverging);
     }
-
-    /// Of the scale of colours.
-    fn label(&self, value: f64) -> String {
-        if value.abs() < 1e-6 * self.most {
-            " 0".to_owned()
-        } else if (0.02..1e3).contains(&self.most) {
-            format!(" {value:.2}")
-        } else {
-            format!(" {value:.0e}")
-        }
+    // A constant field has a range, too.
+    if high - low > 1e-9 * most {
+        ((low, high), Scale::Sequential)
+    } else {
+        ((low, low + most.max(1.0)), Scale::Sequential)
     }
 }
 
-impl Drawing for Slice<'_> {
-    fn size(&self) -> (u32, u32) {
-        let (width, height) = self.map_size();
-        (width + 3 * MARGIN + LABELS + BAR + BAR_LABELS, height + 2 * MARGIN + TITLES + LABELS)
-    }
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-    fn draw<DB: DrawingBackend>(
-        &self,
-        area: &DrawingArea<DB, Shift>,
-    ) -> Result<(), DrawingAreaErrorKind<DB::ErrorType>> {
-        let (width, height) = self.map_size();
-        let left = (MARGIN + LABELS) as i32;
-        area.draw(&Text::new(self.titles[0].as_str(), (left, MARGIN as i32), ("sans-serif", 22)))?;
-        let quiet = ("sans-serif", 15).into_font().color(&RGBColor(90, 90, 90));
-        area.draw(&Text::new(self.titles[1].as_str(), (left, MARGIN as i32 + 32), quiet))?;
-        let below = area.margin(MARGIN + TITLES, MARGIN, MARGIN, MARGIN);
-        let (map, bar) = below.split_horizontally(LABELS + width);
-        let mut chart = ChartBuilder::on(&map)
-            .x_label_area_size(LABELS)
-            .y_label_area_size(LABELS)
-            .build_cartesian_2d(self.low[0]..self.high[0], self.low[1]..self.high[1])?;
-        let corner = |vertex: u32| {
-            let [x, y] = self.mesh.vertices()[vertex as usize];
-            (x, y)
-        };
-        let triangles = self.mesh.triangles().iter().zip(&self.means);
-        chart.draw_series(
-            triangles.map(|(corners, mean)| Polygon::new(corners.map(corner), signed(mean / self.most).filled())),
-        )?;
-        // Over what pixels stand out.
-        let frame = [(self.low[0], self.low[1]), (self.high[0], self.high[1])];
-        chart.draw_series([Rectangle::new(frame, BLACK)])?;
-        chart.configure_mesh().disable_mesh().x_desc("x").y_desc("y").label_style(("sans-serif", 15)).draw()?;
-        // As high as the map.
-        let bar = bar.margin(0, LABELS, MARGIN, 0);
-        let mut chart = ChartBuilder::on(&bar)
-            .right_y_label_area_size(BAR_LABELS)
-            .build_cartesian_2d(0.0..1.0, -self.most..self.most)?;
-        let step = 2.0 * self.most / f64::from(height);
-        chart.draw_series((0..height).map(|row| {
-            let low = f64::from(row) * step - self.most;
-            Rectangle::new([(0.0, low), (1.0, low + step)], signed((low + step / 2.0) / self.most).filled())
-        }))?;
-        chart.draw_series([Rectangle::new([(0.0, -self.most), (1.0, self.most)], BLACK)])?;
-        let label = |value: &f64| self.label(*value);
-        let mut axis = chart.configure_mesh();
-        axis.disable_mesh()
-            .disable_x_axis()
-            .y_labels(9)
-            .y_label_formatter(&label)
-            .label_style(("sans-serif", 15))
-            .draw()
+    #[test]
+    fn only_signed_fields_have_a_diverging_scale() {
+        assert_eq!(scale(&[-1.0, 0.5]), ((-1.0, 1.0), Scale::Diverging));
+        assert_eq!(scale(&[-1e-9, 2.0]), ((-1e-9, 2.0), Scale::Sequential));
+        assert_eq!(scale(&[-3.0, -1.0]), ((-3.0, -1.0), Scale::Sequential));
+        assert_eq!(scale(&[2.0, 2.0]), ((2.0, 4.0), Scale::Sequential));
+        assert_eq!(scale(&[f64::NAN]), ((0.0, 1.0), Scale::Sequential));
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use command_host::{Code, Failure, MessageOptions, scientific, table, write_json};
+use command_host::{Code, Failure, MessageOptions, PictureOptions, scientific, table, write_json};
 use helmholtz::io::NamedEdges;
 use helmholtz::{
     Arithmetic, Boundary, CpuEngine, Extrusion, Mesh, Solution, SolveOptions, Solver, Triangles, check_memory, forcing,
@@ -62,8 +62,10 @@ pub(super) struct Solve {
     )]
     convergence: Vec<usize>,
     /// Draw u on a slice of the mesh
-    #[arg(long, value_name = "FILE.png|svg", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOptions,
     /// Of --plot: where the slice is
     #[arg(long, default_value_t = 0.0, value_name = "Z", allow_negative_numbers = true, help_heading = "Output")]
     z: f64,
@@ -134,12 +136,12 @@ impl Solve {
     pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
         let output = self.output.as_deref().map(Output::of_fields).transpose()?;
         let matrix = self.matrix.as_deref().map(Output::of_matrix).transpose()?;
-        let plot = self.plot.as_deref().map(Picture::of).transpose()?;
         if matrix.is_some() && !self.problem.is_given() {
             let help = "give --rhs, or use `assemble --stiffness` and `--mass`";
             return Err(Failure::usage("--matrix: the report's problem stores no matrix", help));
         }
         self.check_files()?;
+        let plot = Picture::open(&self.picture, self.plot.as_deref())?;
         let solver = Solver::new(&self.engine.engine(), self.arithmetic())?;
         let tolerance = self.tolerance.unwrap_or(match solver.arithmetic() {
             Arithmetic::F32 => 1e-5,
@@ -167,7 +169,7 @@ impl Solve {
             if let Some(output) = output {
                 output.write(&mesh, &[("u", &solution.field[..])])?;
             }
-            if let Some(plot) = &plot {
+            if let Some(plot) = plot {
                 plot.draw(&mesh, &solution.field, self.z, &report.engine)?;
             }
             report.solved.push(solved);

@@ -268,7 +268,7 @@ fn what_is_wrong_is_told() {
         ("assemble", &["--output", "/nowhere/there/x.npy"], 1, "/nowhere/there/x.npy"),
         ("assemble", &["--engine", "abacus"], 2, "abacus"),
         ("assemble", &["--engine", "auto", "--adapter", "no such one"], 3, "no such one"),
-        ("solve", &["--plot", "u.pdf"], 2, "--plot u.pdf: pictures are .png or .svg"),
+        ("solve", &["--plot", "u.gif"], 2, ".png, .svg or .pdf"),
         ("solve", &["--plot", "u.svg", "--squares", "200", "--levels", "3"], 2, "80000 triangles"),
         ("solve", &["--plot", "u.png", "--z", "1.5"], 2, "--z 1.5: the mesh goes from 0 to 1"),
         ("solve", &["--plot", "/nowhere/there/u.png", "--squares", "2"], 1, "/nowhere/there/u.png"),

@@ -4,12 +4,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use command_host::{Failure, Picture, check_distinct, table, write_file, write_json};
+use command_host::figure::Point as Mark;
+use command_host::{Failure, PictureOptions, check_distinct, table, write_file, write_json};
 use lumi::{Averages, Point, Sample};
 use serde::Serialize;
 
 use super::banks::samples;
-use super::draw::{Mark, Points};
+use super::draw::Points;
 
 /// Averages a counter and estimates the number of visible collisions (log-zero method), for all
 /// events, each bunch or intervals
@@ -38,8 +39,10 @@ pub(super) struct Average {
     #[arg(long, short, value_name = "FILE.csv", help_heading = "Output")]
     output: Option<PathBuf>,
     /// Draw mu, or the luminosity, against time or bunches
-    #[arg(long, value_name = "FILE.svg|.png", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOptions,
     /// JSON instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -90,17 +93,17 @@ impl Average {
     pub(super) fn run(&self) -> Result<(), Failure> {
         let outputs = [self.output.as_deref(), self.plot.as_deref()];
         check_distinct([&*self.input], outputs.into_iter().flatten())?;
-        let picture = self.plot.as_deref().map(Picture::of).transpose()?;
-        if picture.is_some() && self.by == By::All {
+        if self.plot.is_some() && self.by == By::All {
             return Err(Failure::usage("--plot has nothing to draw", "add --by time or --by bunch"));
         }
+        let picture = self.picture.open_optional(self.plot.as_deref(), "lumi")?;
         let (samples, _) = samples(&self.input, &self.counter)?;
         let rows = self.rows(&samples);
         if let Some(path) = &self.output {
             write_file(path, "lumi", |out| write_csv(out, &rows))?;
         }
         if let Some(picture) = picture {
-            picture.draw("lumi", &self.points(&rows))?;
+            picture.draw(&self.points(&rows).figure())?;
         }
         let mut out = io::stdout().lock();
         if self.json {
@@ -146,14 +149,15 @@ impl Average {
         let scale = self.cross_section.map_or(1.0, |sigma| REVOLUTIONS_HZ / (sigma * CM2_PER_MB));
         let mark = |row: &Row| {
             let log_zero = row.averages.log_zero?;
-            let x = match (row.begin_s, row.end_s) {
-                (Some(begin), Some(end)) => (begin + end) / 2.0 - first,
-                _ => f64::from(row.bunch?),
+            let bin = match (row.begin_s, row.end_s) {
+                (Some(begin), Some(end)) => (begin - first, end - first),
+                _ => (f64::from(row.bunch?), f64::from(row.bunch?)),
             };
-            Some(Mark { x, y: log_zero.mu * scale, error: log_zero.error * scale })
+            let (y, error) = (log_zero.mu * scale, log_zero.error * scale);
+            Some(Mark { x: (bin.0 + bin.1) / 2.0, bin, y, interval: (y - error, y + error) })
         };
         let quantity = if self.cross_section.is_some() {
-            "luminosity of a crossing [1/(cm2 s)]"
+            "luminosity of a crossing [cm^{−2} s^{−1}]"
         } else {
             "visible collisions of a crossing"
         };
@@ -162,7 +166,7 @@ impl Average {
             caption: format!("{}, log-zero method", self.counter),
             x,
             y: quantity.to_owned(),
-            marks: rows.iter().filter_map(mark).collect(),
+            points: rows.iter().filter_map(mark).collect(),
         }
     }
 }

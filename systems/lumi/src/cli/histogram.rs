@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use command_host::{Failure, Picture, check_distinct, table, write_json};
+use command_host::{Failure, PictureOptions, check_distinct, table, write_json};
 use serde::Serialize;
 
 use super::average::number;
@@ -30,8 +30,10 @@ pub(super) struct Histogram {
     #[arg(long, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     to: Option<f64>,
     /// Draw the histogram, too
-    #[arg(long, value_name = "FILE.svg|.png", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOptions,
     /// JSON instead of a table
     #[arg(long, help_heading = "Output")]
     json: bool,
@@ -50,7 +52,7 @@ struct Report<'a> {
 impl Histogram {
     pub(super) fn run(&self) -> Result<(), Failure> {
         check_distinct([&*self.input], self.plot.as_deref())?;
-        let picture = self.plot.as_deref().map(Picture::of).transpose()?;
+        let picture = self.picture.open_optional(self.plot.as_deref(), "lumi")?;
         let (samples, _) = samples(&self.input, &self.counter)?;
         let values = || samples.iter().map(|sample| sample.value);
         let from = self.from.unwrap_or_else(|| values().fold(f64::INFINITY, f64::min));
@@ -68,7 +70,7 @@ impl Histogram {
         }
         let (below, above) = (values().filter(|&v| v < from).count(), values().filter(|&v| v > to).count());
         if let Some(picture) = picture {
-            picture.draw("lumi", &Bars { name: &self.counter, from, to, counts: &counts })?;
+            picture.draw(&Bars { name: &self.counter, from, to, counts: &counts }.figure())?;
         }
         let mut out = io::stdout().lock();
         if self.json {

@@ -4,7 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args;
-use command_host::{Chart, Failure, MessageOptions, Picture, Rows, line_chart, median, rate, scientific};
+use command_host::figure::{Axis, Entry, Figure, Key, Layer, Line, Marker, Panel, Point};
+use command_host::{Failure, MessageOptions, PictureOptions, Rows, median, rate, scientific};
 
 use super::check::check;
 use super::options::{BenchInput, EngineOptions, MapName, Shape, from_host};
@@ -44,8 +45,10 @@ pub(super) struct Scan {
     #[arg(long, default_value_t = 10, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     rounds: u32,
     /// Draw the lines, too
-    #[arg(long, value_name = "FILE.svg|.png", help_heading = "Output")]
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOptions,
     #[command(flatten)]
     engine: EngineOptions,
 }
@@ -59,7 +62,7 @@ struct Setup {
 
 impl Scan {
     pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
-        self.plot.as_deref().map(Picture::of).transpose()?;
+        let picture = self.picture.open_optional(self.plot.as_deref(), "p2r")?;
         let first = self.engine.builder().build::<f32>()?;
         let description = first.description();
         let setups = if first.gpu().is_some() { self.setups() } else { Vec::new() };
@@ -100,10 +103,10 @@ impl Scan {
             }
             rows.write(&mut out, &row)?;
         }
-        match &self.plot {
-            Some(path) => {
+        match picture {
+            Some(picture) => {
                 let x = format!("tracks of {}", if events == 1 { "one event" } else { "an event" });
-                line_chart(path, "p2r", Chart { caption: &description, x: &x, y: "tracks/s" }, &lines)
+                picture.draw(&figure(description, x, &lines))
             }
             None => Ok(()),
         }
@@ -126,4 +129,23 @@ impl Scan {
         let map = format!("{map:?}").to_lowercase();
         if self.workgroup_size.len() == 1 { map } else { format!("{map} {shape}") }
     }
+}
+
+/// Rates against numbers of tracks, both logarithmic.
+fn figure(title: String, x: String, lines: &[(String, Vec<(f64, f64)>)]) -> Figure {
+    let range = |of: fn(&(f64, f64)) -> f64| {
+        let values = lines.iter().flat_map(|(_, line)| line.iter().map(of)).filter(|value| *value > 0.0);
+        let (low, high) = values.fold((f64::INFINITY, 0.0_f64), |(low, high), v| (low.min(v), high.max(v)));
+        if low <= high { (low / 1.5, high * 1.5) } else { (1.0, 10.0) }
+    };
+    let (across, up) = (range(|point| point.0), range(|point| point.1));
+    let y = Axis::new("throughput [tracks/s]", up.0, up.1).log().with_headroom();
+    let mut panel = Panel::new("scan", Axis::new(x, across.0, across.1).log(), y);
+    for (number, (name, line)) in lines.iter().enumerate() {
+        let points = line.iter().map(|&(x, y)| Point::new(x, y)).collect();
+        panel.layers.push(Layer::Line(line.clone(), Line::of(number)));
+        panel.layers.push(Layer::Points(points, Marker::of(number)));
+        panel.legend.push(Entry::new(Key::Both(Marker::of(number), Line::of(number)), name.clone()));
+    }
+    Figure::new(title, panel)
 }

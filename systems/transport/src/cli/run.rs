@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Code, Failure, MessageOptions, Picture, check_distinct, write_file, write_json};
+use command_host::{Code, Failure, MessageOptions, PictureOptions, check_distinct, write_file, write_json};
 use transport::{AnyField, Outcome, Random, SimulationBuilder, Status};
 
 use super::input::InputOptions;
@@ -14,7 +14,7 @@ use super::options::{
     typed,
 };
 use super::output::{Output, check_folder, write_scores};
-use super::plot::{self, HeatMap};
+use super::plot;
 use super::report::{Asked, BALANCE, Report};
 
 /// Transports particles until no track is left, and reports where their energy went
@@ -68,8 +68,10 @@ pub(super) struct Run {
     #[command(flatten)]
     grid: GridOptions,
     /// Draw the deposited energy in z and r
-    #[arg(long, value_name = "FILE.png|svg", help_heading = "Histogram")]
+    #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Histogram")]
     plot: Option<PathBuf>,
+    #[command(flatten)]
+    picture: PictureOptions,
     /// Write the deposited energy: .csv, a row a bin; .npz, for numpy.load
     #[arg(long, value_name = "FILE.csv|npz", help_heading = "Histogram")]
     output: Option<PathBuf>,
@@ -84,7 +86,6 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn run(&self, messages: &MessageOptions) -> Result<(), Failure> {
         let output = self.output.as_deref().map(Output::of).transpose()?;
-        let picture = self.plot.as_deref().map(Picture::of).transpose()?;
         let outputs =
             [&self.output, &self.plot, &self.write_map, &self.scores].into_iter().filter_map(|path| path.as_deref());
         let inputs = [self.input.file(), self.field.file(), self.geometry.file()];
@@ -93,9 +94,12 @@ impl Run {
             check_folder(path)?;
         }
         let grid = self.grid.grid();
-        if let Some(picture) = &picture {
-            check_folder(picture.path())?;
-            plot::check(picture, &grid)?;
+        if let Some(path) = &self.plot {
+            check_folder(path)?;
+        }
+        let picture = self.picture.open_optional(self.plot.as_deref(), "transport")?;
+        if let (Some(picture), Some(path)) = (&picture, &self.plot) {
+            plot::check(picture, &path.display().to_string(), &grid)?;
         }
         let geometry = self.geometry.geometry()?;
         let particles = self.input.particles()?;
@@ -123,7 +127,7 @@ impl Run {
             photon_cut_mev: cuts.photon,
             stop_mev: cuts.stop,
         };
-        let titles = [format!("Energy deposited by {}", particles.text), self.subtitle(&asked, &outcome)];
+        let title = format!("{}; {}", particles.text, self.subtitle(&asked, &outcome));
         let report = Report::of(asked, &particles, &outcome, seconds);
         if let Some(what) = report.nothing() {
             return Err(Failure::new(Code::Data, what));
@@ -135,7 +139,7 @@ impl Run {
             write_scores(path, &particles, &outcome, &materials)?;
         }
         if let Some(picture) = picture {
-            picture.draw("transport", &HeatMap::of(&outcome.deposits, titles))?;
+            picture.draw(&plot::figure(&outcome.deposits, title))?;
         }
         let mut out = io::stdout().lock();
         if self.json {
@@ -166,7 +170,7 @@ impl Run {
         }
     }
 
-    /// The second line of a picture.
+    /// The second part of a picture's title.
     fn subtitle(&self, asked: &Asked, outcome: &Outcome) -> String {
         let ended = match outcome.status {
             Status::Finished => String::new(),

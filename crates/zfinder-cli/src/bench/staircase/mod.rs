@@ -5,7 +5,7 @@ mod report;
 
 use std::time::Instant;
 
-use command_host::{Failure, Picture};
+use command_host::Failure;
 use kernel_host::{AdapterChoice, AdapterKind, Gpu, wgpu};
 use zfinder::internals::{Filled, ReferenceEngine};
 use zfinder::{Engine, Error, RoiBatch, ZFinder};
@@ -49,7 +49,7 @@ impl Load {
 
 impl Bench {
     pub(super) fn staircase(&self) -> Result<(), Failure> {
-        let picture = self.plot.as_deref().map(Picture::of).transpose()?;
+        let picture = self.picture.open_optional(self.plot.as_deref(), "zfinder")?;
         let gpus = self.single_gpus()?;
         let bar = self.bar();
         let mut report = StaircaseReport::new(self.quick, self.staircase_rounds());
@@ -69,7 +69,7 @@ impl Bench {
         }
         bar.finish_and_clear();
         if let Some(picture) = picture {
-            picture.draw("zfinder", &plot::Stairs(&report.samples))?;
+            picture.draw(&plot::figure(&report.samples))?;
         }
         if self.json { written(&report.json()?) } else { written(&report.closing()) }
     }

@@ -1,27 +1,13 @@
-//! The staircase as a picture: three bars a step, on a logarithmic axis of time.
+//! The staircase as a figure: three bars a step, on a logarithmic axis of time.
 
-use command_host::Drawing;
-use command_host::plotters::coord::Shift;
-use command_host::plotters::prelude::*;
-use command_host::plotters::style::text_anchor::{HPos, Pos, VPos};
+use command_host::figure::{Axis, Colour, Entry, Figure, Key, Layer, Panel};
 
 use super::report::SampleStairs;
 
-/// One panel for each sample and adapter.
-pub(super) struct Stairs<'a>(pub(super) &'a [SampleStairs]);
-
-/// Pixels.
-const WIDTH: u32 = 900;
-const HEAD: u32 = 84;
-const ROW: u32 = 40;
-const FOOT: u32 = 50;
-const LABELS: u32 = 190;
-
-const COLOURS: [RGBColor; 4] =
-    [RGBColor(0, 114, 178), RGBColor(230, 159, 0), RGBColor(0, 158, 115), RGBColor(150, 150, 150)];
-const KINDS: [&str; 4] = ["find_z", "sum_histos", "with copies", "what the thesis's speed-ups come to"];
-
-type Drawn<DB> = Result<(), DrawingAreaErrorKind<<DB as DrawingBackend>::ErrorType>>;
+const KINDS: [&str; 3] = ["find_z", "sum_histos", "with copies"];
+/// The thesis's speed-ups over one core of this machine.
+const THESIS: &str = "the thesis's speed-ups";
+const ROW: f64 = 34.0;
 
 /// A step's bars: a name, and microseconds an RoI.
 struct Bars {
@@ -55,71 +41,55 @@ fn bars(stairs: &SampleStairs) -> Vec<Bars> {
     all
 }
 
-fn height(stairs: &SampleStairs) -> u32 {
-    HEAD + ROW * (stairs.steps.len() + stairs.library.len()) as u32 + FOOT
+/// One panel for each sample and adapter.
+pub(super) fn figure(samples: &[SampleStairs]) -> Figure {
+    let all: Vec<Vec<Bars>> = samples.iter().map(bars).collect();
+    let rows = all.iter().map(Vec::len).max().unwrap_or(1);
+    let mut legend: Vec<Entry> = (0..3).map(|kind| Entry::new(Key::Area(Colour::of(kind)), KINDS[kind])).collect();
+    if all.iter().flatten().any(|bar| bar.thesis.is_some()) {
+        legend.push(Entry::new(Key::Area(Colour::GREY), THESIS));
+    }
+    let title =
+        |stairs: &SampleStairs| format!("{} on {}, batches of {} RoIs", stairs.name, stairs.adapter, stairs.rois);
+    let titles: Vec<String> = samples.iter().map(title).collect();
+    let panel = |(number, bars): (usize, &Vec<Bars>)| {
+        let mut panel = panel(bars);
+        if titles.len() > 1 {
+            panel.x.title = format!("{}: {}", titles[number], panel.x.title);
+        }
+        panel
+    };
+    Figure {
+        title: if titles.len() == 1 { titles[0].clone() } else { String::new() },
+        panels: all.iter().enumerate().map(panel).collect(),
+        columns: 1,
+        panel_size: (900.0, 90.0 + ROW * rows as f64),
+        legend,
+        is_full: true,
+    }
 }
 
-impl Drawing for Stairs<'_> {
-    fn size(&self) -> (u32, u32) {
-        (WIDTH, self.0.iter().map(height).sum::<u32>().max(HEAD))
+fn panel(bars: &[Bars]) -> Panel {
+    let times = bars.iter().flat_map(|bar| bar.times.iter().flatten().copied());
+    let thesis = bars.iter().filter_map(|bar| bar.thesis).flat_map(|(low, high)| [low, high]);
+    let all: Vec<f64> = times.chain(thesis).filter(|time| *time > 0.0).collect();
+    let low = all.iter().copied().fold(f64::MAX, f64::min).clamp(1e-6, 1e12) / 1.5;
+    let high = all.iter().copied().fold(low, f64::max) * 1.5;
+    let mut y = Axis::new("", bars.len().max(1) as f64, 0.0);
+    y.categories = bars.iter().map(|bar| bar.name.clone()).collect();
+    let mut panel = Panel::new("steps", Axis::new("time of an RoI [µs]", low, high).log(), y);
+    let mut layer = |rectangles: Vec<[(f64, f64); 2]>, colour| panel.layers.push(Layer::Bars(rectangles, colour));
+    let bands = bars.iter().enumerate().filter_map(|(row, bar)| {
+        let (from, to) = bar.thesis?;
+        Some([(from, row as f64 + 0.04), (to, row as f64 + 0.96)])
+    });
+    layer(bands.collect(), Colour::GREY);
+    for kind in 0..KINDS.len() {
+        let rectangle = |(row, bar): (usize, &Bars)| {
+            let top = row as f64 + 0.14 + 0.24 * kind as f64;
+            bar.times[kind].map(|time| [(low, top), (time, top + 0.22)])
+        };
+        layer(bars.iter().enumerate().filter_map(rectangle).collect(), Colour::of(kind));
     }
-
-    fn draw<DB: DrawingBackend>(&self, area: &DrawingArea<DB, Shift>) -> Drawn<DB> {
-        let mut rest = area.clone();
-        for stairs in self.0 {
-            let (panel, below) = rest.split_vertically(height(stairs));
-            draw_panel(&panel, stairs)?;
-            rest = below;
-        }
-        Ok(())
-    }
-}
-
-fn draw_panel<DB: DrawingBackend>(area: &DrawingArea<DB, Shift>, stairs: &SampleStairs) -> Drawn<DB> {
-    let bars = bars(stairs);
-    let font = |size: u32| ("sans-serif", size).into_font().color(&BLACK).pos(Pos::new(HPos::Left, VPos::Center));
-    let title = format!("{} on {}: batches of {} RoIs", stairs.name, stairs.adapter, stairs.rois);
-    area.draw(&Text::new(title, (14, 22), font(20)))?;
-    let mut x = 14;
-    let kinds = if bars.iter().any(|bar| bar.thesis.is_some()) { 4 } else { 3 };
-    for (kind, colour) in KINDS.iter().zip(COLOURS).take(kinds) {
-        area.draw(&Rectangle::new([(x, 46), (x + 18, 60)], colour.filled()))?;
-        area.draw(&Text::new((*kind).to_owned(), (x + 24, 53), font(15)))?;
-        x += 24 + 9 * kind.len() as i32 + 24;
-    }
-    let times = || bars.iter().flat_map(|bar| bar.times.iter().flatten().copied());
-    let bands = || bars.iter().filter_map(|bar| bar.thesis).flat_map(|(low, high)| [low, high]);
-    let low = times().chain(bands()).fold(f64::MAX, f64::min).clamp(1e-6, 1e12) / 1.5;
-    let high = times().chain(bands()).fold(low, f64::max) * 1.5;
-    let rows = bars.len() as f64;
-    let mut chart = ChartBuilder::on(area)
-        .margin_top(HEAD - 8)
-        .margin_right(24)
-        .margin_left(LABELS)
-        .x_label_area_size(FOOT - 6)
-        .build_cartesian_2d((low..high).log_scale(), rows..0.0)?;
-    chart
-        .configure_mesh()
-        .disable_y_mesh()
-        .disable_y_axis()
-        .light_line_style(TRANSPARENT)
-        .bold_line_style(BLACK.mix(0.15))
-        .x_desc("us an RoI")
-        .x_label_formatter(&|value| format!("{value}"))
-        .label_style(("sans-serif", 15))
-        .draw()?;
-    for (row, bar) in bars.iter().enumerate() {
-        let top = row as f64;
-        if let Some((from, to)) = bar.thesis {
-            chart.plotting_area().draw(&Rectangle::new([(from, top + 0.04), (to, top + 0.96)], COLOURS[3].filled()))?;
-        }
-        let there = bar.times.iter().zip(COLOURS).enumerate();
-        for (place, (time, colour)) in there.filter_map(|(place, (time, colour))| Some((place, ((*time)?, colour)))) {
-            let y = top + 0.14 + 0.24 * place as f64;
-            chart.plotting_area().draw(&Rectangle::new([(low, y), (time, y + 0.22)], colour.filled()))?;
-        }
-        let y = HEAD as i32 - 8 + (f64::from(ROW) * (top + 0.5)) as i32;
-        area.draw(&Text::new(bar.name.clone(), (14, y), font(15)))?;
-    }
-    Ok(())
+    panel
 }

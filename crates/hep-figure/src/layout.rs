@@ -1,0 +1,263 @@
+//! The layout of a figure: head, legend, panels, axes.
+
+use crate::axis::{Ticks, signed, ticks};
+use crate::colour::Colour;
+use crate::draw::Plane;
+use crate::figure::{Figure, Options};
+use crate::font::{CAP, Font};
+use crate::legend;
+use crate::panel::{ColourBar, Entry, Panel};
+use crate::scene::{Anchor, Box2, Path, Place, Scene, Text, Weight};
+
+/// Height of the line above the panels.
+pub(crate) const HEAD: f64 = 40.0;
+const MARGIN: f64 = 12.0;
+/// Sizes of letters.
+const LABEL: f64 = 15.0;
+const TITLE: f64 = 17.0;
+const EXPERIMENT: f64 = 21.0;
+const CAPTION: f64 = 15.0;
+/// Lengths of ticks.
+const MAJOR: f64 = 9.0;
+const MINOR: f64 = 4.5;
+const FRAME: f64 = 1.2;
+/// Gap between the frame and its labels, and between labels and the title.
+const GAP: f64 = 7.0;
+/// A colour bar: gap and width.
+const BAR_GAP: f64 = 14.0;
+const BAR: f64 = 20.0;
+/// Lines of a legend above the panels, at most.
+const LEGEND_LINES: usize = 4;
+/// The least position of the data that a legend raises the axis to.
+const LOWEST: f64 = 0.5;
+
+/// Lays out a figure in an area of this size.
+pub(crate) fn scene(figure: &Figure, options: &Options, font: &Font, (width, height): (f64, f64)) -> Scene {
+    let mut scene = Scene { width, height, shapes: Vec::new() };
+    let mut area = Box2 { left: MARGIN, top: MARGIN, right: width - MARGIN, bottom: height - MARGIN };
+    area.top += head(&mut scene, figure, options, font, &area);
+    let is_single = figure.panels.len() == 1;
+    let mut inside: &[Entry] = &[];
+    if is_single && !figure.is_full {
+        inside = &figure.legend;
+    } else {
+        area.top += legend::draw_lines(&mut scene, &figure.legend, font, &area, LEGEND_LINES);
+    }
+    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
+    let rows = figure.panels.len().div_ceil(columns).max(1);
+    let (cell_width, cell_height) = (area.width() / columns as f64, area.height() / rows as f64);
+    for (number, panel) in figure.panels.iter().enumerate() {
+        let (left, top) =
+            (area.left + cell_width * (number % columns) as f64, area.top + cell_height * (number / columns) as f64);
+        // The right edge leaves room for half of a label.
+        let cell = Box2 { left, top: top + GAP, right: left + cell_width - GAP, bottom: top + cell_height };
+        let entries: Vec<Entry> = inside.iter().chain(&panel.legend).cloned().collect();
+        draw_panel(&mut scene, panel, &entries, font, cell);
+    }
+    scene
+}
+
+/// Draws experiment, status and title; returns the height that they take.
+fn head(scene: &mut Scene, figure: &Figure, options: &Options, font: &Font, area: &Box2) -> f64 {
+    let mut x = area.left;
+    let mut baseline = area.top + CAP * EXPERIMENT;
+    let labels =
+        [(&options.label, Weight::Bold, EXPERIMENT), (&options.label_text, Weight::Oblique, 0.85 * EXPERIMENT)];
+    for (text, weight, size) in labels {
+        let Some(text) = text.as_ref().filter(|text| !text.is_empty()) else { continue };
+        let text = font.shortened(text, size, (area.right - x - GAP).max(0.0));
+        // Bold letters are wider by their stroke.
+        let width = 1.04 * font.width(&text, size);
+        scene.text(Text { weight, ..Text::new(text, (x, baseline), size, Anchor::Start) });
+        x += width + GAP;
+    }
+    let has_label = x > area.left;
+    if figure.title.is_empty() {
+        return if has_label { CAP * EXPERIMENT + GAP } else { 0.0 };
+    }
+    let room = area.right - x - if has_label { 3.0 * GAP } else { 0.0 };
+    let wide = font.width(&figure.title, CAPTION);
+    let mut size = CAPTION;
+    if wide > room {
+        // A second line, or smaller letters.
+        if has_label {
+            baseline += CAPTION + GAP;
+        }
+        size = (CAPTION * area.width() / wide).clamp(0.7 * CAPTION, CAPTION);
+    }
+    let title = font.shortened(&figure.title, size, area.width());
+    scene.text(Text::new(title, (area.right, baseline), size, Anchor::End));
+    baseline - area.top + GAP
+}
+
+fn draw_panel(scene: &mut Scene, panel: &Panel, entries: &[Entry], font: &Font, cell: Box2) {
+    let mut panel = panel.clone();
+    let mut frame = frame_of(&panel, font, &cell);
+    let mut place = None;
+    let size = legend::box_size(entries, font, &frame);
+    if !entries.is_empty() {
+        place = room_for_legend(&mut panel, &frame, size);
+        if place.is_none() {
+            let strip = Box2 { left: frame.left, ..cell };
+            let height = legend::draw_lines(scene, entries, font, &strip, LEGEND_LINES);
+            frame = frame_of(&panel, font, &Box2 { top: cell.top + height + GAP, ..cell });
+        } else {
+            frame = frame_of(&panel, font, &cell);
+        }
+    }
+    Plane { frame, x: &panel.x, y: &panel.y }.draw(scene, &panel, font);
+    draw_axes(scene, &panel, &frame, font, &cell);
+    if let Some(place) = place {
+        legend::draw_box(scene, entries, font, place, size.0);
+    }
+    if let Some(bar) = &panel.colour_bar {
+        draw_bar(scene, bar, &frame, font);
+    }
+}
+
+/// Finds room for a legend, and raises the upper end of y where that makes room.
+fn room_for_legend(panel: &mut Panel, frame: &Box2, size: (f64, f64)) -> Option<Place> {
+    let original = panel.y.range;
+    for position in [1.0, 0.9, 0.8, 0.7, 0.6, LOWEST] {
+        panel.y.range = original;
+        if position < 1.0 {
+            panel.y.raise(position);
+        }
+        let covered = Plane { frame: *frame, x: &panel.x, y: &panel.y }.covered(panel);
+        if let Some(place) = legend::free_place(size, frame, &covered) {
+            return Some(place);
+        }
+        if !panel.y.has_headroom {
+            break;
+        }
+    }
+    panel.y.range = original;
+    None
+}
+
+/// The frame of a panel in its cell: what labels and titles leave.
+fn frame_of(panel: &Panel, font: &Font, cell: &Box2) -> Box2 {
+    let below = GAP + LABEL + GAP + TITLE;
+    let power = if y_ticks(panel, cell.height() - below, font).power.is_some() { LABEL + GAP } else { 0.0 };
+    let labels = y_ticks(panel, cell.height() - below, font);
+    let widest = labels.major.iter().map(|(_, label)| font.width(label, LABEL)).fold(0.0, f64::max);
+    let title = if panel.y.title.is_empty() { 0.0 } else { TITLE + GAP };
+    let left = cell.left + (title + widest.min(0.4 * cell.width()) + GAP).min(0.6 * cell.width());
+    let mut right = cell.right;
+    if let Some(bar) = &panel.colour_bar {
+        let ticks = bar_ticks(bar, cell.height() - below);
+        let widest = ticks.major.iter().map(|(_, label)| font.width(label, LABEL)).fold(0.0, f64::max);
+        right -= BAR_GAP + BAR + GAP + widest + GAP + TITLE;
+    }
+    Box2 { left, top: cell.top + power, right, bottom: cell.bottom - below }
+}
+
+fn y_ticks(panel: &Panel, height: f64, font: &Font) -> Ticks {
+    let _ = font;
+    ticks(&panel.y, &|major| spread(major) * height > 1.7 * LABEL)
+}
+
+fn bar_ticks(bar: &ColourBar, height: f64) -> Ticks {
+    ticks(&bar.axis, &|major| spread(major) * height > 1.7 * LABEL)
+}
+
+/// The least distance of two labels, in lengths of the axis.
+fn spread(major: &[(f64, String)]) -> f64 {
+    major.windows(2).map(|pair| (pair[1].0 - pair[0].0).abs()).fold(1.0, f64::min)
+}
+
+fn x_ticks(panel: &Panel, width: f64, font: &Font) -> Ticks {
+    ticks(&panel.x, &|major| {
+        major.windows(2).all(|pair| {
+            let half = |label: &str| font.width(label, LABEL) / 2.0;
+            (pair[1].0 - pair[0].0).abs() * width > half(&pair[0].1) + half(&pair[1].1) + 14.0
+        })
+    })
+}
+
+fn draw_axes(scene: &mut Scene, panel: &Panel, frame: &Box2, font: &Font, cell: &Box2) {
+    let (x_ticks, y_ticks) = (x_ticks(panel, frame.width(), font), y_ticks(panel, frame.height(), font));
+    let inside = |position: &f64| (-1e-6..=1.0 + 1e-6).contains(position);
+    let mut tick = |from: Place, to: Place| scene.stroke(Path::open([from, to]), Colour::BLACK, 1.0);
+    let positions = |ticks: &Ticks, has_marks: bool| -> Vec<(f64, f64)> {
+        let major = ticks.major.iter().map(|(position, _)| (*position, MAJOR));
+        let minor = ticks.minor.iter().map(|position| (*position, MINOR));
+        major.chain(minor).filter(|(position, _)| has_marks && inside(position)).collect()
+    };
+    for (position, length) in positions(&x_ticks, panel.x.categories.is_empty()) {
+        let x = frame.left + position * frame.width();
+        tick((x, frame.bottom), (x, frame.bottom - length));
+        tick((x, frame.top), (x, frame.top + length));
+    }
+    for (position, length) in positions(&y_ticks, panel.y.categories.is_empty()) {
+        let y = frame.bottom - position * frame.height();
+        tick((frame.left, y), (frame.left + length, y));
+        tick((frame.right, y), (frame.right - length, y));
+    }
+    scene.stroke(frame.path(), Colour::BLACK, FRAME);
+    let below = frame.bottom + GAP + CAP * LABEL;
+    for (position, label) in x_ticks.major.iter().filter(|(position, _)| inside(position)) {
+        // A label at the end stays in the picture.
+        let half = font.width(label, LABEL) / 2.0;
+        let x = (frame.left + position * frame.width()).clamp(cell.left + half - GAP, cell.right + 2.0 * GAP - half);
+        scene.text(Text::new(label.clone(), (x, below), LABEL, Anchor::Middle));
+    }
+    let widest = 0.4 * cell.width();
+    for (position, label) in y_ticks.major.iter().filter(|(position, _)| inside(position)) {
+        let y = frame.bottom - position * frame.height() + CAP * LABEL / 2.0;
+        let label = font.shortened(label, LABEL, widest);
+        scene.text(Text::new(label, (frame.left - GAP, y), LABEL, Anchor::End));
+    }
+    if let Some(power) = y_ticks.power {
+        let label = power_label(power);
+        scene.text(Text::new(label, (frame.left, frame.top - GAP), LABEL, Anchor::Start));
+    }
+    let mut title = panel.x.title.clone();
+    if let Some(power) = x_ticks.power {
+        title.push_str(&format!("  {}", power_label(power)));
+    }
+    let at = (frame.right, below + GAP + CAP * TITLE + 3.0);
+    scene.text(fitted(&title, at, frame.right - cell.left, font));
+    // Below the letters' depth there is still the margin of the cell.
+    let at = (cell.left + CAP * TITLE, frame.top);
+    scene.text(Text { is_vertical: true, ..fitted(&panel.y.title, at, frame.height(), font) });
+}
+
+/// The common factor of labels.
+fn power_label(power: i32) -> String {
+    format!("×10^{{{}}}", signed(&power.to_string()))
+}
+
+/// A title that ends at a place, in smaller letters or shortened if it has no room.
+fn fitted(title: &str, at: Place, room: f64, font: &Font) -> Text {
+    let wide = font.width(title, TITLE);
+    let size = if wide > room { (TITLE * room / wide).max(0.65 * TITLE) } else { TITLE };
+    Text::new(font.shortened(title, size, room), at, size, Anchor::End)
+}
+
+fn draw_bar(scene: &mut Scene, bar: &ColourBar, frame: &Box2, font: &Font) {
+    const STEPS: usize = 128;
+    let left = frame.right + BAR_GAP;
+    let area = Box2 { left, right: left + BAR, ..*frame };
+    for step in 0..STEPS {
+        let edge = |step: usize| area.bottom - area.height() * step as f64 / STEPS as f64;
+        let cell = Box2 { top: edge(step + 1), bottom: edge(step), ..area };
+        scene.crisp(cell.path(), bar.scale.at((step as f64 + 0.5) / STEPS as f64));
+    }
+    scene.stroke(area.path(), Colour::BLACK, FRAME);
+    let ticks = bar_ticks(bar, frame.height());
+    let mut widest: f64 = 0.0;
+    for (position, label) in &ticks.major {
+        let y = area.bottom - position * area.height();
+        scene.stroke(Path::open([(area.right, y), (area.right - MAJOR / 2.0, y)]), Colour::BLACK, 1.0);
+        let at = (area.right + GAP, y + CAP * LABEL / 2.0);
+        widest = widest.max(font.width(label, LABEL));
+        scene.text(Text::new(label.clone(), at, LABEL, Anchor::Start));
+    }
+    let mut title = bar.axis.title.clone();
+    if let Some(power) = ticks.power {
+        title = format!("{title}  {}", power_label(power));
+    }
+    let at = (area.right + GAP + widest + GAP + CAP * TITLE, frame.top);
+    scene.text(Text { is_vertical: true, ..fitted(&title, at, frame.height(), font) });
+}

@@ -1,0 +1,48 @@
+//! Markers of vertices and titles of RoIs.
+
+use hep_figure::{Colour, Entry, Key, Marker, Symbol};
+use zfinder_io::TruthVertex;
+
+use crate::inspect::Inspection;
+
+pub(super) fn found() -> Marker {
+    Marker { symbol: Symbol::Down, is_filled: true, colour: Colour::of(2), size: 6.0 }
+}
+
+pub(super) fn of_truth(is_hard_scatter: bool) -> Marker {
+    if is_hard_scatter {
+        Marker { symbol: Symbol::Diamond, is_filled: true, colour: Colour::of(0), size: 6.5 }
+    } else {
+        Marker { symbol: Symbol::Disc, is_filled: false, colour: Colour::of(0), size: 3.5 }
+    }
+}
+
+/// Entries of a legend for the true vertices that there are.
+pub(super) fn truth_entries(truth: &[TruthVertex]) -> Vec<Entry> {
+    [(true, "true hard scatter"), (false, "true pile-up")]
+        .into_iter()
+        .filter(|(is_hard_scatter, _)| truth.iter().any(|vertex| vertex.is_hard_scatter == *is_hard_scatter))
+        .map(|(is_hard_scatter, name)| Entry::new(Key::Marker(of_truth(is_hard_scatter)), name))
+        .collect()
+}
+
+pub(super) fn title(inspection: &Inspection, truth: &[TruthVertex]) -> String {
+    let result = &inspection.result;
+    let mut title = format!(
+        "event {}, RoI {}: {} spacepoints, {} found",
+        result.id.event_id,
+        result.id.roi_id,
+        result.spacepoints,
+        match result.vertices.len() {
+            1 => "1 vertex".to_owned(),
+            number => format!("{number} vertices"),
+        }
+    );
+    if !truth.is_empty() {
+        title.push_str(&format!(", {} true", truth.len()));
+    }
+    if result.vertices.is_empty() {
+        title.push_str(&format!(" (status {})", result.status));
+    }
+    title
+}
