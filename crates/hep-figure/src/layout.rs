@@ -49,8 +49,10 @@ pub(crate) fn scene(figure: &Figure, options: &Options, font: &Font, (width, hei
     for (number, panel) in figure.panels.iter().enumerate() {
         let (left, top) =
             (area.left + cell_width * (number % columns) as f64, area.top + cell_height * (number / columns) as f64);
-        // The right edge leaves room for half of a label.
-        let cell = Box2 { left, top: top + GAP, right: left + cell_width - GAP, bottom: top + cell_height };
+        // Titles keep their distance from the panel before; the right edge has room for half of a label.
+        let left = if number % columns > 0 { left + GAP } else { left };
+        let right = area.left + cell_width * (number % columns + 1) as f64 - GAP;
+        let cell = Box2 { left, top: top + GAP, right, bottom: top + cell_height };
         let entries: Vec<Entry> = inside.iter().chain(&panel.legend).cloned().collect();
         draw_panel(&mut scene, panel, &entries, font, cell);
     }
@@ -138,8 +140,8 @@ fn room_for_legend(panel: &mut Panel, frame: &Box2, size: (f64, f64)) -> Option<
 /// The frame of a panel in its cell: what labels and titles leave.
 fn frame_of(panel: &Panel, font: &Font, cell: &Box2) -> Box2 {
     let below = GAP + LABEL + GAP + TITLE;
-    let power = if y_ticks(panel, cell.height() - below, font).power.is_some() { LABEL + GAP } else { 0.0 };
-    let labels = y_ticks(panel, cell.height() - below, font);
+    let labels = y_ticks(panel, cell.height() - below);
+    let power = if labels.power.is_some() { LABEL + GAP } else { 0.0 };
     let widest = labels.major.iter().map(|(_, label)| font.width(label, LABEL)).fold(0.0, f64::max);
     let title = if panel.y.title.is_empty() { 0.0 } else { TITLE + GAP };
     let left = cell.left + (title + widest.min(0.4 * cell.width()) + GAP).min(0.6 * cell.width());
@@ -152,8 +154,7 @@ fn frame_of(panel: &Panel, font: &Font, cell: &Box2) -> Box2 {
     Box2 { left, top: cell.top + power, right, bottom: cell.bottom - below }
 }
 
-fn y_ticks(panel: &Panel, height: f64, font: &Font) -> Ticks {
-    let _ = font;
+fn y_ticks(panel: &Panel, height: f64) -> Ticks {
     ticks(&panel.y, &|major| spread(major) * height > 1.7 * LABEL)
 }
 
@@ -176,7 +177,7 @@ fn x_ticks(panel: &Panel, width: f64, font: &Font) -> Ticks {
 }
 
 fn draw_axes(scene: &mut Scene, panel: &Panel, frame: &Box2, font: &Font, cell: &Box2) {
-    let (x_ticks, y_ticks) = (x_ticks(panel, frame.width(), font), y_ticks(panel, frame.height(), font));
+    let (x_ticks, y_ticks) = (x_ticks(panel, frame.width(), font), y_ticks(panel, frame.height()));
     let inside = |position: &f64| (-1e-6..=1.0 + 1e-6).contains(position);
     let mut tick = |from: Place, to: Place| scene.stroke(Path::open([from, to]), Colour::BLACK, 1.0);
     let positions = |ticks: &Ticks, has_marks: bool| -> Vec<(f64, f64)> {

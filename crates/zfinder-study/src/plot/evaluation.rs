@@ -6,6 +6,9 @@ use crate::evaluate::{By, Figures, InBin};
 
 /// Steps of the distribution of residuals.
 const STEPS: usize = 50;
+/// Distance of points of neighbouring configurations, in lengths of the axis: equal values stay
+/// visible.
+const APART: f64 = 0.015;
 /// Error of the 68.3 % width of n residuals, over width / sqrt(n): that of a quantile, sqrt(p (1 - p) / n) over the density
 /// there, if they are spread normally.
 const WIDTH_ERROR: f64 = 0.962;
@@ -26,7 +29,8 @@ pub struct Plotted<'a> {
 
 /// Panels beside one another. Where there are bins, `efficiency` has the first vertex (filled) and
 /// any (hollow) in each, with intervals of 68.3 %, and `resolution` has the 68.3 % width of the
-/// residuals, with the error of a normal distribution. Points stand at the means of their bins. Where
+/// residuals, with the error of a normal distribution. Points stand at the means of their bins, those of
+/// several configurations side by side. Where
 /// there are residuals, `residuals` has their distribution within +-`within_mm`.
 #[must_use]
 pub fn evaluation(configurations: &[Plotted<'_>], by: Option<By>, within_mm: f64) -> Figure {
@@ -83,11 +87,13 @@ impl Drawing<'_> {
         Axis::new(axis_title(by), low - margin, high + margin)
     }
 
-    /// A point for each bin.
-    fn points(&self, number: usize, value: impl Fn(&Figures) -> Option<(f64, f64, f64)>) -> Vec<Point> {
+    /// A point for each bin, beside the points of other configurations.
+    fn points(&self, by: By, number: usize, value: impl Fn(&Figures) -> Option<(f64, f64, f64)>) -> Vec<Point> {
+        let (axis, middle) = (self.x(by), 0.5 * (self.configurations.len() as f64 - 1.0));
+        let beside = APART * (axis.range.1 - axis.range.0) * (number as f64 - middle);
         let point = |in_bin: &InBin| {
             let bin = edges(in_bin);
-            let x = in_bin.mean.unwrap_or(0.5 * (bin.0 + bin.1));
+            let x = in_bin.mean.unwrap_or(0.5 * (bin.0 + bin.1)) + beside;
             value(&in_bin.figures).map(|(low, y, high)| Point { x, bin, y, interval: (low, high) })
         };
         self.configurations[number].bins.iter().filter_map(point).collect()
@@ -99,8 +105,8 @@ impl Drawing<'_> {
         for number in 0..self.configurations.len() {
             let any = |f: &Figures| Some((f.any.low?, f.any.value?, f.any.high?));
             let first = |f: &Figures| Some((f.first.low?, f.first.value?, f.first.high?));
-            panel.layers.push(Layer::Points(self.points(number, any), Marker::of(number).hollow()));
-            panel.layers.push(Layer::Points(self.points(number, first), Marker::of(number)));
+            panel.layers.push(Layer::Points(self.points(by, number, any), Marker::of(number).hollow()));
+            panel.layers.push(Layer::Points(self.points(by, number, first), Marker::of(number)));
         }
         let black = Marker { colour: Colour::BLACK, ..Marker::of(0) };
         panel.legend.push(Entry::new(Key::Marker(black), "first vertex"));
@@ -114,7 +120,8 @@ impl Drawing<'_> {
             let error = WIDTH_ERROR * width / (f.residual_mm.number as f64).sqrt();
             Some(((width - error).max(0.0), width, width + error))
         };
-        let all: Vec<Vec<Point>> = (0..self.configurations.len()).map(|number| self.points(number, width_68)).collect();
+        let all: Vec<Vec<Point>> =
+            (0..self.configurations.len()).map(|number| self.points(by, number, width_68)).collect();
         let top = all.iter().flatten().fold(0.0, |top: f64, point| top.max(point.interval.1));
         let y = Axis::new("68 % width of right first vertices [µm]", 0.0, positive(1.1 * top)).with_headroom();
         let mut panel = Panel::new("resolution", self.x(by), y);
