@@ -57,18 +57,24 @@ impl Axis {
     }
 }
 
+/// A position and what stands there.
+pub(crate) type Label = (f64, String);
+
 /// Ticks of an axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ticks {
     /// Positions and labels.
-    pub(crate) major: Vec<(f64, String)>,
+    pub(crate) major: Vec<Label>,
     pub(crate) minor: Vec<f64>,
     /// The common power of ten of the labels.
     pub(crate) power: Option<i32>,
 }
 
+/// Whether labels at positions have room.
+type Fits<'a> = &'a dyn Fn(&[Label]) -> bool;
+
 /// Returns ticks of which `fits` says that their labels have room.
-pub(crate) fn ticks(axis: &Axis, fits: &dyn Fn(&[(f64, String)]) -> bool) -> Ticks {
+pub(crate) fn ticks(axis: &Axis, fits: Fits<'_>) -> Ticks {
     if !axis.categories.is_empty() {
         let label = |(number, name): (usize, &String)| Some((axis.position(number as f64 + 0.5)?, name.clone()));
         return Ticks { major: axis.categories.iter().enumerate().filter_map(label).collect(), ..Ticks::default() };
@@ -76,7 +82,7 @@ pub(crate) fn ticks(axis: &Axis, fits: &dyn Fn(&[(f64, String)]) -> bool) -> Tic
     if axis.is_log { log_ticks(axis, fits) } else { linear_ticks(axis, fits) }
 }
 
-fn linear_ticks(axis: &Axis, fits: &dyn Fn(&[(f64, String)]) -> bool) -> Ticks {
+fn linear_ticks(axis: &Axis, fits: Fits<'_>) -> Ticks {
     let (low, high) = (axis.range.0.min(axis.range.1), axis.range.0.max(axis.range.1));
     let span = high - low;
     let largest = low.abs().max(high.abs());
@@ -114,7 +120,7 @@ fn linear_ticks(axis: &Axis, fits: &dyn Fn(&[(f64, String)]) -> bool) -> Ticks {
     ticks
 }
 
-fn log_ticks(axis: &Axis, fits: &dyn Fn(&[(f64, String)]) -> bool) -> Ticks {
+fn log_ticks(axis: &Axis, fits: Fits<'_>) -> Ticks {
     let (low, high) = (axis.range.0.min(axis.range.1), axis.range.0.max(axis.range.1));
     let decades = ((low.log10() - 1e-9).ceil() as i32)..=((high.log10() + 1e-9).floor() as i32);
     let inside = |value: f64| (low * (1.0 - 1e-9)..=high * (1.0 + 1e-9)).contains(&value);
