@@ -79,7 +79,7 @@ fn axis_title(by: By) -> &'static str {
 
 impl Drawing<'_> {
     fn x(&self, by: By) -> Axis {
-        let bins = || self.configurations.iter().flat_map(|one| one.bins).map(|in_bin| edges(in_bin));
+        let bins = || self.configurations.iter().flat_map(|one| one.bins).map(edges);
         let low = bins().map(|bin| bin.0).fold(f64::INFINITY, f64::min);
         let high = bins().map(|bin| bin.1).fold(f64::NEG_INFINITY, f64::max);
         let margin = 0.03 * (high - low);
