@@ -57,18 +57,21 @@ impl Axis {
     }
 }
 
+/// A position and what stands there.
+pub(crate) type Label = (f64, String);
+
 /// Ticks of an axis.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Ticks {
     /// Positions and labels.
-    pub(crate) major: Vec<(f64, String)>,
+    pub(crate) major: Vec<Label>,
     pub(crate) minor: Vec<f64>,
     /// The common power of ten of the labels.
     pub(crate) power: Option<i32>,
 }
 
-/// Whether major ticks with these labels have room beside each other.
-type Fits<'a> = &'a dyn Fn(&[(f64, String)]) -> bool;
+/// Whether labels at positions have room.
+type Fits<'a> = &'a dyn Fn(&[Label]) -> bool;
 
 /// Returns ticks of which `fits` says that their labels have room.
 pub(crate) fn ticks(axis: &Axis, fits: Fits<'_>) -> Ticks {
