@@ -57,8 +57,8 @@ fn give_up(flag: u32) {
 fn mark_track(a: u32, b: u32, steps: u32, flags: u32) {
     let bin = steps >> STEP_BITS;
     let layers = vec2<u32>(slice_layer_of(beside[a]), slice_layer_of(beside[b])) & vec2<u32>(0xffu);
-    let precision = (neighbours_word(layers.x, layers.y) & PRECISION) >> PRECISION_SHIFT;
-    atomicAdd(&totals[total_word(roi.total_first, precision_part_at(steps), tile_first + bin)], precision);
+    let of_pair = (neighbours_word(layers.x, layers.y) & PRECISION) >> PRECISION_SHIFT;
+    atomicAdd(&totals[total_word(roi.total_first, precision_part_at(steps), tile_first + bin)], of_pair);
     let sector = 1u << ((slice_layer_of(beside[a]) >> 8u) * SECTORS / roi.slices);
     if (flags & SOFT_TRACK) != 0u {
         atomicOr(&totals[total_word(roi.total_first, SOFT_PART, tile_first + bin)], sector);
