@@ -31,11 +31,7 @@ fn bin_z(bin: u32) -> u32 {
 }
 
 fn bin_pairs(bin: u32) -> u32 {
-    var pairs = 0u;
-    for (var part = 0u; part < pair_parts(); part++) {
-        pairs += totals[total(pairs_part() + part, bin)];
-    }
-    return pairs;
+    return totals[total(pairs_part(), bin)];
 }
 
 fn take_bin(bin: u32) {

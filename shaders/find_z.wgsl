@@ -41,8 +41,8 @@ fn add_to_totals(bin: u32, n: u32, z: u32) {
 }
 
 // Counts a pair whose weight is another.
-fn count_pair(bin: u32, steps: u32) {
-    atomicAdd(&totals[total_word(roi.total_first, pair_part_at(steps), tile_first + bin)], 1u);
+fn count_pair(bin: u32) {
+    atomicAdd(&totals[total_word(roi.total_first, pairs_part(), tile_first + bin)], 1u);
 }
 
 // Histograms that this workgroup's RoI fills, said once.
@@ -54,8 +54,13 @@ fn give_up(flag: u32) {
     atomicOr(&status[roi_index].flags, flag);
 }
 
-// The bit of the part of the RoI's window that a pair's track begins in, among those of its bin.
-fn mark_sector(a: u32, bin: u32, flags: u32) {
+// Adds the precision of a pair, so many steps above the tile's lower edge. Sets the bit of the part of the RoI's window in
+// which its track begins.
+fn mark_track(a: u32, b: u32, steps: u32, flags: u32) {
+    let bin = steps >> STEP_BITS;
+    let layers = vec2<u32>(slice_layer_of(beside[a]), slice_layer_of(beside[b])) & vec2<u32>(0xffu);
+    let of_pair = (neighbours_word(layers.x, layers.y) & PRECISION) >> PRECISION_SHIFT;
+    atomicAdd(&totals[total_word(roi.total_first, precision_part_at(steps), tile_first + bin)], of_pair);
     let sector = 1u << ((slice_layer_of(beside[a]) >> 8u) * SECTORS / roi.slices);
     if (flags & SOFT_TRACK) != 0u {
         atomicOr(&totals[total_word(roi.total_first, SOFT_PART, tile_first + bin)], sector);

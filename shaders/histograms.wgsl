@@ -31,28 +31,25 @@ fn sum_z(a: u32, b: u32) -> u32 {
     return a + b;
 }
 
-// The word of a bin's part in a histogram of an RoI: 0 n, 1 z, 2 pairs; where weights go by pT, 2
-// to 9 pairs in each eighth of the bin, 10 and 11 sectors of soft and of hard tracks.
+// The word of a bin's part in a histogram of an RoI: 0 n, 1 z, 2 pairs; where weights go by pT, 3
+// to 10 precisions of the pairs in each eighth of the bin, 11 and 12 sectors of soft and of hard
+// tracks.
 fn total_word(histogram: u32, part: u32, bin: u32) -> u32 {
     return (histogram * params.total_parts + part) * params.row_bins + bin;
 }
 
-// Equal parts of a bin in which pairs are counted where weights go by pT.
+// Equal parts of a bin in which precisions of pairs are summed where weights go by pT.
 const PAIR_PARTS: u32 = 8u;
-const SOFT_PART: u32 = 2u + PAIR_PARTS;
+const PRECISION_PART: u32 = 3u;
+const SOFT_PART: u32 = PRECISION_PART + PAIR_PARTS;
 const HARD_PART: u32 = SOFT_PART + 1u;
 
-// How many parts of the word's kind pairs have.
-fn pair_parts() -> u32 {
-    return select(1u, PAIR_PARTS, params.total_parts > HARD_PART);
-}
-
-// Pairs are part n, or parts of their own: the first of them.
+// Pairs are part n, or a part of their own.
 fn pairs_part() -> u32 {
     return select(0u, 2u, params.total_parts > 2u);
 }
 
-// The part in which a pair is counted, so many steps above its tile's lower edge.
-fn pair_part_at(steps: u32) -> u32 {
-    return 2u + (steps & (OFFSET_STEPS - 1u)) * pair_parts() / OFFSET_STEPS;
+// The part in which a pair's precision is summed, so many steps above its tile's lower edge.
+fn precision_part_at(steps: u32) -> u32 {
+    return PRECISION_PART + (steps & (OFFSET_STEPS - 1u)) * PAIR_PARTS / OFFSET_STEPS;
 }

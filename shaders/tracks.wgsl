@@ -1,12 +1,15 @@
 // Functions that all loops over pairs share: cells, ranges of spacepoints, steps between slices,
 // tracks, entries.
 // Needs: real, types, accumulate; and of the kernel (find_z, walk) params, cuts, neighbours,
-//       points, beside, cell_begin, count_pair, mark_sector, give_up, TRIPLETS.
+//       points, beside, cell_begin, count_pair, mark_track, give_up, TRIPLETS.
 
 // Set in a neighbour count of a pair with a disk.
 const ENDCAP_PAIR: u32 = 0x80000000u;
 // The bits below the marks are the count.
-const NEIGHBOURS: u32 = 0x3fffffffu;
+const NEIGHBOURS: u32 = 0x1ffffffu;
+// Bits of the precision of a pair, which find_z sums where weights go by pT.
+const PRECISION: u32 = 0x3e000000u;
+const PRECISION_SHIFT: u32 = 25u;
 
 // The RoI of this workgroup, and the first bin of its tile.
 var<private> roi: Roi;
@@ -144,7 +147,7 @@ fn add_entry(a: u32, b: u32, z12: real, weight: u32) {
     if steps < TILE_BINS * OFFSET_STEPS {
         let flags = weight & (SOFT_TRACK | HARD_TRACK);
         if flags != 0u {
-            mark_sector(a, steps >> STEP_BITS, flags);
+            mark_track(a, b, steps, flags);
         }
         accumulate(a, b, steps, weight & ~(SOFT_TRACK | HARD_TRACK), f32(z12));
     }

@@ -49,7 +49,8 @@ struct Params {
     stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once;
                 // of highest_windows: the pass of count_sums
     row_lanes_shift: u32, // log2 of the threads of sum_histos that share a block's rows
-    total_parts: u32, // of an RoI's histogram: n, z; pairs where they are not what n counts; sectors with soft, with hard tracks
+    total_parts: u32, // of an RoI's histogram: n, z; pairs where they are not what n counts; precisions; sectors with soft, with
+                      // hard tracks
 }
 
 // Cuts on triplets.
@@ -86,9 +87,9 @@ struct Sums {
 // Pairs near a peak that its z is the mean of, where weights go by pT; else zero.
 struct Cluster {
     first: u32, // part of the window, from the first of the five bins about the peak's middle one
-    pairs: u32,
-    sum: u32,     // of the pairs' parts, counted from `first`
-    squares: u32, // of the same
+    weight: u32,  // sum of the pairs' precisions
+    sum: u32,     // of precision times part, counted from `first`
+    squares: u32, // of precision times the square of the part
     directions: u32, // sectors with soft tracks in the bins that the window touches
 }
 

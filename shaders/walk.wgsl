@@ -68,12 +68,12 @@ fn take_bin(bin: u32) {
 }
 
 // Counts a pair whose weight is another.
-fn count_pair(bin: u32, steps: u32) {
+fn count_pair(bin: u32) {
     atomicAdd(&wg_pairs[bin], 1u);
 }
 
-// Sectors are marked by find_z only.
-fn mark_sector(a: u32, bin: u32, flags: u32) {}
+// Tracks are marked by find_z only.
+fn mark_track(a: u32, b: u32, steps: u32, flags: u32) {}
 
 // Of one that takes part: in the RoI's cells.
 fn cell_of(slice_layer: u32) -> u32 {

@@ -24,8 +24,8 @@ pub(crate) const OFFSET_STEPS: u32 = 1024;
 /// wrapped.
 pub(crate) const MAX_COUNT: u32 = u32::MAX / OFFSET_STEPS;
 
-/// Equal parts of a bin in which pairs are counted where weights go by pT: `PAIR_PARTS` in
-/// `shaders/histograms.wgsl`.
+/// Equal parts of a bin in which precisions of pairs are summed where weights go by pT:
+/// `PAIR_PARTS` in `shaders/histograms.wgsl`.
 pub(crate) const PAIR_PARTS: u32 = 8;
 
 /// Steps in such a part.
@@ -37,9 +37,11 @@ pub(crate) const PART_STEPS: u32 = OFFSET_STEPS / PAIR_PARTS;
 pub(crate) struct HistogramPair {
     pub(crate) n: Vec<u32>,
     pub(crate) z: Vec<u32>,
-    /// Pairs, whatever their weight; empty where it is 1, so that they are n. Where weights go by
-    /// pT, a bin has [`PAIR_PARTS`] words of them.
+    /// Pairs, whatever their weight; empty where it is 1, so that they are n.
     pub(crate) pairs: Vec<u32>,
+    /// Where weights go by pT: sums of the pairs' precisions, [`PAIR_PARTS`] words a bin; empty
+    /// elsewhere.
+    pub(crate) precisions: Vec<u32>,
     /// Where weights go by pT: sectors of phi with soft and with hard tracks, a bit each; empty
     /// elsewhere.
     pub(crate) sectors: [Vec<u32>; 2],
@@ -49,7 +51,8 @@ impl HistogramPair {
     /// So many histograms, all zero.
     pub(crate) fn new(histograms: u32, bins: u32) -> Self {
         let words = histograms as usize * bins as usize;
-        Self { n: vec![0; words], z: vec![0; words], pairs: vec![0; words], sectors: [const { Vec::new() }; 2] }
+        let [n, z, pairs] = [0; 3].map(|zero| vec![zero; words]);
+        Self { n, z, pairs, precisions: Vec::new(), sectors: [const { Vec::new() }; 2] }
     }
 
     /// The rank of three bins: their sum, or by their tracks' directions too. Higher words are
@@ -140,18 +143,19 @@ pub(crate) struct Peak {
 /// The densest pairs near a peak whose weights go by pT: `Cluster` in `shaders/types.wgsl`.
 ///
 /// The weight of a hard track's pair reaches a thousand, but its z is no better. A displaced track
-/// may be the hardest. z is therefore the mean of the pairs in the cluster, each with weight 1. The
-/// search covers the five bins about the peak's middle bin, in windows of five parts of a bin. The
-/// window with the most pairs wins; ties go to the most pairs in 13 parts, then to the window
-/// nearest to the middle. A window of 13 parts about the mean is moved to its own mean once: the
-/// cluster.
+/// may be the hardest. z is therefore the mean of the pairs in the cluster, weighted by the
+/// precision of their layers. The search covers the five bins about the peak's middle bin, in
+/// windows of five parts of a bin. The window with the largest sum of precisions wins; ties go to
+/// the largest sum in nine parts, then to the window nearest to the middle. A window of nine parts
+/// about the mean is moved to its own mean once: the cluster.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
 pub(crate) struct Cluster {
     /// The first part of the window, counted from the first one of the five bins.
     pub(crate) first: u32,
-    pub(crate) pairs: u32,
-    /// Sum over the pairs of their part, counted from `first` on, and of its square.
+    /// Sum of the pairs' precisions.
+    pub(crate) weight: u32,
+    /// Sum over the pairs of precision times part, counted from `first` on, and times its square.
     pub(crate) sum: u32,
     pub(crate) squares: u32,
     /// Sectors of phi with soft tracks in the bins that the window touches: independent directions.
@@ -165,7 +169,7 @@ impl Cluster {
     const PARTS: usize = (2 * Self::BINS + 1) * PAIR_PARTS as usize;
     /// Parts on either side of the middle one of the first window, and of the next ones.
     const NEAR: usize = 2;
-    const FAR: usize = 6;
+    const FAR: usize = 4;
 
     /// Of the peak with this middle bin of the only histogram.
     fn of(histogram: &HistogramPair, middle: usize) -> Self {
@@ -173,15 +177,22 @@ impl Cluster {
         let mut parts = [0; Self::PARTS];
         // Bins beyond the histogram are empty.
         let (skipped, first_bin) = (Self::BINS.saturating_sub(middle), middle.saturating_sub(Self::BINS));
-        let there = &histogram.pairs[first_bin * each..];
-        let there = &there[..there.len().min(Self::PARTS - skipped * each)];
-        parts[skipped * each..][..there.len()].copy_from_slice(there);
+        let there = &histogram.precisions[first_bin * each..];
+        for (part, &precisions) in parts[skipped * each..].iter_mut().zip(there) {
+            // So that sums of squares fit into a word.
+            *part = precisions.min(MAX_COUNT);
+        }
 
         let window = |middle: usize, half: usize| middle.saturating_sub(half)..(middle + half + 1).min(Self::PARTS);
-        let pairs_in = |window: Range<usize>| parts[window].iter().sum::<u32>();
+        let weight_in = |window: Range<usize>| parts[window].iter().sum::<u32>();
         let density = |part: usize| {
             let from_middle = (2 * part + 1).abs_diff(Self::PARTS);
-            (pairs_in(window(part, Self::NEAR)), pairs_in(window(part, Self::FAR)), Reverse(from_middle), Reverse(part))
+            (
+                weight_in(window(part, Self::NEAR)),
+                weight_in(window(part, Self::FAR)),
+                Reverse(from_middle),
+                Reverse(part),
+            )
         };
         let densest = (0..Self::PARTS).max_by_key(|&part| density(part)).unwrap_or_default();
         let about_mean = |range: Range<usize>| window(Self::in_window(&parts, range).mean_part(), Self::FAR);
@@ -196,25 +207,25 @@ impl Cluster {
 
     fn in_window(parts: &[u32; Self::PARTS], window: Range<usize>) -> Self {
         let mut found = Self { first: window.start as u32, ..Self::default() };
-        for (i, &pairs) in (0..).zip(&parts[window]) {
-            found.pairs += pairs;
-            found.sum += i * pairs;
-            found.squares += i * i * pairs;
+        for (i, &weight) in (0..).zip(&parts[window]) {
+            found.weight += weight;
+            found.sum += i * weight;
+            found.squares += i * i * weight;
         }
         found
     }
 
     /// The part that the mean lies in, rounded half up.
     fn mean_part(&self) -> usize {
-        (self.first + (2 * self.sum + self.pairs) / (2 * self.pairs).max(1)) as usize
+        (self.first + (2 * self.sum + self.weight) / (2 * self.weight).max(1)) as usize
     }
 
     /// Mean z \[mm\], and its variance \[mm^2\], about the bin `middle`.
     fn mean(&self, middle: f64, bins: &ZBins) -> (f64, f64) {
-        let (pairs, parts) = (f64::from(self.pairs), f64::from(PAIR_PARTS));
-        let mean = f64::from(self.sum) / pairs;
+        let (weight, parts) = (f64::from(self.weight), f64::from(PAIR_PARTS));
+        let mean = f64::from(self.sum) / weight;
         // Within a part, pairs are taken to be spread evenly.
-        let variance = f64::from(self.squares) / pairs - mean * mean + 1.0 / 12.0;
+        let variance = f64::from(self.squares) / weight - mean * mean + 1.0 / 12.0;
         let offset = (f64::from(self.first) + mean + 0.5) / parts - (Self::BINS as f64 + 0.5);
         ((middle + bins.offset + offset) * bins.width, variance * (bins.width / parts).powi(2))
     }
@@ -322,14 +333,10 @@ impl Peak {
             taken
         };
         let (n, z) = (take(&mut histogram.n), take(&mut histogram.z));
-        let pairs = if by_pt {
-            let parts = &mut histogram.pairs.as_chunks_mut().0[at..at + 3];
-            [0, 1, 2].map(|i| std::mem::replace(&mut parts[i], [0; PAIR_PARTS as usize]).iter().sum())
-        } else if histogram.pairs.is_empty() {
-            n
-        } else {
-            take(&mut histogram.pairs)
-        };
+        let pairs = if histogram.pairs.is_empty() { n } else { take(&mut histogram.pairs) };
+        if by_pt {
+            histogram.precisions[at * PAIR_PARTS as usize..(at + 3) * PAIR_PARTS as usize].fill(0);
+        }
         for masks in histogram.sectors.iter_mut().filter(|masks| !masks.is_empty()) {
             take(masks);
         }

@@ -2,7 +2,7 @@
 //! layers reaches, how many entries a track makes.
 
 use crate::config::{Config, MaxLayer, Neighbours, Triplets, Weighting};
-use crate::detector::{Detector, LayerKind};
+use crate::detector::{Detector, Layer, LayerKind};
 use crate::error::{Error, Result};
 use crate::pt_weight::PtWeight;
 
@@ -99,6 +99,26 @@ impl Detector {
             .collect()
     }
 
+    /// Returns the weights of pairs of layers A (row) and B (column) in the mean z of a peak, where
+    /// weights go by pT: 16 times the inverse square of the error of z12, from the layers'
+    /// resolutions, over that of the best pair; rounded, at least 1. The weight is 1 where a layer is
+    /// a disk or has no resolution.
+    pub(crate) fn pair_precisions(&self) -> Vec<Vec<u32>> {
+        let barrel = |layer: usize| match self.layers()[layer] {
+            Layer { kind: LayerKind::Barrel { radius_mm }, z_resolution_mm: Some(of_z), .. } => Some((radius_mm, of_z)),
+            _ => None,
+        };
+        let square = |a: usize, b: usize| {
+            let (inner, outer) = barrel(a).zip(barrel(b)).filter(|(inner, outer)| inner.0 != outer.0)?;
+            Some(squared_error_mm2(inner, outer))
+        };
+        let layers = 0..self.layers().len();
+        let pairs = layers.clone().flat_map(|a| layers.clone().map(move |b| (a, b)));
+        let best = pairs.filter_map(|(a, b)| square(a, b)).fold(f64::INFINITY, f64::min);
+        let precision = |a, b| square(a, b).map_or(1, |error| ((MOST_PRECISION * best / error + 0.5) as u32).max(1));
+        layers.clone().map(|a| layers.clone().map(|b| precision(a, b)).collect()).collect()
+    }
+
     /// Returns the entries of a track through all barrel layers (pairs, or triplets, by the
     /// configuration).
     pub(crate) fn track_model(&self, config: &Config) -> TrackModel {
@@ -154,6 +174,17 @@ pub(crate) struct TrackModel {
     pub(crate) z_resolution_mm: Option<f64>,
 }
 
+/// The square of the error of z12 = (z2 r1 - z1 r2) / (r1 - r2) of two barrels, of radius and
+/// resolution.
+fn squared_error_mm2((inner, of_inner): (f64, f64), (outer, of_outer): (f64, f64)) -> f64 {
+    let (a, b) = (of_inner * outer, of_outer * inner);
+    (a * a + b * b) / ((outer - inner) * (outer - inner))
+}
+
+/// Of the best pair of layers. Fewer steps make a worse mean, more a mean of few pairs
+/// (docs/lab/2026-11-27-precision-of-pairs.md).
+const MOST_PRECISION: f64 = 16.0;
+
 /// The smallest error of z12 = (z2 r1 - z1 r2) / (r1 - r2) of any two barrels, of radius and
 /// resolution, where both resolutions are known.
 fn best_z_resolution_mm(barrels: &[(f64, Option<f64>)]) -> Option<f64> {
@@ -161,9 +192,7 @@ fn best_z_resolution_mm(barrels: &[(f64, Option<f64>)]) -> Option<f64> {
     for (i, &(inner, of_inner)) in barrels.iter().enumerate() {
         for &(outer, of_outer) in &barrels[i + 1..] {
             let Some((of_inner, of_outer)) = of_inner.zip(of_outer).filter(|_| inner != outer) else { continue };
-            // hypot is not the same on every platform.
-            let (a, b) = (of_inner * outer, of_outer * inner);
-            let error = (a * a + b * b).sqrt() / (outer - inner).abs();
+            let error = squared_error_mm2((inner, of_inner), (outer, of_outer)).sqrt();
             best = Some(best.map_or(error, |best| best.min(error)));
         }
     }

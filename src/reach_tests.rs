@@ -1,7 +1,6 @@
 //! Neighbour slices that follow from a detector and a configuration.
 
 use super::*;
-use crate::detector::Layer;
 
 #[test]
 fn barrel_bending_follows_from_radii() {
@@ -28,4 +27,24 @@ fn the_table_gives_the_reference_programs_counts() {
     assert_eq!(n[2][16], 1);
     let single = Detector::atlas2010().neighbours(&Config { neighbours: Neighbours::Single, ..Config::default() });
     assert!(single.iter().flatten().all(|&n| n <= 1));
+}
+
+#[test]
+fn precisions_follow_from_resolutions() {
+    let precisions = Detector::generic().pair_precisions();
+    let pixels = precisions[..4].iter().map(|row| &row[..4]);
+    // Pixels at 32, 72, 116 and 172 mm: (72^2 + 32^2) / 40^2 = 3.88 for the first two, 1.56 at best.
+    let wanted = [[1, 6, 12, 16], [6, 1, 3, 7], [12, 3, 1, 2], [16, 7, 2, 1]];
+    assert!(pixels.eq(wanted.iter().map(|row| &row[..])), "{precisions:?}");
+    // Disks.
+    assert!(precisions[10..].iter().flatten().all(|&one| one == 1));
+
+    let barrel = |radius_mm, z_resolution_mm| Layer {
+        kind: LayerKind::Barrel { radius_mm },
+        sensor: None,
+        z_resolution_mm,
+        ids: Vec::new(),
+    };
+    let unknown = Detector::new("two", vec![barrel(30.0, Some(0.1)), barrel(60.0, None)], None).expect("valid");
+    assert_eq!(unknown.pair_precisions(), [[1, 1], [1, 1]]);
 }

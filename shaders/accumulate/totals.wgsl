@@ -59,7 +59,7 @@ fn add_to_histogram(histogram: u32, bin: u32, steps: u32, weight: u32, z: f32) {
     }
     add_z(total_word(row, 1u, bin), steps, weight, z);
     if counts_pairs() {
-        atomicAdd(&totals[total_word(row, pair_part_at(steps), bin)], 1u);
+        atomicAdd(&totals[total_word(row, pairs_part(), bin)], 1u);
     }
 }
 

@@ -29,9 +29,9 @@ const CLUSTER_PARTS: u32 = (2u * CLUSTER_BINS + 1u) * PAIR_PARTS;
 // Parts on either side of a window's middle one: of the densest window, and of those about its
 // mean.
 const NEAR: u32 = 2u;
-const FAR: u32 = 6u;
+const FAR: u32 = 4u;
 
-// Pairs in each part, and sectors with soft tracks in each bin.
+// Precisions in each part, and sectors with soft tracks in each bin.
 var<workgroup> wg_parts: array<u32, CLUSTER_PARTS>;
 var<workgroup> wg_sectors: array<u32, 2u * CLUSTER_BINS + 1u>;
 
@@ -41,18 +41,18 @@ fn cluster_in(middle: u32, half: u32) -> Cluster {
     let end = min(middle + half + 1u, CLUSTER_PARTS);
     var found = Cluster(first, 0u, 0u, 0u, 0u);
     for (var part = first; part < end; part++) {
-        let pairs = wg_parts[part];
+        let weight = wg_parts[part];
         let i = part - first;
-        found.pairs += pairs;
-        found.sum += i * pairs;
-        found.squares += i * i * pairs;
+        found.weight += weight;
+        found.sum += i * weight;
+        found.squares += i * i * weight;
     }
     return found;
 }
 
 // The part of a window's mean, rounded half up.
 fn mean_part(window: Cluster) -> u32 {
-    return window.first + (2u * window.sum + window.pairs) / max(2u * window.pairs, 1u);
+    return window.first + (2u * window.sum + window.weight) / max(2u * window.weight, 1u);
 }
 
 // Thread 0's is the cluster of the peak with this middle bin. Has a barrier.
@@ -62,11 +62,12 @@ fn cluster_of(middle: u32, bins: u32, thread: u32) -> Cluster {
         let beyond = middle + part / PAIR_PARTS;
         let bin = beyond - CLUSTER_BINS;
         let is_there = beyond >= CLUSTER_BINS && bin < bins;
-        var pairs = 0u;
+        var weight = 0u;
         if is_there {
-            pairs = totals[total(2u + part % PAIR_PARTS, bin)];
+            // So that sums of squares fit into a word.
+            weight = min(totals[total(PRECISION_PART + part % PAIR_PARTS, bin)], MAX_COUNT);
         }
-        wg_parts[part] = pairs;
+        wg_parts[part] = weight;
         if part % PAIR_PARTS == 0u {
             var mask = 0u;
             if is_there {
@@ -83,8 +84,8 @@ fn cluster_of(middle: u32, bins: u32, thread: u32) -> Cluster {
     var most = vec2<u32>();
     var nearest = 0u;
     for (var part = 0u; part < CLUSTER_PARTS; part++) {
-        let near = cluster_in(part, NEAR).pairs;
-        let far = cluster_in(part, FAR).pairs;
+        let near = cluster_in(part, NEAR).weight;
+        let far = cluster_in(part, FAR).weight;
         let distance = max(2u * part + 1u, CLUSTER_PARTS) - min(2u * part + 1u, CLUSTER_PARTS);
         let same = near == most.x && far == most.y;
         if near > most.x || (near == most.x && far > most.y) || (same && distance < nearest) {

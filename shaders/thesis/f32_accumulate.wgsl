@@ -20,7 +20,7 @@ fn clear_bin(bin: u32) {
 fn accumulate(a: u32, b: u32, steps: u32, weight: u32, z: f32) {
     let bin = steps >> STEP_BITS;
     if counts_pairs() {
-        count_pair(bin, steps);
+        count_pair(bin);
     }
     // Far from wrapping, and beyond what an RoI may have.
     if atomicAdd(&wg_n[bin], weight) + weight > MAX_COUNT {

@@ -23,9 +23,10 @@ pub(crate) struct PackedHistogram {
     /// And one behind the last bin, where rounding may take the last steps. No fewer than [`FEW`],
     /// of which those behind are not touched.
     words: Vec<u64>,
-    /// Pairs, where they are not n: `pair_parts` words a bin.
+    /// Pairs, where they are not n.
     pairs: Vec<u32>,
-    pair_parts: usize,
+    /// Sums of the precisions of pairs in the parts of each bin, where weights go by pT.
+    precisions: Vec<[u32; PAIR_PARTS as usize]>,
     /// Sectors of phi with soft and with hard tracks, where weights go by pT; else empty.
     pub(crate) sectors: [Vec<u32>; 2],
     accumulate: Accumulate,
@@ -60,7 +61,7 @@ const BLOCK: usize = 64;
 
 impl PackedHistogram {
     /// All zero, for an RoI whose pairs weigh 1 or, if `weighted`, no more than that.
-    pub(crate) fn clear(&mut self, plan: &RoiPlan, accumulate: Accumulate, weighted: Option<usize>, sectors: bool) {
+    pub(crate) fn clear(&mut self, plan: &RoiPlan, accumulate: Accumulate, weighted: Option<usize>, by_pt: bool) {
         self.piece = weighted.map_or(usize::MAX, |most| (LOOK_AFTER as usize / most.max(1)).max(1));
         let weighted = weighted.is_some();
         (self.accumulate, self.weighted, self.overflows) = (accumulate, weighted, false);
@@ -68,14 +69,16 @@ impl PackedHistogram {
         (self.weights, self.unseen) = (0, 0);
         let used = self.all_bins + 1;
         clear(&mut self.words, used);
-        self.pair_parts = if sectors { PAIR_PARTS as usize } else { 1 };
         if weighted {
-            clear(&mut self.pairs, used * self.pair_parts);
+            clear(&mut self.pairs, used);
         }
+        let by_pt = if by_pt { self.all_bins } else { 0 };
         for column in &mut self.sectors {
             column.clear();
-            column.resize(if sectors { self.all_bins } else { 0 }, 0);
+            column.resize(by_pt, 0);
         }
+        self.precisions.clear();
+        self.precisions.resize(by_pt, [0; PAIR_PARTS as usize]);
     }
 
     /// Whether a count is beyond what its words hold. Nothing more counts then.
@@ -95,7 +98,12 @@ impl PackedHistogram {
 
     /// Pairs, where they are not n; else none.
     pub(crate) fn pairs(&self) -> &[u32] {
-        if self.weighted { &self.pairs[..self.all_bins * self.pair_parts] } else { &[] }
+        if self.weighted { &self.pairs[..self.all_bins] } else { &[] }
+    }
+
+    /// Sums of the precisions of pairs in the parts of each bin, where weights go by pT; else none.
+    pub(crate) fn precisions(&self) -> &[u32] {
+        self.precisions.as_flattened()
     }
 
     /// Looks at all counts, where any could be too high.
@@ -109,8 +117,7 @@ impl PackedHistogram {
             let more = n.wrapping_mul(one_in(last)).wrapping_add(z) << ENTRY_SHIFT;
             self.words[last] = self.words[last].wrapping_add(more);
         }
-        // `add` clamps the bin, so entries by pT never lie beyond the last one.
-        if self.weighted && self.pair_parts == 1 {
+        if self.weighted {
             self.pairs[last] = self.pairs[last].wrapping_add(mem::take(&mut self.pairs[beyond]));
         }
         if self.weights > u64::from(MAX_COUNT) {
@@ -188,7 +195,7 @@ impl PackedHistogram {
     #[inline(always)]
     pub(crate) fn fill_any(&mut self, entries: impl Iterator<Item = (u32, f32, u32)>) {
         if self.accumulate == Accumulate::Fixed {
-            entries.for_each(|(steps, z, weight)| self.add(0, steps, z, weight, [0; 2]));
+            entries.for_each(|(steps, z, weight)| self.add(0, steps, z, weight));
             return;
         }
         let (words, pairs) = (&mut self.words[..self.all_bins], &mut self.pairs[..]);
@@ -214,9 +221,20 @@ impl PackedHistogram {
         }
     }
 
-    /// An entry of some weight in one of several histograms, with the sectors that it marks.
+    /// The sectors and the precision of an entry by pT in the only histogram.
     #[inline(always)]
-    pub(crate) fn add(&mut self, histogram: u32, steps: u32, z: f32, weight: u32, sectors: [u32; 2]) {
+    pub(crate) fn mark(&mut self, steps: u32, sectors: [u32; 2], precision: u32) {
+        let bin = ((steps / OFFSET_STEPS) as usize).min(self.bins - 1);
+        let part = &mut self.precisions[bin][(steps % OFFSET_STEPS / PART_STEPS) as usize];
+        *part = part.wrapping_add(precision);
+        for (masks, mask) in self.sectors.iter_mut().zip(sectors) {
+            masks[bin] |= mask;
+        }
+    }
+
+    /// An entry of some weight in one of several histograms.
+    #[inline(always)]
+    pub(crate) fn add(&mut self, histogram: u32, steps: u32, z: f32, weight: u32) {
         let bin = ((steps / OFFSET_STEPS) as usize).min(self.bins - 1);
         let at = histogram as usize * self.bins + bin;
         let weight = weight.min(MAX_WEIGHT);
@@ -229,14 +247,7 @@ impl PackedHistogram {
             Accumulate::CompareExchange => compared_and_exchanged(*word, weight, z),
         };
         if self.weighted {
-            let part = if self.pair_parts == 1 { 0 } else { (steps % OFFSET_STEPS / PART_STEPS) as usize };
-            let pairs = &mut self.pairs[at * self.pair_parts + part];
-            *pairs = pairs.wrapping_add(1);
-        }
-        for (masks, mask) in self.sectors.iter_mut().zip(sectors) {
-            if let Some(all) = masks.get_mut(at) {
-                *all |= mask;
-            }
+            self.pairs[at] = self.pairs[at].wrapping_add(1);
         }
         self.count(u64::from(weight));
     }

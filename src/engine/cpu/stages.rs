@@ -79,6 +79,7 @@ impl Stages {
         copy.n.clone_from(&total.n);
         copy.z.clone_from(&total.z);
         copy.pairs.clone_from(&total.pairs);
+        copy.precisions.clone_from(&total.precisions);
         let (mut peaks, mut weight) = (0, 0);
         let config = &self.search.config;
         let windows = self.plan.background_windows;

@@ -6,7 +6,7 @@ use crate::histogram::{HistogramPair, ZSum};
 
 /// Into memory that is there already, if there is enough.
 pub(crate) fn sum_histos<'a, Z: ZSum>(parts: impl IntoIterator<Item = &'a PackedHistogram>, total: &mut HistogramPair) {
-    let HistogramPair { n, z, pairs, sectors } = total;
+    let HistogramPair { n, z, pairs, precisions, sectors } = total;
     let mut parts = parts.into_iter();
     let Some(first) = parts.next() else { return };
     n.resize(first.all_bins(), 0);
@@ -14,6 +14,8 @@ pub(crate) fn sum_histos<'a, Z: ZSum>(parts: impl IntoIterator<Item = &'a Packed
     first.unpack(0, n, z);
     pairs.clear();
     pairs.extend_from_slice(first.pairs());
+    precisions.clear();
+    precisions.extend_from_slice(first.precisions());
     sectors.clone_from(&first.sectors);
     for part in parts {
         part.for_blocks(|bin, more_n, more_z| {
@@ -21,6 +23,7 @@ pub(crate) fn sum_histos<'a, Z: ZSum>(parts: impl IntoIterator<Item = &'a Packed
             z[bin..].iter_mut().zip(more_z).for_each(|(z, more)| *z = Z::sum(*z, *more));
         });
         pairs.iter_mut().zip(part.pairs()).for_each(|(all, part)| *all = all.saturating_add(*part));
+        precisions.iter_mut().zip(part.precisions()).for_each(|(all, part)| *all = all.saturating_add(*part));
         for (all, part) in sectors.iter_mut().zip(&part.sectors) {
             all.iter_mut().zip(part).for_each(|(all, part)| *all |= part);
         }

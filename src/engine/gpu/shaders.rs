@@ -119,7 +119,7 @@ impl Variant {
     /// Words of a bin of an RoI's own histogram: `pairs_part` in `shaders/histograms.wgsl`.
     pub(crate) fn total_parts(self) -> u32 {
         match (self.counts_pairs(), self.weighting) {
-            (_, Weighting::Pt) => 4 + PAIR_PARTS,
+            (_, Weighting::Pt) => 5 + PAIR_PARTS,
             (true, Weighting::Count) => 3,
             (false, Weighting::Count) => 2,
         }

@@ -119,6 +119,8 @@ fn constants_match_the_shaders() {
         assert_eq!(constant(variant, "DROPPED"), format!("{DROPPED:#x}u"));
         assert_eq!(constant(variant, "ENDCAP_PAIR"), format!("{:#x}u", crate::engine::plan::ENDCAP_PAIR));
         assert_eq!(constant(variant, "NEIGHBOURS"), format!("{:#x}u", crate::engine::plan::NEIGHBOURS));
+        assert_eq!(constant(variant, "PRECISION"), format!("{:#x}u", crate::engine::plan::PRECISION));
+        assert_eq!(constant(variant, "PRECISION_SHIFT"), format!("{}u", crate::engine::plan::PRECISION_SHIFT));
         assert_eq!(constant(variant, "SECTORS"), format!("{}u", PtWeight::SECTORS));
         if variant.weighting == Weighting::Pt {
             assert_eq!(constant(variant, "STRIP_PAIR"), format!("{:#x}u", crate::engine::plan::STRIP_PAIR));

@@ -36,8 +36,11 @@ pub(crate) struct Search {
 pub(crate) const ENDCAP_PAIR: u32 = 1 << 31;
 /// Set where the outer layer is a strip layer.
 pub(crate) const STRIP_PAIR: u32 = 1 << 30;
+/// The bits of the precision of a pair, which is its weight in the mean z where weights go by pT.
+pub(crate) const PRECISION: u32 = STRIP_PAIR - (1 << PRECISION_SHIFT);
+pub(crate) const PRECISION_SHIFT: u32 = 25;
 /// The bits of the count.
-pub(crate) const NEIGHBOURS: u32 = STRIP_PAIR - 1;
+pub(crate) const NEIGHBOURS: u32 = (1 << PRECISION_SHIFT) - 1;
 
 /// Spacepoints that are encoded and written together, so that writes to mapped memory are long.
 pub(crate) const BLOCK: usize = 64;
@@ -78,12 +81,14 @@ impl Search {
     pub(crate) fn new(config: &Config, detector: &Detector) -> Result<Self> {
         let layers = detector.layers();
         let counts = detector.neighbours(config);
+        let precisions = detector.pair_precisions();
         let neighbours = (0..layers.len() * layers.len())
             .map(|i| {
                 let (a, b) = (i / layers.len(), i % layers.len());
                 let endcap = layers[a].is_endcap() || layers[b].is_endcap();
                 let strips = layers[b].sensor.is_some_and(|sensor| sensor > Sensor::Pixel);
-                counts[a][b] | if endcap { ENDCAP_PAIR } else { 0 } | if strips { STRIP_PAIR } else { 0 }
+                let precision = precisions[a][b] << PRECISION_SHIFT;
+                counts[a][b] | precision | if endcap { ENDCAP_PAIR } else { 0 } | if strips { STRIP_PAIR } else { 0 }
             })
             .collect();
         let taking_part = detector.layers_taking_part(config)?;
@@ -129,6 +134,11 @@ impl Search {
         let n = self.neighbours[inner * self.layers() + outer];
         let count = n & NEIGHBOURS;
         if n & ENDCAP_PAIR == 0 { count } else { (count as i32 - endcap_shift).max(1) as u32 }
+    }
+
+    /// The precision of a pair of layers: [`Detector::pair_precisions`].
+    pub(crate) fn precision(&self, inner: usize, outer: usize) -> u32 {
+        (self.neighbours[inner * self.layers() + outer] & PRECISION) >> PRECISION_SHIFT
     }
 
     /// Whether a layer is a disk.

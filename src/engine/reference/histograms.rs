@@ -16,7 +16,7 @@ pub struct Histograms {
     pub(super) pairs: Vec<u64>,
     /// Where weights go by pT: sectors of phi with soft and with hard tracks, one bit each.
     pub(super) sectors: Vec<[u32; 2]>,
-    /// Pairs in each eighth of a bin.
+    /// Sums of the precisions of pairs in each eighth of a bin.
     pub(super) eighths: Vec<[u64; 8]>,
 }
 

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use super::slices::{Point, Sliced};
 use super::{Histograms, ReferenceEngine};
 use crate::config::{Extrapolation, Triplets, Weighting, ZBins};
-use crate::detector::Sensor;
+use crate::detector::{Layer, LayerKind, Sensor};
 use crate::pt_weight::PtWeight;
 #[cfg(feature = "internals")]
 use crate::spacepoint::Spacepoint;
@@ -62,6 +62,7 @@ impl ReferenceEngine {
     /// Fills the histograms of each charge and of each slice.
     pub(super) fn find_z(&self, sliced: &Sliced, bins: &ZBins, eta: f64) -> Histograms {
         let mut histograms = Histograms::empty(bins, self.config.histograms(sliced.slices as u32) as usize);
+        let precisions = self.precisions();
         self.each_pair(sliced, bins, eta, |pair| {
             let Entry { weight, sectors } = self.entry(sliced, &pair, eta);
             for histogram in self.histograms_of(sliced, &pair, eta) {
@@ -71,13 +72,31 @@ impl ReferenceEngine {
                 histograms.pairs[bin] += u64::from(weight > 0);
                 // From the bin's lower edge on.
                 let eighth = 8.0 * (pair.z12 / bins.width - bins.offset - pair.bin as f64 + 0.5);
-                histograms.eighths[bin][(eighth as usize).min(7)] += u64::from(weight > 0);
+                if weight > 0 {
+                    histograms.eighths[bin][(eighth as usize).min(7)] += precisions[pair.layer_a][pair.layer_b];
+                }
                 for (all, new) in histograms.sectors[bin].iter_mut().zip(sectors) {
                     *all |= new;
                 }
             }
         });
         histograms
+    }
+
+    /// Returns the weight of each pair of layers in the mean z of a peak (`docs/physics.md`).
+    fn precisions(&self) -> Vec<Vec<u64>> {
+        let layers = self.detector.layers();
+        let inverse_square = |a: &Layer, b: &Layer| {
+            let (LayerKind::Barrel { radius_mm: r1 }, LayerKind::Barrel { radius_mm: r2 }) = (a.kind, b.kind) else {
+                return None;
+            };
+            let (s1, s2) = a.z_resolution_mm.zip(b.z_resolution_mm).filter(|_| r1 != r2)?;
+            Some((r2 - r1).powi(2) / ((s1 * r2).powi(2) + (s2 * r1).powi(2)))
+        };
+        let all = layers.iter().flat_map(|a| layers.iter().filter_map(move |b| inverse_square(a, b)));
+        let best = all.fold(0.0, f64::max);
+        let precision = |a, b| inverse_square(a, b).map_or(1.0, |one| (16.0 * one / best).round().max(1.0)) as u64;
+        layers.iter().map(|a| layers.iter().map(|b| precision(a, b)).collect()).collect()
     }
 
     /// Hands every pair whose z lies in the range to `each`.

@@ -185,25 +185,25 @@ impl ReferenceEngine {
         Mean { z_mm, variance, measurements: weight / self.detector.track_model(&self.config).entries }
     }
 
-    /// The mean of the pairs where they are densest, near three bins, each with weight 1
+    /// The mean of the pairs where they are densest, near three bins, each with its precision
     /// (`docs/physics.md`).
     fn mean_of_pairs(&self, histogram: Histogram<'_>, first_bin: usize, bins: &ZBins) -> Mean {
-        // Pairs by eighths of a bin, of five bins about the middle one of the three.
+        // Precisions of pairs by eighths of a bin, of five bins about the middle one of the three.
         let (low, high) = (first_bin as i64 - 1, first_bin as i64 + 3);
         let eighths = (low..=high).flat_map(|bin| {
             usize::try_from(bin).ok().and_then(|bin| histogram.eighths.get(bin)).copied().unwrap_or_default()
         });
-        let counts: Vec<f64> = eighths.map(|pairs| pairs as f64).collect();
+        let counts: Vec<f64> = eighths.map(|weight| weight as f64).collect();
         let window = |middle: i64, half: i64| {
             let ends = (middle - half).max(0)..=(middle + half).min(counts.len() as i64 - 1);
             ends.map(|place| (place, counts[place as usize]))
         };
-        let pairs = |middle: i64, half: i64| window(middle, half).map(|(_, pairs)| pairs).sum::<f64>();
+        let total = |middle: i64, half: i64| window(middle, half).map(|(_, weight)| weight).sum::<f64>();
         let mean = |middle: i64, half: i64| {
-            window(middle, half).map(|(place, pairs)| place as f64 * pairs).sum::<f64>() / pairs(middle, half)
+            window(middle, half).map(|(place, weight)| place as f64 * weight).sum::<f64>() / total(middle, half)
         };
-        // Most pairs, then most pairs around, then nearest to the middle.
-        let density = |place: i64| (pairs(place, 2), pairs(place, 6), -(2 * place + 1 - counts.len() as i64).abs());
+        // The largest sum, then the largest sum around, then nearest to the middle.
+        let density = |place: i64| (total(place, 2), total(place, 4), -(2 * place + 1 - counts.len() as i64).abs());
         let mut densest = 0;
         for place in 0..counts.len() as i64 {
             if density(place) > density(densest) {
@@ -211,12 +211,12 @@ impl ReferenceEngine {
             }
         }
         let nearest = |mean: f64| (mean + 0.5).floor() as i64;
-        let middle = nearest(mean(nearest(mean(densest, 2)), 6));
-        let place = mean(middle, 6);
+        let middle = nearest(mean(nearest(mean(densest, 2)), 4));
+        let place = mean(middle, 4);
         let spread =
-            window(middle, 6).map(|(at, pairs)| pairs * (at as f64 - place).powi(2)).sum::<f64>() / pairs(middle, 6);
+            window(middle, 4).map(|(at, weight)| weight * (at as f64 - place).powi(2)).sum::<f64>() / total(middle, 4);
         // A direction is a sector of phi with a soft track, in any bin of the window.
-        let touched = window(middle, 6).map(|(place, _)| low + place / 8).collect::<BTreeSet<_>>().into_iter();
+        let touched = window(middle, 4).map(|(place, _)| low + place / 8).collect::<BTreeSet<_>>().into_iter();
         let masks = touched.filter_map(|bin| histogram.sectors.get(usize::try_from(bin).ok()?));
         let directions = masks.fold(0, |all, [soft, _]| all | soft).count_ones();
         let of_track = self.detector.track_model(&self.config).z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());

@@ -3,7 +3,7 @@
 //! `highest_windows.wgsl`.
 
 use crate::config::{Config, ZBins};
-use crate::histogram::{Background, Cluster, HistogramPair, PAIR_PARTS, Peak};
+use crate::histogram::{Background, Cluster, HistogramPair, MAX_COUNT, PAIR_PARTS, Peak};
 use crate::pt_weight::PtWeight;
 
 /// Three neighbouring bins from `left` on.
@@ -19,7 +19,7 @@ struct Window {
 const CLUSTER_BINS: u32 = 2;
 const CLUSTER_PARTS: u32 = (2 * CLUSTER_BINS + 1) * PAIR_PARTS;
 const NEAR: u32 = 2;
-const FAR: u32 = 6;
+const FAR: u32 = 4;
 
 /// One call of the stage.
 struct FindPeaks<'a> {
@@ -78,18 +78,18 @@ impl FindPeaks<'_> {
         let end = (middle + half + 1).min(CLUSTER_PARTS);
         let mut found = Cluster { first, ..Cluster::default() };
         for part in first..end {
-            let pairs = parts[part as usize];
+            let weight = parts[part as usize];
             let i = part - first;
-            found.pairs += pairs;
-            found.sum += i * pairs;
-            found.squares += i * i * pairs;
+            found.weight += weight;
+            found.sum += i * weight;
+            found.squares += i * i * weight;
         }
         found
     }
 
     /// The part of a window's mean, rounded half up.
     fn mean_part(window: &Cluster) -> u32 {
-        window.first + (2 * window.sum + window.pairs) / (2 * window.pairs).max(1)
+        window.first + (2 * window.sum + window.weight) / (2 * window.weight).max(1)
     }
 
     fn cluster_of(&self, middle: u32) -> Cluster {
@@ -104,15 +104,16 @@ impl FindPeaks<'_> {
                 continue;
             }
             let bin = beyond - CLUSTER_BINS;
-            parts[part as usize] = self.totals.pairs[(bin * PAIR_PARTS + part % PAIR_PARTS) as usize];
+            let weight = self.totals.precisions[(bin * PAIR_PARTS + part % PAIR_PARTS) as usize];
+            parts[part as usize] = weight.min(MAX_COUNT);
             sectors[(part / PAIR_PARTS) as usize] = self.totals.sectors[0][bin as usize];
         }
         let mut densest = 0;
         let mut most = [0; 2];
         let mut nearest = 0;
         for part in 0..CLUSTER_PARTS {
-            let near = Self::cluster_in(&parts, part, NEAR).pairs;
-            let far = Self::cluster_in(&parts, part, FAR).pairs;
+            let near = Self::cluster_in(&parts, part, NEAR).weight;
+            let far = Self::cluster_in(&parts, part, FAR).weight;
             let distance = (2 * part + 1).abs_diff(CLUSTER_PARTS);
             let same = near == most[0] && far == most[1];
             if near > most[0] || (near == most[0] && far > most[1]) || (same && distance < nearest) {
@@ -225,15 +226,11 @@ impl FindPeaks<'_> {
             let take = |words: &mut Vec<u32>| [0, 1, 2].map(|i| std::mem::take(&mut words[first + i]));
             let (n, z) = (take(&mut self.totals.n), take(&mut self.totals.z));
             // Where every weight is 1, the pairs are n.
-            let pairs = if self.totals.pairs.is_empty() {
-                n
-            } else {
-                let parts = self.totals.pairs.len() / self.totals.n.len();
-                [0, 1, 2].map(|i| {
-                    let words = &mut self.totals.pairs[(first + i) * parts..(first + i + 1) * parts];
-                    words.iter_mut().map(std::mem::take).sum()
-                })
-            };
+            let pairs = if self.totals.pairs.is_empty() { n } else { take(&mut self.totals.pairs) };
+            if !self.totals.precisions.is_empty() {
+                let parts = PAIR_PARTS as usize;
+                self.totals.precisions[first * parts..(first + 3) * parts].fill(0);
+            }
             for masks in self.totals.sectors.iter_mut().filter(|masks| !masks.is_empty()) {
                 take(masks);
             }

@@ -7,7 +7,7 @@ use std::ops::Range as Slices;
 
 use super::slice_spacepoints::{Beside, SlicedSpacepoints, cell_place};
 use crate::config::{Extrapolation, Triplets, Weighting};
-use crate::engine::plan::{ENDCAP_PAIR, NEIGHBOURS, RoiPlan, Search};
+use crate::engine::plan::{ENDCAP_PAIR, NEIGHBOURS, PRECISION, PRECISION_SHIFT, RoiPlan, Search};
 use crate::engine::real::{Real, TripletCuts, ZScale};
 use crate::histogram::{HistogramPair, OFFSET_STEPS, PAIR_PARTS, ZSum};
 use crate::pt_weight::PtWeight;
@@ -111,7 +111,7 @@ impl<R: Real> FindZ<'_, R> {
         let bin = (steps / OFFSET_STEPS).min(self.roi.bins.bins - 1);
         let flags = weight & (SOFT_TRACK | HARD_TRACK);
         if flags != 0 {
-            self.mark_sector(a, bin, flags);
+            self.mark_track(a, b, steps, bin, flags);
         }
         self.accumulate::<Z>(a, b, bin, steps, weight & !(SOFT_TRACK | HARD_TRACK), z12.to_f32());
     }
@@ -262,8 +262,7 @@ impl<R: Real> FindZ<'_, R> {
         let HistogramPair { n, z: sums, pairs, .. } = &mut self.totals;
         n[word] = n[word].saturating_add(weight);
         sums[word] = Z::accumulate(sums[word], weight, z, steps % OFFSET_STEPS);
-        let parts = pairs.len() / n.len();
-        pairs[word * parts + (steps % OFFSET_STEPS) as usize * parts / OFFSET_STEPS as usize] += 1;
+        pairs[word] += 1;
     }
 }
 
@@ -300,8 +299,12 @@ impl<R: Real> FindZ<'_, R> {
 
 // find_z.wgsl
 impl<R: Real> FindZ<'_, R> {
-    /// Sets the bit of the part of the RoI's window in which a pair's track begins.
-    fn mark_sector(&mut self, a: usize, bin: u32, flags: u32) {
+    /// Adds the precision of a pair. Sets the bit of the part of the RoI's window in which its track begins.
+    fn mark_track(&mut self, a: usize, b: usize, steps: u32, bin: u32, flags: u32) {
+        let layers = [a, b].map(|place| self.beside[place].slice_layer & 0xff);
+        let precision = (self.neighbours_word(layers[0], layers[1]) & PRECISION) >> PRECISION_SHIFT;
+        self.totals.precisions[(bin * PAIR_PARTS + steps % OFFSET_STEPS * PAIR_PARTS / OFFSET_STEPS) as usize] +=
+            precision;
         let sector = 1 << ((self.beside[a].slice_layer >> 8) * PtWeight::SECTORS / self.roi.slices);
         if flags & SOFT_TRACK != 0 {
             self.totals.sectors[0][bin as usize] |= sector;
@@ -323,7 +326,7 @@ pub(crate) fn find_z<R: Real, Z: ZSum>(
     let mut totals = HistogramPair::new(roi.histograms, roi.bins.bins);
     if search.config.weighting == Weighting::Pt {
         totals.sectors = [0; 2].map(|_| vec![0; roi.bins.bins as usize]);
-        totals.pairs = vec![0; (PAIR_PARTS * roi.bins.bins) as usize];
+        totals.precisions = vec![0; (PAIR_PARTS * roi.bins.bins) as usize];
     }
     let (cuts, scale) = (search.triplet_cuts(), roi.z_scale());
     let mut kernel = FindZ { search, cuts, roi, scale, cells, points, beside, filled: Vec::new(), totals };

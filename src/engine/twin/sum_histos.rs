@@ -13,7 +13,7 @@ fn add<Z: ZSum>(sum: (&mut u32, &mut u32), n: u32, z: u32) -> bool {
 /// Adds `rows` to `sums`, which holds the entries that did not fit into a row. Returns whether a
 /// count exceeds [`MAX_COUNT`].
 ///
-/// The kernels add pairs and sectors to an RoI's totals without rows; here rows hold them too.
+/// The kernels add pairs, precisions and sectors to an RoI's totals without rows; here rows hold them too.
 pub(crate) fn sum_histos<Z: ZSum>(rows: &[HistogramPair], sums: &mut HistogramPair) -> bool {
     let mut overflow = false;
     for row in rows {
@@ -22,6 +22,8 @@ pub(crate) fn sum_histos<Z: ZSum>(rows: &[HistogramPair], sums: &mut HistogramPa
         }
         sums.pairs.resize(row.pairs.len().max(sums.pairs.len()), 0);
         sums.pairs.iter_mut().zip(&row.pairs).for_each(|(all, pairs)| *all += pairs);
+        sums.precisions.resize(row.precisions.len().max(sums.precisions.len()), 0);
+        sums.precisions.iter_mut().zip(&row.precisions).for_each(|(all, precisions)| *all += precisions);
         for (all, masks) in sums.sectors.iter_mut().zip(&row.sectors) {
             all.resize(masks.len().max(all.len()), 0);
             all.iter_mut().zip(masks).for_each(|(all, mask)| *all |= mask);

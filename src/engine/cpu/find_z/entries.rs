@@ -139,7 +139,7 @@ impl<R: Lanes> Call<'_, R> {
                 let layer_a = layers[pairs.place[i] as usize].to_f64() as usize;
                 let slice_a = pairs.slice[i].to_f64() as i32;
                 histograms_of(self.search, self.plan, layer_a, slice_a, b.slice, |of| {
-                    histogram.add(of, steps, z12.to_f32(), weight, [0; 2]);
+                    histogram.add(of, steps, z12.to_f32(), weight);
                 });
             }
         }

@@ -18,6 +18,8 @@ pub(crate) struct Pairs<R> {
     z_by_rho: Column<R>,
     pub(crate) phi: Column<R>,
     pub(crate) slice: Column<R>,
+    /// The layer of the inner spacepoint. Filled only where pairs are weighted by pT.
+    pub(crate) layer: Column<R>,
     /// Whole turns to add to phi \[rad\]; 0 without a ring.
     pub(crate) turn: Column<R>,
     /// The place of the inner spacepoint in its columns. Filled only with several histograms or
@@ -52,6 +54,7 @@ impl<R: Lanes> Default for Pairs<R> {
             z_by_rho: column(),
             phi: column(),
             slice: column(),
+            layer: column(),
             turn: column(),
             place: column(),
             weight: column(),
@@ -104,7 +107,7 @@ impl<R: Lanes> Pairs<R> {
         [z_min, z_max]: [R; 2],
         ring: bool,
     ) {
-        let Self { z12, inverse_rho, z_by_rho, phi, slice, turn, place, .. } = self;
+        let Self { z12, inverse_rho, z_by_rho, phi, slice, layer, turn, place, .. } = self;
         let (lanes, count) = (R::count::<S>(), count.min(ROOM));
         for (i, &place) in place[..count].iter().enumerate() {
             let place = place as usize;
@@ -112,6 +115,7 @@ impl<R: Lanes> Pairs<R> {
             z_by_rho[i] = inner.z_by_rho[place];
             phi[i] = inner.phi[place];
             slice[i] = inner.slice[place];
+            layer[i] = inner.layer[place];
             if ring {
                 turn[i] = inner.turn[place];
             }
@@ -120,8 +124,8 @@ impl<R: Lanes> Pairs<R> {
         let [z_min, z_max] = [z_min, z_max].map(|z| R::splat(simd, z));
         let mut kept = 0;
         for at in (0..count).step_by(lanes) {
-            let columns = [&*inverse_rho, &*z_by_rho, &*phi, &*slice, &*turn];
-            let [u, t, phi_a, slice_a, turn_a] = columns.map(|column| R::vectors(simd, &column[at..])[0]);
+            let columns = [&*inverse_rho, &*z_by_rho, &*phi, &*slice, &*layer, &*turn];
+            let [u, t, phi_a, slice_a, layer_a, turn_a] = columns.map(|column| R::vectors(simd, &column[at..])[0]);
             let z = extrapolate::<R, S>(simd, ACCURATE, outer, [u, t, phi_a]);
             let within = R::and_less(simd, R::less(simd, z_min, z), z, z_max);
             let bits = R::bits(simd, within) & ((1u64 << (count - at).min(lanes)) - 1) as u32;
@@ -130,6 +134,7 @@ impl<R: Lanes> Pairs<R> {
             R::pack(simd, bits, u, &mut inverse_rho[kept..]);
             R::pack(simd, bits, phi_a, &mut phi[kept..]);
             R::pack(simd, bits, slice_a, &mut slice[kept..]);
+            R::pack(simd, bits, layer_a, &mut layer[kept..]);
             R::pack(simd, bits, turn_a, &mut turn[kept..]);
             kept += bits.count_ones() as usize;
         }

@@ -42,7 +42,7 @@ fn peaks_are_the_twins() {
                 let mut histogram = HistogramPair { z: n.clone(), n, ..HistogramPair::new(histograms, bins) };
                 if by_pt {
                     histogram.sectors = [0; 2].map(|_| (0..words).map(|_| rng.u32(0..1 << 24)).collect());
-                    histogram.pairs = (0..words * PAIR_PARTS).map(|_| rng.u32(0..most)).collect();
+                    histogram.precisions = (0..words * PAIR_PARTS).map(|_| rng.u32(0..most)).collect();
                 }
                 let windows = histograms * (bins - 2);
                 for lowest in [0, 1, windows / 2, windows * 19 / 20, windows] {

@@ -110,6 +110,7 @@ fn assert_same(place: &str, found: &HistogramPair, wanted: &HistogramPair) {
     assert!(found.n == wanted.n, "{place}: n");
     assert!(found.z == wanted.z, "{place}: z");
     assert!(found.pairs == wanted.pairs, "{place}: pairs");
+    assert!(found.precisions == wanted.precisions, "{place}: precisions");
     assert!(found.sectors == wanted.sectors, "{place}: sectors");
 }
 

@@ -12,7 +12,7 @@ use crate::spacepoint::{Roi, RoiBatch};
 /// Enters steps and weights one by one, or together, in few bins, by one instruction or by several.
 fn enter(histogram: &mut PackedHistogram, apart: Option<bool>, entries: &[(u32, u32)]) {
     let Some(apart) = apart else {
-        entries.iter().for_each(|&(steps, weight)| histogram.add(0, steps, 1.0, weight, [0; 2]));
+        entries.iter().for_each(|&(steps, weight)| histogram.add(0, steps, 1.0, weight));
         return;
     };
     let (steps, weights): (Vec<_>, Vec<_>) =
@@ -63,7 +63,7 @@ fn counts_that_are_too_high_are_seen() {
         // By weights that a word cannot even hold: seen on the way.
         histogram.clear(&plan, accumulate, Some(1), false);
         for _ in 0..2000 {
-            histogram.add(0, steps, 1.0, u32::MAX, [0; 2]);
+            histogram.add(0, steps, 1.0, u32::MAX);
         }
         assert!(histogram.overflows());
     }
@@ -113,7 +113,7 @@ fn entries_together_are_those_one_by_one() {
             histogram.unpack(0, &mut n, &mut z);
             (n, z, histogram.weights())
         };
-        let one_by_one = fill(&|to| steps.iter().for_each(|&steps| to.add(0, steps, 1.0, 1, [0; 2])));
+        let one_by_one = fill(&|to| steps.iter().for_each(|&steps| to.add(0, steps, 1.0, 1)));
         assert_eq!(one_by_one.2, count as u64);
         assert!(fill(&|to| to.fill::<f32, false>(&single)) == one_by_one, "{count}");
         assert!(fill(&|to| to.fill::<f32, true>(&single)) == one_by_one, "{count}");

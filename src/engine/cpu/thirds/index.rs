@@ -26,7 +26,8 @@ pub(crate) struct ThirdIndex<R> {
     pub(super) slices: [u32; MAX_LAYERS],
     /// The cut on z, layer by layer.
     pub(super) dz_of: [R; MAX_LAYERS],
-    /// Whether the middle spacepoints lie on a disk.
+    /// The layer of the middle spacepoints, and whether it is a disk.
+    pub(super) layer: usize,
     pub(super) disk: bool,
     /// The ring is so short that a spacepoint out of reach one way may be in reach the other way.
     pub(super) short_ring: bool,
@@ -45,6 +46,7 @@ impl<R: Lanes> Default for ThirdIndex<R> {
             reaches: Reaches::none(),
             slices: [0; MAX_LAYERS],
             dz_of: [R::of(0.0); MAX_LAYERS],
+            layer: 0,
             disk: false,
             short_ring: false,
         }
@@ -150,6 +152,7 @@ impl<R: Lanes> ThirdIndex<R> {
             self.slices[layer_c] = slices;
             self.reaches.put(layer_c, slices, call.plan);
         }
+        self.layer = filled[i];
         self.disk = call.search.is_disk(filled[i]);
         self.short_ring = call.plan.ring && call.plan.slices <= 2 * self.reaches.most + 2;
         self.current = self.first_of_set.iter().rposition(|&first| first <= i + 1).unwrap_or_default();

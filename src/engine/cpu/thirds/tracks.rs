@@ -105,7 +105,9 @@ impl<R: Lanes> ThirdBuffer<R> {
                 let sectors = pt.directions().map(|counts| if counts { sector } else { 0 });
                 let z12 = pairs.z12[i];
                 let steps = z12.whole_steps(call.scale.steps_per_mm, call.scale.steps_at_0);
-                histogram.add(0, steps, z12.to_f32(), weight, sectors);
+                histogram.add(0, steps, z12.to_f32(), weight);
+                let layer_a = pairs.layer[i].to_f64() as usize;
+                histogram.mark(steps, sectors, call.search.precision(layer_a, thirds.index.layer));
             }
         }
     }

@@ -207,9 +207,10 @@ impl<R: Real> Readbacks<R> {
                 ..HistogramPair::new(0, 0)
             };
         }
-        let pairs: Vec<_> = (2..2 + PAIR_PARTS).map(part).collect();
-        let pairs = (0..bins as usize).flat_map(|bin| pairs.iter().map(move |part| part[bin])).collect();
-        HistogramPair { n: part(0), z: part(1), pairs, sectors: [2, 3].map(|i| part(PAIR_PARTS + i)) }
+        let precisions: Vec<_> = (3..3 + PAIR_PARTS).map(part).collect();
+        let precisions = (0..bins as usize).flat_map(|bin| precisions.iter().map(move |part| part[bin])).collect();
+        let sectors = [3, 4].map(|i| part(PAIR_PARTS + i));
+        HistogramPair { n: part(0), z: part(1), pairs: part(2), precisions, sectors }
     }
 
     /// An RoI's own histograms.
@@ -221,6 +222,7 @@ impl<R: Real> Readbacks<R> {
             all.n.extend(one.n);
             all.z.extend(one.z);
             all.pairs.extend(one.pairs);
+            all.precisions.extend(one.precisions);
             all.sectors.iter_mut().zip(one.sectors).for_each(|(all, one)| all.extend(one));
         }
         all
@@ -244,7 +246,7 @@ impl<R: Real> Readbacks<R> {
                 let packed = &self.histograms[first..first + bins];
                 let n: Vec<u32> = packed.iter().map(|word| word >> 21).collect();
                 let z = packed.iter().map(|word| word & 0x1f_ffff).collect();
-                HistogramPair { pairs: n.clone(), n, z, sectors: [const { Vec::new() }; 2] }
+                HistogramPair { pairs: n.clone(), n, z, ..HistogramPair::new(0, 0) }
             })
             .collect()
     }

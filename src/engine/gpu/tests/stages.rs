@@ -126,6 +126,10 @@ fn check_find_z<Z: Compare>(
     let pairs = if wanted.pairs.is_empty() { &wanted.n } else { &wanted.pairs };
     let pairs_moved: u64 = found.pairs.iter().zip(pairs).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
     assert!(pairs_moved <= allowed, "{place}: {pairs_moved} pairs moved");
+    assert_eq!(found.precisions.len(), wanted.precisions.len(), "{place}");
+    let precisions_moved: u64 =
+        found.precisions.iter().zip(&wanted.precisions).map(|(a, b)| u64::from(a.abs_diff(*b))).sum();
+    assert!(precisions_moved <= 16 * allowed, "{place}: precisions moved by {precisions_moved}");
     for bin in 0..found.n.len() {
         let (n, a, b) = (wanted.n[bin], found.z[bin], wanted.z[bin]);
         // An entry that came in for one that went out leaves n as it was, and z within a bin each.

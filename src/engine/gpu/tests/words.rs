@@ -176,7 +176,7 @@ fn clusters_of_any_pairs_are_the_twins() {
                 Ok(())
             });
             let stages = stages.unwrap_or_else(|error| panic!("{place}: {error}"));
-            assert!(stages.peaks(0).iter().any(|peak| peak.cluster.pairs > 0), "{place}");
+            assert!(stages.peaks(0).iter().any(|peak| peak.cluster.weight > 0), "{place}");
             check_peaks(&place, &engine, &stages, 0);
         }
     }
