@@ -108,16 +108,18 @@ fn solve_finds_the_solution_and_draws_it() {
     assert!(text.contains("288 triangles, 13 levels") && text.contains("against the known solution"), "{text}");
     let picture = std::fs::read_to_string(svg).expect("a picture");
     assert!(picture.starts_with("<svg ") && picture.trim_end().ends_with("</svg>"));
-    assert!(picture.matches("<polygon").count() == 288 && picture.contains("u at z = 0.5: 288 triangles, 12 layers"));
+    // The triangles and the 128 steps of the scale.
+    assert_eq!(picture.matches("crispEdges").count(), 288 + 128);
+    assert!(picture.contains("z = 0.5, 288 triangles, 12 layers"));
 
     printed(&[&common[..], &["--plot", &png, "--precision", "f64"]].concat());
     let picture = std::fs::read(png).expect("a picture");
     assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && picture.ends_with(b"IEND\xaeB`\x82"));
-    // Signature, size, and what is compressed: rows of a filter, which is none, and pixels.
+    // Signature, header, dots per metre, and the compressed rows: a filter, which is none, and pixels.
     let word = |at: usize| u32::from_be_bytes(picture[at..at + 4].try_into().expect("four bytes")) as usize;
-    let (width, length) = (word(16), word(33));
+    let (width, length) = (word(16), word(54));
     let mut rows = Vec::new();
-    flate2::read::ZlibDecoder::new(&picture[41..41 + length]).read_to_end(&mut rows).expect("pixels");
+    flate2::read::ZlibDecoder::new(&picture[62..62 + length]).read_to_end(&mut rows).expect("pixels");
     assert_eq!(rows.len(), word(20) * (1 + 3 * width));
     let at = |x: usize, y: usize| -> [u8; 3] {
         let pixel = y * (1 + 3 * width) + 1 + 3 * x;
@@ -126,7 +128,7 @@ fn solve_finds_the_solution_and_draws_it() {
     // A corner of the picture; and of the slice the middle, where u is 1, and the middle of the
     // left side, where it is -1.
     assert_eq!(at(2, 2), [255; 3]);
-    assert!(at(425, 445)[0] > at(425, 445)[2] && at(85, 445)[2] > at(85, 445)[0]);
+    assert!(at(353, 326)[0] > at(353, 326)[2] && at(85, 326)[2] > at(85, 326)[0]);
 }
 
 #[test]
