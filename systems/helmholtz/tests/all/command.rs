@@ -115,7 +115,8 @@ fn solve_finds_the_solution_and_draws_it() {
     printed(&[&common[..], &["--plot", &png, "--precision", "f64"]].concat());
     let picture = std::fs::read(png).expect("a picture");
     assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && picture.ends_with(b"IEND\xaeB`\x82"));
-    // Signature, header, dots per metre, and the compressed rows: a filter, which is none, and pixels.
+    // Signature, header, dots per metre, and the compressed rows: a filter byte, which is 0, and
+    // pixels.
     let word = |at: usize| u32::from_be_bytes(picture[at..at + 4].try_into().expect("four bytes")) as usize;
     let (width, length) = (word(16), word(54));
     let mut rows = Vec::new();

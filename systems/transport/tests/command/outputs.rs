@@ -54,7 +54,8 @@ fn energy_is_drawn_and_written() {
 
     let picture = std::fs::read(png).expect("a picture");
     assert!(picture.starts_with(b"\x89PNG\r\n\x1a\n") && picture.ends_with(b"IEND\xaeB`\x82"));
-    // Signature, header, dots per metre, and the compressed rows: a filter, which is none, and pixels.
+    // Signature, header, dots per metre, and the compressed rows: a filter byte, which is 0, and
+    // pixels.
     let word = |at: usize| u32::from_be_bytes(picture[at..at + 4].try_into().expect("four bytes")) as usize;
     let (width, height, length) = (word(16), word(20), word(54));
     let mut pixels = Vec::new();
