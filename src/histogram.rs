@@ -146,7 +146,7 @@ pub(crate) struct Peak {
 /// may be the hardest. z is therefore the mean of the pairs in the cluster, weighted by the
 /// precision of their layers. The search covers the five bins about the peak's middle bin, in
 /// windows of five parts of a bin. The window with the largest sum of precisions wins; ties go to
-/// the largest sum in nine parts, then to the window nearest to the middle. A window of nine parts
+/// the largest sum in 13 parts, then to the window nearest to the middle. A window of 13 parts
 /// about the mean is moved to its own mean once: the cluster.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Pod, Zeroable)]
@@ -169,7 +169,7 @@ impl Cluster {
     const PARTS: usize = (2 * Self::BINS + 1) * PAIR_PARTS as usize;
     /// Parts on either side of the middle one of the first window, and of the next ones.
     const NEAR: usize = 2;
-    const FAR: usize = 4;
+    const FAR: usize = 6;
 
     /// Of the peak with this middle bin of the only histogram.
     fn of(histogram: &HistogramPair, middle: usize) -> Self {

@@ -29,7 +29,7 @@ const CLUSTER_PARTS: u32 = (2u * CLUSTER_BINS + 1u) * PAIR_PARTS;
 // Parts on either side of a window's middle one: of the densest window, and of those about its
 // mean.
 const NEAR: u32 = 2u;
-const FAR: u32 = 4u;
+const FAR: u32 = 6u;
 
 // Precisions in each part, and sectors with soft tracks in each bin.
 var<workgroup> wg_parts: array<u32, CLUSTER_PARTS>;

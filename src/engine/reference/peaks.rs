@@ -203,7 +203,7 @@ impl ReferenceEngine {
             window(middle, half).map(|(place, weight)| place as f64 * weight).sum::<f64>() / total(middle, half)
         };
         // The largest sum, then the largest sum around, then nearest to the middle.
-        let density = |place: i64| (total(place, 2), total(place, 4), -(2 * place + 1 - counts.len() as i64).abs());
+        let density = |place: i64| (total(place, 2), total(place, 6), -(2 * place + 1 - counts.len() as i64).abs());
         let mut densest = 0;
         for place in 0..counts.len() as i64 {
             if density(place) > density(densest) {
@@ -211,12 +211,12 @@ impl ReferenceEngine {
             }
         }
         let nearest = |mean: f64| (mean + 0.5).floor() as i64;
-        let middle = nearest(mean(nearest(mean(densest, 2)), 4));
-        let place = mean(middle, 4);
+        let middle = nearest(mean(nearest(mean(densest, 2)), 6));
+        let place = mean(middle, 6);
         let spread =
-            window(middle, 4).map(|(at, weight)| weight * (at as f64 - place).powi(2)).sum::<f64>() / total(middle, 4);
+            window(middle, 6).map(|(at, weight)| weight * (at as f64 - place).powi(2)).sum::<f64>() / total(middle, 6);
         // A direction is a sector of phi with a soft track, in any bin of the window.
-        let touched = window(middle, 4).map(|(place, _)| low + place / 8).collect::<BTreeSet<_>>().into_iter();
+        let touched = window(middle, 6).map(|(place, _)| low + place / 8).collect::<BTreeSet<_>>().into_iter();
         let masks = touched.filter_map(|bin| histogram.sectors.get(usize::try_from(bin).ok()?));
         let directions = masks.fold(0, |all, [soft, _]| all | soft).count_ones();
         let of_track = self.detector.track_model(&self.config).z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());

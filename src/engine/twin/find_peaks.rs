@@ -19,7 +19,7 @@ struct Window {
 const CLUSTER_BINS: u32 = 2;
 const CLUSTER_PARTS: u32 = (2 * CLUSTER_BINS + 1) * PAIR_PARTS;
 const NEAR: u32 = 2;
-const FAR: u32 = 4;
+const FAR: u32 = 6;
 
 /// One call of the stage.
 struct FindPeaks<'a> {
