@@ -44,6 +44,7 @@ class Core:
         rois: dict[str, NDArray[Any]],
         cancel: Cancel | None = None,
         objects: _Columns | None = None,
+        worker: int | None = None,
     ) -> _Columns: ...
     def histogram(
         self,

@@ -133,8 +133,9 @@ impl Core {
     }
 
     /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z. With objects, an RoI is an event, which is
-    /// reduced to the region of its objects.
-    #[pyo3(signature = (is_cartesian, coordinates, layer, offsets, rois, cancel=None, objects=None))]
+    /// reduced to the region of its objects. With `worker`, the caller is the thread of this number
+    /// among many that search batches.
+    #[pyo3(signature = (is_cartesian, coordinates, layer, offsets, rois, cancel=None, objects=None, worker=None))]
     #[allow(clippy::too_many_arguments, reason = "called from Python")]
     fn find<'py>(
         &self,
@@ -146,13 +147,14 @@ impl Core {
         rois: &Bound<'py, PyDict>,
         cancel: Option<Py<Cancel>>,
         objects: Option<Objects<'py>>,
+        worker: Option<usize>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let results = with_batch(py, is_cartesian, &coordinates, &layer, &offsets, rois, |batch| {
             let cancel = cancel.as_ref().map(Py::get);
-            let Some(objects) = objects else { return self.search(py, batch, cancel) };
+            let Some(objects) = objects else { return self.search(py, batch, cancel, worker) };
             let regions = objects.regions(batch.len(), self.finder.config())?;
             let selected = detached(py, || Region::select_batch(batch, &regions))?;
-            self.search(py, (&selected.map_err(IntoException::into_exception)?).into(), cancel)
+            self.search(py, (&selected.map_err(IntoException::into_exception)?).into(), cancel, worker)
         })?;
         to_columns(py, &results)
     }
@@ -196,7 +198,13 @@ impl Core {
 
 impl Core {
     /// Searches a batch without the GIL, part by part, so that a signal ends the search.
-    fn search(&self, py: Python<'_>, batch: BatchView<'_>, cancel: Option<&Cancel>) -> PyResult<Vec<RoiResult>> {
+    fn search(
+        &self,
+        py: Python<'_>,
+        batch: BatchView<'_>,
+        cancel: Option<&Cancel>,
+        worker: Option<usize>,
+    ) -> PyResult<Vec<RoiResult>> {
         let mut results = Vec::with_capacity(batch.len());
         let mut budget = if self.is_reference { FIRST_PART_REFERENCE } else { FIRST_PART };
         let (mut first, mut found) = (0, Vec::new());
@@ -204,7 +212,11 @@ impl Core {
             let part = first..end_of_part(batch, first, budget);
             let rois = batch.rois(part.clone());
             let start = Instant::now();
-            detached(py, || self.finder.find_batch_into(rois, &mut found))?.map_err(IntoException::into_exception)?;
+            let searched = detached(py, || match worker {
+                Some(worker) => self.finder.find_batch_by_worker(worker, rois, &mut found),
+                None => self.finder.find_batch_into(rois, &mut found),
+            });
+            searched?.map_err(IntoException::into_exception)?;
             let growth = PART.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9);
             let scaled = (budget as f64 * growth) as usize;
             budget = scaled.clamp(FIRST_PART_REFERENCE, budget.saturating_mul(GROWTH));

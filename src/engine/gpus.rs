@@ -110,7 +110,11 @@ impl Gpus {
     }
 
     /// The answers to a batch from the thread of this number among many.
-    pub(crate) fn find_batch_here<'a>(&self, worker: usize, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
+    pub(crate) fn find_batch_by_worker<'a>(
+        &self,
+        worker: usize,
+        batch: impl Into<BatchView<'a>>,
+    ) -> Result<Vec<RoiResult>> {
         self.dealt(worker).find_batch(batch.into().into(), Helpers::NONE)
     }
 

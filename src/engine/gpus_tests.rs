@@ -38,7 +38,7 @@ fn build(gpus: &[&Gpu]) -> Arc<Gpus> {
 fn stream(gpus: &Arc<Gpus>, in_flight: usize) -> Stream {
     let own = Arc::clone(gpus);
     let find = move |worker: usize, batch: &RoiBatch, results: &mut _| {
-        *results = own.find_batch_here(worker, batch)?;
+        *results = own.find_batch_by_worker(worker, batch)?;
         Ok(())
     };
     Stream::start(StreamOptions { in_flight }, gpus.len(), find).expect("threads")
@@ -215,7 +215,7 @@ fn many_share_little_memory() {
     for adapter in on_adapters() {
         let gpu = open(&adapter);
         let gpus = build(&[&gpu]);
-        let wanted = gpus.find_batch_here(0, &batch).expect("answers");
+        let wanted = gpus.find_batch_by_worker(0, &batch).expect("answers");
         let (few, fixed) = (gpu.memory_bytes(), build(&[&open(&adapter)]).bytes());
         gpus.first.free_idle();
         gpu.limit_memory(fixed + (few - fixed) * 2 / 3);

@@ -157,6 +157,44 @@ impl ZFinder {
         Ok(())
     }
 
+    /// Searches a batch as one of many threads, each with batches of its own: in a framework with
+    /// an event on each thread, or in a server. The thread packs its batch itself, and sleeps while
+    /// the GPU works. So many threads together are as fast as a [`Stream`], but a lone batch takes
+    /// longer than with [`ZFinder::find_batch_into`]. `worker` is the number of the thread: several
+    /// GPUs are dealt to the threads in turn. The CPU engine searches with the threads that it has
+    /// for all callers together. `results` are as of [`ZFinder::find_batch_into`], and the bits are
+    /// the same.
+    ///
+    /// # Errors
+    /// As [`ZFinder::find_batch`].
+    ///
+    /// ```
+    /// # use zfinder::{Engine, RoiBatch, RoiDescriptor, Spacepoint, ZFinder};
+    /// # fn main() -> zfinder::Result<()> {
+    /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
+    /// let mut batch = RoiBatch::new();
+    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// std::thread::scope(|scope| {
+    ///     let search = |worker| {
+    ///         let mut results = Vec::new();
+    ///         finder.find_batch_by_worker(worker, &batch, &mut results).map(|()| results)
+    ///     };
+    ///     let threads = [0, 1].map(|worker| scope.spawn(move || search(worker)));
+    ///     let [first, second] = threads.map(|thread| thread.join().expect("no panic"));
+    ///     assert_eq!(first?, second?);
+    ///     Ok(())
+    /// })
+    /// # }
+    /// ```
+    pub fn find_batch_by_worker<'a>(
+        &self,
+        worker: usize,
+        batch: impl Into<BatchView<'a>>,
+        results: &mut Vec<RoiResult>,
+    ) -> Result<()> {
+        self.core.find_batch_by_worker(worker, batch.into(), results)
+    }
+
     /// [`ZFinder::find`] as a future.
     ///
     /// # Errors
@@ -198,7 +236,8 @@ impl ZFinder {
             Runs::Gpus(gpus) => gpus.len(),
             Runs::Cpu(_) | Runs::Reference(_) => 1,
         };
-        let find = move |worker, batch: &RoiBatch, results: &mut _| core.find_batch_here(worker, batch, results);
+        let find =
+            move |worker, batch: &RoiBatch, results: &mut _| core.find_batch_by_worker(worker, batch.into(), results);
         Stream::start(options, devices, find)
     }
 
@@ -235,12 +274,10 @@ impl ZFinder {
 }
 
 impl Core {
-    /// Answers a batch on the thread of this number among many.
-    fn find_batch_here(&self, worker: usize, batch: &RoiBatch, results: &mut Vec<RoiResult>) -> Result<()> {
-        let batch = batch.into();
-        self.runs.find_batch_here(worker, batch, results)?;
+    fn find_batch_by_worker(&self, worker: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
+        self.runs.find_batch_by_worker(worker, batch, results)?;
         if let Some((fallback, mut again)) = self.again(batch, results) {
-            fallback.find_batch_here(worker, (&again.batch).into(), &mut again.results)?;
+            fallback.find_batch_by_worker(worker, (&again.batch).into(), &mut again.results)?;
             self.replace(results, again);
         }
         Ok(())

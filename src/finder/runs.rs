@@ -42,7 +42,7 @@ impl Runs {
     }
 
     #[cfg_attr(not(feature = "gpu"), allow(unused_variables))]
-    pub(super) fn find_batch_here(
+    pub(super) fn find_batch_by_worker(
         &self,
         worker: usize,
         batch: BatchView<'_>,
@@ -50,7 +50,7 @@ impl Runs {
     ) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => *results = gpus.find_batch_here(worker, batch)?,
+            Runs::Gpus(gpus) => *results = gpus.find_batch_by_worker(worker, batch)?,
             Runs::Cpu(engine) => engine.find_batch_in_turn(batch, results)?,
             Runs::Reference(engine) => *results = engine.find_batch(batch)?,
         }

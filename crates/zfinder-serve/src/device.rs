@@ -2,6 +2,7 @@
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -28,6 +29,20 @@ pub(crate) struct Device {
     pub(crate) is_gpu: bool,
     state: Mutex<State>,
     reopen: Reopen,
+    searches: AtomicUsize,
+}
+
+/// A search that runs on a device.
+pub(crate) struct Searching<'a> {
+    searches: &'a AtomicUsize,
+    /// Whether no other one ran when it began.
+    pub(crate) is_alone: bool,
+}
+
+impl Drop for Searching<'_> {
+    fn drop(&mut self) {
+        self.searches.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 enum State {
@@ -39,7 +54,13 @@ enum State {
 
 impl Device {
     pub(crate) fn new(name: String, is_gpu: bool, finders: Finders, reopen: Reopen) -> Arc<Self> {
-        Arc::new(Self { name, is_gpu, state: Mutex::new(State::Ready(finders)), reopen })
+        Arc::new(Self { name, is_gpu, state: Mutex::new(State::Ready(finders)), reopen, searches: AtomicUsize::new(0) })
+    }
+
+    /// Counts a search until the answer is dropped.
+    pub(crate) fn begin_search(&self) -> Searching<'_> {
+        let others = self.searches.fetch_add(1, Ordering::Relaxed);
+        Searching { searches: &self.searches, is_alone: others == 0 }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -134,7 +134,8 @@ impl Scheduler {
         });
         for device in &scheduler.devices {
             for number in 0..scheduler.in_flight(device) {
-                let worker = Worker::new(Arc::clone(device), Arc::clone(&cpu), Arc::clone(&scheduler.statistics));
+                let statistics = Arc::clone(&scheduler.statistics);
+                let worker = Worker::new(number, Arc::clone(device), Arc::clone(&cpu), statistics);
                 let queues = Arc::clone(&scheduler);
                 let thread = thread::Builder::new().name(format!("zfinder search {number}"));
                 let thread = thread.spawn(move || worker.run(&queues)).map_err(Error::System)?;

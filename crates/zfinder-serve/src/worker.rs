@@ -15,6 +15,7 @@ use crate::statistics::{Durations, Statistics};
 
 /// Searches batches on a device.
 pub(crate) struct Worker {
+    number: usize,
     device: Arc<Device>,
     cpu: Finders,
     statistics: Arc<[Statistics]>,
@@ -28,8 +29,8 @@ struct Scratch {
 }
 
 impl Worker {
-    pub(crate) fn new(device: Arc<Device>, cpu: Finders, statistics: Arc<[Statistics]>) -> Self {
-        Self { device, cpu, statistics }
+    pub(crate) fn new(number: usize, device: Arc<Device>, cpu: Finders, statistics: Arc<[Statistics]>) -> Self {
+        Self { number, device, cpu, statistics }
     }
 
     /// Searches until the server ends.
@@ -90,7 +91,17 @@ impl Worker {
     /// Searches on the device, and on the CPU where the device fails.
     fn search(&self, model: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<(), Refusal> {
         if let Some(finders) = self.device.finders() {
-            match search_once(&finders[model], batch, results) {
+            let searching = self.device.begin_search();
+            let search = |finder: &ZFinder, results: &mut _| {
+                // A lone batch is answered soonest by all threads of the host. Several would fight
+                // for them.
+                if searching.is_alone {
+                    finder.find_batch_into(batch, results)
+                } else {
+                    finder.find_batch_by_worker(self.number, batch, results)
+                }
+            };
+            match search_once(|| search(&finders[model], results)) {
                 Err(Failure::Search(error)) if is_of_device(&error) => {
                     if is_loss(&error) {
                         self.device.lose(&finders);
@@ -106,7 +117,7 @@ impl Worker {
             }
         }
         self.statistics[model].fallback_batches.add(1);
-        Ok(search_once(&self.cpu[model], batch, results)?)
+        Ok(search_once(|| self.cpu[model].find_batch_into(batch, results))?)
     }
 }
 
@@ -126,9 +137,9 @@ impl From<Failure> for Refusal {
     }
 }
 
-fn search_once(finder: &ZFinder, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<(), Failure> {
+fn search_once(search: impl FnOnce() -> zfinder::Result<()>) -> Result<(), Failure> {
     // An engine holds what it has in mutexes that outlive a panic, and gives no half of an answer.
-    match catch_unwind(AssertUnwindSafe(|| finder.find_batch_into(batch, results))) {
+    match catch_unwind(AssertUnwindSafe(search)) {
         Ok(outcome) => outcome.map_err(Failure::Search),
         Err(panic) => Err(Failure::Panic(message(&*panic))),
     }
