@@ -203,7 +203,7 @@ pub struct Config {
     pub beam_spot_mm: [f64; 2],
     /// Slope of the beam (dx/dz, dy/dz).
     pub beam_spot_tilt: [f64; 2],
-    /// Standard deviation of vertices in x and y about the beam \[mm\], part of the error of z where
+    /// Standard deviation of vertices in x and y about the beam \[mm\], in the error of z where
     /// weights go by pT. Below [`Config::BEAM_WIDTH_MM`] it has no effect.
     pub beam_width_mm: f64,
     /// How an RoI without a peak is searched again.

@@ -42,7 +42,7 @@ impl MeanZ {
         let precision = f64::from(cluster.weight);
         // Precision beside the window shows that pairs of other vertices are inside.
         let beside = f64::from(cluster.around.saturating_sub(cluster.weight)) / precision;
-        // The other numbers contain a beam of the usual width.
+        // Simulated events have a beam of BEAM_WIDTH_MM, so that their numbers contain it.
         let beam = (beam_width_mm * beam_width_mm - Config::BEAM_WIDTH_MM * Config::BEAM_WIDTH_MM).max(0.0);
         let imprecise = of_precision_1_mm / precision;
         let distance = OF_DISTANCE * beside * (entries_z_mm - z_mm);
