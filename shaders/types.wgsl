@@ -91,6 +91,7 @@ struct Cluster {
     sum: u32,     // of precision times part, counted from `first`
     squares: u32, // of precision times the square of the part
     directions: u32, // sectors with soft tracks in the bins that the window touches
+    around: u32,  // sum of the precisions in all five bins
 }
 
 // Three neighbouring bins, the middle one being `bin`; bin = NO_PEAK: none.

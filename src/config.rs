@@ -203,6 +203,9 @@ pub struct Config {
     pub beam_spot_mm: [f64; 2],
     /// Slope of the beam (dx/dz, dy/dz).
     pub beam_spot_tilt: [f64; 2],
+    /// Standard deviation of vertices in x and y about the beam \[mm\], in the error of z where
+    /// weights go by pT. Below [`Config::BEAM_WIDTH_MM`] it has no effect.
+    pub beam_width_mm: f64,
     /// How an RoI without a peak is searched again.
     pub fallback: Fallback,
     /// How z is extrapolated.
@@ -245,6 +248,7 @@ impl Default for Config {
             max_layer: None,
             beam_spot_mm: [0.0, 0.0],
             beam_spot_tilt: [0.0, 0.0],
+            beam_width_mm: Self::BEAM_WIDTH_MM,
             fallback: Fallback::None,
             extrapolation: Extrapolation::Linear,
             weighting: Weighting::Count,
@@ -256,6 +260,8 @@ impl Config {
     /// More vertices than this for one RoI are refused: a histogram of the finest bins has no more
     /// real peaks.
     pub const MAX_PEAKS: u32 = 1024;
+    /// Width of the beam that the error of z was adjusted with \[mm\], and the default.
+    pub const BEAM_WIDTH_MM: f64 = 0.015;
     /// Most bins that all histograms of an RoI may have.
     pub(crate) const MOST_BINS_OF_ALL: u64 = 1 << 25;
     /// Most z bins a histogram may have.
@@ -274,6 +280,7 @@ impl Config {
             field_t: self.field_t,
             beam_spot_mm: self.beam_spot_mm,
             beam_spot_tilt: self.beam_spot_tilt,
+            beam_width_mm: self.beam_width_mm,
             phi_window: self.phi_window,
             wrap_full_scan: self.wrap_full_scan,
             peaks: self.peaks,
@@ -324,6 +331,7 @@ impl Config {
         within("beam_spot_mm", self.beam_spot_mm[1], -1e3, 1e3)?;
         within("beam_spot_tilt", self.beam_spot_tilt[0], -1.0, 1.0)?;
         within("beam_spot_tilt", self.beam_spot_tilt[1], -1.0, 1.0)?;
+        within("beam_width_mm", self.beam_width_mm, 0.0, 1e3)?;
         if self.neighbour_max == Some(0) {
             return Err(Error::Config {
                 key: "neighbour_max",
@@ -470,6 +478,8 @@ mod tests {
         refused(|c| (c.z_bin_mm, c.z_min_mm, c.z_max_mm) = (0.001, 2_000.0, 2_001.0), "z_bin_mm");
         refused(|c| c.neighbour_max = Some(0), "neighbour_max");
         refused(|c| c.beam_spot_tilt = [2.0, 0.0], "beam_spot_tilt");
+        refused(|c| c.beam_width_mm = -0.01, "beam_width_mm");
+        refused(|c| c.beam_width_mm = f64::NAN, "beam_width_mm");
         refused(|c| c.weighting = Weighting::Pt, "triplets");
         refused(|c| (c.weighting, c.triplets, c.charge_aware) = (Weighting::Pt, Triplets::Any, true), "charge_aware");
     }

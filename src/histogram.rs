@@ -15,6 +15,7 @@ use crate::options::Accumulate;
 use crate::pt_weight::PtWeight;
 use crate::reach::TrackModel;
 use crate::vertex::{MeanBackground, Vertex};
+use crate::z_error::MeanZ;
 
 /// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A
 /// bin of 0.2 mm has steps of 0.2 um, far below any resolution.
@@ -160,6 +161,8 @@ pub(crate) struct Cluster {
     pub(crate) squares: u32,
     /// Sectors of phi with soft tracks in the bins that the window touches: independent directions.
     pub(crate) directions: u32,
+    /// Sum of the precisions in all five bins.
+    pub(crate) around: u32,
 }
 
 impl Cluster {
@@ -202,6 +205,7 @@ impl Cluster {
         let soft = &histogram.sectors[0];
         let masks = bins.filter_map(|bin| soft.get((middle + bin).checked_sub(Self::BINS)?));
         found.directions = masks.fold(0, |all, mask| all | mask).count_ones();
+        found.around = parts.iter().sum();
         found
     }
 
@@ -358,23 +362,24 @@ impl Peak {
         let signal = n - background.map_or(0.0, |background| background.entries);
         let pairs: u64 = self.pairs.iter().map(|&pairs| u64::from(pairs)).sum();
         let share = (signal / n).powi(2);
-        let (z_mm, variance, entries, independent, rank) = match config.weighting {
+        let (entries_z_mm, variance) = self.weighted_mean(bins, accumulate);
+        let (mean, entries, rank) = match config.weighting {
             // Weights are no numbers of entries: pairs are.
             Weighting::Pt => {
-                let (z_mm, variance) = self.cluster.mean(f64::from(self.bin), bins);
-                let directions = f64::from(self.cluster.directions);
-                // The pairs of a track share spacepoints: the error of the track does not average
-                // out.
-                let of_track = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
-                let rank = f64::from(f32::from_bits(self.rank));
-                (z_mm, variance + of_track * of_track, pairs as f64, directions * share, rank)
+                let of_pairs = self.cluster.mean(f64::from(self.bin), bins);
+                let best_pair_mm = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
+                let of_precision_1_mm = best_pair_mm * tracks.precision;
+                let (cluster, width_mm) = (&self.cluster, config.beam_width_mm);
+                let mean = MeanZ::of_pairs(of_pairs, entries_z_mm, cluster, share, of_precision_1_mm, width_mm);
+                (mean, pairs as f64, f64::from(f32::from_bits(self.rank)))
             }
             Weighting::Count => {
-                let (z_mm, variance) = self.weighted_mean(bins, accumulate);
-                (z_mm, variance, n, n * share / tracks.entries, f64::from(self.rank))
+                let independent = n * share / tracks.entries;
+                let mean = MeanZ { z_mm: entries_z_mm, variance, independent, common_variance: 0.0 };
+                (mean, n, f64::from(self.rank))
             }
         };
-        let z_error_mm = (variance / independent.max(1.0)).sqrt();
+        let (z_mm, z_error_mm) = (mean.z_mm, mean.error_mm());
         let significance = background.and_then(|b| b.significance(config.significance, n, entries / tracks.entries));
         let background = background.map(|background| background.entries);
         Vertex { z_mm, z_error_mm, weight: n, pairs, rank, significance, background }
@@ -434,7 +439,7 @@ mod tests {
                 &bins,
                 accumulate,
                 None,
-                TrackModel { entries: 1.0, z_resolution_mm: None },
+                TrackModel { entries: 1.0, z_resolution_mm: None, precision: 1.0 },
                 &Config::default(),
             );
             approx::assert_abs_diff_eq!(vertex.z_mm, mean, epsilon = 2e-4);

@@ -115,6 +115,7 @@ mod region;
 mod spacepoint;
 mod stream;
 mod vertex;
+mod z_error;
 
 pub use azimuth::rho_phi_columns;
 pub use batch_view::BatchView;

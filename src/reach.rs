@@ -120,7 +120,7 @@ impl Detector {
     }
 
     /// Returns the entries of a track through all barrel layers (pairs, or triplets, by the
-    /// configuration).
+    /// configuration), and their precision.
     pub(crate) fn track_model(&self, config: &Config) -> TrackModel {
         // Pixels alone make fewer entries, which are as much worse in z: all layers count
         // (docs/physics.md).
@@ -129,26 +129,34 @@ impl Detector {
             Weighting::Pt => self.layers_taking_part(config).unwrap_or(u64::MAX),
         };
         let layers = self.layers().iter().enumerate().filter(|(i, _)| taking_part >> i & 1 != 0);
-        let barrels: Vec<(f64, Option<f64>)> = layers
-            .filter_map(|(_, layer)| match layer.kind {
-                LayerKind::Barrel { radius_mm } => Some((radius_mm, layer.z_resolution_mm)),
+        let (numbers, barrels): (Vec<usize>, Vec<(f64, Option<f64>)>) = layers
+            .filter_map(|(number, layer)| match layer.kind {
+                LayerKind::Barrel { radius_mm } => Some((number, (radius_mm, layer.z_resolution_mm))),
                 LayerKind::Endcap { .. } => None,
             })
-            .collect();
+            .unzip();
         let barrel = barrels.len();
         let inner = (config.first_layers as usize).min(barrel.saturating_sub(1));
         let outer = |a: usize| a + 1..barrel;
+        // Weights by pT need several layers.
+        let layers_beyond = |least: u32| move |b: &usize| barrel - 1 - b >= least as usize;
         let entries: usize = match config.triplets {
-            // Weights by pT need several layers.
             _ if config.weighting == Weighting::Pt => {
-                let weighs = |&b: &usize| outer(b).count() >= PtWeight::LAYERS[0][1] as usize;
-                (0..inner).flat_map(outer).filter(weighs).count()
+                (0..inner).flat_map(outer).filter(layers_beyond(PtWeight::LAYERS[0][1])).count()
             }
             Triplets::Off => (0..inner).map(|a| outer(a).count()).sum(),
             Triplets::Any => (0..inner).flat_map(outer).filter(|&b| outer(b).count() > 0).count(),
             Triplets::Count => (0..inner).flat_map(outer).map(|b| outer(b).count()).sum(),
         };
-        TrackModel { entries: (TRACK_SHARE * entries as f64).max(1.0), z_resolution_mm: best_z_resolution_mm(&barrels) }
+        let precisions = self.pair_precisions();
+        let pairs_of_track = |a: usize| outer(a).filter(layers_beyond(PtWeight::LAYERS[0][0])).map(move |b| (a, b));
+        let pairs = (0..inner).flat_map(pairs_of_track);
+        let precision: u32 = pairs.map(|(a, b)| precisions[numbers[a]][numbers[b]]).sum();
+        TrackModel {
+            entries: (TRACK_SHARE * entries as f64).max(1.0),
+            z_resolution_mm: best_z_resolution_mm(&barrels),
+            precision: f64::from(precision.max(1)),
+        }
     }
 
     /// How many slices fewer a pair with a disk reaches in an RoI at `eta`: negative for more. The
@@ -172,6 +180,9 @@ pub(crate) struct TrackModel {
     /// Error of z at the beam of its best pair of spacepoints \[mm\]; none where the detector does
     /// not tell.
     pub(crate) z_resolution_mm: Option<f64>,
+    /// Where weights go by pT: sum of the precisions of its pairs, at least 1
+    /// ([`Detector::pair_precisions`]).
+    pub(crate) precision: f64,
 }
 
 /// The square of the error of z12 = (z2 r1 - z1 r2) / (r1 - r2) of two barrels, of radius and

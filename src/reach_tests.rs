@@ -36,6 +36,9 @@ fn precisions_follow_from_resolutions() {
     // Pixels at 32, 72, 116 and 172 mm: (72^2 + 32^2) / 40^2 = 3.88 for the first two, 1.56 at best.
     let wanted = [[1, 6, 12, 16], [6, 1, 3, 7], [12, 3, 1, 2], [16, 7, 2, 1]];
     assert!(pixels.eq(wanted.iter().map(|row| &row[..])), "{precisions:?}");
+    // A track: 6 + 12 + 16 of the innermost pixels, 25 of other pairs with two layers beyond.
+    let auto = Config::preset(crate::Preset::Auto);
+    assert_eq!(Detector::generic().track_model(&auto).precision, 59.0);
     // Disks.
     assert!(precisions[10..].iter().flatten().all(|&one| one == 1));
 

@@ -8,14 +8,15 @@ use crate::spacepoint::RoiId;
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Vertex {
     /// Position along the beam \[mm\]: the weighted mean z of the entries in the peak's three bins.
-    /// Where pairs weigh by pT, the mean z of pairs, each with weight 1, where they are densest
-    /// near the peak (`docs/physics.md`).
+    /// Where pairs weigh by pT, the mean z of pairs where they are densest near the peak, weighted
+    /// by the precision of their layers (`docs/physics.md`).
     pub z_mm: f64,
     /// Standard error of that mean \[mm\]: the spread of the entries over the square root of the
     /// number of tracks, one at least. The entries of a track err together; it makes two thirds of
     /// those of a track through all barrel layers, on average (`docs/physics.md`). With b of n
     /// entries being background, (n - b)^2 / n of them count. Where pairs weigh by pT, directions
-    /// in phi stand for the tracks.
+    /// in phi stand for the tracks. The precision of the pairs, pairs beside the window, and the
+    /// width of the beam count, too.
     pub z_error_mm: f64,
     /// Entries in the peak's three bins (pairs, or triplets, by [`Triplets`](crate::Triplets)), or
     /// their weights ([`Weighting`](crate::Weighting)).

@@ -39,7 +39,7 @@ var<workgroup> wg_sectors: array<u32, 2u * CLUSTER_BINS + 1u>;
 fn cluster_in(middle: u32, half: u32) -> Cluster {
     let first = middle - min(middle, half);
     let end = min(middle + half + 1u, CLUSTER_PARTS);
-    var found = Cluster(first, 0u, 0u, 0u, 0u);
+    var found = Cluster(first, 0u, 0u, 0u, 0u, 0u);
     for (var part = first; part < end; part++) {
         let weight = wg_parts[part];
         let i = part - first;
@@ -103,5 +103,8 @@ fn cluster_of(middle: u32, bins: u32, thread: u32) -> Cluster {
         mask |= wg_sectors[bin];
     }
     found.directions = countOneBits(mask);
+    for (var part = 0u; part < CLUSTER_PARTS; part++) {
+        found.around += wg_parts[part];
+    }
     return found;
 }

@@ -112,8 +112,9 @@ impl Iterator for RoiSource {
 
 /// Reports a beam spot, and the options that give it again.
 pub(super) fn report(beam: &BeamSpot) {
-    let BeamSpot { x_mm, y_mm, dx_dz, dy_dz, .. } = beam;
-    note(&format!("beam spot: {beam} (--beam-spot {x_mm},{y_mm} --beam-spot-tilt {dx_dz:e},{dy_dz:e})"));
+    let BeamSpot { x_mm, y_mm, dx_dz, dy_dz, width_mm, errors, .. } = beam;
+    let width = errors.width_mm.map_or_else(String::new, |_| format!(" --beam-width {width_mm}"));
+    note(&format!("beam spot: {beam} (--beam-spot {x_mm},{y_mm} --beam-spot-tilt {dx_dz:e},{dy_dz:e}{width})"));
 }
 
 /// Returns a warning if the tracks of the first RoIs do not come from the configuration's beam.

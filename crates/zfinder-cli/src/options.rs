@@ -151,12 +151,16 @@ pub(super) struct KeyOptions {
     #[arg(long, value_enum, help_heading = "Search")]
     phi_window: Option<WindowName>,
     /// Beam position in mm, subtracted before rho and phi are used; auto: found from tracks of the
-    /// first events, with its slope [config: 0,0]
+    /// first events, with its slope and width [config: 0,0]
     #[arg(long, alias = "beam-spot-mm", value_name = "X,Y|auto", allow_hyphen_values = true, help_heading = "Search")]
     beam_spot: Option<BeamPosition>,
     /// Slope of the beam, dx/dz and dy/dz [config: 0,0]
     #[arg(long, value_name = "X,Y", value_parser = beam_spot_tilt, allow_hyphen_values = true, help_heading = "Search")]
     beam_spot_tilt: Option<[f64; 2]>,
+    /// Standard deviation of vertices in x and y about the beam in mm; with --weighting pt, z_error
+    /// contains it. --beam-spot auto finds it [config: 0.015]
+    #[arg(long, alias = "beam-width-mm", value_name = "MM", help_heading = "Search")]
+    beam_width: Option<f64>,
     /// Most events that --beam-spot auto reads before the search begins; it keeps them in memory
     #[arg(long, value_name = "N", default_value_t = BEAM_SPOT_EVENTS, help_heading = "Search")]
     beam_spot_events: NonZeroUsize,
@@ -354,10 +358,10 @@ impl KeyOptions {
             config = over(&config, path)?;
         }
         self.apply(&mut config);
-        if self.beam_spot_events().is_some() && self.beam_spot_tilt.is_some() {
+        if self.beam_spot_events().is_some() && (self.beam_spot_tilt.is_some() || self.beam_width.is_some()) {
             return Err(Failure::usage(
-                "--beam-spot auto finds the slope of the beam, too",
-                "leave out --beam-spot-tilt, or give the beam position",
+                "--beam-spot auto finds the slope and the width of the beam, too",
+                "leave out --beam-spot-tilt and --beam-width, or give the beam position",
             ));
         }
         config.validate()?;
@@ -400,6 +404,7 @@ impl KeyOptions {
             config.beam_spot_mm = position;
         }
         set(&mut config.beam_spot_tilt, self.beam_spot_tilt);
+        set(&mut config.beam_width_mm, self.beam_width);
         set(
             &mut config.extrapolation,
             self.extrapolation.map(|name| match name {

@@ -79,7 +79,7 @@ fn records_match_the_shaders() {
                 assert_eq!(*at as usize, offset, "{name}.{field}");
                 offset += if i < reals { real } else { 4 };
                 if name == "Peak" {
-                    offset += [0, 8, 8, 8, 0, 16, 0, 0][i];
+                    offset += [0, 8, 8, 8, 0, 20, 0, 0][i];
                 }
             }
         };
@@ -96,7 +96,7 @@ fn records_match_the_shaders() {
         }
         check("Params", size_of::<Params>(), size_of::<Params>() / 4);
         check("RoiStatus", size_of::<RoiStatus>(), 2);
-        check("Cluster", size_of::<Cluster>(), 5);
+        check("Cluster", size_of::<Cluster>(), 6);
         check("Peak", size_of::<Peak>(), 8);
     }
 }

@@ -19,11 +19,13 @@ pub struct Peak {
     pub first_bin: usize,
 }
 
-/// A mean of z, its variance, and the number of independent measurements that it is of.
+/// A mean of z, the variance of one measurement, the number of independent measurements, and the
+/// variance that does not average out.
 struct Mean {
     z_mm: f64,
     variance: f64,
     measurements: f64,
+    common_variance: f64,
 }
 
 /// The highest window of three bins of a histogram.
@@ -151,13 +153,13 @@ impl ReferenceEngine {
         let three = first_bin..first_bin + 3;
         let weight = histogram.n[three.clone()].iter().sum::<u64>() as f64;
         let pairs: u64 = histogram.pairs[three].iter().sum();
-        let Mean { z_mm, variance, measurements } = match self.config.weighting {
+        let Mean { z_mm, variance, measurements, common_variance } = match self.config.weighting {
             Weighting::Count => self.mean_of_entries(histogram, first_bin, bins),
             Weighting::Pt => self.mean_of_pairs(histogram, first_bin, bins),
         };
         let signal = weight - background.unwrap_or(0.0);
         let independent = measurements * (signal / weight).powi(2);
-        let z_error_mm = (variance / independent.max(1.0)).sqrt();
+        let z_error_mm = (variance / independent.max(1.0) + common_variance).sqrt();
         Vertex {
             z_mm,
             z_error_mm,
@@ -182,7 +184,8 @@ impl ReferenceEngine {
             }
         }
         let variance = between / weight + bins.width * bins.width / 12.0;
-        Mean { z_mm, variance, measurements: weight / self.detector.track_model(&self.config).entries }
+        let measurements = weight / self.detector.track_model(&self.config).entries;
+        Mean { z_mm, variance, measurements, common_variance: 0.0 }
     }
 
     /// The mean of the pairs where they are densest, near three bins, each with its precision
@@ -219,11 +222,19 @@ impl ReferenceEngine {
         let touched = window(middle, 6).map(|(place, _)| low + place / 8).collect::<BTreeSet<_>>().into_iter();
         let masks = touched.filter_map(|bin| histogram.sectors.get(usize::try_from(bin).ok()?));
         let directions = masks.fold(0, |all, [soft, _]| all | soft).count_ones();
-        let of_track = self.detector.track_model(&self.config).z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
+        let z_mm = (low as f64 - 0.5 + bins.offset + (place + 0.5) / 8.0) * bins.width;
+        let variance = (spread + 1.0 / 12.0) * (bins.width / 8.0).powi(2);
+        let precision = total(middle, 6);
+        let beside = counts.iter().sum::<f64>() / precision - 1.0;
+        let tracks = self.detector.track_model(&self.config);
+        let best_pair_mm = tracks.z_resolution_mm.unwrap_or(bins.width / 12.0f64.sqrt());
+        let apart_mm = self.mean_of_entries(histogram, first_bin, bins).z_mm - z_mm;
+        let wide = (self.config.beam_width_mm.powi(2) - 0.015f64.powi(2)).max(0.0);
         Mean {
-            z_mm: (low as f64 - 0.5 + bins.offset + (place + 0.5) / 8.0) * bins.width,
-            variance: (spread + 1.0 / 12.0) * (bins.width / 8.0).powi(2) + of_track * of_track,
+            z_mm,
+            variance: 0.36 * variance * (1.0 + 6.0 * beside) + 1.5 * 1.5 * wide,
             measurements: directions.into(),
+            common_variance: (best_pair_mm * tracks.precision / precision).powi(2) + (0.5 * beside * apart_mm).powi(2),
         }
     }
 

@@ -131,6 +131,9 @@ impl FindPeaks<'_> {
             mask |= sectors[bin as usize];
         }
         found.directions = mask.count_ones();
+        for part in parts {
+            found.around += part;
+        }
         found
     }
 

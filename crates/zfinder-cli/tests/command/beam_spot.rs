@@ -123,7 +123,8 @@ fn errors_say_what_is_missing() {
     let find = |arguments: &[&str]| zfinder(&[&["find", "--engine", "cpu", &points], arguments].concat());
     let few = ["--beam-spot", "auto", "--beam-spot-events", "1", "--field-t", "0.02"];
     failed(&find(&few), 1, &["50 tracks from one place are wanted, and 1 RoIs have", "--beam-spot-events"]);
-    failed(&find(&["--beam-spot", "auto", "--beam-spot-tilt", "0,0"]), 2, &["finds the slope of the beam, too"]);
+    failed(&find(&["--beam-spot", "auto", "--beam-spot-tilt", "0,0"]), 2, &["finds the slope and the width"]);
+    failed(&find(&["--beam-spot", "auto", "--beam-width", "0.03"]), 2, &["leave out", "--beam-width"]);
     failed(&find(&["--beam-spot", "auto", "--print-config"]), 2, &["reads no events"]);
     failed(&find(&["--beam-spot", "automatic"]), 2, &["`auto`, or two numbers in mm"]);
     failed(&find(&["--beam-spot", "auto", "--beam-spot-events", "0"]), 2, &["--beam-spot-events"]);

@@ -85,7 +85,7 @@ pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder, rois: usize) -> 
         y_mm: rounded(line.at[1], 1e4),
         dx_dz: rounded(line.slope[0], 1e7),
         dy_dz: rounded(line.slope[1], 1e7),
-        width_mm,
+        width_mm: rounded(width_mm, 1e4),
         errors: BeamSpotErrors {
             x_mm: error(0),
             y_mm: error(1),

@@ -88,10 +88,13 @@ pub struct BeamSpotErrors {
 }
 
 impl BeamSpot {
-    /// Sets the beam of a configuration. The width is not part of it.
+    /// Sets the beam of a configuration: position, slope, and the width if it is known.
     pub fn apply(&self, config: &mut Config) {
         config.beam_spot_mm = [self.x_mm, self.y_mm];
         config.beam_spot_tilt = [self.dx_dz, self.dy_dz];
+        if self.errors.width_mm.is_some() {
+            config.beam_width_mm = self.width_mm;
+        }
     }
 }
 

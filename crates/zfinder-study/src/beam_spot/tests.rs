@@ -172,11 +172,16 @@ fn bad_spacepoints_are_left_out() {
 #[test]
 fn a_beam_spot_is_the_configurations_and_reads_well() {
     let errors = BeamSpotErrors { x_mm: 0.001, y_mm: 0.002, dx_dz: 1e-5, dy_dz: 2e-5, width_mm: Some(0.0004) };
-    let beam = BeamSpot { x_mm: 0.6, y_mm: -0.4, dx_dz: 1e-4, dy_dz: 0.0, width_mm: 0.015, errors, tracks: 900 };
+    let beam = BeamSpot { x_mm: 0.6, y_mm: -0.4, dx_dz: 1e-4, dy_dz: 0.0, width_mm: 0.03, errors, tracks: 900 };
     let mut config = Config::default();
     beam.apply(&mut config);
     assert_eq!((config.beam_spot_mm, config.beam_spot_tilt), ([0.6, -0.4], [1e-4, 0.0]));
+    assert_eq!(config.beam_width_mm, 0.03);
+    let unknown = BeamSpot { errors: BeamSpotErrors { width_mm: None, ..errors }, ..beam };
+    let mut config = Config::default();
+    unknown.apply(&mut config);
+    assert_eq!(config.beam_width_mm, Config::BEAM_WIDTH_MM);
     let text = "x 0.6 +- 0.0010 mm, y -0.4 +- 0.0020 mm, slopes 1e-4 +- 1.0e-5 and 0e0 +- 2.0e-5, \
-                width 0.0150 +- 0.0004 mm, from 900 tracks";
+                width 0.0300 +- 0.0004 mm, from 900 tracks";
     assert_eq!(beam.to_string(), text);
 }

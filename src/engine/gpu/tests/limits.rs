@@ -65,7 +65,7 @@ fn counts_up_to_the_last_are_exact() {
             assert_eq!(flags(&stages), [0, 2], "{place}");
             let peak = stages.peaks(0)[0];
             assert_eq!(peak.n.iter().sum::<u32>(), MAX_COUNT, "{place}");
-            let tracks = TrackModel { entries: 1.0, z_resolution_mm: None };
+            let tracks = TrackModel { entries: 1.0, z_resolution_mm: None, precision: 1.0 };
             let vertex = peak.vertex(&stages.planned[0].0.bins, Accumulate::Fixed, None, tracks, &Config::default());
             assert!((vertex.z_mm - 0.1).abs() < 1e-3, "{place}: {vertex:?}");
         }
