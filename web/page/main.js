@@ -35,9 +35,12 @@ const say = (text) => {
   by('status').textContent = text;
 };
 
+/** Shows an error, or hides the last one. */
 function problem(text) {
-  by('problem').hidden = !text;
-  by('problem').textContent = text ?? '';
+  const place = by('problem');
+  place.hidden = !text;
+  place.textContent = text ?? '';
+  if (text) place.scrollIntoView({ block: 'nearest' });
 }
 
 /** Runs `work`, and shows its error. */
@@ -285,6 +288,10 @@ async function takePreset() {
 }
 
 function listen() {
+  // Without this, choosing the same file again, after a correction, would change nothing.
+  by('files').addEventListener('click', () => {
+    by('files').value = '';
+  });
   by('files').addEventListener('change', () => loadFiles(by('files').files));
   by('detector').addEventListener('change', () => state.reload && load(state.reload));
   by('roi').addEventListener('change', () =>

@@ -183,8 +183,12 @@ test('an invalid file has a clear error, and the previous events stay', async ()
       await page.evaluate(() => {
         document.getElementById('problem').hidden = true;
       });
+      // The error must be visible to a user who looks at the end of the page.
+      await page.evaluate(() => scrollTo(0, document.body.scrollHeight));
       await drop(page, name, Buffer.from(content));
       assert.match(await problem(page), words);
+      const { y, height } = await page.locator('#problem').boundingBox();
+      assert.ok(y >= 0 && y + height <= page.viewportSize().height, `${name}: at ${y}`);
       assert.match(await page.textContent('#status'), /still shown/);
     }
     assert.equal(await page.getAttribute('#cpu-digest', 'data-digest'), first);
