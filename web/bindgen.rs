@@ -1,4 +1,4 @@
-//! Makes the JavaScript around a library that was compiled to WebAssembly:
+//! Writes the JavaScript bindings of a library that was compiled to WebAssembly:
 //! `bindgen FILE.wasm FOLDER`.
 
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ fn main() -> ExitCode {
         eprintln!("usage: bindgen FILE.wasm FOLDER");
         return ExitCode::from(2);
     };
-    let made = Bindgen::new().input_path(&input).web(true).and_then(|bindgen| {
+    let written = Bindgen::new().input_path(&input).web(true).and_then(|bindgen| {
         bindgen.typescript(false).remove_name_section(true).remove_producers_section(true).generate(&output)
     });
-    match made {
+    match written {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("error: {}: {error:#}", input.display());

@@ -1,11 +1,11 @@
-// Searches on the GPU: one at a time, and of those that wait only the last.
+// Searches on the GPU: one at a time. Of several waiting searches only the last one runs.
 import { ask } from './library.js';
 
-/** A change is searched once it has rested so long [ms]. */
+/** A search starts when the options have not changed for this time [ms]. */
 const REST_MS = 250;
 
 export class GpuSearches {
-  /** @param shown takes what there is to show: {device, state, ms, digest, firstMs} */
+  /** @param shown shows progress and answers: {device, state, ms, digest, firstMs} */
   constructor(shown) {
     this.shown = shown;
     this.wanted = null;
@@ -20,7 +20,7 @@ export class GpuSearches {
     this.timer = setTimeout(() => this.run(), REST_MS);
   }
 
-  /** Forgets what waits, and the answer of what runs. */
+  /** Discards the waiting search, and the answer of the running one. */
   forget() {
     this.wanted = null;
     clearTimeout(this.timer);
@@ -31,7 +31,9 @@ export class GpuSearches {
     this.running = true;
     while (this.wanted) {
       const config = this.wanted;
-      const show = (what) => { if (this.wanted === config) this.shown(what); };
+      const show = (what) => {
+        if (this.wanted === config) this.shown(what);
+      };
       try {
         const { name, software } = await ask('device');
         const device = software ? `${name} (software)` : name;

@@ -1,26 +1,54 @@
-// Requests to the worker as promises.
-const worker = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+// Sends requests to the worker, and returns its answers as promises.
+
+/** Promises of requests without an answer, by number. */
 const waiting = new Map();
+let worker = startWorker();
 let last = 0;
+let onRestart = async () => {};
 
-worker.onmessage = ({ data: { id, result, error } }) => {
-  const { resolve, reject } = waiting.get(id);
-  waiting.delete(id);
-  if (error === undefined) resolve(result);
-  else reject(new Error(error));
-};
+function startWorker() {
+  const started = new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
+  started.onmessage = ({ data: { id, result, error, stopped } }) => {
+    if (stopped) {
+      restart(error);
+      return;
+    }
+    const { resolve, reject } = waiting.get(id);
+    waiting.delete(id);
+    if (error === undefined) resolve(result);
+    else reject(new Error(error));
+  };
+  // The browser could not load the worker.
+  started.onerror = (event) => rejectAll(event.message || 'the library could not be loaded');
+  return started;
+}
 
-// The worker itself could not be loaded.
-worker.onerror = (event) => {
-  for (const { reject } of waiting.values()) reject(new Error(event.message || 'the library could not be loaded'));
+function rejectAll(message) {
+  for (const { reject } of waiting.values()) reject(new Error(message));
   waiting.clear();
-};
+}
 
-export function ask(kind, request = {}, transfer = []) {
+/** Replaces a worker whose library stopped. Its requests fail when the new worker is ready. */
+async function restart(message) {
+  const stopped = [...waiting.values()];
+  waiting.clear();
+  worker.terminate();
+  worker = startWorker();
+  await onRestart();
+  for (const { reject } of stopped) reject(new Error(message));
+}
+
+/** Sets an async function that prepares a new worker after each restart. */
+export function whenRestarted(callback) {
+  onRestart = callback;
+}
+
+/** Sends a request (see `requests` in worker.js), and returns a promise of its answer. */
+export function ask(kind, request = {}) {
   last += 1;
   const id = last;
   return new Promise((resolve, reject) => {
     waiting.set(id, { resolve, reject });
-    worker.postMessage({ id, kind, ...request }, transfer);
+    worker.postMessage({ id, kind, ...request });
   });
 }

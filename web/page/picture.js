@@ -1,4 +1,4 @@
-// A picture with axes that is zoomed, panned and pointed at, by mouse, touch or keyboard, and saved as PNG or SVG.
+// A picture with axes. Mouse, touch and keyboard zoom and pan it, and it is saved as PNG or SVG.
 import { save } from './save.js';
 import { SvgContext } from './svg.js';
 
@@ -6,25 +6,28 @@ const MARGIN = { left: 58, right: 14, top: 12, bottom: 40 };
 const FONT = '12px system-ui, sans-serif';
 const MOST_ZOOM = 1e5;
 
-/** The colours of the page, which differ in the dark. */
+/** Returns the colours of the page, light or dark. */
 export function colours() {
   const style = getComputedStyle(document.documentElement);
   const names = ['paper', 'ink', 'quiet', 'line', 'found', 'true', 'point', 'layer', 'fill'];
-  return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]));
+  return Object.fromEntries(
+    names.map((name) => [name, style.getPropertyValue(`--${name}`).trim()]),
+  );
 }
 
-/** Round numbers between two ends, some `wanted` of them. */
+/** Returns about `wanted` round numbers between two ends. */
 function ticks(low, high, wanted) {
   const rough = (high - low) / wanted;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((digit) => digit * power).find((step) => step >= rough);
   const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
   const all = [];
-  for (let n = Math.ceil(low / step); n * step <= high; n += 1) all.push({ at: n * step, text: (n * step).toFixed(Math.min(digits, 6)) });
+  for (let n = Math.ceil(low / step); n * step <= high; n += 1)
+    all.push({ at: n * step, text: (n * step).toFixed(Math.min(digits, 6)) });
   return all;
 }
 
-/** Where things lie in a picture of this size. */
+/** Maps values to pixels of a picture of this size. */
 class Frame {
   constructor(view, width, height) {
     this.view = view;
@@ -33,21 +36,30 @@ class Frame {
     this.width = Math.max(10, width - MARGIN.left - MARGIN.right);
     this.height = Math.max(10, height - MARGIN.top - MARGIN.bottom);
   }
-  x(value) { return this.left + (value - this.view.x0) / (this.view.x1 - this.view.x0) * this.width; }
-  y(value) { return this.top + (this.view.y1 - value) / (this.view.y1 - this.view.y0) * this.height; }
-  valueX(pixel) { return this.view.x0 + (pixel - this.left) / this.width * (this.view.x1 - this.view.x0); }
-  valueY(pixel) { return this.view.y1 - (pixel - this.top) / this.height * (this.view.y1 - this.view.y0); }
+  x(value) {
+    return this.left + ((value - this.view.x0) / (this.view.x1 - this.view.x0)) * this.width;
+  }
+  y(value) {
+    return this.top + ((this.view.y1 - value) / (this.view.y1 - this.view.y0)) * this.height;
+  }
+  valueX(pixel) {
+    return this.view.x0 + ((pixel - this.left) / this.width) * (this.view.x1 - this.view.x0);
+  }
+  valueY(pixel) {
+    return this.view.y1 - ((pixel - this.top) / this.height) * (this.view.y1 - this.view.y0);
+  }
 }
 
 export class Picture {
   /**
-   * @param section where it goes
-   * @param options.name of saved files
+   * @param section the element that contains the picture
+   * @param options.title names the picture in labels of buttons
+   * @param options.name is the stem of saved files
    * @param options.labels of both axes
-   * @param options.equal whether both axes have the same scale
-   * @param options.onlyX whether y follows from what is in sight
-   * @param options.draw(context, frame, colours) what is between the axes
-   * @param options.point(frame, x, y) the text of what is at a pixel, or null
+   * @param options.equal gives both axes the same scale
+   * @param options.onlyX derives the y range from the visible x range, by options.rangeY(view)
+   * @param options.draw(context, frame, colours) draws the content
+   * @param options.point(frame, x, y) returns a text about a pixel, or null
    * @param options.legend pairs of a shape and its meaning
    */
   constructor(section, options) {
@@ -69,7 +81,10 @@ export class Picture {
   }
 
   describe(text) {
-    this.canvas.setAttribute('aria-label', `${text} Arrow keys move the picture, plus and minus zoom, 0 shows all.`);
+    this.canvas.setAttribute(
+      'aria-label',
+      `${text} Arrow keys move the picture, plus and minus zoom, 0 shows all.`,
+    );
   }
 
   legendList() {
@@ -88,8 +103,11 @@ export class Picture {
     const row = document.createElement('div');
     row.className = 'tools';
     const actions = [
-      ['Zoom in', () => this.zoom(0.5)], ['Zoom out', () => this.zoom(2)], ['Show all', () => this.reset()],
-      ['PNG', () => this.savePng()], ['SVG', () => this.saveSvg()],
+      ['Zoom in', () => this.zoom(0.5)],
+      ['Zoom out', () => this.zoom(2)],
+      ['Show all', () => this.reset()],
+      ['PNG', () => this.savePng()],
+      ['SVG', () => this.saveSvg()],
     ];
     for (const [text, action] of actions) {
       const button = document.createElement('button');
@@ -102,7 +120,7 @@ export class Picture {
     return row;
   }
 
-  /** Shows all of this range, or what was in sight if that is to be kept. */
+  /** Sets the full range. Shows all of it, or keeps the visible range. */
   show(home, keep = false) {
     this.home = home;
     if (!keep) this.view = { ...home };
@@ -142,53 +160,75 @@ export class Picture {
     canvas.addEventListener('keydown', (event) => {
       const step = 0.1;
       const actions = {
-        ArrowLeft: () => this.pan(-step, 0), ArrowRight: () => this.pan(step, 0), ArrowUp: () => this.pan(0, step), ArrowDown: () => this.pan(0, -step),
-        '+': () => this.zoom(0.8), '=': () => this.zoom(0.8), '-': () => this.zoom(1.25), 0: () => this.reset(),
+        ArrowLeft: () => this.pan(-step, 0),
+        ArrowRight: () => this.pan(step, 0),
+        ArrowUp: () => this.pan(0, step),
+        ArrowDown: () => this.pan(0, -step),
+        '+': () => this.zoom(0.8),
+        '=': () => this.zoom(0.8),
+        '-': () => this.zoom(1.25),
+        0: () => this.reset(),
       };
       if (event.ctrlKey || event.metaKey || event.altKey || !actions[event.key]) return;
       event.preventDefault();
       actions[event.key]();
     });
-    // The wheel scrolls the page, unless the picture has been chosen.
-    canvas.addEventListener('wheel', (event) => {
-      if (document.activeElement !== canvas && !event.ctrlKey) return;
-      event.preventDefault();
-      const { x, y } = this.place(event);
-      this.zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, x, y);
-    }, { passive: false });
+    // The wheel scrolls the page, unless the picture has the focus.
+    canvas.addEventListener(
+      'wheel',
+      (event) => {
+        if (document.activeElement !== canvas && !event.ctrlKey) return;
+        event.preventDefault();
+        const { x, y } = this.place(event);
+        this.zoom(event.deltaY > 0 ? 1.15 : 1 / 1.15, x, y);
+      },
+      { passive: false },
+    );
     canvas.addEventListener('dblclick', () => this.reset());
     canvas.addEventListener('pointerdown', (event) => {
       canvas.setPointerCapture(event.pointerId);
       this.pointers.set(event.pointerId, event);
     });
     canvas.addEventListener('pointermove', (event) => this.moved(event));
-    for (const end of ['pointerup', 'pointercancel']) canvas.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
-    canvas.addEventListener('pointerleave', () => { this.hover.textContent = ''; });
+    for (const end of ['pointerup', 'pointercancel'])
+      canvas.addEventListener(end, (event) => this.pointers.delete(event.pointerId));
+    canvas.addEventListener('pointerleave', () => {
+      this.hover.textContent = '';
+    });
   }
 
   moved(event) {
     const before = this.pointers.get(event.pointerId);
     if (!before) {
       const box = this.canvas.getBoundingClientRect();
-      this.hover.textContent = this.point(this.frame(), event.clientX - box.left, event.clientY - box.top) ?? '';
+      this.hover.textContent =
+        this.point(this.frame(), event.clientX - box.left, event.clientY - box.top) ?? '';
       return;
     }
     const frame = this.frame();
     if (this.pointers.size === 2) {
-      const other = [...this.pointers.values()].find((pointer) => pointer.pointerId !== event.pointerId);
+      const other = [...this.pointers.values()].find(
+        (pointer) => pointer.pointerId !== event.pointerId,
+      );
       const apart = (a) => Math.hypot(a.clientX - other.clientX, a.clientY - other.clientY);
       if (apart(event) > 0) this.zoom(apart(before) / apart(event));
     } else {
-      this.pan(-(event.clientX - before.clientX) / frame.width, (event.clientY - before.clientY) / frame.height);
+      this.pan(
+        -(event.clientX - before.clientX) / frame.width,
+        (event.clientY - before.clientY) / frame.height,
+      );
     }
     this.pointers.set(event.pointerId, event);
   }
 
-  /** Where in the picture an event is, from 0 to 1. */
+  /** Returns the position of a pointer in the picture, from 0 to 1. */
   place(event) {
     const box = this.canvas.getBoundingClientRect();
     const frame = this.frame();
-    return { x: (event.clientX - box.left - frame.left) / frame.width, y: (event.clientY - box.top - frame.top) / frame.height };
+    return {
+      x: (event.clientX - box.left - frame.left) / frame.width,
+      y: (event.clientY - box.top - frame.top) / frame.height,
+    };
   }
 
   frame() {
@@ -198,7 +238,7 @@ export class Picture {
       const frame = new Frame(view, width, height);
       const scale = Math.max((view.x1 - view.x0) / frame.width, (view.y1 - view.y0) / frame.height);
       const [x, y] = [(view.x0 + view.x1) / 2, (view.y0 + view.y1) / 2];
-      const [w, h] = [scale * frame.width / 2, scale * frame.height / 2];
+      const [w, h] = [(scale * frame.width) / 2, (scale * frame.height) / 2];
       view = { x0: x - w, x1: x + w, y0: y - h, y1: y + h };
     }
     if (this.onlyX) view = { ...view, ...this.rangeY(view) };
@@ -210,7 +250,10 @@ export class Picture {
     const ratio = window.devicePixelRatio || 1;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight];
     if (width === 0 || height === 0) return;
-    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+    if (
+      canvas.width !== Math.round(width * ratio) ||
+      canvas.height !== Math.round(height * ratio)
+    ) {
       canvas.width = Math.round(width * ratio);
       canvas.height = Math.round(height * ratio);
     }

@@ -1,11 +1,12 @@
 // The three pictures: the histogram of z, and the event along and across the beam.
 import { Picture } from './picture.js';
 
-const LINE = (colour, dash = '') => `<path d="M1 6h20" stroke="var(--${colour})" stroke-width="2" stroke-dasharray="${dash}"/>`;
+const LINE = (colour, dash = '') =>
+  `<path d="M1 6h20" stroke="var(--${colour})" stroke-width="2" stroke-dasharray="${dash}"/>`;
 const DOT = '<rect x="9" y="4" width="4" height="4" fill="var(--point)"/>';
 const AREA = '<path d="M1 11V6h6V2h7v6h7v3z" fill="var(--fill)" stroke="var(--quiet)"/>';
 
-/** A line across a picture at each vertex. */
+/** Draws a vertical line at each vertex. */
 function vertexLines(context, frame, palette, { vertices, truth }) {
   const vertical = (z) => {
     context.moveTo(frame.x(z), frame.top);
@@ -18,7 +19,7 @@ function vertexLines(context, frame, palette, { vertices, truth }) {
     context.beginPath();
     if (vertex.is_hard_scatter) vertical(vertex.z_mm);
     context.stroke();
-    // Pile-up is marked at the foot.
+    // Short marks at the bottom show all collisions.
     context.setLineDash([]);
     context.beginPath();
     context.moveTo(frame.x(vertex.z_mm), frame.top + frame.height - 8);
@@ -41,14 +42,14 @@ function vertexLines(context, frame, palette, { vertices, truth }) {
 const VERTEX_LEGEND = [
   [LINE('found'), 'found vertices, by number'],
   [LINE('true', '6 4'), 'true hard scatter'],
-  [`<path d="M11 2v9" stroke="var(--true)" stroke-width="2"/>`, 'true collisions (foot)'],
+  [`<path d="M11 2v9" stroke="var(--true)" stroke-width="2"/>`, 'true collisions (bottom)'],
 ];
 
 export function histogramPicture(section) {
   const picture = new Picture(section, {
     title: 'histogram of z',
     name: 'histogram',
-    labels: ['z / mm', 'weight a bin'],
+    labels: ['z / mm', 'weight per bin'],
     onlyX: true,
     legend: [[AREA, 'weights of pairs'], ...VERTEX_LEGEND],
     rangeY(view) {
@@ -59,7 +60,7 @@ export function histogramPicture(section) {
       return { y0: 0, y1: 1.15 * most };
     },
     draw(context, frame, palette) {
-      // A peak is not to be hidden by the line at its place.
+      // The lines come first, so that they do not hide peaks.
       vertexLines(context, frame, palette, this.data);
       steps(context, frame, palette, this.data.histogram);
     },
@@ -75,13 +76,13 @@ export function histogramPicture(section) {
   return picture;
 }
 
-/** The numbers of the first bin in sight and of the one after the last. */
+/** Returns the first visible bin, and the bin after the last visible one. */
 function bins(view, low, bin, count) {
   const clamp = (n) => Math.min(Math.max(n, 0), count);
   return [clamp(Math.floor((view.x0 - low) / bin)), clamp(Math.ceil((view.x1 - low) / bin))];
 }
 
-/** Bins as steps; where many fall on a pixel, the highest of them. */
+/** Draws bins as steps. Of many bins at one pixel it draws the highest. */
 function steps(context, frame, palette, { low, bin, weights }) {
   const [first, last] = bins(frame.view, low, bin, weights.length);
   if (first >= last) return;
@@ -106,7 +107,7 @@ function steps(context, frame, palette, { low, bin, weights }) {
   context.stroke();
 }
 
-/** Text about the spacepoint that is nearest to a pixel. */
+/** Returns a text about the spacepoint that is nearest to a pixel. */
 function nearest(points, frame, x, y, across, up) {
   let [best, least] = [-1, 100];
   for (let i = 0; i < points.length; i += 4) {
@@ -116,7 +117,9 @@ function nearest(points, frame, x, y, across, up) {
   if (best < 0) return null;
   const [px, py, pz, layer] = points.subarray(best, best + 4);
   const rho = Math.hypot(px, py);
-  return `spacepoint ${best / 4}: rho ${rho.toFixed(2)} mm, phi ${Math.atan2(py, px).toFixed(4)} rad, z ${pz.toFixed(2)} mm, layer ${layer}`;
+  const phi = Math.atan2(py, px);
+  const position = `rho ${rho.toFixed(2)} mm, phi ${phi.toFixed(4)} rad, z ${pz.toFixed(2)} mm`;
+  return `spacepoint ${best / 4}: ${position}, layer ${layer}`;
 }
 
 function dots(context, frame, palette, points, across, up) {
@@ -124,7 +127,13 @@ function dots(context, frame, palette, points, across, up) {
   context.globalAlpha = points.length > 40_000 ? 0.55 : 0.85;
   context.fillStyle = palette.point;
   context.beginPath();
-  for (let i = 0; i < points.length; i += 4) context.rect(frame.x(across(points, i)) - size / 2, frame.y(up(points, i)) - size / 2, size, size);
+  for (let i = 0; i < points.length; i += 4)
+    context.rect(
+      frame.x(across(points, i)) - size / 2,
+      frame.y(up(points, i)) - size / 2,
+      size,
+      size,
+    );
   context.fill();
   context.globalAlpha = 1;
 }
@@ -156,7 +165,10 @@ export function alongBeam(section) {
       }
       context.stroke();
       dots(context, frame, palette, points, at(2), rhoOf);
-      vertexLines(context, frame, palette, { ...this.data, truth: this.data.truth.filter((vertex) => vertex.is_hard_scatter) });
+      vertexLines(context, frame, palette, {
+        ...this.data,
+        truth: this.data.truth.filter((vertex) => vertex.is_hard_scatter),
+      });
     },
     point(frame, x, y) {
       return nearest(this.data.points, frame, x, y, at(2), rhoOf);
@@ -172,14 +184,23 @@ export function acrossBeam(section) {
     name: 'event-xy',
     labels: ['x / mm', 'y / mm'],
     equal: true,
-    legend: [[DOT, 'spacepoints'], [LINE('layer'), 'barrel layers']],
+    legend: [
+      [DOT, 'spacepoints'],
+      [LINE('layer'), 'barrel layers'],
+    ],
     draw(context, frame, palette) {
       const { points, layers } = this.data;
       context.strokeStyle = palette.layer;
       context.lineWidth = 1;
       for (const layer of layers.filter((layer) => layer.kind === 'barrel')) {
         context.beginPath();
-        context.arc(frame.x(0), frame.y(0), Math.abs(frame.x(layer.radius_mm) - frame.x(0)), 0, 2 * Math.PI);
+        context.arc(
+          frame.x(0),
+          frame.y(0),
+          Math.abs(frame.x(layer.radius_mm) - frame.x(0)),
+          0,
+          2 * Math.PI,
+        );
         context.stroke();
       }
       dots(context, frame, palette, points, at(0), at(1));
@@ -192,7 +213,7 @@ export function acrossBeam(section) {
   return picture;
 }
 
-/** The range that holds all spacepoints. */
+/** Returns half widths of a range that contains all spacepoints. */
 export function extent(points, across, up) {
   let [x, y] = [1, 1];
   for (let i = 0; i < points.length; i += 4) {

@@ -1,10 +1,15 @@
-// What can be tried without a file. The files are those of data/ in the repository; simulated events are made in the page.
+// Built-in samples: files of data/ in the repository, and events that the page simulates.
 export const SAMPLES = [
   {
     name: 'Z → ee',
     detail: '3 events at 7 TeV, 2 other collisions on average',
     folder: 'samples/zee7_mu2/',
-    files: ['event000000000-spacepoint.csv.gz', 'event000000001-spacepoint.csv.gz', 'event000000002-spacepoint.csv.gz', 'truth_vertices.csv'],
+    files: [
+      'event000000000-spacepoint.csv.gz',
+      'event000000001-spacepoint.csv.gz',
+      'event000000002-spacepoint.csv.gz',
+      'truth_vertices.csv',
+    ],
     input: 'data/zee7_mu2/event00000000[012]-spacepoint.csv.gz',
   },
   {
@@ -26,7 +31,7 @@ export const SAMPLES = [
   },
 ];
 
-/** The bytes of a sample's files. */
+/** Fetches the files of a sample. */
 export async function filesOf(sample) {
   const read = async (name) => {
     const response = await fetch(new URL(sample.folder + name, import.meta.url));

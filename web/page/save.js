@@ -1,4 +1,4 @@
-/** Hands a text or a blob to the user as a file. */
+/** Saves a text or a blob as a file of the user. */
 export function save(name, content, type = 'text/plain') {
   const blob = content instanceof Blob ? content : new Blob([content], { type });
   const link = document.createElement('a');
@@ -8,7 +8,7 @@ export function save(name, content, type = 'text/plain') {
   setTimeout(() => URL.revokeObjectURL(link.href), 10_000);
 }
 
-/** An event in the JSON of Phoenix, lengths in mm. */
+/** Returns an event in the JSON of Phoenix. Lengths are in mm. */
 export function phoenix({ eventId, points, vertices, truth }) {
   const hits = [];
   for (let i = 0; i < points.length; i += 4) hits.push([points[i], points[i + 1], points[i + 2]]);
@@ -17,8 +17,11 @@ export function phoenix({ eventId, points, vertices, truth }) {
     'event number': Number(eventId),
     'run number': 0,
     Hits: { Spacepoints: hits },
-    Vertices: { zfinder: vertices.map((vertex) => at(vertex.z_mm, '#d55e00')) },
+    Vertices: {},
   };
+  // Phoenix ignores all collections after an empty one.
+  if (vertices.length > 0)
+    event.Vertices.zfinder = vertices.map((vertex) => at(vertex.z_mm, '#d55e00'));
   if (truth.length > 0) event.Vertices.Truth = truth.map((vertex) => at(vertex.z_mm, '#0072b2'));
   return JSON.stringify({ [`event ${eventId}`]: event });
 }

@@ -1,16 +1,16 @@
-// Holds the library. Every request has a number and is answered with it; the CPU engine computes here, so that the page stays
-// live, and the GPU engine waits here for the browser.
+// Runs the library in a worker: searches of the CPU engine do not block the page. Each answer has
+// the number of its request.
 import init, * as zfinder from './pkg/zfinder_web.js';
 
 const loaded = init({ module_or_path: new URL('./pkg/zfinder_web_bg.wasm', import.meta.url) });
 
 let events = null;
 let answers = null;
-// The finder of the last GPU search, and what it was built for.
+// The finder of the last GPU search, with its detector and configuration.
 let onGpu = null;
 let device = null;
 
-/** What the browser says of its adapter. */
+/** Returns the browser's description of an adapter. */
 function nameOf(adapter) {
   const { vendor, architecture, device, description } = adapter.info ?? {};
   const words = [vendor, architecture, device, description].filter(Boolean);
@@ -19,17 +19,19 @@ function nameOf(adapter) {
 
 async function openDevice() {
   if (!navigator.gpu) {
-    throw new Error(self.isSecureContext
-      ? 'this browser has no WebGPU'
-      : 'WebGPU needs a secure page: https, or http from localhost');
+    throw new Error(
+      self.isSecureContext
+        ? 'this browser has no WebGPU'
+        : 'WebGPU needs a secure page: https, or http from localhost',
+    );
   }
   const adapter = await navigator.gpu.requestAdapter();
-  if (!adapter) throw new Error('the browser gives no WebGPU adapter');
+  if (!adapter) throw new Error('the browser offers no WebGPU adapter');
   const opened = await zfinder.Device.open();
   return { opened, name: nameOf(adapter), software: opened.is_software() };
 }
 
-/** The device, opened anew if the last one was lost. */
+/** Returns the device. Opens a new device if the last one was lost. */
 async function usableDevice() {
   if (device) {
     const last = await device.catch(() => null);
@@ -40,11 +42,31 @@ async function usableDevice() {
   return device;
 }
 
+/** A trap stops the library, and leaves its memory in an undefined state. */
+const isTrap = (error) => error instanceof WebAssembly.RuntimeError;
+
+/** Runs `work` with an object of the library, and frees the object. */
+function using(object, work) {
+  try {
+    const result = work(object);
+    object.free();
+    return result;
+  } catch (error) {
+    // After a trap the object is still borrowed, and `free` would hide the error.
+    if (!isTrap(error)) object.free();
+    throw error;
+  }
+}
+
 function take(next) {
   events = next;
   answers = null;
   const detector = events.detector();
-  return { detector, rois: JSON.parse(events.rois()), layers: JSON.parse(zfinder.layers(detector)) };
+  return {
+    detector,
+    rois: JSON.parse(events.rois()),
+    layers: JSON.parse(zfinder.layers(detector)),
+  };
 }
 
 function histogramOf(config, roi) {
@@ -52,35 +74,34 @@ function histogramOf(config, roi) {
   return { low: histogram.low_mm, bin: histogram.bin_mm, weights: histogram.weights() };
 }
 
+/** Answers to all kinds of requests. */
 const requests = {
-  hello: () => ({ presets: JSON.parse(zfinder.presets()), detectors: JSON.parse(zfinder.detectors()) }),
+  hello: () => ({
+    presets: JSON.parse(zfinder.presets()),
+    detectors: JSON.parse(zfinder.detectors()),
+  }),
 
   preset: ({ name }) => JSON.parse(zfinder.preset(name)),
 
   read({ files, detector }) {
-    const chosen = new zfinder.Files();
-    try {
+    return using(new zfinder.Files(), (chosen) => {
       for (const { name, bytes } of files) chosen.add(name, new Uint8Array(bytes));
       return take(chosen.read(detector || undefined));
-    } finally {
-      chosen.free();
-    }
+    });
   },
 
-  simulate: ({ detector, events, seed, pileUp }) => take(zfinder.Events.simulated(detector, events, seed, pileUp)),
+  simulate: ({ detector, events, seed, pileUp }) =>
+    take(zfinder.Events.simulated(detector, events, seed, pileUp)),
 
   search({ config, roi }) {
     const text = JSON.stringify(config);
-    const finder = zfinder.Finder.on_cpu(text, events.detector());
-    try {
+    return using(zfinder.Finder.on_cpu(text, events.detector()), (finder) => {
       const start = performance.now();
       const found = finder.find(events);
       const ms = performance.now() - start;
       answers = found;
       return { ms, digest: found.digest(), ...requests.answer({ config, roi }) };
-    } finally {
-      finder.free();
-    }
+    });
   },
 
   answer: ({ config, roi }) => ({
@@ -110,7 +131,8 @@ const requests = {
     const second = await onGpu.finder.find_async(batch);
     const ms = performance.now() - again;
     const [digest, repeated] = [first.digest(), second.digest()];
-    if (digest !== repeated) throw new Error(`two searches have different answers: ${digest} and ${repeated}`);
+    if (digest !== repeated)
+      throw new Error(`two searches have different answers: ${digest} and ${repeated}`);
     return { firstMs, ms, digest };
   },
 
@@ -118,11 +140,17 @@ const requests = {
   spacepointsCsv: () => events.csv(),
 };
 
+function answerOf(error) {
+  if (!isTrap(error)) return { error: String(error?.message ?? error) };
+  const reasons = 'the file is damaged, or the search needs more memory than the browser has';
+  return { error: `the library stopped (${error.message}): ${reasons}`, stopped: true };
+}
+
 self.onmessage = async ({ data: { id, kind, ...request } }) => {
   try {
     await loaded;
     self.postMessage({ id, result: await requests[kind](request) });
   } catch (error) {
-    self.postMessage({ id, error: String(error?.message ?? error) });
+    self.postMessage({ id, ...answerOf(error) });
   }
 };

@@ -1,4 +1,4 @@
-//! Answers, and their digest.
+//! Answers to RoIs, and their digest.
 
 use wasm_bindgen::prelude::*;
 use zfinder::RoiResult;
@@ -6,7 +6,7 @@ use zfinder_io::{AnswerDigest, CSV_HEADER, write_csv, write_json_line};
 
 use crate::exception;
 
-/// The answers to all RoIs.
+/// The answers to all RoIs of [`Events`](crate::events::Events).
 #[wasm_bindgen]
 pub struct Answers {
     pub(crate) results: Vec<RoiResult>,
@@ -14,10 +14,10 @@ pub struct Answers {
 
 #[wasm_bindgen]
 impl Answers {
-    /// The answer to an RoI, as JSON.
+    /// Returns the answer to an RoI as JSON.
     ///
     /// # Errors
-    /// There is no such RoI.
+    /// The RoI does not exist.
     pub fn json(&self, roi: usize) -> Result<String, JsError> {
         let result = self.results.get(roi).ok_or_else(|| exception("there is no such RoI"))?;
         let mut line = Vec::new();
@@ -25,17 +25,17 @@ impl Answers {
         String::from_utf8(line).map_err(exception)
     }
 
-    /// All answers as the command's CSV.
+    /// Returns all answers as the CSV of `zfinder find`.
     ///
     /// # Errors
-    /// None that can be foreseen.
+    /// A failed serialization.
     pub fn csv(&self) -> Result<String, JsError> {
         let mut text = format!("{CSV_HEADER}\n").into_bytes();
         self.results.iter().try_for_each(|result| write_csv(&mut text, result)).map_err(exception)?;
         String::from_utf8(text).map_err(exception)
     }
 
-    /// The digest that `zfinder find --digest` says of the same answers.
+    /// Returns the digest that `zfinder find --digest` prints for the same answers.
     #[must_use]
     pub fn digest(&self) -> String {
         let mut digest = AnswerDigest::default();

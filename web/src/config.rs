@@ -1,4 +1,4 @@
-//! Configurations and detectors by name.
+//! Presets, detectors and their layers by name.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -6,7 +6,7 @@ use zfinder::{Config, Detector, LayerKind, Preset};
 
 use crate::{exception, json};
 
-/// The presets by the names of the command's `--preset`, its default first.
+/// The presets by the names of the option `--preset`. The default comes first.
 const PRESETS: [(&str, Preset); 13] = [
     ("auto", Preset::Auto),
     ("hard-scatter", Preset::HardScatter),
@@ -23,28 +23,28 @@ const PRESETS: [(&str, Preset); 13] = [
     ("thesis", Preset::Thesis),
 ];
 
-/// The names of the presets, as JSON.
+/// Returns the names of the presets as JSON.
 ///
 /// # Errors
-/// None that can be foreseen.
+/// A failed serialization.
 #[wasm_bindgen]
 pub fn presets() -> Result<String, JsError> {
     json(&PRESETS.map(|(name, _)| name))
 }
 
-/// The names of the built-in detectors, as JSON.
+/// Returns the names of the built-in detectors as JSON.
 ///
 /// # Errors
-/// None that can be foreseen.
+/// A failed serialization.
 #[wasm_bindgen]
 pub fn detectors() -> Result<String, JsError> {
     json(&Detector::BUILT_IN)
 }
 
-/// The configuration of a preset, as JSON.
+/// Returns the configuration of a preset as JSON.
 ///
 /// # Errors
-/// There is no preset of this name.
+/// No preset has this name.
 #[wasm_bindgen]
 pub fn preset(name: &str) -> Result<String, JsError> {
     let preset = PRESETS.iter().find(|(known, _)| *known == name);
@@ -52,7 +52,7 @@ pub fn preset(name: &str) -> Result<String, JsError> {
     json(&Config::preset(*preset))
 }
 
-/// A configuration out of JSON, checked.
+/// Reads a configuration from JSON, and validates it.
 pub(crate) fn config_of(text: &str) -> Result<Config, JsError> {
     let config: Config = serde_json::from_str(text).map_err(exception)?;
     config.validate().map_err(exception)?;
@@ -70,10 +70,10 @@ enum LayerShape {
     Endcap { z_mm: f64, r_max_mm: f64 },
 }
 
-/// Where the layers of a detector lie, as JSON: for pictures.
+/// Returns positions and lengths of a detector's layers \[mm\] as JSON, for pictures.
 ///
 /// # Errors
-/// There is no detector of this name.
+/// No detector has this name.
 #[wasm_bindgen]
 pub fn layers(detector: &str) -> Result<String, JsError> {
     let detector = detector_of(detector)?;

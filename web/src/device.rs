@@ -6,7 +6,7 @@ use zfinder::{AdapterKind, adapters_async};
 
 use crate::exception;
 
-/// An open device. Its compiled kernels serve all finders.
+/// An open device. All finders share its compiled kernels.
 #[wasm_bindgen]
 pub struct Device {
     pub(crate) gpu: Gpu,
@@ -14,24 +14,24 @@ pub struct Device {
 
 #[wasm_bindgen]
 impl Device {
-    /// Opens the adapter that the browser gives.
+    /// Opens the adapter that the browser offers.
     ///
     /// # Errors
-    /// There is no adapter, or it gives no device.
+    /// The browser offers no adapter, or the adapter opens no device.
     pub async fn open() -> Result<Device, JsError> {
         let adapters = adapters_async().await.map_err(exception)?;
-        let first = adapters.first().ok_or_else(|| exception("the browser gives no WebGPU adapter"))?;
+        let first = adapters.first().ok_or_else(|| exception("the browser offers no WebGPU adapter"))?;
         let options = GpuOptions { adapter: AdapterChoice::Index(first.index), ..GpuOptions::default() };
         Ok(Device { gpu: Gpu::new_async(&options).await.map_err(exception)? })
     }
 
-    /// Whether the adapter is software, so that it is no faster than the CPU engine.
+    /// Returns whether the adapter is software. Then the CPU engine is faster.
     #[must_use]
     pub fn is_software(&self) -> bool {
         self.gpu.summary().kind == AdapterKind::Software
     }
 
-    /// Why the device was lost, if it was.
+    /// Returns the reason if the device was lost.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
         self.gpu.lost()

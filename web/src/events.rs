@@ -1,4 +1,4 @@
-//! Events out of files or out of the simulation.
+//! Events from files or from the simulation.
 
 use serde::Serialize;
 use wasm_bindgen::prelude::*;
@@ -12,7 +12,7 @@ use zfinder_study::simulate::{Geometry, Simulation};
 use crate::config::detector_of;
 use crate::{exception, json};
 
-/// Files that a user chose.
+/// The files that a user chose.
 #[wasm_bindgen]
 #[derive(Default)]
 pub struct Files {
@@ -21,7 +21,7 @@ pub struct Files {
     rois: Option<MemoryFile>,
 }
 
-/// RoIs with their truth, where that is known.
+/// RoIs, with their truth if it is known.
 #[wasm_bindgen]
 pub struct Events {
     pub(crate) detector: Detector,
@@ -32,13 +32,13 @@ pub struct Events {
 enum Truth {
     Unknown,
     Table(TruthTable),
-    /// Of each RoI in the order of the batch.
+    /// Vertices of each RoI, in the order of the batch.
     Simulated(Vec<Vec<TruthVertex>>),
 }
 
 #[derive(Serialize)]
 struct RoiLine {
-    /// A number of JavaScript has 53 bits.
+    /// As text, because an integer of JavaScript has 53 bits.
     event_id: String,
     roi_id: String,
     spacepoints: usize,
@@ -53,18 +53,25 @@ struct TruthLine {
 
 #[wasm_bindgen]
 impl Files {
-    /// None yet.
+    /// Creates an empty list.
     #[wasm_bindgen(constructor)]
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a file. Its name says whether it is of truth (`truth…`, `…particles…`), of windows
-    /// (`rois.csv`, `…-rois.csv`) or else of spacepoints.
-    pub fn add(&mut self, name: &str, bytes: Vec<u8>) {
+    /// Adds a file. Its name gives its content: truth (`…truth….csv`, `…particles.csv`,
+    /// `…particles.parquet`), windows of RoIs (`rois.csv`, `…-rois.csv`), else spacepoints.
+    ///
+    /// # Errors
+    /// A ROOT file.
+    pub fn add(&mut self, name: &str, bytes: Vec<u8>) -> Result<(), JsError> {
+        if bytes.starts_with(b"root") {
+            let message = "this is a ROOT file; the page reads CSV and Parquet, and `zfinder find` reads ROOT";
+            return Err(exception(format!("{name}: {message}")));
+        }
         let lower = name.to_lowercase();
-        let stem = lower.trim_end_matches(".gz").trim_end_matches(".csv");
+        let stem = lower.trim_end_matches(".gz").trim_end_matches(".csv").trim_end_matches(".parquet");
         let file = MemoryFile::new(name, bytes);
         if stem.contains("truth") || stem.ends_with("particles") {
             self.truth = Some(file);
@@ -73,12 +80,13 @@ impl Files {
         } else {
             self.spacepoints.push(file);
         }
+        Ok(())
     }
 
-    /// Reads all files. Without a detector, the one that files with such columns are usually of.
+    /// Reads all files. Without `detector`, the columns of the first file decide.
     ///
     /// # Errors
-    /// What is wrong with which file, in which row and column.
+    /// Invalid input, with file, row and column.
     pub fn read(&self, detector: Option<String>) -> Result<Events, JsError> {
         let detector = match detector {
             Some(name) => detector_of(&name)?,
@@ -96,7 +104,7 @@ impl Files {
             batch.push(descriptor, spacepoints);
         }
         if batch.is_empty() {
-            return Err(exception("there is no spacepoint in it"));
+            return Err(exception("the files contain no spacepoint"));
         }
         let truth = match &self.truth {
             Some(file) => Truth::Table(TruthTable::read(file.path()).map_err(explained)?),
@@ -105,6 +113,7 @@ impl Files {
         Ok(Events { detector, batch, truth })
     }
 
+    /// Returns the detector that files with these columns usually describe.
     fn usual_detector(&self) -> Result<Detector, JsError> {
         let Some(first) = self.spacepoints.first() else { return Ok(Detector::atlas2010()) };
         Ok(match addressing(first.path()).map_err(explained)? {
@@ -114,7 +123,7 @@ impl Files {
     }
 }
 
-/// An error, with the row that it is about.
+/// Returns an exception that quotes the invalid row.
 fn explained(error: zfinder_io::Error) -> JsError {
     let row = match &error {
         zfinder_io::Error::Input { path, row, .. } if *row > 0 => zfinder_io::line(path, *row),
@@ -128,11 +137,11 @@ fn explained(error: zfinder_io::Error) -> JsError {
 
 #[wasm_bindgen]
 impl Events {
-    /// Simulates whole events as `zfinder simulate --full-scan` does: of the preset `lowlum` or
-    /// `highlum`, with this mean number of pile-up collisions.
+    /// Simulates whole events as `zfinder simulate --full-scan` does. `pile_up` is the mean number
+    /// of pile-up collisions.
     ///
     /// # Errors
-    /// Knobs out of range.
+    /// A detector that the simulation lacks, and options out of range.
     pub fn simulated(detector: &str, events: usize, seed: u32, pile_up: f64) -> Result<Events, JsError> {
         let geometry = match detector {
             "atlas2010" => Geometry::Atlas2010,
@@ -155,16 +164,16 @@ impl Events {
         Ok(Events { detector: knobs.detector(), batch, truth: Truth::Simulated(truth) })
     }
 
-    /// The detector's name.
+    /// Returns the name of the detector.
     #[must_use]
     pub fn detector(&self) -> String {
         self.detector.name().to_owned()
     }
 
-    /// The RoIs with their numbers of spacepoints, as JSON.
+    /// Returns ids and numbers of spacepoints of all RoIs as JSON.
     ///
     /// # Errors
-    /// None that can be foreseen.
+    /// A failed serialization.
     pub fn rois(&self) -> Result<String, JsError> {
         let line = |roi: zfinder::RoiView<'_>| {
             let RoiId { event_id, roi_id } = roi.descriptor.id;
@@ -173,7 +182,7 @@ impl Events {
         json(&self.batch.iter().map(line).collect::<Vec<_>>())
     }
 
-    /// x, y, z \[mm\] and layer of each spacepoint of an RoI, one after the other.
+    /// Returns x, y, z \[mm\] and layer of each spacepoint of an RoI: 4 numbers per spacepoint.
     #[must_use]
     pub fn points(&self, roi: usize) -> Vec<f32> {
         if roi >= self.batch.len() {
@@ -185,10 +194,10 @@ impl Events {
         self.batch.roi(roi).spacepoints().flat_map(point).collect()
     }
 
-    /// The true vertices of an RoI, as JSON; none where truth is not known.
+    /// Returns the true vertices of an RoI as JSON: an empty list if truth is not known.
     ///
     /// # Errors
-    /// None that can be foreseen.
+    /// A failed serialization.
     pub fn truth(&self, roi: usize) -> Result<String, JsError> {
         let vertices = match &self.truth {
             Truth::Table(table) if roi < self.batch.len() => table.vertices(self.batch.roi(roi).descriptor.id),
@@ -203,10 +212,10 @@ impl Events {
         json(&vertices.iter().map(line).collect::<Vec<_>>())
     }
 
-    /// All spacepoints as CSV, which the command reads.
+    /// Returns all spacepoints as CSV that `zfinder find` reads.
     ///
     /// # Errors
-    /// None that can be foreseen.
+    /// A failed serialization.
     pub fn csv(&self) -> Result<String, JsError> {
         let mut text = Vec::new();
         let mut writer = Box::new(CsvWriter::new(&mut text, "spacepoints.csv"));

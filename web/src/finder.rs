@@ -1,4 +1,4 @@
-//! Finders on either engine.
+//! Finders on the CPU engine and on the GPU engine.
 
 use wasm_bindgen::prelude::*;
 use zfinder::{AdapterChoice, Encoding, Engine, ZFinder, ZFinderBuilder};
@@ -9,7 +9,7 @@ use crate::device::Device;
 use crate::events::Events;
 use crate::exception;
 
-/// A finder on one engine.
+/// A finder with its configuration and detector.
 #[wasm_bindgen]
 pub struct Finder {
     finder: ZFinder,
@@ -21,31 +21,31 @@ fn builder(config: &str, detector: &str) -> Result<ZFinderBuilder, JsError> {
 
 #[wasm_bindgen]
 impl Finder {
-    /// The CPU engine, with a configuration in JSON.
+    /// Builds a finder on the CPU engine, with a configuration in JSON.
     ///
     /// # Errors
-    /// A configuration out of range, an unknown detector.
+    /// An invalid configuration, an unknown detector.
     pub fn on_cpu(config: &str, detector: &str) -> Result<Finder, JsError> {
         let finder = builder(config, detector)?.engine(Engine::Cpu).build().map_err(exception)?;
         Ok(Finder { finder })
     }
 
-    /// The GPU engine. Its kernels are compiled when they are first used.
+    /// Builds a finder on the GPU engine. The browser compiles a kernel before its first use.
     ///
     /// # Errors
-    /// As [`Finder::on_cpu`]; a device that lacks what the kernels need.
+    /// The errors of [`Finder::on_cpu`], and a device whose limits are too low for the kernels.
     pub async fn on_gpu(config: String, detector: String, device: &Device) -> Result<Finder, JsError> {
         let engine = Engine::Gpu(AdapterChoice::Open(device.gpu.clone()));
         let finder = builder(&config, &detector)?.engine(engine).build_async().await.map_err(exception)?;
         Ok(Finder { finder })
     }
 
-    /// [`Finder::on_gpu`] with spacepoints in the compact encoding, and with pairs numbered in
-    /// groups of so many slices where that is not 0: for tests of these kernels. On both engines,
-    /// so that they agree.
+    /// Builds a finder for tests of kernel variants, on the CPU engine if no device is given.
+    /// `compact` selects the compact encoding of spacepoints. `slices` is the number of slices per
+    /// histogram, or 0 for the default.
     ///
     /// # Errors
-    /// As [`Finder::on_gpu`].
+    /// The errors of [`Finder::on_gpu`].
     pub async fn variant(
         config: String,
         detector: String,
@@ -64,24 +64,24 @@ impl Finder {
         Ok(Finder { finder: builder.build_async().await.map_err(exception)? })
     }
 
-    /// Which engine it is, and on which adapter.
+    /// Returns the engine and its adapter in words.
     #[must_use]
     pub fn description(&self) -> String {
         self.finder.description()
     }
 
-    /// Searches all RoIs while the caller waits: on the CPU.
+    /// Searches all RoIs. Blocks, so it works on the CPU engine only.
     ///
     /// # Errors
-    /// An RoI whose z range makes no histogram.
+    /// An RoI with an invalid z range.
     pub fn find(&self, events: &Events) -> Result<Answers, JsError> {
         Ok(Answers { results: self.finder.find_batch(&events.batch).map_err(exception)? })
     }
 
-    /// [`Finder::find`] as a promise: on either engine.
+    /// Searches all RoIs on either engine, and returns a promise.
     ///
     /// # Errors
-    /// As [`Finder::find`]; a device that is lost.
+    /// The errors of [`Finder::find`], and a lost device.
     pub async fn find_async(&self, events: &Events) -> Result<Answers, JsError> {
         Ok(Answers { results: self.finder.find_batch_async(&events.batch).await.map_err(exception)? })
     }

@@ -1,4 +1,4 @@
-//! The histogram of z that the search sees, computed by the CPU engine's stages.
+//! The z histogram of a search, computed by the stages of the CPU engine.
 
 use wasm_bindgen::prelude::*;
 use zfinder::Status;
@@ -9,7 +9,7 @@ use crate::config::config_of;
 use crate::events::Events;
 use crate::exception;
 
-/// Weights in bins of equal width.
+/// Weights of pairs in z bins of equal width.
 #[wasm_bindgen]
 pub struct Histogram {
     /// Lower edge of the first bin \[mm\].
@@ -21,11 +21,11 @@ pub struct Histogram {
 
 #[wasm_bindgen]
 impl Histogram {
-    /// The histogram of an RoI whose answer is known, with the configuration that found it. Without
-    /// a bin where the RoI has nothing to search.
+    /// Computes the histogram of an RoI that was searched with this configuration. It has no bins
+    /// if the search rejected the RoI.
     ///
     /// # Errors
-    /// A configuration out of range.
+    /// An invalid configuration, an RoI that does not exist.
     pub fn of(config: &str, events: &Events, answers: &Answers, roi: usize) -> Result<Histogram, JsError> {
         let mut config = config_of(config)?;
         let result = answers.results.get(roi).ok_or_else(|| exception("there is no such RoI"))?;
@@ -40,7 +40,7 @@ impl Histogram {
         Ok(Histogram { low_mm, bin_mm, weights: stages.weights().into_iter().map(|weight| weight as f64).collect() })
     }
 
-    /// The weights.
+    /// Returns the weights of all bins.
     #[must_use]
     pub fn weights(&self) -> Vec<f64> {
         self.weights.clone()

@@ -1,33 +1,45 @@
-//! The library's exports to the page: files in, answers and pictures' data out.
+//! The library `zfinder` for a page in the browser: reads files, finds vertices, returns answers
+//! and the data of pictures.
 //!
-//! Structures pass as JSON, and long columns of numbers as typed arrays. Errors are exceptions
-//! whose message is the library's. All of it runs in a worker of the page: the CPU engine there,
-//! and the GPU engine by the browser's WebGPU.
+//! The page (`web/page`) runs this library in a worker, so that a search never blocks the page. The
+//! CPU engine runs in the worker, and the GPU engine runs on the browser's WebGPU. Structures cross
+//! the border as JSON, and columns of numbers as typed arrays. An error is a JavaScript exception
+//! with the library's message.
+//!
+//! | module | content | page |
+//! |---|---|---|
+//! | [`events`] | files and simulated events, with their truth | samples, dropped files, event display |
+//! | [`config`] | presets, detectors and layers by name | search options, event display |
+//! | [`finder`] | a finder on the CPU or on a GPU | searches |
+//! | [`device`] | the browser's GPU | table of engines |
+//! | [`answers`] | answers, their CSV and digest | table of vertices, digests |
+//! | [`histogram`] | the z histogram of an RoI | histogram |
+//! | [`shaders`] | the WGSL of all kernels | tests of the browser's compiler |
 
 #![cfg(target_arch = "wasm32")]
 
-mod answers;
+pub mod answers;
 pub mod config;
-mod device;
-mod events;
-mod finder;
-mod histogram;
+pub mod device;
+pub mod events;
+pub mod finder;
+pub mod histogram;
 pub mod shaders;
 
 use wasm_bindgen::prelude::*;
 
-/// Sends the message of a panic, which would be a fault of the program, to the console.
+/// Sends messages of panics to the console. A panic is a bug, or a damaged Parquet file.
 #[wasm_bindgen(start)]
 pub fn start() {
     console_error_panic_hook::set_once();
 }
 
-/// An exception.
+/// Returns a JavaScript exception.
 pub(crate) fn exception(error: impl std::fmt::Display) -> JsError {
     JsError::new(&error.to_string())
 }
 
-/// JSON of what is always representable.
+/// Returns JSON.
 pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, JsError> {
     serde_json::to_string(value).map_err(exception)
 }

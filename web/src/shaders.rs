@@ -6,10 +6,10 @@ use zfinder::internals::shader_sources;
 
 use crate::json;
 
-/// `[kernel, WGSL]` of every assembled f32 shader, as JSON.
+/// Returns `[kernel, WGSL]` of every assembled f32 shader as JSON.
 ///
 /// # Errors
-/// None that can be foreseen.
+/// A failed serialization.
 #[wasm_bindgen]
 pub fn shaders() -> Result<String, JsError> {
     json(&shader_sources(Precision::F32))

@@ -1,16 +1,21 @@
-// A static file server for the page, and a browser in front of it.
+// Serves the page, and drives a browser.
 import { createServer } from 'node:http';
 import { readFile } from 'node:fs/promises';
 import { extname, join, normalize } from 'node:path';
 import { chromium } from 'playwright-core';
 
-// scripts/test-web says where they are.
+// scripts/test-web sets these variables.
 const TARGET = new URL('../../target', import.meta.url).pathname;
 export const FOLDER = process.env.ZFINDER_WEB ?? `${TARGET}/web`;
 export const SHOTS = process.env.ZFINDER_WEB_SHOTS ?? `${TARGET}/web-test`;
 
 const TYPES = {
-  '.html': 'text/html', '.css': 'text/css', '.js': 'text/javascript', '.wasm': 'application/wasm', '.csv': 'text/csv', '.gz': 'application/gzip',
+  '.html': 'text/html',
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.wasm': 'application/wasm',
+  '.csv': 'text/csv',
+  '.gz': 'application/gzip',
 };
 
 /** Serves the page on a free port. */
@@ -19,54 +24,81 @@ export async function serve() {
     const path = normalize(decodeURIComponent(new URL(request.url, 'http://localhost').pathname));
     try {
       const bytes = await readFile(join(FOLDER, path === '/' ? 'index.html' : path));
-      response.writeHead(200, { 'content-type': TYPES[extname(path === '/' ? '.html' : path)] ?? 'text/html' });
+      response.writeHead(200, {
+        'content-type': TYPES[extname(path === '/' ? '.html' : path)] ?? 'text/html',
+      });
       response.end(bytes);
     } catch {
       response.writeHead(404).end();
     }
   });
-  await new Promise((resolve) => { server.listen(0, '127.0.0.1', resolve); });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
   return { url: `http://127.0.0.1:${server.address().port}/`, close: () => server.close() };
 }
 
-/** SwiftShader, Chromium's own software adapter, which every machine has. */
-const WEBGPU = ['--enable-unsafe-webgpu', '--use-webgpu-adapter=swiftshader', '--enable-features=Vulkan,WebGPU'];
+/** SwiftShader is Chromium's own software adapter, which every machine has. */
+const WEBGPU = [
+  '--enable-unsafe-webgpu',
+  '--use-webgpu-adapter=swiftshader',
+  '--enable-features=Vulkan,WebGPU',
+];
 
 export function launch({ webgpu = true } = {}) {
   return chromium.launch({
     executablePath: process.env.CHROMIUM,
     args: [
-      '--headless=new', '--no-sandbox', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update',
-      '--disable-sync', ...(webgpu ? WEBGPU : ['--disable-features=WebGPU']),
+      '--headless=new',
+      '--no-sandbox',
+      '--disable-quic',
+      '--no-first-run',
+      '--disable-background-networking',
+      '--disable-component-update',
+      '--disable-sync',
+      ...(webgpu ? WEBGPU : ['--disable-features=WebGPU']),
     ],
   });
 }
 
-/** Opens the page, and keeps every error that the console gets. */
+/** Opens the page, and collects all errors of the console. */
 export async function open(browser, url, options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
   const page = await context.newPage();
   const errors = [];
-  page.on('console', (message) => { if (message.type() === 'error') errors.push(message.text()); });
+  page.on('console', (message) => {
+    if (message.type() === 'error') errors.push(message.text());
+  });
   page.on('pageerror', (error) => errors.push(String(error)));
-  page.on('requestfailed', (request) => errors.push(`${request.url()}: ${request.failure().errorText}`));
-  // Everything is served from the same place.
-  page.on('request', (request) => { if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url())) errors.push(`request to ${request.url()}`); });
+  page.on('requestfailed', (request) =>
+    errors.push(`${request.url()}: ${request.failure().errorText}`),
+  );
+  // The page must not use other servers.
+  page.on('request', (request) => {
+    if (!request.url().startsWith(url) && !/^(blob|data):/.test(request.url()))
+      errors.push(`request to ${request.url()}`);
+  });
   await page.goto(url);
   return { page, errors, close: () => context.close() };
 }
 
-/** Waits for the answer of the CPU engine to what was just asked: the digest, other than `before`. */
+/** Waits until the CPU engine has a digest other than `before`, and returns it. */
 export async function answered(page, before = '') {
-  const handle = await page.waitForFunction((before) => {
-    const digest = document.getElementById('cpu-digest').dataset.digest;
-    return digest && digest !== before ? digest : null;
-  }, before, { timeout: 60_000 });
+  const handle = await page.waitForFunction(
+    (before) => {
+      const digest = document.getElementById('cpu-digest').dataset.digest;
+      return digest && digest !== before ? digest : null;
+    },
+    before,
+    { timeout: 60_000 },
+  );
   return handle.jsonValue();
 }
 
-/** Chromium takes seconds to compile for SwiftShader, and longer on busy cores. */
+/** Waits for the GPU. Chromium takes seconds to compile for SwiftShader. */
 export async function gpuAnswered(page) {
-  await page.waitForFunction(() => document.getElementById('gpu-same').textContent !== '', null, { timeout: 180_000 });
+  await page.waitForFunction(() => document.getElementById('gpu-same').textContent !== '', null, {
+    timeout: 180_000,
+  });
   return page.textContent('#gpu-same');
 }

@@ -10,9 +10,9 @@ fn held() -> MutexGuard<'static, BTreeMap<PathBuf, Arc<[u8]>>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file in memory. While it lives, all readers of this crate find it by its name, before any file
-/// of the system: for a page in a browser, which has no files, and for bytes that came over a
-/// network. A second file of the same name replaces the first.
+/// A file in memory. While it lives, the readers of CSV and Parquet find it by its name, before any
+/// file of the system. A page in a browser has no other files. A second file of the same name
+/// replaces the first. ROOT files in memory are not read.
 ///
 /// ```
 /// use zfinder::Detector;
@@ -38,7 +38,7 @@ impl MemoryFile {
         file
     }
 
-    /// Its name, for readers.
+    /// Returns the name, for readers.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -54,7 +54,7 @@ impl Drop for MemoryFile {
     }
 }
 
-/// The bytes of a file that is in memory.
+/// Returns the bytes of a file in memory.
 pub(super) fn bytes(path: &Path) -> Option<Arc<[u8]>> {
     held().get(path).cloned()
 }

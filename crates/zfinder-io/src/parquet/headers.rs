@@ -1,17 +1,28 @@
-//! A wall before the crate `parquet`: a list of values that take no bytes (truths; at a file's end,
-//! doubles) may say that it has thousands of millions of them, and the crate goes through them all.
-//! Page headers must have the fields that the format gives them (parquet.thrift), for the crate
-//! reads those whatever kind they say that they are; the footer is walked.
+//! Verifies headers of Parquet files before the crate `parquet` reads them.
+//!
+//! A list of values that take no bytes (booleans; at a file's end, doubles) may claim thousands of
+//! millions of values, and the crate iterates over all of them. The crate also reads the fields of
+//! page headers without a check of their types. So the footer is walked, and page headers must have
+//! the fields of the format (parquet.thrift).
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::io::{self, BufRead, BufReader, Cursor, Read, Seek, SeekFrom};
+use std::path::Path;
 
 use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-/// A Parquet file whose headers are looked at before the crate reads them.
-pub(super) struct Parquet(File);
+use crate::memory;
+
+/// A Parquet file whose headers are verified before the crate reads them.
+#[derive(Debug)]
+pub(super) enum Parquet {
+    /// A file of the system.
+    File(File),
+    /// A [`MemoryFile`](crate::MemoryFile).
+    Memory(Bytes),
+}
 
 /// Values of a page. A run of equal values takes a few bytes at any length, and the crate allocates
 /// memory for all values of a list at once. fastparquet writes pages of 50 million values.
@@ -22,57 +33,83 @@ const MOST_DEPTH: u32 = 64;
 /// Bytes at a file's end: the footer's length, and a magic.
 const TAIL: u64 = 8;
 
-/// What a field is.
+/// The type of a field.
 enum Field {
     Number,
     /// A number of values.
     Count,
-    Truth,
+    Boolean,
     Text,
     /// Fields from number 1 on.
     Struct(&'static [Field]),
 }
 
 const PAGE_HEADER: &[Field] = {
-    use Field::{Count, Number, Struct, Text, Truth};
-    const STATISTICS: &[Field] = &[Text, Text, Number, Number, Text, Text, Truth, Truth, Number];
+    use Field::{Boolean, Count, Number, Struct, Text};
+    const STATISTICS: &[Field] = &[Text, Text, Number, Number, Text, Text, Boolean, Boolean, Number];
     const DATA_PAGE: &[Field] = &[Count, Number, Number, Number, Struct(STATISTICS)];
-    const DICTIONARY_PAGE: &[Field] = &[Count, Number, Truth];
-    const DATA_PAGE_V2: &[Field] = &[Count, Number, Number, Number, Number, Number, Truth, Struct(STATISTICS)];
+    const DICTIONARY_PAGE: &[Field] = &[Count, Number, Boolean];
+    const DATA_PAGE_V2: &[Field] = &[Count, Number, Number, Number, Number, Number, Boolean, Struct(STATISTICS)];
     &[Number, Number, Number, Number, Struct(DATA_PAGE), Struct(&[]), Struct(DICTIONARY_PAGE), Struct(DATA_PAGE_V2)]
 };
 
 impl Parquet {
-    pub(super) fn new(mut file: File) -> Result<Self> {
-        let length = file.len();
-        let mut tail = [0; TAIL as usize];
-        if length > TAIL {
-            file.seek(SeekFrom::Start(length - TAIL))?;
-            file.read_exact(&mut tail)?;
-            let footer = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-            // A value of the footer takes a byte or more; what is no length is the crate's to say.
-            if footer + TAIL <= length {
-                file.seek(SeekFrom::Start(length - TAIL - footer))?;
-                look(BufReader::new(&file), footer + MOST_VALUES)?;
-            }
+    /// Opens a file of the system or of memory.
+    pub(super) fn open(path: &Path) -> io::Result<Self> {
+        match memory::bytes(path) {
+            Some(bytes) => Ok(Self::Memory(Bytes::from_owner(bytes))),
+            None => File::open(path).map(Self::File),
         }
-        Ok(Self(file))
+    }
+
+    /// Verifies the footer.
+    pub(super) fn check_footer(&self) -> Result<()> {
+        let length = self.len();
+        let Some(tail_start) = length.checked_sub(TAIL) else { return Ok(()) };
+        let mut tail = [0; TAIL as usize];
+        self.reader(tail_start)?.read_exact(&mut tail)?;
+        let footer = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
+        // The crate refuses a footer that is longer than the file.
+        let Some(start) = tail_start.checked_sub(footer) else { return Ok(()) };
+        // A value of the footer takes at least one byte.
+        check_values(self.reader(start)?, footer + MOST_VALUES)
+    }
+
+    /// Returns a reader from this byte on. All readers of a file share its position.
+    fn reader(&self, start: u64) -> Result<Box<dyn SeekRead>> {
+        Ok(match self {
+            Self::File(file) => Box::new(file.get_read(start)?),
+            Self::Memory(bytes) => {
+                let mut reader = Cursor::new(bytes.clone());
+                reader.set_position(start);
+                Box::new(reader)
+            }
+        })
     }
 }
 
+/// A reader of a file or of memory.
+trait SeekRead: BufRead + Seek + Send {}
+
+impl SeekRead for BufReader<File> {}
+impl SeekRead for Cursor<Bytes> {}
+
 impl Length for Parquet {
     fn len(&self) -> u64 {
-        self.0.len()
+        match self {
+            Self::File(file) => file.len(),
+            Self::Memory(bytes) => bytes.len() as u64,
+        }
     }
 }
 
 impl ChunkReader for Parquet {
     type T = Header;
 
-    /// To read a page's header from: of its data the crate asks for bytes.
+    /// Returns a reader of a page header. The crate reads the page itself by [`Self::get_bytes`].
     fn get_read(&self, start: u64) -> Result<Self::T> {
-        let unseen = (start + TAIL != self.len()).then_some(start);
-        Ok(Header { reader: self.0.get_read(start)?, unseen })
+        let unverified = (start + TAIL != self.len()).then_some(start);
+        Ok(Header { reader: self.reader(start)?, unverified })
     }
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
@@ -80,34 +117,37 @@ impl ChunkReader for Parquet {
             let message = format!("{length} bytes are wanted from byte {start} on, and the file has {}", self.len());
             return Err(ParquetError::EOF(message));
         }
-        self.0.get_bytes(start, length)
+        match self {
+            Self::File(file) => file.get_bytes(start, length),
+            Self::Memory(bytes) => bytes.get_bytes(start, length),
+        }
     }
 }
 
-/// A page's header, which is looked at before anything of it is read. No sooner: the crate asks for
-/// a reader at the data of a page whose header it has, and leaves it.
+/// A page header. It is verified at the first read and not before: the crate also opens readers at
+/// the data of pages, and drops them unread.
 pub(super) struct Header {
-    reader: BufReader<File>,
-    /// Where it begins, as long as nobody has looked at it.
-    unseen: Option<u64>,
+    reader: Box<dyn SeekRead>,
+    /// Start of a header that is not verified yet.
+    unverified: Option<u64>,
 }
 
 impl Read for Header {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
-        if let Some(start) = self.unseen {
-            // All readers of a file share its place.
+        if let Some(start) = self.unverified {
+            // Another reader may have moved the shared position of the file.
             self.reader.seek(SeekFrom::Start(start))?;
-            let seen = Walk { reader: &mut self.reader, most: 0, left: 0 }.fields(PAGE_HEADER);
-            seen.map_err(io::Error::other)?;
+            let verified = Walk { reader: &mut self.reader, most: 0, left: 0 }.fields(PAGE_HEADER);
+            verified.map_err(io::Error::other)?;
             self.reader.seek(SeekFrom::Start(start))?;
-            self.unseen = None;
+            self.unverified = None;
         }
         self.reader.read(to)
     }
 }
 
-/// An error where a header is none, or has more values.
-fn look<R: BufRead + Seek>(reader: R, most: u64) -> Result<()> {
+/// Refuses an invalid header, and a header with more than `most` values.
+fn check_values<R: BufRead + Seek>(reader: R, most: u64) -> Result<()> {
     Walk { reader, most, left: most }.structure(0)
 }
 
@@ -142,7 +182,7 @@ impl<R: BufRead + Seek> Walk<R> {
         Ok(self.reader.seek_relative(bytes)?)
     }
 
-    /// A struct of these fields, and of others that are no lists.
+    /// Reads a struct of these fields. Unknown fields are skipped if they are not lists.
     fn fields(&mut self, fields: &[Field]) -> Result<()> {
         let mut id = 0;
         loop {
@@ -151,11 +191,11 @@ impl<R: BufRead + Seek> Walk<R> {
             if kind == 0 {
                 return Ok(());
             }
-            // The number itself is zigzag.
+            // The field number is in zigzag form.
             id = if head >> 4 == 0 { self.number()? >> 1 } else { id + u64::from(head >> 4) };
             let field = usize::try_from(id).ok().and_then(|id| fields.get(id.checked_sub(1)?));
             match (field, kind) {
-                (Some(Field::Truth) | None, 1 | 2) => {}
+                (Some(Field::Boolean) | None, 1 | 2) => {}
                 (None, 3) => self.byte().map(|_| ())?,
                 (Some(Field::Number) | None, 4..=6) => self.number().map(|_| ())?,
                 // In zigzag form a negative number is odd. The crate refuses it.
@@ -194,7 +234,7 @@ impl<R: BufRead + Seek> Walk<R> {
         self.left =
             left.ok_or_else(|| ParquetError::General(format!("a header with more than {} values", self.most)))?;
         match kind {
-            // A field's truth stands in its kind.
+            // The kind of a field contains its boolean value.
             1 | 2 => Ok(()),
             3 => self.byte().map(|_| ()),
             4..=6 => self.number().map(|_| ()),
@@ -229,46 +269,46 @@ mod tests {
 
     use super::*;
 
-    fn looked(bytes: &[u8]) -> bool {
-        look(Cursor::new(bytes), 1000).is_ok()
+    fn is_accepted(bytes: &[u8]) -> bool {
+        check_values(Cursor::new(bytes), 1000).is_ok()
     }
 
     #[test]
-    fn what_has_too_many_values_is_refused() {
-        // Of a struct: i32 7; binary "abc"; a list of two bytes; a struct with a truth; the end.
+    fn headers_with_too_many_values_are_refused() {
+        // A struct of: i32 7; binary "abc"; a list of two bytes; a struct with a boolean.
         let small = [0x15, 0x0e, 0x18, 3, b'a', b'b', b'c', 0x19, 0x23, 1, 2, 0x1c, 0x11, 0, 0];
-        assert!(looked(&small));
-        // 1000 truths and the list itself, one more than may be; as many as a number says; in a
-        // list of lists; in a map.
-        assert!(looked(&[0x19, 0xf1, 0xe7, 0x07, 0]));
-        assert!(!looked(&[0x19, 0xf1, 0xe8, 0x07, 0]));
-        assert!(!looked(&[0x19, 0xf2, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
-        assert!(!looked(&[0x19, 0x29, 0xf1, 0xe7, 0x07, 0xf1, 0xe7, 0x07, 0]));
-        assert!(!looked(&[0x1b, 0xff, 0xff, 0xff, 0xff, 0x07, 0x11, 0]));
-        // What ends early, nests too deep, has numbers without end or kinds that are none.
+        assert!(is_accepted(&small));
+        // 999 booleans and their list; 1000 booleans; 2^31 booleans; booleans in a list of lists;
+        // booleans in a map.
+        assert!(is_accepted(&[0x19, 0xf1, 0xe7, 0x07, 0]));
+        assert!(!is_accepted(&[0x19, 0xf1, 0xe8, 0x07, 0]));
+        assert!(!is_accepted(&[0x19, 0xf2, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
+        assert!(!is_accepted(&[0x19, 0x29, 0xf1, 0xe7, 0x07, 0xf1, 0xe7, 0x07, 0]));
+        assert!(!is_accepted(&[0x1b, 0xff, 0xff, 0xff, 0xff, 0x07, 0x11, 0]));
+        // Cut headers, deep nesting, numbers without an end, invalid kinds.
         for cut in 0..small.len() {
-            assert!(!looked(&small[..cut]));
+            assert!(!is_accepted(&small[..cut]));
         }
         for none in [&[0x15; 1000][..], &[0x1c; 1000], &[0x19; 1000], &[0x1f, 0xff, 0], &[0x15, 0xff]] {
-            assert!(!looked(none), "{none:?}");
+            assert!(!is_accepted(none), "{none:?}");
         }
-        assert!(!looked(&[0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0]));
-        assert!(!looked(&[0x19, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), "doubles beyond the end");
+        assert!(!is_accepted(&[0x18, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0]));
+        assert!(!is_accepted(&[0x19, 0xf7, 0xff, 0xff, 0xff, 0xff, 0x07, 0]), "doubles beyond the end");
     }
 
     #[test]
     fn page_headers_have_the_fields_of_the_format() {
         let is_header =
             |bytes: &[u8]| Walk { reader: Cursor::new(bytes), most: 0, left: 0 }.fields(PAGE_HEADER).is_ok();
-        // Kind and sizes; a dictionary page of so many values, encoded so, sorted; a field by its
-        // number; one to come.
+        // Kind and sizes; a dictionary page with its number of values, encoding and order; a field
+        // with an explicit number; a field of a later version.
         let header = [0x15, 4, 0x15, 20, 0x15, 20, 0x4c, 0x15, 14, 0x15, 0, 0x11, 0, 0x05, 0x06, 2, 0xf8, 1, b'x', 0];
         assert!(is_header(&header));
         for cut in 0..header.len() {
             assert!(!is_header(&header[..cut]));
         }
-        // A list, as a field to come and within a page; a number where a struct should be, and the
-        // other way round.
+        // A list as a later field, and within a page; a number in place of a struct; a struct in
+        // place of a number.
         for none in
             [&[0xf9, 0xf1, 9, 0][..], &[0x5c, 0x69, 0xf7, 9, 0, 0], &[0x55, 4, 0], &[0x1c, 0, 0], &[0xf8, 0xff, 9, 0]]
         {
@@ -276,7 +316,7 @@ mod tests {
         }
     }
 
-    /// Of a data page, of one in the second version, and of a dictionary page.
+    /// A data page, a data page of version 2, and a dictionary page.
     #[test]
     fn pages_of_too_many_values_are_refused() {
         let is_header = |page: u8, count: &[u8]| {
@@ -291,11 +331,12 @@ mod tests {
     }
 
     #[test]
-    fn more_bytes_than_a_file_has_are_not_asked_for() {
+    fn reads_beyond_the_end_of_a_file_are_refused() {
         let mut file = tempfile::tempfile().expect("a file");
         file.write_all(b"PAR1 twenty bytes at all").expect("written");
-        let parquet = Parquet(file);
-        assert_eq!(parquet.get_bytes(5, 6).ok().as_deref(), Some(&b"twenty"[..]));
-        assert!(parquet.get_bytes(5, 1 << 40).is_err() && parquet.get_bytes(u64::MAX, 2).is_err());
+        for parquet in [Parquet::File(file), Parquet::Memory(Bytes::from_static(b"PAR1 twenty bytes at all"))] {
+            assert_eq!(parquet.get_bytes(5, 6).ok().as_deref(), Some(&b"twenty"[..]));
+            assert!(parquet.get_bytes(5, 1 << 40).is_err() && parquet.get_bytes(u64::MAX, 2).is_err());
+        }
     }
 }

@@ -1,4 +1,5 @@
-//! Parquet files: spacepoints, objects, truth and answers read, spacepoints and answers written. With the cargo feature `parquet`.
+//! Parquet files: reads spacepoints, objects, truth and answers, writes spacepoints and answers.
+//! Needs the cargo feature `parquet`.
 
 #[cfg(feature = "parquet")]
 mod answers;
@@ -18,6 +19,8 @@ mod table;
 mod truth;
 #[cfg(feature = "parquet")]
 mod write;
+#[cfg(all(feature = "parquet", any(target_arch = "wasm32", test)))]
+mod zstd;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -46,7 +49,7 @@ pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
     opened
 }
 
-/// Returns how a file says on which layer a spacepoint lies.
+/// Returns how a file addresses the layers of spacepoints.
 ///
 /// # Errors
 /// As [`open`].

@@ -1,12 +1,13 @@
-//! A Parquet file as a table: its fields, and batches of rows of some of its columns.
+//! Presents a Parquet file as a table: its fields, and batches of rows of selected columns.
 
 use std::collections::HashSet;
-use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use parquet::column::page::PageReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
-use parquet::file::metadata::RowGroupMetaData;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
+use parquet::file::serialized_reader::SerializedPageReader;
 use parquet::file::statistics::Statistics;
 
 use super::column::{Column, Refused};
@@ -16,17 +17,19 @@ use crate::error::{Error, Result};
 use crate::guard::quietly;
 use crate::source::failed;
 
-/// Approximate number of values of a column in a batch: all columns together about fill a core's second-level cache.
+/// Approximate number of values of a column in a batch. All columns together about fill the
+/// second-level cache of a core.
 const BATCH: usize = 1 << 14;
 
 /// Approximate number of values of a column in a batch where rows are limited.
 const LIMITED_VALUES: usize = 1 << 6;
 
-/// An open file. [`Table::select`] comes before the first [`Table::next_batch`]. A page of each selected column and a batch
-/// of its rows are in memory at a time.
+/// An open file. Call [`Table::select`] before the first [`Table::next_batch`]. The table holds one
+/// page and one batch of each selected column in memory.
 pub(super) struct Table {
     path: PathBuf,
-    file: SerializedFileReader<Parquet>,
+    file: Arc<Parquet>,
+    metadata: ParquetMetaData,
     fields: Vec<Field>,
     columns: Vec<Column>,
     next_group: usize,
@@ -46,13 +49,14 @@ impl Table {
     /// # Errors
     /// A file that cannot be opened, and a file that is not Parquet or is damaged.
     pub(super) fn open(path: &Path) -> Result<Self> {
-        let file = File::open(path).map_err(|source| failed(path, source))?;
+        let file = Parquet::open(path).map_err(|source| failed(path, source))?;
         let open = || {
-            let file = SerializedFileReader::new(Parquet::new(file)?)?;
-            let fields = Field::all(file.metadata().file_metadata().schema_descr());
-            Ok::<_, ParquetError>((file, fields))
+            file.check_footer()?;
+            let metadata = ParquetMetaDataReader::new().parse_and_finish(&file)?;
+            let fields = Field::all(metadata.file_metadata().schema_descr());
+            Ok::<_, ParquetError>((metadata, fields))
         };
-        let (file, fields) = carefully(open).map_err(|error| Error::Input {
+        let (metadata, fields) = carefully(open).map_err(|error| Error::Input {
             path: path.to_owned(),
             row: 0,
             column: None,
@@ -66,7 +70,8 @@ impl Table {
         let path = path.to_owned();
         Ok(Self {
             path,
-            file,
+            file: Arc::new(file),
+            metadata,
             fields,
             columns: Vec::new(),
             next_group: 0,
@@ -92,7 +97,8 @@ impl Table {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Returns the least and the greatest value of a column of whole numbers, if all row groups have statistics.
+    /// Returns the minimum and the maximum of a column of whole numbers, if all row groups have
+    /// statistics.
     pub(super) fn range(&self, name: &str) -> Option<[u64; 2]> {
         let Kind::WholeNumber { signed, .. } = self.field(name)?.kind else { return None };
         let leaf = self.field(name)?.leaf;
@@ -108,11 +114,11 @@ impl Table {
             }
             _ => None,
         };
-        let ranges: Option<Vec<[u64; 2]>> = self.file.metadata().row_groups().iter().map(of_group).collect();
+        let ranges: Option<Vec<[u64; 2]>> = self.metadata.row_groups().iter().map(of_group).collect();
         ranges?.into_iter().reduce(|[low, high], [min, max]| [low.min(min), high.max(max)])
     }
 
-    /// Refuses columns that do not hold a whole number a row.
+    /// Refuses columns that do not hold one whole number per row.
     pub(super) fn check_ids<'a>(&self, mut names: impl Iterator<Item = &'a str>) -> Result<()> {
         let is_id = |field: &Field| field.holds(Wanted::WholeNumbers) && !field.is_list();
         match names.find(|name| !self.field(name).is_some_and(is_id)) {
@@ -121,7 +127,8 @@ impl Table {
         }
     }
 
-    /// Returns whether all of these columns are lists. Refuses other types, and lists beside flat columns.
+    /// Returns whether all of these columns are lists. Refuses other types, and lists beside flat
+    /// columns.
     pub(super) fn all_lists<'a>(&self, columns: impl Iterator<Item = (&'a str, Wanted)>) -> Result<bool> {
         let mut last: Option<&Field> = None;
         for (name, wanted) in columns {
@@ -145,10 +152,9 @@ impl Table {
         let fields = names.filter_map(|name| self.field(name).cloned());
         self.columns = fields.map(Column::new).collect();
         let Some(model) = self.columns.first().filter(|column| column.field.is_list()) else { return };
-        let metadata = self.file.metadata();
-        let groups = metadata.row_groups().iter();
+        let groups = self.metadata.row_groups().iter();
         let values: i64 = groups.map(|group| group.column(model.field.leaf).num_values().max(0)).sum();
-        let rows = metadata.file_metadata().num_rows().max(1);
+        let rows = self.metadata.file_metadata().num_rows().max(1);
         let row_values = usize::try_from(values / rows).unwrap_or(1).max(1);
         self.batch_rows = (BATCH / row_values).clamp(1, BATCH);
     }
@@ -183,24 +189,20 @@ impl Table {
             if let Some(rows @ 1..) = rows {
                 return Ok(rows);
             }
-            if self.next_group == self.file.num_row_groups() {
-                return Ok(0);
-            }
-            let group = self.file.get_row_group(self.next_group)?;
-            let schema = self.file.metadata().file_metadata().schema_descr();
+            let Some(group) = self.metadata.row_groups().get(self.next_group) else { return Ok(0) };
+            let schema = self.metadata.file_metadata().schema_descr();
             self.group_rows = self.batch_rows;
             for column in &mut self.columns {
                 let leaf = column.field.leaf;
-                let metadata = group.metadata();
-                let values = usize::try_from(metadata.column(leaf).num_values()).unwrap_or(usize::MAX);
-                // Only a row group with so many values can have a row with so many.
+                let values = usize::try_from(group.column(leaf).num_values()).unwrap_or(usize::MAX);
+                // A row cannot have more values than its row group.
                 let most_values = (column.field.is_list() && values > self.most_values).then_some(self.most_values);
                 if most_values.is_some() {
-                    // So few rows that their values together are below the limit, unless one is near it.
-                    let rows = usize::try_from(metadata.num_rows()).unwrap_or(1).max(1);
+                    // So few rows exceed the limit only if one of them is near it.
+                    let rows = usize::try_from(group.num_rows()).unwrap_or(1).max(1);
                     self.group_rows = self.group_rows.min((LIMITED_VALUES * rows / values.max(1)).max(1));
                 }
-                column.open(schema.column(leaf), group.get_column_page_reader(leaf)?, most_values);
+                column.open(schema.column(leaf), pages(&self.file, group, leaf)?, most_values);
             }
             self.next_group += 1;
         }
@@ -230,7 +232,18 @@ impl Table {
     }
 }
 
-/// Runs `work` and returns its error in words. The crate panics on some damaged files; a panic becomes an error.
+/// Returns the pages of a column in a row group.
+fn pages(file: &Arc<Parquet>, group: &RowGroupMetaData, leaf: usize) -> ParquetResult<Box<dyn PageReader>> {
+    let (file, column, rows) = (Arc::clone(file), group.column(leaf), usize::try_from(group.num_rows())?);
+    #[cfg(target_arch = "wasm32")]
+    if let parquet::basic::Compression::ZSTD(_) = column.compression() {
+        return super::zstd::pages(file, column, rows);
+    }
+    Ok(Box::new(SerializedPageReader::new(file, column, rows, None)?))
+}
+
+/// Runs `work` and returns its error in words. The crate panics on some damaged files; a panic
+/// becomes an error.
 fn carefully<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     quietly(work).map_err(|panic| format!("it is damaged (parquet: {panic})"))?.map_err(|error| error.to_string())
 }

@@ -58,7 +58,10 @@ struct GroupWriter<W: Write + Send> {
 impl<W: Write + Send> GroupWriter<W> {
     /// Columns in `numbers` have no dictionary, because their values are almost all distinct.
     fn new(out: W, path: &Path, schema: &str, numbers: &[&str]) -> Result<Self> {
-        let mut properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
+        // The crate compresses zstd with a C library, which a browser lacks.
+        let zstd = Compression::ZSTD(ZstdLevel::default());
+        let compression = if cfg!(target_arch = "wasm32") { Compression::SNAPPY } else { zstd };
+        let mut properties = WriterProperties::builder().set_compression(compression);
         for path in numbers {
             let parts = path.split('.').map(str::to_owned).collect::<Vec<_>>();
             properties = properties.set_column_dictionary_enabled(ColumnPath::new(parts), false);
@@ -68,7 +71,7 @@ impl<W: Write + Send> GroupWriter<W> {
         Ok(Self { path: path.to_owned(), writer: writer.map_err(|error| failed(path, error))? })
     }
 
-    /// Writes a row group of `rows` rows, or nothing if there are none.
+    /// Writes a row group of `rows` rows. Writes nothing for 0 rows.
     fn write(&mut self, rows: usize, columns: impl FnOnce(&mut Group<'_, W>) -> ParquetResult<()>) -> Result<()> {
         if rows == 0 {
             return Ok(());
@@ -128,7 +131,8 @@ fn write_column<T: DataType, W: Write + Send>(
 /// ```
 /// use zfinder_io::{ParquetSpacepoints, SpacepointWriter};
 /// use zfinder::{Roi, Spacepoint};
-/// let roi = Roi { spacepoints: vec![Spacepoint::from_xyz(30.0, 40.0, 12.5, 0)], ..Roi::default() };
+/// let spacepoints = vec![Spacepoint::from_xyz(30.0, 40.0, 12.5, 0)];
+/// let roi = Roi { spacepoints, ..Roi::default() };
 /// let mut file = Vec::new();
 /// let mut writer = Box::new(ParquetSpacepoints::new(&mut file, "spacepoints.parquet".as_ref())?);
 /// writer.write((&roi).into())?;
@@ -158,7 +162,7 @@ impl<W: Write + Send> ParquetSpacepoints<W> {
     /// Begins a file; `path` is what errors name.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W, path: &Path) -> Result<Self> {
         let numbers = ["rho.list.element", "phi.list.element", "z.list.element"];
         Ok(Self { groups: GroupWriter::new(out, path, SPACEPOINTS, &numbers)?, rows: SpacepointRows::default() })
@@ -264,7 +268,7 @@ impl<W: Write + Send> ParquetVertices<W> {
     /// Begins a file; `path` is what errors name.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W, path: &Path) -> Result<Self> {
         let groups = GroupWriter::new(out, path, VERTICES, &["z_mm", "z_error_mm"])?;
         Ok(Self { groups, rows: VertexRows::default() })
@@ -281,7 +285,7 @@ impl<W: Write + Send> ParquetVertices<W> {
     /// Appends a row for every vertex, or one without a vertex.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&mut self, result: &RoiResult) -> Result<()> {
         let found = result.vertices.iter().map(Some).chain(result.vertices.is_empty().then_some(None));
         for (number, vertex) in found.enumerate() {
@@ -307,7 +311,7 @@ impl<W: Write + Send> ParquetVertices<W> {
     /// Ends the file, which cannot be read before, and gives back what it was written to.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn finish(mut self) -> Result<W> {
         self.write_group()?;
         self.groups.close()

@@ -19,7 +19,7 @@ use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::{Field, Row};
 use tempfile::TempDir;
 use zfinder::{Detector, Roi, RoiDescriptor, RoiId, Spacepoint};
-use zfinder_io::{ParquetSpacepoints, Result, SpacepointReader, SpacepointWriter, TruthTable, inputs};
+use zfinder_io::{MemoryFile, ParquetSpacepoints, Result, SpacepointReader, SpacepointWriter, TruthTable, inputs};
 
 use zfinder_testing::shared;
 
@@ -303,8 +303,11 @@ fn every_codec_and_encoding_gives_the_same_bits() {
     ];
     let wanted = read(&written(&dir, columns.clone(), 5000)).expect("read");
     let same = |properties: WriterProperties| {
-        let found = read(&written_so(&dir, &columns, properties, 2000)).expect("read");
-        assert!(found == wanted);
+        let path = written_so(&dir, &columns, properties, 2000);
+        assert!(read(&path).expect("read") == wanted);
+        // A browser reads files from memory.
+        let memory = MemoryFile::new("memory/spacepoints.parquet", fs::read(&path).expect("the file"));
+        assert!(read(memory.path()).expect("read") == wanted);
     };
     let (gzip, zstd) = (Compression::GZIP(Default::default()), Compression::ZSTD(Default::default()));
     for codec in [Compression::UNCOMPRESSED, Compression::SNAPPY, gzip, zstd, Compression::LZ4_RAW, Compression::LZ4] {

@@ -1,0 +1,81 @@
+// Acts of a user: opens the page, chooses files, saves files.
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { after, before } from 'node:test';
+import { answered, launch, open, serve, SHOTS } from './browser.mjs';
+
+export const ROOT = new URL('../..', import.meta.url).pathname;
+/** The native command. `scripts/test-web --light` builds none, and skips comparisons with it. */
+export const COMMAND = process.env.ZFINDER_COMMAND;
+export const native = { skip: COMMAND ? false : 'the command was not built: --light' };
+
+/**
+ * The browsers of a test file. `plain` has no WebGPU: compilation for SwiftShader takes seconds, and
+ * most tests need no GPU.
+ */
+export const browsers = {};
+let server;
+
+before(async () => {
+  mkdirSync(SHOTS, { recursive: true });
+  server = await serve();
+  browsers.plain = await launch({ webgpu: false });
+});
+
+after(async () => {
+  await Promise.all(Object.values(browsers).map((browser) => browser.close()));
+  server.close();
+});
+
+/** Opens the page, waits for the first sample, and requires a console without errors. */
+export async function withPage(work, { on = browsers.plain, ...options } = {}) {
+  const opened = await open(on, server.url, options);
+  try {
+    const digest = await answered(opened.page);
+    await work(opened.page, digest);
+    assert.deepEqual(opened.errors, []);
+  } finally {
+    await opened.close();
+  }
+}
+
+/** Opens the page in a browser with WebGPU. */
+export async function withGpu(work) {
+  browsers.gpu ??= await launch();
+  await withPage(work, { on: browsers.gpu });
+}
+
+/** Runs the command that the page shows, in this folder, and returns the digest. */
+export function nativeDigest(text, folder = ROOT) {
+  const said = execFileSync(
+    'bash',
+    ['-c', `"$ZFINDER_COMMAND" ${text.replace(/^zfinder /, '')} --engine cpu --format csv 2>&1`],
+    { cwd: folder },
+  );
+  return said.toString().match(/sha256:[0-9a-f]{64}/)[0];
+}
+
+/** Clicks a button, and returns the file that it saves. */
+export async function saved(page, selector) {
+  const [download] = await Promise.all([page.waitForEvent('download'), page.click(selector)]);
+  return readFileSync(await download.path());
+}
+
+export async function drop(page, name, bytes) {
+  const data = await page.evaluateHandle(
+    ([name, text]) => {
+      const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+      const transfer = new DataTransfer();
+      transfer.items.add(new File([bytes], name));
+      return transfer;
+    },
+    [name, Buffer.from(bytes).toString('base64')],
+  );
+  await page.dispatchEvent('#drop', 'drop', { dataTransfer: data });
+}
+
+export const problem = async (page) => {
+  await page.waitForSelector('#problem:not([hidden])');
+  return page.textContent('#problem');
+};
