@@ -1,4 +1,4 @@
-//! Files that a program holds in memory.
+//! Files in the memory of a program.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,9 +10,9 @@ fn held() -> MutexGuard<'static, BTreeMap<PathBuf, Arc<[u8]>>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file in memory. While it lives, all readers of this crate find it by its name, before any file
-/// of the system: for a page in a browser, which has no files, and for bytes that came over a
-/// network. A second file of the same name replaces the first.
+/// A file in memory. While it lives, all readers of this crate find it by its name, before files of
+/// the system. It serves pages in a browser, which has no files, and bytes from a network. A second
+/// file of the same name replaces the first.
 ///
 /// ```
 /// use zfinder::Detector;
@@ -31,14 +31,14 @@ pub struct MemoryFile {
 }
 
 impl MemoryFile {
-    /// Holds these bytes under this name, which may be any but an empty one.
+    /// Stores these bytes under this name, which must not be empty.
     pub fn new(name: impl Into<PathBuf>, bytes: impl Into<Arc<[u8]>>) -> Self {
         let file = Self { path: name.into(), bytes: bytes.into() };
         held().insert(file.path.clone(), Arc::clone(&file.bytes));
         file
     }
 
-    /// Its name, for readers.
+    /// Returns the name, for readers.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -47,14 +47,14 @@ impl MemoryFile {
 impl Drop for MemoryFile {
     fn drop(&mut self) {
         let mut held = held();
-        // Another file may have taken its name.
+        // Another file may have replaced this one.
         if held.get(&self.path).is_some_and(|bytes| Arc::ptr_eq(bytes, &self.bytes)) {
             held.remove(&self.path);
         }
     }
 }
 
-/// The bytes of a file that is in memory.
+/// Returns the bytes of a file in memory.
 pub(super) fn bytes(path: &Path) -> Option<Arc<[u8]>> {
     held().get(path).cloned()
 }
@@ -77,7 +77,7 @@ mod tests {
         assert!(addressing(path).is_err());
     }
 
-    /// A name from elsewhere may be that of a stream here.
+    /// A name that is a stream on the system may be a file in memory.
     #[test]
     fn a_file_in_memory_is_no_stream() {
         let _file = MemoryFile::new("-", b"x,y,z,layer\n".as_slice());

@@ -1,32 +1,32 @@
-//! Which RoIs have been read, in little memory where their numbers follow one another.
+//! A set of RoIs that have been read, which takes little memory for consecutive numbers.
 
 use std::collections::BTreeMap;
 
 use zfinder::RoiId;
 
-/// RoIs and the number of the file that each came from. RoIs of one number and of events that
-/// follow one another in one file take one entry together.
+/// RoIs and the number of the file of each. Consecutive events with the same RoI number in one file
+/// share one entry.
 #[derive(Default)]
 pub(super) struct Seen {
-    /// (RoI, first event) to (last event, file).
+    /// Maps (RoI, first event) to (last event, file).
     ranges: BTreeMap<(u64, u64), (u64, usize)>,
 }
 
 impl Seen {
-    /// The file that the RoI came from.
+    /// Returns the file of the RoI.
     pub(super) fn file_of(&self, id: RoiId) -> Option<usize> {
         let (&(roi, _), &(last, file)) = self.ranges.range(..=(id.roi_id, id.event_id)).next_back()?;
         (roi == id.roi_id && last >= id.event_id).then_some(file)
     }
 
-    /// Adds an RoI; the file that it came from already, if it did.
+    /// Adds an RoI. Returns its previous file if the RoI is known already.
     pub(super) fn insert(&mut self, id: RoiId, file: usize) -> Option<usize> {
         let RoiId { event_id, roi_id } = id;
         if let Some(before) = self.file_of(id) {
             return Some(before);
         }
         let after = event_id.checked_add(1).map(|next| (roi_id, next));
-        // The range that begins behind it, if that is of the same file, is now a part of its own.
+        // If the range of the next event is of the same file, the new range includes it.
         let last = match after.and_then(|key| self.ranges.get(&key).copied().map(|range| (key, range))) {
             Some((key, (last, of))) if of == file => {
                 self.ranges.remove(&key);

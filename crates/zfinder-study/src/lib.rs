@@ -1,12 +1,12 @@
 //! Studies with `zfinder`: simulated events with truth ([`simulate`]), efficiency and resolution
-//! ([`evaluate`]), what the search sees of one RoI ([`inspect`]) and its histograms as files
-//! ([`histogram_writer`]), and pictures of all three ([`plot`]).
+//! ([`evaluate`]), the beam spot ([`beam_spot`]), histograms and pairs of one RoI ([`inspect`]) and
+//! their files ([`histogram_writer`]), and plots of all of these ([`plot`]).
 //!
 //! # Map
 //!
 //! Modules in reading order:
 //!
-//! - `simulate`: spacepoints of RoIs and of whole events, with the true vertices.
+//! - `simulate`: spacepoints of RoIs and of whole events, with true vertices.
 //! - `evaluate`: efficiency and resolution of found vertices.
 //! - `beam_spot`: position, slope and width of the beam spot.
 //! - `inspect`, `histogram_writer`: histograms and pairs of one RoI, and their files.

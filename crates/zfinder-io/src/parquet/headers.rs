@@ -1,7 +1,7 @@
-//! A wall before the crate `parquet`: a list of values that take no bytes (truths; at a file's end,
-//! doubles) may say that it has thousands of millions of them, and the crate goes through them all.
-//! Page headers must have the fields that the format gives them (parquet.thrift), for the crate
-//! reads those whatever kind they say that they are; the footer is walked.
+//! Checks the footer and the page headers of a Parquet file before the crate `parquet` reads them.
+//! A list of values that take no bytes may claim thousands of millions of values, and the crate
+//! visits them all. Page headers must have the fields of the format (parquet.thrift), because the
+//! crate reads these fields for every type of page.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -10,26 +10,27 @@ use bytes::Bytes;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::reader::{ChunkReader, Length};
 
-/// A Parquet file whose headers are looked at before the crate reads them.
+/// A Parquet file whose headers are checked before the crate reads them.
 pub(super) struct Parquet(File);
 
-/// Values of a page. A run of equal values takes a few bytes at any length, and the crate allocates
-/// memory for all values of a list at once. fastparquet writes pages of 50 million values.
+/// Most values of a page. A run of equal values takes a few bytes at any length, and the crate
+/// allocates memory for all values of a list at once. fastparquet writes pages of 50 million
+/// values.
 const MOST_PAGE_VALUES: u64 = 1 << 26;
-/// Values of a footer beyond one a byte. (Thrift's compact protocol.)
+/// Values of a footer in addition to one for each byte. (Thrift's compact protocol.)
 const MOST_VALUES: u64 = 1000;
 const MOST_DEPTH: u32 = 64;
-/// Bytes at a file's end: the footer's length, and a magic.
+/// Bytes at the end of a file: the length of the footer, and the magic.
 const TAIL: u64 = 8;
 
-/// What a field is.
+/// The meaning of a field.
 enum Field {
     Number,
     /// A number of values.
     Count,
     Truth,
     Text,
-    /// Fields from number 1 on.
+    /// The fields from number 1 on.
     Struct(&'static [Field]),
 }
 
@@ -50,7 +51,7 @@ impl Parquet {
             file.seek(SeekFrom::Start(length - TAIL))?;
             file.read_exact(&mut tail)?;
             let footer = u64::from(u32::from_le_bytes([tail[0], tail[1], tail[2], tail[3]]));
-            // A value of the footer takes a byte or more; what is no length is the crate's to say.
+            // A value of the footer takes at least a byte. The crate reports an invalid length.
             if footer + TAIL <= length {
                 file.seek(SeekFrom::Start(length - TAIL - footer))?;
                 look(BufReader::new(&file), footer + MOST_VALUES)?;
@@ -69,7 +70,7 @@ impl Length for Parquet {
 impl ChunkReader for Parquet {
     type T = Header;
 
-    /// To read a page's header from: of its data the crate asks for bytes.
+    /// Returns a reader of page headers. At the footer there is nothing to check.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let unseen = (start + TAIL != self.len()).then_some(start);
         Ok(Header { reader: self.0.get_read(start)?, unseen })
@@ -84,18 +85,18 @@ impl ChunkReader for Parquet {
     }
 }
 
-/// A page's header, which is looked at before anything of it is read. No sooner: the crate asks for
-/// a reader at the data of a page whose header it has, and leaves it.
+/// A reader that checks a page header before the first read. The check cannot come earlier: the
+/// crate opens a reader at the data of a page whose header it already has, and never reads from it.
 pub(super) struct Header {
     reader: BufReader<File>,
-    /// Where it begins, as long as nobody has looked at it.
+    /// Position of an unchecked header.
     unseen: Option<u64>,
 }
 
 impl Read for Header {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         if let Some(start) = self.unseen {
-            // All readers of a file share its place.
+            // All readers of a file share its position.
             self.reader.seek(SeekFrom::Start(start))?;
             let seen = Walk { reader: &mut self.reader, most: 0, left: 0 }.fields(PAGE_HEADER);
             seen.map_err(io::Error::other)?;
@@ -106,7 +107,7 @@ impl Read for Header {
     }
 }
 
-/// An error where a header is none, or has more values.
+/// Returns an error for an invalid header, or one with too many values.
 fn look<R: BufRead + Seek>(reader: R, most: u64) -> Result<()> {
     Walk { reader, most, left: most }.structure(0)
 }
@@ -142,7 +143,7 @@ impl<R: BufRead + Seek> Walk<R> {
         Ok(self.reader.seek_relative(bytes)?)
     }
 
-    /// A struct of these fields, and of others that are no lists.
+    /// Reads a struct with these fields, and with other fields that are no lists.
     fn fields(&mut self, fields: &[Field]) -> Result<()> {
         let mut id = 0;
         loop {
@@ -151,14 +152,14 @@ impl<R: BufRead + Seek> Walk<R> {
             if kind == 0 {
                 return Ok(());
             }
-            // The number itself is zigzag.
+            // The field number is a zigzag number.
             id = if head >> 4 == 0 { self.number()? >> 1 } else { id + u64::from(head >> 4) };
             let field = usize::try_from(id).ok().and_then(|id| fields.get(id.checked_sub(1)?));
             match (field, kind) {
                 (Some(Field::Truth) | None, 1 | 2) => {}
                 (None, 3) => self.byte().map(|_| ())?,
                 (Some(Field::Number) | None, 4..=6) => self.number().map(|_| ())?,
-                // In zigzag form a negative number is odd. The crate refuses it.
+                // Negative numbers are odd in zigzag form. The crate refuses them.
                 (Some(Field::Count), 4..=6) => {
                     let count = self.number()? >> 1;
                     if count > MOST_PAGE_VALUES {
@@ -194,7 +195,7 @@ impl<R: BufRead + Seek> Walk<R> {
         self.left =
             left.ok_or_else(|| ParquetError::General(format!("a header with more than {} values", self.most)))?;
         match kind {
-            // A field's truth stands in its kind.
+            // The value of a Boolean field is in its type.
             1 | 2 => Ok(()),
             3 => self.byte().map(|_| ()),
             4..=6 => self.number().map(|_| ()),
@@ -235,17 +236,17 @@ mod tests {
 
     #[test]
     fn what_has_too_many_values_is_refused() {
-        // Of a struct: i32 7; binary "abc"; a list of two bytes; a struct with a truth; the end.
+        // A struct: i32 7; binary "abc"; a list of two bytes; a struct with a Boolean; the end.
         let small = [0x15, 0x0e, 0x18, 3, b'a', b'b', b'c', 0x19, 0x23, 1, 2, 0x1c, 0x11, 0, 0];
         assert!(looked(&small));
-        // 1000 truths and the list itself, one more than may be; as many as a number says; in a
+        // 1000 Booleans and the list itself, one above the limit; as many as a number states; in a
         // list of lists; in a map.
         assert!(looked(&[0x19, 0xf1, 0xe7, 0x07, 0]));
         assert!(!looked(&[0x19, 0xf1, 0xe8, 0x07, 0]));
         assert!(!looked(&[0x19, 0xf2, 0xff, 0xff, 0xff, 0xff, 0x07, 0]));
         assert!(!looked(&[0x19, 0x29, 0xf1, 0xe7, 0x07, 0xf1, 0xe7, 0x07, 0]));
         assert!(!looked(&[0x1b, 0xff, 0xff, 0xff, 0xff, 0x07, 0x11, 0]));
-        // What ends early, nests too deep, has numbers without end or kinds that are none.
+        // Truncated data, deep nesting, numbers without end, and unknown types.
         for cut in 0..small.len() {
             assert!(!looked(&small[..cut]));
         }
@@ -260,15 +261,14 @@ mod tests {
     fn page_headers_have_the_fields_of_the_format() {
         let is_header =
             |bytes: &[u8]| Walk { reader: Cursor::new(bytes), most: 0, left: 0 }.fields(PAGE_HEADER).is_ok();
-        // Kind and sizes; a dictionary page of so many values, encoded so, sorted; a field by its
-        // number; one to come.
+        // Type and sizes; a dictionary page with its number of values, encoding and order; a field
+        // by its number; an unknown later field.
         let header = [0x15, 4, 0x15, 20, 0x15, 20, 0x4c, 0x15, 14, 0x15, 0, 0x11, 0, 0x05, 0x06, 2, 0xf8, 1, b'x', 0];
         assert!(is_header(&header));
         for cut in 0..header.len() {
             assert!(!is_header(&header[..cut]));
         }
-        // A list, as a field to come and within a page; a number where a struct should be, and the
-        // other way round.
+        // A list, as a later field and in a page; a number in place of a struct, and the reverse.
         for none in
             [&[0xf9, 0xf1, 9, 0][..], &[0x5c, 0x69, 0xf7, 9, 0, 0], &[0x55, 4, 0], &[0x1c, 0, 0], &[0xf8, 0xff, 9, 0]]
         {
@@ -276,7 +276,7 @@ mod tests {
         }
     }
 
-    /// Of a data page, of one in the second version, and of a dictionary page.
+    /// A data page, one of version 2, and a dictionary page.
     #[test]
     fn pages_of_too_many_values_are_refused() {
         let is_header = |page: u8, count: &[u8]| {

@@ -1,4 +1,5 @@
-//! Parquet files: spacepoints, objects, truth and answers read, spacepoints and answers written. With the cargo feature `parquet`.
+//! Parquet files: reads spacepoints, objects, truth and answers, and writes spacepoints and
+//! answers. Requires the feature `parquet`.
 
 #[cfg(feature = "parquet")]
 mod answers;
@@ -34,7 +35,7 @@ pub use write::{ParquetSpacepoints, ParquetVertices};
 /// Opens a file of spacepoints.
 ///
 /// # Errors
-/// A file that is not Parquet, and one without the columns of spacepoints.
+/// A file that is not Parquet, and a file without the columns of spacepoints.
 pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
     #[cfg(feature = "parquet")]
     let opened = read::open(path, detector, options).map(|reader| Box::new(reader) as _);
@@ -46,7 +47,7 @@ pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
     opened
 }
 
-/// Returns how a file says on which layer a spacepoint lies.
+/// Returns how a file gives the layer of a spacepoint.
 ///
 /// # Errors
 /// As [`open`].
@@ -70,7 +71,7 @@ pub(super) fn read_truth(path: &Path) -> Result<EventVertices> {
     truth
 }
 
-/// Returns the first and the last event of a file, if its statistics tell.
+/// Returns the first and the last event of a file, if its statistics contain them.
 ///
 /// # Errors
 /// A file that is not Parquet.
@@ -82,10 +83,10 @@ pub(super) fn event_range(path: &Path) -> Result<Option<[u64; 2]>> {
     range
 }
 
-/// Returns all objects of a file by their events.
+/// Returns all objects of a file by event.
 ///
 /// # Errors
-/// A file that is not Parquet, one without the columns of objects, and an object that is invalid.
+/// A file that is not Parquet, a file without the columns of objects, and an invalid object.
 pub(super) fn read_objects(path: &Path) -> Result<HashMap<u64, Vec<SeedObject>>> {
     #[cfg(feature = "parquet")]
     let objects = objects::read(path);
@@ -97,7 +98,7 @@ pub(super) fn read_objects(path: &Path) -> Result<HashMap<u64, Vec<SeedObject>>>
 /// Returns all answers of a file.
 ///
 /// # Errors
-/// A file that is not Parquet, and one without the columns of answers.
+/// A file that is not Parquet, and a file without the columns of answers.
 pub(super) fn read_answers(path: &Path) -> Result<Vec<RoiResult>> {
     #[cfg(feature = "parquet")]
     let answers = answers::read(path);

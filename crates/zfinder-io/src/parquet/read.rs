@@ -22,7 +22,7 @@ pub(crate) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
     Ok(ColumnReader::new(file, detector, options))
 }
 
-/// Returns how a file says on which layer a spacepoint lies.
+/// Returns how a file gives the layer of a spacepoint.
 ///
 /// # Errors
 /// As [`open`].
@@ -33,7 +33,7 @@ pub(crate) fn addressing(path: &Path) -> Result<Addressing> {
 pub(crate) struct ParquetFile {
     table: Table,
     schema: Schema,
-    /// Whether spacepoints lie in lists.
+    /// Whether spacepoints are in lists.
     lists: bool,
     event_of_file: u64,
     /// Ids of the batch's rows.

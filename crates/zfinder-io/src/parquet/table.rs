@@ -16,14 +16,15 @@ use crate::error::{Error, Result};
 use crate::guard::quietly;
 use crate::source::failed;
 
-/// Approximate number of values of a column in a batch: all columns together about fill a core's second-level cache.
+/// Approximate number of values of a column in a batch: all columns together about fill a core's
+/// second-level cache.
 const BATCH: usize = 1 << 14;
 
 /// Approximate number of values of a column in a batch where rows are limited.
 const LIMITED_VALUES: usize = 1 << 6;
 
-/// An open file. [`Table::select`] comes before the first [`Table::next_batch`]. A page of each selected column and a batch
-/// of its rows are in memory at a time.
+/// An open file. [`Table::select`] comes before the first [`Table::next_batch`]. A page of each
+/// selected column and a batch of its rows are in memory at a time.
 pub(super) struct Table {
     path: PathBuf,
     file: SerializedFileReader<Parquet>,
@@ -92,7 +93,8 @@ impl Table {
         self.fields.iter().find(|field| field.name == name)
     }
 
-    /// Returns the least and the greatest value of a column of whole numbers, if all row groups have statistics.
+    /// Returns the least and the greatest value of a column of whole numbers, if all row groups
+    /// have statistics.
     pub(super) fn range(&self, name: &str) -> Option<[u64; 2]> {
         let Kind::WholeNumber { signed, .. } = self.field(name)?.kind else { return None };
         let leaf = self.field(name)?.leaf;
@@ -121,7 +123,8 @@ impl Table {
         }
     }
 
-    /// Returns whether all of these columns are lists. Refuses other types, and lists beside flat columns.
+    /// Returns whether all of these columns are lists. Refuses other types, and a mixture of lists
+    /// and flat columns.
     pub(super) fn all_lists<'a>(&self, columns: impl Iterator<Item = (&'a str, Wanted)>) -> Result<bool> {
         let mut last: Option<&Field> = None;
         for (name, wanted) in columns {
@@ -153,7 +156,7 @@ impl Table {
         self.batch_rows = (BATCH / row_values).clamp(1, BATCH);
     }
 
-    /// Goes on to the next batch, and returns its number of rows: 0 at the end of the file.
+    /// Reads the next batch, and returns its number of rows: 0 at the end of the file.
     ///
     /// # Errors
     /// A damaged file.
@@ -193,10 +196,11 @@ impl Table {
                 let leaf = column.field.leaf;
                 let metadata = group.metadata();
                 let values = usize::try_from(metadata.column(leaf).num_values()).unwrap_or(usize::MAX);
-                // Only a row group with so many values can have a row with so many.
+                // Only a row group with this many values can have a row with this many.
                 let most_values = (column.field.is_list() && values > self.most_values).then_some(self.most_values);
                 if most_values.is_some() {
-                    // So few rows that their values together are below the limit, unless one is near it.
+                    // Few enough rows that their values stay below the limit, unless one row is
+                    // near it.
                     let rows = usize::try_from(metadata.num_rows()).unwrap_or(1).max(1);
                     self.group_rows = self.group_rows.min((LIMITED_VALUES * rows / values.max(1)).max(1));
                 }
@@ -230,7 +234,8 @@ impl Table {
     }
 }
 
-/// Runs `work` and returns its error in words. The crate panics on some damaged files; a panic becomes an error.
+/// Runs `work` and returns its error as text. The crate panics on some damaged files; a panic
+/// becomes an error.
 fn carefully<T, E: ToString>(work: impl FnOnce() -> Result<T, E>) -> Result<T, String> {
     quietly(work).map_err(|panic| format!("it is damaged (parquet: {panic})"))?.map_err(|error| error.to_string())
 }

@@ -1,4 +1,4 @@
-//! Spacepoints and vertices into Parquet files, row group by row group.
+//! Writes spacepoints and vertices to Parquet files, row group by row group.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -23,7 +23,7 @@ use zfinder::Status;
 /// Approximate number of values of a column in a row group. They are kept in memory, because a row
 /// group is written column by column.
 const ROW_GROUP: usize = 1 << 20;
-/// Texts in one batch, so that their `ByteArray`s take little memory.
+/// Number of texts in one batch, which bounds the memory of their `ByteArray`s.
 const TEXTS: usize = 1 << 10;
 
 const SPACEPOINTS: &str = "message schema {
@@ -56,7 +56,7 @@ struct GroupWriter<W: Write + Send> {
 }
 
 impl<W: Write + Send> GroupWriter<W> {
-    /// Columns in `numbers` have no dictionary, because their values are almost all distinct.
+    /// The columns in `numbers` get no dictionary, because almost all of their values are distinct.
     fn new(out: W, path: &Path, schema: &str, numbers: &[&str]) -> Result<Self> {
         let mut properties = WriterProperties::builder().set_compression(Compression::ZSTD(ZstdLevel::default()));
         for path in numbers {
@@ -68,7 +68,7 @@ impl<W: Write + Send> GroupWriter<W> {
         Ok(Self { path: path.to_owned(), writer: writer.map_err(|error| failed(path, error))? })
     }
 
-    /// Writes a row group of `rows` rows, or nothing if there are none.
+    /// Writes a row group of `rows` rows, or nothing if `rows` is 0.
     fn write(&mut self, rows: usize, columns: impl FnOnce(&mut Group<'_, W>) -> ParquetResult<()>) -> Result<()> {
         if rows == 0 {
             return Ok(());
@@ -80,7 +80,7 @@ impl<W: Write + Send> GroupWriter<W> {
         written.map(|_| ()).map_err(|error| failed(&self.path, error))
     }
 
-    /// Ends the file, and returns the writer below it after a flush.
+    /// Ends the file, and returns the flushed writer below it.
     fn close(self) -> Result<W> {
         let ended = self.writer.into_inner().and_then(|mut out| {
             out.flush()?;
@@ -121,9 +121,9 @@ fn write_column<T: DataType, W: Write + Send>(
     column.close()
 }
 
-/// Writes spacepoints as Parquet: a row an RoI, the columns `event_id`, `roi_id`, and `rho`, `phi`,
-/// `z` (f64) and `layer` (u32), each a list. So an RoI without spacepoints is a row as well.
-/// Compressed with zstd.
+/// Writes spacepoints as Parquet: a row for each RoI, with the columns `event_id`, `roi_id`, and
+/// the lists `rho`, `phi`, `z` (f64) and `layer` (u32). An RoI without spacepoints has a row with
+/// empty lists. Compressed with zstd.
 ///
 /// ```
 /// use zfinder_io::{ParquetSpacepoints, SpacepointWriter};
@@ -155,10 +155,10 @@ struct SpacepointRows {
 }
 
 impl<W: Write + Send> ParquetSpacepoints<W> {
-    /// Begins a file; `path` is what errors name.
+    /// Begins a file; error messages call it `path`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W, path: &Path) -> Result<Self> {
         let numbers = ["rho.list.element", "phi.list.element", "z.list.element"];
         Ok(Self { groups: GroupWriter::new(out, path, SPACEPOINTS, &numbers)?, rows: SpacepointRows::default() })
@@ -227,7 +227,7 @@ impl<T> Optional<T> {
 }
 
 /// Writes vertices as Parquet: the columns and rows of [`CSV_HEADER`](super::super::CSV_HEADER),
-/// null where its fields are empty.
+/// with nulls for empty fields.
 ///
 /// ```
 /// use zfinder_io::ParquetVertices;
@@ -261,16 +261,16 @@ struct VertexRows {
 }
 
 impl<W: Write + Send> ParquetVertices<W> {
-    /// Begins a file; `path` is what errors name.
+    /// Begins a file; error messages call it `path`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn new(out: W, path: &Path) -> Result<Self> {
         let groups = GroupWriter::new(out, path, VERTICES, &["z_mm", "z_error_mm"])?;
         Ok(Self { groups, rows: VertexRows::default() })
     }
 
-    /// Adds how the answers came about to the file's metadata, as `zfinder.version` and so on.
+    /// Adds the provenance of the answers to the file's metadata, as `zfinder.version` and so on.
     pub fn add_provenance(&mut self, provenance: &Provenance) {
         for (name, value) in provenance.fields() {
             let entry = KeyValue::new(format!("zfinder.{name}"), value);
@@ -278,10 +278,10 @@ impl<W: Write + Send> ParquetVertices<W> {
         }
     }
 
-    /// Appends a row for every vertex, or one without a vertex.
+    /// Appends a row for each vertex, or one row for an RoI without vertices.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&mut self, result: &RoiResult) -> Result<()> {
         let found = result.vertices.iter().map(Some).chain(result.vertices.is_empty().then_some(None));
         for (number, vertex) in found.enumerate() {
@@ -304,10 +304,10 @@ impl<W: Write + Send> ParquetVertices<W> {
         Ok(())
     }
 
-    /// Ends the file, which cannot be read before, and gives back what it was written to.
+    /// Ends the file, which is unreadable before, and returns the flushed `out`.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn finish(mut self) -> Result<W> {
         self.write_group()?;
         self.groups.close()
