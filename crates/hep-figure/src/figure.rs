@@ -57,9 +57,9 @@ pub struct Figure {
     pub columns: usize,
     /// Width and height of a panel.
     pub panel_size: (f64, f64),
-    /// The names of what all panels show.
+    /// The legend of all panels.
     pub legend: Vec<Entry>,
-    /// Whether the legend of a single panel stands above it too, for panels without free room.
+    /// Whether the legend of a single panel stands above it too, for panels without free space.
     pub is_full: bool,
 }
 
@@ -96,7 +96,7 @@ impl Figure {
         (columns as f64 * self.panel_size.0, rows as f64 * self.panel_size.1 + layout::HEAD)
     }
 
-    /// The figure with the panel and the axes that options ask for.
+    /// Returns the figure with the panel and the axes of the options.
     pub(crate) fn with(&self, options: &Options) -> Result<Self, Error> {
         let mut figure = self.clone();
         if let Some(name) = &options.panel {
@@ -126,7 +126,7 @@ impl Figure {
     }
 }
 
-/// `least`: the least value above 0 that is drawn.
+/// Applies range and logarithm to an axis. `least` is the smallest positive value that is drawn.
 fn adapt(axis: &mut Axis, name: &'static str, log: bool, range: Option<(f64, f64)>, least: f64) -> Result<(), Error> {
     if let Some((low, high)) = range {
         if !(low < high && low.is_finite() && high.is_finite()) {

@@ -49,7 +49,8 @@ pub(crate) fn scene(figure: &Figure, options: &Options, font: &Font, (width, hei
     for (number, panel) in figure.panels.iter().enumerate() {
         let (left, top) =
             (area.left + cell_width * (number % columns) as f64, area.top + cell_height * (number / columns) as f64);
-        // Titles keep their distance from the panel before; the right edge has room for half of a label.
+        // Titles keep their distance from the panel before; the right edge has room for half of a
+        // label.
         let left = if number % columns > 0 { left + GAP } else { left };
         let right = area.left + cell_width * (number % columns + 1) as f64 - GAP;
         let cell = Box2 { left, top: top + GAP, right, bottom: top + cell_height };
@@ -117,7 +118,7 @@ fn draw_panel(scene: &mut Scene, panel: &Panel, entries: &[Entry], font: &Font, 
     }
 }
 
-/// Finds room for a legend, and raises the upper end of y where that makes room.
+/// Finds room for a legend, and raises the upper end of y if that makes room.
 fn room_for_legend(panel: &mut Panel, frame: &Box2, size: (f64, f64)) -> Option<Place> {
     let original = panel.y.range;
     for position in [1.0, 0.9, 0.8, 0.7, 0.6, LOWEST] {
@@ -137,7 +138,7 @@ fn room_for_legend(panel: &mut Panel, frame: &Box2, size: (f64, f64)) -> Option<
     None
 }
 
-/// The frame of a panel in its cell: what labels and titles leave.
+/// Returns the frame of a panel in its cell, inside labels and titles.
 fn frame_of(panel: &Panel, font: &Font, cell: &Box2) -> Box2 {
     let below = GAP + LABEL + GAP + TITLE;
     let labels = y_ticks(panel, cell.height() - below);

@@ -1,8 +1,8 @@
 //! Figures in the style of LHC experiments, as PNG, SVG and PDF, free of physics.
 //!
 //! A [`Figure`] has [`Panel`]s with two [`Axis`] and [`Layer`]s. [`Figure::render`] draws it with
-//! the [`Options`] of its picture. Ticks point inwards on four sides, axis titles stand at the ends,
-//! and there is no grid. The font is DejaVu Sans, which is part of the program.
+//! the [`Options`] of its picture. Ticks point inwards on four sides, axis titles stand at the
+//! ends, and there is no grid. The font is DejaVu Sans, which is part of the program.
 //!
 //! ```
 //! use hep_figure::{Axis, Entry, Figure, Format, Key, Layer, Marker, Options, Panel, Point};

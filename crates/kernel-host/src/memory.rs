@@ -1,9 +1,9 @@
-//! Bytes on the device: counted, and refused beyond what is allowed.
+//! Counts bytes on the device, and enforces a limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the buffers that live, and the most that there may be.
+/// Bytes of all live buffers, and their limit.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) used: AtomicU64,
@@ -17,8 +17,7 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Counts so many bytes for as long as what is returned lives. The error is the most that there
-    /// may be.
+    /// Counts bytes until the returned value is dropped. The error is the limit.
     pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Result<Taken, u64> {
         let most = self.most.load(Ordering::Relaxed);
         let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= most);
@@ -29,7 +28,7 @@ impl Memory {
     }
 }
 
-/// Bytes that are counted.
+/// Counted bytes.
 #[derive(Debug)]
 pub(crate) struct Taken {
     bytes: u64,

@@ -1,5 +1,6 @@
-//! Measures a server under load: RoIs a second and latencies of requests of several sizes, beside the rate of the library
-//! in this process. Every answer is compared with the library's, bit by bit.
+//! Measures a server under load: RoIs a second and latencies of requests of several sizes, compared
+//! with the rate of the library in this process. Every answer is compared with the library's, bit
+//! by bit.
 //!
 //! ```text
 //! cargo run --release -p zfinder-serve --example load
@@ -7,14 +8,15 @@
 //! cargo run --release -p zfinder-serve --example load -- --address 10.0.0.5:8001
 //! ```
 //!
-//! Without `--address`, the server runs in this process, and requests go through the loopback interface.
-//! Samples are RoIs of the simulation `lowlum`. The line `loopback` says what plain sockets carry
-//! between as many connections, which bounds requests that carry their tensors. `--tensors
-//! shared-memory` is for a server on this host that has `--shared-memory`. Columns of the table:
+//! Without `--address`, the server runs in this process, and requests use the loopback interface.
+//! Samples are RoIs of the simulation `lowlum`. The line `loopback` gives the rate of plain sockets
+//! over as many connections, which limits requests that carry their tensors. `--tensors
+//! shared-memory` needs a server on this host with `--shared-memory`. Columns of the table:
 //!
-//! - `full load`: each of the connections sends a request when its last one is answered (`--in-flight` of them at once);
-//! - `half load`: requests come at regular times, half as many as at full load; a latency counts from the time at which the
-//!   request was due;
+//! - `full load`: each of the connections sends a request when its last one is answered
+//!   (`--in-flight` of them at once);
+//! - `half load`: requests come at regular times, half as many as at full load; a latency counts
+//!   from the time at which the request was due;
 //! - `added`: the 99th percentile at half load, less the median of the same search in this process.
 
 use std::error::Error;
@@ -51,7 +53,7 @@ struct Load {
     /// GPU by index, name or PCI id, for this process
     #[arg(long, conflicts_with = "cpu")]
     adapter: Option<AdapterChoice>,
-    /// Compute on the CPU
+    /// Use the CPU engine
     #[arg(long)]
     cpu: bool,
     /// Preset: default, auto, hard-scatter
@@ -66,13 +68,13 @@ struct Load {
     /// Requests in flight on each connection
     #[arg(long, default_value_t = 2)]
     in_flight: usize,
-    /// How tensors travel
+    /// Transport of tensors
     #[arg(long, value_enum, default_value_t = Travel::Message)]
     tensors: Travel,
     /// Seconds of each measurement
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// Longest wait of a request for others, in microseconds, of the server in this process
+    /// Longest wait of a request for others in the server in this process, in microseconds
     #[arg(long, default_value_t = 0)]
     max_delay_us: u64,
     /// RoIs of a batch of the server in this process
@@ -83,7 +85,7 @@ struct Load {
     server_in_flight: Option<usize>,
 }
 
-/// How tensors travel.
+/// Transport of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Travel {
     /// 13 bytes a spacepoint in the message
@@ -94,7 +96,7 @@ enum Travel {
     SharedMemory,
 }
 
-/// A request and the bytes of its answer.
+/// A request, and the bytes of its answer.
 struct Question {
     request: ModelInferRequest,
     answer: [Bytes; 2],
@@ -147,7 +149,7 @@ impl Drop for SharedObject {
 }
 
 const OUTPUTS: [&str; 2] = ["COUNTS", "Z"];
-/// Different requests of a size.
+/// Number of different requests of each size.
 const QUESTIONS: usize = 8;
 /// RoIs of a batch in this process.
 const STREAM_ROIS: usize = 4096;
@@ -220,7 +222,8 @@ fn percentile(latencies: &mut [Duration], fraction: f64) -> f64 {
     latencies[((latencies.len() - 1) as f64 * fraction).round() as usize].as_secs_f64() * 1e6
 }
 
-/// Sends a request when the last one is answered, or, with `due`, at these times. Returns latencies.
+/// Sends a request when the last one is answered, or, with `due`, at these times. Returns
+/// latencies.
 async fn drive(
     mut client: Client,
     questions: Arc<Vec<Question>>,
@@ -248,7 +251,8 @@ async fn drive(
     Ok(latencies)
 }
 
-/// Sends the times at which requests are due to the tasks, in turn. A thread, because timers of tokio count milliseconds.
+/// Sends the times at which requests are due to the tasks, one task after another. A thread does
+/// so, because timers of tokio count milliseconds.
 fn pace(tasks: Vec<UnboundedSender<Instant>>, begin: Instant, end: Instant, rate: f64) {
     for number in 0u32.. {
         let due = begin + Duration::from_secs_f64(f64::from(number) / rate);
@@ -256,12 +260,13 @@ fn pace(tasks: Vec<UnboundedSender<Instant>>, begin: Instant, end: Instant, rate
             break;
         }
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        // A task that has failed takes none.
+        // A failed task receives nothing.
         let _ = tasks[number as usize % tasks.len()].send(due);
     }
 }
 
-/// Bytes a second that plain sockets carry between so many connections of the loopback interface.
+/// Returns the rate in bytes a second of plain sockets over this many connections of the loopback
+/// interface.
 fn loopback_rate(connections: usize, seconds: f64) -> Result<f64, Failure> {
     let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
@@ -299,7 +304,8 @@ struct Measured {
     latencies: Vec<Duration>,
 }
 
-/// Loads the server by all connections. With `rate`, so many requests a second in all.
+/// Loads the server on all connections. With `rate`, all connections together send this many
+/// requests a second.
 async fn load(
     options: &Load,
     clients: &[Client],
@@ -331,7 +337,7 @@ async fn load(
     Ok(Measured { requests_a_second, latencies })
 }
 
-/// RoIs a second of a stream in this process.
+/// Returns RoIs a second of a stream in this process.
 fn stream_rate(finder: &ZFinder, batch: &RoiBatch, seconds: f64) -> Result<f64, Failure> {
     let mut stream = finder.stream(StreamOptions::default())?;
     let run = |stream: &mut zfinder::Stream, seconds: f64| -> Result<f64, Failure> {
@@ -353,7 +359,7 @@ fn stream_rate(finder: &ZFinder, batch: &RoiBatch, seconds: f64) -> Result<f64, 
     run(&mut stream, seconds)
 }
 
-/// Median of the search of a request in this process, in microseconds.
+/// Returns the median duration of the search of a request in this process, in microseconds.
 fn search_time(finder: &ZFinder, questions: &[Question], seconds: f64) -> Result<f64, Failure> {
     let (begin, mut latencies, mut results) = (Instant::now(), Vec::new(), Vec::new());
     while latencies.len() < 10 || begin.elapsed().as_secs_f64() < seconds {
@@ -415,7 +421,7 @@ fn main() -> Result<(), Failure> {
     let clients: Result<Vec<Client>, Failure> = runtime
         .block_on(async { futures_util::future::try_join_all((0..options.connections).map(|_| connect())).await });
     let clients = clients?;
-    // Answers for comparison come from the CPU engine, whose bits are those of all engines.
+    // The CPU engine gives the answers for comparison, because all engines have the same bits.
     let reference = builder(Engine::Cpu).build()?;
     let mut rois = (0..sample.len()).cycle().map(|roi| sample.roi(roi));
     let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS, Travel::Message);

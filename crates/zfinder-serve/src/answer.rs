@@ -1,4 +1,4 @@
-//! Answers as tensors.
+//! Makes tensors of answers.
 
 use bytes::Bytes;
 use zfinder::{RoiResult, Status, Vertex};
@@ -7,12 +7,12 @@ use crate::refusal::Refusal;
 use crate::schema::OUTPUTS;
 use crate::tensor::{Tensor, bytes_of};
 
-/// The outputs that a request asks for, by their places in [`OUTPUTS`], in the order asked.
+/// Indices into [`OUTPUTS`] of the requested outputs, in the order of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Wanted(Vec<usize>);
 
 impl Wanted {
-    /// Finds outputs by name; no name stands for all outputs.
+    /// Finds outputs by name; an empty list means all outputs.
     pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Refusal> {
         let mut places = Vec::new();
         for name in names {

@@ -1,4 +1,4 @@
-//! Requests and answers of the protocol over HTTP: JSON, with tensors in JSON or in bytes after it.
+//! Requests and answers of the protocol over HTTP: JSON, with tensors in JSON or as bytes after it.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Deserialize;
@@ -38,7 +38,7 @@ struct Output {
     parameters: Map<String, Value>,
 }
 
-/// How an output travels.
+/// Transport of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Travel {
     Numbers,
@@ -52,13 +52,13 @@ pub(crate) struct Parsed {
     pub(crate) id: String,
     pub(crate) tensors: Vec<Tensor>,
     pub(crate) wanted: Wanted,
-    /// How each wanted output travels.
+    /// Transport of each wanted output.
     pub(crate) travel: Vec<Travel>,
-    /// Microseconds.
+    /// Time limit in microseconds.
     pub(crate) timeout: Option<u64>,
 }
 
-/// Parses a request. `header_length` is the length of the JSON where bytes of tensors follow it.
+/// Parses a request. `header_length` is the length of the JSON if binary tensors follow.
 pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize>) -> Result<Parsed, Refusal> {
     let header_length = header_length.unwrap_or(body.len());
     let Some(header) = body.get(..header_length) else {
@@ -99,19 +99,19 @@ pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize
             None => of_flag(flag(&output.parameters, "binary_data").unwrap_or(all_binary)),
         });
     }
-    // No output is named where all are wanted.
+    // A request that names no output wants all of them.
     travel.resize(wanted.len(), of_flag(all_binary));
     let timeout = message.parameters.get("timeout").and_then(Value::as_u64).filter(|&microseconds| microseconds > 0);
     Ok(Parsed { id: message.id, tensors, wanted, travel, timeout })
 }
 
-/// The place of a tensor in shared memory, by its parameters.
+/// Returns the place of a tensor in shared memory from its parameters.
 fn place(tensor: &str, parameters: &Map<String, Value>) -> Result<Option<Place>, Refusal> {
     let text = |key: &str| parameters.get(key).and_then(Value::as_str);
     Place::read(tensor, text, |key| parameters.get(key).and_then(Value::as_u64))
 }
 
-/// Takes the bytes of a tensor.
+/// Takes the bytes of a tensor from the rest of the body.
 fn take(rest: &mut Bytes, name: &str, size: &Value) -> Result<Bytes, Refusal> {
     let size = size.as_u64().and_then(|size| usize::try_from(size).ok());
     match size {
@@ -124,7 +124,7 @@ fn take(rest: &mut Bytes, name: &str, size: &Value) -> Result<Bytes, Refusal> {
     }
 }
 
-/// The bytes of numbers in JSON, which may be nested as the shape is.
+/// Returns the bytes of numbers in JSON, which may be nested like the shape.
 fn numbers(name: &str, datatype: DataType, shape: &[i64], data: &Value) -> Result<Bytes, Refusal> {
     let mut flat = Vec::new();
     flatten(data, shape.len(), &mut flat);
@@ -168,7 +168,8 @@ fn numbers(name: &str, datatype: DataType, shape: &[i64], data: &Value) -> Resul
     }
 }
 
-/// Appends the numbers of nested arrays. Deeper ones than the shape has dimensions count as one number, which is refused.
+/// Appends the numbers of nested arrays. An array below the last dimension counts as one number,
+/// which is refused.
 fn flatten<'a>(value: &'a Value, depth: usize, to: &mut Vec<&'a Value>) {
     match value {
         Value::Array(values) if depth > 0 => values.iter().for_each(|value| flatten(value, depth - 1, to)),
@@ -176,10 +177,11 @@ fn flatten<'a>(value: &'a Value, depth: usize, to: &mut Vec<&'a Value>) {
     }
 }
 
-/// An answer's body, and the length of its JSON where bytes of tensors follow. Outputs in shared memory are written.
+/// Returns the body of an answer, and the length of its JSON if binary tensors follow. Writes
+/// outputs in shared memory to their places.
 ///
 /// # Errors
-/// An output that has no room in its place.
+/// An output that is larger than its place.
 pub(crate) fn render(
     regions: &Regions,
     model: &crate::Model,
@@ -222,7 +224,7 @@ pub(crate) fn render(
     Ok((body.freeze(), Some(header.len())))
 }
 
-/// Elements as numbers. NaN is null.
+/// Returns elements as JSON numbers. NaN is null.
 fn to_json(tensor: &Tensor) -> Value {
     let data = &tensor.data;
     match tensor.datatype {

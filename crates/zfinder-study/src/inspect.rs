@@ -56,9 +56,9 @@ pub struct Inspection {
     /// [`Config::charge_aware`](zfinder::Config::charge_aware) there is one for each charge, and
     /// with [`Config::histogram_per_slice`](zfinder::Config::histogram_per_slice) one for each
     /// slice, those of the first charge before those of the second. The first charge excludes pairs
-    /// that bend to larger phi by more than a slice, the second those that bend to smaller phi.
-    /// There are none for an RoI with an invalid spacepoint or above the capacity, and a single
-    /// empty one without spacepoints.
+    /// that bend to larger phi by more than a slice, the second those that bend to smaller phi. The
+    /// list is empty for an RoI with an invalid spacepoint or above the capacity. An RoI without
+    /// spacepoints has a single empty histogram.
     pub histograms: Vec<ZHistogram>,
     /// The vertices with their bins, in the order found.
     pub peaks: Vec<Peak>,

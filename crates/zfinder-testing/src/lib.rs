@@ -11,7 +11,7 @@ pub mod toy;
 pub use kernel_host::testing::on_adapters;
 pub use shared::shared;
 
-/// The programs in Rust of the pages: `cargo test --doc` compiles and runs them.
+/// The Rust programs of the pages: `cargo test --doc` compiles and runs them.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../README.md")]

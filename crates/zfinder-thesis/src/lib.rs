@@ -4,7 +4,7 @@
 //! Each [`Step`] changes one choice of the step before it. A [`StepEngine`] runs one step on one
 //! adapter: `find_z` fills two histograms for each phi slice, `sum_histos` adds the histograms of
 //! an RoI. Spacepoints are grouped by layer and slice on the host ([`SlicedBatch`]), as in the
-//! thesis. [`compare`] holds the sums against the reference engine.
+//! thesis. [`compare`] compares the sums with the reference engine.
 //!
 //! This crate is for measurements. Searches use the library `zfinder`, whose kernels share nothing
 //! with these.

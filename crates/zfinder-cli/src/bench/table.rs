@@ -1,4 +1,4 @@
-//! What `bench` shows to people: tables of at most 120 columns.
+//! Tables of `bench` with at most 120 columns.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use command_host::table as plain;
 
 const NONE: &str = "-";
 
-/// The tables of a sample.
+/// Returns the tables of a sample.
 pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     let mut text = String::new();
     let mean = sample.spacepoints as f64 / sample.rois as f64;
@@ -45,7 +45,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     text
 }
 
-/// What is said once, at the end.
+/// Returns the text below all tables.
 pub(super) fn closing(report: &Report) -> String {
     let mut text = String::new();
     for adapter in &report.adapters {
@@ -118,9 +118,9 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
     Some(table)
 }
 
-/// GPUs with the data there, kernel by kernel, and the bus.
+/// Returns the table of GPUs with resident data, kernel by kernel, and the bus.
 fn device(sample: &SampleReport) -> Option<Table> {
-    // Small RoIs are walked in one kernel, others in stages.
+    // One kernel searches small RoIs, four stages search larger ones.
     let mut kernels: Vec<&str> = Vec::new();
     for kernel in sample.results.iter().flat_map(|result| &result.kernels) {
         if !kernels.contains(&kernel.name.as_str()) {
@@ -176,7 +176,7 @@ fn engine(result: &Measured) -> String {
     name(result.engine, &result.adapters)
 }
 
-/// An engine, with the GPUs that it is on.
+/// Returns the name of an engine with its GPUs.
 pub(super) fn name(engine: EngineName, adapters: &[usize]) -> String {
     let indices: Vec<String> = adapters.iter().map(usize::to_string).collect();
     format!("{} {}", word(engine), indices.join("+")).trim_end().to_owned()
@@ -186,7 +186,7 @@ fn or_none<T>(value: Option<&T>, text: impl FnOnce(&T) -> String) -> String {
     value.map_or(NONE.into(), text)
 }
 
-/// A whole number with commas between thousands.
+/// Formats a whole number with commas between thousands.
 fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
@@ -199,7 +199,7 @@ fn grouped(value: f64) -> String {
     text
 }
 
-/// Three digits of what is below a hundred.
+/// Formats numbers below a hundred with three digits.
 fn short(value: f64) -> String {
     match value {
         value if value >= 99.95 => grouped(value),

@@ -20,8 +20,8 @@ const SLOPE_PRIOR: f64 = 0.01;
 const IN_A_GROUP: usize = 100;
 /// Ratio of the standard deviation of a normal distribution to its median of |x|.
 const MEDIAN_TO_STD: f64 = 1.482_602_218_505_602;
-/// Two tracks are close in z below this many standard deviations. Pairs from there to twice that
-/// distance measure the background.
+/// Two tracks are close in z below `NEAR_Z` standard deviations. Pairs within `BESIDE_Z` measure
+/// the background.
 const NEAR_Z: f64 = 3.0;
 const BESIDE_Z: (f64, f64) = (6.0, 18.0);
 
@@ -177,10 +177,10 @@ fn least_squares(residuals: &[Residual]) -> Option<([f64; 4], [[f64; 4]; 4])> {
     Some((inverse.map(|row| row.iter().zip(right).map(|(a, b)| a * b).sum()), inverse))
 }
 
-/// Returns the variances of the four parameters for correlated errors of the tracks of a vertex,
-/// which occur if the vertex is off the beam or if many tracks come from one decay: H^-1 (sum of g
-/// g^T) H^-1. H^-1 is the covariance of independent tracks, and g is the sum of d weight row over
-/// the tracks of one vertex.
+/// Returns the variances of the four parameters for correlated errors of the tracks of a vertex:
+/// H^-1 (sum of g g^T) H^-1. H^-1 is the covariance of independent tracks, and g is the sum of d
+/// weight row over the tracks of one vertex. Errors are correlated if the vertex is off the beam,
+/// or if many tracks come from one decay.
 fn covariance_of_vertices(residuals: &[Residual], independent: &[[f64; 4]; 4]) -> [f64; 4] {
     let mut variances = [0.0; 4];
     for vertex in by_z(residuals).chunk_by(|a, b| a.roi == b.roi && a.apart(b) < NEAR_Z) {

@@ -84,8 +84,7 @@ impl LayerHits {
         (phi + PI) / TAU * Self::BINS as f64
     }
 
-    /// Calls a function for spacepoints with phi within reach and z in a range, until the budget is
-    /// spent.
+    /// Returns spacepoints with phi within reach and z in a range, until the budget is spent.
     fn near(
         &self,
         phi: f64,

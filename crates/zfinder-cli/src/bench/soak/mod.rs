@@ -1,5 +1,5 @@
-//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process
-//! holds watched.
+//! `zfinder bench --soak`: searches random batches for a given time, checks every answer, and
+//! watches the resources of the process.
 
 mod cases;
 mod random;
@@ -31,7 +31,7 @@ use command_host::Failure;
 use random::{Kind, Question, RandomBatches};
 use usage::{QUARTERS, Quarters, Watch};
 
-/// All that is soaked, as `--json` writes it.
+/// The report of a soak, as `--json` writes it.
 #[derive(Debug, Serialize)]
 struct SoakReport {
     version: &'static str,
@@ -45,21 +45,21 @@ struct SoakReport {
     soaked: Vec<Soaked>,
 }
 
-/// An engine that is soaked, and in what.
+/// An engine with the options of its soak.
 struct Soak<'a> {
     duration: Duration,
     seed: u64,
     cases: &'a [SoakCase],
     encoding: EncodingName,
-    /// The same RoIs must give the same bits.
+    /// Whether the same RoIs must give the same bits.
     exact: bool,
     engine: EngineName,
-    /// Of the engine, its number type and its sums.
+    /// Builder with engine, number type and sums.
     builder: ZFinderBuilder,
     say: &'a (dyn Fn(&str) + Sync),
 }
 
-/// What became of it.
+/// Results of the soak of one engine.
 #[derive(Debug, Default, Serialize)]
 struct Soaked {
     engine: String,
@@ -74,24 +74,24 @@ struct Soaked {
     statuses: Vec<(String, u64)>,
     /// RoIs by case.
     cases: Vec<(String, u64)>,
-    /// RoIs with the very bits of the CPU engine's answer, computed one by one on one thread.
+    /// RoIs with the same bits as the CPU engine, which computes them one by one on one thread.
     identical: u64,
-    /// RoIs that the GPU could not do and said so, and the CPU engine could.
+    /// RoIs reported as `capacity_exceeded` by a GPU and answered by the CPU engine.
     told: u64,
-    /// Of the others, RoIs whose answer is the reference engine's within rounding.
+    /// RoIs with other bits whose answer agrees with the reference engine within rounding.
     rounded: u64,
-    /// The first of those.
+    /// The first of these RoIs.
     other_bits: Vec<OtherBits>,
-    /// RoIs that were held against the reference engine.
+    /// RoIs that were compared with the reference engine.
     against_reference: u64,
-    /// Of those, another of several equal peaks, and the peak's window a bin or two further.
+    /// Of these, another of several equal peaks, and a window shifted by one or two bins.
     ties: u64,
     shifted: u64,
     held: Quarters,
 }
 
-/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask
-/// for it again.
+/// An RoI with a correct answer whose bits differ from the CPU engine's, with everything needed to
+/// repeat it.
 #[derive(Debug, PartialEq, Serialize)]
 struct OtherBits {
     case: String,
@@ -99,39 +99,38 @@ struct OtherBits {
     roi: u64,
     kind: Kind,
     spacepoints: usize,
-    /// Vertices in digits that give all their bits back.
+    /// Vertices with all digits.
     found: String,
     cpu: String,
 }
 
-/// A case on an engine, and who checks it.
+/// A case on an engine, with the engines that check it.
 struct Subject {
     case: SoakCase,
     finder: ZFinder,
     /// The CPU engine on one thread.
     twin: ZFinder,
-    /// The reference engine, which looks for more peaks so that equal ones are known.
+    /// The reference engine, configured for more peaks so that ties are known.
     reference: ZFinder,
-    /// The CPU engine in f64: its stages, without the roundings.
+    /// The CPU engine in f64: the same stages without f32 rounding.
     unrounded: ZFinder,
 }
 
-/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference
-/// engine, too; of the CPU engine's own all are, but where the reference engine takes some ten
-/// milliseconds for each.
+/// Of the GPU answers that equal the CPU engine's, one in this many is also compared with the
+/// reference engine. All answers of the CPU engine are compared, except where the reference engine
+/// takes about ten milliseconds for each.
 const REFERENCE_SHARE: u64 = 32;
-/// A run of this length tells whether memory grows.
+/// A run of this length shows whether memory grows.
 const LONG: Duration = Duration::from_secs(119);
 const MOST_IN_FLIGHT: usize = 4;
 const FIRST_BATCHES: u64 = 4;
-/// Sums by compare and retry have other bits in most RoIs; few tell what there is to tell.
+/// Most RoIs with other bits in the report: sums by compare and retry differ in most RoIs.
 const MOST_OTHER_BITS: usize = 32;
-/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless
-/// answers differ.
+/// Most spacepoints of an RoI for the reference engine, which is serial, unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
 impl Bench {
-    /// Soaks every engine for so long.
+    /// Soaks every engine for this duration.
     pub(super) fn soak_for(&self, duration: Duration) -> Result<(), Failure> {
         if self.engine.contains(&EngineName::Reference) {
             return Err(Failure::usage(
@@ -182,7 +181,7 @@ impl Bench {
             };
             let mut soaked = Soaked { adapters: indices, ..Soaked::default() };
             ended = one.run(&mut soaked);
-            // What was seen until something failed counts, too.
+            // Results before a failure are reported too.
             if !self.json && soaked.batches > 0 {
                 bar.suspend(|| written(&table::of(&soaked)))?;
             }
@@ -196,8 +195,8 @@ impl Bench {
             let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
             written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))?;
         }
-        // The largest histograms of the extremes are scattered over the allocator's arenas, and
-        // look like growth.
+        // The large histograms of extreme options are spread over the allocator's arenas, which
+        // looks like growth.
         if self.extremes {
             return ended;
         }
@@ -222,9 +221,8 @@ impl Soak<'_> {
         let mut numbers = 0..;
         let mut subjects: Vec<Subject> = Vec::new();
         for quarter in 0..QUARTERS {
-            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew,
-            // with the same batches: what the process holds more then, in a later quarter, was left
-            // behind.
+            // The memory of a finder grows to the largest batch so far. New finders start with the
+            // same batches in each quarter, so that additional memory in a later quarter is a leak.
             if subjects.is_empty() || self.duration > LONG {
                 subjects.clear();
                 subjects = self.cases.iter().map(|case| self.subject(case.clone())).collect::<Result<_, _>>()?;
@@ -237,8 +235,8 @@ impl Soak<'_> {
             let begun = Instant::now();
             let mut said = begun;
             while begun.elapsed() < self.duration / QUARTERS as u32 {
-                // Each case gets as much time; how many batches that are is the machine's affair,
-                // what is in them is not.
+                // Each case gets the same time. The number of batches depends on the machine, their
+                // content does not.
                 let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
                 let begun = Instant::now();
                 let before = soaked.rois;
@@ -270,8 +268,8 @@ impl Soak<'_> {
         })
     }
 
-    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come
-    /// again.
+    /// Searches the batches that begin each quarter. They are checked but not counted, because they
+    /// repeat.
     fn first_batches(&self, subject: &Subject, random: &RandomBatches) -> Result<(), Failure> {
         (0..FIRST_BATCHES).try_for_each(|back| {
             let question = random.batch(u64::MAX - back);
@@ -280,7 +278,7 @@ impl Soak<'_> {
         })
     }
 
-    /// A few batches, asked in one of the ways that there are.
+    /// Searches a few batches by one of the calls of the library.
     fn spell(
         &self,
         subject: &Subject,
@@ -291,7 +289,7 @@ impl Soak<'_> {
         let finder = &subject.finder;
         let mut next = || random.batch(numbers.next().unwrap_or_default());
         let first = next();
-        // Any order of the ways will do.
+        // The order of the calls does not matter.
         match first.number % 8 {
             0..4 => {
                 let in_flight = 1 + first.number as usize / 8 % MOST_IN_FLIGHT;
@@ -307,7 +305,7 @@ impl Soak<'_> {
                         self.check(subject, &question, &answered.results, soaked)?;
                     }
                 }
-                // Sometimes what is in flight is given up.
+                // Some batches in flight are cancelled.
                 while let Some((number, kinds)) = asked.pop_front().filter(|_| !gives_up) {
                     let Some(answered) = stream.next().transpose()? else { break };
                     let question = Question { number, batch: answered.batch, kinds };
@@ -331,7 +329,7 @@ impl Soak<'_> {
         Ok(())
     }
 
-    /// Every answer of a batch.
+    /// Checks every answer of a batch.
     fn check(
         &self,
         subject: &Subject,
@@ -379,7 +377,7 @@ impl Soak<'_> {
         let id = found.id;
         let place = || format!("RoI {} of {} spacepoints ({kind:?})", id.roi_id, roi.spacepoints.len());
         let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
-        // What a device cannot do and says so is no wrong answer.
+        // A reported lack of capacity is not a wrong answer.
         if self.engine == EngineName::Gpu && found.status == Status::CapacityExceeded && found.status != twin.status {
             return Ok(Verdict { told: true, ..Verdict::default() });
         }
@@ -400,8 +398,8 @@ impl Soak<'_> {
         if identical && !wanted {
             return Ok(Verdict { identical, ..Verdict::default() });
         }
-        // Of what nobody should send, a rounding may move many pairs at once: there the two engines
-        // stand for each other.
+        // In hostile RoIs, rounding may move many pairs at once: there the CPU engine and the GPU
+        // check each other.
         let hostile = kind == Kind::Hostile && !identical;
         let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
         let coarse = self.encoding == EncodingName::Compact && config.triplets != Triplets::Off;
@@ -412,13 +410,13 @@ impl Soak<'_> {
             expected = subject.reference.find(&roi)?;
             compared = compare(found, &expected, bin, share);
         }
-        // Of a few spacepoints, more peaks than were asked for may be equal, or a pair make one of
-        // others.
+        // With few spacepoints, more peaks than requested may be equal, or one pair may form a peak
+        // with others.
         if compared.is_none() && is_as_high(found, &subject.reference.inspect(&roi)?.histograms) {
             compared = Some((Agreement::Tie, 0.0, 0.0));
         }
-        // A pair beside a cut: a rounding only if the same stages without roundings answer as the
-        // reference engine does.
+        // A pair at a cut counts as rounding only if the same stages in f64 agree with the
+        // reference engine.
         if compared.is_none() && is_a_pair_beside(found, &expected, bin) {
             let same = compare(&subject.unrounded.find(&roi)?, &expected, bin, 0.0);
             compared = same.filter(|&(agreement, weight, _)| agreement == Agreement::Same && weight == 0.0);
@@ -447,14 +445,14 @@ impl Soak<'_> {
     }
 }
 
-/// How an answer was right.
+/// The way in which an answer was correct.
 #[derive(Default)]
 struct Verdict {
     identical: bool,
     other_bits: Option<OtherBits>,
-    /// The device said that it could not.
+    /// The device reported a lack of capacity.
     told: bool,
-    /// With the reference engine, if that was asked.
+    /// Agreement with the reference engine, if it was compared.
     agreement: Option<Agreement>,
 }
 
@@ -475,7 +473,7 @@ impl Soaked {
         self.shifted += u64::from(verdict.agreement == Some(Agreement::Shifted));
     }
 
-    /// Whether anything that the process holds grew. In a short run all is still being made.
+    /// Returns an error if a resource of the process grew. A short run is still allocating.
     fn verdict(&self) -> Result<(), Failure> {
         match self.held.grown().filter(|_| self.seconds > LONG.as_secs_f64()) {
             None => Ok(()),

@@ -1,4 +1,4 @@
-//! What a soak found, for people.
+//! Tables of a soak.
 
 use super::usage::Usage;
 use super::{OtherBits, Soaked};

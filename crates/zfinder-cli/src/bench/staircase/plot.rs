@@ -1,4 +1,4 @@
-//! The staircase as a figure: three bars a step, on a logarithmic axis of time.
+//! Draws the staircase: three bars a step, on a logarithmic axis of time.
 
 use command_host::figure::{Axis, Colour, Entry, Figure, Key, Layer, Panel};
 
@@ -9,11 +9,11 @@ const KINDS: [&str; 3] = ["find_z", "sum_histos", "with copies"];
 const THESIS: &str = "the thesis's speed-ups";
 const ROW: f64 = 34.0;
 
-/// A step's bars: a name, and microseconds an RoI.
+/// The bars of a step: a name, and microseconds per RoI.
 struct Bars {
     name: String,
     times: [Option<f64>; 3],
-    /// What the thesis's speed-up over one core comes to on this machine \[us\].
+    /// Time that the thesis's speed-up over one core gives on this machine \[us\].
     thesis: Option<(f64, f64)>,
 }
 
@@ -41,7 +41,7 @@ fn bars(stairs: &SampleStairs) -> Vec<Bars> {
     all
 }
 
-/// One panel for each sample and adapter.
+/// Returns one panel for each sample and adapter.
 pub(super) fn figure(samples: &[SampleStairs]) -> Figure {
     let all: Vec<Vec<Bars>> = samples.iter().map(bars).collect();
     let rows = all.iter().map(Vec::len).max().unwrap_or(1);
