@@ -131,7 +131,8 @@ impl Picture {
     /// Draws, and finishes the file.
     ///
     /// # Errors
-    /// [`Code::Usage`] if the figure refuses an option; [`Code::Data`] if the file cannot be written.
+    /// [`Code::Usage`] if the figure refuses an option; [`Code::Data`] if the file cannot be
+    /// written.
     pub fn draw(mut self, figure: &Figure) -> Result<(), Failure> {
         let content = figure.render(self.format, &self.options).map_err(|error| Failure::new(Code::Usage, error))?;
         self.output.write(|out| out.write_all(&content))?;

@@ -7,7 +7,8 @@
 //! ```
 //! use hep_figure::{Axis, Entry, Figure, Format, Key, Layer, Marker, Options, Panel, Point};
 //!
-//! let mut panel = Panel::new("rate", Axis::new("z [mm]", -1.0, 1.0), Axis::new("events", 0.0, 9.0));
+//! let (x, y) = (Axis::new("z [mm]", -1.0, 1.0), Axis::new("events", 0.0, 9.0));
+//! let mut panel = Panel::new("rate", x, y);
 //! let point = Point { bin: (-0.5, 0.5), interval: (5.0, 8.0), ..Point::new(0.1, 6.5) };
 //! panel.layers.push(Layer::Points(vec![point], Marker::of(0)));
 //! let mut figure = Figure::new("13 TeV", panel);

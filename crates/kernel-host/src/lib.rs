@@ -41,7 +41,8 @@
 //!     checks: Checks::Checked,
 //! })?;
 //!
-//! let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+//! use wgpu::BufferUsages;
+//! let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
 //! let mut numbers = Buffer::<u32>::new("numbers", usage);
 //! numbers.write(&gpu, &[1, 2, 3])?;
 //! let mut results = Readback::<u32>::new("results");

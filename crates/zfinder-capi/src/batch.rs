@@ -142,7 +142,7 @@ impl Rois {
                 let count = rois.checked_add(1).ok_or_else(|| Failure::argument("batch->rois is too large"))?;
                 // SAFETY: the promise of this function's caller.
                 let offsets = unsafe { memory::column("batch->offsets", batch.offsets, count) }?;
-                // What exceeds the address space exceeds the number of spacepoints too.
+                // An offset that exceeds the address space also exceeds the number of spacepoints.
                 self.offsets.extend(offsets.iter().map(|&offset| usize::try_from(offset).unwrap_or(usize::MAX)));
             }
         }

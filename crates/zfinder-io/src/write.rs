@@ -22,7 +22,14 @@ pub const CSV_HEADER: &str =
 /// use zfinder::{RoiId, RoiResult, Status};
 /// use zfinder_io::write_csv;
 /// let id = RoiId { event_id: 7, roi_id: 1 };
-/// let none = RoiResult { id, vertices: vec![], status: Status::NoPeak, spacepoints: 12, outside_window: 0, fallback: false };
+/// let none = RoiResult {
+///     id,
+///     vertices: vec![],
+///     status: Status::NoPeak,
+///     spacepoints: 12,
+///     outside_window: 0,
+///     fallback: false,
+/// };
 /// let mut out = Vec::new();
 /// write_csv(&mut out, &none)?;
 /// assert_eq!(out, b"7,1,,,,no_peak,,,,,false\n");
@@ -106,7 +113,8 @@ pub const ROI_HEADER: &str = "event_id,roi_id,phi_min,phi_max";
 /// ```
 /// use zfinder::{PhiWindow, RoiDescriptor};
 /// use zfinder_io::write_roi;
-/// let roi = RoiDescriptor { window: Some(PhiWindow::new(3.0, -3.0)?), ..RoiDescriptor::default() };
+/// let window = Some(PhiWindow::new(3.0, -3.0)?);
+/// let roi = RoiDescriptor { window, ..RoiDescriptor::default() };
 /// let mut out = Vec::new();
 /// write_roi(&mut out, &roi).expect("a vector takes all");
 /// assert_eq!(out, b"0,0,3,-3\n");

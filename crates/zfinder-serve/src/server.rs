@@ -101,8 +101,9 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// use zfinder_serve::{Model, Options, Server};
 /// let any = Some(([127, 0, 0, 1], 0).into());
 /// let models = vec![Model::preset(Preset::Auto)];
+/// let (grpc, http, metrics) = (any, any, None);
 /// let options =
-///     Options { grpc: any, http: any, metrics: None, models, engine: Engine::Cpu, ..Options::default() };
+///     Options { grpc, http, metrics, models, engine: Engine::Cpu, ..Options::default() };
 /// let server = Server::start(options)?;
 /// assert_ne!(server.grpc_address().expect("gRPC is served").port(), 0);
 /// server.handle().shut_down();

@@ -16,7 +16,8 @@
 //! let finder = ZFinder::builder().engine(Engine::Reference).build()?;
 //! let inspection = finder.inspect(&roi)?;
 //! let histogram = inspection.histogram();
-//! let (fullest, _) = histogram.weights.iter().enumerate().max_by_key(|(_, weight)| **weight).expect("bins");
+//! let bins = histogram.weights.iter().enumerate();
+//! let (fullest, _) = bins.max_by_key(|(_, weight)| **weight).expect("bins");
 //! assert!((histogram.centre_mm(fullest) - 12.5).abs() < histogram.bin_mm);
 //!
 //! // Each of three tracks through three layers makes three pairs.

@@ -1,4 +1,4 @@
-//! What the tests of this workspace share: adapters, toy events, comparisons of engines.
+//! Support for the tests of this workspace: adapters, toy events, comparisons of engines.
 
 #![allow(missing_docs, reason = "read by its tests")]
 

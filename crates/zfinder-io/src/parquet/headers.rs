@@ -70,7 +70,7 @@ impl Length for Parquet {
 impl ChunkReader for Parquet {
     type T = Header;
 
-    /// Returns a reader of page headers. At the footer there is nothing to check.
+    /// Returns a reader of page headers. The footer needs no check here.
     fn get_read(&self, start: u64) -> Result<Self::T> {
         let unseen = (start + TAIL != self.len()).then_some(start);
         Ok(Header { reader: self.0.get_read(start)?, unseen })

@@ -128,7 +128,8 @@ fn write_column<T: DataType, W: Write + Send>(
 /// ```
 /// use zfinder_io::{ParquetSpacepoints, SpacepointWriter};
 /// use zfinder::{Roi, Spacepoint};
-/// let roi = Roi { spacepoints: vec![Spacepoint::from_xyz(30.0, 40.0, 12.5, 0)], ..Roi::default() };
+/// let spacepoints = vec![Spacepoint::from_xyz(30.0, 40.0, 12.5, 0)];
+/// let roi = Roi { spacepoints, ..Roi::default() };
 /// let mut file = Vec::new();
 /// let mut writer = Box::new(ParquetSpacepoints::new(&mut file, "spacepoints.parquet".as_ref())?);
 /// writer.write((&roi).into())?;

@@ -45,9 +45,17 @@
 //!
 //! let vertex = Vertex { z_mm: 12.3, z_error_mm: 0.1, ..Vertex::default() };
 //! let id = RoiId { event_id: 0, roi_id: 0 };
-//! let result = RoiResult { id, vertices: vec![vertex], status: Status::Ok, spacepoints: 90, outside_window: 0, fallback: false };
+//! let result = RoiResult {
+//!     id,
+//!     vertices: vec![vertex],
+//!     status: Status::Ok,
+//!     spacepoints: 90,
+//!     outside_window: 0,
+//!     fallback: false,
+//! };
 //! let mut evaluation = Evaluation::new(Options::default());
-//! evaluation.add(&result, &[TruthVertex { z_mm: 12.5, is_hard_scatter: true, ..TruthVertex::default() }]);
+//! let truth = TruthVertex { z_mm: 12.5, is_hard_scatter: true, ..TruthVertex::default() };
+//! evaluation.add(&result, &[truth]);
 //! let figures = evaluation.figures();
 //! assert_eq!(figures.first.value, Some(1.0));
 //! assert!((figures.pull.mean.unwrap() + 2.0).abs() < 1e-9);

@@ -45,8 +45,9 @@
 //!
 //! ```
 //! use zfinder_study::simulate::{Geometry, Simulation};
-//! let sample = Simulation { rois: 20, geometry: Geometry::Generic, ..Simulation::lowlum() }.whole_events();
-//! let spacepoints: usize = sample.chunks().flatten().map(|event| event.roi.spacepoints.len()).sum();
+//! let lowlum = Simulation { rois: 20, geometry: Geometry::Generic, ..Simulation::lowlum() };
+//! let events = lowlum.whole_events().chunks().flatten();
+//! let spacepoints: usize = events.map(|event| event.roi.spacepoints.len()).sum();
 //! assert!(spacepoints > 20 * 500);
 //! ```
 
