@@ -1,6 +1,6 @@
 //! Tests of faults in an embedding program: little memory, its own device lost, its own threads
 //! panicking.
-#![allow(clippy::print_stderr)] // what is skipped is said aloud
+#![allow(clippy::print_stderr)] // skipped cases are reported
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

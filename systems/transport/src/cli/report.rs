@@ -35,7 +35,7 @@ pub(super) struct Report {
     tracks: usize,
     rejected: Vec<Reason>,
     status: &'static str,
-    /// Tracks that wait for room, if there was none.
+    /// Tracks that wait because slots are full.
     waiting: u64,
     /// Tracks that are left.
     left: usize,
@@ -141,7 +141,7 @@ impl Report {
         }
     }
 
-    /// What was not transported, and why: a line each.
+    /// Returns the particles that were not transported and the reasons, one for each line.
     fn rejected(&self) -> Vec<String> {
         let line = |Reason { reason, particles, first, place }: &Reason| {
             let place = place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
@@ -150,7 +150,7 @@ impl Report {
         self.rejected.iter().map(line).collect()
     }
 
-    /// Why there is nothing to report, if no particle was transported.
+    /// Returns the reason if no particle was transported.
     pub(super) fn nothing(&self) -> Option<String> {
         (self.tracks == 0).then(|| format!("no particle can be transported: {}", self.rejected().join("; ")))
     }

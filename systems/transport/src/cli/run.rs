@@ -59,10 +59,10 @@ pub(super) struct Run {
     /// How the stages of a step are grouped into kernels; the results are the same
     #[arg(long, value_enum, default_value = "split", value_name = "HOW", help_heading = "Engine")]
     kernels: KernelsName,
-    /// What split kernels sort tracks by; the results are the same
+    /// Sort key of split kernels; the results are the same
     #[arg(long, value_enum, default_value = "process", value_name = "KEY", help_heading = "Engine")]
     sort: SortName,
-    /// Steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 is none
+    /// Steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 disables this
     #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000), help_heading = "Engine")]
     tail_steps: u32,
     #[command(flatten)]
