@@ -13,7 +13,7 @@ use zfinder::{
 };
 use zfinder_study::inspect::Inspect;
 
-use crate::columns::{Coordinates, Layers, descriptors, offsets, slices};
+use crate::columns::{Coordinates, LayerColumn, descriptors, offsets, slices};
 use crate::error::{IntoException, config_error, engine_error, input_error};
 use crate::objects::Objects;
 use crate::options::{parse_config, parse_detector};
@@ -141,7 +141,7 @@ impl Core {
         py: Python<'py>,
         is_cartesian: bool,
         coordinates: Coordinates<'py>,
-        layer: Layers<'py>,
+        layer: LayerColumn<'py>,
         offsets: PyReadonlyArray1<'py, i64>,
         rois: &Bound<'py, PyDict>,
         cancel: Option<Py<Cancel>>,
@@ -165,7 +165,7 @@ impl Core {
         py: Python<'py>,
         is_cartesian: bool,
         coordinates: Coordinates<'py>,
-        layer: Layers<'py>,
+        layer: LayerColumn<'py>,
         offsets: PyReadonlyArray1<'py, i64>,
         rois: &Bound<'py, PyDict>,
         index: usize,
@@ -238,7 +238,7 @@ fn with_batch<T>(
     py: Python<'_>,
     is_cartesian: bool,
     coordinates: &Coordinates<'_>,
-    layer: &Layers<'_>,
+    layer: &LayerColumn<'_>,
     offsets_column: &PyReadonlyArray1<'_, i64>,
     rois: &Bound<'_, PyDict>,
     work: impl FnOnce(BatchView<'_>) -> PyResult<T>,

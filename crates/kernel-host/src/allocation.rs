@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering;
 
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::memory::Taken;
+use crate::memory::CountedBytes;
 
 /// A buffer on the device, counted while it exists.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     raw: wgpu::Buffer,
-    _taken: Taken,
+    _taken: CountedBytes,
 }
 
 impl Deref for Allocation {

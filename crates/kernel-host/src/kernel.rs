@@ -52,25 +52,25 @@ pub struct Kernel {
 /// Storage for a bind group between calls of [`Kernel::bind_group_in`]. It keeps the buffers of the
 /// bind group alive.
 #[derive(Debug, Default)]
-pub struct BindGroupSlot(Option<Made>);
+pub struct BindGroupSlot(Option<CachedBindGroup>);
 
 #[derive(Debug)]
-struct Made {
+struct CachedBindGroup {
     layout: wgpu::BindGroupLayout,
-    bound: Vec<Bound>,
+    bound: Vec<BoundResource>,
     group: wgpu::BindGroup,
 }
 
 /// A bound resource of a variable.
 #[derive(Debug)]
-struct Bound {
+struct BoundResource {
     name: String,
     buffer: wgpu::Buffer,
     offset: u64,
     size: Option<NonZero<u64>>,
 }
 
-impl Bound {
+impl BoundResource {
     fn of(name: &str, resource: &wgpu::BindingResource<'_>) -> Option<Self> {
         let wgpu::BindingResource::Buffer(binding) = resource else { return None };
         Some(Self { name: name.to_owned(), buffer: binding.buffer.clone(), offset: binding.offset, size: binding.size })
@@ -83,7 +83,7 @@ impl Bound {
     }
 }
 
-impl Made {
+impl CachedBindGroup {
     fn holds(&self, bindings: &[(&str, wgpu::BindingResource<'_>)]) -> bool {
         self.bound.len() == bindings.len()
             && self.bound.iter().zip(bindings).all(|(bound, (name, resource))| bound.is(name, resource))
@@ -215,10 +215,10 @@ impl Kernel {
         let kept = slot.0.take().filter(|made| made.layout == self.layout && made.holds(bindings));
         let made = match kept {
             Some(made) => made,
-            None => Made {
+            None => CachedBindGroup {
                 layout: self.layout.clone(),
                 group: self.bind_group(gpu, bindings)?,
-                bound: bindings.iter().filter_map(|(name, resource)| Bound::of(name, resource)).collect(),
+                bound: bindings.iter().filter_map(|(name, resource)| BoundResource::of(name, resource)).collect(),
             },
         };
         Ok(&slot.0.insert(made).group)

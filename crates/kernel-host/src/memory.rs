@@ -18,11 +18,11 @@ impl Default for Memory {
 
 impl Memory {
     /// Counts bytes until the returned value is dropped. The error is the limit.
-    pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Result<Taken, u64> {
+    pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Result<CountedBytes, u64> {
         let most = self.most.load(Ordering::Relaxed);
         let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= most);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
-            Ok(_) => Ok(Taken { bytes, of: Arc::clone(self) }),
+            Ok(_) => Ok(CountedBytes { bytes, of: Arc::clone(self) }),
             Err(_) => Err(most),
         }
     }
@@ -30,12 +30,12 @@ impl Memory {
 
 /// Counted bytes.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct CountedBytes {
     bytes: u64,
     of: Arc<Memory>,
 }
 
-impl Drop for Taken {
+impl Drop for CountedBytes {
     fn drop(&mut self) {
         self.of.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }

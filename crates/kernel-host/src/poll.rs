@@ -249,12 +249,12 @@ impl std::fmt::Debug for Job {
 /// and ends with the [`Gpu`].
 #[derive(Debug)]
 pub(crate) struct Poller {
-    shared: Arc<Shared>,
+    shared: Arc<PollerState>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct PollerState {
     device: wgpu::Device,
     status: Arc<Status>,
     jobs: Mutex<Jobs>,
@@ -270,7 +270,7 @@ struct Jobs {
 impl Poller {
     pub(crate) fn new(device: wgpu::Device, _queue: wgpu::Queue, status: Arc<Status>) -> Self {
         Self {
-            shared: Arc::new(Shared { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
+            shared: Arc::new(PollerState { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
             thread: Mutex::default(),
         }
     }
@@ -295,7 +295,7 @@ impl Poller {
     }
 }
 
-impl Shared {
+impl PollerState {
     fn serve(&self) {
         while let Some(job) = self.next() {
             self.finish(job);

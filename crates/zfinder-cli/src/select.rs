@@ -32,7 +32,7 @@ pub(super) struct SelectOptions {
 }
 
 /// The selected RoIs, and the finder that searches them.
-pub(super) struct Selected {
+pub(super) struct SelectedRois {
     pub(super) finder: ZFinder,
     pub(super) truth: Option<TruthTable>,
     rois: RoiSource,
@@ -52,7 +52,7 @@ impl SelectOptions {
     }
 
     /// Opens the input, and reads truth and RoIs. An input that is also the output is an error.
-    pub(super) fn open(&self, mut config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
+    pub(super) fn open(&self, mut config: Config, output: Option<&Path>) -> Result<SelectedRois, Failure> {
         let inputs = input::inputs(&self.paths, &mut Skipped::new(OnError::Stop))?;
         let detector = self.input.detector(&inputs.files, OnError::Stop)?;
         let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
@@ -65,11 +65,11 @@ impl SelectOptions {
             beam_spot::report(&rois.find_beam_spot(events, &detector, &mut config)?);
         }
         let finder = ZFinder::builder().config(config).detector(detector).engine(Engine::Reference).build()?;
-        Ok(Selected { finder, truth, rois, event: self.event, roi: self.roi })
+        Ok(SelectedRois { finder, truth, rois, event: self.event, roi: self.roi })
     }
 }
 
-impl Selected {
+impl SelectedRois {
     /// Returns the first selected RoI, or an error if the selection is empty.
     pub(super) fn first(&mut self) -> Result<Roi, Failure> {
         match self.next().transpose()? {
@@ -104,7 +104,7 @@ impl Selected {
     }
 }
 
-impl Iterator for Selected {
+impl Iterator for SelectedRois {
     type Item = zfinder_io::Result<Roi>;
 
     fn next(&mut self) -> Option<zfinder_io::Result<Roi>> {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
 use super::names::quoted;
-use super::place::{Address, Place};
+use super::place::{Address, LayerLookup};
 use crate::error::{Error, Result};
 use zfinder::Detector;
 use zfinder::Spacepoint;
@@ -22,7 +22,7 @@ pub(super) enum Shape {
 
 /// Columns that give the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layers {
+pub(super) enum LayerColumns {
     Index(&'static str),
     Id([&'static str; 2]),
     /// A bit field: the volume in bits 56 to 63, the layer in bits 36 to 47.
@@ -39,7 +39,7 @@ pub(super) struct Schema {
     pub(super) roi: Option<&'static str>,
     pub(super) shape: Shape,
     pub(super) position: [&'static str; 3],
-    pub(super) layers: Layers,
+    pub(super) layers: LayerColumns,
 }
 
 impl Schema {
@@ -53,20 +53,20 @@ impl Schema {
             (Shape::Cartesian, ["sp_x", "sp_y", "sp_z"]),
         ];
         let layers = if let Some(layer) = first(&["layer"]) {
-            Some(Layers::Index(layer))
+            Some(LayerColumns::Index(layer))
         } else if has("volume_id") && has("layer_id") {
-            Some(Layers::Id(["volume_id", "layer_id"]))
+            Some(LayerColumns::Id(["volume_id", "layer_id"]))
         } else if let Some(id) = first(&["geometry_id_1", "geometry_id"]) {
-            Some(Layers::GeometryId(id))
+            Some(LayerColumns::GeometryId(id))
         } else {
-            first(&["sp_vollayer"]).map(Layers::Packed)
+            first(&["sp_vollayer"]).map(LayerColumns::Packed)
         };
         let lacks = |set: &[&'static str; 3]| set.iter().copied().filter(|name| !has(name)).collect::<Vec<_>>();
         // The message names the most complete set of columns.
         let (shape, position) =
             POSITIONS.into_iter().min_by_key(|(_, set)| lacks(set).len()).expect("there are three of them");
         let mut missing = lacks(&position);
-        let layers = layers.or((position[0] == "sp_x").then_some(Layers::Position));
+        let layers = layers.or((position[0] == "sp_x").then_some(LayerColumns::Position));
         if layers.is_none() {
             missing.push("layer");
         }
@@ -80,7 +80,7 @@ impl Schema {
 
     pub(super) fn addressing(&self) -> Addressing {
         match self.layers {
-            Layers::Index(_) => Addressing::Index,
+            LayerColumns::Index(_) => Addressing::Index,
             _ => Addressing::Geometry,
         }
     }
@@ -88,9 +88,11 @@ impl Schema {
     /// Returns the columns of whole numbers that give the layer: at most two.
     pub(super) fn layer_columns(&self) -> &[&'static str] {
         match &self.layers {
-            Layers::Index(column) | Layers::GeometryId(column) | Layers::Packed(column) => std::slice::from_ref(column),
-            Layers::Id(columns) => columns,
-            Layers::Position => &[],
+            LayerColumns::Index(column) | LayerColumns::GeometryId(column) | LayerColumns::Packed(column) => {
+                std::slice::from_ref(column)
+            }
+            LayerColumns::Id(columns) => columns,
+            LayerColumns::Position => &[],
         }
     }
 }
@@ -108,12 +110,12 @@ pub(super) struct Chunk {
     pub(super) position: [Vec<f64>; 3],
     /// The columns of [`Schema::layer_columns`]; the unused ones are empty.
     pub(super) layers: [Vec<u64>; 2],
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<RoiRun>,
 }
 
 /// Consecutive spacepoints of one RoI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct RoiRun {
     pub(super) event_id: u64,
     pub(super) roi_id: u64,
     pub(super) spacepoints: usize,
@@ -143,13 +145,13 @@ pub(super) trait Chunks: Send {
 
     /// Returns an error in a column of the spacepoint at `index` of a run, in the whole run, or in
     /// the file.
-    fn error(&self, at: Option<(&Run, Option<usize>)>, column: Option<&str>, message: String) -> Error;
+    fn error(&self, at: Option<(&RoiRun, Option<usize>)>, column: Option<&str>, message: String) -> Error;
 }
 
 /// Reads events from a file of columns.
 pub(super) struct ColumnReader<C> {
     chunks: C,
-    place: Place,
+    place: LayerLookup,
     options: ReadOptions,
     chunk: Chunk,
     /// Index of the next run of the chunk, and of its first spacepoint.
@@ -176,7 +178,7 @@ impl<C: Chunks> ColumnReader<C> {
     pub(super) fn new(chunks: C, detector: &Detector, options: ReadOptions) -> Self {
         Self {
             chunks,
-            place: Place::new(detector),
+            place: LayerLookup::new(detector),
             options,
             chunk: Chunk::default(),
             run: 0,
@@ -307,7 +309,7 @@ impl<C: Chunks> ColumnReader<C> {
     }
 
     /// Skips a run without its spacepoints.
-    fn pass(&mut self, run: &Run) {
+    fn pass(&mut self, run: &RoiRun) {
         self.spacepoint += run.spacepoints;
         self.run += 1;
     }
@@ -354,11 +356,11 @@ impl<C: Chunks> ColumnReader<C> {
         let schema = self.chunks.schema();
         let place = &mut self.place;
         let joined = match schema.layers {
-            Layers::Index(_) => append(to, position, place, |at| Address::Index(first[at])),
-            Layers::Id(_) => append(to, position, place, |at| id(first[at], second[at])),
-            Layers::GeometryId(_) => append(to, position, place, |at| Address::of_geometry_id(first[at])),
-            Layers::Packed(_) => append(to, position, place, |at| id(first[at] >> 8, first[at] & 0xff)),
-            Layers::Position => append(to, position, place, |_| Address::Position),
+            LayerColumns::Index(_) => append(to, position, place, |at| Address::Index(first[at])),
+            LayerColumns::Id(_) => append(to, position, place, |at| id(first[at], second[at])),
+            LayerColumns::GeometryId(_) => append(to, position, place, |at| Address::of_geometry_id(first[at])),
+            LayerColumns::Packed(_) => append(to, position, place, |at| id(first[at] >> 8, first[at] & 0xff)),
+            LayerColumns::Position => append(to, position, place, |_| Address::Position),
         };
         let column = schema.layer_columns().last().unwrap_or(&schema.position[0]);
         let error = |at, message| self.chunks.error(Some((&run, Some(at))), Some(column), message);
@@ -383,7 +385,7 @@ fn id(volume: u64, layer: u64) -> Address {
 
 /// The invalid spacepoints of a run.
 #[derive(Default)]
-struct Joined {
+struct InvalidSpacepoints {
     /// Index of the first spacepoint on a layer that the detector does not have.
     unplaced: Option<usize>,
     /// Index of the first spacepoint whose layer index is out of range, and the reason.
@@ -395,11 +397,11 @@ struct Joined {
 fn append(
     to: &mut Vec<Spacepoint>,
     [rho, phi, z]: [&[f64]; 3],
-    place: &mut Place,
+    place: &mut LayerLookup,
     address: impl Fn(usize) -> Address,
-) -> Joined {
+) -> InvalidSpacepoints {
     to.reserve(rho.len());
-    let mut joined = Joined::default();
+    let mut joined = InvalidSpacepoints::default();
     for (at, ((&rho, &phi), &z)) in rho.iter().zip(phi).zip(z).enumerate() {
         let point = Spacepoint { rho, phi, z, layer: 0 };
         match place.layer(&point, address(at)) {

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
-use super::place::{Address, Place};
+use super::place::{Address, LayerLookup};
 use super::source::event_of_name;
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
@@ -130,7 +130,7 @@ impl LayerFrom {
 pub(super) struct CsvEvents {
     table: Table,
     schema: Schema,
-    place: Place,
+    place: LayerLookup,
     options: ReadOptions,
     /// The position of the first spacepoint without a layer.
     first_unplaced: Option<Error>,
@@ -145,7 +145,7 @@ pub(super) struct CsvEvents {
 }
 
 /// An event that is being read.
-struct Gathering {
+struct PartialEvent {
     event: Event,
     /// Index of each RoI in the event.
     index: HashMap<u64, usize>,
@@ -158,7 +158,7 @@ struct Gathering {
     is_left_out: bool,
 }
 
-impl Gathering {
+impl PartialEvent {
     fn new(event_id: u64, is_spoilt: bool) -> Self {
         let event = Event { event_id, rois: Vec::new() };
         Self { event, index: HashMap::new(), at: 0, spacepoints: 0, is_spoilt, is_left_out: false }
@@ -207,7 +207,7 @@ impl CsvEvents {
         Ok(Self {
             table,
             schema,
-            place: Place::new(detector),
+            place: LayerLookup::new(detector),
             options,
             first_unplaced: None,
             event_of_file: event_of_name(path),
@@ -251,7 +251,7 @@ impl CsvEvents {
     }
 
     /// Adds the spacepoint of the current row to the event.
-    fn gather(&mut self, to: &mut Gathering) -> Result<()> {
+    fn gather(&mut self, to: &mut PartialEvent) -> Result<()> {
         if to.is_left_out {
             return Ok(());
         }
@@ -350,7 +350,7 @@ impl EventReader for CsvEvents {
             (None, None) => self.next_row(&mut is_spoilt)?,
         };
         let Some(event_id) = first else { return self.finish() };
-        let mut gathering = Gathering::new(event_id, is_spoilt);
+        let mut gathering = PartialEvent::new(event_id, is_spoilt);
         loop {
             self.gather(&mut gathering)?;
             let next = match self.next_row(&mut gathering.is_spoilt) {

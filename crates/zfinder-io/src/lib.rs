@@ -47,6 +47,20 @@
 //! }
 //! # Ok::<(), zfinder_io::Error>(())
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `reader`, `event`: [`SpacepointReader`] yields RoIs, and a trait reads each format by events.
+//! - `source`, `memory`, `colliderml`: files and streams, and the files that a folder stands for.
+//! - `csv`, `table`, `rows`, `names`: CSV, from bytes to spacepoints.
+//! - `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT files.
+//! - `place`: the layer of a spacepoint, from the address in its file.
+//! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
+//! - `truth`, `answers`: true vertices, and answers of earlier searches.
+//! - `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text, and their trait.
+//! - `toml`: configurations and detectors; `provenance`, `digest`: the origin of answers.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

@@ -31,7 +31,7 @@ impl Address {
 
 /// Assigns the spacepoints of one file to the layers of a detector. Spacepoints without a layer are
 /// counted, and reported together.
-pub(super) struct Place {
+pub(super) struct LayerLookup {
     detector: Detector,
     /// The last address and its layer, because spacepoints are usually sorted by layer.
     last: Option<((u32, u32), u32)>,
@@ -41,13 +41,13 @@ pub(super) struct Place {
     first_at: Option<(f64, f64)>,
 }
 
-impl Place {
+impl LayerLookup {
     pub(super) fn new(detector: &Detector) -> Self {
         let detector = detector.clone();
         Self { detector, last: None, unplaced: BTreeMap::new(), spacepoints: 0, first_at: None }
     }
 
-    /// Returns the index of the layer. None if the detector has no such layer; [`Place::error`]
+    /// Returns the index of the layer. None if the detector has no such layer; [`LayerLookup::error`]
     /// reports it.
     ///
     /// # Errors

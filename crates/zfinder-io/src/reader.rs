@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::event::{self, Event, EventReader, Faults, ReadOptions};
 use super::regions::Regions;
 use super::rois::RoiTable;
-use super::seen::Seen;
+use super::seen::RoiSet;
 use super::shard::Shard;
 use super::source;
 use crate::error::{Error, Result};
@@ -41,10 +41,10 @@ pub struct SpacepointReader {
     /// Skipped errors that are still to be yielded.
     faults: VecDeque<Error>,
     errors: u64,
-    pending: VecDeque<Pending>,
-    seen: Seen,
+    pending: VecDeque<PendingEvent>,
+    seen: RoiSet,
     /// Events, stored as RoI 0 of each event.
-    seen_events: Seen,
+    seen_events: RoiSet,
     events: usize,
     without_line: u64,
     events_left_out: u64,
@@ -54,7 +54,7 @@ pub struct SpacepointReader {
 }
 
 /// Spacepoints, and the RoIs that get them.
-struct Pending {
+struct PendingEvent {
     spacepoints: Vec<Spacepoint>,
     descriptors: VecDeque<RoiDescriptor>,
 }
@@ -75,8 +75,8 @@ impl SpacepointReader {
             faults: VecDeque::new(),
             errors: 0,
             pending: VecDeque::new(),
-            seen: Seen::default(),
-            seen_events: Seen::default(),
+            seen: RoiSet::default(),
+            seen_events: RoiSet::default(),
             events: 0,
             without_line: 0,
             events_left_out: 0,
@@ -249,7 +249,7 @@ impl SpacepointReader {
                 self.skip(self.again(id, other))?;
             }
             descriptors.retain(|roi| again.iter().all(|(id, _)| *id != roi.id));
-            self.pending.push_back(Pending { spacepoints, descriptors });
+            self.pending.push_back(PendingEvent { spacepoints, descriptors });
         }
         Ok(())
     }
@@ -270,7 +270,7 @@ impl SpacepointReader {
             }
             let Some(regions) = self.regions.as_mut().filter(|_| self.shard.has(event_id)) else { continue };
             if let Some((descriptor, spacepoints)) = regions.select(event_id, spacepoints)? {
-                self.pending.push_back(Pending { spacepoints, descriptors: [descriptor].into() });
+                self.pending.push_back(PendingEvent { spacepoints, descriptors: [descriptor].into() });
             }
         }
         Ok(())
@@ -304,7 +304,7 @@ impl SpacepointReader {
             return;
         }
         self.rois_without_event = rest.iter().filter(|d| !self.is_known(d.id.event_id)).count() as u64;
-        self.pending.push_back(Pending { spacepoints: Vec::new(), descriptors: rest });
+        self.pending.push_back(PendingEvent { spacepoints: Vec::new(), descriptors: rest });
     }
 
     /// Returns whether the event was in a file that was read.

@@ -7,12 +7,12 @@ use zfinder::RoiId;
 /// RoIs and the number of the file of each. Consecutive events with the same RoI number in one file
 /// share one entry.
 #[derive(Default)]
-pub(super) struct Seen {
+pub(super) struct RoiSet {
     /// Maps (RoI, first event) to (last event, file).
     ranges: BTreeMap<(u64, u64), (u64, usize)>,
 }
 
-impl Seen {
+impl RoiSet {
     /// Returns the file of the RoI.
     pub(super) fn file_of(&self, id: RoiId) -> Option<usize> {
         let (&(roi, _), &(last, file)) = self.ranges.range(..=(id.roi_id, id.event_id)).next_back()?;
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn answers_as_a_plain_map_does() {
         let mut rng = fastrand::Rng::with_seed(3);
-        let (mut seen, mut plain) = (Seen::default(), HashMap::new());
+        let (mut seen, mut plain) = (RoiSet::default(), HashMap::new());
         for _ in 0..3000 {
             let event_id = if rng.u8(0..20) == 0 { u64::MAX - rng.u64(0..3) } else { rng.u64(0..400) };
             let id = RoiId { event_id, roi_id: rng.u64(0..4) };
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn events_in_a_row_take_no_memory() {
-        let mut seen = Seen::default();
+        let mut seen = RoiSet::default();
         for event_id in (0..1000).chain((1000..2000).rev()) {
             for roi_id in 0..2 {
                 assert_eq!(seen.insert(RoiId { event_id, roi_id }, 0), None);

@@ -190,15 +190,15 @@ pub(super) fn named(path: &Path) -> PathBuf {
 }
 
 /// A stream whose first bytes were read to find its format.
-struct Peeked {
+struct PeekedStream {
     head: Vec<u8>,
     rest: Box<dyn Read + Send>,
 }
 
 /// Streams whose first bytes were read, until they are opened.
-static PEEKED: Mutex<BTreeMap<PathBuf, Peeked>> = Mutex::new(BTreeMap::new());
+static PEEKED: Mutex<BTreeMap<PathBuf, PeekedStream>> = Mutex::new(BTreeMap::new());
 
-fn peeked() -> MutexGuard<'static, BTreeMap<PathBuf, Peeked>> {
+fn peeked() -> MutexGuard<'static, BTreeMap<PathBuf, PeekedStream>> {
     PEEKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -207,7 +207,7 @@ const HEAD_BYTES: usize = 1 << 16;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-impl Peeked {
+impl PeekedStream {
     fn open(path: &Path) -> io::Result<Self> {
         let rest: Box<dyn Read + Send> =
             if is_standard_input(path) { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
@@ -239,7 +239,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     }
     if is_stream(path) {
         let stream = peeked().remove(path);
-        let Peeked { head, rest } = stream.map_or_else(|| Peeked::open(path), Ok).map_err(failed)?;
+        let PeekedStream { head, rest } = stream.map_or_else(|| PeekedStream::open(path), Ok).map_err(failed)?;
         return unzipped(path, BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest)));
     }
     let file = File::open(path).map_err(failed)?;
@@ -258,7 +258,7 @@ pub(super) fn peek(path: &Path) -> Result<Box<dyn Read + Send>> {
     let failed = |source| failed(path, source);
     // The lock is released while the stream is read, because reading may block.
     let stream = peeked().remove(path);
-    let mut stream = stream.map_or_else(|| Peeked::open(path), Ok).map_err(failed)?;
+    let mut stream = stream.map_or_else(|| PeekedStream::open(path), Ok).map_err(failed)?;
     stream.fill().map_err(failed)?;
     let head = stream.head.clone();
     peeked().insert(path.to_owned(), stream);

@@ -36,7 +36,7 @@ pub struct TruthVertex {
 pub(super) type EventVertices = Vec<(u64, Vec<TruthVertex>)>;
 
 /// The event and the RoI. Without RoI: all RoIs of the event that have no vertices of their own.
-type Whose = (u64, Option<u64>);
+type TruthKey = (u64, Option<u64>);
 
 /// True vertices of events or RoIs, from files in one of these formats. The header decides which.
 ///
@@ -55,7 +55,7 @@ type Whose = (u64, Option<u64>);
 pub struct TruthTable {
     /// The files of the vertices: at least one.
     paths: Vec<PathBuf>,
-    vertices: HashMap<Whose, Vec<TruthVertex>>,
+    vertices: HashMap<TruthKey, Vec<TruthVertex>>,
 }
 
 impl TruthTable {

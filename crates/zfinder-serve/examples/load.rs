@@ -69,8 +69,8 @@ struct Load {
     #[arg(long, default_value_t = 2)]
     in_flight: usize,
     /// Transport of tensors
-    #[arg(long, value_enum, default_value_t = Travel::Message)]
-    tensors: Travel,
+    #[arg(long, value_enum, default_value_t = Transport::Message)]
+    tensors: Transport,
     /// Seconds of each measurement
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
@@ -87,7 +87,7 @@ struct Load {
 
 /// Transport of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Travel {
+enum Transport {
     /// 13 bytes a spacepoint in the message
     Message,
     /// 8 bytes a spacepoint in the message
@@ -97,7 +97,7 @@ enum Travel {
 }
 
 /// A request, and the bytes of its answer.
-struct Question {
+struct LoadRequest {
     request: ModelInferRequest,
     answer: [Bytes; 2],
     batch: RoiBatch,
@@ -159,8 +159,8 @@ fn question(
     model: &str,
     rois: &mut dyn Iterator<Item = RoiView<'_>>,
     count: usize,
-    travel: Travel,
-) -> Question {
+    travel: Transport,
+) -> LoadRequest {
     let mut batch = RoiBatch::single();
     let mut words: Vec<u8> = Vec::new();
     let [mut rho, mut phi, mut z, mut layer] = [(); 4].map(|()| Vec::new());
@@ -173,7 +173,7 @@ fn question(
             layer.push(point.layer as u8);
         }
         offsets.push(layer.len() as i64);
-        if travel == Travel::Points {
+        if travel == Transport::Points {
             let encoded: Vec<u64> = roi.spacepoints().map(|point| encode_point(&point).expect("in range")).collect();
             words.extend(encoded.iter().flat_map(|word| word.to_le_bytes()));
             batch.push(Default::default(), encoded.into_iter().map(decode_point));
@@ -186,8 +186,8 @@ fn question(
     let mut request = ModelInferRequest { model_name: model.into(), ..Default::default() };
     let offsets = ("OFFSETS", "INT64", offsets.len() as i64, offsets_bytes);
     let tensors = match travel {
-        Travel::Points => vec![offsets, ("POINTS", "UINT64", points, words)],
-        Travel::Message | Travel::SharedMemory => vec![
+        Transport::Points => vec![offsets, ("POINTS", "UINT64", points, words)],
+        Transport::Message | Transport::SharedMemory => vec![
             offsets,
             ("RHO", "FP32", points, rho),
             ("PHI", "FP32", points, phi),
@@ -206,10 +206,10 @@ fn question(
     let counts = results.iter().flat_map(|result| (result.vertices.len() as u32).to_le_bytes()).collect();
     let vertices = results.iter().flat_map(|result| &result.vertices);
     let answer = [counts, vertices.flat_map(|vertex| vertex.z_mm.to_le_bytes()).collect()];
-    Question { request, answer, batch, object: None }
+    LoadRequest { request, answer, batch, object: None }
 }
 
-fn check(response: &ModelInferResponse, question: &Question) -> Result<(), Failure> {
+fn check(response: &ModelInferResponse, question: &LoadRequest) -> Result<(), Failure> {
     if response.raw_output_contents == question.answer { Ok(()) } else { Err("an answer is wrong".into()) }
 }
 
@@ -226,7 +226,7 @@ fn percentile(latencies: &mut [Duration], fraction: f64) -> f64 {
 /// latencies.
 async fn drive(
     mut client: Client,
-    questions: Arc<Vec<Question>>,
+    questions: Arc<Vec<LoadRequest>>,
     first: usize,
     end: Instant,
     mut due: Option<UnboundedReceiver<Instant>>,
@@ -299,7 +299,7 @@ fn loopback_rate(connections: usize, seconds: f64) -> Result<f64, Failure> {
     Ok(sent as f64 / begin.elapsed().as_secs_f64())
 }
 
-struct Measured {
+struct LoadMeasurement {
     requests_a_second: f64,
     latencies: Vec<Duration>,
 }
@@ -309,9 +309,9 @@ struct Measured {
 async fn load(
     options: &Load,
     clients: &[Client],
-    questions: &Arc<Vec<Question>>,
+    questions: &Arc<Vec<LoadRequest>>,
     rate: Option<f64>,
-) -> Result<Measured, Failure> {
+) -> Result<LoadMeasurement, Failure> {
     let tasks = clients.len() * options.in_flight;
     let begin = Instant::now();
     let end = begin + Duration::from_secs_f64(options.seconds);
@@ -334,7 +334,7 @@ async fn load(
         latencies.extend(ended??);
     }
     let requests_a_second = latencies.len() as f64 / begin.elapsed().as_secs_f64();
-    Ok(Measured { requests_a_second, latencies })
+    Ok(LoadMeasurement { requests_a_second, latencies })
 }
 
 /// Returns RoIs a second of a stream in this process.
@@ -360,7 +360,7 @@ fn stream_rate(finder: &ZFinder, batch: &RoiBatch, seconds: f64) -> Result<f64, 
 }
 
 /// Returns the median duration of the search of a request in this process, in microseconds.
-fn search_time(finder: &ZFinder, questions: &[Question], seconds: f64) -> Result<f64, Failure> {
+fn search_time(finder: &ZFinder, questions: &[LoadRequest], seconds: f64) -> Result<f64, Failure> {
     let (begin, mut latencies, mut results) = (Instant::now(), Vec::new(), Vec::new());
     while latencies.len() < 10 || begin.elapsed().as_secs_f64() < seconds {
         let question = &questions[latencies.len() % questions.len()];
@@ -404,7 +404,7 @@ fn main() -> Result<(), Failure> {
                 models,
                 engine,
                 batches,
-                shared_memory: options.tensors == Travel::SharedMemory,
+                shared_memory: options.tensors == Transport::SharedMemory,
                 ..Options::default()
             })?)
         }
@@ -424,7 +424,7 @@ fn main() -> Result<(), Failure> {
     // The CPU engine gives the answers for comparison, because all engines have the same bits.
     let reference = builder(Engine::Cpu).build()?;
     let mut rois = (0..sample.len()).cycle().map(|roi| sample.roi(roi));
-    let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS, Travel::Message);
+    let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS, Transport::Message);
     let rate = stream_rate(&finder, &whole.batch, options.seconds)?;
     println!("stream in this process: {rate:.0} RoI/s in batches of {STREAM_ROIS}");
     let carried = loopback_rate(options.connections, 0.5 * options.seconds)?;
@@ -440,8 +440,8 @@ fn main() -> Result<(), Failure> {
     );
     for &count in &options.rois {
         let ask = |_| question(&reference, &model.name, &mut rois, count, options.tensors);
-        let mut questions: Vec<Question> = (0..QUESTIONS).map(ask).collect();
-        if options.tensors == Travel::SharedMemory {
+        let mut questions: Vec<LoadRequest> = (0..QUESTIONS).map(ask).collect();
+        if options.tensors == Transport::SharedMemory {
             for (at, question) in questions.iter_mut().enumerate() {
                 let name = format!("zfinder-load-{}-{count}-{at}", std::process::id());
                 let object = SharedObject::take(&mut question.request, name)?;

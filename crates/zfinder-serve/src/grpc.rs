@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt};
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::answer::Wanted;
+use crate::answer::OutputSelection;
 use crate::proto;
 use crate::proto::grpc_inference_service_server::GrpcInferenceService;
 use crate::proto::infer_parameter::ParameterChoice;
@@ -22,7 +22,7 @@ use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
 use crate::schema::{self, TensorSchema};
 use crate::service::{self, Service};
-use crate::shared_memory::{Place, Region, Regions};
+use crate::shared_memory::{Region, Regions, TensorPlace};
 use crate::statistics::Total;
 use crate::tensor::{DataType, Tensor, bytes_of};
 
@@ -311,14 +311,14 @@ fn parameter_timeout(parameters: &HashMap<String, proto::InferParameter>) -> Opt
 /// The content of a message.
 struct Parsed {
     tensors: Vec<Tensor>,
-    wanted: Wanted,
+    wanted: OutputSelection,
     /// The place of each wanted output in shared memory, if it has one.
-    places: Vec<Option<Place>>,
+    places: Vec<Option<TensorPlace>>,
 }
 
 /// Reads tensors and wanted outputs from a message.
 fn parse(regions: &Regions, message: proto::ModelInferRequest) -> Result<Parsed, Refusal> {
-    let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
+    let wanted = OutputSelection::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let places = message.outputs.iter().map(|output| place(&output.name, &output.parameters));
     let mut places = places.collect::<Result<Vec<_>, _>>()?;
     places.resize(wanted.len(), None);
@@ -344,7 +344,7 @@ fn parse(regions: &Regions, message: proto::ModelInferRequest) -> Result<Parsed,
 }
 
 /// Returns the place of a tensor in shared memory from its parameters.
-fn place(tensor: &str, parameters: &HashMap<String, proto::InferParameter>) -> Result<Option<Place>, Refusal> {
+fn place(tensor: &str, parameters: &HashMap<String, proto::InferParameter>) -> Result<Option<TensorPlace>, Refusal> {
     let choice = |key: &str| parameters.get(key)?.parameter_choice.as_ref();
     let text = |key: &str| match choice(key) {
         Some(ParameterChoice::StringParam(text)) => Some(text.as_str()),
@@ -355,7 +355,7 @@ fn place(tensor: &str, parameters: &HashMap<String, proto::InferParameter>) -> R
         Some(ParameterChoice::Uint64Param(number)) => Some(*number),
         _ => None,
     };
-    Place::read(tensor, text, number)
+    TensorPlace::read(tensor, text, number)
 }
 
 fn tensor(input: InferInputTensor, raw: Option<Bytes>) -> Result<Tensor, Refusal> {

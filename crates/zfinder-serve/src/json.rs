@@ -4,9 +4,9 @@ use bytes::{BufMut, Bytes, BytesMut};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer::Wanted;
+use crate::answer::OutputSelection;
 use crate::refusal::Refusal;
-use crate::shared_memory::{Place, Regions};
+use crate::shared_memory::{Regions, TensorPlace};
 use crate::tensor::{DataType, Element, Tensor, bytes_of, elements, view};
 
 /// A request in JSON.
@@ -40,10 +40,10 @@ struct Output {
 
 /// Transport of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Travel {
+pub(crate) enum Transport {
     Numbers,
     Bytes,
-    SharedMemory(Place),
+    SharedMemory(TensorPlace),
 }
 
 /// A request that is parsed.
@@ -51,9 +51,9 @@ pub(crate) enum Travel {
 pub(crate) struct Parsed {
     pub(crate) id: String,
     pub(crate) tensors: Vec<Tensor>,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: OutputSelection,
     /// Transport of each wanted output.
-    pub(crate) travel: Vec<Travel>,
+    pub(crate) travel: Vec<Transport>,
     /// Time limit in microseconds.
     pub(crate) timeout: Option<u64>,
 }
@@ -88,14 +88,14 @@ pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize
     if !rest.is_empty() {
         return Err(Refusal::invalid(format!("{} bytes follow the last tensor", rest.len())));
     }
-    let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
+    let wanted = OutputSelection::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let flag = |parameters: &Map<String, Value>, name| parameters.get(name).and_then(Value::as_bool);
     let all_binary = flag(&message.parameters, "binary_data_output").unwrap_or(false);
-    let of_flag = |is_binary| if is_binary { Travel::Bytes } else { Travel::Numbers };
+    let of_flag = |is_binary| if is_binary { Transport::Bytes } else { Transport::Numbers };
     let mut travel = Vec::new();
     for output in &message.outputs {
         travel.push(match place(&output.name, &output.parameters)? {
-            Some(place) => Travel::SharedMemory(place),
+            Some(place) => Transport::SharedMemory(place),
             None => of_flag(flag(&output.parameters, "binary_data").unwrap_or(all_binary)),
         });
     }
@@ -106,9 +106,9 @@ pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize
 }
 
 /// Returns the place of a tensor in shared memory from its parameters.
-fn place(tensor: &str, parameters: &Map<String, Value>) -> Result<Option<Place>, Refusal> {
+fn place(tensor: &str, parameters: &Map<String, Value>) -> Result<Option<TensorPlace>, Refusal> {
     let text = |key: &str| parameters.get(key).and_then(Value::as_str);
-    Place::read(tensor, text, |key| parameters.get(key).and_then(Value::as_u64))
+    TensorPlace::read(tensor, text, |key| parameters.get(key).and_then(Value::as_u64))
 }
 
 /// Takes the bytes of a tensor from the rest of the body.
@@ -187,19 +187,19 @@ pub(crate) fn render(
     model: &crate::Model,
     id: &str,
     tensors: &[Tensor],
-    travel: &[Travel],
+    travel: &[Transport],
 ) -> Result<(Bytes, Option<usize>), Refusal> {
     let mut outputs = Vec::with_capacity(tensors.len());
     let mut binary = Vec::new();
     for (tensor, travel) in tensors.iter().zip(travel) {
         let mut output = json!({ "name": tensor.name, "datatype": tensor.datatype.name(), "shape": tensor.shape });
         match travel {
-            Travel::Numbers => output["data"] = to_json(tensor),
-            Travel::Bytes => {
+            Transport::Numbers => output["data"] = to_json(tensor),
+            Transport::Bytes => {
                 output["parameters"] = json!({ "binary_data_size": tensor.data.len() });
                 binary.push(&tensor.data);
             }
-            Travel::SharedMemory(place) => {
+            Transport::SharedMemory(place) => {
                 regions.write(&tensor.name, place, &tensor.data)?;
                 output["parameters"] = json!({
                     "shared_memory_region": place.region,
@@ -261,7 +261,7 @@ mod tests {
         let window = view::<f32>(&parsed.tensors[0].data);
         assert_eq!((window[0], window[1].is_nan(), &window[2..]), (1.5, true, &[0.0, -2.0][..]));
         assert_eq!(parsed.tensors[1].data[..], [9, 8, 7]);
-        assert_eq!((parsed.travel, parsed.timeout), (vec![Travel::Bytes, Travel::Numbers], Some(7)));
+        assert_eq!((parsed.travel, parsed.timeout), (vec![Transport::Bytes, Transport::Numbers], Some(7)));
     }
 
     #[test]

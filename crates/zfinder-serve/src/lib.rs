@@ -16,6 +16,18 @@
 //! The crate logs with `tracing`, and has no command line. [`proto`] has the messages and a client
 //! of the protocol.
 //!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `server`, `listener`, `tls`: [`Server`], its ports and their connections.
+//! - `grpc`, `http`, `json`, `service`: both forms of the protocol, and the operations they share.
+//! - `schema`, `tensor`, `points`, `rois`, `answer`: tensors, from requests to RoIs and back.
+//! - `received`, `shared_memory`: limits on incoming bytes, and tensors in shared memory.
+//! - `scheduler`, `queue`, `worker`, `device`: batches of many requests, and their search.
+//! - `model`: [`Model`]; `metrics`, `statistics`: counts and durations.
+//! - `error`, `refusal`: errors at the start, and reasons for refusing a request.
+//!
 //! # Features
 //!
 //! - `tls` (default): TLS and mutual TLS by rustls.

@@ -12,7 +12,7 @@ use crate::tensor::{DataType, Element, Tensor, aligned, view};
 
 /// RoIs whose spacepoints stay in the received message.
 #[derive(Debug)]
-pub(crate) struct Rois {
+pub(crate) struct RequestRois {
     spacepoints: Spacepoints,
     offsets: Vec<usize>,
     descriptors: Vec<RoiDescriptor>,
@@ -26,9 +26,9 @@ enum Spacepoints {
 }
 
 /// The tensors of a request by name.
-struct Inputs(Vec<Tensor>);
+struct InputTensors(Vec<Tensor>);
 
-impl Inputs {
+impl InputTensors {
     fn new(tensors: Vec<Tensor>) -> Result<Self, Refusal> {
         let mut names = HashSet::new();
         for tensor in &tensors {
@@ -82,10 +82,10 @@ fn check_shape(tensor: &Tensor, wanted: &[Option<usize>]) -> Result<(), Refusal>
     Err(Refusal::invalid(format!("input {name}: shape is {found:?}, and [{wanted}] is wanted")))
 }
 
-impl Rois {
+impl RequestRois {
     /// Checks the tensors of a request for a model with this configuration.
     pub(crate) fn read(tensors: Vec<Tensor>, config: &Config) -> Result<Self, Refusal> {
-        let mut inputs = Inputs::new(tensors)?;
+        let mut inputs = InputTensors::new(tensors)?;
         let spacepoints = Spacepoints::take(&mut inputs)?;
         let offsets = inputs.take("OFFSETS").ok_or_else(|| Refusal::invalid("input OFFSETS is missing"))?;
         let offsets = read_offsets(&offsets, spacepoints.len())?;
@@ -175,7 +175,7 @@ impl Rois {
 
 /// A batch of several requests, whose memory is reused.
 #[derive(Debug, Default)]
-pub(crate) struct Joined {
+pub(crate) struct JoinedBatch {
     single: SingleBatch,
     double: RoiBatch,
 }
@@ -190,7 +190,7 @@ struct SingleBatch {
 }
 
 impl SingleBatch {
-    fn fill<'a>(&mut self, requests: impl Iterator<Item = &'a Rois>) {
+    fn fill<'a>(&mut self, requests: impl Iterator<Item = &'a RequestRois>) {
         self.coordinates.iter_mut().for_each(Vec::clear);
         self.layer.clear();
         self.offsets.clear();
@@ -214,9 +214,9 @@ impl SingleBatch {
     }
 }
 
-impl Joined {
+impl JoinedBatch {
     /// Makes one batch of requests. A single request is not copied, if alignment permits.
-    pub(crate) fn fill<'a>(&'a mut self, requests: &[&'a Rois]) -> zfinder::Result<BatchView<'a>> {
+    pub(crate) fn fill<'a>(&'a mut self, requests: &[&'a RequestRois]) -> zfinder::Result<BatchView<'a>> {
         if let [rois] = requests
             && let Some(view) = rois.in_place()
         {
@@ -234,7 +234,7 @@ impl Joined {
 
 impl Spacepoints {
     /// Takes the tensors of spacepoints from a request.
-    fn take(inputs: &mut Inputs) -> Result<Self, Refusal> {
+    fn take(inputs: &mut InputTensors) -> Result<Self, Refusal> {
         if inputs.has("POINTS") {
             return Ok(Self::Points(inputs.take_column("POINTS", &[DataType::Uint64])?.data));
         }
@@ -302,7 +302,7 @@ fn read_offsets(tensor: &Tensor, spacepoints: usize) -> Result<Vec<usize>, Refus
 }
 
 /// Reads the windows, pseudorapidities and z ranges of RoIs.
-fn read_descriptors(inputs: &mut Inputs, rois: usize, config: &Config) -> Result<Vec<RoiDescriptor>, Refusal> {
+fn read_descriptors(inputs: &mut InputTensors, rois: usize, config: &Config) -> Result<Vec<RoiDescriptor>, Refusal> {
     let mut take = |name, width| -> Result<Option<Vec<f64>>, Refusal> {
         let Some(tensor) = inputs.take(name) else { return Ok(None) };
         check_type(&tensor, &[DataType::Fp32, DataType::Fp64])?;

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::answer::Wanted;
+use crate::answer::OutputSelection;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::queue::{ClientId, FairQueue};
 use crate::refusal::{Reason, Refusal};
-use crate::rois::Rois;
+use crate::rois::RequestRois;
 use crate::statistics::{Durations, Statistics};
 use crate::tensor::Tensor;
 use crate::worker::Worker;
@@ -67,8 +67,8 @@ pub(crate) type Outcome = Result<Vec<Tensor>, Refusal>;
 /// A waiting request.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) rois: Rois,
-    pub(crate) wanted: Wanted,
+    pub(crate) rois: RequestRois,
+    pub(crate) wanted: OutputSelection,
     pub(crate) arrived: Instant,
     pub(crate) deadline: Option<Instant>,
     pub(crate) answer: oneshot::Sender<Outcome>,

@@ -5,11 +5,11 @@ use std::time::Instant;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::answer::{STATUS_WORDS, Wanted};
+use crate::answer::{OutputSelection, STATUS_WORDS};
 use crate::model::Model;
 use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
-use crate::rois::Rois;
+use crate::rois::RequestRois;
 use crate::scheduler::{BatchOptions, Job, Outcome, Scheduler};
 use crate::schema;
 use crate::shared_memory::Regions;
@@ -45,7 +45,7 @@ pub(crate) struct Request {
     pub(crate) model: usize,
     pub(crate) client: ClientId,
     pub(crate) tensors: Vec<Tensor>,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: OutputSelection,
     pub(crate) arrived: Instant,
     pub(crate) deadline: Option<Instant>,
 }
@@ -124,7 +124,7 @@ impl Service {
         if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
             return Err(Refusal::expired());
         }
-        let rois = Rois::read(tensors, &self.models[model].config)?;
+        let rois = RequestRois::read(tensors, &self.models[model].config)?;
         let (answer, answered) = oneshot::channel();
         self.scheduler.submit(model, client, Job { rois, wanted, arrived, deadline, answer });
         let answered = match deadline {

@@ -28,13 +28,13 @@ pub(crate) struct Region {
 
 /// A tensor's place in a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TensorPlace {
     pub(crate) region: String,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
 
-impl Place {
+impl TensorPlace {
     /// Reads the parameters of a tensor; None if they name no region. `text` and `number` look a
     /// parameter up.
     pub(crate) fn read<'a>(
@@ -134,11 +134,11 @@ impl Regions {
     }
 
     /// Returns the region of a place, and the start of the place in its object.
-    fn locate(&self, place: &Place) -> Result<(Arc<Region>, u64), Refusal> {
+    fn locate(&self, place: &TensorPlace) -> Result<(Arc<Region>, u64), Refusal> {
         let region = self.find(&place.region)?;
         let fits = place.offset.checked_add(place.bytes).is_some_and(|end| end <= region.bytes);
         if !fits {
-            let Place { region: name, offset, bytes } = place;
+            let TensorPlace { region: name, offset, bytes } = place;
             let held = region.bytes;
             let message = format!("{bytes} bytes from {offset} on do not lie in region `{name}`, which has {held}");
             return Err(Refusal::invalid(message));
@@ -148,7 +148,7 @@ impl Regions {
     }
 
     /// Copies a tensor from its place. `read` counts the bytes of the request.
-    pub(crate) fn read(&self, place: &Place, read: &mut u64) -> Result<Bytes, Refusal> {
+    pub(crate) fn read(&self, place: &TensorPlace, read: &mut u64) -> Result<Bytes, Refusal> {
         let (region, offset) = self.locate(place)?;
         *read = read.saturating_add(place.bytes);
         if *read > self.most_bytes {
@@ -165,7 +165,7 @@ impl Regions {
     }
 
     /// Copies a tensor of an answer to its place.
-    pub(crate) fn write(&self, tensor: &str, place: &Place, data: &[u8]) -> Result<(), Refusal> {
+    pub(crate) fn write(&self, tensor: &str, place: &TensorPlace, data: &[u8]) -> Result<(), Refusal> {
         let (region, offset) = self.locate(place)?;
         if data.len() as u64 > place.bytes {
             let (needed, held) = (data.len(), place.bytes);
@@ -243,8 +243,8 @@ mod tests {
         }
     }
 
-    fn place(offset: u64, bytes: u64) -> Place {
-        Place { region: "r".into(), offset, bytes }
+    fn place(offset: u64, bytes: u64) -> TensorPlace {
+        TensorPlace { region: "r".into(), offset, bytes }
     }
 
     #[test]

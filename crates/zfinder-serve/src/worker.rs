@@ -9,7 +9,7 @@ use zfinder::{BatchView, RoiResult, ZFinder};
 
 use crate::device::{Device, Finders, is_loss, is_of_device};
 use crate::refusal::{Reason, Refusal};
-use crate::rois::{Joined, Rois};
+use crate::rois::{JoinedBatch, RequestRois};
 use crate::scheduler::{Batch, Job, Scheduler};
 use crate::statistics::{Durations, Statistics};
 
@@ -23,7 +23,7 @@ pub(crate) struct Worker {
 /// Memory that is reused.
 #[derive(Default)]
 struct Scratch {
-    joined: Joined,
+    joined: JoinedBatch,
     results: Vec<RoiResult>,
 }
 
@@ -51,7 +51,7 @@ impl Worker {
     /// Answers requests together, or one by one if they fail together.
     fn answer(&self, model: usize, jobs: &mut Vec<Job>, begun: Instant, scratch: &mut Scratch) {
         let Scratch { joined, results } = scratch;
-        let requests: Vec<&Rois> = jobs.iter().map(|job| &job.rois).collect();
+        let requests: Vec<&RequestRois> = jobs.iter().map(|job| &job.rois).collect();
         let filled = joined.fill(&requests).map_err(|error| Refusal::from(Failure::Search(error)));
         let searching = Instant::now();
         let outcome = filled.and_then(|batch| self.search(model, batch, results));

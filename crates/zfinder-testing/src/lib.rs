@@ -1,4 +1,11 @@
 //! Support for the tests of this workspace: adapters, toy events, comparisons of engines.
+//!
+//! # Map
+//!
+//! - `engines`: engines on every adapter, and comparisons of their answers.
+//! - `toy`: simulated collisions in the detector `atlas2010`; `rois`: RoIs for tests of files.
+//! - `shared`: paths of data outside the repository; `on_adapters`: the adapters of a test.
+//! - `pages`: the Rust programs of README and book, which `cargo test --doc` runs.
 
 #![allow(missing_docs, reason = "read by its tests")]
 

@@ -9,6 +9,13 @@
 //! This crate is for measurements. Searches use the library `zfinder`, whose kernels share nothing
 //! with these.
 //!
+//! The example sums the histograms of one RoI on the CPU, and compares them with the reference
+//! engine. It then does the same with the last step on a GPU, if there is one.
+//!
+//! ```
+#![doc = include_str!("example.rs")]
+//! ```
+//!
 //! # Map
 //!
 //! Modules in reading order:

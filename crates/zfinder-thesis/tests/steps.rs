@@ -44,6 +44,16 @@ fn rois(with_circle: bool) -> RoiBatch {
     batch
 }
 
+/// The example of the crate's front page.
+mod example {
+    include!("../src/example.rs");
+
+    #[test]
+    fn the_example_of_the_front_page_runs() {
+        example().expect("the example runs");
+    }
+}
+
 #[test]
 fn every_kernel_is_valid_wgsl() {
     let sources = sources();

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use zfinder::{Config, Encoding, Engine, RoiResult, Status, Triplets, Vertex, ZFinder};
 use zfinder_study::inspect::ZHistogram;
 
-use super::report::Checked;
+use super::report::CheckReport;
 use super::sample::Sample;
 use command_host::Failure;
 
@@ -88,8 +88,8 @@ impl Expected {
     }
 
     /// Compares answers for the first RoIs of the sample.
-    pub(super) fn check(&self, what: &str, found: &[RoiResult]) -> Result<Checked, Failure> {
-        let mut checked = Checked::default();
+    pub(super) fn check(&self, what: &str, found: &[RoiResult]) -> Result<CheckReport, Failure> {
+        let mut checked = CheckReport::default();
         for (found, (expected, bin)) in found.iter().zip(&self.results) {
             let compared = compare(found, expected, *bin, self.share);
             checked.rois += 1;

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use zfinder::{Answered, RoiBatch, RoiResult, Stream, StreamOptions};
 
-use super::measure::{LONGEST, Load, Subject};
+use super::measure::{LONGEST, Load, MeasuredCase};
 use super::memory;
-use super::report::{Checked, LongStream, Rate};
+use super::report::{CheckReport, LongStream, Rate};
 use command_host::Failure;
 
 /// Batches of a round on hardware for each batch in flight, and fewest batches of any round.
@@ -45,7 +45,7 @@ impl Flow {
     }
 }
 
-impl Subject<'_> {
+impl MeasuredCase<'_> {
     /// Makes batches of the whole sample, at least one more than can be in flight, and at most
     /// `most` of that number.
     fn flow(&self, batch_rois: usize, most: impl FnOnce(usize) -> usize) -> Result<Flow, Failure> {
@@ -58,7 +58,7 @@ impl Subject<'_> {
 
     /// Measures from batches in host memory to vertices in host memory, with several batches in
     /// flight.
-    pub(super) fn streamed(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
+    pub(super) fn streamed(&self, load: &Load, checked: &mut CheckReport) -> Result<Option<Rate>, Failure> {
         let mut flow = self.flow(load.batch_rois, |needed| load.batches_a_round.max(needed))?;
         let mut first = None;
         flow.run(flow.waiting.len(), |results| {

@@ -7,7 +7,9 @@ use std::time::Instant;
 use zfinder::{Config, Engine, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
 
 use super::check::Expected;
-use super::report::{Adapter, Checked, KernelTime, Latency, Measured, OneCore, Rate, Transfer, median, percentile};
+use super::report::{
+    Adapter, CaseReport, CheckReport, KernelTime, Latency, OneCore, Rate, Transfer, median, percentile,
+};
 use super::sample::Sample;
 use super::words::{CaseName, EngineName, word};
 use command_host::Failure;
@@ -31,7 +33,7 @@ const RESIDENT_SEARCHES: f64 = 5.0;
 const RESIDENT_SPACEPOINTS: usize = 32_000_000;
 
 /// A case on an engine, with the options of the measurement.
-pub(super) struct Subject<'a> {
+pub(super) struct MeasuredCase<'a> {
     pub(super) sample: &'a Sample,
     pub(super) case: CaseName,
     pub(super) engine: EngineName,
@@ -68,9 +70,9 @@ impl Load {
     }
 }
 
-impl Subject<'_> {
-    pub(super) fn measure(&self) -> Result<Measured, Failure> {
-        let mut measured = Measured {
+impl MeasuredCase<'_> {
+    pub(super) fn measure(&self) -> Result<CaseReport, Failure> {
+        let mut measured = CaseReport {
             case: self.case,
             engine: self.engine,
             adapters: self.adapters.iter().map(|adapter| adapter.index).collect(),
@@ -92,7 +94,7 @@ impl Subject<'_> {
             return Ok(measured);
         }
         (self.say)("check");
-        let mut checked = Checked::default();
+        let mut checked = CheckReport::default();
         let load = self.load(&mut checked)?;
         (self.say)("end to end");
         measured.end_to_end = self.end_to_end(&load, &mut checked)?;
@@ -123,7 +125,7 @@ impl Subject<'_> {
     }
 
     /// Compares answers for the first RoIs of the sample.
-    pub(super) fn check(&self, found: &[RoiResult], checked: &mut Checked) -> Result<(), Failure> {
+    pub(super) fn check(&self, found: &[RoiResult], checked: &mut CheckReport) -> Result<(), Failure> {
         checked.include(&self.expected.check(&self.what(), found)?);
         Ok(())
     }
@@ -133,7 +135,7 @@ impl Subject<'_> {
     }
 
     /// Returns as many RoIs as fit into a round. Warms the engine up and checks it.
-    fn load(&self, checked: &mut Checked) -> Result<Load, Failure> {
+    fn load(&self, checked: &mut CheckReport) -> Result<Load, Failure> {
         let few = self.sample.batch(0, self.expected.len());
         // The first search allocates buffers.
         self.check(&self.finder.find_batch(&few)?, checked)?;
@@ -162,7 +164,7 @@ impl Subject<'_> {
     }
 
     /// Measures from a batch in host memory to vertices in host memory, one batch after another.
-    fn end_to_end(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
+    fn end_to_end(&self, load: &Load, checked: &mut CheckReport) -> Result<Option<Rate>, Failure> {
         let answers: zfinder::Result<Vec<_>> = load.batches.iter().map(|batch| self.finder.find_batch(batch)).collect();
         let answers = answers?;
         self.check(&answers[0], checked)?;
@@ -198,7 +200,7 @@ impl Subject<'_> {
     }
 
     /// Measures single RoIs, one call after another, each with another RoI of the sample.
-    fn latency(&self, checked: &mut Checked) -> Result<Option<Latency>, Failure> {
+    fn latency(&self, checked: &mut CheckReport) -> Result<Option<Latency>, Failure> {
         let call = |roi: &RoiBatch| -> Result<(f64, RoiResult), Failure> {
             let start = Instant::now();
             let mut results = self.finder.find_batch(roi)?;
@@ -227,7 +229,7 @@ impl Subject<'_> {
     }
 
     /// Measures kernels with resident data, and the share of the bus that uploads take.
-    fn on_device(&self, measured: &mut Measured, load: &Load, rate: f64) -> Result<(), Failure> {
+    fn on_device(&self, measured: &mut CaseReport, load: &Load, rate: f64) -> Result<(), Failure> {
         // A GPU gets enough data to be occupied, a software adapter as much as time allows.
         let fit = (self.seconds * rate / RESIDENT_SEARCHES) as usize;
         let full = RESIDENT_SPACEPOINTS * self.sample.len() / self.sample.spacepoints();
@@ -292,9 +294,9 @@ impl Subject<'_> {
     }
 }
 
-impl Checked {
+impl CheckReport {
     /// Adds the results of another check. RoIs that both compared count once.
-    fn include(&mut self, other: &Checked) {
+    fn include(&mut self, other: &CheckReport) {
         self.rois = self.rois.max(other.rois);
         self.ties = self.ties.max(other.ties);
         self.shifted = self.shifted.max(other.shifted);

@@ -31,7 +31,7 @@ use check::Expected;
 use command_host::note;
 use command_host::{Failure, PictureOptions};
 use group::AdapterGroup;
-use measure::Subject;
+use measure::MeasuredCase;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
 use sample::Sample;
 pub(super) use self_check::SelfCheck;
@@ -442,7 +442,7 @@ impl Bench {
                 let builder = self.design.apply(builder, self.accumulate);
                 let builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
                 bar.set_message(format!("{place}, {name}: building it"));
-                let subject = Subject {
+                let subject = MeasuredCase {
                     sample,
                     case,
                     engine,

@@ -70,19 +70,19 @@ pub(super) struct SampleReport {
     pub(super) rois: usize,
     pub(super) spacepoints: usize,
     pub(super) batch_rois: usize,
-    pub(super) results: Vec<Measured>,
+    pub(super) results: Vec<CaseReport>,
 }
 
 /// A case on an engine.
 #[derive(Debug, Serialize)]
-pub(super) struct Measured {
+pub(super) struct CaseReport {
     pub(super) case: CaseName,
     pub(super) engine: EngineName,
     /// Indices of GPUs.
     pub(super) adapters: Vec<usize>,
     pub(super) description: String,
     pub(super) config: Config,
-    pub(super) check: Option<Checked>,
+    pub(super) check: Option<CheckReport>,
     pub(super) streamed: Option<Rate>,
     pub(super) end_to_end: Option<Rate>,
     pub(super) resident: Option<Rate>,
@@ -95,7 +95,7 @@ pub(super) struct Measured {
 
 /// Result of the comparison with the reference engine.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Checked {
+pub(super) struct CheckReport {
     pub(super) rois: usize,
     pub(super) max_weight_difference: f64,
     pub(super) max_z_difference_mm: f64,

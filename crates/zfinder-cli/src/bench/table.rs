@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use comfy_table::Table;
 
 use super::super::engine::DesignName;
-use super::report::{Checked, Measured, Report, SampleReport};
+use super::report::{CaseReport, CheckReport, Report, SampleReport};
 use super::words::{EngineName, word};
 use command_host::table as plain;
 
@@ -65,8 +65,8 @@ pub(super) fn closing(report: &Report) -> String {
     }
     let _ = writeln!(text, "host: {} threads, {} {}", report.host.threads, report.host.os, report.host.arch);
     let checks = || report.samples.iter().flat_map(|sample| &sample.results).filter_map(|result| result.check.as_ref());
-    let sum = |value: fn(&Checked) -> usize| checks().map(value).sum::<usize>();
-    let most = |value: fn(&Checked) -> f64| checks().map(value).fold(0.0, f64::max);
+    let sum = |value: fn(&CheckReport) -> usize| checks().map(value).sum::<usize>();
+    let most = |value: fn(&CheckReport) -> f64| checks().map(value).fold(0.0, f64::max);
     if sum(|check| check.rois) > 0 {
         let _ = writeln!(
             text,
@@ -130,11 +130,11 @@ fn device(sample: &SampleReport) -> Option<Table> {
     let mut header = vec!["case".to_owned(), "engine".into(), "RoI/s with\ndata there".into()];
     header.extend(kernels.iter().map(|name| format!("{}\nus/RoI", name.replace('_', "\n"))));
     header.extend(["bytes up\nan RoI", "GB/s end\nto end", "% of\nbus"].map(str::to_owned));
-    let packing = |result: &Measured| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
+    let packing = |result: &CaseReport| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
     let with_packing = sample.results.iter().any(|result| packing(result).is_some());
     header.extend(with_packing.then(|| "packing\nus/RoI".to_owned()));
     let mut table = plain(header, 2);
-    let results: Vec<&Measured> = sample.results.iter().filter(|result| result.resident.is_some()).collect();
+    let results: Vec<&CaseReport> = sample.results.iter().filter(|result| result.resident.is_some()).collect();
     for result in &results {
         let mut row =
             vec![word(result.case), engine(result), or_none(result.resident.as_ref(), |rate| grouped(rate.roi_per_s))];
@@ -172,7 +172,7 @@ fn streams(sample: &SampleReport) -> Option<Table> {
     any.then_some(table)
 }
 
-fn engine(result: &Measured) -> String {
+fn engine(result: &CaseReport) -> String {
     name(result.engine, &result.adapters)
 }
 

@@ -144,7 +144,7 @@ struct Measurement {
 }
 
 /// Results of one configuration.
-struct Measured {
+struct ConfigurationResult {
     /// The engine as text.
     engine: String,
     /// The configuration with the beam spot that was found.
@@ -207,7 +207,7 @@ impl Evaluate {
             let is_first = report.configurations.is_empty();
             let mut again = Skipped::quiet(on_error);
             let told = if is_first { &mut skipped } else { &mut again };
-            let Measured { engine, config, beam_spot, evaluation } =
+            let ConfigurationResult { engine, config, beam_spot, evaluation } =
                 self.measure(&name, config, &measurement, is_first, told)?;
             // All configurations use the bins of the first.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
@@ -299,7 +299,7 @@ impl Evaluate {
         measurement: &Measurement,
         is_first: bool,
         skipped: &mut Skipped,
-    ) -> Result<Measured, Failure> {
+    ) -> Result<ConfigurationResult, Failure> {
         let start = Instant::now();
         let Measurement { files, detector, selection, truth, builder, options } = measurement;
         let read_options = self.input.read_options(self.on_error.on_error());
@@ -333,7 +333,7 @@ impl Evaluate {
         if !self.progress.quiet {
             note(&format!("{name}: {}", totals.told(start)));
         }
-        Ok(Measured { engine: finder.description(), config, beam_spot, evaluation })
+        Ok(ConfigurationResult { engine: finder.description(), config, beam_spot, evaluation })
     }
 }
 

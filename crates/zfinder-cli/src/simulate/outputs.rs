@@ -60,9 +60,9 @@ impl Sink {
 }
 
 /// The temporary path that a writer uses, and the final path that the user knows.
-struct Names(Option<(PathBuf, PathBuf)>);
+struct OutputPaths(Option<(PathBuf, PathBuf)>);
 
-impl Names {
+impl OutputPaths {
     fn of(sink: &Sink) -> Self {
         Self(match sink {
             #[cfg(feature = "root")]
@@ -94,7 +94,7 @@ pub(super) struct Outputs<'a> {
     rois: Option<Output>,
     /// The folder of TrackML's files of particles, one for each event.
     particles: Option<&'a OutputFolder>,
-    names: Names,
+    names: OutputPaths,
 }
 
 impl<'a> Outputs<'a> {
@@ -118,7 +118,7 @@ impl<'a> Outputs<'a> {
         };
         let truth = table(truth, "truth_vertices.csv", TRUTH_HEADER)?;
         let rois = if simulation.is_full_scan() { None } else { table(rois, "rois.csv", ROI_HEADER)? };
-        let names = Names::of(sink);
+        let names = OutputPaths::of(sink);
         let mut particles = None;
         let detector = simulation.detector();
         let spacepoints: Box<dyn SpacepointWriter> = match sink {

@@ -47,16 +47,16 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// A case and an encoding, with the answers of each engine.
 #[derive(Serialize)]
-struct Verified {
+struct VerifiedCase {
     case: CaseName,
     encoding: EncodingName,
     published: Option<&'static str>,
-    engines: Vec<Answered>,
+    engines: Vec<EngineAnswers>,
 }
 
 /// The answers of an engine.
 #[derive(Serialize)]
-struct Answered {
+struct EngineAnswers {
     engine: String,
     digest: String,
     rois: u64,
@@ -81,7 +81,7 @@ impl Verify {
                 let published = published(case, encoding);
                 let engines =
                     finders.iter().map(|finder| finder.verify(&batches, published)).collect::<Result<_, _>>()?;
-                all.push(Verified { case, encoding, published, engines });
+                all.push(VerifiedCase { case, encoding, published, engines });
                 kept.push(finders);
             }
         }
@@ -92,7 +92,7 @@ impl Verify {
         } else {
             writeln!(out, "{}", table(&all).trim_fmt())?;
         }
-        let wrong: Vec<String> = all.iter().flat_map(Verified::wrong).collect();
+        let wrong: Vec<String> = all.iter().flat_map(VerifiedCase::wrong).collect();
         if !wrong.is_empty() {
             return Err(Failure::wrong_answer(format!("other answers than the published ones: {}", wrong.join("; "))));
         }
@@ -119,7 +119,7 @@ impl Verify {
     }
 }
 
-impl Verified {
+impl VerifiedCase {
     /// Returns the engines with wrong answers, as text.
     fn wrong(&self) -> impl Iterator<Item = String> {
         let wrong = self.engines.iter().filter(|engine| !engine.is_right);
@@ -152,15 +152,15 @@ impl Finder {
         Ok(digest)
     }
 
-    fn verify(&self, batches: &[RoiBatch], published: Option<&str>) -> Result<Answered, Failure> {
+    fn verify(&self, batches: &[RoiBatch], published: Option<&str>) -> Result<EngineAnswers, Failure> {
         let digest = self.digest(batches)?;
         let (engine, rois, digest) = (self.name.clone(), digest.rois(), digest.to_string());
-        Ok(Answered { is_right: published == Some(digest.as_str()), engine, digest, rois })
+        Ok(EngineAnswers { is_right: published == Some(digest.as_str()), engine, digest, rois })
     }
 }
 
 /// Returns a table with a row for each case and encoding, and a column for each engine.
-fn table(all: &[Verified]) -> Table {
+fn table(all: &[VerifiedCase]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let engines = all.first().map_or(&[][..], |verified| &verified.engines);

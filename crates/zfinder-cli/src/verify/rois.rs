@@ -5,9 +5,9 @@
 use zfinder::{Detector, LayerKind, PhiWindow, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-struct Words(u64);
+struct SplitMix(u64);
 
-impl Words {
+impl SplitMix {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -37,8 +37,8 @@ const COLLISIONS: u64 = 12;
 /// Returns the batches of a seed, one for every path of the engines: many RoIs with few
 /// spacepoints, few such RoIs, full circles, and a single full circle.
 pub(super) fn batches(seed: u64, detector: &Detector) -> Vec<RoiBatch> {
-    let words = &mut Words(seed);
-    let window = |words: &mut Words| {
+    let words = &mut SplitMix(seed);
+    let window = |words: &mut SplitMix| {
         let low = words.between(-3.2, 3.2);
         PhiWindow::new(low, low + 0.2).ok()
     };
@@ -72,7 +72,7 @@ pub(super) fn batches(seed: u64, detector: &Detector) -> Vec<RoiBatch> {
 }
 
 /// Returns tracks of some collisions, bent a little, and noise.
-fn points(words: &mut Words, detector: &Detector, window: Option<PhiWindow>, collisions: u64) -> Vec<Spacepoint> {
+fn points(words: &mut SplitMix, detector: &Detector, window: Option<PhiWindow>, collisions: u64) -> Vec<Spacepoint> {
     let (low, width) = match window {
         Some(PhiWindow::Range { phi_min, phi_max }) => (phi_min, phi_max - phi_min),
         _ => (-3.125, 6.25),
@@ -103,7 +103,7 @@ fn points(words: &mut Words, detector: &Detector, window: Option<PhiWindow>, col
 
 /// Returns the crossing of a track with a layer, measured to some tens of micrometres.
 fn crossing(
-    words: &mut Words,
+    words: &mut SplitMix,
     detector: &Detector,
     layer: u32,
     [z0, slope]: [f64; 2],

@@ -8,7 +8,7 @@ use oxyroot::{Named, ReaderTree, RootFile};
 
 use super::checksum;
 use super::tree::{Column, Layout, kind};
-use crate::columns::{Chunk, Chunks, Run, Schema, WANTED};
+use crate::columns::{Chunk, Chunks, RoiRun, Schema, WANTED};
 use crate::error::{Error, Result};
 use crate::event::too_many;
 use crate::guard::quietly;
@@ -246,7 +246,7 @@ impl<'a> Columns<'a> {
                 })?;
             }
             let spacepoints = spacepoints.unwrap_or(0);
-            chunk.runs.push(Run { event_id, roi_id, spacepoints, row: *entry });
+            chunk.runs.push(RoiRun { event_id, roi_id, spacepoints, row: *entry });
             *entry += 1;
         }
         Ok(())
@@ -309,7 +309,7 @@ impl Chunks for RootTree {
         Ok(true)
     }
 
-    fn error(&self, at: Option<(&Run, Option<usize>)>, column: Option<&str>, message: String) -> Error {
+    fn error(&self, at: Option<(&RoiRun, Option<usize>)>, column: Option<&str>, message: String) -> Error {
         let (entry, message) = match at {
             Some((run, Some(value))) => (Some(run.row), format!("value {value}: {message}")),
             Some((run, None)) => (Some(run.row), message),

@@ -1,6 +1,6 @@
 //! Fits the beam to tracks: a vote, a fit, and the width.
 
-use super::tracks::{Plane, Seen, Track, TrackFinder, dot};
+use super::tracks::{Plane, Track, TrackFinder, TrackFromPoint, dot};
 use super::{BeamSpot, BeamSpotErrors, BeamSpotFinder};
 use crate::error::{Error, Result};
 
@@ -35,7 +35,7 @@ struct Line {
 /// A track about the beam.
 #[derive(Clone, Copy)]
 struct Residual {
-    seen: Seen,
+    seen: TrackFromPoint,
     /// Standard deviation of d for such tracks.
     std: f64,
     z_error: f64,
@@ -102,7 +102,7 @@ fn vote(tracks: &[Track]) -> Plane {
     let side = (2 * HALF_CELLS + 1) as usize;
     let mut votes = vec![0u32; side * side];
     for track in tracks {
-        let Seen { d, normal, .. } = track.seen_from([0.0; 2]);
+        let TrackFromPoint { d, normal, .. } = track.seen_from([0.0; 2]);
         // The line normal · (x, y) = -d is walked along the axis to which it is closer.
         let along_x = normal[1].abs() > normal[0].abs();
         let (n_along, n_across) = if along_x { (normal[0], normal[1]) } else { (normal[1], normal[0]) };
@@ -161,7 +161,7 @@ fn about(tracks: &[Track], finder: &TrackFinder, line: &Line) -> Vec<Residual> {
 /// covariance.
 fn least_squares(residuals: &[Residual]) -> Option<([f64; 4], [[f64; 4]; 4])> {
     let (mut matrix, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
-    for Residual { seen: Seen { d, normal: [nx, ny], z, .. }, std, .. } in residuals {
+    for Residual { seen: TrackFromPoint { d, normal: [nx, ny], z, .. }, std, .. } in residuals {
         let (row, weight) = ([*nx, *ny, nx * z, ny * z], 1.0 / (std * std));
         for i in 0..4 {
             right[i] -= weight * row[i] * d;
@@ -185,7 +185,7 @@ fn covariance_of_vertices(residuals: &[Residual], independent: &[[f64; 4]; 4]) -
     let mut variances = [0.0; 4];
     for vertex in by_z(residuals).chunk_by(|a, b| a.roi == b.roi && a.apart(b) < NEAR_Z) {
         let mut sum = [0.0; 4];
-        for Residual { seen: Seen { d, normal: [nx, ny], z, .. }, std, .. } in vertex {
+        for Residual { seen: TrackFromPoint { d, normal: [nx, ny], z, .. }, std, .. } in vertex {
             let row = [*nx, *ny, nx * z, ny * z];
             (0..4).for_each(|i| sum[i] += d / (std * std) * row[i]);
         }

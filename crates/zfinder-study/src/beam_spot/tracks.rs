@@ -171,7 +171,7 @@ pub(super) struct Track {
 
 /// A track relative to a point near its origin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct TrackFromPoint {
     /// Signed distance of the point from the track \[mm\].
     pub(super) d: f64,
     /// Derivative of d with respect to the point: the unit normal.
@@ -188,13 +188,13 @@ impl Track {
     }
 
     /// Returns the track relative to a point.
-    pub(super) fn seen_from(&self, point: Plane) -> Seen {
+    pub(super) fn seen_from(&self, point: Plane) -> TrackFromPoint {
         let (d, normal) = self.circle.distance(point);
         // Distance along the track, from the point to the spacepoint.
         let along = |at: Plane| cross(normal, minus(at, point)).abs();
         let (near, far) = (along(self.inner.0), along(self.outer.0));
         let cot = (self.outer.1 - self.inner.1) / (far - near);
-        Seen { d, normal, z: self.inner.1 - cot * near, cot }
+        TrackFromPoint { d, normal, z: self.inner.1 - cot * near, cot }
     }
 }
 
@@ -277,7 +277,7 @@ impl TrackFinder {
                 outer: (hit(2).at, hit(2).z),
                 roi: number,
             };
-            let Seen { normal, cot, .. } = track.seen_from([0.0; 2]);
+            let TrackFromPoint { normal, cot, .. } = track.seen_from([0.0; 2]);
             let is_same = |&(other, other_cot): &(Plane, f64)| {
                 cross(other, normal).abs() < SAME_PHI && dot(other, normal) > 0.0 && (cot - other_cot).abs() < SAME_COT
             };

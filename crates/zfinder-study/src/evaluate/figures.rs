@@ -17,7 +17,7 @@ pub struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    fn new<'a>(seen: impl Iterator<Item = &'a Seen> + Clone) -> Self {
+    fn new<'a>(seen: impl Iterator<Item = &'a RoiRecord> + Clone) -> Self {
         Self {
             first: Fraction::count(seen.clone(), |seen| seen.residual.is_some()),
             any: Fraction::count(seen.clone(), |seen| seen.on_primary > 0),
@@ -85,8 +85,8 @@ pub struct Figure {
 }
 
 impl Figures {
-    pub(super) fn new<'a>(seen: impl Iterator<Item = &'a Seen> + Clone) -> Self {
-        let sum = |count: fn(&Seen) -> u32| seen.clone().map(|seen| u64::from(count(seen))).sum::<u64>();
+    pub(super) fn new<'a>(seen: impl Iterator<Item = &'a RoiRecord> + Clone) -> Self {
+        let sum = |count: fn(&RoiRecord) -> u32| seen.clone().map(|seen| u64::from(count(seen))).sum::<u64>();
         let vertices = sum(|seen| seen.vertices);
         let all = Neighbourhood::new(seen.clone());
         let rois = seen.clone().count() as u64;
@@ -99,17 +99,17 @@ impl Figures {
             f1: mean(2.0 * matched as f64, vertices + true_vertices),
             false_per_roi: mean(false_vertices as f64, rois),
             position: mean(sum(|seen| seen.position.unwrap_or(0)) as f64, all.any.passed),
-            roc_significance: roc_area(seen.clone().filter_map(Seen::significance).collect()),
-            roc_rank_ratio: roc_area(seen.clone().filter_map(Seen::rank_ratio).collect()),
+            roc_significance: roc_area(seen.clone().filter_map(RoiRecord::significance).collect()),
+            roc_rank_ratio: roc_area(seen.clone().filter_map(RoiRecord::rank_ratio).collect()),
             rois,
             vertices,
             first: all.first,
             any: all.any,
             residual_mm: Spread::new(seen.clone().filter_map(|seen| seen.residual).collect()),
-            pull: Spread::new(seen.clone().filter_map(Seen::pull).collect()),
+            pull: Spread::new(seen.clone().filter_map(RoiRecord::pull).collect()),
             false_rois: Fraction::count(seen.clone(), |seen| seen.on_nothing > 0),
             false_vertices: Fraction::new(false_vertices, vertices),
-            pile_up_vertices: Fraction::new(sum(Seen::on_pile_up), vertices),
+            pile_up_vertices: Fraction::new(sum(RoiRecord::on_pile_up), vertices),
             split: all.split,
             isolated: Neighbourhood::new(seen.clone().filter(|seen| seen.isolated)),
             close: Neighbourhood::new(seen.filter(|seen| !seen.isolated)),
@@ -158,7 +158,7 @@ impl Figures {
 
 /// Quantities of an RoI that figures need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct RoiRecord {
     /// Number of true vertices of the event.
     pub(super) true_vertices: u64,
     pub(super) spacepoints: u64,
@@ -192,7 +192,7 @@ pub(super) struct Primary {
     pub(super) nearest_um: Option<u64>,
 }
 
-impl Seen {
+impl RoiRecord {
     fn pull(&self) -> Option<f64> {
         self.residual.filter(|_| self.z_error_mm > 0.0).map(|residual| residual / self.z_error_mm)
     }

@@ -75,7 +75,7 @@ use zfinder::{RoiResult, Status};
 use zfinder_io::{TruthVertex, primary_z};
 
 pub use figures::{Figure, Figures, Neighbourhood};
-use figures::{Primary, Seen};
+use figures::{Primary, RoiRecord};
 pub use statistics::{Fraction, Spread};
 use vertices::VertexCounts;
 pub use vertices::{Calibration, StepFit, VertexFigures};
@@ -196,7 +196,7 @@ pub struct Summary {
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
     options: Options,
-    seen: Vec<Seen>,
+    seen: Vec<RoiRecord>,
     statuses: BTreeMap<&'static str, u64>,
     without_truth: u64,
     vertices: VertexCounts,
@@ -223,7 +223,7 @@ impl Evaluation {
         let position = result.vertices.iter().position(|vertex| within(vertex.z_mm, primary));
         let matched = matches(result, truth, self.options.within_mm);
         self.vertices.add(result, truth, self.options.within_mm);
-        self.seen.push(Seen {
+        self.seen.push(RoiRecord {
             true_vertices: truth.len() as u64,
             spacepoints: result.spacepoints as u64,
             residual: first.map(|vertex| vertex.z_mm - primary),
@@ -274,7 +274,7 @@ impl Evaluation {
     /// which makes the two comparable: values beyond all bins count in the nearest bin.
     pub fn summary(&self, binning: Option<&Binning>) -> Summary {
         let bins = binning.map_or(Vec::new(), |Binning { by, bins }| {
-            let bin_of = |seen: &Seen| {
+            let bin_of = |seen: &RoiRecord| {
                 let number = seen.number(*by)?;
                 Some(bins.partition_point(|bin| bin.low <= number).saturating_sub(1))
             };

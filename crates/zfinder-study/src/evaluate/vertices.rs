@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use zfinder::RoiResult;
 use zfinder_io::TruthVertex;
 
-use super::figures::Seen;
+use super::figures::RoiRecord;
 use super::statistics::roc_curve;
 
 /// Number of bins of the distances of pairs, up to this distance \[mm\].
@@ -116,7 +116,7 @@ pub struct Calibration {
 }
 
 impl VertexFigures {
-    pub(super) fn new(counts: &VertexCounts, seen: &[Seen]) -> Self {
+    pub(super) fn new(counts: &VertexCounts, seen: &[RoiRecord]) -> Self {
         let calibration = |above: f64| {
             let vertices = counts.significances.iter().filter(|(significance, _)| *significance > above);
             Calibration {
@@ -133,8 +133,8 @@ impl VertexFigures {
             distance_bin_mm: MOST_DISTANCE_MM / DISTANCES as f64,
             resolution: StepFit::new(&counts.distances),
             calibration: ABOVE.into_iter().filter(|_| has_significance).map(calibration).collect(),
-            roc_significance: roc_curve(seen.iter().filter_map(Seen::significance).collect()),
-            roc_rank_ratio: roc_curve(seen.iter().filter_map(Seen::rank_ratio).collect()),
+            roc_significance: roc_curve(seen.iter().filter_map(RoiRecord::significance).collect()),
+            roc_rank_ratio: roc_curve(seen.iter().filter_map(RoiRecord::rank_ratio).collect()),
         }
     }
 }

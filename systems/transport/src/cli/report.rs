@@ -14,7 +14,7 @@ pub(super) const BALANCE: f64 = 1e-4;
 
 /// The options of a run.
 #[derive(Serialize)]
-pub(super) struct Asked {
+pub(super) struct RunOptions {
     pub(super) version: &'static str,
     pub(super) engine: String,
     pub(super) particles: String,
@@ -30,7 +30,7 @@ pub(super) struct Asked {
 #[derive(Serialize)]
 pub(super) struct Report {
     #[serde(flatten)]
-    asked: Asked,
+    asked: RunOptions,
     /// Particles that were transported.
     tracks: usize,
     rejected: Vec<Reason>,
@@ -95,7 +95,7 @@ struct Histogram {
 }
 
 impl Report {
-    pub(super) fn of(asked: Asked, particles: &Particles, outcome: &Outcome, seconds: f64) -> Self {
+    pub(super) fn of(asked: RunOptions, particles: &Particles, outcome: &Outcome, seconds: f64) -> Self {
         let steps = outcome.steps();
         let mut reasons = BTreeMap::<&str, Vec<usize>>::new();
         for &(number, why) in &outcome.rejected {
@@ -156,8 +156,8 @@ impl Report {
     }
 
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Asked { engine, particles, field, geometry, kernels, random, .. } = &self.asked;
-        let Asked { electron_cut_mev, photon_cut_mev, stop_mev, .. } = self.asked;
+        let RunOptions { engine, particles, field, geometry, kernels, random, .. } = &self.asked;
+        let RunOptions { electron_cut_mev, photon_cut_mev, stop_mev, .. } = self.asked;
         writeln!(out, "{engine}, {kernels} kernels")?;
         writeln!(out, "{particles}; {geometry}; {field}; {random}")?;
         writeln!(

@@ -15,7 +15,7 @@ use super::options::{
 };
 use super::output::{Output, check_folder, write_scores};
 use super::plot;
-use super::report::{Asked, BALANCE, Report};
+use super::report::{BALANCE, Report, RunOptions};
 
 /// Transports particles until no track is left, and reports where their energy went
 ///
@@ -114,7 +114,7 @@ impl Run {
         let seconds = start.elapsed().as_secs_f64();
         messages.timed(format_args!("transported {}", particles.text), start.elapsed());
         let cuts = self.physics.cuts();
-        let asked = Asked {
+        let asked = RunOptions {
             version: env!("CARGO_PKG_VERSION"),
             engine: simulation.description(),
             particles: particles.text.clone(),
@@ -171,7 +171,7 @@ impl Run {
     }
 
     /// The second part of a picture's title.
-    fn subtitle(&self, asked: &Asked, outcome: &Outcome) -> String {
+    fn subtitle(&self, asked: &RunOptions, outcome: &Outcome) -> String {
         let ended = match outcome.status {
             Status::Finished => String::new(),
             Status::StepsMade => format!(", stopped after {} steps", outcome.iterations),

@@ -28,7 +28,7 @@ use super::words::{CaseName, EncodingName, EngineName, or_all, word};
 use super::{report::Adapter, written};
 use cases::{SoakCase, extremes};
 use command_host::Failure;
-use random::{Kind, Question, RandomBatches};
+use random::{Kind, RandomBatch, RandomBatches};
 use usage::{QUARTERS, Quarters, Watch};
 
 /// The report of a soak, as `--json` writes it.
@@ -42,7 +42,7 @@ struct SoakReport {
     precision: String,
     accumulate: String,
     adapters: Vec<Adapter>,
-    soaked: Vec<Soaked>,
+    soaked: Vec<SoakResult>,
 }
 
 /// An engine with the options of its soak.
@@ -61,7 +61,7 @@ struct Soak<'a> {
 
 /// Results of the soak of one engine.
 #[derive(Debug, Default, Serialize)]
-struct Soaked {
+struct SoakResult {
     engine: String,
     /// Indices of GPUs.
     adapters: Vec<usize>,
@@ -105,7 +105,7 @@ struct OtherBits {
 }
 
 /// A case on an engine, with the engines that check it.
-struct Subject {
+struct SoakedCase {
     case: SoakCase,
     finder: ZFinder,
     /// The CPU engine on one thread.
@@ -179,7 +179,7 @@ impl Bench {
                 builder: self.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
                 say: &|step| bar.set_message(format!("{}: {step}", word(engine))),
             };
-            let mut soaked = Soaked { adapters: indices, ..Soaked::default() };
+            let mut soaked = SoakResult { adapters: indices, ..SoakResult::default() };
             ended = one.run(&mut soaked);
             // Results before a failure are reported too.
             if !self.json && soaked.batches > 0 {
@@ -200,12 +200,12 @@ impl Bench {
         if self.extremes {
             return ended;
         }
-        ended.and_then(|()| soak.soaked.iter().try_for_each(Soaked::verdict))
+        ended.and_then(|()| soak.soaked.iter().try_for_each(SoakResult::verdict))
     }
 }
 
 impl Soak<'_> {
-    fn run(&self, soaked: &mut Soaked) -> Result<(), Failure> {
+    fn run(&self, soaked: &mut SoakResult) -> Result<(), Failure> {
         soaked.cases = self.cases.iter().map(|case| (case.name.clone(), 0)).collect();
         let mut watch = Watch::default();
         let start = Instant::now();
@@ -215,11 +215,11 @@ impl Soak<'_> {
         ended
     }
 
-    fn quarters(&self, soaked: &mut Soaked, watch: &mut Watch) -> Result<(), Failure> {
+    fn quarters(&self, soaked: &mut SoakResult, watch: &mut Watch) -> Result<(), Failure> {
         let random = RandomBatches::new(self.seed);
         let mut spent = vec![Duration::ZERO; self.cases.len()];
         let mut numbers = 0..;
-        let mut subjects: Vec<Subject> = Vec::new();
+        let mut subjects: Vec<SoakedCase> = Vec::new();
         for quarter in 0..QUARTERS {
             // The memory of a finder grows to the largest batch so far. New finders start with the
             // same batches in each quarter, so that additional memory in a later quarter is a leak.
@@ -253,13 +253,13 @@ impl Soak<'_> {
         Ok(())
     }
 
-    fn subject(&self, case: SoakCase) -> Result<Subject, Failure> {
+    fn subject(&self, case: SoakCase) -> Result<SoakedCase, Failure> {
         (self.say)(&format!("building {}", case.name));
         let config = case.config.clone();
         let builder = self.builder.clone().config(config.clone());
         let peaks = config.peaks.max(PEAKS);
         let reference = builder.clone().config(Config { peaks, ..config }).engine(Engine::Reference).build()?;
-        Ok(Subject {
+        Ok(SoakedCase {
             case,
             finder: builder.clone().build()?,
             twin: builder.clone().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()?,
@@ -270,21 +270,21 @@ impl Soak<'_> {
 
     /// Searches the batches that begin each quarter. They are checked but not counted, because they
     /// repeat.
-    fn first_batches(&self, subject: &Subject, random: &RandomBatches) -> Result<(), Failure> {
+    fn first_batches(&self, subject: &SoakedCase, random: &RandomBatches) -> Result<(), Failure> {
         (0..FIRST_BATCHES).try_for_each(|back| {
             let question = random.batch(u64::MAX - back);
             let results = subject.finder.find_batch(&question.batch)?;
-            self.check(subject, &question, &results, &mut Soaked::default())
+            self.check(subject, &question, &results, &mut SoakResult::default())
         })
     }
 
     /// Searches a few batches by one of the calls of the library.
     fn spell(
         &self,
-        subject: &Subject,
+        subject: &SoakedCase,
         random: &RandomBatches,
         numbers: &mut RangeFrom<u64>,
-        soaked: &mut Soaked,
+        soaked: &mut SoakResult,
     ) -> Result<(), Failure> {
         let finder = &subject.finder;
         let mut next = || random.batch(numbers.next().unwrap_or_default());
@@ -297,18 +297,18 @@ impl Soak<'_> {
                 let mut stream = finder.stream(StreamOptions { in_flight })?;
                 let mut asked = VecDeque::new();
                 for question in std::iter::once(first).chain((0..4 + 2 * in_flight).map(|_| next())) {
-                    let Question { number, batch, kinds } = question;
+                    let RandomBatch { number, batch, kinds } = question;
                     asked.push_back((number, kinds));
                     if let Some(answered) = stream.push(batch)? {
                         let Some((number, kinds)) = asked.pop_front() else { break };
-                        let question = Question { number, batch: answered.batch, kinds };
+                        let question = RandomBatch { number, batch: answered.batch, kinds };
                         self.check(subject, &question, &answered.results, soaked)?;
                     }
                 }
                 // Some batches in flight are cancelled.
                 while let Some((number, kinds)) = asked.pop_front().filter(|_| !gives_up) {
                     let Some(answered) = stream.next().transpose()? else { break };
-                    let question = Question { number, batch: answered.batch, kinds };
+                    let question = RandomBatch { number, batch: answered.batch, kinds };
                     self.check(subject, &question, &answered.results, soaked)?;
                 }
             }
@@ -332,10 +332,10 @@ impl Soak<'_> {
     /// Checks every answer of a batch.
     fn check(
         &self,
-        subject: &Subject,
-        question: &Question,
+        subject: &SoakedCase,
+        question: &RandomBatch,
         results: &[RoiResult],
-        soaked: &mut Soaked,
+        soaked: &mut SoakResult,
     ) -> Result<(), Failure> {
         let wrong = |message: String| {
             Failure::wrong_answer(format!(
@@ -366,7 +366,7 @@ impl Soak<'_> {
 
     fn verdict(
         &self,
-        subject: &Subject,
+        subject: &SoakedCase,
         view: RoiView<'_>,
         kind: Kind,
         found: &RoiResult,
@@ -456,7 +456,7 @@ struct Verdict {
     agreement: Option<Agreement>,
 }
 
-impl Soaked {
+impl SoakResult {
     fn count(&mut self, verdict: Verdict, result: &RoiResult) {
         self.vertices += result.vertices.len() as u64;
         let status = result.status.to_string();
@@ -485,7 +485,7 @@ impl Soaked {
     }
 }
 
-fn gpu_bytes(subjects: &[Subject]) -> u64 {
+fn gpu_bytes(subjects: &[SoakedCase]) -> u64 {
     subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum()
 }
 

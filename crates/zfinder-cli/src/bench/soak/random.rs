@@ -23,7 +23,7 @@ pub(super) enum Kind {
 }
 
 /// A batch, and the content of each of its RoIs.
-pub(super) struct Question {
+pub(super) struct RandomBatch {
     pub(super) number: u64,
     pub(super) batch: RoiBatch,
     pub(super) kinds: Vec<Kind>,
@@ -44,7 +44,7 @@ pub(super) struct RandomBatches {
 }
 
 /// A batch that is being made.
-struct Making<'a> {
+struct BatchBuilder<'a> {
     rng: ChaCha8Rng,
     stock: &'a RandomBatches,
 }
@@ -63,13 +63,13 @@ impl RandomBatches {
 
     /// Returns the batch of a number, independent of earlier batches. It has one to a thousand
     /// RoIs; short batches are as likely as long ones.
-    pub(super) fn batch(&self, number: u64) -> Question {
+    pub(super) fn batch(&self, number: u64) -> RandomBatch {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(number);
-        let mut making = Making { rng, stock: self };
+        let mut making = BatchBuilder { rng, stock: self };
         let rois = MOST_ROIS.powf(making.rng.random_range(0.0..1.0)) as usize;
         let batch = if making.rng.random_bool(0.5) { RoiBatch::single() } else { RoiBatch::new() };
-        let mut question = Question { number, batch, kinds: Vec::new() };
+        let mut question = RandomBatch { number, batch, kinds: Vec::new() };
         while question.batch.len() < rois && question.batch.spacepoints() < MOST_SPACEPOINTS {
             let (kind, mut roi) = making.roi();
             roi.descriptor.id = RoiId { event_id: number, roi_id: question.kinds.len() as u64 };
@@ -80,7 +80,7 @@ impl RandomBatches {
     }
 }
 
-impl Making<'_> {
+impl BatchBuilder<'_> {
     fn roi(&mut self) -> (Kind, Roi) {
         match self.rng.random_range(0..100) {
             0..70 => (Kind::Collision, self.collision()),

@@ -7,7 +7,7 @@ fn roundings_are_no_wrong_answers() {
     let soak = soak();
     let subject = soak.subject(CaseName::HardScatter.into()).expect("a case");
     let rounded = soak.subject(CaseName::HardScatter.into()).expect("a case");
-    let rounded = Subject { unrounded: rounded.twin.clone(), ..rounded };
+    let rounded = SoakedCase { unrounded: rounded.twin.clone(), ..rounded };
     // A single pair with two confirming layers, which weighs 1; and a possible electron with twelve
     // soft tracks.
     for (others, gev, layers, most) in [(0, 20.0, 4, 1.0), (12, 35.0, 5, 30.0)] {
@@ -40,10 +40,10 @@ fn roundings_are_no_wrong_answers() {
             (f32 > f64).then(|| roi_with(slope, 0.5 * (f32 + f64)))
         });
         let Roi { descriptor, spacepoints } = beside.expect("roundings");
-        let mut question = Question { number: 0, batch: RoiBatch::new(), kinds: vec![Kind::Collision] };
+        let mut question = RandomBatch { number: 0, batch: RoiBatch::new(), kinds: vec![Kind::Collision] };
         question.batch.push(descriptor, spacepoints);
         let results = subject.finder.find_batch(&question.batch).expect("answers");
-        let mut soaked = Soaked::default();
+        let mut soaked = SoakResult::default();
         soak.check(&subject, &question, &results, &mut soaked).expect("right answers");
         // The verdict must follow from one pair alone.
         let roi = roi_of(question.batch.roi(0));
@@ -79,12 +79,12 @@ fn wrong_answers_are_noticed() {
     let soak = soak();
     let subject = soak.subject(CaseName::Pairs.into()).expect("a case");
     let random = RandomBatches::new(soak.seed);
-    let found = |question: &Question| subject.finder.find_batch(&question.batch).expect("answers");
+    let found = |question: &RandomBatch| subject.finder.find_batch(&question.batch).expect("answers");
     let mut batches = (0..).map(|number| random.batch(number)).map(|question| (found(&question), question));
     let heavy = |result: &RoiResult| result.vertices.first().is_some_and(|vertex| vertex.weight > 9.0);
     let (results, question) = batches.find(|(results, _)| results.iter().any(heavy)).expect("a vertex");
     let check = |soak: &Soak<'_>, results: &[RoiResult]| {
-        let mut soaked = Soaked::default();
+        let mut soaked = SoakResult::default();
         soak.check(&subject, &question, results, &mut soaked).map(|()| soaked)
     };
     let soaked = check(&soak, &results).expect("right answers");
