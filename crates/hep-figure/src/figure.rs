@@ -126,6 +126,9 @@ impl Figure {
     }
 }
 
+/// Room above a logarithmic axis, as a fraction of the axis.
+const LOG_MARGIN: f64 = 0.05;
+
 /// Applies range and logarithm to an axis. `least` is the smallest positive value that is drawn.
 fn adapt(axis: &mut Axis, name: &'static str, log: bool, range: Option<(f64, f64)>, least: f64) -> Result<(), Error> {
     if let Some((low, high)) = range {
@@ -141,7 +144,10 @@ fn adapt(axis: &mut Axis, name: &'static str, log: bool, range: Option<(f64, f64
         let (low, high) = axis.range;
         if range.is_none() && low <= 0.0 {
             let low = if least.is_finite() { 0.7 * least } else { 0.1 };
-            axis.range = (low, high.max(10.0 * low));
+            let high = high.max(10.0 * low);
+            // Room above the data, which the margin of a linear axis leaves only in its own scale.
+            let margin = 10_f64.powf(LOG_MARGIN * (high.log10() - low.log10()));
+            axis.range = (low, (high * margin).min(f64::MAX));
         }
     }
     Ok(())
