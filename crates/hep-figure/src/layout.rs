@@ -58,7 +58,8 @@ fn cell_of(figure: &Figure, number: usize, area: &Box2) -> Box2 {
     let rows = figure.panels.len().div_ceil(columns).max(1);
     let (width, height) = (area.width() / columns as f64, area.height() / rows as f64);
     let (column, row) = (number % columns, number / columns);
-    // Titles keep their distance from the panel before; the right edge has room for half of a label.
+    // Titles keep their distance from the panel before; the right edge has room for half of a
+    // label.
     let left = area.left + width * column as f64 + if column > 0 { GAP } else { 0.0 };
     let right = area.left + width * (column + 1) as f64 - GAP;
     let top = area.top + height * row as f64;

@@ -30,6 +30,7 @@ use command_host::note;
 ///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
 ///   ColliderML    Parquet with lists x,y,z,volume_id,layer_id: a sample's folder, or
 ///                 colliderml:ttbar_pu200, a name in $COLLIDERML_DATA_DIR
+///
 /// event_id and roi_id may be absent: the event is then the number after `event` in the file's
 /// name, else 0. Rows of an event must be consecutive, because files are read event by event.
 #[derive(Args)]

@@ -47,8 +47,8 @@ impl LayerLookup {
         Self { detector, last: None, unplaced: BTreeMap::new(), spacepoints: 0, first_at: None }
     }
 
-    /// Returns the index of the layer. None if the detector has no such layer; [`LayerLookup::error`]
-    /// reports it.
+    /// Returns the index of the layer. None if the detector has no such layer;
+    /// [`LayerLookup::error`] reports it.
     ///
     /// # Errors
     /// The text of the error of an index that is not a layer of the detector.

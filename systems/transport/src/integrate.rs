@@ -155,8 +155,8 @@ pub fn follow<T: Number>(field: &impl Field<T>, charge: T, from: State<T>, lengt
 /// How far beyond a boundary a path may end, and how near to one it is at it \[mm\].
 pub(crate) const TOLERANCE: f64 = 0.01;
 
-/// Follows a path as [`follow`] does, up to a boundary. `ahead` returns the distance to the boundary
-/// from a place in a direction. Returns also whether the path ends there.
+/// Follows a path as [`follow`] does, up to a boundary. `ahead` returns the distance to the
+/// boundary from a place in a direction. Returns also whether the path ends there.
 pub(crate) fn follow_to_boundary<T: Number>(
     field: &impl Field<T>,
     charge: T,

@@ -60,8 +60,8 @@ pub(super) struct Bench {
     /// Of run: loops of a track, at most, as in `transport run`; 0 is never
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255))]
     most_loops: u32,
-    /// Of run: steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 disables
-    /// this
+    /// Of run: steps that one GPU workgroup makes in a dispatch when few tracks are left; 0
+    /// disables this
     #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     tail_steps: u32,
     /// Numbers of threads of the CPU; 1 and all if not given
