@@ -42,8 +42,12 @@ pub(crate) fn scene(figure: &Figure, options: &Options, font: &Font, (width, hei
     if is_single && !figure.is_full {
         inside = &figure.legend;
     } else {
-        let line = Box2 { left, right, ..area };
-        area.top += legend::draw_lines(&mut scene, &figure.legend, font, &line, LEGEND_LINES);
+        let draw = |scene: &mut Scene, line: &Box2| legend::draw_lines(scene, &figure.legend, font, line, LEGEND_LINES);
+        let lines_of = |line: &Box2| draw(&mut Scene { width, height, shapes: Vec::new() }, line);
+        let frames = Box2 { left, right, ..area };
+        // The full width, where that saves a line.
+        let line = if lines_of(&area) < lines_of(&frames) { area } else { frames };
+        area.top += draw(&mut scene, &line);
     }
     for (number, panel) in figure.panels.iter().enumerate() {
         let entries: Vec<Entry> = inside.iter().chain(&panel.legend).cloned().collect();
@@ -67,14 +71,15 @@ fn cell_of(figure: &Figure, number: usize, area: &Box2) -> Box2 {
 }
 
 /// Returns the left edge of the first frame and the right edge of the last frame of the first row,
-/// between which experiment, title and legend stand.
+/// between which experiment, title and legend stand. A colour bar belongs to its frame.
 fn edges_of_frames(figure: &Figure, font: &Font, area: &Box2) -> (f64, f64) {
     let frame = |number: usize| {
         let panel = figure.panels.get(number)?;
-        Some(frame_of(panel, font, &cell_of(figure, number, area)))
+        Some((frame_of(panel, font, &cell_of(figure, number, area)), panel.colour_bar.is_some()))
     };
     let last = figure.columns.clamp(1, figure.panels.len().max(1)) - 1;
-    (frame(0).map_or(area.left, |frame| frame.left), frame(last).map_or(area.right, |frame| frame.right))
+    let right = frame(last).filter(|(_, has_bar)| !has_bar).map_or(area.right, |(frame, _)| frame.right);
+    (frame(0).map_or(area.left, |(frame, _)| frame.left), right)
 }
 
 /// Draws experiment, status and title; returns the height that they take.
