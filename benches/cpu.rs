@@ -1,7 +1,7 @@
-//! The CPU engine stage by stage and from end to end, on one thread and on all, and the reference
-//! engine beside it: `cargo bench`. An item is an RoI, of `find_z` and `end_to_end_pairs` a pair
-//! whose z12 is within the range. Allocations are counted: the CPU engine makes none. What is timed
-//! is checked against the reference engine.
+//! Benchmarks of the CPU engine, stage by stage and from end to end, on one thread and on all, and
+//! of the reference engine: `cargo bench`. An item is an RoI; for `find_z` and `end_to_end_pairs`
+//! it is a pair whose z12 is within the range. Allocations are counted: the CPU engine makes none.
+//! Timed answers are compared with the reference engine.
 
 use std::fmt;
 use std::num::NonZeroUsize;
@@ -19,7 +19,7 @@ fn main() {
     divan::main();
 }
 
-/// A sample in a triplet mode, in the default configuration otherwise.
+/// A sample in a triplet mode, otherwise in the default configuration.
 #[derive(Clone, Copy)]
 struct Case {
     highlum: bool,
@@ -60,12 +60,12 @@ impl Case {
         Simulation { seed: 1, rois, ..simulation }.batch().0
     }
 
-    /// RoIs whose spacepoints are about 30,000.
+    /// Returns a number of RoIs with about 30,000 spacepoints.
     fn rois(self) -> usize {
         if self.highlum { 4 } else { 90 }
     }
 
-    /// The stages on the first RoI, whose highest peak is that of the reference engine.
+    /// Returns the stages on the first RoI. Its highest peak is that of the reference engine.
     fn stages(self, batch: &RoiBatch) -> Stages {
         let mut stages = Stages::new(&self.config(), &Detector::atlas2010(), batch, 0).expect("a valid configuration");
         let wanted = &self.finder(Engine::Reference, 1).find_batch(batch).expect("an answer")[0];
@@ -73,7 +73,7 @@ impl Case {
         stages
     }
 
-    /// Pairs with z12 within the range, of all RoIs of a batch.
+    /// Returns the pairs with z12 within the range, of all RoIs of a batch.
     fn pairs(self, batch: &RoiBatch) -> u64 {
         let detector = Detector::atlas2010();
         let pairs =
@@ -114,7 +114,7 @@ fn stage_3_sum_histos(bencher: Bencher<'_, '_>, case: Case) {
     bencher.counter(ItemsCount::new(1u32)).bench_local(|| stages.sum_histos());
 }
 
-/// With a copy of the histogram, which it empties.
+/// Each call copies the histogram, because the search empties it.
 #[divan::bench(args = CASES)]
 fn stage_4_find_peaks(bencher: Bencher<'_, '_>, case: Case) {
     let mut stages = case.stages(&case.batch(1));
@@ -127,14 +127,14 @@ fn find_batches(bencher: Bencher<'_, '_>, case: Case, engine: Engine, threads: u
     let items = if by_pairs { case.pairs(&batch) } else { batch.len() as u64 };
     let mut results = Vec::new();
     let mut find = || finder.find_batch_into(&batch, &mut results);
-    // Memory is there after this.
+    // The first search allocates memory.
     find().expect("an answer");
     bencher.counter(ItemsCount::new(items)).bench_local(find);
     check(case, &batch, &results);
 }
 
-/// What was timed is the reference engine's answer: weights within 2, and z within 0.01 mm but
-/// where peaks are equal, of one RoI in twenty at most.
+/// Checks the timed answers against the reference engine: weights within 2, and z within 0.01 mm
+/// except for peaks of equal height, which at most one RoI in twenty may have.
 fn check(case: Case, batch: &RoiBatch, results: &[RoiResult]) {
     let wanted = case.finder(Engine::Reference, 1).find_batch(batch).expect("an answer");
     assert_eq!(results.len(), wanted.len(), "{case}");

@@ -1,16 +1,16 @@
-//! How the CPU engine stands to the experiment's serial program: `cargo bench --bench serial`.
+//! Compares the CPU engine with a plain serial program: `cargo bench --bench serial`.
 //!
-//! That program is not at hand. What is known is what it and a plain rewrite of it took on one core
-//! of a server: so a plain serial program is here (f64, arrays sorted by layer and slice,
-//! everything looked at), and the two, the CPU engine on one and on two threads and the reference
-//! engine are timed in turn, round by round, in the experiment's own configuration. A ratio is the
-//! median of the rounds' ratios, and beside it that of the fastest rounds, for on a shared machine
-//! the others tell how busy it was, which does not slow all programs alike. What is timed is
-//! checked: the plain program's answers are the reference engine's, to the last weight.
+//! The experiment's serial program is not available. Known are its times and those of a plain
+//! rewrite, on one core of a server. This file therefore has a plain serial program (f64, arrays
+//! sorted by layer and slice, every candidate visited). It is timed in the experiment's
+//! configuration, alternately with the CPU engine on one and on two threads and with the reference
+//! engine. A ratio is the median of the rounds' ratios, followed by the ratio of the fastest
+//! rounds: on a shared machine slow rounds show the load, which does not slow all programs alike.
+//! The plain program's answers equal the reference engine's, to the last weight.
 //!
-//! The twin (`src/engine/twin`) is no yardstick here: built to be compared with the shaders, it
-//! takes 1.5 times as long as this program for a lowlum RoI and 2.0 to 2.6 times for a highlum RoI,
-//! which would flatter the engine.
+//! The twin (`src/engine/twin`) is no baseline here. It is built for comparison with the shaders,
+//! and takes 1.5 times as long as this program for a lowlum RoI and 2.0 to 2.6 times for a highlum
+//! RoI, which would flatter the engine.
 //!
 //! `-- ROUNDS` sets the number of rounds, 25 by default.
 
@@ -49,11 +49,11 @@ impl Row {
     }
 }
 
-/// Each program is asked for so long in a round.
+/// Duration of each program in a round.
 const TURN: Duration = Duration::from_millis(25);
 
 fn main() {
-    // `cargo bench` itself hands over `--bench`.
+    // `cargo bench` itself passes `--bench`.
     let rounds = std::env::args().skip(1).find_map(|argument| argument.parse().ok()).unwrap_or(25usize).max(1);
     println!(
         "us an RoI, medians of {rounds} rounds in turn; ratios are medians of the rounds' (least to most), and those of the \
@@ -69,7 +69,7 @@ fn main() {
 
 fn measure(row: &Row, rounds: usize) {
     let config = Config { triplets: row.triplets, phi_window: DefaultWindow::Spacepoints, ..Config::default() };
-    // The plain program takes its time, and threads want work.
+    // The plain program is slow, and threads need work.
     let (few, many) = if row.highlum { (8, 64) } else { (64, 2048) };
     let (few, many) = (rois(row.highlum, few), rois(row.highlum, many));
     let finder = |engine, threads| {
@@ -98,7 +98,7 @@ fn measure(row: &Row, rounds: usize) {
         times[2].push(time(many.len(), || ask(&one, &many)));
         times[3].push(time(many.len(), || ask(&two, &many)));
     }
-    // It takes seconds, and once is enough to tell a ratio of fifty.
+    // The reference engine takes seconds, and one measurement suffices for a ratio of fifty.
     let asked = Instant::now();
     ask(&reference, &few);
     let asked = asked.elapsed().as_secs_f64() * 1e6 / few.len() as f64;
@@ -122,9 +122,9 @@ fn measure(row: &Row, rounds: usize) {
     );
 }
 
-/// RoIs like the experiment's, whose windows follow from their spacepoints.
+/// Returns RoIs like the experiment's, whose windows follow from their spacepoints.
 fn rois(highlum: bool, rois: usize) -> RoiBatch {
-    // Whose first RoIs are as large as the experiment's, 7,760 and 360 spacepoints.
+    // The first RoIs are as large as the experiment's, 7,760 and 360 spacepoints.
     let (simulation, seed) = if highlum { (Simulation::highlum(), 14) } else { (Simulation::lowlum(), 13) };
     let simulated = Simulation { seed, rois, ..simulation }.batch().0;
     let mut batch = RoiBatch::new();
@@ -134,8 +134,8 @@ fn rois(highlum: bool, rois: usize) -> RoiBatch {
     batch
 }
 
-/// The plain program finds the reference engine's vertices to the last weight, and the CPU engine,
-/// in f32, those but for pairs beside a cut.
+/// Checks that the plain program finds the reference engine's vertices to the last weight, and that
+/// the CPU engine, in f32, finds them except for pairs at a cut.
 fn check(plain: &mut Plain, batch: &RoiBatch, reference: &ZFinder, engine: &ZFinder) {
     let vertex = |result: &RoiResult| result.vertices.first().map(|vertex| (vertex.weight, vertex.z_mm));
     let find = |roi: RoiView<'_>| plain.find(&roi.spacepoints().collect::<Vec<_>>(), roi.descriptor.eta);
@@ -156,9 +156,9 @@ fn check(plain: &mut Plain, batch: &RoiBatch, reference: &ZFinder, engine: &ZFin
     assert!(others <= found.len().div_ceil(20), "{others} of {} vertices are others", found.len());
 }
 
-/// Microseconds an RoI.
+/// Returns microseconds per RoI.
 fn time(rois: usize, mut run: impl FnMut()) -> f64 {
-    // What lies in the cache is its own.
+    // The first run fills the cache.
     run();
     let begun = Instant::now();
     let mut runs = 0;
@@ -188,26 +188,25 @@ impl std::fmt::Display for Spread {
     }
 }
 
-/// The serial program's search, as one would write it today: contiguous arrays, no vectors, every
-/// pair and every third spacepoint in reach looked at. It allocates nothing once it has seen such
-/// an RoI.
+/// The search of a plain serial program of today: contiguous arrays, no vectors, every pair and
+/// every third spacepoint in reach visited. It allocates nothing after the first such RoI.
 struct Plain {
     config: Config,
     neighbours: Vec<Vec<u32>>,
     endcap: Vec<bool>,
-    /// Spacepoints by layer, and by slice within it.
+    /// Spacepoints sorted by layer, and by slice within a layer.
     points: Vec<Point>,
-    /// Where (layer, slice) begins.
+    /// Start of each (layer, slice).
     begins: Vec<u32>,
     slices: usize,
     filled: Vec<usize>,
-    /// Slices to either side, of (inner layer, outer layer) at the RoI's eta.
+    /// Neighbour slices on either side for (inner layer, outer layer) at the RoI's eta.
     reach: Vec<usize>,
     n: Vec<u64>,
     sums: Vec<f64>,
 }
 
-/// phi is from the window's lower edge.
+/// A spacepoint; phi is relative to the window's lower edge.
 #[derive(Clone, Copy, Default)]
 struct Point {
     rho: f64,
@@ -233,7 +232,7 @@ impl Plain {
         }
     }
 
-    /// Weight and z of the highest peak.
+    /// Returns weight and z of the highest peak.
     fn find(&mut self, spacepoints: &[Spacepoint], eta: f64) -> Option<(f64, f64)> {
         self.slice_spacepoints(spacepoints);
         let Config { z_min_mm, z_max_mm, z_bin_mm, z_bin_eta_coeff, .. } = self.config;
@@ -252,7 +251,8 @@ impl Plain {
     }
 
     fn slice_spacepoints(&mut self, spacepoints: &[Spacepoint]) {
-        // Positive and negative azimuths apart, so that an RoI about phi = pi is one piece.
+        // Positive and negative azimuths are separate, so that an RoI around phi = pi is
+        // contiguous.
         let mut sides = [(f64::MAX, f64::MIN); 2];
         for s in spacepoints {
             let side = &mut sides[usize::from(s.phi > 0.0)];
@@ -290,8 +290,8 @@ impl Plain {
             *begin = sum;
         }
         self.points.resize(spacepoints.len(), Point::default());
-        // The begin of each cell, one further on, goes up to its end, which is the next one's
-        // begin.
+        // The start of each cell is stored one further on, and advances to the start of the next
+        // cell.
         for s in spacepoints {
             let (phi, slice) = place(s);
             let next = &mut self.begins[cell(s.layer, slice) + 1];
@@ -303,7 +303,7 @@ impl Plain {
         self.filled.extend((0..layers).filter(filled));
     }
 
-    /// Spacepoints of a layer, from so many slices below to so many above.
+    /// Returns the spacepoints of a layer in a range of slices.
     fn around(&self, layer: usize, slice: usize, below: usize, above: usize) -> &[Point] {
         let last = (slice + above).min(self.slices - 1);
         let first = layer * self.slices;
@@ -326,13 +326,14 @@ impl Plain {
     }
 
     fn find_z<const TRIPLETS: bool>(&mut self, width: f64) {
-        // Added to a number below 2^31, it leaves that rounded, half to even, in the last bits.
+        // Adding this to a number below 2^31 leaves the number rounded, half to even, in the last
+        // bits.
         const ROUNDED: f64 = (1u64 << 52) as f64;
         let Config { z_min_mm, z_max_mm, first_layers, .. } = self.config;
         let (scale, offset) = (1.0 / width, (z_min_mm / width).floor());
         let layers = self.endcap.len();
         let inner = (first_layers as usize).min(self.filled.len().saturating_sub(1));
-        // Taken out, so that what is filled and what is read are apart.
+        // Moved out, so that the borrows of arrays that are filled and read are separate.
         let (mut n, mut sums) = (mem::take(&mut self.n), mem::take(&mut self.sums));
         for s in 0..self.slices {
             for (i, &layer_a) in self.filled[..inner].iter().enumerate() {
@@ -362,8 +363,8 @@ impl Plain {
         (self.n, self.sums) = (n, sums);
     }
 
-    /// Third spacepoints that lie on the line of a pair, on its bend and at its azimuth, in these
-    /// layers beyond its outer one: all, or the first.
+    /// Counts third spacepoints on the line of a pair, with its bending and at its azimuth, in
+    /// these layers beyond its outer one: all, or the first.
     fn confirmations(&self, a: &Point, b: &Point, z12: f64, layer_b: usize, outer: &[usize]) -> u64 {
         let Config { triplets, triplet_dz_mm, triplet_dk, triplet_dp, .. } = self.config;
         let inverse = 1.0 / (a.rho - b.rho);
@@ -389,7 +390,7 @@ impl Plain {
         weight
     }
 
-    /// The highest three bins, of equal ones those nearest the middle.
+    /// Returns the highest three bins; of equal ones, those nearest to the middle.
     fn find_peak(&self, half: usize) -> Option<(f64, f64)> {
         let (mut highest, mut at) = (0, 0usize);
         for (left, bins) in self.n.windows(3).enumerate() {

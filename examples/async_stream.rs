@@ -1,6 +1,6 @@
-//! A stream from an async program: batches arrive in one task, are searched in another, and their
-//! answers go out in order to a third. No task ever blocks its executor, and a slow end slows the
-//! beginning down.
+//! A stream in an async program: one task supplies batches, a second searches them, and a third
+//! receives the answers in order. No task blocks its executor. A slow receiver slows the supplier
+//! down.
 //!
 //! `cargo run --release --example async_stream`
 
@@ -12,12 +12,12 @@ use zfinder_study::simulate::Simulation;
 
 type Failure = Box<dyn Error + Send + Sync>;
 
-/// Batches that wait at each end of the stream, at most.
+/// Most waiting batches at each end of the stream.
 const WAITING: usize = 2;
 const BATCHES: u64 = 20;
 const ROIS: u64 = 5;
 
-/// Where batches come from: here they are simulated, one event an RoI.
+/// Supplies batches: here simulated, one event for each RoI.
 async fn source(simulation: Simulation, batches: Sender<RoiBatch>) -> Result<(), Failure> {
     for number in 0..BATCHES {
         let events = number * ROIS..(number + 1) * ROIS;
@@ -29,14 +29,14 @@ async fn source(simulation: Simulation, batches: Sender<RoiBatch>) -> Result<(),
     Ok(())
 }
 
-/// Batches into the stream while there is room, answers out of it as they come.
+/// Pushes batches while the stream has room, and passes answers on.
 async fn search(mut stream: Stream, mut batches: Receiver<RoiBatch>, answers: Sender<Answered>) -> Result<(), Failure> {
     let mut more = true;
     while more || stream.len() > 0 {
-        // Either future may be dropped for the other: recv and next_async lose nothing by it.
+        // Either future may be dropped for the other: recv and next_async lose nothing.
         tokio::select! {
             batch = batches.recv(), if more && stream.len() < stream.most_in_flight() => match batch {
-                // There is room, so nothing is waited for and no answer comes back.
+                // There is room, so the push does not wait and returns no answer.
                 Some(batch) => assert!(stream.push_async(batch).await?.is_none()),
                 None => more = false,
             },
@@ -49,7 +49,7 @@ async fn search(mut stream: Stream, mut batches: Receiver<RoiBatch>, answers: Se
 #[tokio::main]
 async fn main() -> Result<(), Failure> {
     let simulation = Simulation { rois: (BATCHES * ROIS) as usize, ..Simulation::lowlum() };
-    // Shaders are compiled here, which takes its time: not on a thread of the executor.
+    // Building compiles shaders, which takes long, so it runs outside the executor.
     let finder = tokio::task::spawn_blocking(|| ZFinder::builder().build()).await??;
     let stream = finder.stream(StreamOptions { in_flight: 4 })?;
     println!("{}; {} batches in flight", finder.description(), stream.most_in_flight());
@@ -57,8 +57,8 @@ async fn main() -> Result<(), Failure> {
     let (to_stream, batches) = channel(WAITING);
     let (to_sink, mut answers) = channel(WAITING);
     let source = tokio::spawn(source(simulation.clone(), to_stream));
-    // The stream has threads of its own, on the CPU engine too; find_batch_async would compute in
-    // the task there.
+    // The stream has its own threads, on the CPU engine too. find_batch_async would compute in the
+    // task itself.
     let search = tokio::spawn(search(stream, batches, to_sink));
 
     let (mut rois, mut right) = (0, 0);

@@ -3,8 +3,8 @@
 //! `cargo run --release --example conformance -- DIR [--engine E] [--adapter A] [--case C]`
 //!
 //! DIR holds `expected.json` (samples, cases, options, vertices; see
-//! docs/how-to/compare-with-another-program.md) and the spacepoints that it names. One line a case;
-//! exits with 1 if any RoI disagrees, with 2 on bad input.
+//! docs/how-to/compare-with-another-program.md) and its files of spacepoints. Prints one line for
+//! each case. Exits with 1 if any RoI disagrees, and with 2 on bad input.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -54,7 +54,7 @@ struct Sample {
 #[derive(Deserialize)]
 struct Case {
     options: BTreeMap<String, Value>,
-    /// RoI by RoI, vertex by vertex: z \[mm\] and weight.
+    /// z \[mm\] and weight of each vertex of each RoI.
     vertices: Vec<Vec<(f64, f64)>>,
 }
 
@@ -96,7 +96,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         ("reference", None) => Engine::Reference,
         (other, None) => return Err(format!("--engine {other}: auto, gpu, cpu or reference").into()),
     };
-    // The reference engine is the specification in f64; the others round in f32 and in fixed point.
+    // The reference engine is the specification in f64; all other engines round in f32 and in fixed
+    // point.
     let (z_within, weight_within) = if engine == Engine::Reference { (1e-6, 0.0) } else { (0.01, 2.0) };
 
     let mut finders: Vec<ZFinder> = Vec::new();
@@ -115,10 +116,10 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
                     continue;
                 }
             };
-            // Weights are recorded with six digits; those of mixed vertices are no whole numbers.
+            // Weights are recorded with six digits. Weights of mixed vertices are not whole
+            // numbers.
             let weight_rounding = if config.vertex_mixing > 0.0 { 0.5e-5 } else { 0.0 };
-            // Samples share their cases, and some cases their configuration: each finder is built
-            // once.
+            // Samples share cases, and some cases share a configuration: each finder is built once.
             let known = finders.iter().find(|finder| *finder.config() == config).cloned();
             let finder = match known {
                 Some(finder) => finder,
@@ -173,13 +174,13 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
     Ok(all_agree)
 }
 
-/// `all` over pairs wants one argument.
+/// Adapts a comparison of two values for `all` over pairs.
 fn pair<A, B>(mut compare: impl FnMut(A, B) -> bool) -> impl FnMut((A, B)) -> bool {
     move |(a, b)| compare(a, b)
 }
 
-/// The case's options in this project's terms, and the RoIs' eta; or what this program cannot do
-/// yet.
+/// Returns the configuration of a case's options, and the RoIs' eta. The error is an option that
+/// this program does not support.
 fn config_of(options: &BTreeMap<String, Value>) -> Result<(Config, f64), String> {
     let mut config = Config { wrap_full_scan: false, ..Config::default() };
     let mut eta = 0.0;

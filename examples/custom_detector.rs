@@ -1,5 +1,5 @@
-//! A detector of one's own: layers as TOML, here in the program, and spacepoints that know their
-//! layers by a file's numbers or only by where they are.
+//! Your own detector: layers as TOML, here in the program, and spacepoints whose layer is known by
+//! a file's numbers or only by position.
 //!
 //! `cargo run --release --example custom_detector`
 
@@ -7,10 +7,10 @@ use std::error::Error;
 
 use zfinder::{Config, Detector, LayerKind, Roi, Spacepoint, Status, Triplets, ZFinder};
 
-/// A telescope about the beam: three pixel barrels, two of short strips, two pixel disks a side.
-/// `ids` are the (volume, layer) by which files name them; `sensor` is needed only where a
-/// configuration asks for it. Without a [bending] table the neighbour slices follow from the radii,
-/// the field and the momentum (`field_t`, `bending_pt_gev`).
+/// A telescope about the beam: three pixel barrels, two of short strips, two pixel disks on each
+/// side. `ids` are the (volume, layer) in files; `sensor` is needed only if a configuration uses
+/// it. Without a [bending] table the neighbour slices follow from the radii, the field and the
+/// momentum (`field_t`, `bending_pt_gev`).
 const TELESCOPE: &str = r#"
 name = "telescope"
 
@@ -59,7 +59,8 @@ r_max_mm = 150.0
 ids = [[0, 2], [3, 4]]
 "#;
 
-/// Where a straight track from `z0` at azimuth `phi`, with dz/drho = `slope`, crosses the layers.
+/// Returns the crossings of a straight track with the layers, from `z0` at azimuth `phi` with
+/// dz/drho = `slope`.
 fn track(detector: &Detector, z0: f64, phi: f64, slope: f64) -> Vec<Spacepoint> {
     let crossing = |(layer, kind): (u32, LayerKind)| match kind {
         LayerKind::Barrel { radius_mm: rho } => {
@@ -77,11 +78,11 @@ fn track(detector: &Detector, z0: f64, phi: f64, slope: f64) -> Vec<Spacepoint> 
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // In a program: the text of a file, and its name for messages.
+    // The arguments are a name for messages, and the text of a file.
     let detector = zfinder_io::detector_from_toml("telescope.toml", TELESCOPE)?;
     assert_eq!(detector.layers().len(), 7);
 
-    // Files name layers by (volume, layer), or say only where a spacepoint is.
+    // Files name layers by (volume, layer), or give only the position of a spacepoint.
     assert_eq!(detector.layer_by_id(3, 2), Some(5));
     assert_eq!(detector.layer_by_id(0, 4), Some(5), "disks at +z and -z share a layer");
     assert_eq!(detector.layer_at(79.2, -33.0, 5.0), Some(1));
@@ -99,12 +100,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("{} spacepoints; z = {:.3} mm from {} pairs", result.spacepoints, vertex.z_mm, vertex.pairs);
     assert!((vertex.z_mm - z_true).abs() < 0.01, "{vertex:?}");
 
-    // A spacepoint on a layer that there is not is no vertex, and said.
+    // A spacepoint on an unknown layer gives a status and no vertex.
     let wrong = Roi { spacepoints: vec![Spacepoint { rho: 40.0, phi: 0.0, z: 0.0, layer: 7 }], ..Roi::default() };
     let refused = finder.find(&wrong)?.status;
     println!("a spacepoint on layer 7: {refused}");
     assert_eq!(refused, Status::BadSpacepoint);
-    // So is a table that contradicts itself.
+    // A table that contradicts itself is an error.
     let twice = TELESCOPE.replace("[[2, 4]]", "[[2, 2]]");
     let refused =
         zfinder_io::detector_from_toml("telescope.toml", &twice).map(|_| ()).expect_err("two layers of one id");

@@ -1,5 +1,5 @@
-//! The library in a program of one's own: reads events, finds their vertices in one batch, and
-//! looks at each answer.
+//! The library in your own program: reads events, finds their vertices in one batch, and checks
+//! each answer.
 //!
 //! `cargo run --release --example find_batch [FOLDER]` (default: data/zee7_mu2)
 
@@ -13,13 +13,13 @@ fn main() -> Result<(), Box<dyn Error>> {
     let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/zee7_mu2");
     let folder = std::env::args_os().nth(1).map_or_else(|| sample.clone(), PathBuf::from);
 
-    // Once: the configuration is checked, shaders are compiled, buffers are kept.
+    // Once: building checks the configuration, compiles shaders and allocates buffers.
     let detector = Detector::generic();
     let config = Config { triplets: Triplets::Any, peaks: 3, ..Config::default() };
     let finder = ZFinder::builder().config(config).detector(detector.clone()).build()?;
     println!("{}", finder.description());
 
-    // As often as events come: many RoIs in one batch cost little more than one.
+    // For each batch: many RoIs in one batch cost little more than one.
     let mut batch = RoiBatch::new();
     for roi in io::SpacepointReader::new(io::inputs(std::slice::from_ref(&folder))?.files, detector, None) {
         let roi = roi?;
@@ -33,12 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
                     result.vertices.iter().map(|v| format!("{:.2} mm ({})", v.z_mm, v.weight)).collect();
                 println!("event {}: {}", result.id.event_id, vertices.join(", "));
             }
-            // Never a silent wrong answer: without a vertex there is a reason.
+            // An RoI without a vertex has a status with the reason.
             status => println!("event {}: {status}", result.id.event_id),
         }
     }
 
-    // Of the sample the true vertices are known.
+    // The true vertices of the sample are known.
     if folder == sample {
         let truth = io::TruthTable::read(&folder.join("truth_vertices.csv"))?;
         let right = results.iter().filter(|result| {

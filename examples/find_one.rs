@@ -1,5 +1,5 @@
-//! One RoI, made by hand: where its vertex is, how well that is known, and what is said where there
-//! is none.
+//! One RoI, made by hand: the position of its vertex, its error, and the status of an RoI without a
+//! vertex.
 //!
 //! `cargo run --release --example find_one`
 
@@ -8,7 +8,8 @@ use std::error::Error;
 use zfinder::{Config, PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint, Status, ZFinder};
 
 fn main() -> Result<(), Box<dyn Error>> {
-    // Once: the configuration is checked; on a GPU shaders are compiled. Later calls only search.
+    // Once: building checks the configuration, and compiles shaders on a GPU. Later calls only
+    // search.
     let finder = ZFinder::builder().config(Config::default()).build()?;
     println!("{}; detector {}", finder.description(), finder.detector().name());
 
@@ -21,8 +22,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             spacepoints.push(Spacepoint { rho, phi, z: z_true + slope * rho, layer });
         }
     }
-    // x, y and z will do as well: Spacepoint::from_xyz. What lies outside of the window takes no
-    // part.
+    // Cartesian coordinates: Spacepoint::from_xyz. Spacepoints outside the window take no part.
     spacepoints.push(Spacepoint::from_xyz(-50.5, 0.0, 12.0, 0));
 
     let id = RoiId { event_id: 7, roi_id: 0 };
@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("z = {:.3} +- {:.3} mm from {} pairs", vertex.z_mm, vertex.z_error_mm, vertex.pairs);
     assert!((vertex.z_mm - z_true).abs() < 0.01, "{vertex:?}");
 
-    // An error means that nothing could be searched. That there is nothing to find is an answer.
+    // An RoI without spacepoints has a status. An error would mean that the search was impossible.
     let nothing = finder.find(&Roi::default())?;
     println!("an RoI without spacepoints: {}", nothing.status);
     assert_eq!((nothing.status, nothing.vertices.len()), (Status::Empty, 0));

@@ -1,5 +1,5 @@
-//! The finder on a wgpu device that the caller has opened and goes on using. Ends well, and says
-//! so, where there is no adapter.
+//! The finder on a wgpu device that the caller has opened and also uses. Without an adapter the
+//! program says so, and ends successfully.
 //!
 //! `cargo run --release --example own_device`
 
@@ -22,8 +22,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             return Ok(());
         }
     };
-    // WebGPU's default limits and no feature are enough. More workgroup memory is worth having:
-    // fewer passes over z.
+    // WebGPU's default limits and no features are enough. More workgroup memory is faster: fewer
+    // passes over z.
     let offered = adapter.limits();
     let required_limits = wgpu::Limits {
         max_compute_workgroup_storage_size: offered.max_compute_workgroup_storage_size,
@@ -34,14 +34,14 @@ fn main() -> Result<(), Box<dyn Error>> {
     let descriptor = wgpu::DeviceDescriptor { required_limits, ..wgpu::DeviceDescriptor::default() };
     let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))?;
 
-    // Devices and queues are handles: a clone is the same device. The name is for messages.
+    // Devices and queues are handles: a clone is the same device. The name appears in messages.
     let finder = ZFinder::builder().device(&adapter.get_info().name, device.clone(), queue.clone()).build()?;
     println!("{}", finder.description());
 
     let (batch, truth) = Simulation { rois: 20, ..Simulation::lowlum() }.batch();
     let results = finder.find_batch(&batch)?;
 
-    // The device is still the caller's.
+    // The caller can still use the device.
     let size = 4 * results.len() as u64;
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST;
     let descriptor = wgpu::BufferDescriptor { label: Some("vertices"), size, usage, mapped_at_creation: false };
@@ -52,7 +52,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     queue.submit([]);
     device.poll(wgpu::PollType::wait_indefinitely())?;
 
-    // The CPU engine finds the same, but for the last digits of f32.
+    // The CPU engine finds the same vertices up to the last digits of f32.
     let on_cpu = ZFinder::builder().engine(Engine::Cpu).build()?.find_batch(&batch)?;
     let mut largest = 0.0f64;
     for ((here, there), z_true) in results.iter().zip(&on_cpu).zip(&truth) {

@@ -1,4 +1,4 @@
-//! Once it has seen such RoIs, the CPU engine takes no more memory.
+//! Tests that the CPU engine allocates nothing after the first RoIs of a kind.
 
 use std::num::NonZeroUsize;
 
@@ -7,7 +7,7 @@ use zfinder::{
 };
 use zfinder_study::simulate::Simulation;
 
-/// What each configuration may ask of memory: histograms, third spacepoints, weights, several
+/// Configurations that differ in their memory: histograms, third spacepoints, weights, several
 /// peaks.
 fn configs() -> Vec<(&'static str, Config)> {
     let triplets = |triplets| Config { triplets, ..Config::default() };
@@ -83,7 +83,7 @@ fn streams_allocate_nothing_in_steady_state() {
     assert_eq!(stream.count(), 3);
 }
 
-/// The counter counts: a new vector of results is seen.
+/// The counter works: it sees a new vector of results.
 #[test]
 fn allocations_are_seen() {
     let finder = ZFinder::builder().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build().expect("a finder");

@@ -1,5 +1,6 @@
-//! Faults as a program meets them: little memory, its own device lost, its own threads panicking.
-#![allow(clippy::print_stderr)] // what is skipped is said aloud
+//! Tests of faults in an embedding program: little memory, its own device lost, its own threads
+//! panicking.
+#![allow(clippy::print_stderr)] // skipped cases are reported
 
 use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -17,7 +18,7 @@ fn batch(seed: u64, rois: u64) -> RoiBatch {
     (0..rois).map(|i| Toy { tracks: 8, noise: 30, ..Toy::default() }.event(rng, i).roi).collect()
 }
 
-/// As a program would open it that knows nothing of this crate.
+/// Opens a device as a program without this crate would.
 fn own_device(adapter: &AdapterSummary) -> (wgpu::Device, wgpu::Queue) {
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
     let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
@@ -63,14 +64,14 @@ fn the_callers_own_device_may_be_lost_at_any_time() {
         assert!(stream.push(batch.clone()).expect("room").is_none());
         lost(name, stream.next().expect("one in flight"));
         drop(stream);
-        // Lost before anything was asked.
+        // Lost before the first search.
         let (device, queue) = own_device(&adapter);
         let finder = build(&device, &queue);
         device.destroy();
         lost(name, finder.find_batch(&batch));
         let built = ZFinder::builder().device("my own", device, queue).build();
         lost(name, built.and_then(|finder| finder.find_batch(&batch)));
-        // What is new works.
+        // A new device works.
         let (device, queue) = own_device(&adapter);
         assert_eq!(build(&device, &queue).find_batch(&batch).expect("answers"), wanted, "{name}");
         assert!(start.elapsed() < Duration::from_secs(60), "{name}: {:?}", start.elapsed());
@@ -102,9 +103,9 @@ fn a_finder_keeps_within_the_memory_that_it_is_allowed() {
     assert_eq!(ZFinder::builder().engine(Engine::Cpu).most_gpu_bytes(0).build().expect("no GPU").gpu_bytes(), 0);
 }
 
-/// A panic of the caller's, in the middle of whatever.
+/// Panics, as a caller might at any point.
 fn panic_on_purpose() -> ! {
-    // Without the handler, which would print it.
+    // Bypasses the panic handler, which would print.
     resume_unwind(Box::new("on purpose"))
 }
 

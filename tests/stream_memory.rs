@@ -1,5 +1,5 @@
-//! A long stream takes no more memory than a short one. By itself in a process, so that nothing
-//! else takes any.
+//! Tests that a long stream takes no more memory than a short one. The test has its own process, so
+//! that other tests do not disturb the measurement.
 #![cfg(target_os = "linux")]
 #![allow(clippy::print_stderr)] // measurements are shown
 
@@ -7,7 +7,7 @@ use zfinder::{AdapterChoice, Engine, RoiBatch, StreamOptions, ZFinder};
 use zfinder_testing::on_adapters;
 use zfinder_testing::toy::Toy;
 
-/// Bytes of the process that lie in memory.
+/// Returns the resident bytes of the process.
 fn resident() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("Linux has it");
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a line of it");
@@ -28,7 +28,7 @@ fn memory_does_not_grow_with_the_number_of_batches() {
         let finder = ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"));
         let stream = finder.stream(StreamOptions { in_flight: 3 }).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut after_warming = 0;
-        // Each is a new allocation of 30 kB: those that are kept show.
+        // Each answer is a new allocation of 30 kB, so that kept ones would show.
         let answers = stream.run(std::iter::repeat_with(|| batch.clone()).take(rounds));
         for (i, answered) in answers.enumerate() {
             answered.unwrap_or_else(|error| panic!("{name}: {error}"));

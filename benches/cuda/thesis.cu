@@ -40,7 +40,7 @@ constexpr int SUM_THREADS = 128;
 // A row of histograms begins at a multiple of 128 bytes, for loads to coalesce.
 constexpr int ROW = (BINS + 31) / 32 * 32;
 
-// What a block of findZ reads, in one buffer: cells, then points.
+// The input of a block of findZ, in one buffer: cells, then points.
 struct DeviceRoi {
     const int *cells;
     const float2 *points;

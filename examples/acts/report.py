@@ -21,6 +21,21 @@ TITLES = {
     "zee_mu200": "Z → ee, pile-up 200",
     "top_mu200": "top pairs, pile-up 200",
 }
+# The style of the pictures of the commands (docs/gallery.md), and its first colours of series.
+STYLE = {
+    "svg.hashsalt": "zfinder",
+    "svg.fonttype": "none",
+    "font.family": "DejaVu Sans",
+    "font.size": 9,
+    "legend.frameon": False,
+    "xaxis.labellocation": "right",
+    "yaxis.labellocation": "top",
+    **{f"{axis}tick.direction": "in" for axis in "xy"},
+    **{f"{axis}tick.minor.visible": True for axis in "xy"},
+    "xtick.top": True,
+    "ytick.right": True,
+}
+SERIES = ("#5790fc", "#f89c20", "#e42536", "#964a8b")
 # Quantile of the normal distribution for intervals of 95 %.
 NORMAL_95 = 1.96
 BOOTSTRAPS = 2000
@@ -292,8 +307,8 @@ def summary(name, events):
 
 def draw_losses(axes, samples):
     """Draws fewer seeds against the loss of tracks, a line for windows of 1, 2 and 3 mm."""
-    colours = {"zee_mu46": "C0", "top_mu46": "C1", "zee_mu200": "C2", "top_mu200": "C3"}
-    for name, colour in colours.items():
+    names = ("zee_mu46", "top_mu46", "zee_mu200", "top_mu200")
+    for name, colour in zip(names, SERIES):
         rows = samples.get(name, [])
         for vertices, style, marker in (("1", "-", "o"), ("4", "--", "s")):
             keys = [f"zfinder-{vertices}-{width}mm" for width in (1, 2, 3)]
@@ -316,9 +331,9 @@ def draw_losses(axes, samples):
                 )
     axes.axhline(1.0, color="grey", linewidth=0.7)
     axes.axvline(20.0, color="grey", linewidth=0.7)
-    axes.set(xscale="log", xlabel="fewer seeds (factor)", ylabel="net loss of tracks, %")
+    axes.set(xscale="log", xlabel="fewer seeds (factor)", ylabel="net loss of tracks [%]")
     axes.set_xticks([5, 10, 20, 50], ["5", "10", "20", "50"])
-    axes.minorticks_off()
+    axes.tick_params(axis="x", which="minor", labelbottom=False)
     axes.legend(fontsize=6.5, title="sample; vertices", title_fontsize=6.5, loc="upper left")
 
 
@@ -332,9 +347,9 @@ def draw_times(axes, samples):
     places = list(range(len(bars)))[::-1]
     start = [0.0] * len(bars)
     parts = (
-        ("vertex", "zfinder", "C3"),
-        ("seeding", "seeding", "C0"),
-        ("finding", "track finding", "lightgrey"),
+        ("vertex", "zfinder", SERIES[2]),
+        ("seeding", "seeding", SERIES[0]),
+        ("finding", "track finding", "#bebebe"),
     )
     for part, title, colour in parts:
         width = [100.0 * getattr(row, f"{part}_ms") / whole for _, row, whole in bars]
@@ -343,8 +358,9 @@ def draw_times(axes, samples):
     for place, end, (_, row, _) in zip(places, start, bars):
         axes.text(end + 1.0, place, f"{row.total_ms:,.0f} ms", va="center", fontsize=7)
     axes.set_yticks(places, [name for name, _, _ in bars], fontsize=7)
-    axes.set(xlabel="time of one CPU core, % of that without a constraint", xlim=(0.0, 120.0))
-    axes.legend(fontsize=7, loc="lower right")
+    axes.set(xlabel="time of one core [% of that without a constraint]", xlim=(0.0, 120.0))
+    axes.tick_params(axis="y", which="both", left=False, right=False)
+    axes.legend(fontsize=7, loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=3)
 
 
 def draw(samples, path):
@@ -352,7 +368,7 @@ def draw(samples, path):
     import matplotlib
 
     matplotlib.use("svg")
-    matplotlib.rcParams.update({"svg.hashsalt": "zfinder", "svg.fonttype": "none", "font.size": 9})
+    matplotlib.rcParams.update(STYLE)
     from matplotlib import pyplot
 
     figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.5, 3.8), constrained_layout=True)

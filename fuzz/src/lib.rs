@@ -1,5 +1,5 @@
-//! What every fuzz target does with its bytes: it reads them as a user's file, and holds what comes
-//! of it against what the documentation promises. A panic is a find.
+//! The fuzz targets: each reads its bytes as a user's file, and compares the result with what the
+//! documentation promises. A panic is a finding.
 //!
 //! `crates/zfinder-io/tests/fuzz_corpus.rs` includes this file, so that the committed corpus goes
 //! through it with every `cargo test`.
@@ -20,7 +20,7 @@ use zfinder::{
 };
 use zfinder_io::{Addressing, Error, OnError, ReadOptions, RoiTable, SpacepointReader, TruthTable, addressing, line};
 
-/// A target's name, which its folder in `fuzz/corpus` has as well, and what it does.
+/// A target's name, which is also its folder in `fuzz/corpus`, and its function.
 pub type Target = (&'static str, fn(&[u8]));
 
 /// Every target.
@@ -36,20 +36,21 @@ pub const TARGETS: [Target; 7] = [
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-/// Larger inputs are read and not searched: that takes time, and finds nothing new.
+/// Larger inputs are read but not searched, because a search takes long and finds nothing new.
 const MOST_SPACEPOINTS: usize = 2000;
 const MOST_ROIS: usize = 4;
-/// So are configurations with more z bins in all slices than these.
+/// Configurations with more z bins in all slices are not searched either.
 const MOST_BINS: f64 = 4e6;
 
-/// RoIs for spacepoints that say nothing of theirs, with every kind of optional field.
+/// RoIs for spacepoints without RoIs, with every kind of optional field.
 const ROIS: &str = "event_id,roi_id,phi_min,phi_max,eta,z_min,z_max\n0,0,-0.5,0.5,,,\n0,1,3,-3,1.5,-100,100\n\
                     1,0,0,3.1,-0.2,,\n7,3,1,2,0,-1,250\n";
 
-/// Spacepoints of events that say nothing of their RoIs.
+/// Spacepoints of events for files of RoIs.
 const SPACEPOINTS: &str = "event_id,x,y,z,layer\n0,50.5,1,2,0\n0,88.5,2,3,1\n0,122.5,3,4,2\n1,-50,2,9,0\n2,1,50,9,0\n";
 
-/// A file of these bytes in place of the last of that name; each thread has its own.
+/// Writes these bytes to a file and returns its path. Each thread has its own file of a name, which
+/// is overwritten.
 fn written(name: &str, bytes: &[u8]) -> PathBuf {
     thread_local! {
         static FOLDER: TempDir = tempfile::tempdir().expect("a temporary folder");
@@ -59,8 +60,7 @@ fn written(name: &str, bytes: &[u8]) -> PathBuf {
     path
 }
 
-/// The detector that a user would name, and a finder for it; with few slices and bins, for it is
-/// not to find much.
+/// Returns a finder with the detector of these files. Few slices and bins keep it fast.
 fn finder(addressing: Addressing) -> &'static ZFinder {
     static FINDERS: LazyLock<[ZFinder; 2]> = LazyLock::new(|| {
         let config = Config { phi_slice_deg: 3.0, z_bin_mm: 2.0, ..Config::default() };
@@ -70,18 +70,18 @@ fn finder(addressing: Addressing) -> &'static ZFinder {
     &FINDERS[usize::from(addressing == Addressing::Geometry)]
 }
 
-/// On the CPU and in this thread, so that an input does the same each time.
+/// Builds a finder on the CPU and this thread, so that an input always does the same.
 fn built(config: Config, detector: Detector) -> zfinder::Result<ZFinder> {
     ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()
 }
 
-/// CSV files of spacepoints, in any column set; the same bytes gzipped give the same.
+/// Reads CSV files of spacepoints in any column set. The same bytes gzipped must give the same.
 pub fn csv(bytes: &[u8]) {
     let path = written("event000000007-spacepoint.csv", bytes);
     let (rois, error) = spacepoints(&path);
     let mut zipped = GzEncoder::new(Vec::new(), Compression::fast());
     zipped.write_all(bytes).expect("into memory");
-    // What is gzip already would have to be unzipped twice.
+    // Gzipped bytes would have to be decompressed twice.
     if !bytes.starts_with(GZIP) && !is_binary(bytes) {
         written("event000000007-spacepoint.csv", &zipped.finish().expect("into memory"));
         let detector = finder(addressing(&path).unwrap_or(Addressing::Index)).detector();
@@ -90,27 +90,27 @@ pub fn csv(bytes: &[u8]) {
     with_rois(&written("event000000007-spacepoint.csv", bytes), &written("rois.csv", ROIS.as_bytes()));
 }
 
-/// Whether the first bytes say that it is of another format.
+/// Returns whether the first bytes are those of another format.
 fn is_binary(bytes: &[u8]) -> bool {
     bytes.starts_with(b"PAR1") || bytes.starts_with(b"root")
 }
 
-/// How much comes out of those depends on how much is asked for at a time.
+/// Returns whether bytes are a damaged gzip file. Its output depends on the size of reads.
 fn is_damaged_gzip(bytes: &[u8]) -> bool {
     bytes.starts_with(GZIP) && MultiGzDecoder::new(bytes).read_to_end(&mut Vec::new()).is_err()
 }
 
-/// Parquet files of spacepoints.
+/// Reads Parquet files of spacepoints.
 pub fn parquet(bytes: &[u8]) {
     spacepoints(&written("event000000007-hits.parquet", bytes));
 }
 
-/// ROOT files of spacepoints.
+/// Reads ROOT files of spacepoints.
 pub fn root(bytes: &[u8]) {
     spacepoints(&written("event000000007-hits.root", bytes));
 }
 
-/// A file of RoIs.
+/// Reads a file of RoIs.
 pub fn rois(bytes: &[u8]) {
     let path = written("rois.csv", bytes);
     let table = match (RoiTable::read(&path), RoiTable::read(&path)) {
@@ -141,7 +141,7 @@ pub fn rois(bytes: &[u8]) {
     if let Err(error) = &valid {
         check_error(error, &path);
     }
-    // What passes the check can be searched, and what does not is no panic.
+    // RoIs that pass the check can be searched; other RoIs must not panic.
     for &descriptor in table.descriptors().iter().take(MOST_ROIS) {
         let roi = Roi { descriptor, spacepoints: tracks(finder.detector()) };
         match finder.find(&roi) {
@@ -152,7 +152,7 @@ pub fn rois(bytes: &[u8]) {
     with_rois(&written("points.csv", SPACEPOINTS.as_bytes()), &path);
 }
 
-/// A file of true vertices, of any format.
+/// Reads a file of true vertices in any format.
 pub fn truth(bytes: &[u8]) {
     let path = written("event000000003-truth", bytes);
     let ids = || (0..9).flat_map(|event_id| (0..3).map(move |roi_id| RoiId { event_id, roi_id }));
@@ -174,13 +174,13 @@ pub fn truth(bytes: &[u8]) {
         Ok::<_, String>((all, table.has_pile_up()))
     };
     assert_eq!(known(), known());
-    // A file of spacepoints need not bring any.
+    // A file of spacepoints may have no truth.
     if let Err(error) = TruthTable::beside(std::slice::from_ref(&path)) {
         check_error(&error, &path);
     }
 }
 
-/// The TOML configuration.
+/// Reads a configuration in TOML.
 pub fn config(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let config = match zfinder_io::config_from_toml(text) {
@@ -194,7 +194,7 @@ pub fn config(bytes: &[u8]) {
     }
 }
 
-/// The detector's TOML.
+/// Reads a detector in TOML.
 pub fn detector(bytes: &[u8]) {
     let Ok(text) = std::str::from_utf8(bytes) else { return };
     let detector = match zfinder_io::detector_from_toml("a detector", text) {
@@ -222,7 +222,7 @@ pub fn detector(bytes: &[u8]) {
     }
 }
 
-/// Reads a file of spacepoints, twice, and searches what is in it.
+/// Reads a file of spacepoints twice, and searches its RoIs.
 fn spacepoints(path: &Path) -> (Vec<Roi>, Option<String>) {
     let told = addressing(path);
     let finder = finder(*told.as_ref().unwrap_or(&Addressing::Index));
@@ -246,7 +246,7 @@ fn spacepoints(path: &Path) -> (Vec<Roi>, Option<String>) {
     (rois, error)
 }
 
-/// Every RoI of a file, and the words of the error that ended it.
+/// Returns every RoI of a file, and the text of the error that ended it.
 fn read(path: &Path, detector: &Detector, table: Option<RoiTable>) -> (Vec<Roi>, Option<String>) {
     let mut reader = SpacepointReader::new(vec![path.to_owned()], detector.clone(), table);
     let mut rois = Vec::new();
@@ -266,7 +266,7 @@ fn read(path: &Path, detector: &Detector, table: Option<RoiTable>) -> (Vec<Roi>,
     (rois, ended)
 }
 
-/// Reads on after errors: what comes before the first is the same, and reading ends.
+/// Reads on after errors: RoIs before the first error are the same, and reading ends.
 fn check_skipping(path: &Path, detector: &Detector, before: &[Roi], is_error: bool) {
     let options = ReadOptions { on_error: OnError::Skip, ..ReadOptions::default() };
     let mut reader = SpacepointReader::new(vec![path.to_owned()], detector.clone(), None).with_options(options);
@@ -284,7 +284,7 @@ fn check_skipping(path: &Path, detector: &Detector, before: &[Roi], is_error: bo
     assert!(read >= before.len() && (reader.errors() > 0) == is_error, "{read} RoIs, {} errors", reader.errors());
 }
 
-/// Reads spacepoints with a table of RoIs: each comes out once.
+/// Reads spacepoints with a table of RoIs: each RoI comes out once.
 fn with_rois(path: &Path, table: &Path) {
     let table = RoiTable::read(table).expect("a good table");
     let finder = finder(addressing(path).unwrap_or(Addressing::Index));
@@ -296,7 +296,7 @@ fn with_rois(path: &Path, table: &Path) {
     }
 }
 
-/// An error is for people: it names the file, and a row that they will find in it.
+/// Checks that an error names the file, and a row in it.
 fn check_error(error: &Error, path: &Path) {
     let said = error.to_string();
     let name = path.file_name().and_then(|name| name.to_str()).expect("a name");
@@ -308,14 +308,14 @@ fn check_error(error: &Error, path: &Path) {
         return;
     }
     let Some(text) = line(path, *row) else { panic!("no row {row} for: {said}") };
-    // A field that cannot be is quoted.
+    // A message quotes the invalid field.
     let field = message.strip_prefix('`').and_then(|rest| rest.split_once("` is not ")).map(|(field, _)| field);
     if let Some(field) = field.filter(|_| !text.contains('"')) {
         assert!(text.contains(field), "row {row} is `{text}`: {said}");
     }
 }
 
-/// Spacepoints of four straight tracks from one vertex through all layers.
+/// Returns spacepoints of four straight tracks from one vertex through all layers.
 fn tracks(detector: &Detector) -> Vec<Spacepoint> {
     let mut points = Vec::new();
     for (track, slope) in [0.5, -0.3, 0.2, -1.0].into_iter().enumerate() {
@@ -330,7 +330,7 @@ fn tracks(detector: &Detector) -> Vec<Spacepoint> {
     points
 }
 
-/// Builds an engine, if these go together, and searches a few tracks.
+/// Builds an engine, if configuration and detector match, and searches a few tracks.
 fn search_tracks(config: Config, detector: Detector) {
     let bins = (config.z_max_mm - config.z_min_mm) / config.z_bin_mm * 360.0 / config.phi_slice_deg;
     let finder = match built(config, detector) {
@@ -345,7 +345,7 @@ fn search_tracks(config: Config, detector: Detector) {
     }
 }
 
-/// Searches RoIs together and one by one, which is the same.
+/// Searches RoIs together and one by one, which must give the same.
 fn search(rois: &[Roi], finder: &ZFinder) {
     let batch: RoiBatch = rois.iter().cloned().collect();
     let results = finder.find_batch(&batch).expect("nothing is wrong with the RoIs");
@@ -356,7 +356,7 @@ fn search(rois: &[Roi], finder: &ZFinder) {
     }
 }
 
-/// What holds for every answer.
+/// Checks the properties of every answer.
 fn check_result(result: &RoiResult, roi: &Roi, config: &Config) {
     assert_eq!(result.id, roi.descriptor.id);
     assert_eq!(result.status == Status::Ok, !result.vertices.is_empty(), "{result:?}");
@@ -366,7 +366,7 @@ fn check_result(result: &RoiResult, roi: &Roi, config: &Config) {
         assert_eq!(result.status == Status::Empty, result.spacepoints == 0, "{result:?}");
     }
     let (low, high) = roi.descriptor.z_range.unwrap_or((config.z_min_mm, config.z_max_mm));
-    // Sums are of steps within a bin.
+    // Sums consist of steps within a bin.
     let bin = config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
     for vertex in &result.vertices {
         assert!(vertex.z_mm >= low - bin && vertex.z_mm <= high + bin, "{vertex:?} outside of {low} to {high}");

@@ -43,7 +43,7 @@ def _read_text(path: str | os.PathLike[str]) -> str:
 
 
 class Config(Mapping):
-    """Every option of the physics.
+    """A configuration of the search.
 
     A configuration is an immutable mapping from keys to values. The keys are the keys of the
     configuration files of the command ``zfinder``; ``zfinder find --print-config`` shows them.

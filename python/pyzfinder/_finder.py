@@ -1,4 +1,4 @@
-"""The finder: arrays of spacepoints in, vertices out."""
+"""The finder: searches arrays of spacepoints for vertices."""
 
 from __future__ import annotations
 
@@ -156,12 +156,12 @@ class Finder:
 
     @property
     def description(self) -> str:
-        """Which engine runs, and on which adapters."""
+        """The engine and its adapters."""
         return self._open().description
 
     @property
     def reproducibility(self) -> str:
-        """Which runs have the same bits: cpu-to-gpu, run-to-run or not-guaranteed."""
+        """The runs that have the same bits: cpu-to-gpu, run-to-run or not-guaranteed."""
         return self._open().reproducibility
 
     def find(

@@ -53,7 +53,7 @@ class Objects:
         self.columns = arrays
         self.offsets = None if offsets is None else _integers("offsets", offsets).astype(np.int64)
         self.calorimeter = _calorimeter(calorimeter)
-        #: Events that `of` was asked for.
+        #: Events requested from `of`.
         self.first = 0
 
     def of(self, part: Spacepoints) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _flat(table: Any) -> tuple[dict[str, Any], Any]:
     if "event_id" in table.fields:
         columns["event_id"] = ak.to_numpy(table["event_id"])
         if offsets is not None:
-            # Lists go with the events by number, as rows do.
+            # Lists match events by number, as rows do.
             columns["event_id"] = np.repeat(columns["event_id"], np.diff(offsets))
             offsets = None
     return columns, offsets

@@ -10,7 +10,7 @@ import numpy as np
 
 from . import _pyzfinder
 
-#: Words of the codes in `Results.status_code`.
+#: Names of the codes in `Results.status_code`.
 STATUSES = ("ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded")
 
 _OF_ROIS = ("event_id", "roi_id", "status_code", "spacepoints", "outside_window", "fallback")
@@ -28,11 +28,11 @@ class Vertex(NamedTuple):
     weight: float
     #: Pairs in the three bins of the peak.
     pairs: int
-    #: What vertices are ordered by: the weight, or the rank by transverse momentum.
+    #: The order of the vertices: the weight, or the rank by transverse momentum.
     rank: float
     #: Standard deviations above the background; NaN without a background.
     significance: float
-    #: Entries that three bins have without a vertex; NaN without a background.
+    #: Entries of three bins without a vertex; NaN without a background.
     background: float
 
 
@@ -43,7 +43,7 @@ class RoiResult(NamedTuple):
     event_id: int
     #: Number of the RoI within the event.
     roi_id: int
-    #: How the search ended: one of `STATUSES`.
+    #: The status of the search: one of `STATUSES`.
     status: str
     #: Spacepoints that took part.
     spacepoints: int
@@ -186,7 +186,7 @@ class Results:
 
     @property
     def status(self) -> np.ndarray:
-        """The word of the status of each RoI; one of `STATUSES`."""
+        """The name of the status of each RoI; one of `STATUSES`."""
         return np.array(STATUSES)[self.status_code]
 
     @property

@@ -288,7 +288,7 @@ def evaluate(
         True vertices of the same RoIs; a file; or columns ``event_id``, ``z_mm`` and
         ``is_hard_scatter`` with an element for each vertex.
     within_mm : float
-        A vertex is right if it is nearer than this to the true vertex [mm].
+        A vertex is correct if its distance to the true vertex is below this [mm].
     isolation_mm : float
         A primary is isolated if every other true vertex is further away than this [mm].
     by : {"pile-up", "spacepoints"}, optional

@@ -29,7 +29,7 @@ impl<'py> FromPyObject<'_, 'py> for Coordinates<'py> {
 }
 
 /// A column of layers, borrowed if its type is `uint8`.
-pub(crate) enum Layers<'py> {
+pub(crate) enum LayerColumn<'py> {
     Borrowed(PyReadonlyArray1<'py, u8>),
     Converted(Vec<u8>),
 }
@@ -42,7 +42,7 @@ fn converted<T: Copy + TryInto<u8>>(layers: &[T]) -> Vec<u8> {
     layers.iter().map(|&layer| layer.try_into().unwrap_or(NO_LAYER)).collect()
 }
 
-impl<'py> FromPyObject<'_, 'py> for Layers<'py> {
+impl<'py> FromPyObject<'_, 'py> for LayerColumn<'py> {
     type Error = PyErr;
 
     fn extract(object: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
@@ -61,7 +61,7 @@ impl<'py> FromPyObject<'_, 'py> for Layers<'py> {
     }
 }
 
-impl Layers<'_> {
+impl LayerColumn<'_> {
     pub(crate) fn as_slice(&self) -> PyResult<&[u8]> {
         match self {
             Self::Borrowed(layers) => slice(layers),

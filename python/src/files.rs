@@ -65,7 +65,7 @@ impl SpacepointColumns {
     }
 }
 
-/// Returns the edges of a window, NaN where there is none.
+/// Returns the edges of a window, or NaN without a window.
 fn edges(descriptor: &RoiDescriptor) -> (f64, f64) {
     match descriptor.window {
         Some(PhiWindow::Range { phi_min, phi_max }) => (phi_min, phi_max),
@@ -79,7 +79,7 @@ pub(crate) struct Reader(Mutex<State>);
 
 struct State {
     reader: SpacepointReader,
-    /// What is to be told, and was not told yet.
+    /// Warnings that were not yet taken.
     warnings: Vec<String>,
 }
 
@@ -117,9 +117,9 @@ impl Reader {
         Ok(Self(Mutex::new(opened.map_err(IntoException::into_exception)?)))
     }
 
-    /// Returns the next RoIs, at most so many, in columns. None at the end.
+    /// Returns at most this many of the next RoIs, in columns. None at the end.
     fn next<'py>(&self, py: Python<'py>, max_rois: usize) -> PyResult<Option<Bound<'py, PyDict>>> {
-        /// RoIs between two looks at signals.
+        /// RoIs between two checks for signals.
         const AT_A_TIME: usize = 256;
         let mut columns = SpacepointColumns::default();
         let mut is_end = false;

@@ -1,4 +1,4 @@
-//! A finder that is open.
+//! An open finder.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,19 +13,19 @@ use zfinder::{
 };
 use zfinder_study::inspect::Inspect;
 
-use crate::columns::{Coordinates, Layers, descriptors, offsets, slices};
+use crate::columns::{Coordinates, LayerColumn, descriptors, offsets, slices};
 use crate::error::{IntoException, config_error, engine_error, input_error};
 use crate::objects::Objects;
 use crate::options::{parse_config, parse_detector};
 use crate::pool::detached;
 use crate::results::to_columns;
 
-/// Time of a part of a batch, after which signals are looked at.
+/// Duration of a part of a batch, after which signals are checked.
 const PART: Duration = Duration::from_millis(250);
 /// Spacepoints of the first part, on fast engines and on the reference engine.
 const FIRST_PART: usize = 1 << 20;
 const FIRST_PART_REFERENCE: usize = 1 << 12;
-/// The next part has at most so many times the spacepoints of this part.
+/// Largest ratio of the spacepoints of a part to those of the part before.
 const GROWTH: usize = 16;
 
 /// Ends searches of other threads, between two parts of their batches.
@@ -116,13 +116,13 @@ impl Core {
         self.finder.description()
     }
 
-    /// Returns whether no GPU computes.
+    /// Returns whether no GPU is used.
     #[getter]
     fn uses_host(&self) -> bool {
         !self.finder.uses_gpu()
     }
 
-    /// Returns which runs have the same bits.
+    /// Returns the set of runs that have the same bits.
     #[getter]
     fn reproducibility(&self) -> &'static str {
         match self.finder.reproducibility() {
@@ -132,9 +132,9 @@ impl Core {
         }
     }
 
-    /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z. With objects, an RoI is an event, which is
-    /// reduced to the region of its objects. With `worker`, the caller is the thread of this number
-    /// among many that search batches.
+    /// Finds the vertices of RoIs in columns rho, phi, z, or in columns x, y, z. With objects, an
+    /// RoI is an event, which is reduced to the region of its objects. With `worker`, the caller is
+    /// the thread of this number among many that search batches.
     #[pyo3(signature = (is_cartesian, coordinates, layer, offsets, rois, cancel=None, objects=None, worker=None))]
     #[allow(clippy::too_many_arguments, reason = "called from Python")]
     fn find<'py>(
@@ -142,7 +142,7 @@ impl Core {
         py: Python<'py>,
         is_cartesian: bool,
         coordinates: Coordinates<'py>,
-        layer: Layers<'py>,
+        layer: LayerColumn<'py>,
         offsets: PyReadonlyArray1<'py, i64>,
         rois: &Bound<'py, PyDict>,
         cancel: Option<Py<Cancel>>,
@@ -159,15 +159,15 @@ impl Core {
         to_columns(py, &results)
     }
 
-    /// Returns the histogram of one RoI: lower edge, width of a bin, weights, sums of z, pairs, and the number of
-    /// histograms of which it is the sum. None where the RoI has no histogram.
+    /// Returns the histogram of one RoI: lower edge, width of a bin, weights, sums of z, pairs, and
+    /// the number of histograms of which it is the sum. None where the RoI has no histogram.
     #[allow(clippy::type_complexity, clippy::too_many_arguments, reason = "arguments and a tuple in Python")]
     fn histogram<'py>(
         &self,
         py: Python<'py>,
         is_cartesian: bool,
         coordinates: Coordinates<'py>,
-        layer: Layers<'py>,
+        layer: LayerColumn<'py>,
         offsets: PyReadonlyArray1<'py, i64>,
         rois: &Bound<'py, PyDict>,
         index: usize,
@@ -231,9 +231,10 @@ impl Core {
     }
 }
 
-/// Returns the end of the part that begins at an RoI: at least one RoI, and all that are left if they are few.
+/// Returns the end of the part that begins at an RoI: at least one RoI, and all remaining ones if
+/// they are few.
 fn end_of_part(batch: BatchView<'_>, first: usize, budget: usize) -> usize {
-    /// An RoI costs as much as so many spacepoints at least.
+    /// The cost of an RoI is at least that of this many spacepoints.
     const ROI: usize = 64;
     let (mut cost, mut end) = (0, first);
     while end < batch.len() && (end == first || cost < budget) {
@@ -249,7 +250,7 @@ fn with_batch<T>(
     py: Python<'_>,
     is_cartesian: bool,
     coordinates: &Coordinates<'_>,
-    layer: &Layers<'_>,
+    layer: &LayerColumn<'_>,
     offsets_column: &PyReadonlyArray1<'_, i64>,
     rois: &Bound<'_, PyDict>,
     work: impl FnOnce(BatchView<'_>) -> PyResult<T>,
@@ -280,7 +281,7 @@ fn with_columns<C: Coordinate + Sync, T>(
         let columns = Columns::cylindrical(a, b, z, layer).map_err(IntoException::into_exception)?;
         return work(BatchView::new(descriptors, offsets, columns).map_err(IntoException::into_exception)?);
     }
-    // rho and phi are columns of their own, in f64 as the readers of files compute them.
+    // rho and phi are computed in f64, as the readers of files do.
     let columns = Columns::cartesian(a, b, z, layer).map_err(IntoException::into_exception)?;
     let batch = detached(py, || {
         let mut batch = RoiBatch::new();

@@ -1,5 +1,5 @@
-//! The compiled part of the Python package `pyzfinder`: arrays in, arrays out. The package's Python modules check and
-//! convert what users pass, so that the functions here take contiguous columns.
+//! The compiled part of the Python package `pyzfinder`: arrays in, arrays out. The package's Python
+//! modules check and convert what users pass, so that the functions here take contiguous columns.
 
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
@@ -45,7 +45,8 @@ mod _pyzfinder {
     }
 }
 
-/// Runs the command `zfinder` with these arguments, the first of which is its name, and returns the exit code.
+/// Runs the command `zfinder` with these arguments, the first of which is its name, and returns the
+/// exit code.
 #[cfg(feature = "command")]
 #[pyfunction]
 fn command(py: Python<'_>, arguments: Vec<std::ffi::OsString>) -> u8 {

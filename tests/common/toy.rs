@@ -1,6 +1,6 @@
-//! A toy collision in the detector `atlas2010`: vertices along the beam, helices from each,
-//! spacepoints where they cross layers. Seeded, and good for tests only: layers are perfect
-//! cylinders and disks, tracks lose no energy.
+//! Toy collisions in the detector `atlas2010`: vertices along the beam, helices from each, and
+//! spacepoints where they cross layers. Seeded, for tests only: layers are perfect cylinders and
+//! disks, tracks lose no energy.
 #![allow(
     dead_code,
     unreachable_pub,
@@ -26,13 +26,13 @@ const DISKS: [(u32, f64, f64, f64); 5] = [
 /// Field \[T\].
 const FIELD: f64 = 2.0;
 
-/// What to make.
+/// Options of an event.
 #[derive(Clone, Debug)]
 pub struct Toy {
-    /// Tracks of the first vertex; the others have a quarter as many.
+    /// Tracks of the first vertex. Every other vertex has a quarter as many.
     pub tracks: usize,
     pub vertices: usize,
-    /// Spacepoints anywhere.
+    /// Spacepoints at random positions.
     pub noise: usize,
     /// Centre and width of the window \[rad\]; None: the full circle.
     pub window: Option<(f64, f64)>,
@@ -50,7 +50,7 @@ impl Default for Toy {
 #[derive(Clone, Debug)]
 pub struct Event {
     pub roi: Roi,
-    /// True z of the vertices \[mm\], that with the most tracks first.
+    /// True z of the vertices \[mm\]; the one with the most tracks comes first.
     pub truth: Vec<f64>,
 }
 
@@ -67,7 +67,7 @@ impl Toy {
         }
         for (i, &z0) in truth.iter().enumerate() {
             for _ in 0..if i == 0 { self.tracks } else { self.tracks / 4 } {
-                // Tracks bend out of the window at worst: then it is outside, as in life.
+                // A track may bend out of the window, as real tracks do.
                 let phi0 = centre + width * between(rng, -0.49, 0.49);
                 self.track(rng, z0, phi0, &mut spacepoints);
             }

@@ -15,16 +15,16 @@ use zfinder_testing::toy::{Toy, between};
 /// One slice of the default configuration.
 const SLICE: f64 = 0.2 * PI / 180.0;
 
-/// What is known beforehand of an RoI's answer.
+/// The expected answer of an RoI.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Known {
-    /// Whatever it is, f32 gives the reference engine's, but for rounding.
+    /// In f32 the reference engine's, up to rounding.
     Alike,
-    /// f64 gives the reference engine's; f32 cannot tell these coordinates apart.
+    /// In f64 the reference engine's; f32 cannot distinguish these coordinates.
     BeyondF32,
     /// The last digit decides.
     OnAnEdge,
-    /// As `BeyondF32`, or more than a driver lets a kernel do.
+    /// As `BeyondF32`, or beyond the loop limit of a driver.
     Crowded,
     /// This status, on every engine.
     Is(Status),
@@ -48,13 +48,13 @@ fn roi(window: Option<PhiWindow>, spacepoints: Vec<Spacepoint>) -> Roi {
     Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints }
 }
 
-/// phi itself, and the next ones in f64 and in f32 on either side.
+/// Returns phi, and its neighbours in f64 and in f32.
 fn around(phi: f64) -> [f64; 5] {
     let single = phi as f32;
     [phi, phi.next_up(), phi.next_down(), f64::from(single.next_up()), f64::from(single.next_down())]
 }
 
-/// Straight tracks from z = 3 mm at and around these azimuths, with five spacepoints each.
+/// Returns straight tracks from z = 3 mm at and around these azimuths, with five spacepoints each.
 fn tracks_at(azimuths: impl IntoIterator<Item = f64>) -> Vec<Spacepoint> {
     let layers = [50.5, 88.5, 122.5, 299.0, 371.0].into_iter().zip(0..);
     let each = |(i, phi): (usize, f64)| layers.clone().map(move |(rho, layer)| (i, phi, rho, layer));
@@ -62,7 +62,7 @@ fn tracks_at(azimuths: impl IntoIterator<Item = f64>) -> Vec<Spacepoint> {
     all.map(|(i, phi, rho, layer)| point(rho, phi, 3.03 + rho * (0.1 * (i % 7) as f64 - 0.3), layer)).collect()
 }
 
-/// Everywhere in a window of 0.3 rad.
+/// Returns a spacepoint at a random position in a window of 0.3 rad.
 fn anywhere(rng: &mut fastrand::Rng, layer: u32) -> Spacepoint {
     point(between(rng, 30.0, 600.0), between(rng, 0.0, 0.3), between(rng, -300.0, 300.0), layer)
 }
@@ -75,7 +75,7 @@ fn hostile() -> Vec<Hostile> {
     let good = Toy { window: Some((0.7, 0.5)), ..Toy::default() }.event(rng, 0).roi;
     add("an event", Known::Alike, good.clone());
 
-    // Where the spacepoints are.
+    // Concentrated spacepoints.
     let one_slice = (0..300u32).map(|i| Spacepoint { phi: 0.1 * SLICE, ..anywhere(rng, i % 19) }).collect();
     add("one slice", Known::Alike, roi(narrow(), one_slice));
     let one_layer = (0..300).map(|_| anywhere(rng, 3)).collect();
@@ -92,7 +92,8 @@ fn hostile() -> Vec<Hostile> {
     let nearly = (0..60u32).map(|i| point(100.0 + 1e-5 * f64::from(i), 0.01, 1e-3 * f64::from(i % 7), i % 4)).collect();
     add("nearly equal rho", Known::BeyondF32, roi(narrow(), nearly));
 
-    // On the edges of slices, windows and the circle: twelve, with the first and the last edge.
+    // On the edges of slices, windows and the circle: twelve, including the first and the last
+    // edge.
     let edges = |low: f64, every: u32| (0..=12).map(move |i| low + f64::from(i * every) * SLICE);
     add("edges of slices", Known::Alike, roi(narrow(), tracks_at(edges(0.0, 7))));
     add("edges of slices, of the circle", Known::Alike, roi(Some(PhiWindow::FullScan), tracks_at(edges(-PI, 150))));
@@ -115,7 +116,7 @@ fn hostile() -> Vec<Hostile> {
     let far_turned = tracks_at([0.1]).into_iter().map(|s| Spacepoint { phi: 1e300, ..s }).collect();
     add("phi of 1e300", Known::Alike, roi(Some(PhiWindow::FullScan), far_turned));
 
-    // z and rho as far out, and as near, as they may be.
+    // z and rho at both ends of their valid ranges.
     for z in [
         1e6,
         -1e6,
@@ -146,19 +147,19 @@ fn hostile() -> Vec<Hostile> {
     let sizes = [1e-6, 1e-3, 1.0, 1e3, 1e6, 1e9].into_iter().zip(0..).map(|(rho, layer)| point(rho, 0.01, 1.5, layer));
     add("rho of all sizes", Known::Alike, roi(narrow(), sizes.collect()));
 
-    // Counts beyond a packed word of a workgroup.
+    // Counts that exceed a packed word of a workgroup.
     add("2,048 in a bin", Known::Alike, crossing(narrow(), 64, 32));
     add("70,000 in a bin", Known::Alike, crossing(narrow(), 250, 280));
     all
 }
 
-/// So many spacepoints on the two ends of a line: all pairs are in one bin.
+/// Returns spacepoints on the two ends of a line: all pairs are in one bin.
 fn crossing(window: Option<PhiWindow>, inner: usize, outer: usize) -> Roi {
     let on = |layer: u32, count| vec![point(50.0 * f64::from(layer + 1), 0.5 * SLICE, 3.15, layer); count];
     roi(window, [on(0, inner), on(1, outer)].concat())
 }
 
-/// What cannot be, among what can.
+/// Returns RoIs with an invalid spacepoint among valid ones.
 fn bad() -> Vec<Hostile> {
     let rng = &mut fastrand::Rng::with_seed(8);
     let good = Toy { tracks: 5, noise: 5, window: Some((0.7, 0.2)), ..Toy::default() }.event(rng, 0).roi;
@@ -184,7 +185,7 @@ fn bad() -> Vec<Hostile> {
     for layer in [19, 63, 64, 254, 255, 256, 1 << 24, u32::MAX] {
         add_bad("a layer that there is not", point(50.5, 0.7, 0.0, layer));
     }
-    // Far outside of the window it is no better.
+    // A bad spacepoint far outside the window counts too.
     add_bad("a bad one outside of the window", point(50.5, -2.0, f64::NAN, 0));
     all
 }
@@ -249,7 +250,7 @@ impl Finders {
                 let exact = adapter.kind == AdapterKind::Software && !told;
                 let place = format!("{place}, {i}, {name}, {}", adapter.name);
                 assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
-                // Rounding moves some of billions of pairs across a bin's edge on another device.
+                // On another device, rounding moves some of billions of pairs across a bin's edge.
                 let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
                 let (weights, expected) = (weights(&found[i]), weights(&single[i]));
                 let alike = weights.len() == expected.len()
@@ -260,7 +261,7 @@ impl Finders {
     }
 }
 
-/// A batch in which every RoI has a number.
+/// Returns a batch of numbered RoIs.
 fn numbered(hostile: &[Hostile]) -> RoiBatch {
     let mut batch = RoiBatch::new();
     for (i, Hostile { roi, .. }) in hostile.iter().enumerate() {
@@ -306,7 +307,7 @@ fn hostile_rois(modes: &[&str]) {
     }
 }
 
-/// RoIs of two to six spacepoints on a track; all but one in `filled` have none.
+/// Returns RoIs of two to six spacepoints on a track; all RoIs outside `filled` are empty.
 fn small_rois(count: usize, filled: usize) -> RoiBatch {
     let rng = &mut fastrand::Rng::with_seed(9);
     let mut batch = RoiBatch::new();
@@ -330,7 +331,7 @@ fn first_of(batch: &RoiBatch, count: usize) -> RoiBatch {
     first
 }
 
-/// The batch's first RoIs on every GPU, as many as each size says: the bits are the CPU's.
+/// Searches the first RoIs of the batch on every GPU, for each size: the bits are the CPU's.
 fn check_sizes(all: &RoiBatch, sizes: &[usize]) {
     let config = Config { z_min_mm: -20.0, z_max_mm: 20.0, z_bin_mm: 0.4, ..Config::default() };
     let finders = Finders::new(&config, |builder| builder);
@@ -338,7 +339,7 @@ fn check_sizes(all: &RoiBatch, sizes: &[usize]) {
     agree("CPU", &wanted, &find("reference", &finders.reference, all), 1);
     let filled = all.iter().filter(|roi| !roi.is_empty()).count();
     let count = |status| wanted.iter().filter(|result| result.status == status).count();
-    // A single pair is no peak.
+    // A single pair is not a peak.
     assert_eq!((count(Status::Empty), count(Status::Ok)), (all.len() - filled, filled - filled.div_ceil(5)));
     for (adapter, finder) in &finders.gpus {
         for &size in sizes {
@@ -351,26 +352,26 @@ fn check_sizes(all: &RoiBatch, sizes: &[usize]) {
     }
 }
 
-/// What one workgroup each is for and beyond.
+/// Batches up to the limit of one workgroup for each RoI, and beyond.
 #[test]
 fn batches_of_few_rois_are_answered() {
     check_sizes(&small_rois(600, 1), &[0, 1, 2, 255, 256, 257, 600]);
 }
 
-/// More workgroups than a dispatch may have, most of them empty: 0.5 ms each in software.
+/// More workgroups than a dispatch allows, most of them empty: 0.5 ms each in software.
 #[test]
 fn batches_of_many_rois_are_answered() {
     check_sizes(&small_rois(70_000, 100), &[65_535, 65_536, 70_000]);
 }
 
-/// The same where none is empty: minutes in software, seconds on hardware.
+/// The same without empty RoIs: minutes in software, seconds on hardware.
 #[test]
 #[ignore = "long form of `batches_of_many_rois_are_answered`: scripts/test --full"]
 fn batches_of_many_filled_rois_are_answered() {
     check_sizes(&small_rois(70_000, 1), &[65_535, 65_536, 70_000]);
 }
 
-/// More rows of histograms than a dispatch may have of workgroups in one dimension.
+/// More rows of histograms than a dispatch allows workgroups in one dimension.
 #[test]
 #[ignore = "minutes on software adapters: scripts/test --full"]
 fn more_rows_than_a_dimension_has_are_filled() {
@@ -383,14 +384,15 @@ fn more_rows_than_a_dimension_has_are_filled() {
     finders.compare("36,000 rows each", &[full_circle(), full_circle()]);
 }
 
-/// Spacepoints at one azimuth, so many on each layer, on a line along the beam.
+/// Returns an RoI with these numbers of spacepoints on each layer, at one azimuth on a line along
+/// the beam.
 fn column(counts: &[usize]) -> Roi {
     let on = |(layer, &count): (u32, &usize)| vec![point(50.0 * f64::from(layer + 1), 0.5 * SLICE, 3.15, layer); count];
     roi(window(0.0, 0.02), (0..).zip(counts).flat_map(on).collect())
 }
 
-/// The fullest bin that words can hold, and one entry more: that is told, and others are answered.
-/// The reference engine counts in 64 bits.
+/// The fullest bin that words can hold, and one entry more: the excess gives a status, and other
+/// RoIs are answered. The reference engine counts in 64 bits.
 #[test]
 fn counts_beyond_words_are_told() {
     // 2^22 - 1 = 2047 * 2049.
@@ -423,7 +425,8 @@ fn counts_beyond_words_are_told() {
     }
 }
 
-/// Every layer has so many spacepoints in one slice. Their z12 cover 8,000 bins.
+/// Returns an RoI with this many spacepoints of every layer in one slice. Their z12 cover 8,000
+/// bins.
 fn crowded(each: usize) -> Hostile {
     let rng = &mut fastrand::Rng::with_seed(11);
     let layers = (0..19u32).flat_map(|layer| std::iter::repeat_n(layer, each));
@@ -434,7 +437,7 @@ fn crowded(each: usize) -> Hostile {
     Hostile { name: "crowded", roi, known: Known::Crowded }
 }
 
-/// In shares of spacepoints, or with the pairs numbered.
+/// Checks a crowded slice, with spacepoints distributed to workgroups or with numbered pairs.
 fn check_crowded(each: usize, numbered: bool) {
     let options = |builder: ZFinderBuilder| if numbered { builder.slices_per_histogram(1) } else { builder };
     let finders = Finders::new(&Config::preset(Preset::Thesis), options);

@@ -1,4 +1,5 @@
-//! One finder in many threads, asked in every way at once: the same bits as one call after another.
+//! Tests of one finder in many threads, with all calls at once: the bits equal those of one call
+//! after another.
 
 use std::future::Future;
 use std::pin::pin;
@@ -11,7 +12,7 @@ use zfinder_testing::toy::Toy;
 
 const THREADS: u64 = 6;
 
-/// Batches of one to nine RoIs, small and larger, some without any spacepoint.
+/// Returns batches of one to nine RoIs, small and larger, some without any spacepoint.
 fn batches(seed: u64) -> Vec<RoiBatch> {
     let rng = &mut fastrand::Rng::with_seed(seed);
     let mut roi = |id: u64| {
@@ -25,7 +26,7 @@ fn batches(seed: u64) -> Vec<RoiBatch> {
     (0..9).map(|number| (0..=number).map(|i| roi(10 * number + i)).collect()).collect()
 }
 
-/// What a finder answers, one call after another.
+/// The answers of a finder, one call after another.
 struct Known<'a> {
     name: &'a str,
     finder: &'a ZFinder,
@@ -34,7 +35,7 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    /// Asks in one way or another, or gives up.
+    /// Searches by a random call, or cancels it.
     fn ask(&self, rng: &mut fastrand::Rng) {
         let Self { name, finder, batches, wanted } = self;
         let which = rng.usize(0..batches.len());

@@ -1,5 +1,5 @@
-//! The answers of the experiment's own program (../shared/data/conformance), by the example that
-//! compares them.
+//! Compares the answers with those of the experiment's own program (../shared/data/conformance), by
+//! the example `conformance`.
 
 #[path = "../../examples/conformance.rs"]
 #[allow(dead_code, clippy::print_stdout, clippy::print_stderr)] // its main; it is a program
@@ -30,8 +30,8 @@ const CASES: [&str; 17] = [
     "muon",
 ];
 
-/// Whether these cases agree on this engine, on both samples; one test an engine, so that they run
-/// side by side.
+/// Checks these cases on an engine, for both samples. One test for each engine, so that they run in
+/// parallel.
 fn check(engine: &str, adapter: Option<usize>, cases: &[&str], change: impl FnOnce(&mut Args)) {
     let Some(dir) = shared("data/conformance") else { return };
     let mut args = Args {
@@ -68,8 +68,8 @@ fn cpu_in_f64() {
     check("cpu", None, &CASES, |args| args.f64 = true);
 }
 
-/// Each case on one of the adapters in turn, and some on all: software adapters take seconds to
-/// compile a case.
+/// Each case on one of the adapters in turn, and some on all, because software adapters compile a
+/// case for seconds.
 #[test]
 fn gpu() {
     let adapters = on_adapters();
@@ -91,7 +91,7 @@ fn gpu_in_every_case() {
 #[test]
 fn gpu_by_compare_and_exchange() {
     for adapter in on_adapters() {
-        // A choice: software adapters take seconds a case.
+        // A selection, because software adapters compile a case for seconds.
         let cases = ["default_pairs", "thesis_triplets", "triplets_counted"];
         check("gpu", Some(adapter.index), &cases, |args| args.compare_exchange = true);
     }

@@ -1,5 +1,5 @@
-//! What a program that embeds the library gets: few crates, a CPU library without a GPU stack, and
-//! every type that it needs.
+//! Tests of embedding the library: few crates, a CPU library without a GPU stack, and every type
+//! that a program needs.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,7 +17,7 @@ fn succeeded(output: Output) -> String {
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// Crates that a Linux program compiles for the library, itself included.
+/// Returns the crates that a Linux program compiles for the library, including the library.
 fn crates(features: &[&str]) -> BTreeSet<String> {
     let tree = ["tree", "-p", "zfinder", "-e", "normal", "--prefix", "none", "--no-dedupe", "--offline", "--locked"];
     let arguments = [&tree[..], &["--target", "x86_64-unknown-linux-gnu"], features].concat();
@@ -37,11 +37,11 @@ fn the_library_has_few_dependencies() {
     }
 }
 
-/// Builds and runs a program of `examples/embed`, a package outside of the workspace, as its owner
+/// Builds and runs a program of `examples/embed`, a package outside the workspace, as its owner
 /// would.
 fn embedded(arguments: &[&str]) -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    // The versions that the product is built with. Cargo leaves out what the example does not use.
+    // The locked versions of this workspace. Cargo drops unused entries.
     fs::copy(root.join("Cargo.lock"), root.join("examples/embed/Cargo.lock")).expect("copied");
     let target = root.join("target/embed");
     let target = target.to_str().expect("UTF-8");

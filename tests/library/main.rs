@@ -1,5 +1,5 @@
-//! The library through its public interface. One program for all tests, so that they share the
-//! cores.
+//! Tests of the library through its public interface. One program has all tests, so that they share
+//! the cores.
 #![allow(clippy::print_stderr)] // skipped cases are reported
 
 mod adversarial;

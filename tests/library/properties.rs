@@ -1,8 +1,8 @@
-//! What holds for any event under any configuration: engines agree, and what cannot matter does
-//! not.
+//! Property tests: for any event under any configuration, engines agree, and irrelevant changes
+//! change nothing.
 //!
-//! `ZFINDER_PROPERTY_CASES` says how many random searches each test makes, `ZFINDER_PROPERTY_SEED`
-//! which ones.
+//! `ZFINDER_PROPERTY_CASES` is the number of random searches of each test, `ZFINDER_PROPERTY_SEED`
+//! their seed.
 
 mod random;
 
@@ -21,13 +21,13 @@ use zfinder::{
 };
 use zfinder_testing::toy::turned;
 
-/// Cases of a test that builds no GPU engine; one that does, has a tenth.
+/// Number of cases of a test without a GPU engine; a test with one has a tenth.
 fn cases() -> u32 {
     let said = std::env::var("ZFINDER_PROPERTY_CASES").ok();
     said.map_or(60, |said| said.parse().unwrap_or_else(|_| panic!("ZFINDER_PROPERTY_CASES: {said} is no number")))
 }
 
-/// Holds random cases against a property, the same ones in every run.
+/// Checks a property on random cases, the same in every run.
 fn holds(cases: u32, property: impl Fn(&Case)) {
     let seed: u8 = std::env::var("ZFINDER_PROPERTY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
     let runs = Runs {
@@ -59,29 +59,30 @@ impl Case {
         Self { rois, ..self.clone() }
     }
 
-    /// Whether peaks are mixed into others, so that one place's last digit may decide what becomes
-    /// of a whole peak.
+    /// Returns whether peaks are mixed, so that the last digit of a position may decide about a
+    /// whole peak.
     fn mixes(&self) -> bool {
         self.config.vertex_separation_bins > 0.0 || self.config.vertex_distance_cut > 0.0
     }
 
-    /// The widest bins of an RoI \[mm\], of both searches.
+    /// Returns the widest bins of an RoI \[mm\], of both searches.
     fn bin_mm(&self, roi: &Roi) -> f64 {
         let of = |config: &Config| config.z_bin_mm + config.z_bin_eta_coeff * roi.descriptor.eta.abs();
         self.config.fallback_config().map_or(0.0, |fallback| of(&fallback)).max(of(&self.config))
     }
 }
 
-/// The same vertices, from the same entries, each `shift` further along; z to so many mm.
+/// Asserts that vertices have the same entries, each `shift` further along; z within a tolerance in
+/// mm.
 fn same(place: &str, found: &RoiResult, wanted: &RoiResult, mixes: bool, within_mm: f64, shift: f64) {
     let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window, r.fallback);
     assert_eq!(counts(found), counts(wanted), "{place}");
-    // What is mixed depends on distances, to the last digit; the first peak is what it is.
+    // Mixing depends on distances, to the last digit; the first peak does not.
     let count = if mixes { 1 } else { usize::MAX };
     assert!(mixes || found.vertices.len() == wanted.vertices.len(), "{place}: {found:?}, wanted {wanted:?}");
     for (a, b) in found.vertices.iter().zip(&wanted.vertices).take(count) {
         assert_eq!((a.pairs, a.background, a.rank), (b.pairs, b.background, b.rank), "{place}");
-        // The reference engine has a formula of its own.
+        // The reference engine has its own formula.
         let apart = a.significance.zip(b.significance).map_or(0.0, |(a, b)| (a - b).abs());
         assert!(a.significance.is_some() == b.significance.is_some() && apart < 1e-6, "{place}: {a:?}, wanted {b:?}");
         if !mixes {
@@ -108,7 +109,7 @@ fn the_cpu_engine_is_the_reference() {
     });
 }
 
-/// Order, company, threads, streams: nothing of that changes a bit.
+/// Order, other RoIs in the batch, threads and streams do not change a bit.
 fn invariances(case: &Case, finder: &ZFinder, wanted: &[RoiResult]) {
     let (place, wanted) = (finder.description(), bits(wanted));
     let rng = &mut fastrand::Rng::with_seed(wanted.len() as u64);
@@ -151,22 +152,23 @@ fn nothing_but_input_changes_a_bit() {
     });
 }
 
-/// What moves along with everything else stays the same.
+/// Rotations and shifts of everything move the vertices along.
 #[test]
 fn turns_and_shifts_move_vertices_along() {
     let compared = RefCell::new([0, 0]);
     holds(2 * cases(), |case| {
-        // A shift of whole bins is none of the fallback's, and so it is with slices.
+        // A shift by whole bins of the first search is not one of whole bins of the fallback, and
+        // the same holds for slices.
         let config = Config { fallback: Fallback::None, ..case.config.clone() };
         let case = &Case { config, ..case.clone() };
         let finder = case.finder(Engine::Cpu, |builder| builder.precision(Precision::F64));
         let wanted = case.find(&finder);
         let at_origin = case.config.beam_spot_mm == [0.0; 2] && case.config.beam_spot_tilt == [0.0; 2];
-        // A round number of slices, which keeps those of the full circle where they are.
+        // A whole number of slices, which maps the slices of the full circle onto themselves.
         let slices = (360.0 / case.config.phi_slice_deg).round();
         let divides = (slices * case.config.phi_slice_deg - 360.0).abs() < 1e-9
             && case.config.wrap_full_scan
-            // Directions are told apart in 24 sectors, which stay where they are.
+            // Directions are sorted into 24 fixed sectors.
             && case.config.weighting == Weighting::Count;
         let angle = (slices * 0.3).floor() * case.config.phi_slice_deg.to_radians();
         for ((roi, wanted), finder) in case.rois.iter().zip(&wanted).zip(std::iter::repeat(&finder)) {
@@ -202,8 +204,7 @@ fn turns_and_shifts_move_vertices_along() {
     eprintln!("RoIs turned and shifted: {:?}", compared.borrow());
 }
 
-/// RoIs of an adapter: as many as were compared, those that it says it cannot answer, and those
-/// with other bits.
+/// Numbers of RoIs of an adapter: compared, above its capacity, and with other bits.
 #[derive(Clone, Debug, Default)]
 struct Compared {
     all: usize,
@@ -212,11 +213,12 @@ struct Compared {
 }
 
 impl Compared {
-    /// Holds a GPU's answers against the CPU's.
+    /// Compares a GPU's answers with the CPU's.
     fn add(&mut self, place: &str, case: &Case, found: &[RoiResult], wanted: &[RoiResult]) {
         for (found, wanted) in found.iter().zip(wanted) {
             self.all += 1;
-            // llvmpipe ends long loops, buffers may be small: the CPU engine has no such limits.
+            // llvmpipe ends long loops, and buffers may be small: the CPU engine has no such
+            // limits.
             if found.status == Status::CapacityExceeded {
                 self.told += 1;
             } else if bits(std::slice::from_ref(found)) != bits(std::slice::from_ref(wanted)) {
@@ -229,8 +231,8 @@ impl Compared {
 
 type Options = fn(ZFinderBuilder) -> ZFinderBuilder;
 
-/// What changes how a GPU works, and nothing else, but for the last two, which the CPU engine does
-/// alike.
+/// Options that change only how a GPU works, except for the last two, which the CPU engine has as
+/// well.
 const OPTIONS: [(&str, Options); 6] = [
     ("numbered", |builder| builder.slices_per_histogram(32)),
     ("checked", |builder| builder.checked(true)),
@@ -259,7 +261,7 @@ fn gpus_are_the_cpu() {
             if what != "f64" || adapter.shader_f64 {
                 compared.add(&format!("{name}, {what}"), case, &case.find(&case.finder(engine, options)), &alike);
             }
-            // No software adapter is known to round otherwise; hardware may
+            // No software adapter is known to round differently; hardware may
             // (docs/explanation/design.md).
             let most = if adapter.kind == AdapterKind::Software { 0 } else { 1 + compared.all / 100 };
             assert!(compared.other <= most, "{name}: {compared:?}");

@@ -1,5 +1,5 @@
-//! A real collision (CMS, 2010; ../shared/data/real): the vertex that the experiment reconstructed,
-//! on every engine. The file is read where it lies and is no part of the repository.
+//! Finds the vertex that the experiment reconstructed in a real collision (CMS, 2010;
+//! ../shared/data/real), on every engine. The file is not part of the repository.
 
 use zfinder::{Accumulate, Config, Engine, RoiBatch, RoiDescriptor, Spacepoint, Status, ZFinder};
 use zfinder_testing::engines::on_shared_device;
@@ -9,7 +9,7 @@ use zfinder_testing::shared;
 /// The experiment's own z \[mm\], from 87 tracks.
 const TRUE_Z: f64 = 42.350;
 
-/// The pixel detector of the time: three barrel layers, and two disks a side.
+/// The pixel detector of that time: three barrel layers, and two disks on each side.
 const PIXELS: &str = r#"
 name = "pixels"
 [[layer]]

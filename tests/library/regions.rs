@@ -1,4 +1,4 @@
-//! Regions of whole events: windows of several RoIs, and tubes about objects.
+//! Tests of regions of whole events: windows of several RoIs, and tubes about objects.
 
 use std::f64::consts::{PI, TAU};
 
@@ -18,7 +18,7 @@ fn tubes(objects: &[SeedObject], config: &Config) -> Region {
     Region::of_objects(objects, &Calorimeter::default(), config).expect("a valid calorimeter")
 }
 
-/// An angle in [-pi, pi).
+/// Returns an angle in [-pi, pi).
 fn angle(random: &mut fastrand::Rng) -> f64 {
     TAU * random.f64() - PI
 }
@@ -69,7 +69,7 @@ fn photons_open_the_opposite_half() {
     assert_eq!(circle.map(|phi| region.contains(at(phi))), [false, false, false, false, false, true]);
 }
 
-/// Whole toy events and a region of each: joint windows, or tubes about random objects.
+/// Returns whole toy events with a region of each: joint windows, or tubes about random objects.
 fn events() -> (RoiBatch, Vec<Option<Region>>) {
     let random = &mut fastrand::Rng::with_seed(5);
     let (mut batch, mut regions) = (RoiBatch::new(), Vec::new());
@@ -105,7 +105,7 @@ fn regions_have_the_same_answers_on_every_engine() {
         batch
     });
     let answers: Vec<_> = finders().iter().map(|(name, finder)| (name, find(name, finder, &selected))).collect();
-    // One vertex more, so that it is known which peaks stand clear of the next.
+    // One more vertex shows which peaks are clearly higher than the next one.
     let two = Config { peaks: 2, ..Config::default() };
     let reference = find("reference", &build("reference", &Engine::Reference, &two), &selected);
     let (_, cpu) = answers.iter().find(|(name, _)| *name == "CPU").expect("the CPU engine");
@@ -177,7 +177,7 @@ fn wrong_objects_and_sizes_are_refused() {
     assert!(error.contains("1 regions for 0 events"), "{error}");
 }
 
-/// Objects at the edges of what is valid make tubes whose numbers are finite: nothing panics.
+/// Objects at the limits of validity give tubes with finite numbers, and no panic.
 #[test]
 fn extreme_objects_make_regions() {
     let random = &mut fastrand::Rng::with_seed(7);

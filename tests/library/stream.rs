@@ -1,4 +1,4 @@
-//! Streams on every engine: the same bits as batches one by one, in the order pushed, and nothing
+//! Tests of streams on every engine: the bits of single batches, in the order pushed, and no state
 //! left behind.
 
 use std::sync::OnceLock;
@@ -31,7 +31,7 @@ fn open(name: &str, finder: &ZFinder, in_flight: usize) -> Stream {
     finder.stream(StreamOptions { in_flight }).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// RoIs of about so many tracks; a batch of this number.
+/// Returns a numbered batch of RoIs with about this many tracks.
 fn batch(rng: &mut fastrand::Rng, number: u64, rois: usize, tracks: usize) -> RoiBatch {
     let roi = |i: usize| {
         let width = between(rng, 0.3, 1.2);
@@ -43,7 +43,8 @@ fn batch(rng: &mut fastrand::Rng, number: u64, rois: usize, tracks: usize) -> Ro
     (0..rois).map(roi).collect()
 }
 
-/// Batches of very unequal size, a large one first; some are empty, some of empty RoIs.
+/// Returns batches of very different sizes, a large one first. Some are empty, some have empty
+/// RoIs.
 fn unequal(seed: u64) -> Vec<RoiBatch> {
     let rng = &mut fastrand::Rng::with_seed(seed);
     let sizes = [(40, 30), (1, 4), (0, 0), (1, 60), (3, 3), (25, 8), (0, 0), (1, 1), (2, 10), (12, 20), (1, 4)];
@@ -99,8 +100,8 @@ fn answers_are_those_of_batches_one_by_one() {
     }
 }
 
-/// Batches that one part does not hold, RoIs that the compact encoding does not hold, and those
-/// beyond capacity.
+/// Batches that exceed one part, RoIs that the compact encoding cannot represent, and RoIs above
+/// the capacity.
 #[test]
 fn parts_of_a_batch_change_no_bit() {
     let rng = &mut fastrand::Rng::with_seed(2);
@@ -179,7 +180,7 @@ fn a_stream_is_dropped_at_any_time_and_outlives_its_finder() {
                 stream.push(batch.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }
-        // The engine is as good as before.
+        // The engine still works.
         finder.find_batch(&batches[5]).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
     for (engine, finder) in [("CPU", Engine::Cpu), ("GPU", Engine::Auto)] {
@@ -190,7 +191,7 @@ fn a_stream_is_dropped_at_any_time_and_outlives_its_finder() {
     }
 }
 
-/// Two streams of one finder, and batches beside them.
+/// Two streams share a finder with single batches.
 #[test]
 fn streams_share_a_finder() {
     let batches = unequal(6);
@@ -215,8 +216,8 @@ fn nothing_in_flight_is_refused() {
     assert!(matches!(&error, Error::Config { key: "in_flight", .. }), "{error}");
 }
 
-/// A stream of any length uses the memory of its beginning. The only test here that looks at
-/// batches' memory; that of the process is looked at in `stream_memory.rs`.
+/// A stream of any length uses the memory of its first batches. This is the only test of batches'
+/// memory; `stream_memory.rs` tests that of the process.
 #[test]
 fn batches_are_used_again() {
     let rng = &mut fastrand::Rng::with_seed(7);
@@ -242,7 +243,7 @@ fn batches_are_used_again() {
     }
 }
 
-/// Two adapters where there are two, and else the one twice.
+/// Returns two adapters, or one adapter twice.
 fn pair() -> Option<Vec<AdapterChoice>> {
     let indices: Vec<usize> = on_adapters().iter().map(|adapter| adapter.index).collect();
     match indices[..] {
@@ -253,7 +254,7 @@ fn pair() -> Option<Vec<AdapterChoice>> {
     Some(indices.into_iter().cycle().take(2).map(AdapterChoice::Index).collect())
 }
 
-/// Each RoI is answered by one GPU or the other, which may round differently.
+/// Asserts that each RoI has the answer of one of the GPUs, which may round differently.
 #[track_caller]
 fn by_either(place: &str, found: &[RoiResult], wanted: &[Vec<Bits>]) -> [usize; 2] {
     let mut by = [0, 0];
@@ -265,7 +266,7 @@ fn by_either(place: &str, found: &[RoiResult], wanted: &[Vec<Bits>]) -> [usize; 
     by
 }
 
-/// Executors with several threads ask for that.
+/// Executors with several threads require it.
 fn is_send<T: Send>(future: T) -> T {
     future
 }
@@ -289,7 +290,7 @@ fn several_gpus_share_batches_and_streams() {
         let awaited =
             pollster::block_on(is_send(finder.find_batch_async(batch))).unwrap_or_else(|error| panic!("{i}: {error}"));
         assert_eq!(bits(&awaited), bits(&found), "{i}: the same share for each");
-        // One RoI is for the first.
+        // The first GPU gets a single RoI.
         if let Some(view) = batch.iter().next() {
             let roi = Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() };
             let one = finder.find(&roi).unwrap_or_else(|error| panic!("{i}: {error}"));
@@ -305,7 +306,7 @@ fn several_gpus_share_batches_and_streams() {
             by_either("a stream", &answered.results, &wanted(i));
         }
     }
-    // An error is told whichever has it.
+    // An error is reported for each of the GPUs.
     for at in [0, 39] {
         let mut rois: Vec<Roi> = (0..40).map(|_| Roi::default()).collect();
         rois[at].descriptor.z_range = Some((10.0, -10.0));

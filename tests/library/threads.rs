@@ -1,4 +1,5 @@
-//! The CPU engine's answers do not depend on how many threads work at them, nor on how RoIs come.
+//! Tests that the CPU engine's answers depend neither on the number of threads nor on the order of
+//! RoIs.
 
 use std::num::NonZeroUsize;
 
@@ -10,7 +11,7 @@ fn finder(config: &Config, threads: usize) -> ZFinder {
     ZFinder::builder().config(config.clone()).engine(Engine::Cpu).threads(threads).build().expect("a finder")
 }
 
-/// Large RoIs, whose slices are shared, and small ones.
+/// Returns large RoIs, whose slices are shared, and small ones.
 fn batch() -> RoiBatch {
     let mut batch = Simulation { rois: 3, ..Simulation::highlum() }.batch().0;
     let small = Simulation { rois: 40, ..Simulation::lowlum() }.batch().0;
@@ -35,7 +36,7 @@ fn no_number_of_threads_changes_a_bit() {
         for threads in [2, 3, 8] {
             let finder = finder(&config, threads);
             assert_eq!(finder.find_batch(&batch).expect("answers"), wanted, "{threads} threads");
-            // One by one, so that threads share the slices of one.
+            // One by one, so that threads share the slices of one RoI.
             for (roi, wanted) in batch.iter().zip(&wanted).take(6) {
                 let roi = Roi { descriptor: *roi.descriptor, spacepoints: roi.spacepoints().collect() };
                 assert_eq!(finder.find(&roi).expect("an answer"), *wanted, "{threads} threads, one RoI");

@@ -60,7 +60,7 @@ impl ArrayFile {
             .map_err(|_| Error { path: path.clone(), what: format!("there is no array `{name}`") })?;
         let mut bytes = Vec::new();
         let size = entry.size();
-        // The checksum is verified where the end is read: a byte more is asked for.
+        // Reading one byte beyond the array reaches its end, where the checksum is verified.
         entry
             .by_ref()
             .take(size.saturating_add(1))
@@ -84,7 +84,7 @@ impl ArrayFile {
     ) -> Result<(Vec<u64>, Vec<T>), Error> {
         let wrong = |what: String| self.error(format!("`{name}`: {what}"));
         let shape = header.shape().to_vec();
-        // What a header says is not believed before memory is asked for.
+        // The header is checked against the file's size before memory is allocated.
         let elements = shape.iter().try_fold(1_u64, |product, &length| product.checked_mul(length));
         let there = elements.and_then(|elements| elements.checked_mul(size_of::<T>() as u64));
         if there != Some(bytes.len() as u64) {

@@ -16,8 +16,8 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Calls a handler at the first interrupt (INT, TERM or HUP), for a command that ends in its own
-/// time. The second interrupt ends the process.
+/// Calls a handler at the first interrupt (INT, TERM or HUP), for a command that must finish its
+/// work first. The second interrupt ends the process.
 pub fn on_interrupt(handler: impl FnOnce() + Send + 'static) {
     *HANDLER.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(handler));
 }

@@ -1,4 +1,4 @@
-//! The user's side of a command, and no physics: what the commands of the family do alike.
+//! The user interface that all commands of this family share, without physics.
 //!
 //! - [`main`] parses the command line, runs the command, and prints a [`Failure`] with its exit
 //!   [`Code`];
@@ -11,9 +11,9 @@
 //!   the files that are read;
 //! - [`MessageOptions`] are `-q` and `-v`, and show progress; [`Completions`] and [`Man`] are
 //!   subcommands for shells and `man`;
-//! - [`on_interrupt`] lets a command end in its own time;
-//! - with the feature `plot`, `PictureOptions` are the options of every command that draws, and a `Picture` is the file of a
-//!   figure of the crate `hep-figure`.
+//! - [`on_interrupt`] lets a command finish after an interrupt;
+//! - with the feature `plot`, `PictureOptions` are the options of every command that draws, and a
+//!   `Picture` is the file of a figure of the crate `hep-figure`.
 //!
 //! A system brings its subcommands, and chooses the exit codes of its library's errors. The library
 //! does not depend on this crate:
@@ -121,7 +121,7 @@ pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;
 pub use engine::{EngineOptions, Engines, precision_parser};
 pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from, note};
-/// What a [`Picture`] is drawn from.
+/// The crate of the figures that a [`Picture`] draws.
 #[cfg(feature = "plot")]
 pub use hep_figure as figure;
 pub use indicatif::ProgressBar;

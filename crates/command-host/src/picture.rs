@@ -12,7 +12,8 @@ use crate::output::Output;
 #[derive(Args, Clone, Debug, Default, PartialEq)]
 #[command(next_help_heading = "Picture")]
 pub struct PictureOptions {
-    /// Size in pixels at 100 dpi; letters and lines scale with it. A PDF has 72 points for 100 pixels
+    /// Size in pixels at 100 dpi; letters and lines scale with it. A PDF has 72 points for 100
+    /// pixels
     #[arg(long, value_name = "WIDTHxHEIGHT", value_parser = size)]
     size: Option<(u32, u32)>,
     /// Dots per inch of a PNG: 300 gives three times the pixels of --size [default: 100]
@@ -92,7 +93,7 @@ impl PictureOptions {
         Ok(Picture { output: Output::open(Some(path), program)?, format, options })
     }
 
-    /// Refuses options of a picture where there is none.
+    /// Refuses options of a picture if the command draws none.
     ///
     /// # Errors
     /// [`Code::Usage`].
@@ -106,7 +107,7 @@ impl PictureOptions {
     /// Opens the output file of an optional picture.
     ///
     /// # Errors
-    /// Those of [`open`](Self::open); [`Code::Usage`] if there are options and no picture.
+    /// Errors of [`open`](Self::open); [`Code::Usage`] if there are options but no picture.
     pub fn open_optional(&self, path: Option<&Path>, program: &str) -> Result<Option<Picture>, Failure> {
         self.check(path.is_some())?;
         path.map(|path| self.open(path, program)).transpose()
@@ -130,7 +131,8 @@ impl Picture {
     /// Draws, and finishes the file.
     ///
     /// # Errors
-    /// [`Code::Usage`] if the figure refuses an option; [`Code::Data`] if the file cannot be written.
+    /// [`Code::Usage`] if the figure refuses an option; [`Code::Data`] if the file cannot be
+    /// written.
     pub fn draw(mut self, figure: &Figure) -> Result<(), Failure> {
         let content = figure.render(self.format, &self.options).map_err(|error| Failure::new(Code::Usage, error))?;
         self.output.write(|out| out.write_all(&content))?;

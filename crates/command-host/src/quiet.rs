@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::Command;
 
 const VARIABLE: &str = "XDG_RUNTIME_DIR";
-/// No folder: there is no Wayland display to be found in it.
+/// A folder that does not exist, and so holds no Wayland display.
 const NOWHERE: &str = "/nonexistent";
 
-/// Starts the process anew with `XDG_RUNTIME_DIR`, if the variable is missing.
+/// Starts the process again with `XDG_RUNTIME_DIR`, if the variable is missing.
 ///
 /// Mesa's Vulkan layer looks for a Wayland display. Without an absolute path in that variable,
 /// libwayland prints an error for each device that is looked for, though no display is needed. A

@@ -44,12 +44,13 @@ impl Axis {
         position.is_finite().then(|| position.clamp(-50.0, 50.0))
     }
 
-    /// Returns the position of the end of a bar: the foot of the axis for what has no position.
+    /// Returns the position of the end of a bar: the foot of the axis for values without a
+    /// position.
     pub(crate) fn foot(&self, value: f64) -> Option<f64> {
         if self.is_log && value <= 0.0 { Some(-0.1) } else { self.position(value) }
     }
 
-    /// Raises the upper end, so that what was the upper end is at this position.
+    /// Raises the upper end, so that the old upper end is at this position.
     pub(crate) fn raise(&mut self, position: f64) {
         let (low, high) = self.range;
         self.range.1 =
@@ -57,7 +58,7 @@ impl Axis {
     }
 }
 
-/// A position and what stands there.
+/// A position and its label.
 pub(crate) type Label = (f64, String);
 
 /// Ticks of an axis.
@@ -70,10 +71,10 @@ pub(crate) struct Ticks {
     pub(crate) power: Option<i32>,
 }
 
-/// Whether labels at positions have room.
+/// Returns whether labels at these positions fit.
 type Fits<'a> = &'a dyn Fn(&[Label]) -> bool;
 
-/// Returns ticks of which `fits` says that their labels have room.
+/// Returns ticks whose labels fit.
 pub(crate) fn ticks(axis: &Axis, fits: Fits<'_>) -> Ticks {
     if !axis.categories.is_empty() {
         let label = |(number, name): (usize, &String)| Some((axis.position(number as f64 + 0.5)?, name.clone()));

@@ -24,17 +24,17 @@ impl Plane<'_> {
         self.frame.bottom - position * self.frame.height()
     }
 
-    /// The place of a value, if it has one.
+    /// Returns the place of a value, if it has one.
     pub(crate) fn place(&self, (x, y): (f64, f64)) -> Option<Place> {
         Some((self.across(self.x.position(x)?), self.up(self.y.position(y)?)))
     }
 
-    /// The place of the corner of an area: zero on a logarithmic axis is at its foot.
+    /// Returns the corner of an area: zero on a logarithmic axis is at its foot.
     fn corner(&self, (x, y): (f64, f64)) -> Option<Place> {
         Some((self.across(self.x.foot(x)?), self.up(self.y.foot(y)?)))
     }
 
-    /// Pieces of a line between values without a place.
+    /// Splits a line at values without a place.
     fn pieces(&self, places: &[(f64, f64)]) -> Vec<Vec<Place>> {
         let places: Vec<Option<Place>> = places.iter().map(|&place| self.place(place)).collect();
         places.split(Option::is_none).map(|piece| piece.iter().copied().flatten().collect()).collect()

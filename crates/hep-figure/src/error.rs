@@ -1,13 +1,13 @@
 //! Errors of a figure.
 
-/// Why a figure cannot be drawn.
+/// The reason why a figure cannot be drawn.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The embedded font cannot be read.
     #[error("the embedded font cannot be read: {0}")]
     Font(String),
-    /// A picture of no pixel or of too many.
+    /// A picture with no pixels, or with too many.
     #[error(
         "a picture of {width} x {height} pixels is outside 50 x 50 to 100 million pixels in all; change the size or the dpi"
     )]
@@ -38,7 +38,7 @@ pub enum Error {
     /// A panel that the figure does not have.
     #[error("there is no panel `{name}`; the figure has {panels}")]
     Panel {
-        /// The panel that was asked for.
+        /// The requested panel.
         name: String,
         /// The panels of the figure.
         panels: String,

@@ -57,9 +57,9 @@ pub struct Figure {
     pub columns: usize,
     /// Width and height of a panel.
     pub panel_size: (f64, f64),
-    /// The names of what all panels show.
+    /// The legend of all panels.
     pub legend: Vec<Entry>,
-    /// Whether the legend of a single panel stands above it too, for panels without free room.
+    /// Whether the legend of a single panel stands above it too, for panels without free space.
     pub is_full: bool,
 }
 
@@ -96,7 +96,7 @@ impl Figure {
         (columns as f64 * self.panel_size.0, rows as f64 * self.panel_size.1 + layout::HEAD)
     }
 
-    /// The figure with the panel and the axes that options ask for.
+    /// Returns the figure with the panel and the axes of the options.
     pub(crate) fn with(&self, options: &Options) -> Result<Self, Error> {
         let mut figure = self.clone();
         if let Some(name) = &options.panel {
@@ -126,7 +126,10 @@ impl Figure {
     }
 }
 
-/// `least`: the least value above 0 that is drawn.
+/// Room above a logarithmic axis, as a fraction of the axis.
+const LOG_MARGIN: f64 = 0.05;
+
+/// Applies range and logarithm to an axis. `least` is the smallest positive value that is drawn.
 fn adapt(axis: &mut Axis, name: &'static str, log: bool, range: Option<(f64, f64)>, least: f64) -> Result<(), Error> {
     if let Some((low, high)) = range {
         if !(low < high && low.is_finite() && high.is_finite()) {
@@ -141,7 +144,10 @@ fn adapt(axis: &mut Axis, name: &'static str, log: bool, range: Option<(f64, f64
         let (low, high) = axis.range;
         if range.is_none() && low <= 0.0 {
             let low = if least.is_finite() { 0.7 * least } else { 0.1 };
-            axis.range = (low, high.max(10.0 * low));
+            let high = high.max(10.0 * low);
+            // Room above the data, which the margin of a linear axis leaves only in its own scale.
+            let margin = 10_f64.powf(LOG_MARGIN * (high.log10() - low.log10()));
+            axis.range = (low, (high * margin).min(f64::MAX));
         }
     }
     Ok(())

@@ -18,7 +18,7 @@ pub(crate) const BOLD: f64 = 0.05;
 
 /// A part of a text on one baseline.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Run {
+pub(crate) struct TextRun {
     pub(crate) text: String,
     pub(crate) level: Level,
 }
@@ -42,11 +42,11 @@ impl Level {
 }
 
 /// Splits a text at `^{…}` and `_{…}`.
-pub(crate) fn runs(text: &str) -> Vec<Run> {
+pub(crate) fn runs(text: &str) -> Vec<TextRun> {
     let mut runs = Vec::new();
     let mut push = |text: &str, level| {
         if !text.is_empty() {
-            runs.push(Run { text: text.to_owned(), level });
+            runs.push(TextRun { text: text.to_owned(), level });
         }
     };
     let mut rest = text;
@@ -88,7 +88,8 @@ impl Font {
 
     /// Returns the width of a text with exponents and indices.
     pub(crate) fn width(&self, text: &str, size: f64) -> f64 {
-        let run = |run: &Run| run.level.place().1 * run.text.chars().map(|letter| self.advance(letter)).sum::<f64>();
+        let run =
+            |run: &TextRun| run.level.place().1 * run.text.chars().map(|letter| self.advance(letter)).sum::<f64>();
         size * runs(text).iter().map(run).sum::<f64>()
     }
 
@@ -184,7 +185,7 @@ mod tests {
 
     #[test]
     fn exponents_and_indices_are_runs() {
-        let run = |text: &str, level| Run { text: text.to_owned(), level };
+        let run = |text: &str, level| TextRun { text: text.to_owned(), level };
         assert_eq!(
             runs("10^{−3} p_{T} [GeV]"),
             [

@@ -35,28 +35,51 @@ const LOWEST: f64 = 0.5;
 pub(crate) fn scene(figure: &Figure, options: &Options, font: &Font, (width, height): (f64, f64)) -> Scene {
     let mut scene = Scene { width, height, shapes: Vec::new() };
     let mut area = Box2 { left: MARGIN, top: MARGIN, right: width - MARGIN, bottom: height - MARGIN };
-    area.top += head(&mut scene, figure, options, font, &area);
+    let (left, right) = edges_of_frames(figure, font, &area);
+    area.top += head(&mut scene, figure, options, font, &Box2 { left, right, ..area });
     let is_single = figure.panels.len() == 1;
     let mut inside: &[Entry] = &[];
     if is_single && !figure.is_full {
         inside = &figure.legend;
     } else {
-        area.top += legend::draw_lines(&mut scene, &figure.legend, font, &area, LEGEND_LINES);
+        let draw = |scene: &mut Scene, line: &Box2| legend::draw_lines(scene, &figure.legend, font, line, LEGEND_LINES);
+        let lines_of = |line: &Box2| draw(&mut Scene { width, height, shapes: Vec::new() }, line);
+        let frames = Box2 { left, right, ..area };
+        // The full width, where that saves a line.
+        let line = if lines_of(&area) < lines_of(&frames) { area } else { frames };
+        area.top += draw(&mut scene, &line);
     }
-    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
-    let rows = figure.panels.len().div_ceil(columns).max(1);
-    let (cell_width, cell_height) = (area.width() / columns as f64, area.height() / rows as f64);
     for (number, panel) in figure.panels.iter().enumerate() {
-        let (left, top) =
-            (area.left + cell_width * (number % columns) as f64, area.top + cell_height * (number / columns) as f64);
-        // Titles keep their distance from the panel before; the right edge has room for half of a label.
-        let left = if number % columns > 0 { left + GAP } else { left };
-        let right = area.left + cell_width * (number % columns + 1) as f64 - GAP;
-        let cell = Box2 { left, top: top + GAP, right, bottom: top + cell_height };
         let entries: Vec<Entry> = inside.iter().chain(&panel.legend).cloned().collect();
-        draw_panel(&mut scene, panel, &entries, font, cell);
+        draw_panel(&mut scene, panel, &entries, font, cell_of(figure, number, &area));
     }
     scene
+}
+
+/// Returns the cell of a panel in the area of all panels.
+fn cell_of(figure: &Figure, number: usize, area: &Box2) -> Box2 {
+    let columns = figure.columns.clamp(1, figure.panels.len().max(1));
+    let rows = figure.panels.len().div_ceil(columns).max(1);
+    let (width, height) = (area.width() / columns as f64, area.height() / rows as f64);
+    let (column, row) = (number % columns, number / columns);
+    // Titles keep their distance from the panel before; the right edge has room for half of a
+    // label.
+    let left = area.left + width * column as f64 + if column > 0 { GAP } else { 0.0 };
+    let right = area.left + width * (column + 1) as f64 - GAP;
+    let top = area.top + height * row as f64;
+    Box2 { left, top: top + GAP, right, bottom: top + height }
+}
+
+/// Returns the left edge of the first frame and the right edge of the last frame of the first row,
+/// between which experiment, title and legend stand. A colour bar belongs to its frame.
+fn edges_of_frames(figure: &Figure, font: &Font, area: &Box2) -> (f64, f64) {
+    let frame = |number: usize| {
+        let panel = figure.panels.get(number)?;
+        Some((frame_of(panel, font, &cell_of(figure, number, area)), panel.colour_bar.is_some()))
+    };
+    let last = figure.columns.clamp(1, figure.panels.len().max(1)) - 1;
+    let right = frame(last).filter(|(_, has_bar)| !has_bar).map_or(area.right, |(frame, _)| frame.right);
+    (frame(0).map_or(area.left, |(frame, _)| frame.left), right)
 }
 
 /// Draws experiment, status and title; returns the height that they take.
@@ -117,7 +140,7 @@ fn draw_panel(scene: &mut Scene, panel: &Panel, entries: &[Entry], font: &Font, 
     }
 }
 
-/// Finds room for a legend, and raises the upper end of y where that makes room.
+/// Finds room for a legend, and raises the upper end of y if that makes room.
 fn room_for_legend(panel: &mut Panel, frame: &Box2, size: (f64, f64)) -> Option<Place> {
     let original = panel.y.range;
     for position in [1.0, 0.9, 0.8, 0.7, 0.6, LOWEST] {
@@ -137,7 +160,7 @@ fn room_for_legend(panel: &mut Panel, frame: &Box2, size: (f64, f64)) -> Option<
     None
 }
 
-/// The frame of a panel in its cell: what labels and titles leave.
+/// Returns the frame of a panel in its cell, inside labels and titles.
 fn frame_of(panel: &Panel, font: &Font, cell: &Box2) -> Box2 {
     let below = GAP + LABEL + GAP + TITLE;
     let labels = y_ticks(panel, cell.height() - below);

@@ -1,13 +1,14 @@
 //! Figures in the style of LHC experiments, as PNG, SVG and PDF, free of physics.
 //!
 //! A [`Figure`] has [`Panel`]s with two [`Axis`] and [`Layer`]s. [`Figure::render`] draws it with
-//! the [`Options`] of its picture. Ticks point inwards on four sides, axis titles stand at the ends,
-//! and there is no grid. The font is DejaVu Sans, which is part of the program.
+//! the [`Options`] of its picture. Ticks point inwards on four sides, axis titles stand at the
+//! ends, and there is no grid. The font is DejaVu Sans, which is part of the program.
 //!
 //! ```
 //! use hep_figure::{Axis, Entry, Figure, Format, Key, Layer, Marker, Options, Panel, Point};
 //!
-//! let mut panel = Panel::new("rate", Axis::new("z [mm]", -1.0, 1.0), Axis::new("events", 0.0, 9.0));
+//! let (x, y) = (Axis::new("z [mm]", -1.0, 1.0), Axis::new("events", 0.0, 9.0));
+//! let mut panel = Panel::new("rate", x, y);
 //! let point = Point { bin: (-0.5, 0.5), interval: (5.0, 8.0), ..Point::new(0.1, 6.5) };
 //! panel.layers.push(Layer::Points(vec![point], Marker::of(0)));
 //! let mut figure = Figure::new("13 TeV", panel);

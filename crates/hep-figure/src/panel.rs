@@ -1,4 +1,4 @@
-//! What a panel shows.
+//! Panels, and the layers that they show.
 
 use crate::axis::Axis;
 use crate::colour::{Colour, Scale};
@@ -99,7 +99,7 @@ impl Point {
     }
 }
 
-/// Something drawn in the coordinates of a panel.
+/// A drawing in the coordinates of a panel.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Layer {
     /// Points with their bars.
@@ -127,7 +127,7 @@ pub enum Layer {
     Labels(Vec<((f64, f64), String)>),
 }
 
-/// What stands before a name in a legend.
+/// The symbol before a name in a legend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Key {
     /// A marker.
@@ -143,14 +143,14 @@ pub enum Key {
 /// A name in a legend.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Entry {
-    /// What stands before it.
+    /// The symbol before it.
     pub key: Key,
     /// The name.
     pub name: String,
 }
 
 impl Entry {
-    /// A name with what stands before it.
+    /// Makes an entry.
     #[must_use]
     pub fn new(key: Key, name: impl Into<String>) -> Self {
         Self { key, name: name.into() }
@@ -166,7 +166,7 @@ pub struct ColourBar {
     pub scale: Scale,
 }
 
-/// A frame with axes and what is drawn in it.
+/// A frame with axes and layers.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Panel {
     /// The word that selects the panel.

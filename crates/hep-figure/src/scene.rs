@@ -1,4 +1,4 @@
-//! What a picture consists of: areas, lines and texts, free of axes and of formats.
+//! The areas, lines and texts of a picture, without axes and independent of formats.
 
 use crate::colour::Colour;
 use crate::font::{CAP, DEPTH, Font};
@@ -177,7 +177,7 @@ pub(crate) enum Shape {
     },
     Stroke(Path, Stroke),
     Text(Text),
-    /// Shapes that follow are seen in this box only, until the next clip.
+    /// Clips the following shapes to this box, until the next clip.
     Clip(Option<Box2>),
 }
 

@@ -1,4 +1,4 @@
-//! Which GPUs there are, and which one to use.
+//! Finds GPUs, and selects one.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -10,16 +10,16 @@ use crate::gpu::Gpu;
 use crate::poll::block_on;
 use crate::summary::{AdapterKind, AdapterSummary};
 
-/// Which adapter to use.
+/// Selection of an adapter.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum AdapterChoice {
     /// The best hardware: a discrete GPU before an integrated one before any other; never software.
     /// `WGPU_ADAPTER_NAME`, if set, turns this into [`AdapterChoice::Name`].
     #[default]
     Hardware,
-    /// By the place in [`adapters`] under the same environment.
+    /// By the position in [`adapters`] under the same environment.
     Index(usize),
-    /// The first whose name or driver contains this, whatever the case of the letters.
+    /// The first whose name or driver contains this text, ignoring case.
     Name(String),
     /// The first with this PCI vendor, and this device if one is given.
     Pci {
@@ -28,20 +28,20 @@ pub enum AdapterChoice {
         /// PCI device, or any.
         device: Option<u32>,
     },
-    /// Every hardware GPU of the host, each once where several backends or drivers offer it; the
-    /// best first, never software. For [`Gpu::open_all`](crate::Gpu::open_all): one device cannot
-    /// be of them all.
+    /// Every hardware GPU of the host, the best first, never software. A GPU that several backends
+    /// or drivers offer counts once. For [`Gpu::open_all`](crate::Gpu::open_all), because it means
+    /// several devices.
     All,
-    /// A device that is open: one of the caller's own ([`Gpu::from_device`]), or one that several
-    /// users share. They share its compiled kernels and its limit of memory too.
+    /// An open device: the caller's own ([`Gpu::from_device`]), or one that several users share.
+    /// They also share its compiled kernels and its limit of memory.
     Open(Gpu),
 }
 
 impl FromStr for AdapterChoice {
     type Err = Infallible;
 
-    /// `2` is an index, `10de:2335` and `10de:` are PCI ids, `all` is all hardware, the empty text
-    /// the best of it, and all else is a name.
+    /// Parses `2` as an index, `10de:2335` and `10de:` as PCI ids, `all` as all hardware, the empty
+    /// text as the best hardware, and any other text as a name.
     fn from_str(text: &str) -> Result<Self, Infallible> {
         let text = text.trim();
         if text.is_empty() {
@@ -69,7 +69,7 @@ impl FromStr for AdapterChoice {
 
 fn hexadecimal(text: &str) -> Option<u32> {
     let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    // from_str_radix would take a sign.
+    // from_str_radix would accept a sign.
     if digits.starts_with(['+', '-']) {
         return None;
     }
@@ -91,7 +91,7 @@ impl fmt::Display for AdapterChoice {
 }
 
 impl AdapterChoice {
-    /// The choice after the environment has had its say.
+    /// Returns the choice after the environment variables are applied.
     fn resolved(&self) -> Result<Self, Error> {
         if *self != Self::Hardware {
             return Ok(self.clone());
@@ -115,8 +115,8 @@ impl AdapterChoice {
             }
             Self::All => {
                 let hardware = hardware(candidates);
-                // The same GPU may be there once for each backend and each driver; GPUs of the same
-                // model differ in neither.
+                // Several backends and drivers may offer one GPU, but two GPUs of the same model
+                // share backend and driver.
                 let is_known = |c: &AdapterSummary| {
                     let same = |&&i: &&usize| (candidates[i].vendor, candidates[i].device) == (c.vendor, c.device);
                     let first = hardware.iter().find(same).map(|&i| &candidates[i]);
@@ -124,13 +124,13 @@ impl AdapterChoice {
                 };
                 hardware.iter().copied().filter(|&i| !is_known(&candidates[i])).collect()
             }
-            // Nothing is left to choose.
+            // The device is chosen already.
             Self::Open(_) => Vec::new(),
         }
     }
 }
 
-/// The positions of hardware, the best first, and otherwise in order.
+/// Returns the positions of hardware, the best first, and otherwise in order.
 fn hardware(candidates: &[AdapterSummary]) -> Vec<usize> {
     let rank = |position: usize| match candidates[position].kind {
         AdapterKind::DiscreteGpu => Some(0),
@@ -143,7 +143,7 @@ fn hardware(candidates: &[AdapterSummary]) -> Vec<usize> {
     hardware
 }
 
-/// A variable that is set and not empty.
+/// Returns a variable that is set and not empty.
 fn environment(variable: &'static str, expected: &str) -> Result<Option<String>, Error> {
     match std::env::var(variable) {
         Ok(value) if value.trim().is_empty() => Ok(None),
@@ -159,12 +159,11 @@ fn environment(variable: &'static str, expected: &str) -> Result<Option<String>,
 
 const BACKENDS: &str = "a comma-separated list of vulkan, metal, dx12";
 
-/// The backends in a list like that of `WGPU_BACKEND`.
+/// Parses a list of backends as in `WGPU_BACKEND`.
 fn parse_backends(list: &str) -> Result<wgpu::Backends, Error> {
     let mut backends = wgpu::Backends::empty();
     for name in list.split(',') {
-        // wgpu only logs a name that it does not know: a typing error would silently change the
-        // list.
+        // wgpu only logs an unknown name, so a typing error would silently change the list.
         let backend = wgpu::Backends::from_comma_list(name);
         if backend.is_empty() {
             return Err(Error::BadEnvironment {
@@ -178,9 +177,9 @@ fn parse_backends(list: &str) -> Result<wgpu::Backends, Error> {
     Ok(backends)
 }
 
-/// One instance for all who ask for these backends, as long as the process lives: drivers are
-/// loaded and unloaded with it, and some of them cannot be loaded more than about thirty times
-/// (seen with NVIDIA's).
+/// Returns one instance for each set of backends, for the life of the process. Drivers are loaded
+/// and unloaded with an instance, and some cannot be loaded more than about thirty times (observed
+/// with NVIDIA's).
 fn instance(backends: wgpu::Backends) -> wgpu::Instance {
     static INSTANCES: Mutex<Vec<(wgpu::Backends, wgpu::Instance)>> = Mutex::new(Vec::new());
     let mut instances = INSTANCES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -189,8 +188,8 @@ fn instance(backends: wgpu::Backends) -> wgpu::Instance {
     }
     let instance = wgpu::Instance::new(wgpu::InstanceDescriptor {
         backends,
-        // No validation layers, not even in debug builds: they cost more than the kernels. WGPU_*
-        // turns them on.
+        // No validation layers, even in debug builds, because they cost more than the kernels.
+        // WGPU_* turns them on.
         flags: wgpu::InstanceFlags::empty().with_env(),
         backend_options: wgpu::BackendOptions::from_env_or_default(),
         ..wgpu::InstanceDescriptor::new_without_display_handle()
@@ -199,9 +198,9 @@ fn instance(backends: wgpu::Backends) -> wgpu::Instance {
     instance
 }
 
-/// Every adapter with its summary, in wgpu's order.
+/// Returns every adapter with its summary, in wgpu's order.
 async fn enumerate() -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
-    // Without a word from the user, every backend that can compute.
+    // By default, every backend that can compute.
     let backends = match environment("WGPU_BACKEND", BACKENDS)? {
         Some(list) => parse_backends(&list)?,
         None => wgpu::Backends::PRIMARY,
@@ -218,17 +217,17 @@ async fn enumerate() -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
         .collect())
 }
 
-/// Every adapter of the backends that `WGPU_BACKEND` allows.
+/// Returns every adapter of the backends that `WGPU_BACKEND` allows.
 ///
 /// # Errors
-/// [`Error::BadEnvironment`] if `WGPU_BACKEND` names an unknown backend. No adapter at all is an
-/// empty list.
+/// [`Error::BadEnvironment`] if `WGPU_BACKEND` names an unknown backend. Without adapters the list
+/// is empty.
 pub async fn adapters_async() -> Result<Vec<AdapterSummary>, Error> {
     let found = enumerate().await?;
     Ok(found.into_iter().map(|(_, summary)| summary).collect())
 }
 
-/// [`adapters_async`], blocking.
+/// Blocking form of [`adapters_async`].
 ///
 /// # Errors
 /// As [`adapters_async`].
@@ -236,7 +235,7 @@ pub fn adapters() -> Result<Vec<AdapterSummary>, Error> {
     block_on(adapters_async())
 }
 
-/// The adapters that `choice` means: at least one.
+/// Returns the adapters of a choice: at least one.
 pub(crate) async fn select(choice: &AdapterChoice) -> Result<Vec<(wgpu::Adapter, AdapterSummary)>, Error> {
     let choice = choice.resolved()?;
     let found = enumerate().await?;

@@ -45,7 +45,7 @@ fn choices_are_read() {
     assert_eq!(parse("99999999999999999999999"), name("99999999999999999999999"));
 }
 
-/// What a choice of one picked.
+/// Returns the only picked position.
 fn one(picked: Vec<usize>) -> Option<usize> {
     assert!(picked.len() <= 1, "{picked:?}");
     picked.first().copied()

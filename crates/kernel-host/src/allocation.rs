@@ -1,4 +1,4 @@
-//! Buffers of the device, whose bytes are counted.
+//! Buffers on the device, whose bytes are counted.
 
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -6,13 +6,13 @@ use std::sync::atomic::Ordering;
 
 use crate::error::Error;
 use crate::gpu::Gpu;
-use crate::memory::Taken;
+use crate::memory::CountedBytes;
 
-/// A buffer of the device, counted for as long as it is held.
+/// A buffer on the device, counted while it exists.
 #[derive(Debug)]
 pub(crate) struct Allocation {
     raw: wgpu::Buffer,
-    _taken: Taken,
+    _taken: CountedBytes,
 }
 
 impl Deref for Allocation {
@@ -40,7 +40,7 @@ impl Gpu {
         self.memory().most.store(bytes, Ordering::Relaxed);
     }
 
-    /// Whether the backend is Vulkan.
+    /// Returns whether the backend is Vulkan.
     pub(crate) fn is_vulkan(&self) -> bool {
         #[cfg(any(target_os = "linux", target_os = "android", windows))]
         {
@@ -52,8 +52,8 @@ impl Gpu {
         false
     }
 
-    /// The first bytes of a buffer that is mapped. None if the backend is not Vulkan, or writes
-    /// would have to be flushed, which they need not be in memory that it maps for reading.
+    /// Returns the address of a mapped buffer. None if the backend is not Vulkan, or if its memory
+    /// is not coherent, so that writes would have to be flushed.
     pub(crate) fn mapped_memory(&self, buffer: &wgpu::Buffer, bytes: u64) -> Option<NonNull<[u8]>> {
         #[cfg(any(target_os = "linux", target_os = "android", windows))]
         {
@@ -80,8 +80,8 @@ impl Gpu {
         }
     }
 
-    /// A buffer of `generous` bytes or, where there is no memory for these, of the size in the
-    /// descriptor.
+    /// Allocates a buffer of `generous` bytes, or of the size in the descriptor if memory does not
+    /// suffice.
     pub(crate) fn allocate(&self, descriptor: &wgpu::BufferDescriptor<'_>, generous: u64) -> Result<Allocation, Error> {
         let larger = wgpu::BufferDescriptor { size: generous, ..descriptor.clone() };
         match self.allocate_exactly(&larger) {

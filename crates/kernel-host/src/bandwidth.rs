@@ -18,7 +18,7 @@ const READ_ALL: &str = "
         let step = groups.x * 256u;
         let end = arrayLength(&words);
         var i = id.x;
-        // Four at a time, for memory to have enough to do.
+        // Four loads at a time keep the memory busy.
         while i + 3u * step < end {
             let a = words[i];
             let b = words[i + step];
@@ -42,9 +42,9 @@ const ROUNDS: usize = 12;
 /// Dispatches of a pass. Several dispatches hide the overhead of the pass.
 const DISPATCHES: usize = 16;
 
-/// Bytes a second of a kernel that reads `bytes` of the device's memory and does nothing else: the
+/// Returns the bytes a second of a kernel that only reads `bytes` of the device's memory: the
 /// fastest of twelve rounds, each of sixteen dispatches in a pass. None if the device has no clock.
-/// Of less than its caches hold, it is their bandwidth.
+/// If `bytes` fit into a cache, the result is the bandwidth of the cache.
 ///
 /// # Errors
 /// As [`Kernel::build`] and [`Buffer::reserve`].
@@ -79,9 +79,9 @@ pub fn read_bandwidth(gpu: &Gpu, bytes: u64) -> Result<Option<f64>, Error> {
 /// Bandwidth of the bus for copies by the device, in bytes a second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BusBandwidth {
-    /// From the host's memory.
+    /// From the host's memory to the device.
     pub to_device: f64,
-    /// And back.
+    /// From the device to the host's memory.
     pub to_host: f64,
 }
 
@@ -102,7 +102,7 @@ pub fn bus_bandwidth(gpu: &Gpu) -> Result<BusBandwidth, Error> {
     let words = COPIED / 4;
     there.reserve(gpu, words)?;
     back.reserve(gpu, words)?;
-    // Memory that was never written is not copied over the bus.
+    // The system does not copy memory that was never written.
     let written = staged.map(gpu, words)?.parts([words]).iter_mut().all(|part| part.write(&vec![0x2010_2010; words]));
     debug_assert!(written, "there is room");
     staged.unmap();

@@ -1,4 +1,4 @@
-//! Typed device buffers that grow, and the way back to the host.
+//! Typed device buffers that grow, and read-back to the host.
 
 use std::marker::PhantomData;
 
@@ -9,10 +9,11 @@ use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::poll::{MapOutcome, Submission};
 
-/// A device buffer of `T`, allocated when room is reserved and reallocated when that is too small.
+/// A device buffer of `T`. It is allocated by the first reservation, and reallocated if a
+/// reservation exceeds it.
 ///
-/// Its contents do not survive a reallocation, and bind groups made before it still hold the old
-/// buffer: that is what the `bool` of [`Buffer::reserve`] and [`Buffer::write`] is for.
+/// A reallocation loses the contents, and earlier bind groups still hold the old buffer.
+/// [`Buffer::reserve`] and [`Buffer::write`] return whether it happened.
 #[derive(Debug)]
 pub struct Buffer<T: Pod> {
     label: String,
@@ -29,23 +30,22 @@ impl<T: Pod> Buffer<T> {
         size_of::<T>() as u64
     };
 
-    /// A buffer without room yet. [`Buffer::write`] needs `COPY_DST` in the usage,
+    /// Makes a buffer without memory. [`Buffer::write`] needs `COPY_DST` in the usage,
     /// [`Readback::copy_from`] `COPY_SRC`.
     #[must_use]
     pub fn new(label: &str, usage: wgpu::BufferUsages) -> Self {
         Self { label: label.to_owned(), usage, raw: None, capacity: 0, most_bytes: u64::MAX, element: PhantomData }
     }
 
-    /// The same buffer, which never takes more than this many bytes, where the device would allow
-    /// more.
+    /// Limits the bytes of the buffer, in addition to the device's limit.
     #[must_use]
     pub fn most_bytes(mut self, bytes: u64) -> Self {
         self.most_bytes = bytes;
         self
     }
 
-    /// Makes room for `len` elements, at least one. True if the buffer is a new one, whose contents
-    /// are zeros. It grows to twice its size at least, as far as the device allows.
+    /// Makes room for `len` elements, at least one. Returns whether the buffer is new; a new buffer
+    /// holds zeros. The buffer grows at least to twice its size, within the limits of the device.
     ///
     /// # Errors
     /// [`Error::BufferTooLarge`], and the buffer is as it was; [`Error::OutOfMemory`] or
@@ -61,7 +61,7 @@ impl<T: Pod> Buffer<T> {
             return Err(Error::BufferTooLarge { what: self.label.clone(), bytes, limit });
         }
         let generous = (self.capacity as u64).saturating_mul(2).saturating_mul(Self::SIZE).min(limit).max(bytes);
-        // The old one goes first, so that the two need not fit at once.
+        // Freed first, so that both need not fit at once.
         self.raw = None;
         self.capacity = 0;
         let descriptor = wgpu::BufferDescriptor {
@@ -71,27 +71,27 @@ impl<T: Pod> Buffer<T> {
             mapped_at_creation: false,
         };
         let raw = gpu.allocate(&descriptor, whole_words(generous))?;
-        // Padding at the end is no element.
+        // Padding at the end is not an element.
         self.capacity = usize::try_from(generous.min(raw.size()) / Self::SIZE).unwrap_or(len);
         self.raw = Some(raw);
         Ok(true)
     }
 
-    /// The most bytes that the device allows for this use, whole words.
+    /// Returns the device's limit in bytes for this use, in whole words.
     fn limit(&self, gpu: &Gpu) -> u64 {
         let limits = gpu.limits();
         let mut limit = limits.max_buffer_size;
         if self.usage.contains(wgpu::BufferUsages::STORAGE) {
             limit = limit.min(limits.max_storage_buffer_binding_size);
         } else if self.usage.contains(wgpu::BufferUsages::UNIFORM) {
-            // One for both uses is bound in pieces, and a uniform piece is small.
+            // A buffer for both uses is bound in parts, and a uniform binding is small.
             limit = limit.min(limits.max_uniform_buffer_binding_size);
         }
         limit = limit.min(self.most_bytes);
         limit - limit % wgpu::COPY_BUFFER_ALIGNMENT
     }
 
-    /// Makes room for `data` and writes it to the beginning. True if the buffer is a new one.
+    /// Makes room for `data` and writes it to the beginning. Returns whether the buffer is new.
     ///
     /// # Errors
     /// As [`Buffer::reserve`]; [`Error::Validation`] if the usage lacks `COPY_DST`.
@@ -118,7 +118,7 @@ impl<T: Pod> Buffer<T> {
         Ok(grown)
     }
 
-    /// The whole buffer, for a bind group.
+    /// Returns the whole buffer, for a bind group.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`] if no room was reserved.
@@ -126,7 +126,7 @@ impl<T: Pod> Buffer<T> {
         Ok(self.raw()?.as_entire_binding())
     }
 
-    /// The buffer itself.
+    /// Returns wgpu's buffer.
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`] if no room was reserved.
@@ -134,25 +134,25 @@ impl<T: Pod> Buffer<T> {
         self.raw.as_deref().ok_or_else(|| self.too_small(1))
     }
 
-    /// Elements that it has room for.
+    /// Returns the capacity in elements.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.capacity
     }
 
-    /// Whether [`Buffer::reserve`] would keep the buffer.
+    /// Returns whether [`Buffer::reserve`] would keep the buffer.
     #[must_use]
     pub fn has_room(&self, len: usize) -> bool {
         self.raw.is_some() && len.max(1) <= self.capacity
     }
 
-    /// Bytes on the device.
+    /// Returns the bytes on the device.
     #[must_use]
     pub fn len_bytes(&self) -> u64 {
         self.raw.as_deref().map_or(0, wgpu::Buffer::size)
     }
 
-    /// The label.
+    /// Returns the label.
     #[must_use]
     pub fn label(&self) -> &str {
         &self.label
@@ -162,7 +162,7 @@ impl<T: Pod> Buffer<T> {
         Error::BufferTooSmall { what: self.label.clone(), wanted, held: self.capacity }
     }
 
-    /// Bytes of the first `len` elements in whole words, if there is room for so many.
+    /// Returns the bytes of the first `len` elements in whole words, if the buffer holds as many.
     fn span(&self, len: usize) -> Result<u64, Error> {
         if len > self.capacity {
             return Err(self.too_small(len));
@@ -175,13 +175,13 @@ fn whole_words(bytes: u64) -> u64 {
     bytes.next_multiple_of(wgpu::COPY_BUFFER_ALIGNMENT)
 }
 
-/// A buffer that the host can read: the last stop of results. Copy into it, submit, then read.
+/// A buffer for reading results on the host. Copy into it, submit, then read.
 #[derive(Debug)]
 pub struct Readback<T: Pod> {
     staging: Buffer<T>,
 }
 
-/// Unmaps when it goes, so that a future which is dropped midway leaves the buffer usable.
+/// Unmaps when dropped, so that the buffer stays usable if a future is dropped midway.
 struct Mapping<'a>(&'a wgpu::Buffer);
 
 impl Drop for Mapping<'_> {
@@ -191,14 +191,14 @@ impl Drop for Mapping<'_> {
 }
 
 impl<T: Pod> Readback<T> {
-    /// A buffer without room yet.
+    /// Makes a buffer without memory.
     #[must_use]
     pub fn new(label: &str) -> Self {
         Self { staging: Buffer::new(label, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST) }
     }
 
-    /// The same, which shaders may write where it lies, if the device has
-    /// `MAPPABLE_PRIMARY_BUFFERS`: a copy less.
+    /// Lets shaders write to the buffer directly, if the device has `MAPPABLE_PRIMARY_BUFFERS`.
+    /// This saves a copy.
     #[must_use]
     pub fn writable_by_shaders(mut self, gpu: &Gpu) -> Self {
         if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
@@ -207,7 +207,7 @@ impl<T: Pod> Readback<T> {
         self
     }
 
-    /// The buffer itself, for a bind group: [`Readback::writable_by_shaders`].
+    /// Returns the buffer for a bind group; see [`Readback::writable_by_shaders`].
     ///
     /// # Errors
     /// [`Error::BufferTooSmall`] if no room was reserved.
@@ -223,7 +223,7 @@ impl<T: Pod> Readback<T> {
         self.staging.reserve(gpu, len)
     }
 
-    /// Elements that it has room for.
+    /// Returns the capacity in elements.
     #[must_use]
     pub fn capacity(&self) -> usize {
         self.staging.capacity()
@@ -232,7 +232,7 @@ impl<T: Pod> Readback<T> {
     /// Encodes a copy of the first `len` elements of `buffer`.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] if either has not as many.
+    /// [`Error::BufferTooSmall`] if either buffer holds fewer.
     pub fn copy_from(&self, encoder: &mut wgpu::CommandEncoder, buffer: &Buffer<T>, len: usize) -> Result<(), Error> {
         let bytes = buffer.span(len)?.max(self.staging.span(len)?);
         if bytes > 0 {
@@ -241,11 +241,11 @@ impl<T: Pod> Readback<T> {
         Ok(())
     }
 
-    /// Encodes a copy of the first `len` elements of `buffer`, of whatever type, to element `at`
-    /// here: many buffers then come back in one mapping.
+    /// Encodes a copy of the first `len` elements of `buffer`, of any type, to element `at` of this
+    /// buffer. Many buffers can be read in one mapping this way.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] if either has not as many.
+    /// [`Error::BufferTooSmall`] if either buffer holds fewer.
     pub fn gather<U: Pod>(
         &self,
         encoder: &mut wgpu::CommandEncoder,
@@ -272,7 +272,7 @@ impl<T: Pod> Readback<T> {
         self.read_done(gpu, len)
     }
 
-    /// [`Readback::read`] for a submission that was waited for already.
+    /// Reads as [`Readback::read`] does, after the submission was awaited.
     ///
     /// # Errors
     /// As [`Readback::read`].
@@ -293,7 +293,7 @@ impl<T: Pod> Readback<T> {
         self.finish(gpu, mapping, &outcome, bytes, len, then)
     }
 
-    /// [`Readback::read`] as a future, on any executor. It may be dropped at any time.
+    /// [`Readback::read`] as a future, on any executor. Dropping it is safe at any time.
     ///
     /// # Errors
     /// As [`Readback::read`].
@@ -306,7 +306,7 @@ impl<T: Pod> Readback<T> {
         self.finish(gpu, mapping, &outcome, bytes, len, <[T]>::to_vec)
     }
 
-    /// Asks for the mapping of `len` elements; nothing to do for none.
+    /// Requests the mapping of `len` elements; None for 0.
     fn map(&self, gpu: &Gpu, len: usize) -> Result<Option<(Mapping<'_>, MapOutcome, u64)>, Error> {
         let bytes = self.staging.span(len)?;
         if bytes == 0 {
@@ -336,7 +336,7 @@ impl<T: Pod> Readback<T> {
         match outcome.take() {
             Some(Ok(())) => {}
             Some(Err(error)) => {
-                // It was never mapped.
+                // The buffer was never mapped.
                 std::mem::forget(mapping);
                 return Err(failed(error.to_string()));
             }
@@ -346,7 +346,7 @@ impl<T: Pod> Readback<T> {
         let bytes = &view[..len * size_of::<T>()];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(elements) => then(elements),
-            // Mapped memory is aligned further than any T here needs; if it were not, copy
+            // Mapped memory is aligned more strictly than any T here needs; if it were not, copy
             // bytewise.
             Err(_) => {
                 let mut elements = vec![T::zeroed(); len];

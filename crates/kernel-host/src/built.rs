@@ -1,5 +1,4 @@
-//! Kernels that a device has built, so that what asks for one again need not wait for the
-//! compilers.
+//! Kernels that a device has built. A second request does not compile them again.
 
 use std::sync::Mutex;
 
@@ -7,15 +6,14 @@ use crate::kernel::{Checks, Kernel, KernelDescriptor};
 use crate::source::Source;
 use crate::status::lock;
 
-/// Most kernels that a device keeps; the oldest is forgotten first. So ever new kernels do not fill
-/// the memory.
+/// Most kernels that a device keeps. The oldest is dropped first, which bounds the memory.
 const MOST: usize = 256;
 
 /// The kernels of a device.
 #[derive(Debug, Default)]
 pub(crate) struct BuiltKernels(Mutex<Vec<(Key, Kernel)>>);
 
-/// All that a compiled kernel depends on, constants by their bits.
+/// Everything that a compiled kernel depends on, constants by their bits.
 #[derive(Debug, PartialEq)]
 pub(crate) struct Key {
     source: Source,
@@ -91,11 +89,11 @@ mod tests {
         ] {
             assert!(gpu.built_kernels().get(&other).is_none(), "{other:?}");
         }
-        // Some are there and some are not: the order is that of the descriptors.
+        // Some kernels exist and some do not: the order is that of the descriptors.
         let added = KernelDescriptor { constants: &[("FACTOR", 4.0)], source: &renamed, ..wanted };
         let mixed = Kernel::build_all(&gpu, &[added, wanted, added]).expect("built");
         assert_eq!(mixed.iter().map(Kernel::name).collect::<Vec<_>>(), ["triple", "double", "triple"]);
-        // The one that was wanted twice was built once.
+        // A kernel that was requested twice was built once.
         assert_eq!(lock(&gpu.built_kernels().0).len(), 3);
     }
 

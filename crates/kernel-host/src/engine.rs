@@ -1,4 +1,4 @@
-//! Which engine of a system computes: a GPU, the CPU, or the reference.
+//! Selects the engine of a system: a GPU, the CPU, or the reference.
 
 use crate::adapter::AdapterChoice;
 use crate::error::Error;
@@ -31,12 +31,11 @@ pub enum Opened {
 }
 
 impl Engine {
-    /// Opens the GPU, if it is one that computes. `options` say what is asked of it; which it is,
-    /// the engine says.
+    /// Opens the GPU if the engine is one. The engine determines the adapter, `options` the rest.
     ///
     /// # Errors
-    /// As [`Gpu::new`]; with [`Engine::Auto`] only those that do not
-    /// [leave the CPU](Error::leaves_the_cpu).
+    /// As [`Gpu::new`]. [`Engine::Auto`] returns only errors that do not [leave the
+    /// CPU](Error::leaves_the_cpu).
     pub fn open(self, options: GpuOptions) -> Result<Opened, Error> {
         let on = |adapter| Gpu::new(&GpuOptions { adapter, ..options }).map(Opened::Gpu);
         match self {

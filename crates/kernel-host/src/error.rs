@@ -1,4 +1,4 @@
-//! Every way in which the host side of a kernel can fail.
+//! Errors of the host side of kernels.
 
 use std::fmt::Write as _;
 
@@ -8,19 +8,18 @@ use crate::summary::AdapterSummary;
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// No adapter fits the choice. Hardware is never replaced by a software adapter behind the
-    /// user's back.
+    /// No adapter fits the choice. Hardware is never silently replaced by a software adapter.
     #[error("{}", no_adapter_text(wanted, candidates))]
     NoAdapter {
-        /// The choice, in words.
+        /// The choice, as text.
         wanted: String,
-        /// Every adapter that there is, in the order of [`adapters`](crate::adapters).
+        /// All adapters, in the order of [`adapters`](crate::adapters).
         candidates: Vec<AdapterSummary>,
     },
-    /// [`AdapterChoice::All`](crate::AdapterChoice::All) where one device is opened.
+    /// [`AdapterChoice::All`](crate::AdapterChoice::All) for a call that opens one device.
     #[error("all hardware GPUs were asked for where one device is opened: choose one, or open them with Gpu::open_all")]
     NotOneAdapter,
-    /// An environment variable holds something that cannot be understood.
+    /// An environment variable with an invalid value.
     #[error("the environment variable {variable} is `{value}`; expected {expected}")]
     BadEnvironment {
         /// The name of the variable.
@@ -30,12 +29,12 @@ pub enum Error {
         /// The valid values.
         expected: String,
     },
-    /// The adapter is there but gives no device.
+    /// An adapter that gives no device.
     #[error("the adapter `{adapter}` gave no device: {source}")]
     Device {
         /// The adapter's name.
         adapter: String,
-        /// Why, as wgpu has it.
+        /// wgpu's reason.
         source: wgpu::RequestDeviceError,
     },
     /// The adapter lacks a feature that was required.
@@ -48,7 +47,7 @@ pub enum Error {
         /// Remedy.
         hint: String,
     },
-    /// More was asked than a limit of the adapter allows.
+    /// A request that exceeds a limit of the adapter.
     #[error("{limit} is {offered} on `{adapter}`, and {wanted} was asked for")]
     Limit {
         /// The adapter's name.
@@ -65,11 +64,11 @@ pub enum Error {
     Shader {
         /// The kernel's name.
         kernel: String,
-        /// The piece (source file) of the fault; the kernel's name where naga does not say.
+        /// The piece (source file) of the fault, or the kernel's name if naga does not report it.
         piece: String,
-        /// Line in that piece, from 1; 0 where naga does not say.
+        /// Line in that piece, from 1; 0 if naga does not report it.
         line: usize,
-        /// Column in that line, in bytes from 1; 0 where naga does not say.
+        /// Column in that line, in bytes from 1; 0 if naga does not report it.
         column: usize,
         /// naga's message.
         message: String,
@@ -93,7 +92,7 @@ pub enum Error {
     Binding {
         /// The kernel's name.
         kernel: String,
-        /// Which binding, and what about it.
+        /// The binding and its fault.
         message: String,
     },
     /// An entry point, an override constant or the driver's compiler refused.
@@ -114,34 +113,34 @@ pub enum Error {
         /// Bytes that the device allows for a buffer of this use.
         limit: u64,
     },
-    /// A buffer was used before it was given room, or past its end.
+    /// A buffer was used without memory, or past its end.
     #[error("the buffer `{what}` holds {held} elements, and {wanted} were asked for")]
     BufferTooSmall {
         /// The buffer's label.
         what: String,
-        /// Elements asked for.
+        /// Number of requested elements.
         wanted: usize,
-        /// Elements that it has room for.
+        /// Capacity in elements.
         held: usize,
     },
-    /// The device has no memory left, or as much is used as is allowed.
+    /// The device has no memory left, or the allowed memory is in use.
     #[error("the device has no memory left for `{what}` ({bytes} bytes{})", allowed_text(*allowed))]
     OutOfMemory {
         /// Purpose of the memory.
         what: String,
-        /// Bytes asked for; 0 where it is not known.
+        /// Number of requested bytes; 0 if unknown.
         bytes: u64,
-        /// Bytes that all buffers may take together, where these do not leave enough:
-        /// [`Gpu::limit_memory`](crate::Gpu::limit_memory).
+        /// The limit of [`Gpu::limit_memory`](crate::Gpu::limit_memory) in bytes, if it is the
+        /// cause.
         allowed: Option<u64>,
     },
-    /// The device is gone; a new [`Gpu`](crate::Gpu) has to be made.
+    /// The device is lost; make a new [`Gpu`](crate::Gpu).
     #[error("the device is lost: {reason}")]
     DeviceLost {
         /// The driver's message.
         reason: String,
     },
-    /// A blocking call that would have to wait, in a browser, where no thread may.
+    /// A blocking call that would have to wait in a browser, where threads must not block.
     #[error("a page in a browser cannot wait: call the async form")]
     CannotWait,
     /// wgpu refused a call: a fault of the program, not of its input.
@@ -170,7 +169,7 @@ impl Error {
     }
 }
 
-/// `file:line:column: `, or nothing where the place is not known.
+/// Returns `file:line:column: `, or an empty text if the position is unknown.
 fn place_text(piece: &str, line: usize, column: usize) -> String {
     if line == 0 { String::new() } else { format!("{piece}:{line}:{column}: ") }
 }
@@ -180,7 +179,8 @@ fn allowed_text(allowed: Option<u64>) -> String {
     allowed.map_or_else(String::new, |bytes| format!(", where buffers may take {bytes} in all"))
 }
 
-/// The text of [`Error::NoAdapter`]: the candidates, one a line, and how to choose one.
+/// Returns the text of [`Error::NoAdapter`]: the candidates, one for each line, and how to choose
+/// one.
 fn no_adapter_text(wanted: &str, candidates: &[AdapterSummary]) -> String {
     if candidates.is_empty() {
         return format!(

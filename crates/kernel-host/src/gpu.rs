@@ -1,4 +1,4 @@
-//! The device: opened with the limits that compute needs, and errors that come back as values.
+//! Opens the device with limits for compute, and returns its errors as values.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,23 +16,22 @@ use crate::summary::AdapterSummary;
 /// Options of a [`Gpu`].
 #[derive(Clone, Debug, Default)]
 pub struct GpuOptions {
-    /// Which adapter.
+    /// Selection of the adapter.
     pub adapter: AdapterChoice,
-    /// Features without which there is no point: their absence is [`Error::MissingFeature`].
+    /// Required features: their absence is [`Error::MissingFeature`].
     pub required_features: wgpu::Features,
-    /// Features that are used if they are there: ask [`Gpu::has`] afterwards.
+    /// Optional features: [`Gpu::has`] reports whether they are available.
     pub optional_features: wgpu::Features,
 }
 
-/// An open device and its queue. Cheap to clone; all clones are the same device, with the kernels
-/// that it has built.
+/// An open device and its queue. Clones are cheap, and share the device and its built kernels.
 #[derive(Clone, Debug)]
 pub struct Gpu {
     inner: Arc<Inner>,
 }
 
 impl PartialEq for Gpu {
-    /// Whether both are the same device.
+    /// Returns whether both are the same device.
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
@@ -54,8 +53,8 @@ struct Inner {
     built_kernels: BuiltKernels,
 }
 
-/// The defaults of WebGPU, raised where compute gains by it, and lowered only where the adapter has
-/// less.
+/// Returns the default limits of WebGPU, raised where compute gains, and lowered only where the
+/// adapter has less.
 fn device_limits(offered: &wgpu::Limits) -> wgpu::Limits {
     let mut limits = wgpu::Limits::default().or_worse_values_from(offered);
     limits.max_compute_workgroup_storage_size = offered.max_compute_workgroup_storage_size;
@@ -69,7 +68,7 @@ fn device_limits(offered: &wgpu::Limits) -> wgpu::Limits {
 /// Returns the capabilities of naga for compute kernels on a device with these features.
 pub fn capabilities(features: wgpu::Features) -> Capabilities {
     use wgpu::Features as F;
-    // pack2x16float and its kin need no feature on any backend that is built in here.
+    // pack2x16float and related functions need no feature on any backend of this build.
     let mut capabilities = Capabilities::SHADER_FLOAT16_IN_FLOAT32;
     for (feature, capability) in [
         (F::SHADER_F64, Capabilities::FLOAT64),
@@ -120,7 +119,7 @@ impl Gpu {
         Ok(opened.swap_remove(0))
     }
 
-    /// [`Gpu::new_async`], blocking.
+    /// Blocking form of [`Gpu::new_async`].
     ///
     /// # Errors
     /// As [`Gpu::new_async`].
@@ -128,13 +127,13 @@ impl Gpu {
         block_on(Self::new_async(options))
     }
 
-    /// Opens a device on every adapter that is meant: for [`AdapterChoice::All`] on each hardware
-    /// GPU, the best first, and for any other choice on one. There is at least one. A device that
-    /// is open already is returned as it is.
+    /// Opens a device on every selected adapter: with [`AdapterChoice::All`] on each hardware GPU,
+    /// the best first, and with any other choice on one. The list is never empty. An open device is
+    /// returned unchanged.
     ///
     /// # Errors
     /// [`Error::NoAdapter`] and [`Error::BadEnvironment`]; [`Error::MissingFeature`] or
-    /// [`Error::Device`] of the first that cannot be opened.
+    /// [`Error::Device`] of the first device that cannot be opened.
     pub async fn open_all_async(options: &GpuOptions) -> Result<Vec<Self>, Error> {
         if let AdapterChoice::Open(gpu) = &options.adapter {
             require(gpu.name(), options.required_features, gpu.features())?;
@@ -148,7 +147,7 @@ impl Gpu {
         Ok(opened)
     }
 
-    /// [`Gpu::open_all_async`], blocking.
+    /// Blocking form of [`Gpu::open_all_async`].
     ///
     /// # Errors
     /// As [`Gpu::open_all_async`].
@@ -172,12 +171,12 @@ impl Gpu {
         }
     }
 
-    /// wgpu's noop backend: buffers hold data and kernels are checked but do nothing. It has
-    /// WebGPU's default limits and no features, and it is there on every machine, for tests of the
-    /// host side.
+    /// Opens wgpu's noop backend: buffers hold data and kernels are checked but do nothing. It has
+    /// WebGPU's default limits and no features. It exists on every machine, for tests of the host
+    /// side.
     ///
     /// # Errors
-    /// [`Error::NoAdapter`] or [`Error::Device`], which would be a change in wgpu.
+    /// [`Error::NoAdapter`] or [`Error::Device`], if wgpu drops the backend.
     pub fn noop() -> Result<Self, Error> {
         let mut backend_options = wgpu::BackendOptions::default();
         backend_options.noop.enable = true;
@@ -231,9 +230,9 @@ impl Gpu {
         Ok(Self::assemble(device, queue, summary, status))
     }
 
-    /// The caller's own device. Its limits and features are what it was opened with, and its
-    /// callbacks for uncaptured errors and for its loss stay the caller's: a loss is then noticed
-    /// here when a call fails for it.
+    /// Wraps the caller's own device, with its limits and features. Callbacks for uncaptured errors
+    /// and for the loss of the device stay the caller's, so a loss is noticed here only when a call
+    /// fails.
     #[must_use]
     pub fn from_device(adapter_name: &str, device: wgpu::Device, queue: wgpu::Queue) -> Self {
         let mut summary = AdapterSummary::new(0, &device.adapter_info(), device.features(), &device.limits());
@@ -259,31 +258,31 @@ impl Gpu {
         }
     }
 
-    /// The device.
+    /// Returns the device.
     #[must_use]
     pub fn device(&self) -> &wgpu::Device {
         &self.inner.device
     }
 
-    /// Its queue.
+    /// Returns its queue.
     #[must_use]
     pub fn queue(&self) -> &wgpu::Queue {
         &self.inner.queue
     }
 
-    /// The limits that hold on the device.
+    /// Returns the limits of the device.
     #[must_use]
     pub fn limits(&self) -> &wgpu::Limits {
         &self.inner.limits
     }
 
-    /// The features that the device was opened with.
+    /// Returns the features of the device.
     #[must_use]
     pub fn features(&self) -> wgpu::Features {
         self.inner.features
     }
 
-    /// Whether the device was opened with all of these features.
+    /// Returns whether the device has all of these features.
     #[must_use]
     pub fn has(&self, feature: wgpu::Features) -> bool {
         self.inner.features.contains(feature)
@@ -301,29 +300,29 @@ impl Gpu {
         &self.inner.summary
     }
 
-    /// The adapter's name.
+    /// Returns the adapter's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.inner.summary.name
     }
 
-    /// Why the device was lost, if it was.
+    /// Returns the reason for the loss of the device, if it was lost.
     #[must_use]
     pub fn lost(&self) -> Option<String> {
         self.inner.status.lost()
     }
 
-    /// A new command encoder.
+    /// Returns a new command encoder.
     #[must_use]
     pub fn encoder(&self, label: &str) -> wgpu::CommandEncoder {
         self.inner.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(label) })
     }
 
-    /// Finishes the encoder and hands it to the queue.
+    /// Finishes the encoder and submits it to the queue.
     ///
     /// # Errors
-    /// [`Error::DeviceLost`]; [`Error::Validation`] or [`Error::OutOfMemory`] for what was encoded,
-    /// or (once) for an earlier call on the device whose error nobody took.
+    /// [`Error::DeviceLost`]; [`Error::Validation`] or [`Error::OutOfMemory`] for the encoded
+    /// commands, or (once) for an earlier call on the device whose error nobody received.
     pub fn submit(&self, encoder: wgpu::CommandEncoder) -> Result<Submission, Error> {
         self.inner.status.check()?;
         let index = self
@@ -338,7 +337,7 @@ impl Gpu {
         &self.inner.status
     }
 
-    /// Why the device was lost, if that is why something failed.
+    /// Returns the reason for the loss of the device, if the loss explains a failure.
     pub(crate) fn lost_after_failure(&self) -> Option<String> {
         look_whether_lost(&self.inner.device, &self.inner.status);
         self.lost()
@@ -356,17 +355,18 @@ impl Gpu {
         &self.inner.poller
     }
 
-    /// Runs `work` and returns what wgpu complains about in it, instead of leaving that to the
-    /// device's handler.
+    /// Runs `work` and returns wgpu's errors in it, instead of passing them to the device's
+    /// handler.
     pub(crate) fn catch<R>(&self, work: impl FnOnce() -> R) -> Result<R, Caught> {
         let device = &self.inner.device;
         let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
         let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let result = work();
-        // All three are popped, innermost first, before any is looked at.
+        // All three are popped, innermost first, before any result is read.
         let error = first_error([validation.pop(), memory.pop(), internal.pop()], &self.inner.status);
-        // On a lost device wgpu hands out dead objects in silence, or refuses what refers to them.
+        // On a lost device wgpu silently returns invalid objects, or refuses commands that refer to
+        // them.
         let lost = if error.is_some() { self.lost_after_failure() } else { self.lost() };
         match (lost, error) {
             (Some(reason), _) => Err(Caught::Lost(reason)),

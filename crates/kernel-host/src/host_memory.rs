@@ -1,4 +1,4 @@
-//! The memory of the host that a process can still get.
+//! Free memory of the host.
 
 use std::fs;
 

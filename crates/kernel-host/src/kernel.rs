@@ -1,4 +1,4 @@
-//! Kernels: pipelines that were checked against the adapter, and bindings by name.
+//! Kernels: pipelines that are checked against the adapter, and bindings by name.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -13,7 +13,7 @@ use crate::reflect::{self, Binding, EntryPoint};
 use crate::source::Source;
 use crate::status::lock;
 
-/// Whether the shader guards itself against its own faults.
+/// Guards of a shader against its own faults.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Checks {
     /// naga adds bounds checks to every access and a bound to every loop.
@@ -28,11 +28,11 @@ pub enum Checks {
 /// Description of a [`Kernel`].
 #[derive(Clone, Copy, Debug)]
 pub struct KernelDescriptor<'a> {
-    /// The WGSL.
+    /// The WGSL source.
     pub source: &'a Source,
-    /// The entry points that are wanted; none means all.
+    /// The entry points to build; an empty list means all.
     pub entry_points: &'a [&'a str],
-    /// Values of `override`s. They hold for all entry points.
+    /// Values of `override`s, for all entry points.
     pub constants: &'a [(&'a str, f64)],
     /// Guards in the shader.
     pub checks: Checks,
@@ -49,28 +49,28 @@ pub struct Kernel {
     entries: Vec<(EntryPoint, wgpu::ComputePipeline)>,
 }
 
-/// Where a bind group is kept for the next time: [`Kernel::bind_group_in`]. It keeps the buffers
-/// that it holds alive.
+/// Storage for a bind group between calls of [`Kernel::bind_group_in`]. It keeps the buffers of the
+/// bind group alive.
 #[derive(Debug, Default)]
-pub struct BindGroupSlot(Option<Made>);
+pub struct BindGroupSlot(Option<CachedBindGroup>);
 
 #[derive(Debug)]
-struct Made {
+struct CachedBindGroup {
     layout: wgpu::BindGroupLayout,
-    bound: Vec<Bound>,
+    bound: Vec<BoundResource>,
     group: wgpu::BindGroup,
 }
 
 /// A bound resource of a variable.
 #[derive(Debug)]
-struct Bound {
+struct BoundResource {
     name: String,
     buffer: wgpu::Buffer,
     offset: u64,
     size: Option<NonZero<u64>>,
 }
 
-impl Bound {
+impl BoundResource {
     fn of(name: &str, resource: &wgpu::BindingResource<'_>) -> Option<Self> {
         let wgpu::BindingResource::Buffer(binding) = resource else { return None };
         Some(Self { name: name.to_owned(), buffer: binding.buffer.clone(), offset: binding.offset, size: binding.size })
@@ -83,14 +83,14 @@ impl Bound {
     }
 }
 
-impl Made {
+impl CachedBindGroup {
     fn holds(&self, bindings: &[(&str, wgpu::BindingResource<'_>)]) -> bool {
         self.bound.len() == bindings.len()
             && self.bound.iter().zip(bindings).all(|(bound, (name, resource))| bound.is(name, resource))
     }
 }
 
-/// A kernel whose module is compiled and whose pipelines are not.
+/// A kernel with a compiled module but without pipelines.
 struct Prepared<'a> {
     descriptor: KernelDescriptor<'a>,
     bindings: Vec<Binding>,
@@ -111,8 +111,8 @@ impl Kernel {
         kernels.pop().ok_or_else(|| descriptor.source.pipeline_error("nothing was built"))
     }
 
-    /// Builds many kernels, their modules and then their pipelines in parallel. The order is kept.
-    /// One that the device has built before is not compiled again, nor is one that is wanted twice.
+    /// Builds many kernels: modules and then pipelines in parallel. The order is kept. A kernel
+    /// that the device has built before, or that is requested twice, is compiled once.
     ///
     /// # Errors
     /// As [`Kernel::build`]: the first error in the order of the descriptors.
@@ -152,19 +152,19 @@ impl Kernel {
             .collect())
     }
 
-    /// The kernel's name.
+    /// Returns the kernel's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The names of its bindings, in the order of their numbers: every buffer variable that the
-    /// WGSL declares.
+    /// Returns the names of its bindings, in the order of their numbers: all buffer variables of
+    /// the WGSL.
     pub fn bindings(&self) -> impl Iterator<Item = &str> {
         self.bindings.iter().map(|binding| binding.name.as_str())
     }
 
-    /// The names of its entry points.
+    /// Returns the names of its entry points.
     pub fn entry_points(&self) -> impl Iterator<Item = &str> {
         self.entries.iter().map(|(entry, _)| entry.name.as_str())
     }
@@ -215,10 +215,10 @@ impl Kernel {
         let kept = slot.0.take().filter(|made| made.layout == self.layout && made.holds(bindings));
         let made = match kept {
             Some(made) => made,
-            None => Made {
+            None => CachedBindGroup {
                 layout: self.layout.clone(),
                 group: self.bind_group(gpu, bindings)?,
-                bound: bindings.iter().filter_map(|(name, resource)| Bound::of(name, resource)).collect(),
+                bound: bindings.iter().filter_map(|(name, resource)| BoundResource::of(name, resource)).collect(),
             },
         };
         Ok(&slot.0.insert(made).group)
@@ -251,13 +251,13 @@ impl Kernel {
         Ok(())
     }
 
-    /// Encodes one dispatch of as many workgroups as three words of `workgroups` say, from the
-    /// `first` on: a kernel before it wrote them, and no more than the device allows in a
-    /// dimension: nothing here looks at them.
+    /// Encodes one dispatch whose number of workgroups is in three words of the buffer
+    /// `workgroups`, from the word `first` on. An earlier kernel writes them. The caller guarantees
+    /// that they are within the device's limits, because nothing here reads them.
     ///
     /// # Errors
-    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::BufferTooSmall`] if
-    /// there are no such words.
+    /// [`Error::Pipeline`] for an entry point that was not built, [`Error::BufferTooSmall`] if the
+    /// buffer is too short.
     pub fn dispatch_indirect(
         &self,
         pass: &mut wgpu::ComputePass<'_>,
@@ -286,13 +286,13 @@ impl Kernel {
         })
     }
 
-    /// Bytes of workgroup memory of an entry point; 0 for one that was not built.
+    /// Returns the bytes of workgroup memory of an entry point; 0 for one that was not built.
     #[must_use]
     pub fn workgroup_memory(&self, entry_point: &str) -> u64 {
         self.entry(entry_point).map_or(0, |(entry, _)| entry.workgroup_memory)
     }
 
-    /// Invocations of a workgroup of an entry point; zeros for one that was not built.
+    /// Returns the size of a workgroup of an entry point; zeros for one that was not built.
     #[must_use]
     pub fn workgroup_size(&self, entry_point: &str) -> [u32; 3] {
         self.entry(entry_point).map_or([0; 3], |(entry, _)| entry.workgroup_size)
@@ -303,7 +303,7 @@ impl Kernel {
     }
 }
 
-/// Everything up to the pipelines, and every check that can be made before the driver is asked.
+/// Prepares everything but the pipelines, with every check that does not need the driver.
 fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<'a>, Error> {
     let source = descriptor.source;
     let parsed = source.parse(gpu.capabilities())?;
@@ -336,8 +336,8 @@ fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<
         .catch(|| {
             let module = match descriptor.checks {
                 Checks::Checked => device.create_shader_module(shader),
-                // SAFETY: whoever asks for `Checks::Trusted` vouches for the kernel, as its
-                // documentation demands.
+                // SAFETY: the caller of `Checks::Trusted` guarantees what its documentation
+                // demands.
                 #[expect(unsafe_code, reason = "modules without wgpu's checks")]
                 Checks::Trusted => unsafe {
                     device.create_shader_module_trusted(shader, wgpu::ShaderRuntimeChecks::unchecked())
@@ -356,8 +356,8 @@ fn prepare<'a>(gpu: &Gpu, descriptor: &KernelDescriptor<'a>) -> Result<Prepared<
     Ok(Prepared { descriptor: *descriptor, bindings, entries, module, layout, pipeline_layout })
 }
 
-/// wgpu does not hold workgroup memory against the adapter: too much of it compiles, and computes
-/// nonsense.
+/// Checks workgroup memory. wgpu does not: a kernel with too much compiles, and computes wrong
+/// results.
 fn check_limits(gpu: &Gpu, source: &Source, entry: &EntryPoint) -> Result<(), Error> {
     let limits = gpu.limits();
     let offered = u64::from(limits.max_compute_workgroup_storage_size);
@@ -393,8 +393,8 @@ fn pipeline(gpu: &Gpu, kernel: &Prepared<'_>, entry: &EntryPoint) -> Result<wgpu
         entry_point: Some(&entry.name),
         compilation_options: wgpu::PipelineCompilationOptions {
             constants: kernel.descriptor.constants,
-            // On Metal this is one thread clearing everything; kernels clear together what they
-            // need.
+            // On Metal one thread would clear everything; kernels clear what they need with all
+            // threads.
             zero_initialize_workgroup_memory: false,
         },
         cache: None,
@@ -403,8 +403,8 @@ fn pipeline(gpu: &Gpu, kernel: &Prepared<'_>, entry: &EntryPoint) -> Result<wgpu
         .map_err(|caught| caught.into_error(source.kernel(), 0, |message| source.pipeline_error(message)))
 }
 
-/// `work` on every item, on as many threads as there are processors; the results in order, or the
-/// first error.
+/// Runs `work` on every item, on as many threads as there are processors. Returns the results in
+/// order, or the first error.
 fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Error> + Sync) -> Result<Vec<R>, Error> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<R, Error>>>> = items.iter().map(|_| Mutex::new(None)).collect();
@@ -421,8 +421,8 @@ fn in_parallel<T: Sync, R: Send>(items: &[T], work: impl Fn(&T) -> Result<R, Err
     let helpers = thread::available_parallelism().map_or(1, NonZero::get).min(items.len());
     thread::scope(|scope| {
         for _ in 1..helpers {
-            // Compilers recurse; a thread that cannot be had is done without, for this one works
-            // too.
+            // Compilers recurse, so stacks are large. If the system gives no thread, this thread
+            // does its work.
             let _ = thread::Builder::new().stack_size(8 << 20).spawn_scoped(scope, take);
         }
         take();

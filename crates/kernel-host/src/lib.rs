@@ -1,19 +1,18 @@
 //! The host side of GPU compute kernels: adapters, assembled WGSL, pipelines, buffers, timers,
 //! waiting, errors.
 //!
-//! It knows no physics, and nothing of graphics. It adds to [`wgpu`] what every compute program
-//! needs and wgpu leaves open:
+//! It knows neither physics nor graphics. It adds to [`wgpu`] what compute programs need:
 //!
-//! - an adapter chosen by index, name or PCI id, never software unless asked for, and an error that
-//!   lists what there is;
-//! - the choice of an engine, which falls back on the CPU where there is no GPU to be had;
-//! - a device with WebGPU's default limits raised where compute gains by it;
-//! - kernels put together from WGSL pieces, with faults placed in the piece; bindings by name;
-//!   workgroup memory held against the adapter before the driver sees it; pipelines built in
-//!   parallel; checked and trusted modules;
-//! - buffers that grow, results that come back, passes that are timed; a pool of workspaces with
+//! - an adapter selected by index, name or PCI id, never software by default, and an error that
+//!   lists the candidates;
+//! - the selection of an engine, which falls back to the CPU without a GPU;
+//! - a device with WebGPU's default limits, raised where compute gains;
+//! - kernels assembled from WGSL pieces, with faults reported in the piece; bindings by name;
+//!   workgroup memory checked against the adapter; pipelines built in parallel; checked and trusted
+//!   modules;
+//! - buffers that grow, read-back of results, timed passes; a pool of workspaces with
 //!   back-pressure;
-//! - the bandwidth of the device's memory, to hold kernels against;
+//! - the bandwidth of the device's memory, a baseline for kernels;
 //! - waiting that blocks, spins or awaits, on any executor;
 //! - errors as values: no panic and no hang on bad input, a full device or a lost one.
 //!
@@ -42,7 +41,8 @@
 //!     checks: Checks::Checked,
 //! })?;
 //!
-//! let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+//! use wgpu::BufferUsages;
+//! let usage = BufferUsages::STORAGE | BufferUsages::COPY_DST | BufferUsages::COPY_SRC;
 //! let mut numbers = Buffer::<u32>::new("numbers", usage);
 //! numbers.write(&gpu, &[1, 2, 3])?;
 //! let mut results = Readback::<u32>::new("results");
@@ -122,5 +122,5 @@ pub use timer::Timer;
 pub use translate::{Translations, translations};
 pub use upload::{Upload, UploadPart, UploadView};
 
-// The versions whose types stand in this crate's signatures.
+// The versions of crates whose types are in this crate's signatures.
 pub use {naga, wgpu};

@@ -1,9 +1,9 @@
-//! Bytes on the device: counted, and refused beyond what is allowed.
+//! Counts bytes on the device, and enforces a limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the buffers that live, and the most that there may be.
+/// Bytes of all live buffers, and their limit.
 #[derive(Debug)]
 pub(crate) struct Memory {
     pub(crate) used: AtomicU64,
@@ -17,26 +17,25 @@ impl Default for Memory {
 }
 
 impl Memory {
-    /// Counts so many bytes for as long as what is returned lives. The error is the most that there
-    /// may be.
-    pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Result<Taken, u64> {
+    /// Counts bytes until the returned value is dropped. The error is the limit.
+    pub(crate) fn take(self: &Arc<Self>, bytes: u64) -> Result<CountedBytes, u64> {
         let most = self.most.load(Ordering::Relaxed);
         let more = |used: u64| used.checked_add(bytes).filter(|&used| used <= most);
         match self.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more) {
-            Ok(_) => Ok(Taken { bytes, of: Arc::clone(self) }),
+            Ok(_) => Ok(CountedBytes { bytes, of: Arc::clone(self) }),
             Err(_) => Err(most),
         }
     }
 }
 
-/// Bytes that are counted.
+/// Counted bytes.
 #[derive(Debug)]
-pub(crate) struct Taken {
+pub(crate) struct CountedBytes {
     bytes: u64,
     of: Arc<Memory>,
 }
 
-impl Drop for Taken {
+impl Drop for CountedBytes {
     fn drop(&mut self) {
         self.of.used.fetch_sub(self.bytes, Ordering::Relaxed);
     }

@@ -20,7 +20,7 @@ use crate::status::{Status, lock};
 /// Whether memory that the device has read can be mapped again while the caller waits.
 pub(crate) const REMAPS: bool = true;
 
-/// How long one wait in the driver lasts before the loss of the device is looked for again.
+/// Duration of one wait in the driver, after which the loss of the device is checked.
 const SLICE: Duration = Duration::from_secs(1);
 
 /// Result of a requested mapping. Any thread that polls the device may report it, not only the
@@ -33,7 +33,7 @@ pub(crate) struct MapOutcome {
 type Mapped = Result<(), wgpu::BufferAsyncError>;
 
 impl MapOutcome {
-    /// Asks for the mapping of the first `bytes` of a buffer.
+    /// Requests the mapping of the first `bytes` of a buffer.
     pub(crate) fn request(raw: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Self {
         let outcome = Self::default();
         let reported = Arc::clone(&outcome.reported);
@@ -52,13 +52,13 @@ impl MapOutcome {
         lock(&self.reported.0).take()
     }
 
-    /// Polls, and waits where the device still uses the buffer, until it is known.
+    /// Waits until the result is known, which may be while the device still uses the buffer.
     pub(crate) fn wait(&self, gpu: &Gpu) -> Result<(), Error> {
         gpu.poll()?;
         if !self.is_known() {
             gpu.wait_for_all()?;
         }
-        // By now it was taken up; a thread that polled at the same time may be about to report it.
+        // By now the result is known, or another polling thread is about to report it.
         let (outcome, changed) = &*self.reported;
         let _known = changed
             .wait_timeout_while(lock(outcome), SLICE, |outcome| outcome.is_none())
@@ -87,7 +87,7 @@ pub fn block_on<T, E: From<Error>>(future: impl Future<Output = Result<T, E>>) -
     pollster::block_on(future)
 }
 
-/// The first error in scopes that are popped, innermost first. Natively they are ready at once.
+/// Returns the first error of popped scopes, innermost first. Natively they are ready at once.
 pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>>>(
     popped: [F; 3],
     _status: &Arc<Status>,
@@ -95,20 +95,21 @@ pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>>>(
     popped.into_iter().filter_map(pollster::block_on).next()
 }
 
-/// Work that was handed to the queue, to wait for.
+/// Submitted work that can be awaited.
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub(crate) index: wgpu::SubmissionIndex,
-    /// wgpu's index has no order that can be read; this one has.
+    /// wgpu's index has no readable order; this number has.
     pub(crate) sequence: u64,
 }
 
 /// The beginning of the message with which wgpu-core 30 panics if a wait times out and another
-/// thread empties the queue before the waiting thread looks at it (gfx-rs/wgpu pull request 9958).
-/// The device is unharmed, and the caller can wait again.
+/// thread empties the queue before the waiting thread reads it (gfx-rs/wgpu pull request 9958). The
+/// device is unharmed, and the caller can wait again.
 const EMPTIED_BY_ANOTHER: &str = "If the queue is empty, the current submission index";
 
-/// `Device::poll` panics where the driver reports a failure; here that is the loss of the device.
+/// Polls the device. `Device::poll` panics if the driver reports a failure; here the device then
+/// counts as lost.
 fn poll(device: &wgpu::Device, status: &Status, how: wgpu::PollType) -> Result<wgpu::PollStatus, wgpu::PollError> {
     caught(status, || device.poll(how))
 }
@@ -164,8 +165,7 @@ fn is_done(
         Ok(_) => status.check().map(|()| true),
         Err(wgpu::PollError::Timeout) => status.check().map(|()| false),
         Err(error @ wgpu::PollError::WrongSubmissionIndex(..)) => {
-            // A submission that never reached the device: because the device is lost, or because it
-            // is another's.
+            // A submission that never reached the device: the device is lost, or it is another one.
             look_whether_lost(device, status);
             status.check()?;
             Err(Error::Validation { message: error.to_string() })
@@ -173,7 +173,7 @@ fn is_done(
     }
 }
 
-/// Asks again and again whether a submission is done, for as long as `spin`.
+/// Polls repeatedly whether a submission is done, for the time `spin`.
 pub(crate) fn is_done_within(
     device: &wgpu::Device,
     status: &Status,
@@ -200,19 +200,19 @@ pub(crate) fn wait_for(
 }
 
 impl Gpu {
-    /// Lets wgpu run the callbacks of what is already done.
+    /// Lets wgpu run the callbacks of finished work.
     fn poll(&self) -> Result<(), Error> {
         let _ = poll(self.device(), self.status(), wgpu::PollType::Poll);
         self.status().check()
     }
 
-    /// Blocks until everything that is submitted by now is done.
+    /// Blocks until all work submitted so far is done.
     fn wait_for_all(&self) -> Result<(), Error> {
         wait_for(self.device(), self.status(), None)
     }
 }
 
-/// Waits for a future on this thread. None if it takes longer than `limit`; it may be waited for
+/// Waits for a future on this thread. None if it takes longer than `limit`; the caller may wait
 /// again.
 pub(crate) fn block_on_for<T>(mut future: Pin<&mut impl Future<Output = T>>, limit: Duration) -> Option<T> {
     struct Unpark(Thread);
@@ -231,10 +231,10 @@ pub(crate) fn block_on_for<T>(mut future: Pin<&mut impl Future<Output = T>>, lim
     }
 }
 
-/// Something that a future waits for.
+/// Work that a future waits for.
 pub(crate) struct Job {
     pub(crate) submission: Option<Submission>,
-    /// Gone when the future is.
+    /// Dropped with the future.
     pub(crate) wanted: Weak<()>,
     pub(crate) sender: OneshotSender<Result<(), Error>>,
 }
@@ -249,12 +249,12 @@ impl std::fmt::Debug for Job {
 /// and ends with the [`Gpu`].
 #[derive(Debug)]
 pub(crate) struct Poller {
-    shared: Arc<Shared>,
+    shared: Arc<PollerState>,
     thread: Mutex<Option<JoinHandle<()>>>,
 }
 
 #[derive(Debug)]
-struct Shared {
+struct PollerState {
     device: wgpu::Device,
     status: Arc<Status>,
     jobs: Mutex<Jobs>,
@@ -270,7 +270,7 @@ struct Jobs {
 impl Poller {
     pub(crate) fn new(device: wgpu::Device, _queue: wgpu::Queue, status: Arc<Status>) -> Self {
         Self {
-            shared: Arc::new(Shared { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
+            shared: Arc::new(PollerState { device, status, jobs: Mutex::default(), changed: Condvar::new() }),
             thread: Mutex::default(),
         }
     }
@@ -282,7 +282,7 @@ impl Poller {
             match thread::Builder::new().name("gpu wait".to_owned()).spawn(move || shared.serve()) {
                 Ok(handle) => *thread = Some(handle),
                 Err(error) => {
-                    // No thread to be had: wait here. That blocks the executor, and it is right.
+                    // Without a thread the executor is blocked here, which is slow but correct.
                     tracing::warn!("no thread for waiting ({error}): blocking instead");
                     drop(thread);
                     self.shared.finish(job);
@@ -295,14 +295,14 @@ impl Poller {
     }
 }
 
-impl Shared {
+impl PollerState {
     fn serve(&self) {
         while let Some(job) = self.next() {
             self.finish(job);
         }
     }
 
-    /// The job that should be done first, once there is one; none when the [`Gpu`] is gone.
+    /// Returns the next job, in the order of submissions; None when the [`Gpu`] is gone.
     fn next(&self) -> Option<Job> {
         let mut jobs = lock(&self.jobs);
         loop {
@@ -327,12 +327,12 @@ impl Shared {
             match is_done(&self.device, &self.status, index, SLICE) {
                 Ok(true) => break Ok(()),
                 Err(error) => break Err(error),
-                // Nobody waits any more, which is also so when the Gpu is gone: futures hold it.
+                // No future waits any more, which includes the end of the Gpu: futures hold it.
                 Ok(false) if job.wanted.strong_count() == 0 => return,
                 Ok(false) => {}
             }
         };
-        // The future may have been dropped meanwhile; then nobody takes the outcome.
+        // The future may have been dropped; then the outcome has no receiver.
         let _ = job.sender.send(outcome);
     }
 }
@@ -343,7 +343,8 @@ impl Drop for Poller {
         self.shared.changed.notify_one();
         let thread = lock(&self.thread).take();
         if let Some(thread) = thread
-            // A future woken on that very thread may hold the last Gpu: it cannot wait for itself.
+            // A future woken on this very thread may hold the last Gpu: a thread cannot wait for
+            // itself.
             && thread.thread().id() != thread::current().id()
         {
             let _ = thread.join();

@@ -1,5 +1,5 @@
-//! Waiting in a browser, in place of `poll.rs`: the browser polls its devices by itself and calls
-//! back, and nothing may block.
+//! Waiting in a browser, in place of `poll.rs`: the browser polls its devices itself and calls
+//! back, and threads must not block.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -34,7 +34,7 @@ struct Reported {
 }
 
 impl MapOutcome {
-    /// Asks for the mapping of the first `bytes` of a buffer.
+    /// Requests the mapping of the first `bytes` of a buffer.
     pub(crate) fn request(raw: &wgpu::Buffer, mode: wgpu::MapMode, bytes: u64) -> Self {
         let outcome = Self::default();
         let reported = Arc::clone(&outcome.reported);
@@ -60,7 +60,7 @@ impl MapOutcome {
         Err(Error::CannotWait)
     }
 
-    /// Until it is known.
+    /// Waits until the result is known.
     pub(crate) async fn wait_async(&self, gpu: &Gpu) -> Result<(), Error> {
         poll_fn(|context| {
             if self.is_known() {
@@ -104,7 +104,7 @@ pub(crate) fn first_error<F: Future<Output = Option<wgpu::Error>> + 'static>(
     None
 }
 
-/// Work that was handed to the queue, to wait for.
+/// Submitted work that can be awaited.
 #[derive(Clone, Debug)]
 pub struct Submission {
     pub(crate) index: wgpu::SubmissionIndex,
@@ -112,7 +112,7 @@ pub struct Submission {
     pub(crate) sequence: u64,
 }
 
-/// The browser tells.
+/// The browser reports the loss by a callback.
 pub(crate) fn look_whether_lost(_device: &wgpu::Device, _status: &Status) {}
 
 pub(crate) fn is_done_within(
@@ -132,7 +132,7 @@ pub(crate) fn wait_for(
     Err(Error::CannotWait)
 }
 
-/// Polls a future once: it cannot be waited for.
+/// Polls a future once, because a page cannot wait.
 pub(crate) fn block_on_for<T>(future: Pin<&mut impl Future<Output = T>>, _limit: Duration) -> Option<T> {
     match future.poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => Some(output),
@@ -140,7 +140,7 @@ pub(crate) fn block_on_for<T>(future: Pin<&mut impl Future<Output = T>>, _limit:
     }
 }
 
-/// Something that a future waits for.
+/// Work that a future waits for.
 #[derive(Debug)]
 pub(crate) struct Job {
     #[expect(dead_code, reason = "all that is submitted by now is waited for, which is later by little")]
@@ -165,7 +165,7 @@ impl Poller {
     pub(crate) fn request(&self, job: Job) {
         let status = Arc::clone(&self.status);
         self.queue.on_submitted_work_done(move || {
-            // The future may have been dropped meanwhile; then nobody takes the outcome.
+            // The future may have been dropped; then the outcome has no receiver.
             let _ = job.sender.send(status.check());
         });
     }

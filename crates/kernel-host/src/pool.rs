@@ -11,9 +11,9 @@ use futures_intrusive::sync::{ManualResetEvent, Mutex};
 
 use crate::poll::block_on_for;
 
-/// How long a thread waits for memory without any workspace coming back. After that, whoever holds
-/// them is not going to give them back, such as a future that nobody polls. (A future waits for as
-/// long as it is polled.)
+/// How long a thread waits for memory while no workspace comes back. After that, the holders are
+/// not expected to return them, for example futures that nobody polls. (A future waits as long as
+/// it is polled.)
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// How to wait for the device or for memory.
@@ -27,7 +27,7 @@ pub enum Waiting {
 
 /// Workspaces in use and idle ones, with back-pressure: work that finds no memory waits its turn.
 ///
-/// A workspace `W` holds what one piece of work needs on the device, and grows when it is asked to.
+/// A workspace `W` holds the device memory of one piece of work, and grows on request.
 ///
 /// ```
 /// use kernel_host::{Buffer, Error, Gpu, Pool, Reserved, Waiting, wgpu};
@@ -196,7 +196,7 @@ impl<W> Pool<W> {
         }
     }
 
-    /// Tries to make room, in the end without any idle workspaces. None where other work has the
+    /// Tries to make room, as a last resort without idle workspaces. None if other work has the
     /// turn.
     fn attempt<T, E>(
         &self,
@@ -206,8 +206,8 @@ impl<W> Pool<W> {
         is_out_of_memory: impl Fn(&E) -> bool,
     ) -> Option<Result<(Pooled<'_, W>, T), E>> {
         let attempt = || {
-            // The turn is looked at with the state locked: work that has it sees all workspaces
-            // taken before.
+            // The turn is checked with the state locked, so that the work that has it sees all
+            // workspaces taken before.
             let state = self.state();
             if !in_turn && self.turn.is_locked() {
                 return None;
@@ -230,11 +230,11 @@ impl<W> Pool<W> {
 
     /// Frees the memory of idle workspaces.
     pub fn free_idle(&self) {
-        // With the state locked, so that no work sees them gone before their memory is.
+        // The state stays locked until the memory is freed, so that other work sees both.
         self.state().idle.clear();
     }
 
-    /// Takes the idle workspaces out.
+    /// Removes and returns the idle workspaces.
     pub fn take_idle(&self) -> Vec<W> {
         std::mem::take(&mut self.state().idle)
     }

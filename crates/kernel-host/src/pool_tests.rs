@@ -1,4 +1,4 @@
-//! Pool of a device that is as small as the test likes.
+//! Tests of the pool on a model of a small device.
 
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -10,7 +10,7 @@ use std::time::Instant;
 use super::*;
 use crate::error::Error;
 
-/// A device with so many bytes.
+/// A device with a number of bytes.
 struct Device {
     most: u64,
     used: AtomicU64,
@@ -27,7 +27,7 @@ impl Device {
     }
 }
 
-/// Holds as many bytes as it was ever asked for.
+/// A workspace that holds the most bytes that were requested.
 struct Held {
     bytes: u64,
     of: Arc<Device>,
@@ -136,7 +136,7 @@ fn who_has_another_gives_that_back_first_and_who_has_none_is_told() {
     }
     assert_eq!(device.used(), 0);
     inside(now(&pool, &device, false, 100)).give_back();
-    // Another error is nobody's turn.
+    // Another error does not take the turn.
     let failing = pool.reserve(
         Waiting::Blocking,
         false,
@@ -149,7 +149,7 @@ fn who_has_another_gives_that_back_first_and_who_has_none_is_told() {
     assert_eq!(pool.state().out, 0);
 }
 
-/// A waiter keeps its turn: later requests queue, though they would fit.
+/// A waiter keeps its turn: later requests queue even if they would fit.
 #[test]
 fn nobody_is_passed_over() {
     let (pool, device) = (Pool::default(), Device::new(100));
@@ -206,15 +206,15 @@ fn a_thread_wakes_when_memory_comes_back() {
     assert_eq!((pool.state().out, device.used()), (0, 60));
 }
 
-/// A future that nobody polls keeps what it has. A thread that waits for that gives up, and does
-/// not hang.
+/// A future that is not polled keeps its memory. A thread that waits for it gives up instead of
+/// hanging.
 #[test]
 fn patience_has_an_end() {
     let device = Device::new(100);
     let pool = Pool { patience: Duration::from_millis(50), ..Pool::default() };
     let kept = inside(now(&pool, &device, false, 60));
     assert!(matches!(now(&pool, &device, false, 60), Ok(Reserved::Full(_))));
-    // Nor does it wait for ever for the turn of another that waits.
+    // A thread does not wait for ever for the turn of another waiter either.
     let mut waits = pin!(room(&pool, &device, Waiting::Async, false, 60));
     assert!(poll(waits.as_mut()).is_pending());
     assert!(matches!(now(&pool, &device, false, 60), Ok(Reserved::Full(_))));

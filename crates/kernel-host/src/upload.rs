@@ -1,5 +1,4 @@
-//! The way of large data to the device: memory that the host writes once and the device reads over
-//! the bus.
+//! Uploads of large data: memory that the host writes once and the device reads over the bus.
 
 use std::marker::PhantomData;
 use std::ptr::NonNull;
@@ -14,7 +13,7 @@ use crate::error::Error;
 use crate::gpu::Gpu;
 use crate::poll::{MapOutcome, REMAPS};
 
-/// Staging memory of `T`: [`Upload::map`] it, write it from as many threads as you like,
+/// Staging memory of `T`. [`Upload::map`] it, write it from any number of threads, and
 /// [`Upload::copy_to`] a buffer.
 ///
 /// On a discrete GPU, writing the mapping *is* the transfer over the bus: write each byte once, in
@@ -25,7 +24,7 @@ pub struct Upload<T: Pod> {
     usage: wgpu::BufferUsages,
     raw: Option<Allocation>,
     mapped: bool,
-    /// Whether a view of cached memory is out.
+    /// Whether a view of cached memory exists.
     seen: Arc<AtomicBool>,
     capacity: usize,
     element: PhantomData<T>,
@@ -59,8 +58,8 @@ impl Drop for CachedView {
     }
 }
 
-// SAFETY: it is the only way to its memory, as a `Box` would be: `Upload` makes no second view
-// before this one is gone, and does not give the memory to the device.
+// SAFETY: the view has exclusive access to its memory, like a `Box`: `Upload` makes no second view
+// while this one lives, and does not give the memory to the device.
 #[expect(unsafe_code, reason = "mapped memory has no owner that could be sent")]
 unsafe impl Send for CachedView {}
 
@@ -72,8 +71,8 @@ pub struct UploadPart<'a, T: Pod> {
 }
 
 // SAFETY: a `WriteOnly` is an exclusive reference that cannot be read through. Like `&mut [u8]`, it
-// may go to another thread. wgpu 30 states this for sized contents only. The other field holds
-// nothing.
+// may go to another thread. wgpu 30 states this for sized contents only. The marker field is
+// zero-sized.
 #[expect(unsafe_code, reason = "wgpu's view of mapped memory goes to other threads only as a sized one")]
 unsafe impl<T: Pod + Send> Send for UploadPart<'_, T> {}
 
@@ -83,7 +82,7 @@ impl<T: Pod> Upload<T> {
         size_of::<T>() as u64
     };
 
-    /// Staging memory without room yet.
+    /// Makes staging memory without room.
     #[must_use]
     pub fn new(label: &str) -> Self {
         let usage = wgpu::BufferUsages::MAP_WRITE | wgpu::BufferUsages::COPY_SRC;
@@ -98,9 +97,8 @@ impl<T: Pod> Upload<T> {
         }
     }
 
-    /// The same, which shaders may read where it lies, if the device has
-    /// `MAPPABLE_PRIMARY_BUFFERS`: a copy less for what is small. Reading it is slower than a
-    /// buffer of the device's own.
+    /// Lets shaders read the memory directly, if the device has `MAPPABLE_PRIMARY_BUFFERS`. This
+    /// saves a copy of small data, but reads are slower than from the device's own memory.
     #[must_use]
     pub fn readable_by_shaders(mut self, gpu: &Gpu) -> Self {
         if gpu.has(wgpu::Features::MAPPABLE_PRIMARY_BUFFERS) {
@@ -127,12 +125,11 @@ impl<T: Pod> Upload<T> {
         self.usage.contains(wgpu::BufferUsages::MAP_READ)
     }
 
-    /// Room for `len` elements, mapped. Waits for the device if it still reads what was staged here
-    /// before.
+    /// Maps room for `len` elements. Waits for the device if it still reads earlier staged data.
     ///
     /// # Errors
-    /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`] or [`Error::Map`],
-    /// this one also if an earlier view is still there.
+    /// [`Error::BufferTooLarge`], [`Error::OutOfMemory`], [`Error::DeviceLost`]; [`Error::Map`],
+    /// also if an earlier view still exists.
     pub fn map(&mut self, gpu: &Gpu, len: usize) -> Result<UploadView<T>, Error> {
         let len = len.max(1);
         if self.seen.load(Ordering::Acquire) {
@@ -141,7 +138,7 @@ impl<T: Pod> Upload<T> {
         if self.raw.is_none() || len > self.capacity {
             self.allocate(gpu, len, self.capacity as u64 * 3 / 2)?;
         } else if !self.mapped && !REMAPS {
-            // New memory is mapped from the beginning.
+            // New memory is mapped at creation.
             self.allocate(gpu, len, self.capacity as u64)?;
         }
         let failed = |message: String| match gpu.lost_after_failure() {
@@ -177,7 +174,7 @@ impl<T: Pod> Upload<T> {
         Error::Map { what: self.label.clone(), message: "a view of it is still there".to_owned() }
     }
 
-    /// Allocates room for `len` elements, and for `more` where there is memory for as many.
+    /// Allocates room for `len` elements, and for `more` if there is enough memory.
     fn allocate(&mut self, gpu: &Gpu, len: usize, more: u64) -> Result<(), Error> {
         let limit = gpu.limits().max_buffer_size;
         let bytes = (len as u64).saturating_mul(Self::SIZE);
@@ -185,13 +182,13 @@ impl<T: Pod> Upload<T> {
             return Err(Error::BufferTooLarge { what: self.label.clone(), bytes, limit });
         }
         let generous = (more * Self::SIZE).min(limit - limit % Self::SIZE).max(bytes);
-        // The old one goes first, so that the two need not fit at once.
+        // Freed first, so that both need not fit at once.
         (self.raw, self.mapped, self.capacity) = (None, false, 0);
         let descriptor = wgpu::BufferDescriptor {
             label: Some(&self.label),
             size: bytes,
             usage: self.usage,
-            // Memory that cannot be written in place is written elsewhere and copied.
+            // Memory that cannot be written directly is filled by a copy.
             mapped_at_creation: !self.is_cached(),
         };
         let raw = gpu.allocate(&descriptor, generous)?;
@@ -201,11 +198,11 @@ impl<T: Pod> Upload<T> {
     }
 
     /// Ends the mapping and encodes a copy of the first `len` elements to the beginning of
-    /// `buffer`. Every [`UploadView`] must be gone.
+    /// `buffer`. Every [`UploadView`] must be dropped before.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] if either has not as many; [`Error::Map`] if a view is still
-    /// there.
+    /// [`Error::BufferTooSmall`] if either buffer holds fewer; [`Error::Map`] if a view still
+    /// exists.
     pub fn copy_to(&mut self, encoder: &mut wgpu::CommandEncoder, buffer: &Buffer<T>, len: usize) -> Result<(), Error> {
         if self.seen.load(Ordering::Acquire) {
             return Err(self.still_seen());
@@ -221,7 +218,7 @@ impl<T: Pod> Upload<T> {
         Ok(())
     }
 
-    /// Ends the mapping. Every [`UploadView`] must be gone.
+    /// Ends the mapping. Every [`UploadView`] must be dropped before.
     pub fn unmap(&mut self) {
         let mapped = self.mapped && !self.seen.load(Ordering::Acquire);
         if let Some(raw) = self.raw.as_deref().filter(|_| mapped) {
@@ -230,25 +227,25 @@ impl<T: Pod> Upload<T> {
         }
     }
 
-    /// The memory, for a bind group: [`Upload::readable_by_shaders`]. To be unmapped before it is
-    /// used.
+    /// Returns the memory for a bind group; see [`Upload::readable_by_shaders`]. Unmap it before
+    /// use.
     ///
     /// # Errors
-    /// [`Error::BufferTooSmall`] if nothing was mapped yet.
+    /// [`Error::BufferTooSmall`] if nothing was mapped before.
     pub fn raw(&self) -> Result<&wgpu::Buffer, Error> {
         self.raw.as_deref().ok_or_else(|| Error::BufferTooSmall { what: self.label.clone(), wanted: 1, held: 0 })
     }
 }
 
 impl<T: Pod> UploadView<T> {
-    /// Cuts the memory into parts of these lengths, one after the other. A part is cut off at the
-    /// end of the memory.
+    /// Splits the memory into consecutive parts of these lengths. A part ends at the end of the
+    /// memory at the latest.
     pub fn parts(&mut self, lengths: impl IntoIterator<Item = usize>) -> Vec<UploadPart<'_, T>> {
         let whole = match &mut self.view {
             View::Wgpu(view) => view.slice(..),
-            // SAFETY: the memory is the buffer's, which lives as long as the view, is mapped for as
-            // long, and nobody else's: there is one view at a time, it is borrowed here, and the
-            // device is not given what is seen.
+            // SAFETY: the memory belongs to the buffer, which lives and stays mapped as long as the
+            // view. Access is exclusive: there is one view at a time, it is borrowed here, and the
+            // device does not get the memory.
             #[expect(unsafe_code, reason = "mapped memory is known by its address only")]
             View::Cached(view) => unsafe { wgpu::WriteOnly::new(view.memory) },
         };
@@ -281,8 +278,8 @@ impl SplitAtMost for wgpu::WriteOnly<'_, [u8]> {
 }
 
 impl<T: Pod> UploadPart<'_, T> {
-    /// Writes these elements after those written before. False, and nothing is written, where they
-    /// do not fit.
+    /// Appends elements to those written before. Returns false and writes nothing if they do not
+    /// fit.
     #[must_use = "what does not fit is not written"]
     pub fn write(&mut self, elements: &[T]) -> bool {
         let bytes: &[u8] = bytemuck::cast_slice(elements);
@@ -298,11 +295,11 @@ impl<T: Pod> UploadPart<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    //! On plain memory, which Miri understands (`scripts/miri`).
+    //! Tests on plain memory, which Miri supports (`scripts/miri`).
 
     use super::*;
 
-    /// Memory after threads wrote their numbers to parts of so many words.
+    /// Returns the memory after threads wrote their numbers to parts of these lengths.
     fn written(words: usize, lengths: &[usize]) -> (Vec<u32>, Vec<usize>) {
         let mut memory = vec![0_u32; words];
         let parts = cut::<u32>(wgpu::WriteOnly::from_mut(bytemuck::cast_slice_mut(&mut memory)), lengths.to_vec());

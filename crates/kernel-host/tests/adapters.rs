@@ -1,4 +1,4 @@
-//! Real adapters: every one that is present, software included.
+//! Tests on every adapter that is present, software included.
 
 use std::future::Future;
 use std::task::{Context, Waker};
@@ -66,7 +66,7 @@ fn a_kernel_computes_the_same_checked_and_trusted() {
             let group = kernel.bind_group(gpu, &bindings).expect("bound");
             let mut timer = Timer::new(gpu, 1);
             assert_eq!(timer.is_some(), gpu.has(wgpu::Features::TIMESTAMP_QUERY));
-            // Twice, so that buffers and timer are seen to be free again; blocking and as a future.
+            // Twice, which shows that buffers and timer are free again; blocking and as a future.
             for round in 0..2 {
                 let mut encoder = gpu.encoder("sum");
                 {
@@ -180,7 +180,7 @@ fn adapters_are_found_by_name_and_pci_id() {
     });
 }
 
-/// A kernel that keeps the device busy for a while, so that futures are seen while they wait.
+/// A kernel that keeps the device busy for a while, so that futures have to wait.
 const BUSY: &str = "
 @group(0) @binding(0) var<storage, read_write> state: array<u32>;
 @compute @workgroup_size(64) fn busy(@builtin(global_invocation_id) id: vec3u) {
@@ -249,7 +249,7 @@ fn futures_may_be_dropped_midway_and_awaited_in_any_order() {
             assert_eq!(answer.expect("read"), [i as u32 + 1]);
             assert_eq!(readbacks[i].read(gpu, &submissions[i], 1).expect("again"), [i as u32 + 1]);
         }
-        // A readback that a later submission uses is read when that is done.
+        // A readback that a later submission uses is read after that submission.
         let mut encoder = gpu.encoder("later");
         {
             let mut pass = encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default());
@@ -274,7 +274,7 @@ fn what_many_threads_stage_arrives() {
 fn stages(gpu: &Gpu, mut upload: Upload<u32>) {
     let mut numbers = Buffer::<u32>::new("numbers", storage());
     let mut readback = Readback::<u32>::new("numbers readback");
-    // Again and larger: mapped anew, then allocated anew.
+    // Again and larger: mapped a second time, then reallocated.
     for lengths in [vec![5, 0, 3], vec![2, 6], vec![1000, 24, 1]] {
         let total = lengths.iter().sum();
         let mut view = upload.map(gpu, total).expect("room");
@@ -307,15 +307,15 @@ fn stages(gpu: &Gpu, mut upload: Upload<u32>) {
         let wanted = lengths.iter().enumerate().flat_map(|(i, &n)| (0..n as u32).map(move |k| i as u32 * 10_000 + k));
         assert_eq!(found, wanted.collect::<Vec<_>>(), "{}", gpu.name());
     }
-    // While somebody may write it, it is not for the device, and for nobody else.
+    // While a view exists, neither the device nor a second view gets the memory.
     let view = upload.map(gpu, 3).expect("room");
     assert!(matches!(upload.map(gpu, 3), Err(Error::Map { .. })), "{}", gpu.name());
     drop(view);
     assert!(upload.map(gpu, 3).is_ok(), "{}", gpu.name());
 }
 
-/// What the host writes is read where it lies, and what the device writes too; one bind group
-/// serves as long as nothing is allocated anew.
+/// Host and device read each other's writes without a copy. One bind group serves until a
+/// reallocation.
 #[test]
 fn shaders_reach_the_hosts_memory() {
     let options = GpuOptions { optional_features: wgpu::Features::MAPPABLE_PRIMARY_BUFFERS, ..GpuOptions::default() };
@@ -358,7 +358,7 @@ fn shaders_reach_the_hosts_memory() {
     });
 }
 
-/// Drivers are loaded once: asking again and again for what there is goes on working.
+/// Drivers are loaded once, so that adapters can be listed many times.
 #[test]
 fn adapters_can_be_asked_for_many_times() {
     let all = adapters().expect("a list");

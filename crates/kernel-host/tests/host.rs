@@ -1,4 +1,4 @@
-//! The host side without any adapter: wgpu's noop backend stands in for one.
+//! Tests of the host side on wgpu's noop backend, without an adapter.
 
 use std::future::Future;
 use std::task::{Context, Waker};
@@ -125,13 +125,13 @@ fn a_wrong_call_is_an_error_once_and_no_panic() {
     let gpu = noop();
     let mut unwritable = Buffer::<u32>::new("unwritable", wgpu::BufferUsages::STORAGE);
     assert!(matches!(unwritable.write(&gpu, &[1]), Err(Error::Validation { .. })));
-    // A fault of the caller's own use of the device comes out at the next submission.
+    // An error in the caller's own use of the device is reported by the next submission.
     gpu.queue().write_buffer(unwritable.raw().expect("allocated"), 0, &[0; 4]);
     let error = gpu.submit(gpu.encoder("empty")).expect_err("the fault");
     assert!(matches!(error, Error::Validation { .. }), "{error}");
     let submission = gpu.submit(gpu.encoder("empty")).expect("once only");
     gpu.wait(&submission).expect("done");
-    // A fault in what was encoded comes out of its own submission.
+    // An error in encoded commands is reported by their submission.
     let mut encoder = gpu.encoder("wrong");
     encoder.clear_buffer(unwritable.raw().expect("allocated"), 0, None);
     assert!(matches!(gpu.submit(encoder), Err(Error::Validation { .. })));
@@ -174,7 +174,7 @@ fn bindings_go_by_name() {
             other => panic!("{other:?}"),
         }
     }
-    // A buffer that does not suit its variable.
+    // A buffer that does not match its variable.
     let mut uniform = Buffer::<u32>::new("uniform", wgpu::BufferUsages::UNIFORM);
     uniform.reserve(&gpu, 1).expect("room");
     let bindings = [("input", buffer.binding().expect("room")), ("output", uniform.binding().expect("room"))];
@@ -266,7 +266,7 @@ fn waiting_works_in_every_way() {
     for thread in threads {
         thread.join().expect("no panic").expect("awaiting elsewhere");
     }
-    // The future holds the device; whoever is last takes the thread down.
+    // The future holds the device; the last owner ends the thread.
     let future = gpu.wait_async(&submission);
     drop(gpu);
     pollster::block_on(future).expect("the device outlives its last handle but one");

@@ -1,5 +1,5 @@
-//! Memory is counted and limited, and the loss of the caller's own device shows. On wgpu's noop
-//! backend.
+//! Tests that memory is counted and limited, and that the loss of the caller's own device is
+//! noticed. On wgpu's noop backend.
 
 use std::time::Duration;
 
@@ -40,7 +40,7 @@ fn every_buffer_is_counted_for_as_long_as_it_lives() {
     assert_eq!(gpu.memory_bytes(), 1008);
     drop(upload.map(&gpu, 60).expect("room"));
     assert_eq!(gpu.memory_bytes(), 808 + 300, "half as much again");
-    // A refusal for its size leaves the buffer; a device that is gone does not.
+    // A refusal for its size leaves the buffer; the loss of the device does not.
     let most = gpu.limits().max_storage_buffer_binding_size as usize / 4;
     assert!(matches!(buffer.reserve(&gpu, most + 1), Err(Error::BufferTooLarge { .. })));
     assert_eq!(gpu.memory_bytes(), 808 + 300);
@@ -64,7 +64,7 @@ fn more_than_is_allowed_is_out_of_memory() {
     refused(Upload::<u32>::new("staged").map(&gpu, 1), ("staged", 4, 1000));
     let said = Readback::<u32>::new("back").reserve(&gpu, 1).expect_err("full").to_string();
     assert!(said.contains("`back` (4 bytes, where buffers may take 1000 in all)"), "{said}");
-    // Growth would take twice as much, and takes what is needed where there is no more.
+    // Growth doubles the size, or takes the needed size if memory is short.
     drop(b);
     a.reserve(&gpu, 200).expect("800 bytes");
     assert_eq!((a.capacity(), gpu.memory_bytes()), (200, 800));
@@ -73,10 +73,10 @@ fn more_than_is_allowed_is_out_of_memory() {
     drop(upload.map(&gpu, 200).expect("room"));
     drop(upload.map(&gpu, 240).expect("room for 240, not for 300"));
     assert_eq!(gpu.memory_bytes(), 960);
-    // A buffer that finds none has none: the old one went first.
+    // A buffer without enough memory has none, because its old memory is freed first.
     refused(upload.map(&gpu, 251), ("staged", 1004, 1000));
     assert_eq!(gpu.memory_bytes(), 0);
-    // What is allowed may change, and what is there stays.
+    // The limit may change; existing buffers stay.
     drop(upload.map(&gpu, 250).expect("room"));
     gpu.limit_memory(0);
     assert_eq!(gpu.memory_bytes(), 1000);
@@ -109,7 +109,8 @@ fn threads_together_keep_within_what_is_allowed() {
     assert_eq!(gpu.memory_bytes(), 0);
 }
 
-/// Nobody tells a program of the loss of a device whose callbacks are the caller's: its calls fail.
+/// Callbacks for the loss of the caller's device are the caller's, so the loss shows only in
+/// failing calls.
 #[test]
 fn the_loss_of_the_callers_own_device_shows() {
     let is_lost = |outcome: Result<(), Error>| match outcome {
@@ -135,7 +136,7 @@ fn the_loss_of_the_callers_own_device_shows() {
     gpu.device().destroy();
     let spin = Duration::from_millis(1);
     is_lost(submit(&own).and_then(|submission| own.wait_spinning(&submission, spin)));
-    // While something is mapped and read.
+    // While memory is mapped and read.
     let (own, gpu) = given();
     let mut readback = Readback::<u32>::new("back");
     readback.reserve(&own, 4).expect("room");
@@ -143,7 +144,7 @@ fn the_loss_of_the_callers_own_device_shows() {
     gpu.device().destroy();
     is_lost(readback.read(&own, &submission, 4).map(drop));
     is_lost(pollster::block_on(readback.read_async(&own, &submission, 4)).map(drop));
-    // Another device's submission is a fault of the program, and no loss.
+    // A submission of another device is a fault of the program, and not a loss.
     let (own, gpu) = given();
     let (other, _kept) = given();
     for _ in 0..3 {

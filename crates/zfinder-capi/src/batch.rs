@@ -23,7 +23,7 @@ enum Coordinates<'a> {
 }
 
 /// A column of layers.
-enum Layers<'a> {
+enum LayerColumn<'a> {
     Bytes(&'a [u8]),
     Words(&'a [u32]),
 }
@@ -32,12 +32,12 @@ enum Layers<'a> {
 pub(crate) struct Input<'a> {
     is_cartesian: bool,
     coordinates: Coordinates<'a>,
-    layers: Layers<'a>,
+    layers: LayerColumn<'a>,
 }
 
 /// Offsets and descriptors of RoIs.
 #[derive(Default)]
-pub(crate) struct Rois {
+pub(crate) struct BatchRois {
     offsets: Vec<usize>,
     descriptors: Vec<RoiDescriptor>,
 }
@@ -45,7 +45,7 @@ pub(crate) struct Rois {
 /// Memory of a search, which the next search uses again.
 #[derive(Default)]
 pub(crate) struct Scratch {
-    rois: Rois,
+    rois: BatchRois,
     layers: Vec<u8>,
     batch: RoiBatch,
     /// The answers of the last search.
@@ -58,7 +58,7 @@ impl<'a> Input<'a> {
     /// # Safety
     /// The pointers are NULL or have as many elements as the batch says, which nobody changes while
     /// the columns live.
-    pub(crate) unsafe fn read(batch: &'a zf_batch, rois: &mut Rois) -> Outcome<Self> {
+    pub(crate) unsafe fn read(batch: &'a zf_batch, rois: &mut BatchRois) -> Outcome<Self> {
         memory::check_size::<zf_roi>("batch->roi_size", batch.roi_size)?;
         if batch.flags & !(ZF_CARTESIAN | ZF_FLOAT | ZF_LAYER_U8) != 0 || batch.reserved != 0 {
             return Err(Failure::argument("batch->flags or batch->reserved has a bit that this library does not know"));
@@ -75,10 +75,10 @@ impl<'a> Input<'a> {
         };
         let layers = if batch.flags & ZF_LAYER_U8 != 0 {
             // SAFETY: the flag says that this is a column of u8.
-            Layers::Bytes(unsafe { memory::column("batch->layer", batch.layer.cast(), batch.spacepoints) }?)
+            LayerColumn::Bytes(unsafe { memory::column("batch->layer", batch.layer.cast(), batch.spacepoints) }?)
         } else {
             // SAFETY: without the flag this is a column of u32.
-            Layers::Words(unsafe { memory::column("batch->layer", batch.layer.cast(), batch.spacepoints) }?)
+            LayerColumn::Words(unsafe { memory::column("batch->layer", batch.layer.cast(), batch.spacepoints) }?)
         };
         Ok(Self { is_cartesian, coordinates, layers })
     }
@@ -90,18 +90,18 @@ impl<'a> Input<'a> {
     }
 
     /// Appends the RoIs to a batch.
-    pub(crate) fn append(&self, rois: &Rois, batch: &mut RoiBatch) -> Outcome<()> {
+    pub(crate) fn append(&self, rois: &BatchRois, batch: &mut RoiBatch) -> Outcome<()> {
         match (&self.coordinates, &self.layers) {
-            (Coordinates::Single(columns), Layers::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
-            (Coordinates::Single(columns), Layers::Words(layers)) => self.extend(rois, *columns, layers, batch),
-            (Coordinates::Double(columns), Layers::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
-            (Coordinates::Double(columns), Layers::Words(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::Single(columns), LayerColumn::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::Single(columns), LayerColumn::Words(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::Double(columns), LayerColumn::Bytes(layers)) => self.extend(rois, *columns, layers, batch),
+            (Coordinates::Double(columns), LayerColumn::Words(layers)) => self.extend(rois, *columns, layers, batch),
         }
     }
 
     fn extend<T: Coordinate, L: LayerIndex>(
         &self,
-        rois: &Rois,
+        rois: &BatchRois,
         [a, b, z]: [&[T]; 3],
         layers: &[L],
         batch: &mut RoiBatch,
@@ -128,7 +128,7 @@ unsafe fn coordinates<T>(batch: &zf_batch) -> Outcome<[&[T]; 3]> {
     ])
 }
 
-impl Rois {
+impl BatchRois {
     /// Reads offsets and descriptions. The library checks that offsets ascend.
     ///
     /// # Safety
@@ -142,7 +142,7 @@ impl Rois {
                 let count = rois.checked_add(1).ok_or_else(|| Failure::argument("batch->rois is too large"))?;
                 // SAFETY: the promise of this function's caller.
                 let offsets = unsafe { memory::column("batch->offsets", batch.offsets, count) }?;
-                // What exceeds the address space exceeds the number of spacepoints too.
+                // An offset that exceeds the address space also exceeds the number of spacepoints.
                 self.offsets.extend(offsets.iter().map(|&offset| usize::try_from(offset).unwrap_or(usize::MAX)));
             }
         }
@@ -192,8 +192,8 @@ impl Scratch {
             return Ok(finder.find_batch_into(&self.batch, &mut self.results)?);
         }
         let layers = match input.layers {
-            Layers::Bytes(layers) => layers,
-            Layers::Words(layers) => {
+            LayerColumn::Bytes(layers) => layers,
+            LayerColumn::Words(layers) => {
                 self.layers.clear();
                 self.layers.extend(layers.iter().map(|&layer| u8::try_from(layer).unwrap_or(NO_LAYER)));
                 &self.layers
@@ -209,7 +209,7 @@ impl Scratch {
 }
 
 fn view<'a, T: Coordinate>(
-    rois: &'a Rois,
+    rois: &'a BatchRois,
     [rho, phi, z]: [&'a [T]; 3],
     layers: &'a [u8],
 ) -> zfinder::Result<BatchView<'a>> {

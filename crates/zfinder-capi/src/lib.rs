@@ -4,6 +4,22 @@
 //! under [`failure::guard`], which turns errors and panics into codes. `scripts/test-c` tests the
 //! library from C and C++.
 //!
+//! A program in C; `docs/how-to/call-from-cpp.md` has a complete one, which is tested:
+//!
+//! ```c
+//! zf_options options = zf_options_init();       /* preset auto, detector atlas2010 */
+//! zf_finder finder;
+//! if (zf_create(&options, &finder) != ZF_OK) return fprintf(stderr, "%s\n", zf_last_error());
+//! zf_batch batch = zf_batch_init();             /* one RoI of n spacepoints in columns */
+//! batch.rho_or_x = rho, batch.phi_or_y = phi, batch.z = z, batch.layer = layer;
+//! batch.spacepoints = n, batch.rois = 1;
+//! zf_answers answers = zf_answers_init();       /* buffers of the caller */
+//! answers.result_buffer = &result, answers.result_room = 1;
+//! answers.vertex_buffer = vertex, answers.vertex_room = 16;
+//! if (zf_find(finder, &batch, &answers) == ZF_OK) printf("%g mm\n", vertex[0].z_mm);
+//! zf_destroy(finder);
+//! ```
+//!
 //! # Map
 //!
 //! Modules in reading order:

@@ -10,7 +10,7 @@ use std::thread::{self, Thread};
 use zfinder::{Answered, RoiBatch, RoiResult, Stream};
 
 use crate::answers;
-use crate::batch::{Input, Rois};
+use crate::batch::{BatchRois, Input};
 use crate::failure::{Failure, Outcome};
 use crate::registry::lock;
 use crate::types::{zf_answers, zf_batch, zf_code};
@@ -42,7 +42,7 @@ struct Spare {
     single: Vec<RoiBatch>,
     double: Vec<RoiBatch>,
     results: Vec<Vec<RoiResult>>,
-    rois: Vec<Rois>,
+    rois: Vec<BatchRois>,
 }
 
 impl Spare {
@@ -96,7 +96,7 @@ impl SharedStream {
     ///
     /// # Safety
     /// As [`Input::read`].
-    unsafe fn push_with(&self, batch: &zf_batch, rois: &mut Rois) -> Outcome<()> {
+    unsafe fn push_with(&self, batch: &zf_batch, rois: &mut BatchRois) -> Outcome<()> {
         // SAFETY: the promise of this function's caller.
         let input = unsafe { Input::read(batch, rois) }?;
         let kind = if input.is_single() { Kind::Single } else { Kind::Double };

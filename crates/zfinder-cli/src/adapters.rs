@@ -1,4 +1,4 @@
-//! `zfinder adapters`: which GPUs there are.
+//! `zfinder adapters`: lists the adapters.
 
 use std::io::{self, Write};
 
@@ -9,24 +9,24 @@ use zfinder::{Accumulate, AdapterChoice, AdapterSummary, Engine, Precision, ZFin
 use super::bench::SelfCheck;
 use command_host::Failure;
 
-/// Lists the GPUs and software adapters that `find` and `bench` can run on, and what each can run
+/// Lists the GPUs and software adapters that `find` and `bench` can use, and their capabilities
 #[derive(clap::Args)]
 #[command(after_help = "Exit code 3 if there is none, and 4 if --check finds a wrong answer.")]
 pub(super) struct Adapters {
-    /// Search a few simulated RoIs in every way that an adapter can run, and compare with the
-    /// reference engine
+    /// Search a few simulated RoIs in every mode of each adapter, and compare with the reference
+    /// engine
     #[arg(long)]
     check: bool,
 }
 
-/// A way to search: what the table calls it, and its options.
+/// A mode of searching: its name in the table, and its options.
 const WAYS: [(&str, Accumulate, Precision); 3] = [
     ("f32", Accumulate::Fixed, Precision::F32),
     ("compare-exchange", Accumulate::CompareExchange, Precision::F32),
     ("f64", Accumulate::Fixed, Precision::F64),
 ];
 
-/// Whether an adapter can search so, going by what it says of itself.
+/// Returns whether an adapter reports support for a precision.
 fn can_run(adapter: &AdapterSummary, precision: Precision) -> bool {
     precision == Precision::F32 || adapter.shader_f64
 }
@@ -81,7 +81,7 @@ impl Adapters {
     }
 }
 
-/// Searches in every way on every adapter; tells of each, and fails if any did.
+/// Searches in every mode on every adapter. Reports each, and fails if any failed.
 fn check(adapters: &[AdapterSummary], out: &mut impl Write) -> Result<(), Failure> {
     let check = SelfCheck::new()?;
     let mut failure = None;

@@ -1,5 +1,5 @@
-//! `--beam-spot auto`: the beam spot is found from the first events, which are then searched as all
-//! others.
+//! `--beam-spot auto`: finds the beam spot from the first events. They are searched afterwards like
+//! all other events.
 
 use std::collections::VecDeque;
 use std::num::NonZeroUsize;
@@ -12,22 +12,22 @@ use zfinder_study::beam_spot::{BeamSpot, BeamSpotFinder};
 
 use super::options::beam_spot;
 
-/// Reading ahead stops at this number of tracks, which give x and y within some 2 um, or of
-/// spacepoints in memory.
+/// Reading ahead stops at this number of tracks, which determine x and y within about 2 um, or at
+/// this number of spacepoints in memory.
 const ENOUGH_TRACKS: usize = 5_000;
 const MOST_SPACEPOINTS: usize = 10_000_000;
-/// A given beam is checked with so many tracks, of so many spacepoints of the first RoIs.
+/// Number of tracks, and of spacepoints of the first RoIs, that check a given beam.
 const CHECKED_TRACKS: usize = 200;
 const CHECKED_SPACEPOINTS: usize = 100_000;
-/// A given beam is wrong if it is further from the tracks' beam than both of these: mm, and
-/// standard errors.
+/// A given beam is wrong if its distance from the tracks' beam exceeds both this many mm and this
+/// many standard errors.
 const WRONG_MM: f64 = 0.05;
 const WRONG_ERRORS: f64 = 5.0;
 
 /// A beam position of the command line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum BeamPosition {
-    /// To be found.
+    /// The beam spot is found from the events.
     Auto,
     /// x and y at z = 0 \[mm\].
     At([f64; 2]),
@@ -44,7 +44,7 @@ impl FromStr for BeamPosition {
     }
 }
 
-/// The RoIs of the input. The first of them may have been read ahead.
+/// The RoIs of the input. Some may have been read ahead.
 pub(super) struct RoiSource {
     ahead: VecDeque<zfinder_io::Result<Roi>>,
     pub(super) reader: SpacepointReader,
@@ -55,18 +55,17 @@ impl RoiSource {
         Self { ahead: VecDeque::new(), reader }
     }
 
-    /// Takes the RoIs out, and leaves none.
+    /// Moves the RoIs out, which leaves an empty source.
     pub(super) fn take(&mut self) -> Self {
         let none = SpacepointReader::new(Vec::new(), Detector::atlas2010(), None);
         std::mem::replace(self, Self::new(none))
     }
 
-    /// Finds the beam spot from the first events, `most_events` at most, and sets it in the
-    /// configuration. The events remain to be searched.
+    /// Finds the beam spot from the first events, at most `most_events`, and sets it in the
+    /// configuration. The events are still searched afterwards.
     ///
     /// # Errors
-    /// A detector with too few barrels; too few tracks; the error that ended the input, if there
-    /// was one.
+    /// A detector with too few barrels; too few tracks; the error that ended the input.
     pub(super) fn find_beam_spot(
         &mut self,
         most_events: NonZeroUsize,
@@ -93,7 +92,7 @@ impl RoiSource {
                 config.validate()?;
                 Ok(beam)
             }
-            // An error in the input is the reason for few tracks.
+            // If the input ended with an error, that error is the reason for too few tracks.
             Err(error) => Err(match self.ahead.pop_back() {
                 Some(Err(unread)) => unread.into(),
                 _ => error.into(),
@@ -110,7 +109,7 @@ impl Iterator for RoiSource {
     }
 }
 
-/// Reports a beam spot, and the options that give it again.
+/// Reports a beam spot, and the options that set it.
 pub(super) fn report(beam: &BeamSpot) {
     let BeamSpot { x_mm, y_mm, dx_dz, dy_dz, width_mm, errors, .. } = beam;
     let width = errors.width_mm.map_or_else(String::new, |_| format!(" --beam-width {width_mm}"));

@@ -1,4 +1,4 @@
-//! The options that say what computes, and how.
+//! Options of the engine.
 
 use std::num::NonZeroUsize;
 
@@ -16,7 +16,7 @@ enum EngineName {
     Gpu,
     /// All cores
     Cpu,
-    /// Serial and in f64: slow, and what the others are checked against
+    /// Serial and in f64: slow; the check of all other engines
     Reference,
 }
 
@@ -54,7 +54,7 @@ impl From<PrecisionName> for Precision {
     }
 }
 
-/// Which kernels of the GPU engine search.
+/// Kernels of the GPU engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(super) enum DesignName {
     /// Today's
@@ -66,10 +66,10 @@ pub(super) enum DesignName {
 }
 
 impl DesignName {
-    /// Slices of a histogram in the thesis's design.
+    /// Number of slices that share a histogram in the thesis's design.
     const SLICES: u32 = 1;
 
-    /// How z is summed where nobody says so.
+    /// Returns the sums of z for the given option, or the default of the design.
     pub(super) fn accumulate(self, given: Option<AccumulateName>) -> AccumulateName {
         given.unwrap_or(match self {
             Self::Product => AccumulateName::Fixed,
@@ -77,7 +77,7 @@ impl DesignName {
         })
     }
 
-    /// Sets the design and the sums of a finder to be.
+    /// Sets design and sums of a builder.
     pub(super) fn apply(self, builder: ZFinderBuilder, accumulate: Option<AccumulateName>) -> ZFinderBuilder {
         let builder = builder.accumulate(self.accumulate(accumulate).into());
         match self {
@@ -86,7 +86,7 @@ impl DesignName {
         }
     }
 
-    /// The error for an engine without this design.
+    /// Returns the error for an engine without this design.
     pub(super) fn misfit() -> Failure {
         Failure::usage(
             "--design thesis is a design of the GPU engine, and --engine cpu and reference use no GPU",
@@ -98,7 +98,7 @@ impl DesignName {
 /// The engine and its device.
 #[derive(Args)]
 pub(super) struct DeviceOptions {
-    /// What computes
+    /// Engine that searches
     #[arg(long, value_enum, default_value = "auto", help_heading = "Engine")]
     engine: EngineName,
     /// GPU to use, by index, part of its name, or PCI id, as `zfinder adapters` lists them, or all
@@ -110,16 +110,16 @@ pub(super) struct DeviceOptions {
     threads: Option<NonZeroUsize>,
 }
 
-/// What computes.
+/// Options of the engine.
 #[derive(Args)]
 pub(super) struct EngineOptions {
     #[command(flatten)]
     device: DeviceOptions,
-    /// Which kernels search on a GPU
+    /// Kernels on a GPU
     #[arg(long, value_enum, default_value = "product", help_heading = "Engine")]
     design: DesignName,
-    /// How z is summed on the GPU and the CPU
-    /// [default: fixed; with --design thesis compare-exchange]
+    /// Arithmetic of the sums of z on the GPU and the CPU [default: fixed; with --design thesis
+    /// compare-exchange]
     #[arg(long, value_enum, help_heading = "Engine")]
     accumulate: Option<AccumulateName>,
     /// Number type on the GPU and the CPU
@@ -128,7 +128,7 @@ pub(super) struct EngineOptions {
 }
 
 impl EngineOptions {
-    /// A finder to be, without its configuration and detector.
+    /// Returns a builder without configuration and detector.
     pub(super) fn builder(&self) -> Result<ZFinderBuilder, Failure> {
         let engine = match (self.design, self.device.engine()?) {
             (DesignName::Thesis, Engine::Cpu | Engine::Reference) => return Err(DesignName::misfit()),
@@ -142,14 +142,14 @@ impl EngineOptions {
         Ok(self.design.apply(builder, self.accumulate).precision(self.precision.into()))
     }
 
-    /// The preset that goes with the design, if it is not today's.
+    /// Returns the preset of the design; None for the default design.
     pub(super) fn preset(&self) -> Option<PresetName> {
         (self.design == DesignName::Thesis).then_some(PresetName::Thesis)
     }
 }
 
 impl DeviceOptions {
-    /// The number of threads, if it is given.
+    /// Returns the number of threads, if it is given.
     pub(super) fn threads(&self) -> Result<Option<NonZeroUsize>, Failure> {
         let is_cpu = self.adapter.is_empty() && matches!(self.engine, EngineName::Auto | EngineName::Cpu);
         if self.threads.is_some() && !is_cpu {

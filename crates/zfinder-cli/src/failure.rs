@@ -1,5 +1,4 @@
-//! What the user is told of an error of the library or of a file: the place in the file, what to
-//! do, and the exit code.
+//! Diagnoses errors of the library and of files: the position in the file, help, and the exit code.
 
 use std::error::Error as StdError;
 use std::path::Path;
@@ -100,7 +99,7 @@ fn help_on_column(column: &str) -> Option<&'static str> {
     }
 }
 
-/// Makes a failure of a writer's error: what fails is an output.
+/// Makes a failure of a writer's error, which concerns an output.
 pub(crate) fn unwritten(error: Error) -> Failure {
     match error {
         Error::Io { path, source } => Failure::output(&path.display().to_string(), &source),

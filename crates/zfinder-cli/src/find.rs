@@ -1,4 +1,4 @@
-//! `zfinder find`: files of spacepoints in, vertices out.
+//! `zfinder find`: finds vertices in files of spacepoints.
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -29,14 +29,15 @@ use command_host::note;
 ///   ACTS          measurement_id_1,...,geometry_id_1,...,x,y,z,...  (older: sp_x,sp_y,sp_z)
 ///   TrackML       hit_id,x,y,z,volume_id,layer_id,...
 ///   ColliderML    Parquet with lists x,y,z,volume_id,layer_id: a sample's folder, or
-///                 colliderml:ttbar_pu200, which is looked for in $COLLIDERML_DATA_DIR
-/// event_id and roi_id may be absent: the event is then the number after `event` in the file's name,
-/// else 0. Rows of an event follow one another: files are read event by event, however long they are.
+///                 colliderml:ttbar_pu200, a name in $COLLIDERML_DATA_DIR
+///
+/// event_id and roi_id may be absent: the event is then the number after `event` in the file's
+/// name, else 0. Rows of an event must be consecutive, because files are read event by event.
 #[derive(Args)]
 #[command(verbatim_doc_comment, after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Find {
-    /// Files of spacepoints, pipes, - for standard input, folders (every file of spacepoints inside),
-    /// or colliderml:NAME
+    /// Files of spacepoints, pipes, - for standard input, folders (every file of spacepoints
+    /// inside), or colliderml:NAME
     #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
 
@@ -51,26 +52,26 @@ pub(super) struct Find {
     shard: Option<Shard>,
 
     /// Answer while the input is still being written: a batch ends MS milliseconds after its first
-    /// RoI was read, 10 unless said. For standard input, named pipes and process substitutions. An
-    /// event is complete when a row of the next one has come, or the input ends
+    /// RoI was read, default 10. For standard input, named pipes and process substitutions. An
+    /// event is complete when a row of the next one has arrived, or the input ends
     #[arg(long, value_name = "MS", num_args = 0..=1, default_missing_value = "10", require_equals = true, help_heading = "Input")]
     follow: Option<u32>,
 
-    /// How to write
-    /// [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else table]
+    /// Output format [default: by the ending of -o, .csv, .json, .jsonl, .parquet or .txt; else
+    /// table]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write to this file, which appears when all is done, or at an error with the answers before
-    /// it
+    /// Write to this file, which appears when the run is complete, or at an error with the answers
+    /// before it
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Below the table draw the z histograms of the first RoIs, 5 unless said: columns are as high
-    /// as the highest three bins in them; found vertices, the true hard scatter and true pile-up
-    /// are marked. Computed by the reference engine
+    /// Draw the z histograms of the first RoIs below the table, default 5: the height of a column
+    /// is the largest sum of three of its bins; found vertices, the true hard scatter and true
+    /// pile-up are marked. Computed by the reference engine
     #[arg(long, value_name = "ROIS", num_args = 0..=1, default_missing_value = "5", require_equals = true, help_heading = "Output")]
     show: Option<usize>,
-    /// At the end also say the SHA-256 of the answers on standard error, and in JSON in a last
-    /// line: the same for the same answers, in any order, on any engine but the reference engine
+    /// Finally print the SHA-256 of the answers on standard error, and in JSON as a last line: the
+    /// same for the same answers, in any order, on any engine but the reference engine
     #[arg(long, help_heading = "Output")]
     digest: bool,
     #[command(flatten)]
@@ -181,7 +182,7 @@ impl Find {
             }
         };
         let score = truth.as_ref().map(|_| score.summary(finder.config().peaks));
-        // In a table the score is the last line of the output itself.
+        // In a table the score is the last line of the output.
         let (closing, said) = if format == Format::Table { (score, None) } else { (None, score) };
         shown.iter().try_for_each(|text| output.closing(text))?;
         if let Some(closing) = closing {

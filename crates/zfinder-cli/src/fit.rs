@@ -1,13 +1,13 @@
-//! Whether spacepoints lie on the layers that they are said to be on.
+//! Checks whether spacepoints lie on their layers.
 
 use zfinder::{Detector, LayerKind, RoiBatch, Spacepoint};
 
-/// Spacepoints of the first RoIs that are looked at.
+/// Number of spacepoints of the first RoIs that are checked.
 const LOOKED_AT: usize = 10_000;
 /// Distance from its layer \[mm\] beyond which a spacepoint is far. Modules of a layer lie up to 20
 /// mm apart.
 const FAR_MM: f64 = 25.0;
-/// Fraction of far spacepoints that a detector that fits may have.
+/// Largest fraction of far spacepoints for a matching detector.
 const MOST_FAR: f64 = 0.1;
 /// Distance from any layer \[mm\] within which a spacepoint is near, and the fraction of near
 /// spacepoints of a likely detector.

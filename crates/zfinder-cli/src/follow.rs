@@ -16,11 +16,11 @@ const READ_AHEAD: usize = 256;
 
 type Read = zfinder_io::Result<Roi>;
 
-/// Searches all RoIs as [`search`](super::search::search) does, and hands over a batch when it is
-/// full or when `delay` has passed since its first RoI was read.
+/// Searches all RoIs like [`search`](super::search::search), and passes on a batch when it is full
+/// or when `delay` has passed since its first RoI was read.
 ///
 /// # Errors
-/// As [`search`](super::search::search).
+/// As for [`search`](super::search::search).
 pub(super) fn follow(
     finder: &ZFinder,
     rois: &mut RoiSource,
@@ -32,7 +32,7 @@ pub(super) fn follow(
     let skipped_before = skipped.errors();
     let (sender, receiver) = sync_channel(READ_AHEAD);
     let mut source = rois.take();
-    // Reading may block for ever. After a failure the process ends without this thread.
+    // Reading may block forever. After a failure the process ends without this thread.
     let reader = thread::Builder::new().name("zfinder follow".into()).spawn(move || {
         for roi in source.by_ref() {
             if sender.send(roi).is_err() {

@@ -1,4 +1,4 @@
-//! `zfinder histogram`: the z histograms of RoIs as data.
+//! `zfinder histogram`: writes the z histograms of RoIs.
 
 use std::path::PathBuf;
 
@@ -30,17 +30,17 @@ impl From<Format> for HistogramFormat {
 
 /// Writes the z histograms of RoIs in files of spacepoints, for other programs
 ///
-/// The histogram is the one that peaks are looked for in, computed by the reference engine in f64:
-/// a bin holds the weights of the pairs of spacepoints whose line meets the beam there. Where the
-/// configuration makes a histogram of each charge or slice, their sum is written.
-/// `zfinder plot histogram` draws one.
+/// It is the histogram in which the search finds peaks, computed by the reference engine in f64: a
+/// bin holds the weights of the pairs of spacepoints whose line meets the beam there. If the
+/// configuration has a histogram for each charge or slice, their sum is written. `zfinder plot
+/// histogram` draws one.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Histogram {
-    /// How to write [default: by the ending of -o, .csv or .json; else csv]
+    /// Output format [default: by the ending of -o, .csv or .json; else csv]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write to this file, which appears when all is done
+    /// Write to this file, which appears when the run is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
 

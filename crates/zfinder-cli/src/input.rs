@@ -1,4 +1,4 @@
-//! What is read: which files a user means, of which detector they are, and the RoIs and the truth that go with them.
+//! Options of the input: files, detector, RoIs and truth.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,39 +14,44 @@ use super::options::read_text;
 use super::search::counted;
 use command_host::{Code, Failure, check_distinct, note};
 
-/// What is read beside the spacepoints.
+/// Inputs in addition to the spacepoints.
 #[derive(Args)]
 pub(super) struct InputOptions {
     /// CSV of RoIs: event_id,roi_id,phi_min,phi_max [rad], optionally eta and z_min,z_max [mm]
     ///
-    /// phi_min > phi_max is a window across +-pi. If the input has a roi_id column, a line gives the window of that
-    /// (event, RoI), and an RoI without a line keeps the default window. If the input has none, each line selects from
-    /// all spacepoints of its event, and an event without a line is not searched. An RoI without spacepoints has
-    /// status `empty`. Warnings count all of these.
+    /// phi_min > phi_max is a window across +-pi. If the input has a roi_id column, a line gives
+    /// the window of that (event, RoI), and an RoI without a line keeps the default window. Without
+    /// this column, each line selects from all spacepoints of its event, and an event without a
+    /// line is not searched. An RoI without spacepoints has status `empty`. Warnings count these
+    /// cases.
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     rois: Option<PathBuf>,
-    /// Search the RoIs of each event as one RoI, which has the number of the event's first line in --rois
+    /// Search the RoIs of each event as one RoI, with the number of the event's first line in
+    /// --rois
     ///
-    /// The spacepoints in the windows of all of them fill one histogram, so that two electrons support one vertex. For
-    /// spacepoints of whole events, without a roi_id column.
+    /// The spacepoints in all of their windows fill one histogram, so that two electrons support
+    /// one vertex. For spacepoints of whole events, without a roi_id column.
     #[arg(long, requires = "rois", help_heading = "Input")]
     joint: bool,
-    /// Objects of the hard scatter, CSV or Parquet: event_id,eta,phi,et [rad, GeV], optionally kind (electron, photon, muon, jet)
+    /// Objects of the hard scatter, CSV or Parquet: event_id,eta,phi,et [rad, GeV], optionally kind
+    /// (electron, photon, muon, jet)
     ///
-    /// Each event is searched in the tubes from the beam line to its objects. eta and phi are those of the object's position
-    /// on the calorimeter, seen from the origin. An event without objects, or whose objects lie beyond the tracker, is
-    /// searched whole. Events with photons alone are searched in the half circle opposite to them, too.
+    /// Each event is searched in the tubes from the beam line to its objects. eta and phi are those
+    /// of the object's position on the calorimeter, seen from the origin. An event without objects,
+    /// or whose objects are beyond the tracker, is searched whole. Events with photons alone are
+    /// also searched in the half circle opposite to them.
     #[arg(long, value_name = "FILE", conflicts_with = "rois", help_heading = "Input")]
     objects: Option<PathBuf>,
     /// Radius of the barrel and |z| of the end-caps on which --objects are measured, in mm
     #[arg(long, value_name = "RHO,Z", value_parser = calorimeter, requires = "objects", help_heading = "Input")]
     calorimeter: Option<Calorimeter>,
-    /// Layers: atlas2010, generic, odd or a TOML file [default: odd for ColliderML, generic for ACTS input, atlas2010 for the
-    /// own format]
+    /// Layers: atlas2010, generic, odd or a TOML file [default: odd for ColliderML, generic for
+    /// ACTS input, atlas2010 for the own format]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Input")]
     detector: Option<String>,
-    /// True vertices: CSV event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm], or TrackML particles [default:
-    /// truth_vertices.csv, or the particles of TrackML, beside the input, if there]
+    /// True vertices: CSV event,vz_mm,is_hard_scatter or event_id,roi_id,z [mm], or TrackML
+    /// particles [default: truth_vertices.csv, or the particles of TrackML, in the folder of the
+    /// input]
     #[arg(long, value_name = "FILE", help_heading = "Input")]
     truth: Option<PathBuf>,
     /// Most spacepoints of an event: an event with more is an error
@@ -58,21 +63,21 @@ const MAX_SPACEPOINTS: NonZeroUsize = NonZeroUsize::new(ReadOptions::MAX_SPACEPO
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 enum OnErrorName {
-    /// End with exit code 1; what was answered before is written
+    /// End with exit code 1; earlier answers are written
     #[default]
     Stop,
     /// Report the error, go on with the next row, event or file, and end with exit code 5
     Skip,
 }
 
-/// What an error in the spacepoints does to a run.
+/// The reaction to errors in the spacepoints.
 #[derive(Args)]
 pub(super) struct OnErrorOptions {
-    /// What an error in a file of spacepoints does
+    /// Reaction to an error in a file of spacepoints
     ///
-    /// With skip, an RoI with a bad row has status `bad_spacepoint`: no RoI is answered from a part of its spacepoints. An
-    /// event above --max-spacepoints, and a file that cannot be read, are left out. Files of RoIs, truth, configurations
-    /// and detectors must be right in any case.
+    /// With skip, an RoI with a bad row has status `bad_spacepoint`: no RoI is answered from a part
+    /// of its spacepoints. An event above --max-spacepoints, and an unreadable file, are left out.
+    /// Files of RoIs, truth, configurations and detectors must always be valid.
     #[arg(long, value_enum, default_value_t, value_name = "WHAT", help_heading = "Input")]
     on_error: OnErrorName,
 }
@@ -86,7 +91,7 @@ impl OnErrorOptions {
     }
 }
 
-/// Errors of the input that were skipped: each is told, up to a number.
+/// Skipped errors of the input. Each is reported, up to a limit.
 pub(super) struct Skipped {
     on_error: OnError,
     errors: u64,
@@ -94,26 +99,26 @@ pub(super) struct Skipped {
 }
 
 impl Skipped {
-    /// More are only counted.
+    /// Further errors are only counted.
     const TOLD: u64 = 20;
 
     pub(super) fn new(on_error: OnError) -> Self {
         Self { on_error, errors: 0, is_quiet: false }
     }
 
-    /// Counts errors without a word.
+    /// Counts errors without reporting them.
     pub(super) fn quiet(on_error: OnError) -> Self {
         Self { is_quiet: true, ..Self::new(on_error) }
     }
 
-    /// Tells something else.
+    /// Reports a warning.
     pub(super) fn warn(&self, warning: &str) {
         if !self.is_quiet {
             note(&format!("warning: {warning}"));
         }
     }
 
-    /// Tells an error, or returns it if the run ends there.
+    /// Reports an error, or returns it if the run ends there.
     pub(super) fn skip(&mut self, error: zfinder_io::Error) -> zfinder_io::Result<()> {
         if self.on_error == OnError::Stop {
             return Err(error);
@@ -132,12 +137,12 @@ impl Skipped {
         self.errors
     }
 
-    /// Corrects the number of errors by those that were not told one by one.
+    /// Sets the number of errors, which includes unreported ones.
     pub(super) fn set_errors(&mut self, errors: u64) {
         self.errors = errors;
     }
 
-    /// Makes the failure that a run with errors ends with.
+    /// Returns the failure that ends a run with errors.
     pub(super) fn finish(&self) -> Result<(), Failure> {
         match self.errors {
             0 => Ok(()),
@@ -155,7 +160,7 @@ impl Skipped {
 }
 
 impl InputOptions {
-    /// Checks that no output is a file that is read, of any kind, nor another output.
+    /// Checks that no output is an input file or another output.
     pub(super) fn check_outputs<'a>(
         &'a self,
         files: &'a [PathBuf],
@@ -177,10 +182,12 @@ impl InputOptions {
         ReadOptions { on_error, max_spacepoints: self.max_spacepoints.get() }
     }
 
-    /// The RoIs, which must make histograms under all of these configurations, and the objects.
+    /// Reads the RoIs, which must give valid histograms under all of these configurations, and the
+    /// objects.
     ///
     /// # Errors
-    /// Also regions and a beam spot that is found: few of its tracks would be left.
+    /// An invalid file, and regions together with `--beam-spot auto`: too few of its tracks would
+    /// be left.
     pub(super) fn selection<'a>(
         &self,
         configs: impl IntoIterator<Item = &'a Config>,
@@ -201,17 +208,17 @@ impl InputOptions {
         Ok(EventSelection { rois, objects, calorimeter, joint: self.joint })
     }
 
-    /// The file of truth that was named.
+    /// Returns the named file of truth.
     pub(super) fn truth_file(&self) -> Option<&Path> {
         self.truth.as_deref()
     }
 
-    /// The truth that was named, else the one that lies in the only folder of the input, else that of each file.
+    /// Reads the named truth, else that in the only folder of the input, else that of each file.
     pub(super) fn truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
         if let Some(path) = &self.truth {
             return Ok(Some(TruthTable::read(path)?));
         }
-        // The name of a sample is no path.
+        // The name of a sample is not a path.
         let named = paths.iter().filter(|path| !is_stream(path) && path.exists());
         let mut folders =
             named.map(
@@ -230,7 +237,7 @@ impl InputOptions {
         Ok(TruthTable::beside(files)?)
     }
 
-    /// Names the truth that was found without being named.
+    /// Returns a note about truth that was found without being named.
     pub(super) fn found_truth(&self, truth: Option<&TruthTable>) -> Option<String> {
         let truth = truth.filter(|_| self.truth.is_none())?;
         let more = match truth.paths().len() {
@@ -241,7 +248,7 @@ impl InputOptions {
     }
 }
 
-/// Which parts of events are searched.
+/// The selection of parts of events.
 #[derive(Clone)]
 pub(super) struct EventSelection {
     rois: Option<RoiTable>,
@@ -251,7 +258,7 @@ pub(super) struct EventSelection {
 }
 
 impl EventSelection {
-    /// Makes the reader of these files under a configuration.
+    /// Returns the reader of these files for a configuration.
     pub(super) fn reader(
         self,
         files: Vec<PathBuf>,
@@ -276,13 +283,13 @@ fn calorimeter(text: &str) -> Result<Calorimeter, String> {
     Ok(Calorimeter { barrel_rho_mm, endcap_z_mm, ..Calorimeter::default() })
 }
 
-/// The files that these files and folders stand for; says which it leaves out.
+/// Expands files and folders, and warns about files that are left out.
 pub(super) fn inputs(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Inputs, Failure> {
     let mut inputs = Inputs::default();
     match zfinder_io::inputs(paths) {
         Ok(all) => inputs = all,
         Err(error) if paths.len() < 2 || skipped.on_error == OnError::Stop => skipped.skip(error)?,
-        // Path by path, so that the others are read.
+        // Path by path, so that the other paths are read.
         Err(_) => {
             for (number, path) in paths.iter().enumerate() {
                 if is_stream(path) && paths[..number].contains(path) {
@@ -309,10 +316,10 @@ pub(super) fn inputs(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Inputs,
     Ok(inputs)
 }
 
-/// Files that a message names.
+/// Number of files that a message lists.
 const NAMED: usize = 20;
 
-/// The detector by name or file, else the one that these files are usually of.
+/// Returns the detector by name or file, else the usual detector of these files.
 pub(super) fn detector(name: Option<&str>, files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
     let Some(name) = name else { return default_detector(files, on_error) };
     if let Some(detector) = Detector::built_in(name) {
@@ -327,13 +334,13 @@ pub(super) fn detector(name: Option<&str>, files: &[PathBuf], on_error: OnError)
     Ok(zfinder_io::detector_from_toml(name, &read_text(Path::new(name))?)?)
 }
 
-/// The detector that files of these formats are usually of.
+/// Returns the usual detector of files of these formats.
 fn default_detector(files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
     let mut found = Vec::new();
     for file in files {
         match addressing(file) {
             Ok(addressing) => found.push(addressing),
-            // The error comes again when the file is read.
+            // Reading the file will report the error.
             Err(_) if on_error == OnError::Skip => {}
             Err(error) => return Err(error.into()),
         }

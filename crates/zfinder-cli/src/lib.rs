@@ -1,4 +1,4 @@
-//! The command `zfinder`: what a user types, and how failures are told. One file a subcommand; no
+//! The command `zfinder`: options, and reports of failures. One file for each subcommand; no
 //! physics.
 //!
 //! The command's program and the Python package both call [`main_from`].
@@ -43,7 +43,7 @@ const EXIT_CODES: &str = "Exit codes:
 #[derive(Parser)]
 #[command(name = "zfinder", version, after_help = EXIT_CODES, propagate_version = true, max_term_width = 110)]
 struct Cli {
-    /// Say more of what is done, on standard error; -vv still more
+    /// Print more about the work on standard error; -vv still more
     #[arg(short, long, global = true, action = ArgAction::Count, help_heading = "Output")]
     verbose: u8,
     #[command(subcommand)]
@@ -78,7 +78,7 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return serve.run(level);
         }
         let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr).without_time();
-        // It fails only where the process has a subscriber already.
+        // This fails only if the process already has a subscriber.
         let _ = subscriber.with_ansi(io::stderr().is_terminal()).try_init();
         match cli.command {
             Command::Find(find) => find.run(),
@@ -89,7 +89,7 @@ pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             Command::Bench(bench) => bench.run(),
             Command::Verify(verify) => verify.run(),
             #[cfg(feature = "serve")]
-            // Served above.
+            // Handled above.
             Command::Serve(_) => Ok(()),
             Command::Simulate(simulate) => simulate.run(),
             Command::Completions(completions) => completions.run(Cli::command()),

@@ -1,5 +1,4 @@
-//! The options that are keys of the configuration, and what they are laid over; words that `bench`
-//! shares.
+//! Options that are keys of the configuration, presets, and option values that `bench` shares.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -112,11 +111,11 @@ enum WindowName {
     Spacepoints,
 }
 
-/// One configuration.
+/// Options of one configuration.
 #[derive(Args)]
 pub(super) struct ConfigOptions {
-    /// Where to start from; --config and the options below change it
-    /// [default: auto; default with --config]
+    /// Preset to start from; --config and the options below change it [default: auto; default with
+    /// --config]
     #[arg(long, value_enum, help_heading = "Configuration")]
     preset: Option<PresetName>,
     /// TOML file with any of the keys that --print-config shows. Keys that it leaves out have the
@@ -135,16 +134,16 @@ pub(super) struct ConfigOptions {
 /// written.
 #[derive(Args)]
 pub(super) struct KeyOptions {
-    /// Most vertices wanted for an RoI, highest peak first [config: 1]
+    /// Most vertices for an RoI, highest peak first [config: 1]
     #[arg(long, value_name = "N", help_heading = "Search")]
     peaks: Option<u32>,
     /// Which slices of phi a pair may reach into [config: bending]
     #[arg(long, value_enum, help_heading = "Search")]
     neighbours: Option<NeighboursName>,
-    /// What is counted [config: off]
+    /// Quantity that is counted [config: off]
     #[arg(long, value_enum, help_heading = "Search")]
     triplets: Option<TripletsName>,
-    /// What a pair that a third spacepoint confirms weighs [config: count]
+    /// Weight of a pair that a third spacepoint confirms [config: count]
     #[arg(long, value_enum, help_heading = "Search")]
     weighting: Option<WeightingName>,
     /// Window of an RoI for which --rois gives none [config: full-scan]
@@ -193,16 +192,17 @@ pub(super) struct KeyOptions {
     /// A histogram for each slice, of the pairs whose track may come from there [config: false]
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Histogram")]
     histogram_per_slice: Option<bool>,
-    /// Mix a peak nearer than so many bins to a vertex into it [config: 0]
+    /// Mix a peak closer than this many bins to a vertex into it [config: 0]
     #[arg(long, value_name = "BINS", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_separation_bins: Option<f64>,
-    /// Mix a peak nearer than this fraction of its |z| to a vertex into it [config: 0]
+    /// Mix a peak closer than this fraction of its |z| to a vertex into it [config: 0]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_distance_cut: Option<f64>,
-    /// What a peak that is mixed in contributes to z and weight, 0 to 1; 0 drops it [config: 0]
+    /// Contribution to z and weight of a peak that is mixed into a vertex, 0 to 1; 0 drops it
+    /// [config: 0]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_mixing: Option<f64>,
-    /// How an RoI without a peak is searched again [config: none]
+    /// Second search of an RoI without a peak [config: none]
     #[arg(long, value_enum, value_name = "PRESET", help_heading = "Histogram")]
     fallback: Option<FallbackName>,
     /// Definition of the significance [config: poisson]
@@ -252,7 +252,7 @@ pub(super) struct KeyOptions {
     triplet_dp: Option<f64>,
 }
 
-/// Parses `--threads`: more than a few for each core only cost memory, and systems refuse many.
+/// Parses `--threads`. A large number only costs memory, and systems refuse it.
 pub(super) fn threads(text: &str) -> Result<NonZeroUsize, String> {
     const PER_CORE: usize = 8;
     const LEAST: usize = 64;
@@ -289,8 +289,8 @@ fn max_layer(text: &str) -> Result<MaxLayer, String> {
 }
 
 impl PresetName {
-    /// The preset where none is named. A file means what it means to the library: keys that it
-    /// leaves out are the reference program's defaults.
+    /// Returns the default preset. Keys that a configuration file leaves out have the library's
+    /// defaults.
     fn of_unnamed(has_file: bool) -> Self {
         if has_file { Self::Default } else { Self::Auto }
     }
@@ -321,23 +321,23 @@ impl ConfigOptions {
         self.config_or(PresetName::of_unnamed(self.config.is_some()))
     }
 
-    /// The configuration, where the unnamed preset is another than that of
+    /// Returns the configuration, with this preset instead of the default of
     /// [`ConfigOptions::config`].
     pub(super) fn config_or(&self, unnamed: PresetName) -> Result<Config, Failure> {
         self.keys.over(self.preset.unwrap_or(unnamed), self.config.as_deref())
     }
 
-    /// The number of events that the beam spot is found from; none if it is given.
+    /// Returns the number of events for finding the beam spot; None if the beam spot is given.
     pub(super) fn beam_spot_events(&self) -> Option<NonZeroUsize> {
         self.keys.beam_spot_events()
     }
 
-    /// The file of `--config`.
+    /// Returns the file of `--config`.
     pub(super) fn file(&self) -> Option<&Path> {
         self.config.as_deref()
     }
 
-    /// The configuration goes to standard output, as TOML.
+    /// Prints the configuration to standard output as TOML.
     pub(super) fn print(&self, config: &Config) -> Result<(), Failure> {
         if self.beam_spot_events().is_some() {
             return Err(Failure::usage(
@@ -351,7 +351,7 @@ impl ConfigOptions {
 }
 
 impl KeyOptions {
-    /// Preset, then file, then options; validated when all are in.
+    /// Applies preset, then file, then options, and validates the result.
     pub(super) fn over(&self, preset: PresetName, file: Option<&Path>) -> Result<Config, Failure> {
         let mut config = Config::preset(preset.into());
         if let Some(path) = file {
@@ -368,7 +368,7 @@ impl KeyOptions {
         Ok(config)
     }
 
-    /// The number of events that the beam spot is found from; none if it is given.
+    /// Returns the number of events for finding the beam spot; None if the beam spot is given.
     pub(super) fn beam_spot_events(&self) -> Option<NonZeroUsize> {
         (self.beam_spot == Some(BeamPosition::Auto)).then_some(self.beam_spot_events)
     }
@@ -460,28 +460,28 @@ impl KeyOptions {
     }
 }
 
-/// A configuration with the keys of a file laid over it.
+/// Returns a configuration with the keys of a file applied.
 fn over(config: &Config, path: &Path) -> Result<Config, Failure> {
     let text = read_text(path)?;
     let toml_error = |error: toml::de::Error| zfinder_io::Error::Toml {
         what: path.display().to_string(),
         message: error.to_string(),
     };
-    // By itself first: unknown keys and wrong types are then told with their line.
+    // Parsed alone first, so that unknown keys and wrong types are reported with their line.
     toml::from_str::<Config>(&text).map_err(toml_error)?;
     let mut keys: toml::Table = toml::from_str(&zfinder_io::config_to_toml(config)).map_err(toml_error)?;
     keys.extend(toml::from_str::<toml::Table>(&text).map_err(toml_error)?);
     Ok(keys.try_into().map_err(toml_error)?)
 }
 
-/// A word as the user types it.
+/// Returns a value as the user types it.
 pub(super) fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
 /// Reads a configuration, a detector or a report.
 pub(super) fn read_text(path: &Path) -> Result<String, Failure> {
-    /// No such file is longer. A device may be endless.
+    /// Limit for a file, because a device may be endless.
     const MOST_BYTES: u64 = 1 << 26;
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(MOST_BYTES + 1).read_to_string(&mut text));

@@ -1,4 +1,4 @@
-//! Where answers go: standard output, or a file that appears whole or not at all.
+//! Writes answers to standard output, or to a file that appears when it is complete.
 
 use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
@@ -12,24 +12,24 @@ use crate::failure::unwritten;
 use crate::search::counted;
 use crate::table;
 
-/// The name of the command, with which temporary files begin.
+/// The name of the command, the prefix of temporary files.
 pub(super) const PROGRAM: &str = "zfinder";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Format {
-    /// To be read by people; with truth beside it if there is truth
+    /// Table for people, with true vertices if there is truth
     Table,
     /// event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback:
     /// a row for every vertex
     Csv,
-    /// JSON lines: an object that says how the answers came about, then one for every RoI
+    /// JSON lines: an object with the provenance of the answers, then one for every RoI
     Json,
     /// The columns and rows of csv as Parquet, null where a field is empty
     Parquet,
 }
 
 impl Format {
-    /// What a file's name asks for.
+    /// Returns the format for a file name.
     fn of_name(path: &Path) -> Option<Self> {
         match path.extension()?.to_str()?.to_lowercase().as_str() {
             "csv" => Some(Format::Csv),
@@ -41,8 +41,8 @@ impl Format {
     }
 }
 
-/// The format that was asked for, else the one that the file's name asks for; a table on standard
-/// output. Not every command can write all.
+/// Returns the requested format, else that of the file name; a table on standard output. Some
+/// commands cannot write all formats.
 pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) -> Result<F, Failure> {
     let path = file_of(path);
     let by_name = || path.map_or(Some(Format::Table), Format::of_name).and_then(|format| F::try_from(format).ok());
@@ -54,13 +54,13 @@ pub(super) fn format<F: TryFrom<Format>>(asked: Option<F>, path: Option<&Path>) 
     })
 }
 
-/// Answers on their way out, in one format.
+/// A writer of answers in one format.
 enum Answers<'a> {
     Text(Text<'a>),
     Parquet(Box<ParquetVertices<Output>>, String),
 }
 
-/// Answers as text of some format.
+/// Answers as text.
 struct Text<'a> {
     target: Output,
     format: Format,
@@ -69,8 +69,8 @@ struct Text<'a> {
     begun: bool,
 }
 
-/// Returns the file beside a CSV file of answers that says how they came about. None for formats
-/// that hold that themselves, standard output, devices and pipes.
+/// Returns the file for the provenance of a CSV file of answers, in the same folder. None for
+/// formats that contain it, for standard output, devices and pipes.
 pub(super) fn provenance_file(path: Option<&Path>, format: Format) -> Option<PathBuf> {
     let path = file_of(path).filter(|path| format == Format::Csv && !zfinder_io::is_stream(path))?;
     let mut name = path.as_os_str().to_owned();
@@ -78,13 +78,13 @@ pub(super) fn provenance_file(path: Option<&Path>, format: Format) -> Option<Pat
     Some(name.into())
 }
 
-/// Answers, and how many of them were written.
+/// A file of answers, with the number of answers written.
 pub(super) struct AnswerFile<'a> {
     answers: Answers<'a>,
     provenance: &'a Provenance,
     provenance_file: Option<PathBuf>,
     written: usize,
-    /// Writing failed: there is nothing to complete.
+    /// Writing failed, so the output cannot be completed.
     is_broken: bool,
 }
 
@@ -116,12 +116,12 @@ impl<'a> AnswerFile<'a> {
         written
     }
 
-    /// A line or more below a table.
+    /// Writes lines below a table.
     pub(super) fn closing(&mut self, lines: &str) -> Result<(), Failure> {
         self.answers.closing(lines)
     }
 
-    /// The last line of JSON lines; other formats have none.
+    /// Writes the last line of JSON lines; nothing in other formats.
     pub(super) fn digest(&mut self, digest: &AnswerDigest) -> Result<(), Failure> {
         match &mut self.answers {
             Answers::Text(text) if text.format == Format::Json => text.digest(digest),
@@ -129,7 +129,7 @@ impl<'a> AnswerFile<'a> {
         }
     }
 
-    /// Everything is written: the file takes its name.
+    /// Completes the output: the file gets its name.
     pub(super) fn finish(self) -> Result<(), Failure> {
         self.answers.finish()?;
         match &self.provenance_file {
@@ -138,7 +138,7 @@ impl<'a> AnswerFile<'a> {
         }
     }
 
-    /// Completes the output with the answers before an error, if there are any, and says so.
+    /// Completes the output with the answers before an error, and reports it.
     pub(super) fn finish_early(self) -> Result<(), Failure> {
         if self.written == 0 || self.is_broken {
             return Ok(());
@@ -206,8 +206,7 @@ impl<'a> Answers<'a> {
 }
 
 impl Text<'_> {
-    /// The header, before anything else: an error in the first batch then leaves standard output
-    /// untouched.
+    /// Writes the header lazily: an error in the first batch then leaves standard output empty.
     fn begin(&mut self) -> Result<(), Failure> {
         if std::mem::replace(&mut self.begun, true) {
             return Ok(());

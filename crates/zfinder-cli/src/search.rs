@@ -1,4 +1,4 @@
-//! Files in, answers out, batch after batch, in whatever memory a few batches take.
+//! Searches files batch by batch, in the memory of a few batches.
 
 use std::io::{self, IsTerminal};
 use std::time::{Duration, Instant};
@@ -16,23 +16,22 @@ use command_host::Failure;
 pub(super) const BATCH_SPACEPOINTS: usize = 1_000_000;
 pub(super) const BATCH_ROIS: usize = 4096;
 
-/// Batches that are searched while the next is read; on several GPUs the stream has more.
+/// Batches that are searched while the next is read. On several GPUs the stream has more.
 const IN_FLIGHT: usize = 2;
 
-/// What is said meanwhile.
+/// Options of progress and messages.
 #[derive(Args)]
 pub(super) struct ProgressOptions {
-    /// No progress bar (there is none anyway if standard error is no terminal)
+    /// No progress bar (there never is one if standard error is not a terminal)
     #[arg(long, help_heading = "Output")]
     no_progress: bool,
-    /// Nothing on standard error but warnings and errors
+    /// Print only warnings and errors on standard error
     #[arg(short, long, help_heading = "Output")]
     pub(super) quiet: bool,
 }
 
 impl ProgressOptions {
-    /// Shows how far reading has come; of one file, or of standard input, nobody knows how far the
-    /// end is.
+    /// Returns a progress bar of the files. For one file or standard input the end is unknown.
     pub(super) fn bar(&self, files: usize) -> ProgressBar {
         if self.quiet || self.no_progress || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
@@ -45,20 +44,20 @@ impl ProgressOptions {
     }
 }
 
-/// What a search took.
+/// Totals of a search.
 #[derive(Default)]
 pub(super) struct Totals {
     pub(super) events: usize,
     pub(super) rois: usize,
     pub(super) spacepoints: usize,
-    /// That were skipped, of these events and others.
+    /// Number of skipped errors.
     errors: u64,
-    /// For answers, beyond what reading took meanwhile.
+    /// Time of waiting for answers while no file was read.
     waiting: Duration,
 }
 
 impl Totals {
-    /// Counts a batch that was answered after a time.
+    /// Counts a batch that was answered after this time.
     pub(super) fn add(&mut self, batch: &RoiBatch, waited: Duration) {
         self.rois += batch.len();
         self.spacepoints += batch.spacepoints();
@@ -66,14 +65,14 @@ impl Totals {
         tracing::debug!(rois = batch.len(), spacepoints = batch.spacepoints(), "a batch is answered");
     }
 
-    /// Counts what the reader knows when all is read.
+    /// Adds the totals of the reader, when all is read.
     pub(super) fn finish(&mut self, rois: &RoiSource, skipped: &mut Skipped, skipped_before: u64) {
         self.errors = skipped_before + rois.reader.errors();
         skipped.set_errors(self.errors);
         self.events = rois.reader.events();
     }
 
-    /// In words.
+    /// Returns the totals as text.
     pub(super) fn told(&self, start: Instant) -> String {
         let skipped = match self.errors {
             0 => String::new(),
@@ -90,10 +89,10 @@ impl Totals {
     }
 }
 
-/// Searches all RoIs, and hands over batches with their answers.
+/// Searches all RoIs, and passes on batches with their answers.
 ///
 /// # Errors
-/// The first error that is not skipped. All RoIs before an error of the input are handed over.
+/// The first error that is not skipped. All RoIs before an error of the input are passed on.
 pub(super) fn search(
     finder: &ZFinder,
     rois: &mut RoiSource,
@@ -106,7 +105,7 @@ pub(super) fn search(
     let stream = finder.stream(StreamOptions { in_flight: IN_FLIGHT })?;
     let (mut reading, mut unread) = (Duration::ZERO, None);
     let mut is_first = true;
-    // Files are read while those read before are searched.
+    // Reading and searching overlap.
     let batches = std::iter::from_fn(|| {
         if unread.is_some() {
             return None;
@@ -135,7 +134,7 @@ pub(super) fn search(
     }
     drop(answers);
     bar.finish_and_clear();
-    // What came before it is told first.
+    // Answers before the error are reported first.
     if let Some(error) = unread {
         return Err(error.into());
     }
@@ -144,12 +143,12 @@ pub(super) fn search(
     Ok(totals)
 }
 
-/// A warning if the first RoIs do not look like those of the detector and the beam.
+/// Returns a warning if the first RoIs do not match the detector or the beam.
 pub(super) fn warn_of_misfit(finder: &ZFinder, batch: &RoiBatch) -> Option<String> {
     misfit(batch, finder.detector()).or_else(|| wrong_beam(batch, finder.detector(), finder.config()))
 }
 
-/// The next batch, which is empty when all is read, and the error that it ends at.
+/// Reads the next batch, which is empty at the end, and the error that ends it.
 fn read_batch(rois: &mut RoiSource, skipped: &mut Skipped, bar: &ProgressBar) -> (RoiBatch, Option<zfinder_io::Error>) {
     let (mut batch, mut unread) = (RoiBatch::new(), None);
     while batch.len() < BATCH_ROIS && batch.spacepoints() < BATCH_SPACEPOINTS {

@@ -1,4 +1,4 @@
-//! Which RoIs of the input are meant, for what is shown of single ones, and how they are searched.
+//! Selects single RoIs of the input, for plots and histograms.
 
 use std::path::{Path, PathBuf};
 
@@ -11,16 +11,16 @@ use super::input::{self, InputOptions, Skipped};
 use super::options::ConfigOptions;
 use command_host::Failure;
 
-/// Spacepoints in, one RoI of them or all out. What is shown is computed by the reference engine.
+/// Options that select one RoI or all. The reference engine computes the plots and histograms.
 #[derive(Args)]
 pub(super) struct SelectOptions {
     /// Files of spacepoints, or folders of them, as of `zfinder find`
     #[arg(required_unless_present = "print_config", value_name = "FILE|FOLDER")]
     paths: Vec<PathBuf>,
-    /// Of this event only
+    /// Only this event
     #[arg(long, value_name = "N", help_heading = "Input")]
     event: Option<u64>,
-    /// Of RoIs of this number only
+    /// Only RoIs with this number
     #[arg(long, value_name = "N", help_heading = "Input")]
     roi: Option<u64>,
 
@@ -31,8 +31,8 @@ pub(super) struct SelectOptions {
     config: ConfigOptions,
 }
 
-/// The RoIs that are meant, and what searches them.
-pub(super) struct Selected {
+/// The selected RoIs, and the finder that searches them.
+pub(super) struct SelectedRois {
     pub(super) finder: ZFinder,
     pub(super) truth: Option<TruthTable>,
     rois: RoiSource,
@@ -41,7 +41,7 @@ pub(super) struct Selected {
 }
 
 impl SelectOptions {
-    /// None: the configuration was asked for, and is printed.
+    /// Returns None if the configuration was requested and has been printed.
     pub(super) fn config(&self) -> Result<Option<Config>, Failure> {
         let config = self.config.config()?;
         if self.config.print_config {
@@ -51,8 +51,8 @@ impl SelectOptions {
         Ok(Some(config))
     }
 
-    /// Reads nothing yet but truth and RoIs; none of the inputs may be the output.
-    pub(super) fn open(&self, mut config: Config, output: Option<&Path>) -> Result<Selected, Failure> {
+    /// Opens the input, and reads truth and RoIs. An input that is also the output is an error.
+    pub(super) fn open(&self, mut config: Config, output: Option<&Path>) -> Result<SelectedRois, Failure> {
         let inputs = input::inputs(&self.paths, &mut Skipped::new(OnError::Stop))?;
         let detector = self.input.detector(&inputs.files, OnError::Stop)?;
         let selection = self.input.selection([&config], self.config.beam_spot_events().is_some())?;
@@ -65,12 +65,12 @@ impl SelectOptions {
             beam_spot::report(&rois.find_beam_spot(events, &detector, &mut config)?);
         }
         let finder = ZFinder::builder().config(config).detector(detector).engine(Engine::Reference).build()?;
-        Ok(Selected { finder, truth, rois, event: self.event, roi: self.roi })
+        Ok(SelectedRois { finder, truth, rois, event: self.event, roi: self.roi })
     }
 }
 
-impl Selected {
-    /// The first RoI that is meant; an error if there is none.
+impl SelectedRois {
+    /// Returns the first selected RoI, or an error if the selection is empty.
     pub(super) fn first(&mut self) -> Result<Roi, Failure> {
         match self.next().transpose()? {
             Some(roi) => Ok(roi),
@@ -78,7 +78,7 @@ impl Selected {
         }
     }
 
-    /// What to say where no RoI is what was asked for.
+    /// Returns the failure for a selection without RoIs.
     pub(super) fn nothing(&self) -> Failure {
         let part = |name, number: Option<u64>| number.map(|number| format!("{name} {number}"));
         let asked: Vec<String> = [part("event", self.event), part("RoI", self.roi)].into_iter().flatten().collect();
@@ -94,7 +94,7 @@ impl Selected {
         )
     }
 
-    /// The true vertices of an RoI; none where none are known.
+    /// Returns the true vertices of an RoI; empty if they are unknown.
     pub(super) fn vertices(&self, id: RoiId) -> &[TruthVertex] {
         self.truth.as_ref().map_or(&[], |truth| truth.vertices(id))
     }
@@ -104,7 +104,7 @@ impl Selected {
     }
 }
 
-impl Iterator for Selected {
+impl Iterator for SelectedRois {
     type Item = zfinder_io::Result<Roi>;
 
     fn next(&mut self) -> Option<zfinder_io::Result<Roi>> {

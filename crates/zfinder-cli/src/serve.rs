@@ -19,8 +19,9 @@ use command_host::{Failure, note, on_interrupt};
 
 /// Serves vertices to clients of the KServe v2 protocol, over gRPC and HTTP
 ///
-/// Each preset is a model: zfinder-auto, zfinder-hard-scatter, ... Requests of many clients join batches. The answers have
-/// the bits of `zfinder find`. docs/how-to/serve.md describes tensors, metrics and clients.
+/// Each preset is a model: zfinder-auto, zfinder-hard-scatter, ... Requests of many clients join
+/// batches. The answers have the bits of `zfinder find`. docs/how-to/serve.md describes tensors,
+/// metrics and clients.
 ///
 /// TERM and INT let requests in flight finish; a second signal ends the server at once.
 #[derive(Args)]
@@ -35,7 +36,8 @@ pub(super) struct Serve {
     /// Port of metrics for Prometheus, 0 for any free port, or off
     #[arg(long, value_name = "PORT|off", value_parser = port, default_value = "8002", help_heading = "Listening")]
     metrics: Port,
-    /// Address to listen on; 0.0.0.0 or :: for all. Anyone who reaches it may use the server, unless --tls-client-ca is given
+    /// Address to listen on; 0.0.0.0 or :: for all. Anyone who reaches it may use the server,
+    /// unless --tls-client-ca is given
     #[arg(long, value_name = "ADDRESS", default_value_t = Ipv4Addr::LOCALHOST.into(), help_heading = "Listening")]
     bind: IpAddr,
     /// PEM file of the server's certificate and its intermediates: encrypts gRPC and HTTP
@@ -51,15 +53,16 @@ pub(super) struct Serve {
     /// Serve this preset; may be repeated [default: all presets]
     #[arg(long, value_enum, value_name = "NAME", help_heading = "Models")]
     preset: Vec<PresetName>,
-    /// Also serve the configurations in this folder: NAME.toml is version 1 of model NAME, NAME/2.toml is version 2
+    /// Also serve the configurations in this folder: NAME.toml is version 1 of model NAME,
+    /// NAME/2.toml is version 2
     #[arg(long, value_name = "FOLDER", help_heading = "Models")]
     model_folder: Option<PathBuf>,
     /// Layers of all models: atlas2010, generic, odd or a TOML file [default: atlas2010]
     #[arg(long, value_name = "NAME|FILE.toml", help_heading = "Models")]
     detector: Option<String>,
 
-    /// Longest time that a request waits for others to join its batch, in microseconds. Requests that arrive while the
-    /// engine is busy join in any case
+    /// Longest time that a request waits for others to join its batch, in microseconds. Requests
+    /// that arrive while the engine is busy join regardless
     #[arg(long, value_name = "N", default_value_t = 0, help_heading = "Batches")]
     max_delay_us: u64,
     /// RoIs of a batch that does not wait for more [default: 512 on the CPU, 2048 on a GPU]
@@ -71,7 +74,8 @@ pub(super) struct Serve {
     /// Bytes of requests that may wait, in MiB
     #[arg(long, value_name = "MIB", default_value = "1024", help_heading = "Batches")]
     queue_mib: NonZeroU32,
-    /// Batches in flight on each device [default: 2 on the CPU; on a GPU twice as many as cores, 2 to 16]
+    /// Batches in flight on each device [default: 2 on the CPU; on a GPU twice as many as cores, 2
+    /// to 16]
     #[arg(long, value_name = "N", help_heading = "Batches")]
     in_flight: Option<NonZeroUsize>,
 
@@ -82,14 +86,14 @@ pub(super) struct Serve {
     /// RESOURCE_EXHAUSTED
     #[arg(long, value_name = "MIB", default_value = "4096", help_heading = "Limits")]
     max_receiving_mib: NonZeroU32,
-    /// Let clients on this host put tensors into shared memory (/dev/shm, Linux). Whoever reaches the
-    /// server can then read and write objects there that this user may
+    /// Let clients on this host put tensors into shared memory (/dev/shm, Linux). Every client of
+    /// the server can then read and write objects there with this user's rights
     #[arg(long, help_heading = "Listening")]
     shared_memory: bool,
     /// Connections at once; more wait to be accepted
     #[arg(long, value_name = "N", default_value = "16384", help_heading = "Limits")]
     max_connections: NonZeroU32,
-    /// How long requests in flight may take after TERM, in seconds
+    /// Longest duration of requests in flight after TERM, in seconds
     #[arg(long, value_name = "SECONDS", default_value_t = 30, help_heading = "Limits")]
     drain_seconds: u32,
 
@@ -122,7 +126,7 @@ enum LogFormat {
     Json,
 }
 
-/// A port; None: not listened on.
+/// A port; None switches the protocol off.
 #[derive(Clone, Copy)]
 struct Port(Option<u16>);
 
@@ -140,7 +144,7 @@ impl Serve {
         self.log(level);
         let is_open = !self.bind.is_loopback() && self.tls_client_ca.is_none();
         let is_encrypted = self.tls_cert.is_some();
-        // Each line of a log in JSON is an object.
+        // Each line of a JSON log is an object.
         let tell: fn(&str) = match self.log_format {
             LogFormat::Text => note,
             LogFormat::Json => |text| tracing::info!("{text}"),
@@ -177,7 +181,7 @@ impl Serve {
     fn log(&self, level: Level) {
         let level = level.max(Level::INFO);
         let subscriber = tracing_subscriber::fmt().with_max_level(level).with_writer(io::stderr);
-        // It fails only where the process has a subscriber already.
+        // This fails only if the process already has a subscriber.
         let _ = match self.log_format {
             LogFormat::Text => subscriber.with_ansi(io::stderr().is_terminal()).try_init(),
             LogFormat::Json => subscriber.json().flatten_event(true).try_init(),

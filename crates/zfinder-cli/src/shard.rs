@@ -1,4 +1,4 @@
-//! Which shard of the input a job has, from its batch system.
+//! Reads the shard of a job from its batch system.
 
 use std::env;
 use std::fs;

@@ -1,4 +1,4 @@
-//! Tables for people: that of `find`, written row by row with truth beside what was found.
+//! The table of `find`, written row by row, with true vertices.
 
 use std::io::{self, Write};
 
@@ -6,14 +6,14 @@ use zfinder::RoiResult;
 use zfinder_io::TruthTable;
 use zfinder_study::evaluate::WITHIN_MM;
 
-/// How often the true vertex was found.
+/// Counts of true vertices that were found.
 #[derive(Default)]
 pub(super) struct Score {
     /// RoIs whose event has a hard scatter in the truth.
     rois: u64,
-    /// First vertex near.
+    /// RoIs whose first vertex is near.
     first: u64,
-    /// Any vertex near.
+    /// RoIs with any near vertex.
     any: u64,
     without_truth: u64,
 }
@@ -68,7 +68,7 @@ pub(super) fn rows(out: &mut dyn Write, truth: Option<&TruthTable>, result: &Roi
             None => write!(out, " {:>6} {:>10} {:>8}", "-", "-", "-")?,
         }
         if let Some(truth) = truth {
-            // Truth stands once beside each RoI.
+            // The first row of an RoI shows the true vertex.
             let true_z = truth.hard_scatter_z(id).filter(|_| number == 0);
             match true_z {
                 Some(z) => write!(out, " {z:>10.3}")?,

@@ -1,6 +1,6 @@
-//! Files of spacepoints, read from end to end: `cargo bench -p zfinder-io --bench read`. An item is
-//! a spacepoint. The data are made here, seeded, in a temporary folder, and what is timed is
-//! checked: the spacepoints read are those written, bit by bit.
+//! Benchmarks of reading files of spacepoints from end to end: `cargo bench -p zfinder-io --bench
+//! read`. An item is a spacepoint. Data are generated from a seed in a temporary folder. The
+//! spacepoints read are compared with those written, bit by bit.
 
 #[path = "../tests/parquet/columns.rs"]
 mod columns;
@@ -59,7 +59,7 @@ fn rois(points: &[Point]) -> impl Iterator<Item = Roi> {
     })
 }
 
-/// What is in the clock: the file, from its name to RoIs.
+/// The timed work: from a file's name to its RoIs.
 fn read(path: &Path) -> impl Iterator<Item = Roi> {
     let rois = SpacepointReader::new(vec![path.to_owned()], Detector::generic(), None);
     rois.map(|roi| roi.expect("a good file"))

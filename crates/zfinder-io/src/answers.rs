@@ -1,4 +1,4 @@
-//! Answers out of files: vertices that were found before.
+//! Reads the answers of an earlier search from a file.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 const WANTED: &str = "`event_id`, `z_mm` and, if you like, `roi_id`, `status`, `z_error_mm`, `significance` and `rank`: a file of `zfinder find`";
 
-/// Answers are kept in memory, some 200 bytes of each.
+/// An answer in memory takes about 200 bytes.
 const MOST_ROWS: u64 = 20_000_000;
 
 /// Reads answers from a file that `zfinder find` or the Python package wrote.
@@ -22,12 +22,12 @@ const MOST_ROWS: u64 = 20_000_000;
 /// | CSV, Parquet | a vertex, or an RoI without a vertex | `event_id`, `z_mm`; optional: `roi_id`, `status`, `z_error_mm`, `significance`, `rank` |
 /// | Parquet | an RoI | `event_id`, `vertices`: a list of structs with `z_mm`; optional: `roi_id`, `status`, `spacepoints`, and of a vertex `z_error_mm`, `significance`, `rank` |
 ///
-/// Other columns are not read, and the members of the answers that they would fill are 0 or None.
+/// Other columns are ignored. The members of [`RoiResult`] that they would fill are 0 or None.
 /// Without a column `status` the status is [`Status::Ok`] or [`Status::NoPeak`].
 ///
 /// # Errors
-/// A file that cannot be read, missing columns, fields that are no numbers, an unknown status, an
-/// (event, RoI) that comes again after others, and a ROOT file.
+/// A file that cannot be read, missing columns, fields that are no numbers, an unknown status, rows
+/// of one (event, RoI) that do not follow one another, and a ROOT file.
 ///
 /// ```
 /// # let folder = std::env::temp_dir().join(format!("zfinder-answers-{}", std::process::id()));
@@ -82,7 +82,7 @@ fn read_csv(path: &Path) -> Result<Vec<RoiResult>> {
     Ok(answers.rois)
 }
 
-/// Returns the status that a file calls so.
+/// Returns the status with this name in files.
 pub(crate) fn status_of(word: &str) -> Result<Status, String> {
     let words = || Status::ALL.map(Status::as_str).join(", ");
     Status::ALL
@@ -91,7 +91,7 @@ pub(crate) fn status_of(word: &str) -> Result<Status, String> {
         .ok_or_else(|| format!("`{word}` is none of {}", words()))
 }
 
-/// Answers of rows that follow one another.
+/// Collects answers from consecutive rows.
 #[derive(Default)]
 pub(crate) struct Answers {
     pub(crate) rois: Vec<RoiResult>,
@@ -99,10 +99,10 @@ pub(crate) struct Answers {
 }
 
 impl Answers {
-    /// Adds a row of a vertex, or of an RoI without one.
+    /// Adds the row of a vertex, or of an RoI without vertices.
     ///
     /// # Errors
-    /// Why the row is refused.
+    /// The reason why the row is refused.
     pub(crate) fn add_row(&mut self, id: RoiId, status: Option<Status>, vertex: Option<Vertex>) -> Result<(), String> {
         match self.rois.last_mut().filter(|roi| roi.id == id && !roi.vertices.is_empty()) {
             Some(roi) => {

@@ -1,5 +1,4 @@
-//! Samples of ColliderML: the folder of a sample's tracker hits, and the particles that go with a
-//! file of hits.
+//! Finds the folders of ColliderML samples: tracker hits, and the particles of a file of hits.
 //!
 //! | layout | tracker hits | particles |
 //! |---|---|---|
@@ -16,32 +15,32 @@ use super::parquet;
 use super::source::failed;
 use crate::error::{Error, Result};
 
-/// What a sample's name begins with, where a file or folder is wanted.
+/// Prefix of the name of a sample in place of a file or folder.
 const PREFIX: &str = "colliderml:";
 const HITS: &str = "tracker_hits";
 const PARTICLES: &str = "particles";
-/// Folders below a data folder, of which the lowest holds hits.
+/// Depth of the search for hits below a data folder.
 const DEPTH: usize = 4;
-/// Samples that a message names.
+/// Number of samples that a message lists.
 const NAMED: usize = 20;
 
 /// Returns the folder of a sample's hits if the path is a name such as `colliderml:ttbar_pu200`,
-/// and None if it is another path. The sample is looked for in `$COLLIDERML_DATA_DIR`, else in
+/// and None otherwise. The sample is looked up in `$COLLIDERML_DATA_DIR`, else in
 /// `~/.cache/colliderml`.
 ///
 /// # Errors
-/// A sample that is not there, and one that several data sets have.
+/// A missing sample, and a sample that several data sets have.
 pub(super) fn by_name(path: &Path) -> Result<Option<PathBuf>> {
     let name = path.to_str().and_then(|path| path.strip_prefix(PREFIX));
     let Some(name) = name.filter(|_| !path.exists()) else { return Ok(None) };
     find(name, data_folder().as_deref()).map(Some)
 }
 
-/// Returns the folder of hits below a folder, if there is one. A folder that holds hits itself is
-/// not looked at.
+/// Returns the folder of hits below a folder, if it exists. A folder that holds hits itself is not
+/// searched.
 ///
 /// # Errors
-/// A folder that holds several samples.
+/// A folder with several samples.
 pub(super) fn below(folder: &Path) -> Result<Option<PathBuf>> {
     let mut samples = samples(folder);
     if samples.len() > 1 {
@@ -57,7 +56,7 @@ pub fn is_colliderml(file: &Path) -> bool {
     folder_of(file).is_some_and(|folder| is_of_hits(&folder))
 }
 
-/// Returns the files of particles of a file of hits: those whose events may be in it.
+/// Returns the files of particles whose events may be in a file of hits.
 ///
 /// # Errors
 /// A folder or file that cannot be read.
@@ -109,7 +108,7 @@ fn data_folder() -> Option<PathBuf> {
     }
 }
 
-/// Returns all folders of hits below a folder, in order. A folder that cannot be read has none.
+/// Returns all folders of hits below a folder, in order. An unreadable folder counts as empty.
 fn samples(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     collect(folder, DEPTH, &mut found);
@@ -131,8 +130,8 @@ fn collect(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// Returns the name of the sample if a folder's name is that of hits; it is empty in the layout of
-/// the production.
+/// Returns the name of the sample if a folder has the name of a folder of hits. The name is empty
+/// in the layout of the production.
 fn sample_of(folder: &Path) -> Option<&str> {
     let sample = folder.file_name()?.to_str()?.strip_suffix(HITS)?;
     if sample.is_empty() { Some(sample) } else { sample.strip_suffix('_') }
@@ -142,7 +141,7 @@ fn is_of_hits(folder: &Path) -> bool {
     sample_of(folder).is_some()
 }
 
-/// Returns the folder of a file as an absolute path. The file itself may be a link to elsewhere.
+/// Returns the folder of a file as an absolute path. Links are not followed.
 fn folder_of(file: &Path) -> Option<PathBuf> {
     let folder = file.parent()?;
     fs::canonicalize(if folder.as_os_str().is_empty() { Path::new(".") } else { folder }).ok()

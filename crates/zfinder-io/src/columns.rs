@@ -1,17 +1,16 @@
-//! Spacepoints that lie in columns, in Parquet and in ROOT files alike: which columns hold what,
-//! and the events that are made of them.
+//! Makes events from columns of spacepoints, for Parquet and ROOT files alike.
 
 use std::collections::HashMap;
 
 use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
 use super::names::quoted;
-use super::place::{Address, Place};
+use super::place::{Address, LayerLookup};
 use crate::error::{Error, Result};
 use zfinder::Detector;
 use zfinder::Spacepoint;
 use zfinder::rho_phi_columns;
 
-/// What a user who lacks columns is told.
+/// Columns that an error message asks for.
 pub(super) const WANTED: &str = "`x,y,z` or `rho,phi,z`, and `layer`, or `volume_id,layer_id`, or `geometry_id`, and, \
                                  if there are several, `event_id` and `roi_id`";
 
@@ -21,9 +20,9 @@ pub(super) enum Shape {
     Cylindrical,
 }
 
-/// How the layer is told.
+/// Columns that give the layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Layers {
+pub(super) enum LayerColumns {
     Index(&'static str),
     Id([&'static str; 2]),
     /// A bit field: the volume in bits 56 to 63, the layer in bits 36 to 47.
@@ -33,18 +32,18 @@ pub(super) enum Layers {
     Position,
 }
 
-/// Which columns hold what.
+/// The names of the columns of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Schema {
     pub(super) event: Option<&'static str>,
     pub(super) roi: Option<&'static str>,
     pub(super) shape: Shape,
     pub(super) position: [&'static str; 3],
-    pub(super) layers: Layers,
+    pub(super) layers: LayerColumns,
 }
 
 impl Schema {
-    /// From the names of the columns that there are; else those that are missing.
+    /// Returns the schema of these columns, or the names of the missing columns.
     pub(super) fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<Self, Vec<&'static str>> {
         let has = |name: &str| names.clone().any(|there| there == name);
         let first = |wanted: &[&'static str]| wanted.iter().copied().find(|name| has(name));
@@ -54,20 +53,20 @@ impl Schema {
             (Shape::Cartesian, ["sp_x", "sp_y", "sp_z"]),
         ];
         let layers = if let Some(layer) = first(&["layer"]) {
-            Some(Layers::Index(layer))
+            Some(LayerColumns::Index(layer))
         } else if has("volume_id") && has("layer_id") {
-            Some(Layers::Id(["volume_id", "layer_id"]))
+            Some(LayerColumns::Id(["volume_id", "layer_id"]))
         } else if let Some(id) = first(&["geometry_id_1", "geometry_id"]) {
-            Some(Layers::GeometryId(id))
+            Some(LayerColumns::GeometryId(id))
         } else {
-            first(&["sp_vollayer"]).map(Layers::Packed)
+            first(&["sp_vollayer"]).map(LayerColumns::Packed)
         };
         let lacks = |set: &[&'static str; 3]| set.iter().copied().filter(|name| !has(name)).collect::<Vec<_>>();
-        // Speak of the set of which most is there.
+        // The message names the most complete set of columns.
         let (shape, position) =
             POSITIONS.into_iter().min_by_key(|(_, set)| lacks(set).len()).expect("there are three of them");
         let mut missing = lacks(&position);
-        let layers = layers.or((position[0] == "sp_x").then_some(Layers::Position));
+        let layers = layers.or((position[0] == "sp_x").then_some(LayerColumns::Position));
         if layers.is_none() {
             missing.push("layer");
         }
@@ -81,17 +80,19 @@ impl Schema {
 
     pub(super) fn addressing(&self) -> Addressing {
         match self.layers {
-            Layers::Index(_) => Addressing::Index,
+            LayerColumns::Index(_) => Addressing::Index,
             _ => Addressing::Geometry,
         }
     }
 
-    /// The columns of whole numbers that tell the layer: two at most.
+    /// Returns the columns of whole numbers that give the layer: at most two.
     pub(super) fn layer_columns(&self) -> &[&'static str] {
         match &self.layers {
-            Layers::Index(column) | Layers::GeometryId(column) | Layers::Packed(column) => std::slice::from_ref(column),
-            Layers::Id(columns) => columns,
-            Layers::Position => &[],
+            LayerColumns::Index(column) | LayerColumns::GeometryId(column) | LayerColumns::Packed(column) => {
+                std::slice::from_ref(column)
+            }
+            LayerColumns::Id(columns) => columns,
+            LayerColumns::Position => &[],
         }
     }
 }
@@ -102,29 +103,29 @@ pub(super) fn missing<'a>(missing: &[&str], names: impl Iterator<Item = &'a str>
     format!("missing {plural} {}; the file has {}; wanted: {WANTED}", quoted(missing.iter().copied()), quoted(names))
 }
 
-/// A piece of a file: spacepoints in columns of equal length, and whose they are.
+/// A chunk of a file: columns of equal length, and the RoIs of their spacepoints.
 #[derive(Default)]
 pub(super) struct Chunk {
-    /// As [`Schema::position`].
+    /// The columns of [`Schema::position`].
     pub(super) position: [Vec<f64>; 3],
-    /// As [`Schema::layer_columns`]; empty where there are fewer.
+    /// The columns of [`Schema::layer_columns`]; the unused ones are empty.
     pub(super) layers: [Vec<u64>; 2],
-    pub(super) runs: Vec<Run>,
+    pub(super) runs: Vec<RoiRun>,
 }
 
-/// Spacepoints of one RoI that follow one another.
+/// Consecutive spacepoints of one RoI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Run {
+pub(super) struct RoiRun {
     pub(super) event_id: u64,
     pub(super) roi_id: u64,
     pub(super) spacepoints: usize,
-    /// The row of the first of them, or the row that holds them all, counted as the file's errors
-    /// do.
+    /// The row of the first spacepoint, or the row that holds them all, counted as in error
+    /// messages.
     pub(super) row: u64,
 }
 
 impl Chunk {
-    /// Takes all out and keeps the memory.
+    /// Clears the chunk and keeps its memory.
     pub(super) fn clear(&mut self) {
         self.position.iter_mut().for_each(Vec::clear);
         self.layers.iter_mut().for_each(Vec::clear);
@@ -132,44 +133,44 @@ impl Chunk {
     }
 }
 
-/// A file, piece by piece.
+/// A file that is read chunk by chunk.
 pub(super) trait Chunks: Send {
     fn schema(&self) -> &Schema;
 
-    /// Whether a run is a whole RoI, and not some of its rows.
+    /// Returns whether a run is a whole RoI.
     fn whole_rois(&self) -> bool;
 
-    /// Replaces the chunk by the next; false at the end.
+    /// Reads the next chunk; false at the end.
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool>;
 
-    /// An error in a column of the spacepoint at `index` of a run, or of the run as a whole, or of
+    /// Returns an error in a column of the spacepoint at `index` of a run, in the whole run, or in
     /// the file.
-    fn error(&self, at: Option<(&Run, Option<usize>)>, column: Option<&str>, message: String) -> Error;
+    fn error(&self, at: Option<(&RoiRun, Option<usize>)>, column: Option<&str>, message: String) -> Error;
 }
 
-/// Events of a file of columns.
+/// Reads events from a file of columns.
 pub(super) struct ColumnReader<C> {
     chunks: C,
-    place: Place,
+    place: LayerLookup,
     options: ReadOptions,
     chunk: Chunk,
-    /// The next run of the chunk, and the first of its spacepoints.
+    /// Index of the next run of the chunk, and of its first spacepoint.
     run: usize,
     spacepoint: usize,
     event: Option<Event>,
-    /// Spacepoints of the event.
+    /// Number of spacepoints of the event.
     gathered: usize,
-    /// The event is above the limit: nothing of it is kept.
+    /// The event exceeds the limit, so none of it is kept.
     is_left_out: bool,
-    /// Where in the event its RoIs are.
+    /// Index of each RoI in the event.
     rois: HashMap<u64, usize>,
     empty: bool,
-    /// Points at the first spacepoint that the detector has no layer for.
+    /// The error at the first spacepoint on a layer that the detector does not have.
     unplaced: Option<Error>,
     faults: Faults,
-    /// The error that ends the file, after the event in hand.
+    /// The error that ends the file after the current event.
     end: Option<Error>,
-    /// An event that is not read, and the error that ends the file there.
+    /// A discarded event, and the error that ends the file there.
     bad_event: Option<(u64, Error)>,
 }
 
@@ -177,7 +178,7 @@ impl<C: Chunks> ColumnReader<C> {
     pub(super) fn new(chunks: C, detector: &Detector, options: ReadOptions) -> Self {
         Self {
             chunks,
-            place: Place::new(detector),
+            place: LayerLookup::new(detector),
             options,
             chunk: Chunk::default(),
             run: 0,
@@ -194,7 +195,7 @@ impl<C: Chunks> ColumnReader<C> {
         }
     }
 
-    /// Fills the chunk and makes its positions cylindrical.
+    /// Reads the next chunk and converts its positions to cylindrical coordinates.
     fn refill(&mut self) -> Result<bool> {
         self.run = 0;
         self.spacepoint = 0;
@@ -205,7 +206,7 @@ impl<C: Chunks> ColumnReader<C> {
         let schema = *self.chunks.schema();
         let mut bad = Vec::new();
         for (column, name) in self.chunk.position.iter().zip(schema.position) {
-            // Not `all`, which stops at the first and so takes one at a time.
+            // Branch-free, unlike `all`, which stops at the first failure: the loop is vectorised.
             if !column.iter().fold(true, |finite, value| finite & value.is_finite()) {
                 let is_bad = |&at: &usize| !column[at].is_finite();
                 bad.extend((0..column.len()).filter(is_bad).map(|at| (at, name, column[at])));
@@ -213,7 +214,7 @@ impl<C: Chunks> ColumnReader<C> {
         }
         self.skip_spacepoints(&mut bad, |value| format!("{value} is not finite"));
         if self.bad_event.is_some() {
-            // The rest is not read, and may be anything.
+            // The rest of the chunk is not read, so it may hold any values.
             let left: usize = self.chunk.runs.iter().map(|run| run.spacepoints).sum();
             self.chunk.position.iter_mut().for_each(|column| column.truncate(left));
         }
@@ -223,7 +224,7 @@ impl<C: Chunks> ColumnReader<C> {
         }
         let good = |rho: f64| rho > 0.0 && rho < f64::INFINITY;
         if !x.iter().fold(true, |all, &rho| all & good(rho)) {
-            // What is not finite was told above.
+            // NaN was reported above.
             let is_bad = |&at: &usize| !good(x[at]) && !x[at].is_nan();
             bad.extend((0..x.len()).filter(is_bad).map(|at| (at, schema.position[0], x[at])));
         }
@@ -263,7 +264,7 @@ impl<C: Chunks> ColumnReader<C> {
         }
     }
 
-    /// Notes an error, or returns it if reading stops there.
+    /// Records an error, or returns it if reading stops at errors.
     fn skip(&mut self, error: Error) -> Result<()> {
         if !self.options.skips() {
             return Err(error);
@@ -272,7 +273,7 @@ impl<C: Chunks> ColumnReader<C> {
         Ok(())
     }
 
-    /// An error of the spacepoint at `at` in the chunk.
+    /// Returns an error of the spacepoint at `at` in the chunk.
     fn error_at(&self, mut at: usize, column: &str, message: String) -> Error {
         for run in &self.chunk.runs {
             if at < run.spacepoints {
@@ -290,15 +291,15 @@ impl<C: Chunks> ColumnReader<C> {
         self.event.take()
     }
 
-    /// Whether the event in hand is given if the file ends early: when errors are skipped, or if a
-    /// row is a whole event.
+    /// Returns whether the current event is yielded if the file ends early: when errors are
+    /// skipped, or if a row is a whole event.
     fn gives_cut_event(&self) -> bool {
         let is_whole = self.chunks.whole_rois() && self.chunks.schema().roi.is_none();
         self.event.is_some() && (self.options.skips() || (is_whole && self.unplaced.is_none()))
     }
 
-    /// The event in hand where the file ends early. Rows of its RoIs may be in the part that is
-    /// lost.
+    /// Returns the current event if the file ends early. The lost part may hold rows of its RoIs,
+    /// so these RoIs become invalid.
     fn cut_event(&mut self) -> Option<Event> {
         let mut event = self.end_event()?;
         if !self.chunks.whole_rois() {
@@ -307,13 +308,13 @@ impl<C: Chunks> ColumnReader<C> {
         Some(event)
     }
 
-    /// Goes past a run without its spacepoints.
-    fn pass(&mut self, run: &Run) {
+    /// Skips a run without its spacepoints.
+    fn pass(&mut self, run: &RoiRun) {
         self.spacepoint += run.spacepoints;
         self.run += 1;
     }
 
-    /// The next run joins the event; false where it is of another event.
+    /// Adds the next run to the event; false if the run belongs to another event.
     fn join(&mut self) -> Result<bool> {
         let run = self.chunk.runs[self.run];
         let event = self.event.get_or_insert_with(|| Event { event_id: run.event_id, rois: Vec::new() });
@@ -355,11 +356,11 @@ impl<C: Chunks> ColumnReader<C> {
         let schema = self.chunks.schema();
         let place = &mut self.place;
         let joined = match schema.layers {
-            Layers::Index(_) => append(to, position, place, |at| Address::Index(first[at])),
-            Layers::Id(_) => append(to, position, place, |at| id(first[at], second[at])),
-            Layers::GeometryId(_) => append(to, position, place, |at| Address::of_geometry_id(first[at])),
-            Layers::Packed(_) => append(to, position, place, |at| id(first[at] >> 8, first[at] & 0xff)),
-            Layers::Position => append(to, position, place, |_| Address::Position),
+            LayerColumns::Index(_) => append(to, position, place, |at| Address::Index(first[at])),
+            LayerColumns::Id(_) => append(to, position, place, |at| id(first[at], second[at])),
+            LayerColumns::GeometryId(_) => append(to, position, place, |at| Address::of_geometry_id(first[at])),
+            LayerColumns::Packed(_) => append(to, position, place, |at| id(first[at] >> 8, first[at] & 0xff)),
+            LayerColumns::Position => append(to, position, place, |_| Address::Position),
         };
         let column = schema.layer_columns().last().unwrap_or(&schema.position[0]);
         let error = |at, message| self.chunks.error(Some((&run, Some(at))), Some(column), message);
@@ -376,31 +377,31 @@ impl<C: Chunks> ColumnReader<C> {
     }
 }
 
-/// A volume or layer beyond what an id can be is one that no detector has.
+/// Returns an address. A volume or layer that exceeds the type is on no detector.
 fn id(volume: u64, layer: u64) -> Address {
     let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     Address::Id(number(volume), number(layer))
 }
 
-/// What cannot be of the spacepoints of a run.
+/// The invalid spacepoints of a run.
 #[derive(Default)]
-struct Joined {
-    /// The first spacepoint that the detector has no layer for.
+struct InvalidSpacepoints {
+    /// Index of the first spacepoint on a layer that the detector does not have.
     unplaced: Option<usize>,
-    /// The first spacepoint with an index that is no layer's, and why.
+    /// Index of the first spacepoint whose layer index is out of range, and the reason.
     bad: Option<(usize, String)>,
     more_bad: u64,
 }
 
-/// Adds the spacepoints. In place of those without a layer come invalid ones.
+/// Appends spacepoints. Spacepoints without a layer are replaced by invalid ones.
 fn append(
     to: &mut Vec<Spacepoint>,
     [rho, phi, z]: [&[f64]; 3],
-    place: &mut Place,
+    place: &mut LayerLookup,
     address: impl Fn(usize) -> Address,
-) -> Joined {
+) -> InvalidSpacepoints {
     to.reserve(rho.len());
-    let mut joined = Joined::default();
+    let mut joined = InvalidSpacepoints::default();
     for (at, ((&rho, &phi), &z)) in rho.iter().zip(phi).zip(z).enumerate() {
         let point = Spacepoint { rho, phi, z, layer: 0 };
         match place.layer(&point, address(at)) {
@@ -408,7 +409,7 @@ fn append(
                 to.push(Spacepoint { layer, ..point });
                 continue;
             }
-            // A position that is not finite is on no layer, and was told.
+            // A position that is not finite was reported earlier.
             Ok(None) if rho.is_nan() => {}
             Ok(None) => {
                 joined.unplaced.get_or_insert(at);
@@ -458,7 +459,7 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
                     continue;
                 }
                 let event = self.end_event();
-                // Such spacepoints of the whole file are counted, and told at its end.
+                // These spacepoints are counted, and reported together at the end of the file.
                 if self.unplaced.is_none() || self.options.skips() {
                     return Ok(event);
                 }

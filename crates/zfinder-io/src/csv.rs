@@ -1,10 +1,10 @@
-//! CSV files of spacepoints, in any of the column sets.
+//! Reads CSV files of spacepoints in any of the column sets.
 
 use std::collections::HashMap;
 use std::path::Path;
 
 use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
-use super::place::{Address, Place};
+use super::place::{Address, LayerLookup};
 use super::source::event_of_name;
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
@@ -16,13 +16,13 @@ const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are seve
                       ACTS's `x,y,z,geometry_id_1`, or its older `sp_x,sp_y,sp_z`; or TrackML's \
                       `x,y,z,volume_id,layer_id`";
 
-/// [`addressing`](super::addressing) of a CSV file.
+/// Returns the [`addressing`](super::addressing) of a CSV file.
 pub(super) fn addressing(path: &Path) -> Result<Addressing> {
     let table = Table::peek(path)?;
     Ok(Schema::of(&table)?.addressing())
 }
 
-/// Which columns hold what.
+/// The columns of one file.
 struct Schema {
     event: Option<Column>,
     roi: Option<Column>,
@@ -33,8 +33,7 @@ struct Schema {
 #[derive(Clone, Copy)]
 enum Position {
     Cartesian([Column; 3]),
-    /// Those of ACTS, whose numbers are of single precision: so they are the same as in its binary
-    /// formats.
+    /// Columns of ACTS in single precision, so that coordinates equal those in its binary formats.
     Single([Column; 3]),
     Cylindrical([Column; 3]),
 }
@@ -55,7 +54,7 @@ impl Schema {
         } else if let Some(columns) = table.columns(["rho", "phi", "z"]) {
             Position::Cylindrical(columns)
         } else {
-            // Speak of the set of which most is there.
+            // The message names the most complete set of columns.
             let sets = [["x", "y", "z"], ["rho", "phi", "z"], ["sp_x", "sp_y", "sp_z"]];
             let missing = sets.map(|set| -> Vec<&str> {
                 let mut names: Vec<&str> = set.into_iter().filter(|name| table.column(name).is_none()).collect();
@@ -64,7 +63,7 @@ impl Schema {
                 }
                 names
             });
-            // Of ACTS's older one only where it seems to be meant.
+            // ACTS's older columns are named only if the file has one of them.
             let sets = if table.begins_with("sp_") { &missing[..] } else { &missing[..2] };
             let fewest = sets.iter().min_by_key(|names| names.len()).expect("there are two");
             return Err(table.missing(fewest, WANTED));
@@ -96,7 +95,7 @@ impl Schema {
 }
 
 impl LayerFrom {
-    /// None: no column says it.
+    /// Returns the columns that give the layer, or None.
     fn of(table: &Table) -> Option<Self> {
         let geometry_id = || table.column("geometry_id_1").or_else(|| table.column("geometry_id"));
         let index = table.column("layer").map(Self::Index);
@@ -105,7 +104,7 @@ impl LayerFrom {
             .or_else(|| table.columns(["volume_id", "layer_id"]).map(Self::VolumeAndLayer))
     }
 
-    /// The column that an error about a layer points at.
+    /// Returns the column that an error about a layer names.
     fn column(self) -> Column {
         match self {
             Self::Index(column) | Self::GeometryId(column) | Self::Position(column) => column,
@@ -127,47 +126,47 @@ impl LayerFrom {
     }
 }
 
-/// Events out of a CSV file.
+/// Reads events from a CSV file.
 pub(super) struct CsvEvents {
     table: Table,
     schema: Schema,
-    place: Place,
+    place: LayerLookup,
     options: ReadOptions,
-    /// Where the first spacepoint without a layer stands.
+    /// The position of the first spacepoint without a layer.
     first_unplaced: Option<Error>,
     event_of_file: u64,
-    /// The event of the row in hand, which is the first of the next event.
+    /// The event of the current row, which is the first row of the next event.
     ahead: Option<u64>,
-    /// Any row was seen.
+    /// Whether a row has been read.
     begun: bool,
     faults: Faults,
-    /// The error that ends the file, after the event in hand.
+    /// The error that ends the file after the current event.
     end: Option<Error>,
 }
 
-/// An event while its rows are read.
-struct Gathering {
+/// An event that is being read.
+struct PartialEvent {
     event: Event,
-    /// Where in the event its RoIs are.
+    /// Index of each RoI in the event.
     index: HashMap<u64, usize>,
-    /// The RoI of the last row.
+    /// Index of the RoI of the last row.
     at: usize,
     spacepoints: usize,
-    /// A row without an event or RoI may belong to any RoI of the event.
+    /// Whether a row without event or RoI was skipped. It may belong to any RoI of the event.
     is_spoilt: bool,
-    /// The event is above the limit: nothing of it is kept.
+    /// The event exceeds the limit, so none of it is kept.
     is_left_out: bool,
 }
 
-impl Gathering {
+impl PartialEvent {
     fn new(event_id: u64, is_spoilt: bool) -> Self {
         let event = Event { event_id, rois: Vec::new() };
         Self { event, index: HashMap::new(), at: 0, spacepoints: 0, is_spoilt, is_left_out: false }
     }
 
-    /// Goes to an RoI, which may be new.
+    /// Selects an RoI, and adds it if it is new.
     fn select(&mut self, roi_id: u64) {
-        // Rows of an RoI mostly follow one another.
+        // Rows of an RoI usually follow one another.
         let rois = &mut self.event.rois;
         if rois.get(self.at).is_none_or(|(current, _)| *current != roi_id) {
             self.at = *self.index.entry(roi_id).or_insert(rois.len());
@@ -208,7 +207,7 @@ impl CsvEvents {
         Ok(Self {
             table,
             schema,
-            place: Place::new(detector),
+            place: LayerLookup::new(detector),
             options,
             first_unplaced: None,
             event_of_file: event_of_name(path),
@@ -223,8 +222,8 @@ impl CsvEvents {
         self.schema.event.map_or(Ok(self.event_of_file), |column| self.table.whole_number(column))
     }
 
-    /// Goes to the next row that has an event, and returns the event; None at the end. `is_spoilt`
-    /// is set if a row without one was skipped.
+    /// Goes to the next row that has an event, and returns the event; None at the end. Sets
+    /// `is_spoilt` if a row without event was skipped.
     fn next_row(&mut self, is_spoilt: &mut bool) -> Result<Option<u64>> {
         loop {
             let row = match self.table.next() {
@@ -242,7 +241,7 @@ impl CsvEvents {
         }
     }
 
-    /// Notes an error, or returns it if reading stops there.
+    /// Records an error, or returns it if reading stops at errors.
     fn skip(&mut self, error: Error) -> Result<()> {
         if !self.options.skips() {
             return Err(error);
@@ -251,8 +250,8 @@ impl CsvEvents {
         Ok(())
     }
 
-    /// Adds the spacepoint of the row in hand to the event.
-    fn gather(&mut self, to: &mut Gathering) -> Result<()> {
+    /// Adds the spacepoint of the current row to the event.
+    fn gather(&mut self, to: &mut PartialEvent) -> Result<()> {
         if to.is_left_out {
             return Ok(());
         }
@@ -281,8 +280,8 @@ impl CsvEvents {
         Ok(())
     }
 
-    /// The spacepoint of the row, of which x and y may still stand for rho and phi; None where the
-    /// detector has no layer for it.
+    /// Returns the spacepoint of the row, or None if its layer is not in the detector. For
+    /// Cartesian columns, rho and phi still hold x and y.
     fn spacepoint(&mut self) -> Result<Option<Spacepoint>> {
         let mut point = position(&self.table, self.schema.position)?;
         let from = self.schema.layer;
@@ -301,7 +300,7 @@ impl CsvEvents {
         }))
     }
 
-    /// Counts the rest of the file's spacepoints without a layer, and tells of all.
+    /// Counts the remaining spacepoints without a layer, and returns the error for all of them.
     fn unplaced(&mut self) -> Error {
         loop {
             match self.table.next().and_then(|more| if more { self.spacepoint().map(|_| true) } else { Ok(false) }) {
@@ -314,7 +313,7 @@ impl CsvEvents {
         first.map_or_else(|| self.table.whole(self.place.error()), |error| self.unplaced_error(error))
     }
 
-    /// Returns the error of all spacepoints without a layer, at the place of the first.
+    /// Returns the error of all spacepoints without a layer, at the position of the first.
     fn unplaced_error(&self, mut first: Error) -> Error {
         if let Error::Input { message, .. } = &mut first {
             *message = self.place.error();
@@ -322,7 +321,7 @@ impl CsvEvents {
         first
     }
 
-    /// The end of the file, unless nothing was in it.
+    /// Ends the file. A file without any row is an error, unless one file is one event.
     fn finish(&mut self) -> Result<Option<Event>> {
         if let Some(first) = self.first_unplaced.take() {
             self.faults.add(self.unplaced_error(first));
@@ -333,7 +332,7 @@ impl CsvEvents {
         if self.schema.addressing() == Addressing::Index {
             return Err(self.table.whole("there is a header and no spacepoint below it".into()));
         }
-        // One file is one event, and an event may be empty.
+        // One file is one event, which may be empty.
         Ok(Some(Event { event_id: self.event_of_file, rois: vec![(0, Vec::new())] }))
     }
 }
@@ -351,7 +350,7 @@ impl EventReader for CsvEvents {
             (None, None) => self.next_row(&mut is_spoilt)?,
         };
         let Some(event_id) = first else { return self.finish() };
-        let mut gathering = Gathering::new(event_id, is_spoilt);
+        let mut gathering = PartialEvent::new(event_id, is_spoilt);
         loop {
             self.gather(&mut gathering)?;
             let next = match self.next_row(&mut gathering.is_spoilt) {
@@ -375,8 +374,8 @@ impl EventReader for CsvEvents {
     }
 }
 
-/// Makes rho and phi of the x and y that stand for them: many at once, which takes a small part of
-/// the time.
+/// Converts x and y, which are stored in rho and phi, to cylindrical coordinates. Converting many
+/// at once takes a small part of the time.
 fn to_cylindrical(points: &mut [Spacepoint]) {
     const MANY: usize = 256;
     let (mut x, mut y) = ([0.0; MANY], [0.0; MANY]);
@@ -392,8 +391,8 @@ fn to_cylindrical(points: &mut [Spacepoint]) {
     }
 }
 
-/// A spacepoint whose layer is still to be found; of x and y, which stand for rho and phi, until
-/// [`to_cylindrical`].
+/// Reads a position. Its layer is still to be found. For Cartesian columns, rho and phi hold x and
+/// y until [`to_cylindrical`].
 fn position(table: &Table, position: Position) -> Result<Spacepoint> {
     let of_xyz = |x_column, [x, y, z]: [f64; 3]| {
         let square = x * x + y * y;

@@ -1,4 +1,4 @@
-//! Spacepoints as text: the own CSV in one stream, and the formats that are a file an event.
+//! Writes spacepoints as text: zfinder's own CSV in one stream, and formats with one file an event.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -11,18 +11,18 @@ use crate::error::{Error, Result};
 use zfinder::Detector;
 use zfinder::{RoiBatch, RoiView, Spacepoint};
 
-/// The header of [`CsvWriter`]'s rows.
+/// The header of the rows of [`CsvWriter`].
 const HEADER: &str = "event_id,roi_id,rho,phi,z,layer\n";
 
-/// RoIs are kept until there are this many spacepoints for each thread of rayon's pool: about 1 MB
-/// of text.
+/// RoIs are formatted once this many spacepoints for each thread of rayon's pool are buffered:
+/// about 1 MB of text.
 const SPACEPOINTS_A_THREAD: usize = 16_384;
-/// Or this many RoIs, which may be empty.
+/// RoIs are formatted once this many are buffered, because RoIs may be empty.
 const MOST_ROIS: usize = 16_384;
 
-/// Writes the own format, `event_id,roi_id,rho,phi,z,layer` (mm, rad). Numbers are the shortest
-/// that read back as the same bits. RoIs are kept until there are some for every thread of rayon's
-/// pool, made text side by side, and written in order. An RoI without spacepoints has no row.
+/// Writes zfinder's own format, `event_id,roi_id,rho,phi,z,layer` (mm, rad). Numbers have the
+/// shortest form that reads back to the same bits. RoIs are buffered, formatted on all threads of
+/// rayon's pool and written in order. An RoI without spacepoints has no row.
 ///
 /// ```
 /// use zfinder_io::{CsvWriter, SpacepointWriter};
@@ -41,14 +41,14 @@ pub struct CsvWriter<W> {
     name: PathBuf,
     begun: bool,
     kept: RoiBatch,
-    /// One for each thread, their memory used again.
+    /// Reused text buffers, one for each thread.
     texts: Vec<Vec<u8>>,
-    /// The end of a row of each layer.
+    /// The end of a row for each layer.
     ends: Vec<String>,
 }
 
 impl<W: Write> CsvWriter<W> {
-    /// Writes to `out`, which errors call `name`.
+    /// Writes to `out`, which error messages call `name`.
     pub fn new(out: W, name: impl Into<PathBuf>) -> Self {
         let ends = (0..=u8::MAX).map(|layer| format!(",{layer}\n")).collect();
         Self { out, name: name.into(), begun: false, kept: RoiBatch::new(), texts: Vec::new(), ends }
@@ -99,12 +99,12 @@ fn rows(text: &mut Vec<u8>, roi: RoiView<'_>, ends: &[String]) {
     for s in roi.spacepoints() {
         text.extend_from_slice(begin.as_bytes());
         numbers(text, [s.rho, s.phi, s.z]);
-        // A batch keeps layers in a byte.
+        // A batch stores layers in one byte.
         text.extend_from_slice(ends[s.layer as usize].as_bytes());
     }
 }
 
-/// Numbers with commas between them, each the shortest text that reads back as the same bits.
+/// Appends numbers, separated by commas, in the shortest form that reads back to the same bits.
 fn numbers<F: zmij::Float, const N: usize>(text: &mut Vec<u8>, numbers: [F; N]) {
     let mut buffer = zmij::Buffer::new();
     for (at, number) in numbers.into_iter().enumerate() {
@@ -115,36 +115,36 @@ fn numbers<F: zmij::Float, const N: usize>(text: &mut Vec<u8>, numbers: [F; N]) 
     }
 }
 
-/// A row: the spacepoint's number within its event, the spacepoint, and the (volume, layer) where
-/// it is.
+/// Formats a row from the spacepoint's number in its event, the spacepoint, and its (volume,
+/// layer).
 type Row = Box<dyn Fn(&mut Vec<u8>, usize, &Spacepoint, (u32, u32)) + Send + Sync>;
 
-/// Writes a file for every event, for which the detector must have (volume, layer) ids. Of a layer
-/// with two ids the first is at -z and the second at +z, as of [`Detector::generic`]. An event is
-/// one RoI: a second one of the same event is an error, because these formats have no RoIs; so is a
-/// file that is there already.
+/// Writes one file for each event. The detector must have (volume, layer) ids. If a layer has two
+/// ids, the first is at -z and the second at +z, as in [`Detector::generic`]. An event is one RoI,
+/// because these formats have no RoIs: a second RoI of the same event is an error. An existing file
+/// is an error too.
 ///
-/// Numbers are the shortest that read back as the same bits, of single precision in ACTS's files; x
-/// and y are computed of rho and phi.
+/// Numbers have the shortest form that reads back to the same bits, in single precision in ACTS's
+/// files. x and y are computed from rho and phi.
 pub struct EventFiles {
     folder: PathBuf,
     ending: &'static str,
     header: &'static str,
     row: Row,
     detector: String,
-    /// Of each layer, at -z and at +z.
+    /// Ids of each layer, at -z and at +z.
     ids: Vec<[(u32, u32); 2]>,
     kept: RoiBatch,
 }
 
 impl EventFiles {
-    /// ACTS's `eventNNNNNNNNN-spacepoint.csv` in a folder that is there. `measurement_id_1` counts
-    /// the spacepoints of the event, and there is no second measurement; `geometry_id_1` has the
-    /// bits of volume and layer and no module; `t` is not known. `variances` are `var_r` and
-    /// `var_z` \[mm^2\] of every layer.
+    /// Writes ACTS's `eventNNNNNNNNN-spacepoint.csv` into an existing folder. `measurement_id_1`
+    /// counts the spacepoints of the event, and the second measurement is empty; `geometry_id_1`
+    /// has the bits of volume and layer and no module; `t` is empty. `variances` are `var_r` and
+    /// `var_z` \[mm^2\] of each layer.
     ///
     /// # Errors
-    /// A detector that has no ids, and one with another number of layers than there are variances.
+    /// A detector without ids, and a number of variances that differs from the number of layers.
     pub fn acts(folder: &Path, detector: &Detector, variances: &[[f64; 2]]) -> Result<Self> {
         if variances.len() != detector.layers().len() {
             let reason = format!("has {} layers; {} have variances", detector.layers().len(), variances.len());
@@ -155,18 +155,18 @@ impl EventFiles {
         let row: Row = Box::new(move |text, number, s, (volume, layer)| {
             let geometry_id = u64::from(volume) << 56 | u64::from(layer) << 36;
             text.extend_from_slice(format!("{number},{},{geometry_id},0,", u64::MAX).as_bytes());
-            // Of single precision, as ACTS's own are.
+            // Single precision, as ACTS writes.
             numbers(text, [s.rho * s.phi.cos(), s.rho * s.phi.sin(), s.z].map(|number| number as f32));
             text.extend_from_slice(variances[s.layer as usize].as_bytes());
         });
         Self::new(folder, "spacepoint", header, detector, row)
     }
 
-    /// TrackML's `eventNNNNNNNNN-hits.csv` in a folder that is there. `hit_id` counts from 1;
+    /// Writes TrackML's `eventNNNNNNNNN-hits.csv` into an existing folder. `hit_id` counts from 1;
     /// `module_id` is 0, which no module has.
     ///
     /// # Errors
-    /// A detector that has no ids.
+    /// A detector without ids.
     pub fn trackml(folder: &Path, detector: &Detector) -> Result<Self> {
         let row: Row = Box::new(|text, number, s, (volume, layer)| {
             text.extend_from_slice(format!("{},", number + 1).as_bytes());
@@ -189,7 +189,7 @@ impl EventFiles {
         Ok(Self { folder, ending, header, row, detector, ids, kept: RoiBatch::new() })
     }
 
-    /// The file of an event.
+    /// Returns the file of an event.
     fn path(&self, event_id: u64) -> PathBuf {
         self.folder.join(format!("event{event_id:09}-{}.csv", self.ending))
     }
@@ -243,7 +243,7 @@ mod tests {
             Spacepoint { rho: 5e-324, phi: -0.0, z: f64::MAX, layer: 254 },
             Spacepoint { rho: 1e21, phi: 1e-7, z: 0.1 + 0.2, layer: 10 },
         ];
-        // Any finite number, of any size.
+        // Any finite number of any magnitude.
         let mut number = || loop {
             let number = f64::from_bits(rng.u64(..));
             if number.is_finite() {

@@ -1,18 +1,18 @@
-//! A digest of answers, by which two runs are compared.
+//! Digests of answers, which compare two runs.
 
 use std::fmt;
 
 use sha2::{Digest, Sha256};
 use zfinder::RoiResult;
 
-/// A digest of answers: the same for the same answers, in any order and in batches of any size.
+/// A digest of answers. It depends neither on the order of answers nor on the size of batches.
 ///
-/// The answer of an RoI becomes bytes, in little-endian order: event and RoI (u64 each), the status
-/// ([`Status::as_str`]) and a zero byte, spacepoints, spacepoints outside, vertices and 1 for an
-/// answer of the fallback (u64 each); of each vertex the bits of z, its error, the weight and the
-/// rank (f64 each), the pairs (u64), and a byte 1 with the bits of the significance, or a byte 0,
-/// and of the background likewise. The digest is the SHA-256 of the number of RoIs (u64) and of the
-/// sum, modulo 2^256, of the SHA-256 of these bytes, both little-endian.
+/// An answer is encoded as bytes, in little-endian order: event and RoI (u64 each), the status
+/// ([`Status::as_str`]) and a zero byte, then spacepoints, spacepoints outside, vertices and 1 for
+/// an answer of the fallback (u64 each). Each vertex adds the bits of z, its error, the weight and
+/// the rank (f64 each), and the pairs (u64). Significance and background follow, each as a byte 1
+/// and the bits, or a byte 0. The digest is the SHA-256 of the number of RoIs (u64) and of the sum,
+/// modulo 2^256, of the SHA-256 of these bytes, both little-endian.
 ///
 /// [`Status::as_str`]: zfinder::Status::as_str
 ///
@@ -29,12 +29,12 @@ use zfinder::RoiResult;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AnswerDigest {
     rois: u64,
-    /// From the lowest word.
+    /// Words of the sum, the lowest first.
     sum: [u64; 4],
 }
 
 impl AnswerDigest {
-    /// Takes in the answer of one RoI.
+    /// Adds the answer of one RoI.
     pub fn add(&mut self, result: &RoiResult) {
         let digest = Sha256::digest(bytes_of(result));
         let mut carry = false;
@@ -47,14 +47,14 @@ impl AnswerDigest {
         self.rois += 1;
     }
 
-    /// Returns the number of RoIs taken in.
+    /// Returns the number of RoIs added.
     #[must_use]
     pub fn rois(&self) -> u64 {
         self.rois
     }
 }
 
-/// `sha256:` and 64 hexadecimal digits.
+/// Writes `sha256:` and 64 hexadecimal digits.
 impl fmt::Display for AnswerDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut all = Sha256::new();
@@ -140,7 +140,7 @@ mod tests {
         assert_ne!(digest_of(&all[..1]), digest_of(all[..1].iter().chain(&all[..1])), "an RoI twice");
     }
 
-    /// Digests that users keep must not change.
+    /// Digests that users store must not change.
     #[test]
     fn a_digest_stays_what_it_is() {
         assert_eq!(digest_of(&[]), EMPTY);

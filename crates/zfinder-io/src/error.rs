@@ -1,20 +1,20 @@
-//! What can go wrong with a file, and where.
+//! Errors of files, with their position.
 
 use std::path::PathBuf;
 
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Everything that this crate can refuse, each with what to do about it.
+/// Errors of this crate. Each message says what to do.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A TOML text (configuration or detector) that cannot be read.
     #[error("{what}: {message}")]
     Toml {
-        /// Which text: a file's path, or "configuration".
+        /// The text: a file's path, or "configuration".
         what: String,
-        /// The parser's words, with line and column.
+        /// The parser's message, with line and column.
         message: String,
     },
     /// A file or folder that cannot be opened, read or written.
@@ -25,16 +25,16 @@ pub enum Error {
         /// The system's error.
         source: std::io::Error,
     },
-    /// A file whose content is not what its format asks for.
+    /// A file whose content does not match its format.
     #[error("{}{}: {message}", path.display(), place(*row, column.as_deref()))]
     Input {
         /// The file.
         path: PathBuf,
-        /// Line in the file, the header being 1; 0 where the whole file is meant.
+        /// Line in the file, the header being 1; 0 for the file as a whole.
         row: u64,
         /// The column's name.
         column: Option<String>,
-        /// What is wrong and what would be right.
+        /// The fault, and what would be correct.
         message: String,
     },
     /// A configuration or a detector that the library refuses.
@@ -42,7 +42,7 @@ pub enum Error {
     Zfinder(#[from] zfinder::Error),
 }
 
-/// Returns `, row 3, column z`, or the part of it that is known.
+/// Returns the known part of `, row 3, column z`.
 fn place(row: u64, column: Option<&str>) -> String {
     match (row, column) {
         (0, None) => String::new(),

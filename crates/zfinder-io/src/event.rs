@@ -1,4 +1,4 @@
-//! One trait before all formats: events out of a file, one after another.
+//! One trait for all formats: reads a file event by event.
 
 use std::path::Path;
 
@@ -12,17 +12,17 @@ use zfinder::Spacepoint;
 /// One event of a file.
 pub(super) struct Event {
     pub(super) event_id: u64,
-    /// Its RoIs by their numbers, in the order of their first rows, each with all of its
-    /// spacepoints. None are there if the event is left out because of an error.
+    /// The RoIs by number, in the order of their first rows, each with all of its spacepoints.
+    /// Empty if the event is left out because of an error.
     pub(super) rois: Vec<(u64, Vec<Spacepoint>)>,
 }
 
-/// Events out of one file, in the memory of one event.
+/// Reads events from one file, with one event in memory.
 pub(super) trait EventReader: Send {
-    /// Whether the file itself says which RoI a spacepoint belongs to.
+    /// Returns whether the file says which RoI a spacepoint belongs to.
     fn has_rois(&self) -> bool;
 
-    /// The next event; None at the end.
+    /// Returns the next event; None at the end.
     ///
     /// # Errors
     /// An error that ends the file. With [`OnError::Skip`], other errors are
@@ -33,24 +33,24 @@ pub(super) trait EventReader: Send {
     fn take_faults(&mut self) -> Faults;
 }
 
-/// What a reader does after an error in a file of spacepoints.
+/// The reaction of a reader to an error in a file of spacepoints.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnError {
-    /// Ends.
+    /// Reading ends.
     #[default]
     Stop,
-    /// Reports the error and goes on with the next row, event or file. No RoI is answered from a
-    /// part of its spacepoints: a bad row becomes an invalid spacepoint, so that the status of its
-    /// RoI is [`BadSpacepoint`](zfinder::Status::BadSpacepoint).
+    /// The error is reported, and reading continues with the next row, event or file. An RoI is
+    /// never answered from a part of its spacepoints: a bad row becomes an invalid spacepoint, so
+    /// that the status of its RoI is [`BadSpacepoint`](zfinder::Status::BadSpacepoint).
     Skip,
 }
 
-/// How files of spacepoints are read.
+/// Options for reading files of spacepoints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
-    /// What happens after an error.
+    /// The reaction to an error.
     pub on_error: OnError,
-    /// Most spacepoints of an event. An event with more is an error, so that memory is bounded.
+    /// Most spacepoints of an event. An event with more is an error, which bounds the memory.
     pub max_spacepoints: usize,
 }
 
@@ -69,15 +69,15 @@ impl ReadOptions {
     }
 }
 
-/// Returns why an event with more spacepoints than the limit is refused.
+/// Returns the reason for refusing an event above the limit of spacepoints.
 pub(super) fn too_many(event_id: u64, most: usize) -> String {
     format!("event {event_id} has more than {most} spacepoints; if that is right, raise max_spacepoints")
 }
 
-/// A spacepoint in place of one that cannot be read.
+/// A spacepoint in place of an unreadable one.
 pub(super) const INVALID: Spacepoint = Spacepoint { rho: f64::NAN, phi: 0.0, z: 0.0, layer: 0 };
 
-/// Errors that were skipped: the first of them, and the number of the others.
+/// Skipped errors: the first few, and the number of the rest.
 #[derive(Default)]
 pub(super) struct Faults {
     pub(super) first: Vec<Error>,
@@ -102,16 +102,16 @@ impl Faults {
     }
 }
 
-/// How a file says on which layer a spacepoint lies.
+/// The way in which a file gives the layer of a spacepoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Addressing {
-    /// By the index of the detector's layer.
+    /// The index of the detector's layer.
     Index,
-    /// By volume and layer, apart or in ACTS's geometry id, or by nothing but the position.
+    /// Volume and layer, separately or in ACTS's geometry id, or the position alone.
     Geometry,
 }
 
-/// How a file says on which layer a spacepoint lies, from its header.
+/// Returns how a file gives the layer of a spacepoint, from its header.
 ///
 /// # Errors
 /// A file that cannot be read, an empty one, and one that lacks columns.
@@ -123,7 +123,7 @@ pub fn addressing(path: &Path) -> Result<Addressing> {
     }
 }
 
-/// Opens a file in whichever format its content is.
+/// Opens a file in the format of its content.
 pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
     Ok(match source::container(path)? {
         Container::Csv => Box::new(CsvEvents::open(path, detector, options)?),
@@ -132,7 +132,7 @@ pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
     })
 }
 
-/// The error for a file of a format that this build leaves out.
+/// Returns the error for a file whose format this build leaves out.
 #[cfg(not(all(feature = "parquet", feature = "root")))]
 pub(super) fn not_built<T>(path: &Path, format: &str, feature: &str) -> Result<T> {
     Err(Error::Input {

@@ -1,5 +1,5 @@
-//! A wall around the crates `parquet` and `oxyroot`, which panic at some damaged files; `oxyroot`
-//! also at what it does not know.
+//! Turns panics of the crates `parquet` and `oxyroot` into errors. Both panic on some damaged
+//! files, and `oxyroot` also on unsupported content.
 
 use std::any::Any;
 use std::cell::Cell;
@@ -10,8 +10,8 @@ thread_local! {
     static INSIDE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Runs `work`; a panic becomes its message, and is not printed. For that, the first call puts a
-/// hook before the process's own, which hears of every panic but these.
+/// Runs `work` and turns a panic into its message, without printing it. The first call installs a
+/// panic hook that passes all other panics to the previous hook.
 pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
     static HOOK: Once = Once::new();
     HOOK.call_once(|| {
@@ -23,7 +23,7 @@ pub(super) fn quietly<T>(work: impl FnOnce() -> T) -> Result<T, String> {
         }));
     });
     let outside = INSIDE.replace(true);
-    // What the work had in hand is dropped with it.
+    // Values that the work owned are dropped with it.
     let done = panic::catch_unwind(AssertUnwindSafe(work));
     INSIDE.set(outside);
     done.map_err(|panic| message(&*panic))

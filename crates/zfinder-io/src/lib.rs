@@ -1,8 +1,9 @@
-//! Files of spacepoints, RoIs and truth, and answers and histograms written out.
+//! Reads files of spacepoints, RoIs and truth, and writes answers and spacepoints.
 //!
-//! [`inputs`] turns what a user names (files, folders) into a list of files, and [`SpacepointReader`] yields their
-//! RoIs one after another; it holds one event in memory at a time. CSV files may be gzipped, columns are found by the
-//! header in any order, and every error names file, row (the header being row 1) and column.
+//! [`inputs`] expands files and folders into a list of files. [`SpacepointReader`] yields their
+//! RoIs one after another, and holds one event in memory at a time. CSV files may be gzipped.
+//! Columns are found by the header, in any order. Every error names file, row (the header is row 1)
+//! and column.
 //!
 //! | format | columns | layer | event, RoI |
 //! |---|---|---|---|
@@ -11,24 +12,27 @@
 //! | ACTS, older | `sp_x,sp_y,sp_z` | as above with a `geometry_id`, else the layer nearest to the point | as above |
 //! | TrackML | `x,y,z,volume_id,layer_id` | volume and layer | as above |
 //!
-//! Lengths are in mm, azimuths in rad. Without an `event_id` column the event is the number after `event` in the
-//! file's name, else 0; without `roi_id` the RoI is 0. Other columns are not looked at, but a column
-//! that looks like one of these, as `Event_ID` does, is an error.
+//! Lengths are in mm, azimuths in rad. Without a column `event_id` the event is the number after
+//! `event` in the file's name, else 0; without `roi_id` the RoI is 0. Other columns are ignored,
+//! but a column with a similar name, such as `Event_ID`, is an error.
 //!
-//! Parquet files and TTrees of ROOT files (with the cargo feature `root`) have columns and branches of the same names, in
-//! any type of numbers; also `volume_id,layer_id` apart, and ROOT's `sp_vollayer` (volume << 8 | layer). A Parquet file
-//! has a row a spacepoint, or a row an event or RoI with lists; a TTree has an entry an event or RoI, with jagged arrays
-//! or `std::vector`, and it is the first tree of the file that has such branches. There `event_id` (or `event`) is wanted.
-//! Rows of Parquet count from 1, and entries of ROOT from 0.
+//! Parquet files (feature `parquet`) and TTrees of ROOT files (feature `root`) have columns and
+//! branches of the same names, with numbers of any type. They may also have `volume_id,layer_id` as
+//! two columns, and ROOT's `sp_vollayer` (volume << 8 | layer). A Parquet file has a row for each
+//! spacepoint, or a row with lists for each event or RoI. A TTree has an entry for each event or
+//! RoI, with jagged arrays or `std::vector`; the first tree of the file with these branches is
+//! read. `event_id` (or `event`) is required there. Rows of Parquet count from 1, and entries of
+//! ROOT from 0.
 //!
-//! Samples of ColliderML are found by their folder or their name, and so are the particles that give their truth; see
-//! [`inputs`] and [`is_colliderml`].
+//! Samples of ColliderML are found by their folder or their name, with the particles that give
+//! their truth; see [`inputs`] and [`is_colliderml`].
 //!
-//! Standard input, pipes and devices are streams, which are read once and may hold CSV. A [`MemoryFile`] is read as a file is. [`ReadOptions`] limit the
-//! spacepoints of an event, and say whether reading goes on after an error. [`Provenance`] says how answers came about,
-//! and [`AnswerDigest`] whether two runs have the same.
+//! Standard input, pipes and devices are streams: they are read once and may hold CSV. A
+//! [`MemoryFile`] is read like a file. [`ReadOptions`] limits the spacepoints of an event and sets
+//! the reaction to errors. [`Provenance`] records how answers were computed, and [`AnswerDigest`]
+//! compares the answers of two runs.
 //!
-//! [`CsvWriter`], [`EventFiles`], [`ParquetSpacepoints`] and, with that feature, `RootSpacepoints` write spacepoints.
+//! [`CsvWriter`], [`EventFiles`], `ParquetSpacepoints` and `RootSpacepoints` write spacepoints.
 //!
 //! ```no_run
 //! use zfinder::{Detector, ZFinder};
@@ -43,6 +47,20 @@
 //! }
 //! # Ok::<(), zfinder_io::Error>(())
 //! ```
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `reader`, `event`: [`SpacepointReader`] yields RoIs, and a trait reads each format by events.
+//! - `source`, `memory`, `colliderml`: files and streams, and the files that a folder stands for.
+//! - `csv`, `table`, `rows`, `names`: CSV, from bytes to spacepoints.
+//! - `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT files.
+//! - `place`: the layer of a spacepoint, from the address in its file.
+//! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
+//! - `truth`, `answers`: true vertices, and answers of earlier searches.
+//! - `write`, `csv_writer`, `spacepoint_writer`: answers and spacepoints as text, and their trait.
+//! - `toml`: configurations and detectors; `provenance`, `digest`: the origin of answers.
 
 #![forbid(unsafe_code)]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]

@@ -1,7 +1,7 @@
-//! Names of columns: in messages, and look-alikes of the columns that are read.
+//! Names of columns: lists in messages, and names similar to a column that is read.
 
-/// Returns the first of `names` that looks like `key`, as `Event_ID`, `event` or `evnt_id` look
-/// like `event_id`. None if `key` itself is there.
+/// Returns the first of `names` that is similar to `key`, as `Event_ID`, `event` or `evnt_id` are
+/// to `event_id`. None if `key` itself is present.
 pub(crate) fn lookalike<'a>(mut names: impl Iterator<Item = &'a str> + Clone, key: &str) -> Option<&'a str> {
     if names.clone().any(|name| name == key) {
         return None;
@@ -10,12 +10,12 @@ pub(crate) fn lookalike<'a>(mut names: impl Iterator<Item = &'a str> + Clone, ke
     names.find(|name| is_alike(&letters(name), &key))
 }
 
-/// Returns why a column that looks like `key` is refused.
+/// Returns the reason for refusing a column similar to `key`.
 pub(crate) fn refusal(name: &str, key: &str) -> String {
     format!("column `{name}` looks like `{key}`, and would not be read: name it `{key}`, or differently")
 }
 
-/// Returns the names in backquotes, the first of them if there are many.
+/// Returns the names in backquotes; only the first ones of many.
 pub(crate) fn quoted<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 40;
     const LONGEST: usize = 80;
@@ -31,13 +31,13 @@ pub(crate) fn quoted<'a>(mut names: impl Iterator<Item = &'a str>) -> String {
     text
 }
 
-/// Lower case, without marks of byte order, blanks and punctuation.
+/// Returns a name in lower case without byte order marks, blanks and punctuation.
 fn letters(name: &str) -> String {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
 }
 
 fn is_alike(name: &str, key: &str) -> bool {
-    /// Other ends of a number's name.
+    /// Usual endings of the name of an id.
     const NUMBERS: [&str; 7] = ["", "id", "ids", "no", "nr", "num", "number"];
     if name == key {
         return true;
@@ -50,7 +50,7 @@ fn is_alike(name: &str, key: &str) -> bool {
             return true;
         }
     }
-    // Short names differ by a letter in earnest: `eta` and `beta`.
+    // Short names may differ by one letter on purpose: `eta` and `beta`.
     key.len() >= 5 && strsim::damerau_levenshtein(name, key) <= 1
 }
 

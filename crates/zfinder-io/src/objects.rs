@@ -1,4 +1,4 @@
-//! The file of objects: electrons, photons, muons and jets of each event.
+//! Reads objects: electrons, photons, muons and jets of each event.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,11 +10,12 @@ use crate::error::Result;
 use zfinder::{ObjectKind, SeedObject};
 
 pub(super) const WANTED: &str = "`event_id,eta,phi,et` and, if you like, `kind` (electron, photon, muon or jet)";
-/// An object of a table takes some 100 bytes.
+/// An object in a table takes about 100 bytes.
 pub(super) const MOST_OBJECTS: u64 = 4_000_000;
 
-/// Objects as read from a CSV or Parquet file `event_id,eta,phi,et` (rad, GeV), optionally with `kind`: without it, and where
-/// the field is empty, an object is an electron. A row of a Parquet file is an object, or an event with lists of the others.
+/// Objects of a CSV or Parquet file `event_id,eta,phi,et` (rad, GeV), optionally with `kind`.
+/// Without `kind`, or where it is empty, an object is an electron. A row of a Parquet file is an
+/// object, or an event with lists of the other columns.
 #[derive(Clone, Debug)]
 pub struct ObjectTable {
     path: PathBuf,
@@ -25,8 +26,8 @@ impl ObjectTable {
     /// Reads a file; CSV may be gzipped.
     ///
     /// # Errors
-    /// Missing columns, fields that are no numbers, objects that [`SeedObject::new`] refuses, an unknown kind, and a file
-    /// without any object.
+    /// Missing columns, fields that are no numbers, objects that [`SeedObject::new`] refuses, an
+    /// unknown kind, and a file without any object.
     pub fn read(path: &Path) -> Result<Self> {
         if source::container(path)? == Container::Parquet {
             return Ok(Self { path: path.to_owned(), by_event: parquet::read_objects(path)? });
@@ -56,12 +57,12 @@ impl ObjectTable {
         Ok(Self { path: path.to_owned(), by_event })
     }
 
-    /// The file that it was read from.
+    /// Returns the file of the table.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The objects of an event, in the order of the file.
+    /// Returns the objects of an event, in the order of the file.
     pub fn of_event(&self, event_id: u64) -> &[SeedObject] {
         self.by_event.get(&event_id).map_or(&[], Vec::as_slice)
     }

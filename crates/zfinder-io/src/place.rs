@@ -1,56 +1,57 @@
-//! On which layer a spacepoint lies, by what a file says of it.
+//! Finds the layer of a spacepoint from the address in its file.
 
 use std::collections::BTreeMap;
 
 use zfinder::Detector;
 use zfinder::Spacepoint;
 
-/// A spacepoint without a layer of its own lies within this \[mm\] of the layer that it is given.
+/// Largest distance \[mm\] between a spacepoint without an address and the layer that it gets.
 const LAYER_TOLERANCE_MM: f64 = 10.0;
 
-/// (volume, layer) pairs that an error names.
+/// Number of (volume, layer) pairs that an error names.
 const NAMED: usize = 10;
 
-/// What a file says of a spacepoint's layer.
+/// The address of a spacepoint's layer in a file.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Address {
     /// The index of the detector's layer.
     Index(u64),
     /// Volume and layer.
     Id(u32, u32),
-    /// Nothing: it is the layer nearest to the point.
+    /// The position alone: the nearest layer.
     Position,
 }
 
 impl Address {
-    /// Volume and layer of an ACTS geometry id: its bits 56 to 63 and 36 to 47.
+    /// Reads volume and layer from an ACTS geometry id: its bits 56 to 63 and 36 to 47.
     pub(super) fn of_geometry_id(id: u64) -> Self {
         Self::Id((id >> 56) as u32, ((id >> 36) & 0xfff) as u32)
     }
 }
 
-/// The layers of a detector as the spacepoints of one file find them. Those for which there is none
-/// are counted: all of a file are told together.
-pub(super) struct Place {
+/// Assigns the spacepoints of one file to the layers of a detector. Spacepoints without a layer are
+/// counted, and reported together.
+pub(super) struct LayerLookup {
     detector: Detector,
-    /// Spacepoints mostly come layer by layer.
+    /// The last address and its layer, because spacepoints are usually sorted by layer.
     last: Option<((u32, u32), u32)>,
     unplaced: BTreeMap<(u32, u32), u64>,
     spacepoints: u64,
-    /// Where the first one without a (volume, layer) lies.
+    /// Position of the first spacepoint without a (volume, layer).
     first_at: Option<(f64, f64)>,
 }
 
-impl Place {
+impl LayerLookup {
     pub(super) fn new(detector: &Detector) -> Self {
         let detector = detector.clone();
         Self { detector, last: None, unplaced: BTreeMap::new(), spacepoints: 0, first_at: None }
     }
 
-    /// The layer's index. None: the detector has no such layer, which [`Place::error`] will tell.
+    /// Returns the index of the layer. None if the detector has no such layer;
+    /// [`LayerLookup::error`] reports it.
     ///
     /// # Errors
-    /// An index that is not one of the detector's layers, in words.
+    /// The text of the error of an index that is not a layer of the detector.
     pub(super) fn layer(&mut self, point: &Spacepoint, address: Address) -> Result<Option<u32>, String> {
         let found = match address {
             Address::Index(layer) => {
@@ -88,8 +89,8 @@ impl Place {
         Ok(found)
     }
 
-    /// What to say at the end of the file of spacepoints without a layer. The error points at the
-    /// first.
+    /// Returns the message about spacepoints without a layer, for the end of the file. The error
+    /// points at the first.
     pub(super) fn error(&self) -> String {
         let spacepoints = match self.spacepoints {
             1 => "1 spacepoint lies".into(),

@@ -1,4 +1,4 @@
-//! How answers came about, for files of answers.
+//! Provenance of answers, for files of answers.
 
 use std::io::{self, Write};
 
@@ -8,14 +8,14 @@ use zfinder::ZFinder;
 
 use crate::toml::{config_to_toml, detector_to_toml};
 
-/// What answers depend on: version, configuration, detector and engine.
+/// Everything that answers depend on: version, configuration, detector and engine.
 ///
 /// A digest is `sha256:` and the SHA-256 of a TOML text: [`config_to_toml`], which
 /// `zfinder find --print-config` prints, or [`detector_to_toml`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[non_exhaustive]
 pub struct Provenance {
-    /// [`Provenance::SCHEMA`].
+    /// The schema, [`Provenance::SCHEMA`].
     pub schema: &'static str,
     /// The version of zfinder.
     pub version: &'static str,
@@ -25,11 +25,11 @@ pub struct Provenance {
     pub detector: String,
     /// The digest of the detector.
     pub detector_digest: String,
-    /// The engine and its number type, in words.
+    /// The engine and its number type, as text.
     pub engine: String,
-    /// The adapters of a GPU engine, in words.
+    /// The adapters of a GPU engine, as text.
     pub adapter: Option<String>,
-    /// The beam spot that was found from the spacepoints, in the form of `BeamSpot` of
+    /// The beam spot, if it was found from the spacepoints, in the form of `BeamSpot` of
     /// `zfinder-study`. Position and slope are also in the configuration. None if the beam spot was
     /// given.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -37,8 +37,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// The name and version of the schema of JSON lines. The version rises if a key goes or changes
-    /// its meaning.
+    /// The name and version of the schema of JSON lines. The version rises if a key disappears or
+    /// changes its meaning.
     pub const SCHEMA: &'static str = "zfinder-answers/1";
 
     /// Returns the provenance of the answers of a finder.
@@ -75,13 +75,13 @@ impl Provenance {
     /// Writes one line: a JSON object of all fields.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write_json_line(&self, out: &mut impl Write) -> io::Result<()> {
         serde_json::to_writer(&mut *out, self)?;
         out.write_all(b"\n")
     }
 
-    /// Returns all fields but empty ones, by their names.
+    /// Returns all non-empty fields by name.
     #[cfg(feature = "parquet")]
     pub(crate) fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
         [

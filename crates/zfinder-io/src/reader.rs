@@ -1,4 +1,4 @@
-//! RoIs out of files, one after another.
+//! Reads RoIs from files, one after another.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -6,45 +6,45 @@ use std::path::PathBuf;
 use super::event::{self, Event, EventReader, Faults, ReadOptions};
 use super::regions::Regions;
 use super::rois::RoiTable;
-use super::seen::Seen;
+use super::seen::RoiSet;
 use super::shard::Shard;
 use super::source;
 use crate::error::{Error, Result};
 use zfinder::Detector;
 use zfinder::{Roi, RoiDescriptor, RoiId, Spacepoint};
 
-/// Yields every RoI of a list of files, an event in memory at a time. Ends after the first error, unless
-/// [`ReadOptions`] ask to go on.
+/// Yields every RoI of a list of files, with one event in memory at a time. Iteration ends after
+/// the first error, unless [`ReadOptions`] skips errors.
 ///
-/// - Rows of an event must follow one another; within the event they may be in any order. An (event, RoI) that comes
-///   again, in the same file or in another, is an error.
-/// - With a [`RoiTable`] and files that have a `roi_id` column, the table's window, eta and z range go to the RoI of
-///   the same (event, RoI). An RoI that the table does not have keeps the default window.
-/// - With a [`RoiTable`] and a file without that column, each RoI of the table is given all spacepoints of its event,
-///   of which its window then selects. An event for which the table has no RoI is left out.
-/// - With [`Regions`] each event is one RoI, reduced to its region. The files must be of whole events: a `roi_id` column is an
-///   error.
-/// - RoIs of the table for which there was no spacepoint come last, and are empty.
+/// - Rows of an event must be consecutive; within the event they may be in any order. An (event,
+///   RoI) that occurs again, in the same file or in another, is an error.
+/// - With a [`RoiTable`] and files that have a column `roi_id`, each RoI gets window, eta and z
+///   range of its row in the table. An RoI that is not in the table keeps the default window.
+/// - With a [`RoiTable`] and a file without that column, each RoI of the table gets all spacepoints
+///   of its event; its window then selects. An event without RoI in the table is left out.
+/// - With [`Regions`] each event is one RoI, reduced to its region. The files must hold whole
+///   events: a column `roi_id` is an error.
+/// - RoIs of the table without spacepoints come last, and are empty.
 ///
-/// What was left out or stayed empty is counted in [`SpacepointReader::warnings`].
+/// [`SpacepointReader::warnings`] reports left-out events and empty RoIs.
 pub struct SpacepointReader {
     files: Vec<PathBuf>,
-    /// How many of them were read.
+    /// Number of files read.
     read: usize,
     detector: Detector,
     rois: Option<RoiTable>,
     regions: Option<Regions>,
     options: ReadOptions,
     shard: Shard,
-    /// The file that is being read.
+    /// The current file.
     open: Option<Box<dyn EventReader>>,
-    /// Errors that were skipped, and are to be yielded.
+    /// Skipped errors that are still to be yielded.
     faults: VecDeque<Error>,
     errors: u64,
-    pending: VecDeque<Pending>,
-    seen: Seen,
-    /// Events, each as RoI 0 of its own.
-    seen_events: Seen,
+    pending: VecDeque<PendingEvent>,
+    seen: RoiSet,
+    /// Events, stored as RoI 0 of each event.
+    seen_events: RoiSet,
     events: usize,
     without_line: u64,
     events_left_out: u64,
@@ -53,14 +53,15 @@ pub struct SpacepointReader {
     finished: bool,
 }
 
-/// Spacepoints, and the RoIs that they are for.
-struct Pending {
+/// Spacepoints, and the RoIs that get them.
+struct PendingEvent {
     spacepoints: Vec<Spacepoint>,
     descriptors: VecDeque<RoiDescriptor>,
 }
 
 impl SpacepointReader {
-    /// Reads these files, as [`inputs`](super::inputs) lists them. Nothing is opened before the first RoI is asked for.
+    /// Reads these files, as [`inputs`](super::inputs) lists them. Files are opened by the first
+    /// call of the iterator.
     pub fn new(files: Vec<PathBuf>, detector: Detector, rois: Option<RoiTable>) -> Self {
         Self {
             files,
@@ -74,8 +75,8 @@ impl SpacepointReader {
             faults: VecDeque::new(),
             errors: 0,
             pending: VecDeque::new(),
-            seen: Seen::default(),
-            seen_events: Seen::default(),
+            seen: RoiSet::default(),
+            seen_events: RoiSet::default(),
             events: 0,
             without_line: 0,
             events_left_out: 0,
@@ -85,53 +86,55 @@ impl SpacepointReader {
         }
     }
 
-    /// Changes how files are read.
+    /// Sets how files are read.
     #[must_use]
     pub fn with_options(mut self, options: ReadOptions) -> Self {
         self.options = options;
         self
     }
 
-    /// Reduces each event to its region, in place of a table of RoIs.
+    /// Reduces each event to its region. Replaces a table of RoIs.
     #[must_use]
     pub fn with_regions(mut self, regions: Option<Regions>) -> Self {
         self.regions = regions;
         self
     }
 
-    /// Yields the RoIs of a shard's events only. All files are read, and their errors are reported in every shard.
+    /// Yields the RoIs of a shard's events only. All files are read, and their errors are reported
+    /// in every shard.
     #[must_use]
     pub fn with_shard(mut self, shard: Shard) -> Self {
         self.shard = shard;
         self
     }
 
-    /// How files are read.
+    /// Returns how files are read.
     pub fn options(&self) -> ReadOptions {
         self.options
     }
 
-    /// How many errors there have been. Of an event with many, the iterator yields the first ten.
+    /// Returns the number of errors so far. The iterator yields the first ten errors of an event.
     pub fn errors(&self) -> u64 {
         self.errors
     }
 
-    /// How many files there are.
+    /// Returns the number of files.
     pub fn files(&self) -> usize {
         self.files.len()
     }
 
-    /// How many files have been read.
+    /// Returns the number of files that have been read.
     pub fn files_read(&self) -> usize {
         self.read
     }
 
-    /// How many events of the shard have been seen in the files.
+    /// Returns the number of events of the shard in the files read so far.
     pub fn events(&self) -> usize {
         self.events
     }
 
-    /// What a user should know of RoIs and events that did not meet; complete when the reader has ended.
+    /// Returns warnings about RoIs without events and events without RoIs; complete when the reader
+    /// has ended.
     pub fn warnings(&self) -> Vec<String> {
         let Some(rois) = &self.rois else {
             let known = |event_id| self.is_known(event_id);
@@ -171,7 +174,7 @@ impl SpacepointReader {
         warnings
     }
 
-    /// Reads on until there is an RoI to give; false when all files are read.
+    /// Reads until an RoI is ready; false when all files are read.
     fn read_on(&mut self) -> Result<bool> {
         let Some(path) = self.files.get(self.read) else { return Ok(false) };
         let reader = match &mut self.open {
@@ -202,7 +205,7 @@ impl SpacepointReader {
         self.faults.extend(first);
     }
 
-    /// Notes an error of an RoI, or returns it if reading stops there.
+    /// Records an error of an RoI, or returns it if reading stops at errors.
     fn skip(&mut self, error: Error) -> Result<()> {
         if !self.options.skips() {
             return Err(error);
@@ -218,7 +221,7 @@ impl SpacepointReader {
             self.events += 1;
         }
         if event.rois.is_empty() {
-            // Nothing of it is answered, and so none of its RoIs is empty.
+            // The event is not answered, so its RoIs do not count as empty.
             let ids: Vec<RoiId> = self.rois.iter().flat_map(|rois| rois.of_event(event_id)).map(|roi| roi.id).collect();
             ids.into_iter().for_each(|id| {
                 self.seen.insert(id, self.read);
@@ -246,7 +249,7 @@ impl SpacepointReader {
                 self.skip(self.again(id, other))?;
             }
             descriptors.retain(|roi| again.iter().all(|(id, _)| *id != roi.id));
-            self.pending.push_back(Pending { spacepoints, descriptors });
+            self.pending.push_back(PendingEvent { spacepoints, descriptors });
         }
         Ok(())
     }
@@ -267,13 +270,13 @@ impl SpacepointReader {
             }
             let Some(regions) = self.regions.as_mut().filter(|_| self.shard.has(event_id)) else { continue };
             if let Some((descriptor, spacepoints)) = regions.select(event_id, spacepoints)? {
-                self.pending.push_back(Pending { spacepoints, descriptors: [descriptor].into() });
+                self.pending.push_back(PendingEvent { spacepoints, descriptors: [descriptor].into() });
             }
         }
         Ok(())
     }
 
-    /// An RoI has come before, in the file of this number.
+    /// Returns the error for an RoI that occurred earlier, in the file with this number.
     fn again(&self, RoiId { event_id, roi_id }: RoiId, other: usize) -> Error {
         let message = if other == self.read {
             format!(
@@ -290,21 +293,21 @@ impl SpacepointReader {
         Error::Input { path: source::named(&self.files[self.read]), row: 0, column: None, message }
     }
 
-    /// RoIs of the table that no file had spacepoints for.
+    /// Queues RoIs of the table for which no file had spacepoints.
     fn queue_rest(&mut self) {
         let Some(rois) = &self.rois else { return };
         let rest: VecDeque<RoiDescriptor> =
             rois.descriptors().iter().filter(|d| self.seen.file_of(d.id).is_none()).copied().collect();
         if self.errors > 0 {
-            // Their spacepoints may be in what was skipped.
+            // The skipped part may hold their spacepoints.
             self.rois_left_out = rest.len() as u64;
             return;
         }
         self.rois_without_event = rest.iter().filter(|d| !self.is_known(d.id.event_id)).count() as u64;
-        self.pending.push_back(Pending { spacepoints: Vec::new(), descriptors: rest });
+        self.pending.push_back(PendingEvent { spacepoints: Vec::new(), descriptors: rest });
     }
 
-    /// Whether the event was in a file that was read.
+    /// Returns whether the event was in a file that was read.
     fn is_known(&self, event_id: u64) -> bool {
         self.seen_events.file_of(RoiId { event_id, roi_id: 0 }).is_some()
     }

@@ -1,15 +1,15 @@
-//! Which part of each event is searched as one RoI.
+//! Selects the part of each event that is searched as one RoI.
 
 use super::objects::ObjectTable;
 use super::rois::RoiTable;
 use crate::error::Result;
 use zfinder::{Calorimeter, Config, PhiWindow, Region, RoiDescriptor, RoiId, Spacepoint};
 
-/// Reduces whole events to one [`Region`] each.
+/// Reduces each whole event to one [`Region`].
 #[derive(Clone, Debug)]
 pub struct Regions {
     selection: Selection,
-    /// Gives z range, field and beam spot.
+    /// Supplies z range, field and beam spot.
     config: Config,
     events_without: u64,
     events_too_few: u64,
@@ -22,7 +22,8 @@ enum Selection {
 }
 
 impl Regions {
-    /// Tubes about the objects of each event. An event without objects, and one with spacepoints on fewer than
+    /// Selects tubes around the objects of each event. An event is searched whole if it has no
+    /// objects, or if its region holds spacepoints on fewer than [`Region::LEAST_LAYERS`] layers.
     /// [`Region::LEAST_LAYERS`] layers of its region, is searched whole.
     ///
     /// # Errors
@@ -32,8 +33,9 @@ impl Regions {
         Ok(Self::new(Selection::Objects(objects, calorimeter), config))
     }
 
-    /// The windows of all RoIs of each event, searched as one RoI with the number of the event's first row. eta is 0; the range
-    /// of z is the smallest that holds the ranges of all. An event without RoIs is left out.
+    /// Selects the windows of all RoIs of each event, and searches them as one RoI with the number
+    /// of the event's first row. eta is 0; the range of z is the smallest that holds all ranges. An
+    /// event without RoIs is left out.
     pub fn of_rois(rois: RoiTable, config: &Config) -> Self {
         Self::new(Selection::Rois(rois), config)
     }
@@ -42,7 +44,8 @@ impl Regions {
         Self { selection, config: config.clone(), events_without: 0, events_too_few: 0 }
     }
 
-    /// What a user should know of events that were searched whole or not at all, and of RoIs whose events are not `known`.
+    /// Returns warnings about events that were searched whole or not at all, and about RoIs whose
+    /// events are not `known`.
     pub(super) fn warnings(&self, known: impl Fn(u64) -> bool) -> Vec<String> {
         let counted = |count: u64, what: String| {
             let events = if count == 1 { "event of the input has" } else { "events of the input have" };
@@ -108,11 +111,11 @@ impl Regions {
     }
 }
 
-/// Returns the descriptor of the union of RoIs; None without any.
+/// Returns the descriptor of the union of RoIs; None if there are no RoIs.
 fn joint_descriptor<'a>(rois: impl Iterator<Item = &'a RoiDescriptor>) -> Option<RoiDescriptor> {
     let joint = rois.copied().reduce(|joint, roi| {
         let hull = |a: (f64, f64), b: (f64, f64)| (a.0.min(b.0), a.1.max(b.1));
-        // Without a range of its own an RoI has the configuration's.
+        // An RoI without a z range has the configuration's.
         let z_range = joint.z_range.zip(roi.z_range).map(|(a, b)| hull(a, b));
         RoiDescriptor { z_range, ..joint }
     })?;
@@ -145,7 +148,7 @@ mod tests {
         (rois, reader.warnings())
     }
 
-    /// The RoI's event and number, and its spacepoints.
+    /// Returns event, number and spacepoints of each RoI.
     fn counts(rois: &[Roi]) -> Vec<(u64, u64, usize)> {
         rois.iter().map(|roi| (roi.descriptor.id.event_id, roi.descriptor.id.roi_id, roi.spacepoints.len())).collect()
     }

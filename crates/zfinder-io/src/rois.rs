@@ -1,4 +1,4 @@
-//! The file of RoIs: window, eta and z range of each.
+//! Reads the file of RoIs: window, eta and z range of each.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -9,9 +9,9 @@ use zfinder::Config;
 use zfinder::{PhiWindow, RoiDescriptor, RoiId};
 
 const WANTED: &str = "`event_id,roi_id,phi_min,phi_max` and, if you like, `eta` and `z_min,z_max`";
-/// An RoI of a table takes some 200 bytes.
+/// An RoI in a table takes about 200 bytes.
 const MOST_ROIS: u64 = 4_000_000;
-/// Trackers end long before; a larger number is a mistake.
+/// No tracker reaches further; a larger number is a mistake.
 const MAX_ETA: f64 = 20.0;
 
 /// RoIs as read from a CSV file `event_id,roi_id,phi_min,phi_max` \[rad\], optionally with `eta`
@@ -21,7 +21,7 @@ const MAX_ETA: f64 = 20.0;
 pub struct RoiTable {
     path: PathBuf,
     descriptors: Vec<RoiDescriptor>,
-    /// The row of each.
+    /// The row of each RoI.
     rows: Vec<u64>,
     by_id: HashMap<RoiId, usize>,
     by_event: HashMap<u64, Vec<usize>>,
@@ -31,8 +31,8 @@ impl RoiTable {
     /// Reads a file, gzipped or not.
     ///
     /// # Errors
-    /// Missing columns, fields that are no numbers, windows that [`PhiWindow::new`] refuses, a z
-    /// range that is none, the same (event, RoI) twice, and a file without any RoI.
+    /// Missing columns, fields that are no numbers, windows that [`PhiWindow::new`] refuses, an
+    /// invalid z range, an (event, RoI) that occurs twice, and a file without RoIs.
     pub fn read(path: &Path) -> Result<Self> {
         let mut table = Table::open(path)?;
         table.limit_rows(MOST_ROIS);
@@ -74,10 +74,10 @@ impl RoiTable {
         Ok(rois)
     }
 
-    /// Checks that every RoI's z range and eta make a histogram under this configuration.
+    /// Checks that z range and eta of each RoI give a valid histogram under this configuration.
     ///
     /// # Errors
-    /// The first that does not, with its row.
+    /// The first invalid RoI, with its row.
     pub fn validate(&self, config: &Config) -> Result<()> {
         for (descriptor, &row) in self.descriptors.iter().zip(&self.rows) {
             config.validate_z_range(descriptor.eta, descriptor.z_range).map_err(|error| Error::Input {
@@ -90,22 +90,22 @@ impl RoiTable {
         Ok(())
     }
 
-    /// The file that it was read from.
+    /// Returns the file of the table.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// All RoIs in the order of the file.
+    /// Returns all RoIs in the order of the file.
     pub fn descriptors(&self) -> &[RoiDescriptor] {
         &self.descriptors
     }
 
-    /// One RoI.
+    /// Returns an RoI.
     pub fn get(&self, id: RoiId) -> Option<&RoiDescriptor> {
         self.by_id.get(&id).map(|&at| &self.descriptors[at])
     }
 
-    /// The RoIs of an event, in the order of the file.
+    /// Returns the RoIs of an event, in the order of the file.
     pub fn of_event(&self, event_id: u64) -> impl Iterator<Item = &RoiDescriptor> {
         self.by_event.get(&event_id).into_iter().flatten().map(|&at| &self.descriptors[at])
     }

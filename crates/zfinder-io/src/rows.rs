@@ -1,41 +1,41 @@
-//! Rows of comma-separated values out of a stream of bytes.
+//! Splits a stream of bytes into rows of comma-separated values.
 
 use std::io::{self, Read};
 use std::ops::Range;
 
-/// What keeps a row from being read.
+/// The reason why a row is unreadable.
 pub(super) enum RowError {
     Io(io::Error),
-    /// What is wrong with the row in hand.
+    /// The current row is invalid.
     Bad(String),
 }
 
-/// The rows of a stream, one at a time: fields apart by commas, rows by newlines, with a carriage
-/// return before them or none; quotes as in RFC 4180. Empty lines are no rows.
+/// The rows of a stream, one at a time. Commas separate fields; newlines, optionally after a
+/// carriage return, separate rows; quotes follow RFC 4180. Empty lines are skipped.
 ///
-/// A row without quotes, as those of numbers are, is not copied.
+/// A row without quotes is not copied.
 pub(super) struct Rows {
     bytes: Box<dyn Read + Send>,
     buffer: Vec<u8>,
-    /// What of the buffer has been filled and is not read.
+    /// The part of the buffer that is filled but not yet read.
     unread: Range<usize>,
     ended: bool,
-    /// Where the row in hand begins in the buffer, if it has no quotes.
+    /// Start of the current row in the buffer, if it has no quotes.
     start: usize,
-    /// The fields of a row that has, one after the other.
+    /// The concatenated fields of a row with quotes.
     unquoted: Option<Vec<u8>>,
-    /// Where the fields end, from where the row begins.
+    /// Ends of the fields, relative to the start of the row.
     ends: Vec<usize>,
-    /// The number of the line on which the row in hand begins, from 1.
+    /// The number of the line on which the current row begins, from 1.
     line: u64,
-    /// That of the line after it.
+    /// The number of the next line.
     next_line: u64,
 }
 
 const FIRST_BUFFER: usize = 1 << 17;
-/// A shorter row is split as soon as more of it is there, so that a slow stream is not waited for.
+/// A shorter row is split again whenever more bytes arrive, so that a slow stream is not delayed.
 const LONG_ROW: usize = 1 << 16;
-/// Nothing that is meant to be a row is longer, and what is not a row shall not fill the memory.
+/// Rows longer than this are refused, which bounds the memory for files of other formats.
 const LONGEST_ROW: usize = 1 << 24;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -75,8 +75,8 @@ impl Rows {
                     false => Err(RowError::Bad("a quote is opened and not closed".into())),
                 };
             }
-            // A long row is split anew when twice as much of it is there: linear in all, not
-            // quadratic.
+            // A long row is split again only after its length has doubled: linear in total instead
+            // of quadratic.
             let long = self.unread.len();
             self.fill()?;
             while long > LONG_ROW && !self.ended && self.unread.len() < 2 * long {
@@ -85,20 +85,20 @@ impl Rows {
         }
     }
 
-    /// The number of the line on which the row in hand begins, from 1.
+    /// Returns the number of the line on which the current row begins, from 1.
     pub(super) fn line(&self) -> u64 {
         self.line
     }
 
-    /// How many fields it has.
+    /// Returns the number of fields.
     pub(super) fn fields(&self) -> usize {
         self.ends.len()
     }
 
-    /// One of them.
+    /// Returns a field.
     ///
     /// # Panics
-    /// If there are not so many.
+    /// If `at` is out of range.
     #[inline]
     pub(super) fn field(&self, at: usize) -> &[u8] {
         let (row, comma) = match &self.unquoted {
@@ -140,7 +140,7 @@ impl Rows {
         Ok(false)
     }
 
-    /// As `split`, of a row with quotes.
+    /// Splits a row with quotes; see `split`.
     #[cold]
     fn split_quoted(&mut self) -> Result<bool, RowError> {
         let row = &self.buffer[self.unread.clone()];
@@ -148,7 +148,7 @@ impl Rows {
         let mut fields = self.unquoted.take().unwrap_or_default();
         self.ends.clear();
         let (mut read, mut written, mut count) = (0, 0, 0);
-        // Line by line, for a row has seldom more than one.
+        // Line by line, because most rows have one line.
         let mut lines = row.split_inclusive(|&byte| byte == b'\n');
         let mut line: &[u8] = &[];
         loop {
@@ -161,7 +161,7 @@ impl Rows {
                     }
                 }
             }
-            // Nothing grows by taking quotes off it, and no line has more fields than bytes.
+            // Removing quotes shortens a row, and a line has at most as many fields as bytes.
             fields.resize(written + line.len(), 0);
             self.ends.resize(count + line.len(), 0);
             let (result, input, output, ends) =
@@ -172,7 +172,7 @@ impl Rows {
                 break;
             }
         }
-        // The carriage return of the line's end is the last field's last byte.
+        // The last field ends with the carriage return of the line's end.
         if row[..read].ends_with(b"\r\n") && fields[..written].ends_with(b"\r") {
             written -= 1;
             self.ends[count - 1] = written;
@@ -205,7 +205,7 @@ impl Rows {
         self.unread.end += read;
         if read == 0 {
             self.ended = true;
-            // The last row may do without.
+            // The last row may lack a newline.
             if !matches!(self.unread().last(), None | Some(b'\n')) {
                 self.buffer[self.unread.end] = b'\n';
                 self.unread.end += 1;
@@ -215,17 +215,17 @@ impl Rows {
     }
 }
 
-/// The highest bit of each of up to eight bytes that is below that of a comma, or the comma: what
-/// ends fields and rows, quotes, and little else that numbers are written with.
+/// Returns the highest bit of each of up to eight bytes that is at most a comma. These bytes end
+/// fields or rows, are quotes, or are rare in numbers.
 fn low_bytes(bytes: &[u8]) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     const HIGH: u64 = 128 * ONES;
     let word = match bytes.try_into() {
         Ok(bytes) => u64::from_le_bytes(bytes),
-        // Those that are not there are not low.
+        // Missing bytes count as high.
         Err(_) => bytes.iter().rev().fold(u64::MAX, |word, &byte| word << 8 | u64::from(byte)),
     };
-    // Adding to seven bits of each carries into no other.
+    // A sum of seven bits does not carry into the next byte.
     !(((word & !HIGH) + (128 - (b',' as u64 + 1)) * ONES) | word) & HIGH
 }
 
@@ -233,7 +233,7 @@ fn low_bytes(bytes: &[u8]) -> u64 {
 mod tests {
     use super::*;
 
-    /// Gives the bytes a few at a time.
+    /// Delivers the bytes a few at a time.
     struct Slowly(Vec<u8>, usize, usize);
 
     impl Read for Slowly {
@@ -331,7 +331,7 @@ mod tests {
         let begin = std::time::Instant::now();
         let (all, error) = rows(&text, 1 << 12);
         assert_eq!((all.len(), error.as_deref()), (0, Some("a quote is opened and not closed")));
-        // Splitting the row anew for each 4 KiB took minutes.
+        // Splitting the row again for each 4 KiB would take minutes.
         assert!(begin.elapsed().as_secs() < 20);
     }
 

@@ -1,32 +1,32 @@
-//! Which RoIs have been read, in little memory where their numbers follow one another.
+//! A set of RoIs that have been read, which takes little memory for consecutive numbers.
 
 use std::collections::BTreeMap;
 
 use zfinder::RoiId;
 
-/// RoIs and the number of the file that each came from. RoIs of one number and of events that
-/// follow one another in one file take one entry together.
+/// RoIs and the number of the file of each. Consecutive events with the same RoI number in one file
+/// share one entry.
 #[derive(Default)]
-pub(super) struct Seen {
-    /// (RoI, first event) to (last event, file).
+pub(super) struct RoiSet {
+    /// Maps (RoI, first event) to (last event, file).
     ranges: BTreeMap<(u64, u64), (u64, usize)>,
 }
 
-impl Seen {
-    /// The file that the RoI came from.
+impl RoiSet {
+    /// Returns the file of the RoI.
     pub(super) fn file_of(&self, id: RoiId) -> Option<usize> {
         let (&(roi, _), &(last, file)) = self.ranges.range(..=(id.roi_id, id.event_id)).next_back()?;
         (roi == id.roi_id && last >= id.event_id).then_some(file)
     }
 
-    /// Adds an RoI; the file that it came from already, if it did.
+    /// Adds an RoI. Returns its previous file if the RoI is known already.
     pub(super) fn insert(&mut self, id: RoiId, file: usize) -> Option<usize> {
         let RoiId { event_id, roi_id } = id;
         if let Some(before) = self.file_of(id) {
             return Some(before);
         }
         let after = event_id.checked_add(1).map(|next| (roi_id, next));
-        // The range that begins behind it, if that is of the same file, is now a part of its own.
+        // If the range of the next event is of the same file, the new range includes it.
         let last = match after.and_then(|key| self.ranges.get(&key).copied().map(|range| (key, range))) {
             Some((key, (last, of))) if of == file => {
                 self.ranges.remove(&key);
@@ -56,7 +56,7 @@ mod tests {
     #[test]
     fn answers_as_a_plain_map_does() {
         let mut rng = fastrand::Rng::with_seed(3);
-        let (mut seen, mut plain) = (Seen::default(), HashMap::new());
+        let (mut seen, mut plain) = (RoiSet::default(), HashMap::new());
         for _ in 0..3000 {
             let event_id = if rng.u8(0..20) == 0 { u64::MAX - rng.u64(0..3) } else { rng.u64(0..400) };
             let id = RoiId { event_id, roi_id: rng.u64(0..4) };
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn events_in_a_row_take_no_memory() {
-        let mut seen = Seen::default();
+        let mut seen = RoiSet::default();
         for event_id in (0..1000).chain((1000..2000).rev()) {
             for roi_id in 0..2 {
                 assert_eq!(seen.insert(RoiId { event_id, roi_id }, 0), None);

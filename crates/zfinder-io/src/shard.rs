@@ -1,10 +1,10 @@
-//! Parts of a set of events, for many machines.
+//! Shards: parts of a set of events, for many machines.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// One of several parts of the input: the events whose number modulo the number of shards is the
-/// number of the shard.
+/// A shard of the input: the events whose number modulo the number of shards equals the number of
+/// the shard.
 ///
 /// An event is in exactly one shard, whatever the files are and in whatever order they are read.
 ///
@@ -21,7 +21,7 @@ pub struct Shard {
 }
 
 impl Default for Shard {
-    /// The only shard, which has all events.
+    /// Returns the only shard, which has all events.
     fn default() -> Self {
         Self { index: 0, count: 1 }
     }

@@ -1,4 +1,4 @@
-//! Which files there are, and their bytes, unzipped.
+//! Finds files, and opens them unzipped.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -13,25 +13,28 @@ use super::event::addressing;
 use super::memory;
 use crate::error::{Error, Result};
 
-/// The files that a user's files and folders stand for.
+/// The expanded list of a user's files and folders.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Inputs {
-    /// Files of spacepoints: those named, and those of the folders named, sorted by name.
+    /// Files of spacepoints: the named files, and those in named folders, sorted by name.
     pub files: Vec<PathBuf>,
-    /// Other files and folders in the folders: left out. Files that belong to spacepoints (truth, RoIs) and hidden files
-    /// are not listed.
+    /// Files and folders that were left out of the folders. Files that accompany spacepoints
+    /// (truth, RoIs) and hidden files are not listed.
     pub skipped: Vec<PathBuf>,
 }
 
-/// Expands folders: of a folder come every file `*spacepoint*` and every other with the columns of a format that
-/// [`SpacepointReader`](super::SpacepointReader) reads, CSV (gzipped or not), Parquet or ROOT, sorted by name. Never
-/// `truth_vertices.csv`, nor RoI files (`rois.csv`, `*-rois.csv`), nor the other files of a TrackML event. Of a folder without
-/// such files come the tracker hits of the sample of ColliderML below it. `colliderml:NAME` is the sample of that name in
-/// `$COLLIDERML_DATA_DIR`. `-` is standard input. Pipes and devices are streams: they are read once.
+/// Expands folders into files of spacepoints, sorted by name. A folder contributes each file
+/// `*spacepoint*`, and each other file with the columns of a format that
+/// [`SpacepointReader`](super::SpacepointReader) reads: CSV (gzipped or not), Parquet or ROOT.
+/// `truth_vertices.csv`, RoI files (`rois.csv`, `*-rois.csv`) and the other files of a TrackML
+/// event are left out. A folder without files of spacepoints contributes the tracker hits of the
+/// sample of ColliderML below it. `colliderml:NAME` is the sample of that name in
+/// `$COLLIDERML_DATA_DIR`. `-` is standard input. Pipes and devices are streams, which are read
+/// once.
 ///
 /// # Errors
-/// What is missing or cannot be read, a folder without any such file or with several samples, and a stream that is named
-/// twice.
+/// A path that is missing or unreadable, a folder without files of spacepoints or with several
+/// samples, and a stream that is named twice.
 pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
     let mut inputs = Inputs::default();
     for path in paths {
@@ -64,7 +67,8 @@ pub fn inputs(paths: &[PathBuf]) -> Result<Inputs> {
     Ok(inputs)
 }
 
-/// Adds the files of a folder, or those of the sample of ColliderML below it. Returns whether there are any.
+/// Adds the files of a folder, or those of the sample of ColliderML below it. Returns whether any
+/// were added.
 fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
     let entries = fs::read_dir(path).and_then(Iterator::collect::<io::Result<Vec<_>>>);
     let mut entries: Vec<PathBuf> =
@@ -76,7 +80,7 @@ fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
         if stem.as_deref().is_some_and(is_companion) || file_name(&entry).starts_with('.') {
             continue;
         }
-        // A file by that name must be right; of any other the header tells.
+        // The name decides for some files; the header decides for all others.
         if stem.is_some_and(|stem| stem.contains("spacepoint") || addressing(&entry).is_ok()) {
             inputs.files.push(entry);
         } else {
@@ -95,26 +99,28 @@ fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
     }
 }
 
-/// Whether files by this name go with spacepoints and hold none: truth, RoIs, and the other files of a TrackML event.
+/// Returns whether files with this name accompany spacepoints and hold none: truth, RoIs, and the
+/// other files of a TrackML event.
 fn is_companion(stem: &str) -> bool {
     const NAMES: [&str; 3] = ["truth_vertices", "rois", "detectors"];
     const ENDINGS: [&str; 5] = ["-rois", "-cells", "-particles", "-truth", "_particles"];
     NAMES.contains(&stem) || ENDINGS.iter().any(|ending| stem.ends_with(ending))
 }
 
-/// The name without `.csv`, `.csv.gz`, `.parquet` or `.root`, in lower case.
+/// Returns the name without `.csv`, `.csv.gz`, `.parquet` or `.root`, in lower case.
 fn data_stem(path: &Path) -> Option<String> {
     let name = file_name(path).to_lowercase();
     let stem = [".csv", ".csv.gz", ".parquet", ".root"].into_iter().find_map(|ending| name.strip_suffix(ending))?;
     Some(stem.to_owned())
 }
 
-/// The name without its folder. Bytes that are not UTF-8 are replaced.
+/// Returns the name without its folder. Bytes that are not UTF-8 are replaced.
 fn file_name(path: &Path) -> String {
     path.file_name().unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// The number after `event` in the file's name (`event000000012-spacepoint.csv.gz`: 12), else 0.
+/// Returns the number after `event` in the file's name (`event000000012-spacepoint.csv.gz`: 12),
+/// else 0.
 pub(super) fn event_of_name(path: &Path) -> u64 {
     let name = file_name(path).to_lowercase();
     for (at, word) in name.match_indices("event") {
@@ -127,7 +133,7 @@ pub(super) fn event_of_name(path: &Path) -> u64 {
     0
 }
 
-/// What a file is, by its first bytes.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Container {
     Csv,
@@ -135,7 +141,7 @@ pub(super) enum Container {
     Root,
 }
 
-/// What a file is, whatever its name says.
+/// Returns the format of a file by its first bytes, whatever its name.
 ///
 /// # Errors
 /// A file that cannot be read, and a stream in a format that is read from its end.
@@ -156,12 +162,13 @@ pub(super) fn container(path: &Path) -> Result<Container> {
     Ok(container)
 }
 
-/// Whether this stands for standard input.
+/// Returns whether a path stands for standard input.
 fn is_standard_input(path: &Path) -> bool {
     path == Path::new("-")
 }
 
-/// Whether a path can be read once only: standard input, an open file of this process, a pipe or a device.
+/// Returns whether a path can be read only once: standard input, an open file of this process, a
+/// pipe or a device.
 pub fn is_stream(path: &Path) -> bool {
     if memory::bytes(path).is_some() {
         return false;
@@ -171,43 +178,43 @@ pub fn is_stream(path: &Path) -> bool {
         || fs::metadata(path).is_ok_and(|metadata| !metadata.is_file() && !metadata.is_dir())
 }
 
-/// One name for all names of standard input.
+/// Returns one name for all names of standard input.
 fn stream_name(path: &Path) -> &Path {
     const STANDARD_INPUT: [&str; 3] = ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"];
     if STANDARD_INPUT.iter().any(|name| path == Path::new(name)) { Path::new("-") } else { path }
 }
 
-/// What messages call it.
+/// Returns the name that messages show.
 pub(super) fn named(path: &Path) -> PathBuf {
     if is_standard_input(path) { "standard input".into() } else { path.to_owned() }
 }
 
-/// A stream whose beginning was read to see what it is.
-struct Peeked {
+/// A stream whose first bytes were read to find its format.
+struct PeekedStream {
     head: Vec<u8>,
     rest: Box<dyn Read + Send>,
 }
 
-/// Streams that were looked at, for those who open them.
-static PEEKED: Mutex<BTreeMap<PathBuf, Peeked>> = Mutex::new(BTreeMap::new());
+/// Streams whose first bytes were read, until they are opened.
+static PEEKED: Mutex<BTreeMap<PathBuf, PeekedStream>> = Mutex::new(BTreeMap::new());
 
-fn peeked() -> MutexGuard<'static, BTreeMap<PathBuf, Peeked>> {
+fn peeked() -> MutexGuard<'static, BTreeMap<PathBuf, PeekedStream>> {
     PEEKED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Enough for any header.
+/// Large enough for any header.
 const HEAD_BYTES: usize = 1 << 16;
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
 
-impl Peeked {
+impl PeekedStream {
     fn open(path: &Path) -> io::Result<Self> {
         let rest: Box<dyn Read + Send> =
             if is_standard_input(path) { Box::new(io::stdin()) } else { Box::new(File::open(path)?) };
         Ok(Self { head: Vec::new(), rest })
     }
 
-    /// Reads up to the end of the first line, or the first bytes if they are zipped.
+    /// Reads up to the end of the first line, or the first bytes of compressed data.
     fn fill(&mut self) -> io::Result<()> {
         let head = &mut self.head;
         let mut chunk = [0; 1 << 12];
@@ -223,7 +230,8 @@ impl Peeked {
     }
 }
 
-/// The bytes of a file, unzipped where they are gzip, whatever the name says. A stream is read from its beginning, once.
+/// Opens a file, and decompresses gzip, whatever its name. A stream is read from its beginning,
+/// once.
 pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     let failed = |source| failed(path, source);
     if let Some(bytes) = memory::bytes(path) {
@@ -231,7 +239,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     }
     if is_stream(path) {
         let stream = peeked().remove(path);
-        let Peeked { head, rest } = stream.map_or_else(|| Peeked::open(path), Ok).map_err(failed)?;
+        let PeekedStream { head, rest } = stream.map_or_else(|| PeekedStream::open(path), Ok).map_err(failed)?;
         return unzipped(path, BufReader::with_capacity(1 << 16, Cursor::new(head).chain(rest)));
     }
     let file = File::open(path).map_err(failed)?;
@@ -241,15 +249,16 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     unzipped(path, BufReader::with_capacity(1 << 16, file))
 }
 
-/// As [`open`]; but of a stream the beginning only, which is kept for those who open it.
+/// Opens a file as [`open`] does. Of a stream it reads only the beginning, and keeps it for
+/// [`open`].
 pub(super) fn peek(path: &Path) -> Result<Box<dyn Read + Send>> {
     if !is_stream(path) {
         return open(path);
     }
     let failed = |source| failed(path, source);
-    // The lock is not held while the stream is read, which may take long.
+    // The lock is released while the stream is read, because reading may block.
     let stream = peeked().remove(path);
-    let mut stream = stream.map_or_else(|| Peeked::open(path), Ok).map_err(failed)?;
+    let mut stream = stream.map_or_else(|| PeekedStream::open(path), Ok).map_err(failed)?;
     stream.fill().map_err(failed)?;
     let head = stream.head.clone();
     peeked().insert(path.to_owned(), stream);
@@ -261,7 +270,8 @@ fn unzipped(path: &Path, mut bytes: impl BufRead + Send + 'static) -> Result<Box
     Ok(if gzip { Box::new(MultiGzDecoder::new(bytes)) } else { Box::new(bytes) })
 }
 
-/// An error of reading, in words that help: a cut gzip file is only an unexpected end to the system.
+/// Returns a clear error of reading: the system reports a truncated gzip file only as an unexpected
+/// end.
 pub(super) fn failed(path: &Path, source: io::Error) -> Error {
     let source = match source.kind() {
         io::ErrorKind::UnexpectedEof => io::Error::new(source.kind(), "gzip data ends too early: the file is cut off"),
@@ -273,17 +283,17 @@ pub(super) fn failed(path: &Path, source: io::Error) -> Error {
     Error::Io { path: named(path), source }
 }
 
-/// A longer row is not shown to anybody.
+/// A longer row is not shown.
 const SHOWN_BYTES: u64 = 1 << 16;
 
-/// The text of a row of a file, unzipped, without its line end; the first row is 1. For pointing at an error. None for a
-/// stream, and for a row of more than 64 KiB.
+/// Returns the text of a row of a file, decompressed and without its line end, for error messages.
+/// The first row is 1. None for a stream, and for a row of more than 64 KiB.
 ///
 /// ```no_run
 /// let header = zfinder_io::line("event000000000-spacepoint.csv.gz".as_ref(), 1);
 /// ```
 pub fn line(path: &Path, row: u64) -> Option<String> {
-    // Rows of other formats are no text, and a stream is gone.
+    // Rows of other formats are not text, and a stream is already consumed.
     if is_stream(path) || container(path).ok()? != Container::Csv {
         return None;
     }
@@ -297,7 +307,8 @@ pub fn line(path: &Path, row: u64) -> Option<String> {
         return None;
     }
     let line = String::from_utf8_lossy(line.strip_suffix(b"\n").unwrap_or(&line)).into_owned();
-    // A mark of UTF-8 is one where the file begins. In a field of another row it may be what is wrong.
+    // A byte order mark is valid only at the beginning of the file. In another row it may be the
+    // error.
     let text = if row == 1 { line.trim_start_matches('\u{feff}') } else { &line };
     Some(text.trim_end_matches('\r').to_owned())
 }

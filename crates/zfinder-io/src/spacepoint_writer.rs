@@ -1,17 +1,17 @@
-//! What every writer of spacepoints does.
+//! The trait of all writers of spacepoints.
 
 use crate::error::Result;
 use zfinder::RoiView;
 
 /// Writes RoIs with their spacepoints, one after another, in one format.
 pub trait SpacepointWriter {
-    /// Takes the next RoI; when it reaches the file is the writer's business.
+    /// Accepts the next RoI. Writers may buffer it.
     ///
     /// # Errors
-    /// An RoI that the format has no room for, and output that cannot be written.
+    /// An RoI that the format cannot represent, and output that cannot be written.
     fn write(&mut self, roi: RoiView<'_>) -> Result<()>;
 
-    /// Writes what is left. A writer that is dropped without it leaves its output incomplete.
+    /// Writes all buffered RoIs. A writer that is dropped before leaves its output incomplete.
     ///
     /// # Errors
     /// Output that cannot be written.

@@ -1,4 +1,4 @@
-//! A CSV file read by its header: rows, fields by column, and errors that say where.
+//! Reads a CSV file by its header: rows, fields by column, and errors with their position.
 
 use std::collections::HashSet;
 use std::io::Read;
@@ -21,7 +21,7 @@ pub(super) struct Table {
     path: PathBuf,
     rows: Rows,
     names: Vec<String>,
-    /// No row can be read any more.
+    /// An error ended the file.
     is_broken: bool,
     /// Rows that may still be read.
     rows_left: u64,
@@ -34,7 +34,7 @@ impl Table {
         Self::of(path, source::open(path)?)
     }
 
-    /// The header alone: standard input can still be opened afterwards.
+    /// Reads the header alone. Standard input can still be opened afterwards.
     pub(super) fn peek(path: &Path) -> Result<Self> {
         Self::of(path, source::peek(path)?)
     }
@@ -78,12 +78,12 @@ impl Table {
         self.names.iter().position(|n| n == name).map(Column)
     }
 
-    /// Whether the name of any column begins so.
+    /// Returns whether the name of any column has this prefix.
     pub(super) fn begins_with(&self, prefix: &str) -> bool {
         self.names.iter().any(|name| name.starts_with(prefix))
     }
 
-    /// All of these columns, or None.
+    /// Returns all of these columns, or None if one is missing.
     pub(super) fn columns<const N: usize>(&self, names: [&str; N]) -> Option<[Column; N]> {
         let mut columns = [Column(0); N];
         for (column, name) in columns.iter_mut().zip(names) {
@@ -92,7 +92,7 @@ impl Table {
         Some(columns)
     }
 
-    /// All of these columns, or an error that names those missing and those there.
+    /// Returns all of these columns, or an error that lists missing and present columns.
     pub(super) fn need<const N: usize>(&self, names: [&str; N], wanted: &str) -> Result<[Column; N]> {
         self.columns(names).ok_or_else(|| {
             let missing: Vec<&str> = names.into_iter().filter(|name| self.column(name).is_none()).collect();
@@ -100,7 +100,7 @@ impl Table {
         })
     }
 
-    /// Refuses a column that looks like one of these and has another name.
+    /// Refuses a column whose name is similar to one of these.
     pub(super) fn refuse_lookalikes(&self, keys: &[&str]) -> Result<()> {
         let names = self.names.iter().map(String::as_str);
         for key in keys {
@@ -111,7 +111,7 @@ impl Table {
         Ok(())
     }
 
-    /// An error about columns that are missing, with those that are there and those wanted.
+    /// Returns an error that lists the missing columns, the present ones and the accepted ones.
     pub(super) fn missing(&self, missing: &[&str], wanted: &str) -> Error {
         let plural = if missing.len() == 1 { "column" } else { "columns" };
         let mut message = format!(
@@ -125,7 +125,7 @@ impl Table {
         self.row_error(message)
     }
 
-    /// Makes more rows an error, for a file that is kept in memory.
+    /// Makes further rows an error, for a file that is kept in memory.
     pub(super) fn limit_rows(&mut self, most: u64) {
         (self.rows_left, self.most_rows) = (most, most);
     }
@@ -164,7 +164,7 @@ impl Table {
         self.is_broken
     }
 
-    /// The number of the row, of which the header's is 1 if nothing is above it.
+    /// Returns the number of the row. The header is row 1 if it is the first line.
     pub(super) fn row(&self) -> u64 {
         self.rows.line()
     }
@@ -173,7 +173,7 @@ impl Table {
         self.rows.field(column.0)
     }
 
-    /// The text of a field, trimmed.
+    /// Returns the trimmed text of a field.
     pub(super) fn text(&self, column: Column) -> Result<&str> {
         match str::from_utf8(self.field(column)) {
             Ok(text) => Ok(text.trim()),
@@ -181,7 +181,7 @@ impl Table {
         }
     }
 
-    /// A finite number.
+    /// Returns a finite number.
     pub(super) fn number(&self, column: Column) -> Result<f64> {
         if let Some(number) = short_decimal(self.field(column)) {
             return Ok(number);
@@ -192,7 +192,7 @@ impl Table {
         }
     }
 
-    /// A finite number of single precision: nine digits that stand for one give back its very bits.
+    /// Returns a finite number of single precision: nine digits of an f32 give back its bits.
     pub(super) fn single(&self, column: Column) -> Result<f64> {
         match fast_float2::parse::<f32, _>(self.field(column)) {
             Ok(number) if number.is_finite() => Ok(f64::from(number)),
@@ -203,7 +203,7 @@ impl Table {
         }
     }
 
-    /// With blanks around it, or in an error's words.
+    /// Reads a number with blanks around it, or returns the error.
     #[cold]
     fn number_with_care(&self, column: Column) -> Result<f64> {
         let text = self.text(column)?;
@@ -215,10 +215,10 @@ impl Table {
         }
     }
 
-    /// A whole number from 0.
+    /// Returns a non-negative whole number.
     pub(super) fn whole_number(&self, column: Column) -> Result<u64> {
         let bytes = self.field(column);
-        // So few digits cannot overflow.
+        // 19 digits cannot overflow.
         if (1..20).contains(&bytes.len()) && bytes.iter().all(u8::is_ascii_digit) {
             return Ok(bytes.iter().fold(0, |number, digit| 10 * number + u64::from(digit - b'0')));
         }
@@ -226,7 +226,7 @@ impl Table {
         text.parse().map_err(|_| self.error(column, format!("`{text}` is not a whole number from 0 to 2^64 - 1")))
     }
 
-    /// An error in a field of the current row.
+    /// Returns an error in a field of the current row.
     #[cold]
     pub(super) fn error(&self, column: Column, message: String) -> Error {
         Error::Input {
@@ -237,22 +237,21 @@ impl Table {
         }
     }
 
-    /// An error of the file as a whole.
+    /// Returns an error of the file as a whole.
     pub(super) fn whole(&self, message: String) -> Error {
         Error::Input { path: source::named(&self.path), row: 0, column: None, message }
     }
 
-    /// An error of the row in hand as a whole.
+    /// Returns an error of the current row as a whole.
     #[cold]
     pub(super) fn row_error(&self, message: String) -> Error {
         Error::Input { path: source::named(&self.path), row: self.row(), column: None, message }
     }
 }
 
-/// A number of at most 15 digits, a point among them or none, as most are written; None: another
-/// way must be found. The digits are a whole number that f64 holds exactly, as it does the power of
-/// ten, so that one division rounds once (W. D. Clinger, How to read floating point numbers
-/// accurately, 1990).
+/// Reads a number of at most 15 digits with an optional decimal point, the usual form. Returns None
+/// for any other form. f64 holds the digits and the power of ten exactly, so that one division
+/// rounds once (W. D. Clinger, How to read floating point numbers accurately, 1990).
 fn short_decimal(text: &[u8]) -> Option<f64> {
     const TENS: [f64; 16] = [1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];
     let (negative, digits) = match text {

@@ -1,11 +1,11 @@
-//! Configurations and detectors in TOML.
+//! Reads and writes configurations and detectors in TOML.
 
 use serde::{Deserialize, Serialize};
 use zfinder::{BendingPair, BendingTable, Config, Detector, Layer, LayerKind, Sensor};
 
 use crate::error::{Error, Result};
 
-/// Reads a configuration from TOML. Absent keys keep their defaults, unknown keys are errors.
+/// Reads a configuration from TOML. Absent keys keep their defaults; unknown keys are errors.
 ///
 /// # Errors
 /// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for a value that
@@ -23,12 +23,12 @@ pub fn config_from_toml(text: &str) -> Result<Config> {
     Ok(config)
 }
 
-/// Writes a configuration as TOML, every key written out.
+/// Writes a configuration as TOML, with every key.
 pub fn config_to_toml(config: &Config) -> String {
     ::toml::to_string(config).expect("a flat table of numbers and words is valid TOML")
 }
 
-/// Reads a detector from TOML as in `data/detectors`. `what` names the text in errors.
+/// Reads a detector from TOML in the form of `data/detectors`. `what` names the text in errors.
 ///
 /// # Errors
 /// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for tables that contradict
@@ -198,7 +198,7 @@ mod tests {
         }
     }
 
-    /// `data/detectors` is there to be copied from: it says what is built in.
+    /// Users copy the files of `data/detectors`, so they must equal the built-in detectors.
     #[test]
     fn built_in_detectors_are_those_of_the_files() {
         for name in Detector::BUILT_IN {

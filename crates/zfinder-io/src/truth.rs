@@ -1,4 +1,4 @@
-//! Where the simulated collisions were.
+//! Reads true vertices of simulated events.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ffi::OsStr;
@@ -20,25 +20,25 @@ const MOST_VERTICES: u64 = 4_000_000;
 /// A simulated primary vertex.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TruthVertex {
-    /// Its position along the beam \[mm\].
+    /// Position along the beam \[mm\].
     pub z_mm: f64,
-    /// Whether it is the collision of interest, and not pile-up.
+    /// Whether the vertex is the hard scatter, and not pile-up.
     pub is_hard_scatter: bool,
-    /// Its charged particles with pT > 500 MeV and |eta| < 2.5, where that is known, as all below.
+    /// Number of its charged particles with pT > 500 MeV and |eta| < 2.5, if known.
     pub tracks: Option<u64>,
-    /// The sum of their pT^2 \[GeV^2\].
+    /// Sum of pT^2 of these particles \[GeV^2\], if known.
     pub sum_pt2_gev2: Option<f64>,
-    /// The largest of their pT \[GeV\].
+    /// Largest pT of these particles \[GeV\], if known.
     pub leading_pt_gev: Option<f64>,
 }
 
 /// The vertices of whole events, in the order of a file.
 pub(super) type EventVertices = Vec<(u64, Vec<TruthVertex>)>;
 
-/// Of which event, and of which RoI; None: of all RoIs of the event that have no vertices of their own.
-type Whose = (u64, Option<u64>);
+/// The event and the RoI. Without RoI: all RoIs of the event that have no vertices of their own.
+type TruthKey = (u64, Option<u64>);
 
-/// True vertices of events or RoIs, from files in one of these formats, which their headers tell apart:
+/// True vertices of events or RoIs, from files in one of these formats. The header decides which.
 ///
 /// | format | columns | vertices |
 /// |---|---|---|
@@ -46,24 +46,26 @@ type Whose = (u64, Option<u64>);
 /// | own | `event_id,roi_id,z` | the primary vertex of each RoI, and no pile-up |
 /// | TrackML particles | `particle_id,vz` | all with a prompt particle, of the event in the file's name |
 ///
-/// A TrackML particle's id holds its primary vertex from bit 52 on, of which 1 is the hard scatter, and in bits 40 to 51
-/// its secondary vertex, 0 if it is prompt.
+/// The id of a TrackML particle holds its primary vertex from bit 52 on; 1 is the hard scatter.
+/// Bits 40 to 51 hold its secondary vertex; 0 is a prompt particle.
 ///
-/// z is in mm. In the own format a row without `roi_id` (no such column, or an empty field) is for all RoIs of its
-/// event, but those that have a row of their own. Other columns are not looked at.
+/// z is in mm. In the own format a row without `roi_id` (no such column, or an empty field) applies
+/// to all RoIs of its event that have no row of their own. Other columns are ignored.
 #[derive(Clone, Debug)]
 pub struct TruthTable {
-    /// The files that the vertices are from: one at least.
+    /// The files of the vertices: at least one.
     paths: Vec<PathBuf>,
-    vertices: HashMap<Whose, Vec<TruthVertex>>,
+    vertices: HashMap<TruthKey, Vec<TruthVertex>>,
 }
 
 impl TruthTable {
-    /// Reads a CSV file of any of these formats, gzipped or not. One with a column `event_id` is in the own format.
+    /// Reads a CSV file of any of these formats, gzipped or not. A column `event_id` marks the own
+    /// format.
     ///
     /// # Errors
-    /// Missing columns, fields that are no numbers, two hard scatters in an event, two rows for an (event, RoI) in the
-    /// own format, and a file without vertices, unless it is TrackML's.
+    /// Missing columns, fields that are no numbers, two hard scatters in an event, and two rows for
+    /// an (event, RoI) in the own format. A file without vertices is an error too, unless it is
+    /// TrackML's.
     pub fn read(path: &Path) -> Result<Self> {
         let mut truth = Self { paths: vec![path.to_owned()], vertices: HashMap::new() };
         let mut table = match source::container(path)? {
@@ -94,7 +96,7 @@ impl TruthTable {
         Ok(truth)
     }
 
-    /// With the vertices of whole events, in the order of a file.
+    /// Adds the vertices of whole events, in the order of a file.
     fn with_events(mut self, events: EventVertices) -> Result<Self> {
         let path = self.path().to_owned();
         let refuse = |message| Err(Error::Input { path: path.clone(), row: 0, column: None, message });
@@ -109,12 +111,13 @@ impl TruthTable {
         Ok(self)
     }
 
-    /// The truth that comes with files of spacepoints: of TrackML's `NAME-hits.csv` the `NAME-particles.csv` beside it, of
-    /// ColliderML's `NAME_tracker_hits.parquet` the `NAME_particles.parquet`, or the files in the sample's folder of particles
-    /// whose events may be in the file, and a ROOT file's own `truth_pv_z`. None where no file has any.
+    /// Returns the truth that accompanies files of spacepoints; None if no file has any. TrackML's
+    /// `NAME-hits.csv` has `NAME-particles.csv` in the same folder. ColliderML's
+    /// `NAME_tracker_hits.parquet` has `NAME_particles.parquet`, or those files in the sample's
+    /// folder of particles whose events may be in the file. A ROOT file has its own `truth_pv_z`.
     ///
     /// # Errors
-    /// Those of [`TruthTable::read`].
+    /// Errors of [`TruthTable::read`].
     pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
         for file in files.iter().filter(|file| !source::is_stream(file)) {
@@ -152,7 +155,7 @@ impl TruthTable {
         while table.next()? {
             let id = table.whole_number(particle)?;
             let (primary, secondary) = (id >> 52, (id >> 40) & 0xfff);
-            // Vertex 0 stands for noise.
+            // Vertex 0 is noise.
             if secondary == 0 && primary > 0 && !vertices.contains_key(&primary) {
                 vertices.insert(primary, table.number(z)?);
             }
@@ -213,39 +216,40 @@ impl TruthTable {
         Ok(())
     }
 
-    /// The file that it was read from, or the first of them.
+    /// Returns the file of the vertices, or the first of several.
     pub fn path(&self) -> &Path {
         self.paths.first().map_or(Path::new(""), PathBuf::as_path)
     }
 
-    /// All files that it was read from.
+    /// Returns all files of the vertices.
     pub fn paths(&self) -> &[PathBuf] {
         &self.paths
     }
 
-    /// All true vertices that are known for an RoI, those of its whole event, in the order of the file.
+    /// Returns the true vertices of an RoI, or else of its whole event, in the order of the file.
     pub fn vertices(&self, id: RoiId) -> &[TruthVertex] {
         let own = self.vertices.get(&(id.event_id, Some(id.roi_id)));
         own.or_else(|| self.vertices.get(&(id.event_id, None))).map_or(&[], Vec::as_slice)
     }
 
-    /// Where the collision of interest was \[mm\].
+    /// Returns z of the hard scatter \[mm\].
     pub fn hard_scatter_z(&self, id: RoiId) -> Option<f64> {
         primary_z(self.vertices(id))
     }
 
-    /// Whether this is known of the collision of interest of any event.
+    /// Returns whether this quantity is known for the hard scatter of any event.
     pub fn knows<T>(&self, what: impl Fn(&TruthVertex) -> Option<T>) -> bool {
         self.vertices.values().flatten().any(|vertex| vertex.is_hard_scatter && what(vertex).is_some())
     }
 
-    /// Whether any event has vertices beside its hard scatter: then pile-up is known.
+    /// Returns whether any event has vertices in addition to its hard scatter, so that pile-up is
+    /// known.
     pub fn has_pile_up(&self) -> bool {
         self.vertices.values().flatten().any(|vertex| !vertex.is_hard_scatter)
     }
 }
 
-/// A field of a column that need not be there, and may be empty.
+/// Reads a field of an optional column, which may be empty.
 fn optional<T>(
     table: &Table,
     column: Option<Column>,
@@ -257,7 +261,8 @@ fn optional<T>(
     }
 }
 
-/// Returns the files of particles of a file of hits, of TrackML or of ColliderML; none for other files.
+/// Returns the files of particles of a file of hits from TrackML or ColliderML; none for other
+/// files.
 fn particles_of(hits: &Path) -> Result<Vec<PathBuf>> {
     let Some(name) = hits.file_name().and_then(OsStr::to_str) else { return Ok(Vec::new()) };
     let beside = |name: String| Some(hits.with_file_name(name)).filter(|path| path.is_file());

@@ -1,4 +1,4 @@
-//! Answers as CSV and as JSON lines; RoIs as CSV.
+//! Writes answers as CSV and as JSON lines, and RoIs as CSV.
 
 use std::io::{self, Write};
 
@@ -7,22 +7,29 @@ use serde::Serialize;
 use zfinder::{PhiWindow, RoiDescriptor};
 use zfinder::{RoiResult, Vertex};
 
-/// The header of [`write_csv`]'s rows; columns to come are added at the end.
+/// The header of the rows of [`write_csv`]. New columns will be added at the end.
 pub const CSV_HEADER: &str =
     "event_id,roi_id,vertex,z_mm,weight,status,z_error_mm,significance,background,rank,fallback";
 
-/// Writes a row for every vertex, numbered from 0 in the order found; an RoI without one gets a row
-/// in which every column but the ids and `status` is empty. Numbers are the shortest that read back
-/// as the same bits.
+/// Writes a row for each vertex, numbered from 0 in the order of the answer. An RoI without
+/// vertices gets a row with ids and `status`, in which all other columns are empty. Numbers have
+/// the shortest form that reads back to the same bits.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 ///
 /// ```
 /// use zfinder::{RoiId, RoiResult, Status};
 /// use zfinder_io::write_csv;
 /// let id = RoiId { event_id: 7, roi_id: 1 };
-/// let none = RoiResult { id, vertices: vec![], status: Status::NoPeak, spacepoints: 12, outside_window: 0, fallback: false };
+/// let none = RoiResult {
+///     id,
+///     vertices: vec![],
+///     status: Status::NoPeak,
+///     spacepoints: 12,
+///     outside_window: 0,
+///     fallback: false,
+/// };
 /// let mut out = Vec::new();
 /// write_csv(&mut out, &none)?;
 /// assert_eq!(out, b"7,1,,,,no_peak,,,,,false\n");
@@ -73,11 +80,12 @@ impl From<&Vertex> for JsonVertex {
 }
 
 /// Writes one line: a JSON object with `event_id`, `roi_id`, `status`, `spacepoints` (those that
-/// took part), `outside_window`, `fallback` and `vertices`, each with `z_mm`, `weight`, `pairs`,
-/// `z_error_mm`, `rank`, and `significance` and `background`, which are null without a background.
+/// took part), `outside_window`, `fallback` and `vertices`. Each vertex has `z_mm`, `weight`,
+/// `pairs`, `z_error_mm`, `rank`, `significance` and `background`; the last two are null if no
+/// background was computed.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<()> {
     let roi = JsonRoi {
         event_id: result.id.event_id,
@@ -92,20 +100,21 @@ pub fn write_json_line(out: &mut impl Write, result: &RoiResult) -> io::Result<(
     out.write_all(b"\n")
 }
 
-/// The header of [`write_roi`]'s rows.
+/// The header of the rows of [`write_roi`].
 pub const ROI_HEADER: &str = "event_id,roi_id,phi_min,phi_max";
 
-/// Writes the row of an RoI with a window of its own, as [`RoiTable`](crate::RoiTable) reads it;
-/// nothing for one that has none, or the full circle. Numbers are the shortest that read back as
-/// the same bits.
+/// Writes the row of an RoI with a window, in the format that [`RoiTable`](crate::RoiTable) reads.
+/// Writes nothing for an RoI without a window or with the full circle. Numbers have the shortest
+/// form that reads back to the same bits.
 ///
 /// # Errors
-/// Those of `out`.
+/// Errors of `out`.
 ///
 /// ```
 /// use zfinder::{PhiWindow, RoiDescriptor};
 /// use zfinder_io::write_roi;
-/// let roi = RoiDescriptor { window: Some(PhiWindow::new(3.0, -3.0)?), ..RoiDescriptor::default() };
+/// let window = Some(PhiWindow::new(3.0, -3.0)?);
+/// let roi = RoiDescriptor { window, ..RoiDescriptor::default() };
 /// let mut out = Vec::new();
 /// write_roi(&mut out, &roi).expect("a vector takes all");
 /// assert_eq!(out, b"0,0,3,-3\n");

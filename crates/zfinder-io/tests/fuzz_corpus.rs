@@ -1,5 +1,5 @@
-//! What the fuzz targets do, on stable: with every file of the committed corpus, cut off at several
-//! places, and with bytes changed. `scripts/fuzz` goes on from there.
+//! Runs the readers, as the fuzz targets do but on stable Rust, on every file of the committed
+//! corpus, truncated at several places and with changed bytes. `scripts/fuzz` searches further.
 
 #[expect(unreachable_pub, reason = "it is a library to the fuzz targets")]
 #[path = "../../../fuzz/src/lib.rs"]
@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 
 use targets::{TARGETS, Target};
 
-/// Pieces that each file is cut down to.
+/// Number of truncations of each file.
 const CUTS: usize = 8;
-/// Bytes that are changed in each file, one at a time.
+/// Number of changed bytes of each file, one at a time.
 const CHANGES: usize = 40;
 
 fn corpus() -> PathBuf {

@@ -1,5 +1,5 @@
-//! Reading spacepoints, RoIs and truth: every format gives the same spacepoints, every bad file an
-//! error that says where.
+//! Tests of readers of spacepoints, RoIs and truth: every format gives the same spacepoints, and
+//! every error states its position.
 
 use std::fs;
 use std::io::Write;
@@ -31,7 +31,7 @@ fn read(files: &[PathBuf], detector: Detector) -> Result<Vec<Roi>, Error> {
     SpacepointReader::new(files.to_vec(), detector, None).collect()
 }
 
-/// A reader that is to fail: the message, which must begin with the file.
+/// Returns the message of a reader that must fail. It must begin with the file.
 fn refused(path: &Path, detector: Detector) -> String {
     let error = read(&[path.to_owned()], detector).expect_err("refused").to_string();
     let name = path.display().to_string();
@@ -111,7 +111,7 @@ fn acts_files_old_and_new_agree() {
     let new = read(std::slice::from_ref(&path), Detector::generic()).expect("good");
     assert_eq!(ids(&new), [(2, 0, 25_172)]);
 
-    // The same event as older ACTS wrote it: no geometry id, the layer follows from the position.
+    // The same event in ACTS's older format: without geometry ids, the position gives the layer.
     let bytes = flate2::read::MultiGzDecoder::new(fs::File::open(&path).expect("there"));
     let mut text = String::from("measurement_id,sp_type,sp_x,sp_y,sp_z,sp_radius,sp_covr,sp_covz\n");
     for row in csv::Reader::from_reader(bytes).records() {
@@ -433,8 +433,8 @@ fn shared_samples_are_read_whole() {
     let rois = read(&inputs.files, Detector::generic()).expect("good");
     assert_eq!(rois.len(), 8);
     assert_eq!(rois[1].spacepoints.len(), 18_733);
-    // Of the four files of a TrackML event one holds spacepoints; its particles hold no prompt one
-    // of the hard scatter.
+    // One of the four files of a TrackML event holds spacepoints. Its particles include no prompt
+    // particle of the hard scatter.
     let inputs = io::inputs(&[shared.join("formats/trackml")]).expect("there");
     assert_eq!((inputs.files.len(), inputs.skipped.len()), (1, 0));
     let rois = read(&inputs.files, Detector::generic()).expect("good");
@@ -456,7 +456,7 @@ fn events_are_read_one_by_one() {
     let error = reader.next().expect("an error").expect_err("refused").to_string();
     assert!(error.contains("event 5, RoI 0 comes again") && error.contains("sort the file by event_id"), "{error}");
     assert!(reader.next().is_none());
-    // Sorted by RoI is good too: no RoI comes again.
+    // Sorting by RoI is valid too: no RoI occurs twice.
     let sorted = "event_id,roi_id,rho,phi,z,layer\n5,0,50,1,1,0\n6,0,50,1,1,0\n5,1,50,1,1,0\n";
     let rois = read(&[file(&dir, "sorted.csv", sorted)], Detector::atlas2010()).expect("good");
     assert_eq!(ids(&rois), [(5, 0, 1), (6, 0, 1), (5, 1, 1)]);

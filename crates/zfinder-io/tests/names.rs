@@ -18,7 +18,7 @@ fn file(folder: &TempDir, text: &str) -> PathBuf {
     path
 }
 
-/// The message of a reader that must refuse the file, and the number of RoIs of one that reads it.
+/// Returns the message if the file is refused, else the number of its RoIs.
 fn read(text: &str) -> Result<usize, String> {
     let dir = folder();
     let reader = SpacepointReader::new(vec![file(&dir, text)], Detector::atlas2010(), None);

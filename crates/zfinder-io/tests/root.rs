@@ -29,7 +29,7 @@ fn the_specimen_holds_the_events_of_the_csv_files_and_of_parquet() {
     let Some(parquet) = shared("data/formats/colliderml/zee7_mu2_tracker_hits.parquet") else { return };
     let found = read(&file).expect("a good file");
     assert_eq!(found.len(), 20);
-    // All are of single precision: the same bits.
+    // All have single precision, so the bits are the same.
     assert_eq!(found, read(&parquet).expect("a good file")[..20]);
     let csv = SpacepointReader::new(inputs(&[folder]).expect("files").files, Detector::generic(), None);
     for (found, wanted) in found.iter().zip(csv) {
@@ -162,8 +162,7 @@ fn entries_above_the_limit_and_bad_values_are_told_by_entry() {
     }
 }
 
-/// Damage anywhere is an error or goes unnoticed in a number. It never ends the program, and
-/// nothing hangs.
+/// Damage is an error, or stays undetected in a number. It never crashes or hangs.
 fn damaged(bytes: &[u8], flips: usize) {
     let dir = folder();
     let path = dir.path().join("damaged.root");
@@ -177,7 +176,7 @@ fn damaged(bytes: &[u8], flips: usize) {
     let mut bytes = bytes.to_vec();
     let mut errors = 0;
     for _ in 0..flips {
-        // The first and the last bytes hold what the others mean.
+        // The first and the last bytes hold the structure.
         let at = match random.u8(..3) {
             0 => 4 + random.usize(..2000.min(bytes.len() - 4)),
             1 => bytes.len() - 1 - random.usize(..6000.min(bytes.len() - 4)),
@@ -194,8 +193,7 @@ fn damaged(bytes: &[u8], flips: usize) {
     assert!(errors > 0, "none of {flips} was noticed");
 }
 
-/// A basket says how many entries it has: none are made, and no room for them, that it does not
-/// have.
+/// A basket claims its number of entries. Missing entries are not allocated.
 #[test]
 fn a_basket_of_billions_of_entries_is_an_error() {
     let dir = folder();
@@ -205,12 +203,12 @@ fn a_basket_of_billions_of_entries_is_an_error() {
     writer.finish().expect("written");
     let good = fs::read(&path).expect("a file");
     let of_branch = |branch: &str| {
-        // The key of its basket ends with the names of class, branch and tree, each behind its
+        // The key of its basket ends with the names of class, branch and tree, each after its
         // length.
         let names =
             ["TBasket", branch, "spacepoints"].map(|name| format!("{}{name}", name.len() as u8 as char)).concat();
         let at = good.windows(names.len()).position(|window| window == names.as_bytes()).expect("a basket");
-        // Then come a version of 2 bytes, and two numbers of 4.
+        // A version of 2 bytes and two numbers of 4 bytes follow.
         let at = at + names.len() + 10;
         let mut bytes = good.clone();
         assert_eq!(bytes[at..at + 4], 12i32.to_be_bytes());
@@ -223,7 +221,7 @@ fn a_basket_of_billions_of_entries_is_an_error() {
             assert!(error.contains(word), "no `{word}` in: {error}");
         }
     }
-    // Of others each entry has its place told, so that the number is not looked at.
+    // Other baskets state the offset of each entry, so that the number is not read.
     assert_eq!(of_branch("rho").expect("read").len(), 12);
 }
 
@@ -232,23 +230,22 @@ fn read_bytes(path: &Path, bytes: &[u8]) -> Result<Vec<Roi>> {
     read(path)
 }
 
-/// The baskets of the specimen are compressed by zlib. A flipped bit of one does not match its
-/// checksum.
+/// zlib compresses the baskets of the specimen. A flipped bit breaks the checksum.
 #[test]
 fn a_flipped_bit_of_a_basket_is_an_error() {
     let Some(specimen) = shared(SPECIMEN) else { return };
     let dir = folder();
     let path = dir.path().join("damaged.root");
     let bytes = fs::read(specimen).expect("a file");
-    // Behind a block's method stand its version and two sizes of three bytes.
+    // A version and two sizes of three bytes follow a block's method.
     let blocks: Vec<usize> = (0..bytes.len() - 9).filter(|&at| bytes[at..].starts_with(b"ZL\x08")).collect();
     assert!(blocks.len() > 4, "{blocks:?}");
     let mut random = fastrand::Rng::with_seed(10);
     for at in blocks {
         let size = u32::from_le_bytes([bytes[at + 3], bytes[at + 4], bytes[at + 5], 0]) as usize;
         for _ in 0..3 {
-            // Not the last bits of deflate, of which some mean nothing, but before them or in the
-            // checksum.
+            // Some of the last bits of deflate have no meaning, so bits before them or in the
+            // checksum are flipped.
             let byte = if random.bool() { random.usize(..size - 5) } else { size - 1 - random.usize(..4) };
             let mut damaged = bytes.clone();
             damaged[at + 9 + byte] ^= 1 << random.u8(..8);

@@ -1,5 +1,6 @@
-//! Measures a server under load: RoIs a second and latencies of requests of several sizes, beside the rate of the library
-//! in this process. Every answer is compared with the library's, bit by bit.
+//! Measures a server under load: RoIs a second and latencies of requests of several sizes, compared
+//! with the rate of the library in this process. Every answer is compared with the library's, bit
+//! by bit.
 //!
 //! ```text
 //! cargo run --release -p zfinder-serve --example load
@@ -7,14 +8,15 @@
 //! cargo run --release -p zfinder-serve --example load -- --address 10.0.0.5:8001
 //! ```
 //!
-//! Without `--address`, the server runs in this process, and requests go through the loopback interface.
-//! Samples are RoIs of the simulation `lowlum`. The line `loopback` says what plain sockets carry
-//! between as many connections, which bounds requests that carry their tensors. `--tensors
-//! shared-memory` is for a server on this host that has `--shared-memory`. Columns of the table:
+//! Without `--address`, the server runs in this process, and requests use the loopback interface.
+//! Samples are RoIs of the simulation `lowlum`. The line `loopback` gives the rate of plain sockets
+//! over as many connections, which limits requests that carry their tensors. `--tensors
+//! shared-memory` needs a server on this host with `--shared-memory`. Columns of the table:
 //!
-//! - `full load`: each of the connections sends a request when its last one is answered (`--in-flight` of them at once);
-//! - `half load`: requests come at regular times, half as many as at full load; a latency counts from the time at which the
-//!   request was due;
+//! - `full load`: each of the connections sends a request when its last one is answered
+//!   (`--in-flight` of them at once);
+//! - `half load`: requests come at regular times, half as many as at full load; a latency counts
+//!   from the time at which the request was due;
 //! - `added`: the 99th percentile at half load, less the median of the same search in this process.
 
 use std::error::Error;
@@ -51,7 +53,7 @@ struct Load {
     /// GPU by index, name or PCI id, for this process
     #[arg(long, conflicts_with = "cpu")]
     adapter: Option<AdapterChoice>,
-    /// Compute on the CPU
+    /// Use the CPU engine
     #[arg(long)]
     cpu: bool,
     /// Preset: default, auto, hard-scatter
@@ -66,13 +68,13 @@ struct Load {
     /// Requests in flight on each connection
     #[arg(long, default_value_t = 2)]
     in_flight: usize,
-    /// How tensors travel
-    #[arg(long, value_enum, default_value_t = Travel::Message)]
-    tensors: Travel,
+    /// Transport of tensors
+    #[arg(long, value_enum, default_value_t = Transport::Message)]
+    tensors: Transport,
     /// Seconds of each measurement
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// Longest wait of a request for others, in microseconds, of the server in this process
+    /// Longest wait of a request for others in the server in this process, in microseconds
     #[arg(long, default_value_t = 0)]
     max_delay_us: u64,
     /// RoIs of a batch of the server in this process
@@ -83,9 +85,9 @@ struct Load {
     server_in_flight: Option<usize>,
 }
 
-/// How tensors travel.
+/// Transport of tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Travel {
+enum Transport {
     /// 13 bytes a spacepoint in the message
     Message,
     /// 8 bytes a spacepoint in the message
@@ -94,8 +96,8 @@ enum Travel {
     SharedMemory,
 }
 
-/// A request and the bytes of its answer.
-struct Question {
+/// A request, and the bytes of its answer.
+struct LoadRequest {
     request: ModelInferRequest,
     answer: [Bytes; 2],
     batch: RoiBatch,
@@ -147,7 +149,7 @@ impl Drop for SharedObject {
 }
 
 const OUTPUTS: [&str; 2] = ["COUNTS", "Z"];
-/// Different requests of a size.
+/// Number of different requests of each size.
 const QUESTIONS: usize = 8;
 /// RoIs of a batch in this process.
 const STREAM_ROIS: usize = 4096;
@@ -157,8 +159,8 @@ fn question(
     model: &str,
     rois: &mut dyn Iterator<Item = RoiView<'_>>,
     count: usize,
-    travel: Travel,
-) -> Question {
+    travel: Transport,
+) -> LoadRequest {
     let mut batch = RoiBatch::single();
     let mut words: Vec<u8> = Vec::new();
     let [mut rho, mut phi, mut z, mut layer] = [(); 4].map(|()| Vec::new());
@@ -171,7 +173,7 @@ fn question(
             layer.push(point.layer as u8);
         }
         offsets.push(layer.len() as i64);
-        if travel == Travel::Points {
+        if travel == Transport::Points {
             let encoded: Vec<u64> = roi.spacepoints().map(|point| encode_point(&point).expect("in range")).collect();
             words.extend(encoded.iter().flat_map(|word| word.to_le_bytes()));
             batch.push(Default::default(), encoded.into_iter().map(decode_point));
@@ -184,8 +186,8 @@ fn question(
     let mut request = ModelInferRequest { model_name: model.into(), ..Default::default() };
     let offsets = ("OFFSETS", "INT64", offsets.len() as i64, offsets_bytes);
     let tensors = match travel {
-        Travel::Points => vec![offsets, ("POINTS", "UINT64", points, words)],
-        Travel::Message | Travel::SharedMemory => vec![
+        Transport::Points => vec![offsets, ("POINTS", "UINT64", points, words)],
+        Transport::Message | Transport::SharedMemory => vec![
             offsets,
             ("RHO", "FP32", points, rho),
             ("PHI", "FP32", points, phi),
@@ -204,10 +206,10 @@ fn question(
     let counts = results.iter().flat_map(|result| (result.vertices.len() as u32).to_le_bytes()).collect();
     let vertices = results.iter().flat_map(|result| &result.vertices);
     let answer = [counts, vertices.flat_map(|vertex| vertex.z_mm.to_le_bytes()).collect()];
-    Question { request, answer, batch, object: None }
+    LoadRequest { request, answer, batch, object: None }
 }
 
-fn check(response: &ModelInferResponse, question: &Question) -> Result<(), Failure> {
+fn check(response: &ModelInferResponse, question: &LoadRequest) -> Result<(), Failure> {
     if response.raw_output_contents == question.answer { Ok(()) } else { Err("an answer is wrong".into()) }
 }
 
@@ -220,10 +222,11 @@ fn percentile(latencies: &mut [Duration], fraction: f64) -> f64 {
     latencies[((latencies.len() - 1) as f64 * fraction).round() as usize].as_secs_f64() * 1e6
 }
 
-/// Sends a request when the last one is answered, or, with `due`, at these times. Returns latencies.
+/// Sends a request when the last one is answered, or, with `due`, at these times. Returns
+/// latencies.
 async fn drive(
     mut client: Client,
-    questions: Arc<Vec<Question>>,
+    questions: Arc<Vec<LoadRequest>>,
     first: usize,
     end: Instant,
     mut due: Option<UnboundedReceiver<Instant>>,
@@ -248,7 +251,8 @@ async fn drive(
     Ok(latencies)
 }
 
-/// Sends the times at which requests are due to the tasks, in turn. A thread, because timers of tokio count milliseconds.
+/// Sends the times at which requests are due to the tasks, one task after another. A thread does
+/// so, because timers of tokio count milliseconds.
 fn pace(tasks: Vec<UnboundedSender<Instant>>, begin: Instant, end: Instant, rate: f64) {
     for number in 0u32.. {
         let due = begin + Duration::from_secs_f64(f64::from(number) / rate);
@@ -256,12 +260,13 @@ fn pace(tasks: Vec<UnboundedSender<Instant>>, begin: Instant, end: Instant, rate
             break;
         }
         std::thread::sleep(due.saturating_duration_since(Instant::now()));
-        // A task that has failed takes none.
+        // A failed task receives nothing.
         let _ = tasks[number as usize % tasks.len()].send(due);
     }
 }
 
-/// Bytes a second that plain sockets carry between so many connections of the loopback interface.
+/// Returns the rate in bytes a second of plain sockets over this many connections of the loopback
+/// interface.
 fn loopback_rate(connections: usize, seconds: f64) -> Result<f64, Failure> {
     let listener = std::net::TcpListener::bind((std::net::Ipv4Addr::LOCALHOST, 0))?;
     let address = listener.local_addr()?;
@@ -294,18 +299,19 @@ fn loopback_rate(connections: usize, seconds: f64) -> Result<f64, Failure> {
     Ok(sent as f64 / begin.elapsed().as_secs_f64())
 }
 
-struct Measured {
+struct LoadMeasurement {
     requests_a_second: f64,
     latencies: Vec<Duration>,
 }
 
-/// Loads the server by all connections. With `rate`, so many requests a second in all.
+/// Loads the server on all connections. With `rate`, all connections together send this many
+/// requests a second.
 async fn load(
     options: &Load,
     clients: &[Client],
-    questions: &Arc<Vec<Question>>,
+    questions: &Arc<Vec<LoadRequest>>,
     rate: Option<f64>,
-) -> Result<Measured, Failure> {
+) -> Result<LoadMeasurement, Failure> {
     let tasks = clients.len() * options.in_flight;
     let begin = Instant::now();
     let end = begin + Duration::from_secs_f64(options.seconds);
@@ -328,10 +334,10 @@ async fn load(
         latencies.extend(ended??);
     }
     let requests_a_second = latencies.len() as f64 / begin.elapsed().as_secs_f64();
-    Ok(Measured { requests_a_second, latencies })
+    Ok(LoadMeasurement { requests_a_second, latencies })
 }
 
-/// RoIs a second of a stream in this process.
+/// Returns RoIs a second of a stream in this process.
 fn stream_rate(finder: &ZFinder, batch: &RoiBatch, seconds: f64) -> Result<f64, Failure> {
     let mut stream = finder.stream(StreamOptions::default())?;
     let run = |stream: &mut zfinder::Stream, seconds: f64| -> Result<f64, Failure> {
@@ -353,8 +359,8 @@ fn stream_rate(finder: &ZFinder, batch: &RoiBatch, seconds: f64) -> Result<f64, 
     run(&mut stream, seconds)
 }
 
-/// Median of the search of a request in this process, in microseconds.
-fn search_time(finder: &ZFinder, questions: &[Question], seconds: f64) -> Result<f64, Failure> {
+/// Returns the median duration of the search of a request in this process, in microseconds.
+fn search_time(finder: &ZFinder, questions: &[LoadRequest], seconds: f64) -> Result<f64, Failure> {
     let (begin, mut latencies, mut results) = (Instant::now(), Vec::new(), Vec::new());
     while latencies.len() < 10 || begin.elapsed().as_secs_f64() < seconds {
         let question = &questions[latencies.len() % questions.len()];
@@ -398,7 +404,7 @@ fn main() -> Result<(), Failure> {
                 models,
                 engine,
                 batches,
-                shared_memory: options.tensors == Travel::SharedMemory,
+                shared_memory: options.tensors == Transport::SharedMemory,
                 ..Options::default()
             })?)
         }
@@ -415,10 +421,10 @@ fn main() -> Result<(), Failure> {
     let clients: Result<Vec<Client>, Failure> = runtime
         .block_on(async { futures_util::future::try_join_all((0..options.connections).map(|_| connect())).await });
     let clients = clients?;
-    // Answers for comparison come from the CPU engine, whose bits are those of all engines.
+    // The CPU engine gives the answers for comparison, because all engines have the same bits.
     let reference = builder(Engine::Cpu).build()?;
     let mut rois = (0..sample.len()).cycle().map(|roi| sample.roi(roi));
-    let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS, Travel::Message);
+    let whole = question(&reference, &model.name, &mut rois, STREAM_ROIS, Transport::Message);
     let rate = stream_rate(&finder, &whole.batch, options.seconds)?;
     println!("stream in this process: {rate:.0} RoI/s in batches of {STREAM_ROIS}");
     let carried = loopback_rate(options.connections, 0.5 * options.seconds)?;
@@ -434,8 +440,8 @@ fn main() -> Result<(), Failure> {
     );
     for &count in &options.rois {
         let ask = |_| question(&reference, &model.name, &mut rois, count, options.tensors);
-        let mut questions: Vec<Question> = (0..QUESTIONS).map(ask).collect();
-        if options.tensors == Travel::SharedMemory {
+        let mut questions: Vec<LoadRequest> = (0..QUESTIONS).map(ask).collect();
+        if options.tensors == Transport::SharedMemory {
             for (at, question) in questions.iter_mut().enumerate() {
                 let name = format!("zfinder-load-{}-{count}-{at}", std::process::id());
                 let object = SharedObject::take(&mut question.request, name)?;

@@ -1,4 +1,4 @@
-//! Answers as tensors.
+//! Makes tensors of answers.
 
 use bytes::Bytes;
 use zfinder::{RoiResult, Status, Vertex};
@@ -7,12 +7,12 @@ use crate::refusal::Refusal;
 use crate::schema::OUTPUTS;
 use crate::tensor::{Tensor, bytes_of};
 
-/// The outputs that a request asks for, by their places in [`OUTPUTS`], in the order asked.
+/// Indices into [`OUTPUTS`] of the requested outputs, in the order of the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Wanted(Vec<usize>);
+pub(crate) struct OutputSelection(Vec<usize>);
 
-impl Wanted {
-    /// Finds outputs by name; no name stands for all outputs.
+impl OutputSelection {
+    /// Finds outputs by name; an empty list means all outputs.
     pub(crate) fn new<'a>(names: impl IntoIterator<Item = &'a str>) -> Result<Self, Refusal> {
         let mut places = Vec::new();
         for name in names {
@@ -101,16 +101,16 @@ mod tests {
         let vertex = Vertex { z_mm: 1.5, pairs: 7, ..Vertex::default() };
         let two = RoiResult { vertices: vec![vertex; 2], status: Status::Ok, ..RoiResult::default() };
         let results = [two, RoiResult::default()];
-        let all = Wanted::new([]).expect("all").tensors(&results);
+        let all = OutputSelection::new([]).expect("all").tensors(&results);
         for (index, tensor) in all.iter().enumerate() {
             assert_eq!(tensor.name, OUTPUTS[index].name);
             assert_eq!(tensor.data.len(), tensor.datatype.size() * 2, "{}", tensor.name);
             assert_eq!(tensor.shape, [2], "{}", tensor.name);
         }
-        let asked = Wanted::new(["PAIRS", "COUNTS"]).expect("known").tensors(&results);
+        let asked = OutputSelection::new(["PAIRS", "COUNTS"]).expect("known").tensors(&results);
         assert_eq!((asked[0].datatype, &asked[0].data[..8]), (DataType::Uint64, &7u64.to_le_bytes()[..]));
         assert_eq!(asked[1].data[..], [2, 0, 0, 0, 0, 0, 0, 0]);
-        assert!(Wanted::new(["Q"]).is_err() && Wanted::new(["Z", "Z"]).is_err());
+        assert!(OutputSelection::new(["Q"]).is_err() && OutputSelection::new(["Z", "Z"]).is_err());
     }
 
     #[test]

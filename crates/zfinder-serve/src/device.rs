@@ -1,4 +1,5 @@
-//! What computes: a GPU with the finders of all models, and the CPU engine where the GPU is lost.
+//! Devices: a GPU with the finders of all models, or the CPU. A lost GPU is opened again in the
+//! background.
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -19,7 +20,7 @@ pub(crate) type Finders = Arc<[ZFinder]>;
 /// Opens a device again and builds the finders of all models on it.
 pub(crate) type Reopen = Arc<dyn Fn() -> Result<Finders> + Send + Sync>;
 
-/// How long a lost device is left alone before it is tried again, at first and at most.
+/// First and longest delay before a lost device is opened again.
 const FIRST_RETRY: Duration = Duration::from_millis(200);
 const LONGEST_RETRY: Duration = Duration::from_secs(30);
 
@@ -48,7 +49,7 @@ impl Drop for Searching<'_> {
 enum State {
     Ready(Finders),
     Lost,
-    /// The server has ended: the device is not tried again.
+    /// The server has ended: the device is not opened again.
     Closed,
 }
 
@@ -84,7 +85,7 @@ impl Device {
         *self.state() = State::Closed;
     }
 
-    /// Takes note that these finders' device is lost, and tries to open it again in the background.
+    /// Marks the device of these finders as lost, and opens it again in the background.
     pub(crate) fn lose(self: &Arc<Self>, finders: &Finders) {
         {
             let mut state = self.state();
@@ -110,7 +111,7 @@ impl Device {
             if matches!(&*self.state(), State::Closed) {
                 return;
             }
-            // A driver that is gone may panic in its bindings.
+            // Bindings may panic if the driver is gone.
             match catch_unwind(AssertUnwindSafe(|| (self.reopen)())) {
                 Ok(Ok(finders)) => {
                     let mut state = self.state();
@@ -127,12 +128,12 @@ impl Device {
     }
 }
 
-/// Returns whether an error means that the device is gone.
+/// Returns whether an error means that the device is lost.
 pub(crate) fn is_loss(error: &zfinder::Error) -> bool {
     matches!(error, zfinder::Error::Gpu(kernel_host::Error::DeviceLost { .. }))
 }
 
-/// Returns whether an error is of the device, so that the CPU engine may answer.
+/// Returns whether an error comes from the device, so that the CPU engine may answer.
 pub(crate) fn is_of_device(error: &zfinder::Error) -> bool {
     matches!(error, zfinder::Error::Gpu(_))
 }
@@ -156,7 +157,7 @@ pub(crate) fn finders(
     models.iter().map(finder).collect()
 }
 
-/// Opens the devices of an engine: one a GPU, or one that stands for the host.
+/// Opens the devices of an engine: one for each GPU, or one for the CPU.
 pub(crate) fn open(
     engine: &Engine,
     models: &Arc<[Model]>,
@@ -183,7 +184,7 @@ pub(crate) fn open(
     let mut devices = Vec::new();
     for choice in choices {
         for gpu in Gpu::open_all(&options(choice.clone()))? {
-            // Each of all GPUs is opened again by itself.
+            // With `all`, each GPU is opened again by its own index.
             let again = match choice {
                 AdapterChoice::All => AdapterChoice::Index(gpu.summary().index),
                 _ => choice.clone(),
@@ -226,7 +227,7 @@ mod tests {
 
     use super::*;
 
-    /// A lost device is tried until it comes back, and then it computes again.
+    /// A lost device is opened until it works again, and then it searches again.
     #[test]
     fn a_lost_device_comes_back() {
         let models = [Model::preset(Preset::Default)];
@@ -249,7 +250,7 @@ mod tests {
         }
         let second = device.finders().expect("it is back");
         assert_eq!(tries.load(Ordering::Relaxed), 3);
-        // The loss of the first one is no news.
+        // The loss of the first device is already known.
         device.lose(&first);
         assert!(!device.is_lost());
         device.lose(&second);

@@ -1,4 +1,4 @@
-//! What can go wrong before the server serves.
+//! Errors at the start of a server.
 
 use std::io;
 use std::net::SocketAddr;
@@ -7,57 +7,57 @@ use std::path::PathBuf;
 /// A result with this crate's [`Error`].
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a server does not start.
+/// The reason why a server does not start.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// An address is in use, or not of this machine, or its port is privileged.
+    /// An address that is in use or not of this machine, or a privileged port.
     #[error("cannot listen on {address}: {source}")]
     Listen {
         /// The address.
         address: SocketAddr,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A folder of models, or a file in it, cannot be served.
+    /// A folder of models, or a file in it, that cannot be served.
     #[error("{}: {reason}", path.display())]
     Folder {
         /// The folder or the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// Models contradict each other, or there is none.
+    /// Models that contradict each other, or no models.
     #[error("{0}")]
     Models(String),
-    /// A certificate or a key is not usable.
+    /// An unusable certificate or key.
     #[error("{}: {reason}", path.display())]
     Tls {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
-    /// An option is out of its range.
+    /// An option that is out of range.
     #[error("option `{name}`: {reason}")]
     Option {
         /// The name of the field of [`Options`](crate::Options).
         name: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         reason: String,
     },
     /// The system gives no threads or no sockets.
     #[error("the server cannot run: {0}")]
     System(#[from] io::Error),
-    /// The finder of a model cannot be built.
+    /// The finder of a model that cannot be built.
     #[error("model {model}: {source}")]
     Finder {
         /// The model.
         model: String,
-        /// Why.
+        /// The library's error.
         source: zfinder::Error,
     },
-    /// A GPU cannot be opened.
+    /// A GPU that cannot be opened.
     #[error(transparent)]
     Gpu(#[from] zfinder::kernel_host::Error),
 }

@@ -10,7 +10,7 @@ use futures_util::{Stream, StreamExt};
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, Streaming};
 
-use crate::answer::Wanted;
+use crate::answer::OutputSelection;
 use crate::proto;
 use crate::proto::grpc_inference_service_server::GrpcInferenceService;
 use crate::proto::infer_parameter::ParameterChoice;
@@ -22,7 +22,7 @@ use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
 use crate::schema::{self, TensorSchema};
 use crate::service::{self, Service};
-use crate::shared_memory::{Place, Region, Regions};
+use crate::shared_memory::{Region, Regions, TensorPlace};
 use crate::statistics::Total;
 use crate::tensor::{DataType, Tensor, bytes_of};
 
@@ -110,7 +110,7 @@ impl GrpcInferenceService for Grpc {
         let deadline = timeout(request.metadata()).and_then(|timeout| Instant::now().checked_add(timeout));
         let mut drain = service.drain.clone();
         let drained = async move {
-            // An error: the server is gone.
+            // An error means that the server is gone.
             let _ = drain.wait_for(|is_draining| *is_draining).await;
         };
         let answers = request.into_inner().take_until(drained).map(move |message| {
@@ -232,7 +232,8 @@ fn client(extensions: &tonic::Extensions) -> ClientId {
     extensions.get().copied().unwrap_or_default()
 }
 
-/// Reads the header `grpc-timeout`: up to eight digits and a unit. None if there is none, or if it is no timeout.
+/// Reads the header `grpc-timeout`: up to eight digits and a unit. None if it is missing or
+/// invalid.
 fn timeout(metadata: &MetadataMap) -> Option<Duration> {
     let text = metadata.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
@@ -286,7 +287,7 @@ async fn infer(
             for (key, value) in [("shared_memory_region", region), ("shared_memory_byte_size", size)] {
                 parameters.insert(key.to_owned(), proto::InferParameter { parameter_choice: Some(value) });
             }
-            // Raw contents and outputs stay in step.
+            // Raw contents and outputs stay aligned.
             data = Bytes::new();
         }
         let datatype = datatype.name().to_owned();
@@ -307,17 +308,17 @@ fn parameter_timeout(parameters: &HashMap<String, proto::InferParameter>) -> Opt
     .map(Duration::from_micros)
 }
 
-/// What a message asks for.
+/// The content of a message.
 struct Parsed {
     tensors: Vec<Tensor>,
-    wanted: Wanted,
-    /// Where each wanted output goes in shared memory.
-    places: Vec<Option<Place>>,
+    wanted: OutputSelection,
+    /// The place of each wanted output in shared memory, if it has one.
+    places: Vec<Option<TensorPlace>>,
 }
 
-/// Takes tensors and wanted outputs out of a message.
+/// Reads tensors and wanted outputs from a message.
 fn parse(regions: &Regions, message: proto::ModelInferRequest) -> Result<Parsed, Refusal> {
-    let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
+    let wanted = OutputSelection::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let places = message.outputs.iter().map(|output| place(&output.name, &output.parameters));
     let mut places = places.collect::<Result<Vec<_>, _>>()?;
     places.resize(wanted.len(), None);
@@ -342,8 +343,8 @@ fn parse(regions: &Regions, message: proto::ModelInferRequest) -> Result<Parsed,
     Ok(Parsed { tensors: tensors.collect::<Result<_, _>>()?, wanted, places })
 }
 
-/// The place of a tensor in shared memory, by its parameters.
-fn place(tensor: &str, parameters: &HashMap<String, proto::InferParameter>) -> Result<Option<Place>, Refusal> {
+/// Returns the place of a tensor in shared memory from its parameters.
+fn place(tensor: &str, parameters: &HashMap<String, proto::InferParameter>) -> Result<Option<TensorPlace>, Refusal> {
     let choice = |key: &str| parameters.get(key)?.parameter_choice.as_ref();
     let text = |key: &str| match choice(key) {
         Some(ParameterChoice::StringParam(text)) => Some(text.as_str()),
@@ -354,7 +355,7 @@ fn place(tensor: &str, parameters: &HashMap<String, proto::InferParameter>) -> R
         Some(ParameterChoice::Uint64Param(number)) => Some(*number),
         _ => None,
     };
-    Place::read(tensor, text, number)
+    TensorPlace::read(tensor, text, number)
 }
 
 fn tensor(input: InferInputTensor, raw: Option<Bytes>) -> Result<Tensor, Refusal> {
@@ -370,7 +371,7 @@ fn tensor(input: InferInputTensor, raw: Option<Bytes>) -> Result<Tensor, Refusal
     Tensor::new(&name, datatype, shape, data)
 }
 
-/// The bytes of elements that are sent as numbers.
+/// Returns the bytes of elements that are sent as numbers.
 fn typed(name: &str, datatype: DataType, contents: proto::InferTensorContents) -> Result<Bytes, Refusal> {
     let proto::InferTensorContents { bool_contents, int_contents, int64_contents, uint_contents, .. } = contents;
     Ok(match datatype {
@@ -409,7 +410,7 @@ fn config(service: &Service, model: usize) -> proto::ModelConfig {
     proto::ModelConfig {
         name: service.models[model].name.clone(),
         platform: service::PLATFORM.into(),
-        // A request has any number of RoIs: there is no dimension of batches.
+        // A request has any number of RoIs, so tensors have no batch dimension.
         max_batch_size: 0,
         input: schema::INPUTS.iter().map(input).collect(),
         output: schema::OUTPUTS.iter().map(output).collect(),

@@ -20,7 +20,7 @@ use crate::schema::{self, TensorSchema};
 use crate::service::{self, Service};
 use crate::statistics::Total;
 
-/// The length of the JSON of a request or an answer whose tensors follow in bytes.
+/// The length of the JSON of a request or an answer, if binary tensors follow.
 const HEADER_LENGTH: HeaderName = HeaderName::from_static("inference-header-content-length");
 
 pub(crate) type Body = Full<Bytes>;
@@ -75,7 +75,7 @@ pub(crate) fn answer_metrics(service: &Service, request: &Request<Received>) -> 
     response
 }
 
-/// Answers what is not about one model.
+/// Answers a request about the server.
 fn of_server(service: &Service, method: &Method, segments: &[&str]) -> Response<Body> {
     let (wanted, response) = match segments {
         ["v2"] => (
@@ -109,7 +109,7 @@ fn of_server(service: &Service, method: &Method, segments: &[&str]) -> Response<
     if *method == wanted { response } else { wrong_method(&wanted) }
 }
 
-/// What a client says of a region.
+/// A client's description of a region.
 #[derive(Deserialize)]
 struct Registration {
     key: String,
@@ -118,10 +118,10 @@ struct Registration {
     byte_size: u64,
 }
 
-/// Most bytes of a registration.
+/// Largest registration in bytes.
 const MOST_OF_REGISTRATION: usize = 1 << 16;
 
-/// Registers, lists and forgets regions of shared memory.
+/// Registers, lists and unregisters regions of shared memory.
 async fn shared_memory(
     service: &Service,
     call: &[&str],
@@ -194,7 +194,7 @@ fn wrong_method(wanted: &Method) -> Response<Body> {
     response
 }
 
-/// Searches.
+/// Answers a request for a search.
 async fn infer(
     service: &Service,
     model: &str,

@@ -1,12 +1,12 @@
-//! Requests and answers of the protocol over HTTP: JSON, with tensors in JSON or in bytes after it.
+//! Requests and answers of the protocol over HTTP: JSON, with tensors in JSON or as bytes after it.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::answer::Wanted;
+use crate::answer::OutputSelection;
 use crate::refusal::Refusal;
-use crate::shared_memory::{Place, Regions};
+use crate::shared_memory::{Regions, TensorPlace};
 use crate::tensor::{DataType, Element, Tensor, bytes_of, elements, view};
 
 /// A request in JSON.
@@ -38,12 +38,12 @@ struct Output {
     parameters: Map<String, Value>,
 }
 
-/// How an output travels.
+/// Transport of an output.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Travel {
+pub(crate) enum Transport {
     Numbers,
     Bytes,
-    SharedMemory(Place),
+    SharedMemory(TensorPlace),
 }
 
 /// A request that is parsed.
@@ -51,14 +51,14 @@ pub(crate) enum Travel {
 pub(crate) struct Parsed {
     pub(crate) id: String,
     pub(crate) tensors: Vec<Tensor>,
-    pub(crate) wanted: Wanted,
-    /// How each wanted output travels.
-    pub(crate) travel: Vec<Travel>,
-    /// Microseconds.
+    pub(crate) wanted: OutputSelection,
+    /// Transport of each wanted output.
+    pub(crate) travel: Vec<Transport>,
+    /// Time limit in microseconds.
     pub(crate) timeout: Option<u64>,
 }
 
-/// Parses a request. `header_length` is the length of the JSON where bytes of tensors follow it.
+/// Parses a request. `header_length` is the length of the JSON if binary tensors follow.
 pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize>) -> Result<Parsed, Refusal> {
     let header_length = header_length.unwrap_or(body.len());
     let Some(header) = body.get(..header_length) else {
@@ -88,30 +88,30 @@ pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize
     if !rest.is_empty() {
         return Err(Refusal::invalid(format!("{} bytes follow the last tensor", rest.len())));
     }
-    let wanted = Wanted::new(message.outputs.iter().map(|output| output.name.as_str()))?;
+    let wanted = OutputSelection::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let flag = |parameters: &Map<String, Value>, name| parameters.get(name).and_then(Value::as_bool);
     let all_binary = flag(&message.parameters, "binary_data_output").unwrap_or(false);
-    let of_flag = |is_binary| if is_binary { Travel::Bytes } else { Travel::Numbers };
+    let of_flag = |is_binary| if is_binary { Transport::Bytes } else { Transport::Numbers };
     let mut travel = Vec::new();
     for output in &message.outputs {
         travel.push(match place(&output.name, &output.parameters)? {
-            Some(place) => Travel::SharedMemory(place),
+            Some(place) => Transport::SharedMemory(place),
             None => of_flag(flag(&output.parameters, "binary_data").unwrap_or(all_binary)),
         });
     }
-    // No output is named where all are wanted.
+    // A request that names no output wants all of them.
     travel.resize(wanted.len(), of_flag(all_binary));
     let timeout = message.parameters.get("timeout").and_then(Value::as_u64).filter(|&microseconds| microseconds > 0);
     Ok(Parsed { id: message.id, tensors, wanted, travel, timeout })
 }
 
-/// The place of a tensor in shared memory, by its parameters.
-fn place(tensor: &str, parameters: &Map<String, Value>) -> Result<Option<Place>, Refusal> {
+/// Returns the place of a tensor in shared memory from its parameters.
+fn place(tensor: &str, parameters: &Map<String, Value>) -> Result<Option<TensorPlace>, Refusal> {
     let text = |key: &str| parameters.get(key).and_then(Value::as_str);
-    Place::read(tensor, text, |key| parameters.get(key).and_then(Value::as_u64))
+    TensorPlace::read(tensor, text, |key| parameters.get(key).and_then(Value::as_u64))
 }
 
-/// Takes the bytes of a tensor.
+/// Takes the bytes of a tensor from the rest of the body.
 fn take(rest: &mut Bytes, name: &str, size: &Value) -> Result<Bytes, Refusal> {
     let size = size.as_u64().and_then(|size| usize::try_from(size).ok());
     match size {
@@ -124,7 +124,7 @@ fn take(rest: &mut Bytes, name: &str, size: &Value) -> Result<Bytes, Refusal> {
     }
 }
 
-/// The bytes of numbers in JSON, which may be nested as the shape is.
+/// Returns the bytes of numbers in JSON, which may be nested like the shape.
 fn numbers(name: &str, datatype: DataType, shape: &[i64], data: &Value) -> Result<Bytes, Refusal> {
     let mut flat = Vec::new();
     flatten(data, shape.len(), &mut flat);
@@ -168,7 +168,8 @@ fn numbers(name: &str, datatype: DataType, shape: &[i64], data: &Value) -> Resul
     }
 }
 
-/// Appends the numbers of nested arrays. Deeper ones than the shape has dimensions count as one number, which is refused.
+/// Appends the numbers of nested arrays. An array below the last dimension counts as one number,
+/// which is refused.
 fn flatten<'a>(value: &'a Value, depth: usize, to: &mut Vec<&'a Value>) {
     match value {
         Value::Array(values) if depth > 0 => values.iter().for_each(|value| flatten(value, depth - 1, to)),
@@ -176,28 +177,29 @@ fn flatten<'a>(value: &'a Value, depth: usize, to: &mut Vec<&'a Value>) {
     }
 }
 
-/// An answer's body, and the length of its JSON where bytes of tensors follow. Outputs in shared memory are written.
+/// Returns the body of an answer, and the length of its JSON if binary tensors follow. Writes
+/// outputs in shared memory to their places.
 ///
 /// # Errors
-/// An output that has no room in its place.
+/// An output that is larger than its place.
 pub(crate) fn render(
     regions: &Regions,
     model: &crate::Model,
     id: &str,
     tensors: &[Tensor],
-    travel: &[Travel],
+    travel: &[Transport],
 ) -> Result<(Bytes, Option<usize>), Refusal> {
     let mut outputs = Vec::with_capacity(tensors.len());
     let mut binary = Vec::new();
     for (tensor, travel) in tensors.iter().zip(travel) {
         let mut output = json!({ "name": tensor.name, "datatype": tensor.datatype.name(), "shape": tensor.shape });
         match travel {
-            Travel::Numbers => output["data"] = to_json(tensor),
-            Travel::Bytes => {
+            Transport::Numbers => output["data"] = to_json(tensor),
+            Transport::Bytes => {
                 output["parameters"] = json!({ "binary_data_size": tensor.data.len() });
                 binary.push(&tensor.data);
             }
-            Travel::SharedMemory(place) => {
+            Transport::SharedMemory(place) => {
                 regions.write(&tensor.name, place, &tensor.data)?;
                 output["parameters"] = json!({
                     "shared_memory_region": place.region,
@@ -222,7 +224,7 @@ pub(crate) fn render(
     Ok((body.freeze(), Some(header.len())))
 }
 
-/// Elements as numbers. NaN is null.
+/// Returns elements as JSON numbers. NaN is null.
 fn to_json(tensor: &Tensor) -> Value {
     let data = &tensor.data;
     match tensor.datatype {
@@ -259,7 +261,7 @@ mod tests {
         let window = view::<f32>(&parsed.tensors[0].data);
         assert_eq!((window[0], window[1].is_nan(), &window[2..]), (1.5, true, &[0.0, -2.0][..]));
         assert_eq!(parsed.tensors[1].data[..], [9, 8, 7]);
-        assert_eq!((parsed.travel, parsed.timeout), (vec![Travel::Bytes, Travel::Numbers], Some(7)));
+        assert_eq!((parsed.travel, parsed.timeout), (vec![Transport::Bytes, Transport::Numbers], Some(7)));
     }
 
     #[test]

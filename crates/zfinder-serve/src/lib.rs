@@ -1,8 +1,10 @@
-//! Serves zfinder by the KServe v2 inference protocol, over gRPC and HTTP, on any GPU or on the CPU.
+//! Serves zfinder by the KServe v2 inference protocol, over gRPC and HTTP, on any GPU or on the
+//! CPU.
 //!
-//! A [`Server`] has one [`Model`] a preset, and models of configurations in TOML. Requests of many clients join batches; see
-//! [`BatchOptions`]. The answers have the bits of the library's, whatever batch a request joins and whichever engine answers.
-//! The page `docs/how-to/serve.md` describes the tensors, and how the command `zfinder serve` is used.
+//! A [`Server`] has one [`Model`] for each preset, and models of configurations in TOML. Requests
+//! of many clients join batches; see [`BatchOptions`]. The answers have the bits of the library,
+//! whichever batch a request joins and whichever engine answers. The page `docs/how-to/serve.md`
+//! describes the tensors and the command `zfinder serve`.
 //!
 //! ```no_run
 //! use zfinder_serve::{Options, Server};
@@ -11,14 +13,27 @@
 //! # Ok::<(), zfinder_serve::Error>(())
 //! ```
 //!
-//! The crate logs with `tracing`, and has no command line. [`proto`] has the messages and a client of the protocol.
+//! The crate logs with `tracing`, and has no command line. [`proto`] has the messages and a client
+//! of the protocol.
+//!
+//! # Map
+//!
+//! Modules in reading order:
+//!
+//! - `server`, `listener`, `tls`: [`Server`], its ports and their connections.
+//! - `grpc`, `http`, `json`, `service`: both forms of the protocol, and the operations they share.
+//! - `schema`, `tensor`, `points`, `rois`, `answer`: tensors, from requests to RoIs and back.
+//! - `received`, `shared_memory`: limits on incoming bytes, and tensors in shared memory.
+//! - `scheduler`, `queue`, `worker`, `device`: batches of many requests, and their search.
+//! - `model`: [`Model`]; `metrics`, `statistics`: counts and durations.
+//! - `error`, `refusal`: errors at the start, and reasons for refusing a request.
 //!
 //! # Features
 //!
 //! - `tls` (default): TLS and mutual TLS by rustls.
 
 #![forbid(unsafe_code)]
-// Whether a finder is Send is a question about all types of wgpu.
+// The proof that a finder is Send visits all types of wgpu.
 #![recursion_limit = "256"]
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
@@ -47,7 +62,7 @@ mod tensor;
 mod tls;
 mod worker;
 
-/// Messages, client and service of the protocol, made from `proto/inference.proto`.
+/// Messages, client and service of the protocol, generated from `proto/inference.proto`.
 #[allow(clippy::all, missing_docs, unreachable_pub, unused_qualifications, reason = "generated")]
 #[rustfmt::skip]
 #[path = "generated/inference.rs"]

@@ -1,4 +1,4 @@
-//! Connections: accepted, encrypted, counted and ended.
+//! Accepts, encrypts, counts and ends connections.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -23,13 +23,13 @@ use crate::service::Service;
 
 /// Longest time for a client to finish the TLS handshake, or the header of an HTTP request.
 const HANDSHAKE: Duration = Duration::from_secs(10);
-/// A client that does not answer a ping of HTTP/2 for so long is gone.
+/// A client that does not answer a ping of HTTP/2 for this time is gone.
 const PING_INTERVAL: Duration = Duration::from_secs(30);
 const PING_TIMEOUT: Duration = Duration::from_secs(20);
-/// Bytes of a message that may be on their way before the server has read those before.
+/// Window of a stream in bytes: larger messages wait until the server has read earlier parts.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 1 << 22;
-/// Larger frames cost less; clients may send smaller ones.
+/// Frame size in bytes. Larger frames cost less; clients may send smaller ones.
 const FRAME: u32 = 1 << 18;
 const CONCURRENT_STREAMS: u32 = 1024;
 /// Pause after the system refuses a connection, as it does without file descriptors.
@@ -38,17 +38,17 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 /// Encrypts connections.
 #[cfg(feature = "tls")]
 pub(crate) type Tls = tokio_rustls::TlsAcceptor;
-/// Without the feature `tls` nothing does.
+/// Without the feature `tls` there is no value of this type.
 #[cfg(not(feature = "tls"))]
 pub(crate) type Tls = std::convert::Infallible;
 
-/// A port that is listened on.
+/// A port with its listening socket.
 pub(crate) struct Listener {
     pub(crate) socket: TcpListener,
     pub(crate) tls: Option<Tls>,
     pub(crate) is_http2_only: bool,
     pub(crate) service: Arc<Service>,
-    /// Connections that may still be opened, on all ports.
+    /// Permits for further connections, shared by all ports.
     pub(crate) room: Arc<Semaphore>,
     pub(crate) next_client: Arc<AtomicU64>,
     pub(crate) allowance: Arc<Allowance>,
@@ -91,7 +91,7 @@ impl Listener {
                 }
             });
         }
-        // Closed before connections end: other servers on the port get new ones.
+        // Closed before connections end, so that other servers on the port get new connections.
         drop(self.socket);
         graceful.shutdown().await;
     }
@@ -109,7 +109,7 @@ impl Listener {
             };
             match accepted {
                 (Ok((stream, peer)), permit) => {
-                    // Answers are small, and wanted at once.
+                    // Answers are small, and latency matters.
                     let _ = stream.set_nodelay(true);
                     return Some((stream, peer, permit));
                 }

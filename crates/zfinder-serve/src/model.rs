@@ -6,14 +6,14 @@ use zfinder::{Config, Preset};
 
 use crate::error::{Error, Result};
 
-/// A configuration that is served.
+/// A configuration with the name under which it is served.
 #[derive(Clone, Debug)]
 pub struct Model {
-    /// Name, as clients ask for it.
+    /// Name in requests.
     pub name: String,
     /// Version, a positive number. A request without a version gets the highest one.
     pub version: u32,
-    /// Physics.
+    /// Configuration of the search.
     pub config: Config,
 }
 
@@ -32,12 +32,12 @@ impl Model {
     }
 
     /// Reads the models of a folder: `NAME.toml` is version 1 of model `NAME`, and
-    /// `NAME/VERSION.toml` is another version. Files of other names are left alone.
+    /// `NAME/VERSION.toml` is another version. Files with other names are ignored.
     ///
     /// # Errors
-    /// [`Error::Folder`]: the folder or a file cannot be read, a file is no configuration, a
-    /// version is no number, or the
-    /// folder holds no model.
+    /// [`Error::Folder`]: the folder or a file is unreadable, a file is not a configuration, a
+    /// version is not a number, or the folder holds no model. version is no number, or the folder
+    /// holds no model.
     pub fn folder(folder: &Path) -> Result<Vec<Self>> {
         let mut models = Vec::new();
         for path in entries(folder)? {
@@ -84,7 +84,7 @@ fn entries(folder: &Path) -> Result<Vec<std::path::PathBuf>> {
     Ok(paths)
 }
 
-/// The name of a preset, as the command has it.
+/// Returns the name of a preset, as in the command.
 fn preset_name(preset: Preset) -> &'static str {
     match preset {
         Preset::Default => "default",

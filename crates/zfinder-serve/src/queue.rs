@@ -2,12 +2,12 @@
 
 use std::collections::{HashMap, VecDeque};
 
-/// Who sent a request: one connection.
+/// The sender of a request: one connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) struct ClientId(pub(crate) u64);
 
-/// Items of many clients. Clients take turns: each gives one item a turn, in the order of its own
-/// items.
+/// A queue of items of many clients. Clients take turns: in each turn a client gives its oldest
+/// item.
 #[derive(Debug)]
 pub(crate) struct FairQueue<T> {
     /// Clients with items, the next one first.
@@ -36,7 +36,7 @@ impl<T> FairQueue<T> {
         self.length += 1;
     }
 
-    /// Takes the next item if it is wanted. None also where the queue is empty.
+    /// Takes the next item if `is_wanted` accepts it. None also if the queue is empty.
     pub(crate) fn pop_if(&mut self, is_wanted: impl FnOnce(&T) -> bool) -> Option<T> {
         let client = *self.turns.front()?;
         let items = self.items.get_mut(&client)?;

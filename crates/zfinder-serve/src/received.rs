@@ -12,7 +12,7 @@ use tonic::Status;
 
 use crate::refusal::{Reason, Refusal};
 
-/// Bytes that requests may still hold before they wait in the queue, which has its own limit.
+/// Bytes that requests may still hold before they enter the queue, which has its own limit.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     most: usize,
@@ -24,8 +24,8 @@ impl Allowance {
         Self { most, left: AtomicUsize::new(most) }
     }
 
-    /// Takes bytes. A request that finds too few left is refused: if it waited, half-received
-    /// requests could wait for each other.
+    /// Takes bytes from the allowance. A request that exceeds it is refused: if it waited,
+    /// half-received requests could wait for each other.
     fn take(&self, bytes: usize) -> Result<(), Refusal> {
         let take = |left: usize| left.checked_sub(bytes);
         let taken = self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take);
@@ -43,7 +43,7 @@ impl Allowance {
     }
 }
 
-/// The body of a request. Its bytes count until it is dropped, which is when the message is whole.
+/// The body of a request. Its bytes count until the body is dropped, after the message is complete.
 pub(crate) struct Received<B = Incoming> {
     body: B,
     allowance: Arc<Allowance>,
@@ -82,7 +82,7 @@ where
             };
             let bytes = frame.data_ref().map_or(0, Bytes::len);
             if let Err(refusal) = self.allowance.take(bytes) {
-                // gRPC answers with a status that it finds in an error.
+                // gRPC answers with the status inside an error.
                 return Some(Err(Status::from(refusal).into()));
             }
             self.taken += bytes;

@@ -1,4 +1,4 @@
-//! Why a request is refused, in the terms of both protocols.
+//! Reasons for refusing a request, in the terms of both protocols.
 
 use std::fmt;
 
@@ -25,11 +25,11 @@ pub(crate) enum Reason {
 }
 
 impl Reason {
-    /// All of them, for metrics.
+    /// All reasons, for metrics.
     pub(crate) const ALL: [Self; 7] =
         [Self::Invalid, Self::NotFound, Self::Full, Self::Expired, Self::Stopping, Self::Unsupported, Self::Failed];
 
-    /// The label of a metric.
+    /// Returns the label in metrics.
     pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Invalid => "INVALID",
@@ -43,7 +43,7 @@ impl Reason {
     }
 }
 
-/// A refusal, with what is wrong and what to do.
+/// A refusal: the fault, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) reason: Reason,
@@ -67,7 +67,7 @@ impl Refusal {
         Self::new(Reason::Stopping, "the server is shutting down; ask another one")
     }
 
-    /// The status of an HTTP response.
+    /// Returns the status of an HTTP response.
     pub(crate) fn http_status(&self) -> StatusCode {
         match self.reason {
             Reason::Invalid => StatusCode::BAD_REQUEST,

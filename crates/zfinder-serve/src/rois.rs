@@ -1,4 +1,4 @@
-//! The RoIs of a request: its tensors, checked.
+//! The RoIs of a request, checked.
 
 use std::collections::HashSet;
 
@@ -10,9 +10,9 @@ use crate::refusal::Refusal;
 use crate::schema;
 use crate::tensor::{DataType, Element, Tensor, aligned, view};
 
-/// RoIs whose spacepoints lie where the message was received.
+/// RoIs whose spacepoints stay in the received message.
 #[derive(Debug)]
-pub(crate) struct Rois {
+pub(crate) struct RequestRois {
     spacepoints: Spacepoints,
     offsets: Vec<usize>,
     descriptors: Vec<RoiDescriptor>,
@@ -26,9 +26,9 @@ enum Spacepoints {
 }
 
 /// The tensors of a request by name.
-struct Inputs(Vec<Tensor>);
+struct InputTensors(Vec<Tensor>);
 
-impl Inputs {
+impl InputTensors {
     fn new(tensors: Vec<Tensor>) -> Result<Self, Refusal> {
         let mut names = HashSet::new();
         for tensor in &tensors {
@@ -82,10 +82,10 @@ fn check_shape(tensor: &Tensor, wanted: &[Option<usize>]) -> Result<(), Refusal>
     Err(Refusal::invalid(format!("input {name}: shape is {found:?}, and [{wanted}] is wanted")))
 }
 
-impl Rois {
+impl RequestRois {
     /// Checks the tensors of a request for a model with this configuration.
     pub(crate) fn read(tensors: Vec<Tensor>, config: &Config) -> Result<Self, Refusal> {
-        let mut inputs = Inputs::new(tensors)?;
+        let mut inputs = InputTensors::new(tensors)?;
         let spacepoints = Spacepoints::take(&mut inputs)?;
         let offsets = inputs.take("OFFSETS").ok_or_else(|| Refusal::invalid("input OFFSETS is missing"))?;
         let offsets = read_offsets(&offsets, spacepoints.len())?;
@@ -99,17 +99,17 @@ impl Rois {
         }
     }
 
-    /// Number of RoIs.
+    /// Returns the number of RoIs.
     pub(crate) fn len(&self) -> usize {
         self.descriptors.len()
     }
 
-    /// Number of spacepoints.
+    /// Returns the number of spacepoints.
     pub(crate) fn spacepoints(&self) -> usize {
         self.spacepoints.len()
     }
 
-    /// Bytes that the tensors take.
+    /// Returns the bytes of the tensors.
     pub(crate) fn bytes(&self) -> usize {
         let tensors = match &self.spacepoints {
             Spacepoints::Columns { coordinates, layer, .. } => {
@@ -152,7 +152,7 @@ impl Rois {
         batch.extend_columns(&self.descriptors, &self.offsets, columns?)
     }
 
-    /// The columns rho, phi, z in f32 and layers, if these were sent.
+    /// Returns the columns rho, phi, z in f32 and layers, if the request has these.
     fn single(&self) -> Option<([&Bytes; 3], &Bytes)> {
         match &self.spacepoints {
             Spacepoints::Columns { is_cartesian: false, is_single: true, coordinates, layer } => {
@@ -162,7 +162,7 @@ impl Rois {
         }
     }
 
-    /// The RoIs where they are, if alignment permits.
+    /// Returns a view of the received RoIs, if alignment permits.
     fn in_place(&self) -> Option<zfinder::Result<BatchView<'_>>> {
         let (coordinates, layer) = self.single()?;
         let [rho, phi, z] = coordinates.map(|column| aligned::<f32>(column));
@@ -173,14 +173,14 @@ impl Rois {
     }
 }
 
-/// A batch of several requests, whose memory is used again.
+/// A batch of several requests, whose memory is reused.
 #[derive(Debug, Default)]
-pub(crate) struct Joined {
+pub(crate) struct JoinedBatch {
     single: SingleBatch,
     double: RoiBatch,
 }
 
-/// Columns rho, phi, z in f32 of several requests, each byte copied once.
+/// Columns rho, phi, z in f32 of several requests. Each byte is copied once.
 #[derive(Debug, Default)]
 struct SingleBatch {
     coordinates: [Vec<f32>; 3],
@@ -190,7 +190,7 @@ struct SingleBatch {
 }
 
 impl SingleBatch {
-    fn fill<'a>(&mut self, requests: impl Iterator<Item = &'a Rois>) {
+    fn fill<'a>(&mut self, requests: impl Iterator<Item = &'a RequestRois>) {
         self.coordinates.iter_mut().for_each(Vec::clear);
         self.layer.clear();
         self.offsets.clear();
@@ -214,9 +214,9 @@ impl SingleBatch {
     }
 }
 
-impl Joined {
-    /// Makes one batch of requests. A request alone stays where it is, if alignment permits.
-    pub(crate) fn fill<'a>(&'a mut self, requests: &[&'a Rois]) -> zfinder::Result<BatchView<'a>> {
+impl JoinedBatch {
+    /// Makes one batch of requests. A single request is not copied, if alignment permits.
+    pub(crate) fn fill<'a>(&'a mut self, requests: &[&'a RequestRois]) -> zfinder::Result<BatchView<'a>> {
         if let [rois] = requests
             && let Some(view) = rois.in_place()
         {
@@ -233,8 +233,8 @@ impl Joined {
 }
 
 impl Spacepoints {
-    /// Takes the tensors of spacepoints out of a request.
-    fn take(inputs: &mut Inputs) -> Result<Self, Refusal> {
+    /// Takes the tensors of spacepoints from a request.
+    fn take(inputs: &mut InputTensors) -> Result<Self, Refusal> {
         if inputs.has("POINTS") {
             return Ok(Self::Points(inputs.take_column("POINTS", &[DataType::Uint64])?.data));
         }
@@ -276,7 +276,7 @@ fn read_offsets(tensor: &Tensor, spacepoints: usize) -> Result<Vec<usize>, Refus
     check_type(tensor, &datatypes)?;
     check_shape(tensor, &[None])?;
     fn converted<T: Element + TryInto<usize>>(bytes: &[u8]) -> Vec<usize> {
-        // An offset below 0 is beyond every number of spacepoints.
+        // A negative offset becomes larger than any number of spacepoints.
         view::<T>(bytes).iter().map(|&offset| offset.try_into().unwrap_or(usize::MAX)).collect()
     }
     let offsets = match tensor.datatype {
@@ -302,7 +302,7 @@ fn read_offsets(tensor: &Tensor, spacepoints: usize) -> Result<Vec<usize>, Refus
 }
 
 /// Reads the windows, pseudorapidities and z ranges of RoIs.
-fn read_descriptors(inputs: &mut Inputs, rois: usize, config: &Config) -> Result<Vec<RoiDescriptor>, Refusal> {
+fn read_descriptors(inputs: &mut InputTensors, rois: usize, config: &Config) -> Result<Vec<RoiDescriptor>, Refusal> {
     let mut take = |name, width| -> Result<Option<Vec<f64>>, Refusal> {
         let Some(tensor) = inputs.take(name) else { return Ok(None) };
         check_type(&tensor, &[DataType::Fp32, DataType::Fp64])?;

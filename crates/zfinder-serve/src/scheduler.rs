@@ -1,4 +1,4 @@
-//! Requests join batches, and threads search them.
+//! Joins requests to batches, and distributes them to threads.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -6,31 +6,31 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use crate::answer::Wanted;
+use crate::answer::OutputSelection;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::queue::{ClientId, FairQueue};
 use crate::refusal::{Reason, Refusal};
-use crate::rois::Rois;
+use crate::rois::RequestRois;
 use crate::statistics::{Durations, Statistics};
 use crate::tensor::Tensor;
 use crate::worker::Worker;
 
-/// How requests join batches.
+/// Options for joining requests to batches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BatchOptions {
-    /// How long a request waits for others to join its batch while a thread is idle. 0: not at all.
-    /// Requests that arrive while all threads are busy join in any case.
+    /// How long a request waits for others to join its batch while a thread is idle. 0 disables
+    /// waiting. Requests that arrive while all threads are busy always join.
     pub max_delay: Duration,
-    /// RoIs of a batch that does not wait for more; by default 512 on the CPU and 2,048 on a GPU. A
-    /// larger request is a batch by itself. Smaller batches overlap better with the travel of
-    /// messages.
+    /// Number of RoIs at which a batch does not wait for more; by default 512 on the CPU and 2,048
+    /// on a GPU. A larger request is a batch by itself. Smaller batches overlap better with the
+    /// transport of messages.
     pub batch_rois: Option<usize>,
-    /// Spacepoints of a batch that does not wait for more.
+    /// Number of spacepoints at which a batch does not wait for more.
     pub batch_spacepoints: usize,
-    /// Most requests that wait. One more is refused.
+    /// Most waiting requests. One more is refused.
     pub queue_requests: usize,
-    /// Most bytes of tensors that wait. A request above is refused, unless nothing waits.
+    /// Most bytes of waiting tensors. A request above is refused, unless the queue is empty.
     pub queue_bytes: usize,
     /// Batches in flight on each device; each has a thread. By default 2 on the CPU; on a GPU twice
     /// as many as cores, 2 to 16.
@@ -51,7 +51,7 @@ impl Default for BatchOptions {
 }
 
 impl BatchOptions {
-    /// RoIs of a batch on these devices.
+    /// Returns the RoIs of a batch on these devices.
     pub(crate) fn batch_rois_on(&self, devices: &[Arc<Device>]) -> usize {
         let is_gpu = devices.iter().any(|device| device.is_gpu);
         self.batch_rois.unwrap_or(if is_gpu { GPU_BATCH_ROIS } else { CPU_BATCH_ROIS })
@@ -64,11 +64,11 @@ const CPU_BATCH_ROIS: usize = 512;
 /// The answer to a request.
 pub(crate) type Outcome = Result<Vec<Tensor>, Refusal>;
 
-/// A request that waits.
+/// A waiting request.
 #[derive(Debug)]
 pub(crate) struct Job {
-    pub(crate) rois: Rois,
-    pub(crate) wanted: Wanted,
+    pub(crate) rois: RequestRois,
+    pub(crate) wanted: OutputSelection,
     pub(crate) arrived: Instant,
     pub(crate) deadline: Option<Instant>,
     pub(crate) answer: oneshot::Sender<Outcome>,
@@ -79,11 +79,11 @@ pub(crate) struct Job {
 pub(crate) struct Batch {
     pub(crate) model: usize,
     pub(crate) jobs: Vec<Job>,
-    /// When the last job joined.
+    /// Time at which the last job joined.
     pub(crate) begun: Option<Instant>,
 }
 
-/// The queues of all models, and the threads that empty them.
+/// The queues of all models, and the threads that serve them.
 pub(crate) struct Scheduler {
     options: BatchOptions,
     queues: Mutex<Queues>,
@@ -96,11 +96,11 @@ pub(crate) struct Scheduler {
 #[derive(Debug, Default)]
 struct Queues {
     models: Vec<ModelQueue>,
-    /// The model that is looked at first: models take turns.
+    /// The model that is checked first: models take turns.
     next: usize,
     requests: usize,
     bytes: usize,
-    /// No request waits for others.
+    /// Whether the server drains, so that requests do not wait for others.
     is_draining: bool,
     is_stopped: bool,
 }
@@ -110,12 +110,12 @@ struct ModelQueue {
     jobs: FairQueue<Job>,
     rois: usize,
     spacepoints: usize,
-    /// When the first of them arrived, or earlier.
+    /// Arrival of the first request, or earlier.
     since: Option<Instant>,
 }
 
 impl Scheduler {
-    /// Starts the threads of all devices. `cpu` answers where a device fails.
+    /// Starts the threads of all devices. `cpu` answers if a device fails.
     pub(crate) fn start(
         mut options: BatchOptions,
         devices: Vec<Arc<Device>>,
@@ -154,12 +154,12 @@ impl Scheduler {
         self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Queues a request of a model. Its answer comes by `job.answer`, whatever happens.
+    /// Queues a request of a model. `job.answer` receives its answer or refusal in every case.
     pub(crate) fn submit(&self, model: usize, client: ClientId, job: Job) {
         let mut queues = self.queues();
         if let Err(refusal) = queues.admit(&job, &self.options) {
             drop(queues);
-            // Nobody listens where the client has gone.
+            // The receiver is gone if the client has left.
             let _ = job.answer.send(Err(refusal));
             return;
         }
@@ -183,7 +183,7 @@ impl Scheduler {
             let (due, next_due) = queues.due(now, &self.options);
             if let Some(model) = due {
                 queues.take(model, now, &self.options, &self.statistics[model], batch);
-                // Others may have work left.
+                // Other threads may find work left.
                 if queues.requests > 0 {
                     self.wake.notify_one();
                 }
@@ -205,13 +205,13 @@ impl Scheduler {
         }
     }
 
-    /// Searches what waits at once: no request waits for others from now on.
+    /// Searches waiting requests at once. From now on no request waits for others.
     pub(crate) fn drain(&self) {
         self.queues().is_draining = true;
         self.wake.notify_all();
     }
 
-    /// Refuses what still waits and everything later, and ends the threads after their batches.
+    /// Refuses waiting requests and all later ones, and ends the threads after their batches.
     pub(crate) fn stop(&self) {
         let mut queues = self.queues();
         queues.is_stopped = true;
@@ -234,14 +234,14 @@ impl Scheduler {
         }
         let threads = std::mem::take(&mut *self.threads.lock().unwrap_or_else(PoisonError::into_inner));
         for thread in threads {
-            // A worker catches panics of the engine; there is nobody to tell of another one.
+            // A worker catches panics of the engine; another panic has no receiver.
             let _ = thread.join();
         }
     }
 }
 
 impl Queues {
-    /// Checks that there is room for a request.
+    /// Checks a request against the limits of the queue.
     fn admit(&self, job: &Job, options: &BatchOptions) -> Result<(), Refusal> {
         if self.is_stopped {
             return Err(Refusal::stopping());
@@ -257,7 +257,7 @@ impl Queues {
         Ok(())
     }
 
-    /// Finds a model whose batch is due, or else when the first one will be.
+    /// Returns a model whose batch is due, or else the time at which the first one will be due.
     fn due(&self, now: Instant, options: &BatchOptions) -> (Option<usize>, Option<Instant>) {
         let mut next_due = None;
         let batch_rois = options.batch_rois.unwrap_or(CPU_BATCH_ROIS);
@@ -275,8 +275,7 @@ impl Queues {
         (None, next_due)
     }
 
-    /// Takes a batch out of the queue of a model: at least one request, if any of them is still
-    /// wanted.
+    /// Takes a batch from the queue of a model: at least one request, unless all were cancelled.
     fn take(&mut self, model: usize, now: Instant, options: &BatchOptions, statistics: &Statistics, batch: &mut Batch) {
         batch.model = model;
         batch.begun = Some(now);
@@ -314,7 +313,7 @@ impl Queues {
 }
 
 impl Job {
-    /// Answers, and counts.
+    /// Sends the answer, and counts it.
     pub(crate) fn succeed(self, tensors: Vec<Tensor>, durations: &Durations, statistics: &Statistics) {
         statistics.rois.add(self.rois.len() as u64);
         statistics.spacepoints.add(self.rois.spacepoints() as u64);

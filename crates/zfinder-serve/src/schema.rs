@@ -49,7 +49,7 @@ pub(crate) const OUTPUTS: [TensorSchema; 12] = [
     tensor("PAIRS", DataType::Uint64, &[-1], false),
 ];
 
-/// What the tensors mean, for a model's configuration.
+/// The meaning of the tensors, for a model's configuration.
 pub(crate) const MEANING: &str = "\
 OFFSETS: RoI i has the spacepoints from OFFSETS[i] up to OFFSETS[i + 1]. \
 X, Y, Z [mm] or RHO [mm], PHI [rad], Z [mm], and LAYER: one element a spacepoint; FP64 is accepted in place of FP32. \

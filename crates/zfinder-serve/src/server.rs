@@ -28,10 +28,10 @@ use crate::shared_memory::Regions;
 #[cfg(feature = "tls")]
 use crate::tls::TlsOptions;
 
-/// What a server serves, and how.
+/// Options of a server.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Address of gRPC. Port 0 is any free port.
+    /// Address of gRPC. Port 0 selects any free port.
     pub grpc: Option<SocketAddr>,
     /// Address of HTTP.
     pub http: Option<SocketAddr>,
@@ -41,30 +41,32 @@ pub struct Options {
     pub models: Vec<Model>,
     /// The detector of all models.
     pub detector: Detector,
-    /// What computes.
+    /// The engine.
     pub engine: Engine,
-    /// Threads of the CPU engine; one a core if not given.
+    /// Threads of the CPU engine; by default one for each core.
     pub threads: Option<NonZeroUsize>,
-    /// How requests join batches.
+    /// Options for joining requests to batches.
     pub batches: BatchOptions,
     /// Most bytes of a request.
     pub max_message_bytes: usize,
-    /// Most bytes of all requests that are being received. Requests beyond are refused.
+    /// Most bytes of all requests that are being received. Further requests are refused.
     pub max_receiving_bytes: usize,
-    /// Clients on this host may put tensors into shared memory (`/dev/shm`, Linux alone). Whoever
-    /// reaches the server can then read and write objects there that the server's user may.
+    /// Whether clients on this host may put tensors into shared memory (`/dev/shm`, Linux only).
+    /// Every client of the server can then read and write objects there with the rights of the
+    /// server's user.
     pub shared_memory: bool,
-    /// Most connections at once. More wait.
+    /// Most connections at once. Further connections wait.
     pub max_connections: usize,
-    /// How long requests in flight may take at the end.
+    /// Longest duration of requests in flight at the end.
     pub drain: Duration,
-    /// Encrypts gRPC and HTTP.
+    /// Certificates for gRPC and HTTP; None disables encryption.
     #[cfg(feature = "tls")]
     pub tls: Option<TlsOptions>,
 }
 
 impl Default for Options {
-    /// The ports of the protocol on the loopback interface, all presets, no encryption.
+    /// Returns options with ports of the protocol on the loopback interface, all presets, and no
+    /// encryption.
     fn default() -> Self {
         let loopback = |port| Some(SocketAddr::from(([127, 0, 0, 1], port)));
         Self {
@@ -87,20 +89,21 @@ impl Default for Options {
     }
 }
 
-/// Most threads that move messages.
+/// Most threads that transport messages.
 const MOST_IO_THREADS: usize = 8;
-/// How long connections may take to send the last refusals.
+/// Time for connections to send the last refusals.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// A server that runs until it is told to end. Dropped, it ends at once.
+/// A running server, until [`ServerHandle::shut_down`]. Dropping it ends it at once.
 ///
 /// ```
 /// use zfinder::{Engine, Preset};
 /// use zfinder_serve::{Model, Options, Server};
 /// let any = Some(([127, 0, 0, 1], 0).into());
 /// let models = vec![Model::preset(Preset::Auto)];
+/// let (grpc, http, metrics) = (any, any, None);
 /// let options =
-///     Options { grpc: any, http: any, metrics: None, models, engine: Engine::Cpu, ..Options::default() };
+///     Options { grpc, http, metrics, models, engine: Engine::Cpu, ..Options::default() };
 /// let server = Server::start(options)?;
 /// assert_ne!(server.grpc_address().expect("gRPC is served").port(), 0);
 /// server.handle().shut_down();
@@ -123,8 +126,8 @@ pub struct Server {
 pub struct ServerHandle(watch::Sender<bool>);
 
 impl ServerHandle {
-    /// Lets the server drain: it is not ready any more, accepts no connection, and ends when all requests in flight are
-    /// answered.
+    /// Starts to drain: the server is no longer ready, accepts no connection, and ends when all
+    /// requests in flight are answered.
     pub fn shut_down(&self) {
         self.0.send_replace(true);
     }
@@ -146,10 +149,11 @@ impl Drop for Stopping {
 }
 
 impl Server {
-    /// Builds the finders of all models and listens. Blocks while devices are opened and shaders are compiled.
+    /// Builds the finders of all models and listens. Blocks while devices are opened and shaders
+    /// are compiled.
     ///
     /// # Errors
-    /// Models that cannot be served, no such adapter, an address that cannot be listened on, unusable certificates.
+    /// Invalid models, a missing adapter, an address that cannot be used, unusable certificates.
     pub fn start(options: Options) -> Result<Self> {
         check(&options)?;
         let models: Arc<[Model]> = options.models.clone().into();
@@ -198,22 +202,22 @@ impl Server {
         Ok(Self { runtime: Some(runtime), listeners, scheduler, addresses, handle, drain, description })
     }
 
-    /// The address that gRPC is served on.
+    /// Returns the address of gRPC.
     pub fn grpc_address(&self) -> Option<SocketAddr> {
         self.addresses[0]
     }
 
-    /// The address that HTTP is served on.
+    /// Returns the address of HTTP.
     pub fn http_address(&self) -> Option<SocketAddr> {
         self.addresses[1]
     }
 
-    /// The address that metrics are served on.
+    /// Returns the address of the metrics.
     pub fn metrics_address(&self) -> Option<SocketAddr> {
         self.addresses[2]
     }
 
-    /// What computes, for people: one line a device.
+    /// Returns a description of each device.
     pub fn devices(&self) -> &[String] {
         &self.description
     }
@@ -223,15 +227,15 @@ impl Server {
         self.handle.clone()
     }
 
-    /// Blocks until the server is told to end and all requests in flight are answered, or [`Options::drain`] has passed:
-    /// what is in flight then is refused. Returns whether all were answered.
+    /// Blocks until the server is shut down and all requests in flight are answered. After
+    /// [`Options::drain`] the remaining requests are refused. Returns whether all were answered.
     pub fn wait(mut self) -> bool {
         let Some(runtime) = self.runtime.take() else { return true };
         let mut drain = self.handle.0.subscribe();
         let (scheduler, longest) = (Arc::clone(&self.scheduler.0), self.drain);
         let mut listeners = std::mem::take(&mut self.listeners);
         let is_drained = runtime.block_on(async {
-            // An error: every handle is gone, and this server has one.
+            // An error is impossible while this server has a handle.
             let _ = drain.wait_for(|is_draining| *is_draining).await;
             tracing::info!("draining");
             scheduler.drain();
@@ -240,7 +244,7 @@ impl Server {
                 return true;
             }
             tracing::warn!("requests in flight are refused: the time to drain has passed");
-            // It waits for batches on other threads.
+            // Stopping waits for batches on other threads.
             let stopped = tokio::task::spawn_blocking(move || scheduler.stop());
             let last_words = async { while listeners.join_next().await.is_some() {} };
             let _ = tokio::time::timeout(LAST_WORDS, last_words).await;
@@ -255,13 +259,13 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         if let Some(runtime) = self.runtime.take() {
-            // Also where the server is dropped within another runtime, which must not block.
+            // The server may be dropped within another runtime, which must not block.
             runtime.shutdown_background();
         }
     }
 }
 
-/// Checks what can be checked before devices are opened.
+/// Checks options before devices are opened.
 fn check(options: &Options) -> Result<()> {
     let refuse = |name, reason: &str| Err(Error::Option { name, reason: reason.to_owned() });
     if options.grpc.is_none() && options.http.is_none() {
@@ -296,7 +300,7 @@ fn check(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// What the ports share.
+/// State that the ports share.
 struct Ports<'a> {
     runtime: &'a Runtime,
     service: &'a Arc<Service>,

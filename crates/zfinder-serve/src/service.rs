@@ -1,15 +1,15 @@
-//! What both protocols offer: models, their metadata, and searches.
+//! The operations of both protocols: models, their metadata, and searches.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use tokio::sync::{oneshot, watch};
 
-use crate::answer::{STATUS_WORDS, Wanted};
+use crate::answer::{OutputSelection, STATUS_WORDS};
 use crate::model::Model;
 use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
-use crate::rois::Rois;
+use crate::rois::RequestRois;
 use crate::scheduler::{BatchOptions, Job, Outcome, Scheduler};
 use crate::schema;
 use crate::shared_memory::Regions;
@@ -25,7 +25,7 @@ const EXTENSIONS: [&str; 4] = ["binary_tensor_data", "model_configuration", "mod
 /// Value of `platform` and `backend`.
 pub(crate) const PLATFORM: &str = "zfinder";
 
-/// What both protocols share.
+/// State that both protocols share.
 pub(crate) struct Service {
     pub(crate) models: Arc<[Model]>,
     pub(crate) scheduler: Arc<Scheduler>,
@@ -34,7 +34,7 @@ pub(crate) struct Service {
     pub(crate) regions: Regions,
     /// Open connections.
     pub(crate) connections: Count,
-    /// Requests that name no model, or are no requests.
+    /// Requests without a known model, and invalid ones.
     pub(crate) unassigned: Count,
     /// True once the server drains.
     pub(crate) drain: watch::Receiver<bool>,
@@ -45,7 +45,7 @@ pub(crate) struct Request {
     pub(crate) model: usize,
     pub(crate) client: ClientId,
     pub(crate) tensors: Vec<Tensor>,
-    pub(crate) wanted: Wanted,
+    pub(crate) wanted: OutputSelection,
     pub(crate) arrived: Instant,
     pub(crate) deadline: Option<Instant>,
 }
@@ -68,12 +68,12 @@ impl Service {
         EXTENSIONS.into_iter().chain(shared_memory).map(String::from).collect()
     }
 
-    /// Whether new requests are welcome.
+    /// Returns whether the server accepts new requests.
     pub(crate) fn is_ready(&self) -> bool {
         !*self.drain.borrow()
     }
 
-    /// Finds a model. Without a version, the highest one.
+    /// Returns the model of this name. Without a version, the highest one.
     pub(crate) fn find(&self, name: &str, version: &str) -> Result<usize, Refusal> {
         let named = self.models.iter().enumerate().filter(|(_, model)| model.name == name);
         let found = if version.is_empty() {
@@ -91,7 +91,7 @@ impl Service {
         })
     }
 
-    /// Returns the models that a request of statistics means: one, or all where no name is given.
+    /// Returns the models of a request for statistics: the named one, or all without a name.
     pub(crate) fn select(&self, name: &str, version: &str) -> Result<Vec<usize>, Refusal> {
         if name.is_empty() { Ok((0..self.models.len()).collect()) } else { Ok(vec![self.find(name, version)?]) }
     }
@@ -100,7 +100,7 @@ impl Service {
         &self.scheduler.statistics[model]
     }
 
-    /// Versions of the model of this name, in ascending order.
+    /// Returns the versions of the model of this name, in ascending order.
     pub(crate) fn versions(&self, name: &str) -> Vec<String> {
         let mut versions: Vec<_> =
             self.models.iter().filter(|model| model.name == name).map(|model| model.version).collect();
@@ -108,7 +108,7 @@ impl Service {
         versions.into_iter().map(|version| version.to_string()).collect()
     }
 
-    /// Searches the RoIs of a request. Dropped before it is done, it gives the request up.
+    /// Searches the RoIs of a request. Dropping the future cancels the request.
     pub(crate) async fn infer(&self, request: Request) -> Outcome {
         let (model, arrived) = (request.model, request.arrived);
         let outcome = self.infer_uncounted(request).await;
@@ -124,7 +124,7 @@ impl Service {
         if deadline.is_some_and(|deadline| deadline <= Instant::now()) {
             return Err(Refusal::expired());
         }
-        let rois = Rois::read(tensors, &self.models[model].config)?;
+        let rois = RequestRois::read(tensors, &self.models[model].config)?;
         let (answer, answered) = oneshot::channel();
         self.scheduler.submit(model, client, Job { rois, wanted, arrived, deadline, answer });
         let answered = match deadline {
@@ -137,7 +137,8 @@ impl Service {
         answered.unwrap_or_else(|_| Err(Refusal::new(Reason::Failed, "the thread of the search has ended")))
     }
 
-    /// Parameters of a model's configuration: the physics in TOML, and what the outputs mean.
+    /// Returns the parameters of a model's configuration: the configuration of the search in TOML,
+    /// and the meaning of the outputs.
     pub(crate) fn parameters(&self, model: usize) -> [(&'static str, String); 4] {
         let words = STATUS_WORDS.iter().enumerate().map(|(code, word)| format!("{code} {word}"));
         [
@@ -148,12 +149,12 @@ impl Service {
         ]
     }
 
-    /// RoIs of a batch that does not wait for more.
+    /// Returns the number of RoIs at which a batch does not wait for more.
     pub(crate) fn batch_rois(&self) -> usize {
         self.batch_options.batch_rois.unwrap_or_default()
     }
 
-    /// The number of microseconds that a request may wait for others.
+    /// Returns the microseconds that a request may wait for others.
     pub(crate) fn max_delay_us(&self) -> u64 {
         u64::try_from(self.batch_options.max_delay.as_micros()).unwrap_or(u64::MAX)
     }

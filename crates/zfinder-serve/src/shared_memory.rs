@@ -1,7 +1,7 @@
 //! System shared memory: tensors that a client on the same host puts into `/dev/shm`.
 //!
-//! A region is read and written as a file. It is not mapped: a client that shortens its region
-//! while the server reads it gets a refusal, where a mapping would end the server.
+//! A region is read and written as a file instead of being mapped: a client that shortens its
+//! region during a read gets a refusal, where a mapping would crash the server.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -11,7 +11,7 @@ use bytes::Bytes;
 
 use crate::refusal::{Reason, Refusal};
 
-/// Most regions at once: each has an open file.
+/// Most regions, because each has an open file.
 const MOST_REGIONS: usize = 1024;
 
 const NOT_OFFERED: &str = "shared memory is not offered; send tensors in the request, or start the server with \
@@ -28,14 +28,14 @@ pub(crate) struct Region {
 
 /// A tensor's place in a region.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TensorPlace {
     pub(crate) region: String,
     pub(crate) offset: u64,
     pub(crate) bytes: u64,
 }
 
-impl Place {
-    /// Reads the parameters of a tensor; None where they name no region. `text` and `number` look a
+impl TensorPlace {
+    /// Reads the parameters of a tensor; None if they name no region. `text` and `number` look a
     /// parameter up.
     pub(crate) fn read<'a>(
         tensor: &str,
@@ -73,7 +73,7 @@ impl Regions {
         self.named.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Opens an object and gives `bytes` of it, from `offset` on, a name.
+    /// Opens an object, and registers `bytes` of it from `offset` on under a name.
     pub(crate) fn register(&self, name: &str, key: &str, offset: u64, bytes: u64) -> Result<(), Refusal> {
         if !self.is_offered {
             return Err(Refusal::new(Reason::Unsupported, NOT_OFFERED));
@@ -105,7 +105,7 @@ impl Regions {
         Ok(())
     }
 
-    /// Forgets a region, or all where the name is empty. A name that is not registered is no error.
+    /// Unregisters a region, or all if the name is empty. An unknown name is no error.
     pub(crate) fn unregister(&self, name: &str) {
         let mut named = self.named.write().unwrap_or_else(PoisonError::into_inner);
         if name.is_empty() {
@@ -115,7 +115,7 @@ impl Regions {
         }
     }
 
-    /// Returns a region with its name, or all where the name is empty.
+    /// Returns a region with its name, or all if the name is empty.
     pub(crate) fn list(&self, name: &str) -> Result<Vec<(String, Arc<Region>)>, Refusal> {
         if name.is_empty() {
             return Ok(self.named().iter().map(|(name, region)| (name.clone(), Arc::clone(region))).collect());
@@ -133,12 +133,12 @@ impl Regions {
         })
     }
 
-    /// Finds the region of a place and where the place begins in its object.
-    fn locate(&self, place: &Place) -> Result<(Arc<Region>, u64), Refusal> {
+    /// Returns the region of a place, and the start of the place in its object.
+    fn locate(&self, place: &TensorPlace) -> Result<(Arc<Region>, u64), Refusal> {
         let region = self.find(&place.region)?;
         let fits = place.offset.checked_add(place.bytes).is_some_and(|end| end <= region.bytes);
         if !fits {
-            let Place { region: name, offset, bytes } = place;
+            let TensorPlace { region: name, offset, bytes } = place;
             let held = region.bytes;
             let message = format!("{bytes} bytes from {offset} on do not lie in region `{name}`, which has {held}");
             return Err(Refusal::invalid(message));
@@ -147,8 +147,8 @@ impl Regions {
         Ok((region, offset))
     }
 
-    /// Copies a tensor out of its place. `read` counts the bytes of the request.
-    pub(crate) fn read(&self, place: &Place, read: &mut u64) -> Result<Bytes, Refusal> {
+    /// Copies a tensor from its place. `read` counts the bytes of the request.
+    pub(crate) fn read(&self, place: &TensorPlace, read: &mut u64) -> Result<Bytes, Refusal> {
         let (region, offset) = self.locate(place)?;
         *read = read.saturating_add(place.bytes);
         if *read > self.most_bytes {
@@ -165,7 +165,7 @@ impl Regions {
     }
 
     /// Copies a tensor of an answer to its place.
-    pub(crate) fn write(&self, tensor: &str, place: &Place, data: &[u8]) -> Result<(), Refusal> {
+    pub(crate) fn write(&self, tensor: &str, place: &TensorPlace, data: &[u8]) -> Result<(), Refusal> {
         let (region, offset) = self.locate(place)?;
         if data.len() as u64 > place.bytes {
             let (needed, held) = (data.len(), place.bytes);
@@ -205,7 +205,7 @@ fn read_at(file: &File, data: &mut [u8], offset: u64) -> std::io::Result<()> {
 
 #[cfg(unix)]
 fn write_at(file: &File, data: &[u8], offset: u64) -> std::io::Result<()> {
-    // A file would grow, where an object has the size that its owner gave it.
+    // A write beyond the end would grow the object, but its owner sets the size.
     if file.metadata()?.len() < offset + data.len() as u64 {
         return Err(std::io::ErrorKind::UnexpectedEof.into());
     }
@@ -243,8 +243,8 @@ mod tests {
         }
     }
 
-    fn place(offset: u64, bytes: u64) -> Place {
-        Place { region: "r".into(), offset, bytes }
+    fn place(offset: u64, bytes: u64) -> TensorPlace {
+        TensorPlace { region: "r".into(), offset, bytes }
     }
 
     #[test]

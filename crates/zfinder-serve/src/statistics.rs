@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::refusal::Reason;
 
-/// A number of events and how long they took together.
+/// A number of events and their total duration.
 #[derive(Debug, Default)]
 pub(crate) struct Total {
     count: AtomicU64,
@@ -27,7 +27,7 @@ impl Total {
     }
 }
 
-/// A number that grows.
+/// A counter.
 #[derive(Debug, Default)]
 pub(crate) struct Count(AtomicU64);
 
@@ -36,7 +36,7 @@ impl Count {
         self.0.fetch_add(number, Ordering::Relaxed);
     }
 
-    /// Takes back what was added: for numbers of things that come and go.
+    /// Subtracts from a counter that can fall.
     pub(crate) fn subtract(&self, number: u64) {
         self.0.fetch_sub(number, Ordering::Relaxed);
     }
@@ -46,10 +46,10 @@ impl Count {
     }
 }
 
-/// How long the parts of a request took.
+/// Durations of the parts of a request.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Durations {
-    /// From its arrival to the beginning of its batch.
+    /// From arrival to the start of its batch.
     pub(crate) queue: Duration,
     /// Making the batch.
     pub(crate) input: Duration,
@@ -68,17 +68,17 @@ pub(crate) struct Statistics {
     pub(crate) input: Total,
     pub(crate) search: Total,
     pub(crate) output: Total,
-    /// RoIs.
+    /// Number of RoIs.
     pub(crate) rois: Count,
     pub(crate) spacepoints: Count,
     pub(crate) batches: Count,
-    /// Batches that the CPU engine answered in place of a device.
+    /// Batches that the CPU engine answered for a failed device.
     pub(crate) fallback_batches: Count,
-    /// Requests that wait.
+    /// Waiting requests.
     pub(crate) pending: Count,
-    /// Requests whose client had gone before they were computed.
+    /// Requests whose client left before the search.
     pub(crate) cancelled: Count,
-    /// Milliseconds since 1970 of the last answer.
+    /// Time of the last answer, in milliseconds since 1970.
     last: AtomicU64,
     failures: [Count; Reason::ALL.len()],
 }

@@ -1,4 +1,4 @@
-//! Tensors as they travel: a name, a type, a shape and little-endian bytes.
+//! Tensors of the protocol: a name, a type, a shape and little-endian bytes.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use bytes::Bytes;
 use crate::proto::DataType as ProtoType;
 use crate::refusal::Refusal;
 
-/// The types of elements that tensors of zfinder have.
+/// Element types of zfinder's tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataType {
     Bool,
@@ -25,7 +25,7 @@ impl DataType {
     const ALL: [Self; 8] =
         [Self::Bool, Self::Uint8, Self::Uint32, Self::Uint64, Self::Int32, Self::Int64, Self::Fp32, Self::Fp64];
 
-    /// The protocol's name.
+    /// Returns the protocol's name.
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Bool => "BOOL",
@@ -39,7 +39,7 @@ impl DataType {
         }
     }
 
-    /// Bytes of an element.
+    /// Returns the bytes of an element.
     pub(crate) fn size(self) -> usize {
         match self {
             Self::Bool | Self::Uint8 => 1,
@@ -48,7 +48,7 @@ impl DataType {
         }
     }
 
-    /// The type in a model's configuration.
+    /// Returns the type in a model's configuration.
     pub(crate) fn proto(self) -> ProtoType {
         match self {
             Self::Bool => ProtoType::TypeBool,
@@ -82,7 +82,7 @@ pub(crate) struct Tensor {
 }
 
 impl Tensor {
-    /// Checks that the bytes are as many as the shape says.
+    /// Checks that the number of bytes matches the shape.
     pub(crate) fn new(name: &str, datatype: DataType, shape: Vec<i64>, data: Bytes) -> Result<Self, Refusal> {
         let elements = elements(name, &shape)?;
         let wanted = elements.saturating_mul(datatype.size());
@@ -100,7 +100,7 @@ impl Tensor {
     }
 }
 
-/// Returns the number of elements that a shape has.
+/// Returns the number of elements of a shape.
 pub(crate) fn elements(name: &str, shape: &[i64]) -> Result<usize, Refusal> {
     let product = shape.iter().try_fold(1usize, |product, &length| {
         usize::try_from(length).ok().and_then(|length| product.checked_mul(length))
@@ -110,7 +110,7 @@ pub(crate) fn elements(name: &str, shape: &[i64]) -> Result<usize, Refusal> {
 
 /// An element of a tensor.
 pub(crate) trait Element: Pod {
-    /// Converts from or to little-endian, which is no work on most machines.
+    /// Converts from or to little-endian, which costs nothing on most machines.
     fn little_endian(self) -> Self;
 }
 
@@ -138,13 +138,13 @@ impl Element for f64 {
     }
 }
 
-/// Returns the elements in these bytes where they are. None where alignment or byte order does not
-/// permit that.
+/// Returns the elements in these bytes without a copy. None if alignment or byte order does not
+/// permit it.
 pub(crate) fn aligned<T: Element>(bytes: &[u8]) -> Option<&[T]> {
     if cfg!(target_endian = "little") { bytemuck::try_cast_slice(bytes).ok() } else { None }
 }
 
-/// Returns the elements in these bytes: where they are, or else a copy.
+/// Returns the elements in these bytes, without a copy if possible.
 pub(crate) fn view<T: Element>(bytes: &[u8]) -> Cow<'_, [T]> {
     if let Some(elements) = aligned(bytes) {
         return Cow::Borrowed(elements);

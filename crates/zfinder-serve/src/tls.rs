@@ -15,11 +15,11 @@ use crate::error::{Error, Result};
 /// Certificates of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsOptions {
-    /// PEM file of the server's certificate, followed by those of intermediate authorities.
+    /// PEM file of the server's certificate, followed by its intermediate certificates.
     pub certificate: PathBuf,
     /// PEM file of the server's private key.
     pub key: PathBuf,
-    /// PEM file of the authorities whose clients are let in. Without it, every client is.
+    /// PEM file of the authorities of client certificates. Without it, clients need no certificate.
     pub client_authorities: Option<PathBuf>,
 }
 

@@ -9,7 +9,7 @@ use zfinder::{BatchView, RoiResult, ZFinder};
 
 use crate::device::{Device, Finders, is_loss, is_of_device};
 use crate::refusal::{Reason, Refusal};
-use crate::rois::{Joined, Rois};
+use crate::rois::{JoinedBatch, RequestRois};
 use crate::scheduler::{Batch, Job, Scheduler};
 use crate::statistics::{Durations, Statistics};
 
@@ -21,10 +21,10 @@ pub(crate) struct Worker {
     statistics: Arc<[Statistics]>,
 }
 
-/// Memory that is used again.
+/// Memory that is reused.
 #[derive(Default)]
 struct Scratch {
-    joined: Joined,
+    joined: JoinedBatch,
     results: Vec<RoiResult>,
 }
 
@@ -41,7 +41,7 @@ impl Worker {
             let begun = batch.begun.unwrap_or_else(Instant::now);
             let answer = || self.answer(batch.model, &mut batch.jobs, begun, &mut scratch);
             if let Err(panic) = catch_unwind(AssertUnwindSafe(answer)) {
-                // A fault of the program. Jobs that are dropped are refused.
+                // A fault of the program. Dropped jobs are refused.
                 tracing::error!(message = message(&*panic), "the answers of a batch panicked");
                 batch.jobs.clear();
                 scratch = Scratch::default();
@@ -49,10 +49,10 @@ impl Worker {
         }
     }
 
-    /// Answers requests together, or one by one where together they fail.
+    /// Answers requests together, or one by one if they fail together.
     fn answer(&self, model: usize, jobs: &mut Vec<Job>, begun: Instant, scratch: &mut Scratch) {
         let Scratch { joined, results } = scratch;
-        let requests: Vec<&Rois> = jobs.iter().map(|job| &job.rois).collect();
+        let requests: Vec<&RequestRois> = jobs.iter().map(|job| &job.rois).collect();
         let filled = joined.fill(&requests).map_err(|error| Refusal::from(Failure::Search(error)));
         let searching = Instant::now();
         let outcome = filled.and_then(|batch| self.search(model, batch, results));
@@ -76,7 +76,7 @@ impl Worker {
                     job.succeed(tensors, &durations, statistics);
                 }
             }
-            // One of them is to blame, and the others are not.
+            // One of the requests may be at fault, so each is searched alone.
             Err(_) if jobs.len() > 1 => {
                 for job in std::mem::take(jobs) {
                     self.answer(model, &mut vec![job], Instant::now(), scratch);
@@ -88,7 +88,7 @@ impl Worker {
         }
     }
 
-    /// Searches on the device, and on the CPU where the device fails.
+    /// Searches on the device, or on the CPU if the device fails.
     fn search(&self, model: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<(), Refusal> {
         if let Some(finders) = self.device.finders() {
             let searching = self.device.begin_search();
@@ -121,7 +121,7 @@ impl Worker {
     }
 }
 
-/// Why a search gave no answer.
+/// The reason why a search gave no answer.
 enum Failure {
     Search(zfinder::Error),
     Panic(String),
@@ -138,7 +138,7 @@ impl From<Failure> for Refusal {
 }
 
 fn search_once(search: impl FnOnce() -> zfinder::Result<()>) -> Result<(), Failure> {
-    // An engine holds what it has in mutexes that outlive a panic, and gives no half of an answer.
+    // Mutexes of an engine outlive a panic, and an engine never returns partial answers.
     match catch_unwind(AssertUnwindSafe(search)) {
         Ok(outcome) => outcome.map_err(Failure::Search),
         Err(panic) => Err(Failure::Panic(message(&*panic))),

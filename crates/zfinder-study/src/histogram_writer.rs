@@ -1,4 +1,4 @@
-//! Histograms of z as CSV and as UHI JSON.
+//! Writes histograms of z as CSV and as UHI JSON.
 
 use std::io::{self, Write};
 
@@ -6,22 +6,22 @@ use serde::Serialize;
 
 use crate::inspect::Inspection;
 
-/// The header of the CSV that [`HistogramWriter`] writes; columns to come are added at the end.
+/// The header of the CSV of [`HistogramWriter`]. New columns will be added at the end.
 pub const HISTOGRAM_CSV_HEADER: &str = "event_id,roi_id,z_low_mm,z_high_mm,weight,z_sum_mm,pairs";
 
-/// How histograms are written.
+/// Formats of histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HistogramFormat {
-    /// A row for every bin of every RoI.
+    /// A row for each bin of each RoI.
     Csv,
-    /// One JSON document of histograms named `event_3_roi_0`, each as UHI schema 1 has it
-    /// (<https://uhi.readthedocs.io>): scikit-hep's hist and boost-histogram read it. Values are
-    /// weights; an RoI's numbers, status, spacepoints and background are its metadata.
+    /// One JSON document with histograms named `event_3_roi_0`, each in UHI schema 1
+    /// (<https://uhi.readthedocs.io>), which scikit-hep's hist and boost-histogram read. Values are
+    /// weights. Metadata are the RoI's numbers, status, spacepoints and background.
     Uhi,
 }
 
-/// Writes the histograms of RoIs one after another: the sum of an RoI's histograms
-/// ([`Inspection::histogram`]). An RoI without a histogram is left out.
+/// Writes the histograms of RoIs one after another: for each RoI the sum of its histograms
+/// ([`Inspection::histogram`]). An RoI without histograms is left out.
 ///
 /// ```
 /// use zfinder::{Engine, Roi, ZFinder};
@@ -69,9 +69,9 @@ struct Metadata {
     roi_id: u64,
     status: &'static str,
     spacepoints: usize,
-    /// Histograms that this is the sum of.
+    /// Number of histograms in the sum.
     histograms: usize,
-    /// The schema has no null.
+    /// Absent without a background, because the schema has no null.
     #[serde(skip_serializing_if = "Option::is_none")]
     background: Option<f64>,
 }
@@ -103,15 +103,15 @@ struct Storage<'a> {
 }
 
 impl HistogramWriter {
-    /// With nothing written.
+    /// Makes a writer.
     pub fn new(format: HistogramFormat) -> Self {
         Self { format, written: 0 }
     }
 
-    /// Writes the histogram of an RoI; in CSV the header before the first.
+    /// Writes the histogram of an RoI. In CSV the header comes before the first.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write(&mut self, out: &mut dyn Write, inspection: &Inspection) -> io::Result<()> {
         if inspection.histograms.is_empty() {
             return Ok(());
@@ -130,10 +130,10 @@ impl HistogramWriter {
         Ok(())
     }
 
-    /// Ends what was begun; what is written is whole only after this.
+    /// Ends the document, which is incomplete before.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn finish(&mut self, out: &mut dyn Write) -> io::Result<()> {
         self.begin(out)?;
         match self.format {
@@ -189,7 +189,7 @@ fn write_uhi(out: &mut dyn Write, inspection: &Inspection) -> io::Result<()> {
     Ok(serde_json::to_writer(out, &uhi)?)
 }
 
-/// An edge \[mm\] without the digits that a product of binary fractions leaves: to a femtometre.
+/// Rounds an edge \[mm\] to a femtometre, which removes the digits of rounding errors.
 fn rounded(edge_mm: f64) -> f64 {
     (edge_mm * 1e12).round() / 1e12
 }

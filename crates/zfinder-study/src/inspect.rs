@@ -1,9 +1,7 @@
-//! What a search sees of an RoI: its histograms of z, and the pairs of spacepoints that made a
-//! peak. For pictures, for other programs' histogram tools, and for finding out why a vertex was or
-//! was not found.
+//! Histograms of z of an RoI, and the pairs of spacepoints in a peak: for plots, for other
+//! histogram tools, and to find out why a vertex was found or missed.
 //!
-//! All of it is computed by the reference engine, whatever engine the finder has: serially and in
-//! f64.
+//! The reference engine computes them, serially and in f64, whichever engine the finder has.
 //!
 //! ```
 //! use zfinder::{Engine, Roi, Spacepoint, ZFinder};
@@ -18,7 +16,8 @@
 //! let finder = ZFinder::builder().engine(Engine::Reference).build()?;
 //! let inspection = finder.inspect(&roi)?;
 //! let histogram = inspection.histogram();
-//! let (fullest, _) = histogram.weights.iter().enumerate().max_by_key(|(_, weight)| **weight).expect("bins");
+//! let bins = histogram.weights.iter().enumerate();
+//! let (fullest, _) = bins.max_by_key(|(_, weight)| **weight).expect("bins");
 //! assert!((histogram.centre_mm(fullest) - 12.5).abs() < histogram.bin_mm);
 //!
 //! // Each of three tracks through three layers makes three pairs.
@@ -39,49 +38,51 @@ pub struct ZHistogram {
     pub low_mm: f64,
     /// Width of a bin \[mm\].
     pub bin_mm: f64,
-    /// Weights of the entries in each bin: how many there are, unless third spacepoints are counted
-    /// or weighted ([`Triplets`](zfinder::Triplets), [`Weighting`](zfinder::Weighting)).
+    /// Sum of the weights of the entries in each bin. The weight of an entry is 1 unless third
+    /// spacepoints are counted or weighted ([`Triplets`](zfinder::Triplets),
+    /// [`Weighting`](zfinder::Weighting)).
     pub weights: Vec<u64>,
-    /// Sums of weight times z \[mm\].
+    /// Sum of weight times z of the entries in each bin \[mm\].
     pub z_sums_mm: Vec<f64>,
-    /// Pairs in each bin, whatever their weight.
+    /// Number of pairs in each bin.
     pub pairs: Vec<u64>,
 }
 
-/// An RoI as the search sees it.
+/// The histograms and vertices of an RoI.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Inspection {
     /// The answer of the reference engine.
     pub result: RoiResult,
-    /// One; or, by [`Config::charge_aware`](zfinder::Config::charge_aware) and
-    /// [`Config::histogram_per_slice`](zfinder::Config::histogram_per_slice), one of each charge,
-    /// or of each slice, those of the first charge before those of the second. Of the two charges
-    /// the first has no pairs that bend to larger phi by more than a slice, the second none that
-    /// bend to smaller. As they are before peaks are taken out. None of an RoI with a spacepoint
-    /// that cannot be, or beyond capacity; of one without spacepoints a single empty one.
+    /// Histograms before vertices are removed from them: one in most configurations. With
+    /// [`Config::charge_aware`](zfinder::Config::charge_aware) there is one for each charge, and
+    /// with [`Config::histogram_per_slice`](zfinder::Config::histogram_per_slice) one for each
+    /// slice, those of the first charge before those of the second. The first charge excludes pairs
+    /// that bend to larger phi by more than a slice, the second those that bend to smaller phi. The
+    /// list is empty for an RoI with an invalid spacepoint or above the capacity. An RoI without
+    /// spacepoints has a single empty histogram.
     pub histograms: Vec<ZHistogram>,
-    /// The vertices with their places, in the order found.
+    /// The vertices with their bins, in the order found.
     pub peaks: Vec<Peak>,
     /// Entries that three bins of a histogram have without a vertex, as
     /// [`Config::percentile`](zfinder::Config::percentile) says.
     pub background: Option<f64>,
-    /// All spacepoints of usable coordinates about the beam, those that took no part included.
+    /// All spacepoints with usable coordinates about the beam, including those that took no part.
     pub spacepoints: Vec<Spacepoint>,
 }
 
 impl ZHistogram {
-    /// Lower and upper edge of a bin \[mm\].
+    /// Returns lower and upper edge of a bin \[mm\].
     pub fn edges_mm(&self, bin: usize) -> (f64, f64) {
         let edge = |number: usize| self.low_mm + number as f64 * self.bin_mm;
         (edge(bin), edge(bin + 1))
     }
 
-    /// The middle of a bin \[mm\].
+    /// Returns the middle of a bin \[mm\].
     pub fn centre_mm(&self, bin: usize) -> f64 {
         self.low_mm + (bin as f64 + 0.5) * self.bin_mm
     }
 
-    /// Upper edge of the last bin \[mm\].
+    /// Returns the upper edge of the last bin \[mm\].
     pub fn high_mm(&self) -> f64 {
         self.edges_mm(self.weights.len()).0
     }
@@ -97,8 +98,8 @@ impl ZHistogram {
 }
 
 impl Inspection {
-    /// The sum of [`Inspection::histograms`]: where there are several, a pair counts in each that
-    /// it entered. Without a bin where there is none.
+    /// Returns the sum of [`Inspection::histograms`]. A pair counts in each histogram that it
+    /// entered. Without histograms the sum has no bins.
     pub fn histogram(&self) -> ZHistogram {
         let Some((first, others)) = self.histograms.split_first() else { return ZHistogram::default() };
         let mut sum = first.clone();
@@ -107,21 +108,21 @@ impl Inspection {
     }
 }
 
-/// What the search sees of an RoI, computed by the reference engine whatever engine the finder has.
-/// Where the fallback found the vertices, the second search.
+/// Computes the histograms and pairs of RoIs with the reference engine. If the fallback found the
+/// vertices, they are those of the second search.
 pub trait Inspect {
     /// Returns the histograms and peaks of an RoI.
     ///
     /// # Errors
-    /// An RoI whose z range makes no histogram.
+    /// An RoI whose z range gives no valid histogram.
     fn inspect<'a>(&self, roi: impl Into<RoiView<'a>>) -> Result<Inspection>;
 
     /// Returns the pairs in the three bins of a peak of the same RoI, in the order of the search.
-    /// Those of the first peak make up its weight and z; those of a later one include pairs in bins
-    /// that an earlier peak had as well.
+    /// The pairs of the first peak give its weight and z. The pairs of a later peak include those
+    /// in bins that an earlier peak shares.
     ///
     /// # Errors
-    /// As [`Inspect::inspect`].
+    /// As for [`Inspect::inspect`].
     fn pairs<'a>(&self, roi: impl Into<RoiView<'a>>, peak: &Peak) -> Result<Vec<Pair>>;
 }
 

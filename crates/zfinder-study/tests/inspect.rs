@@ -1,4 +1,4 @@
-//! What is shown of a search is what the reference engine found its vertices in.
+//! Tests that inspection shows the histograms in which the reference engine found its vertices.
 
 use zfinder::{
     Config, Engine, PhiWindow, Preset, Roi, RoiDescriptor, Spacepoint, Status, Triplets, Weighting, ZFinder,
@@ -45,7 +45,7 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
             found += 1;
             assert_eq!(first.vertex.background, inspection.background);
 
-            // Nothing has been mixed into the vertex.
+            // No other peak was mixed into the vertex.
             if config.vertex_mixing > 0.0 {
                 continue;
             }
@@ -53,7 +53,7 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
             let bins = first.first_bin..first.first_bin + 3;
             let sum = histogram.weights[bins.clone()].iter().sum::<u64>() as f64;
             assert_eq!(sum, first.vertex.weight);
-            // By pT, z is the mean of other pairs near the peak.
+            // With weights by pT, z is the mean of other pairs near the peak.
             let mean = histogram.z_sums_mm[bins.clone()].iter().sum::<f64>() / sum;
             let within = if config.weighting == Weighting::Pt { 5.0 * histogram.bin_mm } else { 0.0 };
             assert!((mean - first.vertex.z_mm).abs() <= within, "{mean}, {:?}", first.vertex);
@@ -77,7 +77,8 @@ fn peaks_and_their_pairs_are_those_of_the_reference_engine() {
     }
 }
 
-/// With slices as wide as the circle every pair counts, and those are counted here.
+/// With slices as wide as the circle, every pair of layers counts, so that the test can count
+/// pairs.
 #[test]
 fn a_histogram_holds_every_pair() {
     let config = Config { phi_slice_deg: 360.0, first_layers: 2, ..Config::default() };

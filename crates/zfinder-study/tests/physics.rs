@@ -1,12 +1,12 @@
-//! What simulated events with truth (../shared/data/acts) must show, with the CPU engine: the
-//! others agree with it.
+//! Tests of physics performance with simulated events (../shared/data/acts) and the CPU engine. All
+//! engines give the same answers.
 
 use zfinder::{Config, Detector, Engine, Neighbours, Preset, RoiBatch, Triplets, ZFinder};
 use zfinder_io::{SpacepointReader, TruthTable, inputs};
 use zfinder_study::evaluate::{Evaluation, Figures, Options};
 use zfinder_testing::shared;
 
-/// Figures of a set in one configuration.
+/// Returns the figures of a sample in one configuration.
 fn figures(set: &str, config: &Config) -> Option<Figures> {
     let dir = shared(&format!("data/acts/{set}"))?;
     let truth = TruthTable::read(&dir.join("truth_vertices.csv")).expect("truth");
@@ -31,7 +31,7 @@ fn hard_scatter(set: &str) -> Option<Figures> {
     figures(set, &Config::preset(Preset::HardScatter))
 }
 
-/// One preset for all sets.
+/// One preset serves all samples.
 #[test]
 fn the_hard_scatter_comes_first() {
     for (set, rois, least) in [("zee7_mu2", 60, 60), ("tt14_mu46", 8, 8), ("zee14_mu46", 30, 29), ("tt14_mu200", 1, 1)]
@@ -53,7 +53,7 @@ fn pulls_are_about_one() {
     }
 }
 
-/// Plain counting is as good as the reference program's at its best of several tunings.
+/// Plain counting is as efficient as the reference program in its best tuning.
 #[test]
 fn counting_is_as_good_as_the_reference_program() {
     let config = Config {

@@ -1,4 +1,4 @@
-//! Engines side by side: how they are built, and how their answers are held against each other.
+//! Builds engines, and compares their answers.
 
 use zfinder::{
     AdapterChoice, AdapterSummary, Config, Engine, Roi, RoiBatch, RoiResult, Spacepoint, Status, Vertex, ZFinder,
@@ -8,17 +8,17 @@ use zfinder::{
 use super::toy::turned;
 use kernel_host::testing::{on_adapters, shared_device};
 
-/// The GPU on every adapter.
+/// Returns a GPU engine on every adapter.
 pub fn gpus() -> Vec<(String, Engine)> {
     on_adapters().into_iter().map(|adapter| (adapter.name.clone(), on_shared_device(&adapter))).collect()
 }
 
-/// The GPU engine on the device that all tests of the process share.
+/// Returns the GPU engine on the device that all tests of the process share.
 pub fn on_shared_device(adapter: &AdapterSummary) -> Engine {
     Engine::Gpu(AdapterChoice::Open(shared_device(adapter)))
 }
 
-/// The engines whose sums are integers.
+/// Returns the engines whose sums are integers.
 pub fn fixed_engines() -> Vec<(String, Engine)> {
     let mut engines = gpus();
     engines.push(("CPU".into(), Engine::Cpu));
@@ -57,7 +57,7 @@ pub fn batch(rois: &[Roi]) -> RoiBatch {
     rois.iter().cloned().collect()
 }
 
-/// All fields of an answer in digits that give every bit of them back, and its status.
+/// All fields of an answer with all digits, and its status.
 pub type Bits = (String, Status);
 
 /// Returns answers in a form that is equal where all fields of all vertices are, to the last bit:
@@ -83,7 +83,7 @@ fn near(place: &str, found: &Vertex, wanted: &Vertex) {
     let counts = |vertex: &Vertex| (vertex.weight, vertex.pairs, vertex.background);
     if counts(found) == counts(wanted) {
         assert_eq!(found.rank, wanted.rank, "{}", place());
-        // The reference engine has a formula of its own.
+        // The reference engine has its own formula.
         assert_eq!(found.significance.is_some(), wanted.significance.is_some(), "{}", place());
         let (significance, of_wanted) = (found.significance.unwrap_or(0.0), wanted.significance.unwrap_or(0.0));
         assert!(apart(significance, of_wanted) <= 1e-6, "{}", place());
@@ -92,9 +92,9 @@ fn near(place: &str, found: &Vertex, wanted: &Vertex) {
     }
 }
 
-/// `found` answers as `reference`, whose search went one vertex further so that it is known which
-/// peaks stand clear of the next: between others, rounding decides which comes first. How many
-/// vertices were compared.
+/// Asserts that `found` agrees with `reference`, whose search has one more vertex. The additional
+/// vertex shows which peaks are clearly higher than the next one: rounding decides the order of
+/// equal peaks. Returns the number of compared vertices.
 pub fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: usize) -> usize {
     assert_eq!(found.len(), reference.len(), "{place}");
     let mut compared = 0;
@@ -118,12 +118,12 @@ pub fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: u
     compared
 }
 
-/// Turns an RoI's spacepoints about the beam.
+/// Returns an RoI's spacepoints rotated about the beam.
 pub fn rotated(roi: &Roi, angle: f64) -> Vec<Spacepoint> {
     roi.spacepoints.iter().map(|&s| Spacepoint { phi: turned(s.phi + angle), ..s }).collect()
 }
 
-/// Vertices that lie within the tolerances of engines.
+/// Asserts that vertices agree within the tolerances of engines.
 pub fn close(place: &str, found: &RoiResult, wanted: &RoiResult) {
     assert_eq!(found.status, wanted.status, "{place}");
     assert_eq!(found.vertices.len(), wanted.vertices.len(), "{place}");

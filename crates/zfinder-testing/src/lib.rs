@@ -1,4 +1,11 @@
-//! What the tests of this workspace share: adapters, toy events, comparisons of engines.
+//! Support for the tests of this workspace: adapters, toy events, comparisons of engines.
+//!
+//! # Map
+//!
+//! - `engines`: engines on every adapter, and comparisons of their answers.
+//! - `toy`: simulated collisions in the detector `atlas2010`; `rois`: RoIs for tests of files.
+//! - `shared`: paths of data outside the repository; `on_adapters`: the adapters of a test.
+//! - `pages`: the Rust programs of README and book, which `cargo test --doc` runs.
 
 #![allow(missing_docs, reason = "read by its tests")]
 
@@ -11,7 +18,7 @@ pub mod toy;
 pub use kernel_host::testing::on_adapters;
 pub use shared::shared;
 
-/// The programs in Rust of the pages: `cargo test --doc` compiles and runs them.
+/// The Rust programs of the pages: `cargo test --doc` compiles and runs them.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../../README.md")]

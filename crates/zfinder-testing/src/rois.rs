@@ -1,8 +1,8 @@
-//! RoIs for files: of no, one, few and many spacepoints, with ids up to the largest.
+//! RoIs for tests of files: with no, one, few and many spacepoints, and ids up to the largest.
 
 use zfinder::{Detector, Roi, RoiDescriptor, RoiId, Spacepoint};
 
-/// 16 RoIs of 80,016 spacepoints on the layers of the generic detector, always the same.
+/// Returns 16 RoIs with 80,016 spacepoints on the layers of the generic detector, always the same.
 pub fn rois() -> Vec<Roi> {
     let mut random = fastrand::Rng::with_seed(42);
     let layers = Detector::generic().layers().len() as u32;

@@ -1,10 +1,10 @@
-//! Data that lies beside the repository and is not part of it.
+//! Data for tests that are outside the repository.
 #![allow(clippy::print_stderr, reason = "a skip is said aloud")]
 
 use std::path::{Path, PathBuf};
 
-/// A path under `../shared` (or `ZFINDER_SHARED`); None, said aloud, where it is absent.
-/// `ZFINDER_REQUIRE_SHARED=1` makes its absence a failure.
+/// Returns a path under `../shared` (or `ZFINDER_SHARED`). If it is absent, prints a note and
+/// returns None; with `ZFINDER_REQUIRE_SHARED=1` it panics.
 pub fn shared(below: &str) -> Option<PathBuf> {
     let root = std::env::var_os("ZFINDER_SHARED")
         .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);

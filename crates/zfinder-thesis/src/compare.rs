@@ -1,10 +1,10 @@
-//! Whether the sums of an RoI are the reference engine's.
+//! Compares the sums of an RoI with the reference engine's.
 
 use zfinder::internals::Filled;
 
 use crate::step::{Histogram, Precision};
 
-/// How two answers differ that agree within rounding.
+/// Differences of two answers that agree within rounding.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Difference {
     /// Entries of the RoI.
@@ -15,8 +15,8 @@ pub struct Difference {
     pub z_mm: f64,
 }
 
-/// Share of the entries that rounding may move to another bin, and entries that it may move in any
-/// case. An f32 extrapolation is wrong by about 1e-3 mm and a bin is 0.4 mm wide.
+/// Fraction of the entries that rounding may move to another bin, and the number that it may always
+/// move. An f32 extrapolation is wrong by about 1e-3 mm and a bin is 0.4 mm wide.
 fn most_moved(precision: Precision, entries: u64) -> u64 {
     match precision {
         Precision::F32 => 4 + entries / 50,
@@ -24,14 +24,14 @@ fn most_moved(precision: Precision, entries: u64) -> u64 {
     }
 }
 
-/// Largest difference of the mean z of the highest three bins \[mm\], beside what moved entries
-/// explain.
+/// Largest difference of the mean z of the highest three bins \[mm\], in addition to the effect of
+/// moved entries.
 const Z_MM: f64 = 0.01;
 
-/// Compares the sums of an RoI with the reference engine's histograms of it.
+/// Compares the sums of an RoI with the reference engine's histograms.
 ///
 /// # Errors
-/// Says how they differ if rounding does not explain it.
+/// The difference as text, if rounding does not explain it.
 pub fn compare(found: &Histogram, expected: &Filled, precision: Precision) -> Result<Difference, String> {
     let Some(reference) = expected.histograms.iter().next() else {
         let entries: u64 = found.n.iter().map(|&n| u64::from(n)).sum();

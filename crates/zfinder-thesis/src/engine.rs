@@ -1,4 +1,4 @@
-//! One step on one adapter.
+//! Runs one step on one adapter.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::workspace::{Encoded, Layout, Workspace};
 /// Workgroups in one dimension that every adapter allows.
 const MOST_GROUPS: u32 = 65_535;
 
-/// Hardware that idled runs slowly for about so long.
+/// Idle hardware runs slowly for about this long.
 const WARM_UP: Duration = Duration::from_millis(300);
 
 /// The kernels and buffers of one [`Step`], for batches no larger in bins and in spacepoints of a
@@ -168,8 +168,7 @@ impl StepEngine {
         Ok(times)
     }
 
-    /// Sends a batch so many times, with as many in flight as the step says; returns the seconds of
-    /// one.
+    /// Sends a batch this many times, with the step's number in flight; returns the seconds of one.
     fn round(&mut self, encoded: &Encoded, layout: &Layout, batches: usize) -> Result<f64> {
         let mut pending: Vec<Option<Submission>> = self.workspaces.iter().map(|_| None).collect();
         let start = Instant::now();

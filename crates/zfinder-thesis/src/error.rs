@@ -1,6 +1,6 @@
-//! Errors.
+//! Errors of the steps.
 
-/// What went wrong.
+/// Errors of this crate.
 #[non_exhaustive]
 #[derive(Debug, thiserror::Error)]
 pub enum Error {

@@ -4,10 +4,17 @@
 //! Each [`Step`] changes one choice of the step before it. A [`StepEngine`] runs one step on one
 //! adapter: `find_z` fills two histograms for each phi slice, `sum_histos` adds the histograms of
 //! an RoI. Spacepoints are grouped by layer and slice on the host ([`SlicedBatch`]), as in the
-//! thesis. [`compare`] holds the sums against the reference engine.
+//! thesis. [`compare`] compares the sums with the reference engine.
 //!
 //! This crate is for measurements. Searches use the library `zfinder`, whose kernels share nothing
 //! with these.
+//!
+//! The example sums the histograms of one RoI on the CPU, and compares them with the reference
+//! engine. It then does the same with the last step on a GPU, if there is one.
+//!
+//! ```
+#![doc = include_str!("example.rs")]
+//! ```
 //!
 //! # Map
 //!

@@ -1,12 +1,12 @@
-//! How the kernels' WGSL is put together: small files, swapped by the choices of a [`Step`].
+//! Assembles the kernels' WGSL from small files, which the choices of a [`Step`] select.
 
 use kernel_host::Source;
 use zfinder::internals::THESIS_STEPS;
 
 use crate::step::{Memory, Precision, Step, Threads, staircase};
 
-/// Puts files together. A name that is not there leaves the kernel incomplete, which the test of
-/// all sources notices.
+/// Concatenates files. An unknown name leaves the kernel incomplete, and the test of all sources
+/// fails.
 fn source(kernel: &str, names: &[&str]) -> Source {
     let text = |name: &str| THESIS_STEPS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
     names.iter().fold(Source::new(kernel), |source, name| source.piece(name, text(name)))

@@ -1,6 +1,6 @@
 //! The choices of the thesis's design, and the order in which the staircase makes them.
 
-/// What a thread works on.
+/// The work of a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Threads {
     /// A whole slice.
@@ -14,7 +14,7 @@ pub enum Threads {
     NumberedPairs,
 }
 
-/// Where the histograms of a slice are filled.
+/// The memory in which the histograms of a slice are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Memory {
     /// In the device's memory.
@@ -23,7 +23,7 @@ pub enum Memory {
     Workgroup,
 }
 
-/// How the histograms of an RoI are summed.
+/// The stages in which the histograms of an RoI are summed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stages {
     /// A thread adds a bin of all slices.
@@ -42,7 +42,7 @@ pub enum Grid {
     Blocks,
 }
 
-/// How the histograms of slices lie in memory.
+/// The layout of the histograms of slices in memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
     /// One after another.
@@ -66,9 +66,9 @@ pub enum Precision {
 pub struct Step {
     /// A short name.
     pub name: &'static str,
-    /// What a thread of `find_z` works on.
+    /// Work of a thread of `find_z`.
     pub threads: Threads,
-    /// Where its histograms are.
+    /// Memory of its histograms.
     pub memory: Memory,
     /// Stages of `sum_histos`.
     pub stages: Stages,
@@ -88,7 +88,7 @@ impl Step {
     /// Threads of a workgroup of `sum_histos`.
     pub(crate) const SUM_THREADS: u32 = 128;
 
-    /// Whether its pairs are made from a list of the slice's spacepoints.
+    /// Returns whether pairs are made from a list of the slice's spacepoints.
     pub(crate) fn has_list(&self) -> bool {
         matches!(self.threads, Threads::LayerPairs | Threads::NumberedPairs)
     }

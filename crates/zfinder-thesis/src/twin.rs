@@ -1,14 +1,14 @@
-//! The kernels as plain loops: the oracle of the tests.
+//! The kernels as plain loops, the oracle of the tests.
 
 use crate::batch::{SlicedBatch, SlicedRoi, around};
 use crate::step::Histogram;
 
-/// z where the line through two points, each (rho, z), meets the beam.
+/// Returns z where the line through two points, each (rho, z), meets the beam.
 fn extrapolate(a: [f32; 2], b: [f32; 2]) -> f32 {
     (b[1] * a[0] - a[1] * b[0]) / (a[0] - b[0])
 }
 
-/// The histograms of the slice of a row, in f32: `find_z`.
+/// Returns the histograms of the slice of a row, in f32: `find_z`.
 #[must_use]
 pub fn find_z(batch: &SlicedBatch, row: usize) -> Histogram {
     let [roi, slice] = batch.rows[row];
@@ -34,7 +34,7 @@ pub fn find_z(batch: &SlicedBatch, row: usize) -> Histogram {
     histogram
 }
 
-/// The sum of the histograms of all slices of an RoI: `sum_histos`.
+/// Returns the sum of the histograms of all slices of an RoI: `sum_histos`.
 #[must_use]
 pub fn sum_histos(batch: &SlicedBatch, roi: usize) -> Histogram {
     let roi = &batch.rois[roi];

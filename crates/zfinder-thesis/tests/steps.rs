@@ -1,4 +1,4 @@
-//! Every step on every adapter, against the plain twin and the reference engine.
+//! Tests every step on every adapter, with the plain twin and the reference engine as oracles.
 
 use kernel_host::naga::valid::Capabilities;
 use kernel_host::testing::shared_device;
@@ -9,8 +9,8 @@ use zfinder_testing::on_adapters;
 use zfinder_thesis::{Histogram, Precision, SlicedBatch, StepEngine, compare, sources, staircase, twin};
 
 /// Tracks from one vertex with noise, an empty RoI, one with an invalid spacepoint, one with all
-/// spacepoints in one slice, and a window that wraps at pi; with the full circle only where asked,
-/// because its 1,800 slices take long on adapters.
+/// spacepoints in one slice, and a window that wraps at pi. The full circle is optional, because
+/// its 1,800 slices take long on software adapters.
 fn rois(with_circle: bool) -> RoiBatch {
     let mut random = fastrand::Rng::with_seed(7);
     let radii = [50.5, 88.5, 122.5, 299.0, 371.0, 443.0, 514.0];
@@ -44,6 +44,16 @@ fn rois(with_circle: bool) -> RoiBatch {
     batch
 }
 
+/// The example of the crate's front page.
+mod example {
+    include!("../src/example.rs");
+
+    #[test]
+    fn the_example_of_the_front_page_runs() {
+        example().expect("the example runs");
+    }
+}
+
 #[test]
 fn every_kernel_is_valid_wgsl() {
     let sources = sources();
@@ -67,7 +77,7 @@ fn the_twin_sums_as_the_reference_engine() {
     assert!(entries > 1000, "{entries}");
 }
 
-/// Entries that differ, and whether sums of z agree where entries do.
+/// Returns the number of entries that differ, and asserts that sums of z agree where entries do.
 fn differences(found: &Histogram, expected: &Histogram) -> u32 {
     assert_eq!((found.n.len(), found.z.len()), (expected.n.len(), expected.z.len()));
     let mut differences = 0;

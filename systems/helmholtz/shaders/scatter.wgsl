@@ -41,8 +41,7 @@ fn own_prism(group: vec3<u32>, groups: vec3<u32>, thread: u32) -> Prism {
         let level = params.layer + both.y * params.step;
         let corners = vec3<u32>(triangles[3u * triangle], triangles[3u * triangle + 1u], triangles[3u * triangle + 2u]);
         prism.nodes = corners * params.levels + level;
-        // Columns of the Jacobian: two edges, and upwards. Written out as it would be for any
-        // prism.
+        // Columns of the Jacobian: two edges, and the vertical one. The code holds for any prism.
         let edge = edges[triangle];
         let height = heights[0] * real(6);
         let a = vec3<real>(edge.xy, real());

@@ -1,4 +1,4 @@
-// What kernels are told. As in src/engine/gpu/mod.rs.
+// Parameters of the kernels, as in src/engine/gpu/mod.rs.
 
 struct Params {
     levels: u32,
@@ -11,7 +11,8 @@ struct Params {
     layers: u32,
     layer: u32,
     step: u32,
-    by_columns: u32, // whether neighbouring threads take layers of a triangle, and not triangles of a layer
+    // Whether neighbouring threads take layers of a triangle, instead of triangles of a layer.
+    by_columns: u32,
 }
 
 // Workgroups come in rows.

@@ -24,10 +24,10 @@ pub struct AssemblerBuilder {
 /// Assembles and solves the problem on one mesh.
 pub struct Assembler<T: Number> {
     mesh: Arc<Mesh>,
-    runs: Runs<T>,
+    runs: RunningEngine<T>,
 }
 
-enum Runs<T: Number> {
+enum RunningEngine<T: Number> {
     Gpu(Box<GpuEngine<T>>),
     Cpu(CpuEngine<T>),
     Reference(Box<Reference>),
@@ -135,9 +135,9 @@ impl AssemblerBuilder {
         check_memory(4 * size_of::<T>() as u128 * mesh.nodes() as u128, "the fields of an assembly")?;
         let optional_features = GpuEngine::<T>::FEATURES;
         let runs = match self.engine.open(GpuOptions { optional_features, ..GpuOptions::default() })? {
-            Opened::Gpu(gpu) => Runs::Gpu(Box::new(GpuEngine::new(gpu, Arc::clone(&mesh), self.gpu)?)),
-            Opened::Cpu => Runs::Cpu(CpuEngine::new(Arc::clone(&mesh))),
-            Opened::Reference => Runs::Reference(Box::new(Reference::new(Arc::clone(&mesh)))),
+            Opened::Gpu(gpu) => RunningEngine::Gpu(Box::new(GpuEngine::new(gpu, Arc::clone(&mesh), self.gpu)?)),
+            Opened::Cpu => RunningEngine::Cpu(CpuEngine::new(Arc::clone(&mesh))),
+            Opened::Reference => RunningEngine::Reference(Box::new(Reference::new(Arc::clone(&mesh)))),
         };
         Ok(Assembler { mesh, runs })
     }
@@ -169,8 +169,8 @@ impl<T: Number> Assembler<T> {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn assemble(&self) -> Result<Assembled<T>> {
         let stages = match &self.runs {
-            Runs::Gpu(engine) => engine.run(&Stage::ASSEMBLY, None)?,
-            Runs::Cpu(_) | Runs::Reference(_) => {
+            RunningEngine::Gpu(engine) => engine.run(&Stage::ASSEMBLY, None)?,
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => {
                 let forcing = self.forcing()?;
                 let mass = self.act(Action::Mass, &forcing)?;
                 let stiffness = self.act(Action::Stiffness, &mass)?;
@@ -188,9 +188,9 @@ impl<T: Number> Assembler<T> {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn forcing(&self) -> Result<Vec<T>> {
         match &self.runs {
-            Runs::Gpu(engine) => first(engine.run(&[Stage::Forcing], None)),
-            Runs::Cpu(engine) => on(engine, |engine, out| engine.forcing(out)),
-            Runs::Reference(reference) => Ok(rounded(&reference.forcing())),
+            RunningEngine::Gpu(engine) => first(engine.run(&[Stage::Forcing], None)),
+            RunningEngine::Cpu(engine) => on(engine, |engine, out| engine.forcing(out)),
+            RunningEngine::Reference(reference) => Ok(rounded(&reference.forcing())),
         }
     }
 
@@ -201,9 +201,9 @@ impl<T: Number> Assembler<T> {
     pub fn act(&self, action: Action, field: &[T]) -> Result<Vec<T>> {
         self.mesh.check_field(field.len())?;
         match &self.runs {
-            Runs::Gpu(engine) => first(engine.run(&[Stage::Act(action)], Some(field))),
-            Runs::Cpu(engine) => on(engine, |engine, out| engine.act(action, field, out)),
-            Runs::Reference(reference) => act_plainly(reference, action, field),
+            RunningEngine::Gpu(engine) => first(engine.run(&[Stage::Act(action)], Some(field))),
+            RunningEngine::Cpu(engine) => on(engine, |engine, out| engine.act(action, field, out)),
+            RunningEngine::Reference(reference) => act_plainly(reference, action, field),
         }
     }
 
@@ -213,9 +213,9 @@ impl<T: Number> Assembler<T> {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn lumped(&self) -> Result<Vec<T>> {
         match &self.runs {
-            Runs::Gpu(engine) => first(engine.run(&[Stage::Lumped], None)),
-            Runs::Cpu(engine) => on(engine, |engine, out| engine.lumped(out)),
-            Runs::Reference(reference) => Ok(rounded(&reference.lumped())),
+            RunningEngine::Gpu(engine) => first(engine.run(&[Stage::Lumped], None)),
+            RunningEngine::Cpu(engine) => on(engine, |engine, out| engine.lumped(out)),
+            RunningEngine::Reference(reference) => Ok(rounded(&reference.lumped())),
         }
     }
 
@@ -230,9 +230,11 @@ impl<T: Number> Assembler<T> {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn solve(&self, rhs: &[T], options: SolveOptions) -> Result<Solution<T>> {
         match &self.runs {
-            Runs::Gpu(engine) => refine(&OnGpu(engine), rhs, options, |rhs: &[T], options| engine.solve(rhs, options)),
-            Runs::Cpu(engine) => solve(engine, rhs, options),
-            Runs::Reference(reference) => solve(&Plain(reference), rhs, options),
+            RunningEngine::Gpu(engine) => {
+                refine(&OnGpu(engine), rhs, options, |rhs: &[T], options| engine.solve(rhs, options))
+            }
+            RunningEngine::Cpu(engine) => solve(engine, rhs, options),
+            RunningEngine::Reference(reference) => solve(&Plain(reference), rhs, options),
         }
     }
 
@@ -245,9 +247,9 @@ impl<T: Number> Assembler<T> {
     pub fn solve_refined(&self, rhs: &[f64], options: SolveOptions) -> Result<Solution<f64>> {
         let outer = CpuEngine::<f64>::new(Arc::clone(&self.mesh));
         refine(&outer, rhs, options, |rhs: &[T], options| match &self.runs {
-            Runs::Gpu(engine) => engine.solve(rhs, options),
-            Runs::Cpu(engine) => conjugate_gradients(engine, rhs, options),
-            Runs::Reference(reference) => conjugate_gradients(&Plain(reference), rhs, options),
+            RunningEngine::Gpu(engine) => engine.solve(rhs, options),
+            RunningEngine::Cpu(engine) => conjugate_gradients(engine, rhs, options),
+            RunningEngine::Reference(reference) => conjugate_gradients(&Plain(reference), rhs, options),
         })
     }
 
@@ -259,8 +261,8 @@ impl<T: Number> Assembler<T> {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn time(&self, rounds: usize) -> Result<Option<Vec<StageTime>>> {
         match &self.runs {
-            Runs::Gpu(engine) => engine.time(rounds),
-            Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
+            RunningEngine::Gpu(engine) => engine.time(rounds),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
 
@@ -274,9 +276,9 @@ impl<T: Number> Assembler<T> {
     #[must_use]
     pub fn description(&self) -> String {
         match &self.runs {
-            Runs::Gpu(engine) => engine.description(),
-            Runs::Cpu(_) => format!("CPU, {}, {} threads", T::PRECISION, rayon::current_num_threads()),
-            Runs::Reference(_) => "reference, f64".to_owned(),
+            RunningEngine::Gpu(engine) => engine.description(),
+            RunningEngine::Cpu(_) => format!("CPU, {}, {} threads", T::PRECISION, rayon::current_num_threads()),
+            RunningEngine::Reference(_) => "reference, f64".to_owned(),
         }
     }
 
@@ -284,8 +286,8 @@ impl<T: Number> Assembler<T> {
     #[must_use]
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.runs {
-            Runs::Gpu(engine) => Some(engine.gpu()),
-            Runs::Cpu(_) | Runs::Reference(_) => None,
+            RunningEngine::Gpu(engine) => Some(engine.gpu()),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => None,
         }
     }
 }

@@ -68,7 +68,7 @@ pub fn shuffled(flat: &Triangles, seed: u64) -> (Triangles, Vec<u32>) {
     for (&number, at) in numbers.iter().zip(&flat.vertices) {
         vertices[number as usize] = *at;
     }
-    // What is not there stays what it is: the mesh will tell.
+    // Numbers out of range stay, and the mesh reports them.
     let number = |vertex: u32| numbers.get(vertex as usize).copied().unwrap_or(vertex);
     let mut triangles: Vec<[u32; 3]> = flat.triangles.iter().map(|vertices| vertices.map(number)).collect();
     triangles.shuffle(&mut rng);

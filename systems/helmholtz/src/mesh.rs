@@ -228,7 +228,7 @@ impl Mesh {
     /// Returns the area of all triangles, in the squared unit of the coordinates.
     #[must_use]
     pub fn area(&self) -> f64 {
-        // Sums of sums: what rounding does grows with their length.
+        // Partial sums, because rounding errors grow with the length of a sum.
         const TOGETHER: usize = 1024;
         let count = self.triangles().len();
         let part = |first: usize| -> f64 {

@@ -10,9 +10,9 @@ const TOGETHER: usize = 4096;
 /// The operators of the plane, vertex by vertex.
 ///
 /// All layers are equal and columns are vertical. The mass and stiffness matrices of prisms are
-/// therefore products of the triangle matrices m and k with the tridiagonal matrices Mz and Sz of a
-/// column of intervals: M = m x Mz, and S = k x Mz + m x Sz. The quadrature of the helmholtz report
-/// is exact for these polynomials, so its sums agree up to rounding.
+/// therefore products of triangle matrices m and k with tridiagonal matrices Mz and Sz of a column
+/// of intervals. They are M = m x Mz, and S = k x Mz + m x Sz. The quadrature of the helmholtz
+/// report is exact for these polynomials, so its sums agree up to rounding.
 ///
 /// The pairs of vertex `v` are `offsets[v]..offsets[v + 1]`: the vertices that share a triangle
 /// with `v`, itself included, in ascending order.

@@ -57,7 +57,7 @@ pub struct Solution<T: Number> {
     pub residuals: Vec<f64>,
     /// Whether the true residual is within the tolerance.
     pub converged: bool,
-    /// The norm of b - A u, computed anew from the field, relative to the norm of b. In f32 on fine
+    /// The norm of b - A u, recomputed from the field, relative to the norm of b. In f32 on fine
     /// meshes it stays far above a small tolerance: the rounding of u alone changes A u by about
     /// 1e-7 of its largest eigenvalue.
     pub true_residual: f64,
@@ -111,7 +111,7 @@ pub fn refine<O: Number, I: Number>(
         // Residuals become small: they are scaled into the range of I.
         let largest = residual.par_iter().map(|&number| number.into().abs()).reduce(|| 0.0, f64::max);
         let scaled: Vec<I> = residual.par_iter().map(|&number| I::from_f64(number.into() / largest)).collect();
-        // A little below what is missing, so that rounding seldom asks for another round.
+        // Slightly below the missing factor, so that rounding rarely requires another round.
         let missing = 0.9 * options.tolerance / solution.true_residual;
         let tolerance = if size_of::<I>() < size_of::<O>() { missing.max(LEAST_IN_F32) } else { missing };
         let iterations = options.iterations - solution.iterations;

@@ -1,5 +1,5 @@
-//! Vertices of the z-finder become luminosity counters: simulated spacepoints in, a summary bank
-//! out.
+//! Vertices of the z-finder become luminosity counters: reads simulated spacepoints, and writes a
+//! summary bank.
 //!
 //! `cargo run --release -p zfinder-lumi --example vertices`
 
@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             y: 0.0,
             z: vertex.z_mm as f32,
             z_variance: (vertex.z_error_mm * vertex.z_error_mm) as f32,
-            // What says which of two close vertices is the better one.
+            // Decides which of two close vertices is kept.
             tracks: vertex.weight as u32,
         });
         let event = Event {

@@ -25,8 +25,7 @@ const HIGHEST: u32 = 0x80808080u; // bits of bytes
 const SKIPPED_BIT: u32 = 20u;
 const CHUNK_SKIPPED_BIT: u32 = 16u;
 const AREA_BIT: u32 = 28u;
-// What is summed of an event: areas, and these. A part of the chunks is summed by each of PARTS
-// threads.
+// Sums of an event: areas, and these. PARTS threads sum a part of the chunks each.
 const ENERGY: u32 = 6u;
 const SKIPPED: u32 = 7u;
 const OF_EVENT: u32 = 8u;
@@ -50,7 +49,7 @@ struct Quad {
 
 @group(0) @binding(0) var<uniform> params: Params;
 @group(0) @binding(2) var<storage, read> chunks: array<Chunk>;
-// A Quad's words, four at a time; those that threads read together lie side by side.
+// The words of a Quad, four at a time. Words that threads read together are adjacent.
 @group(0) @binding(3) var<storage, read> quads: array<vec4<u32>>;
 // Of each thread's quads and their fours, in turn, a bit of each byte: whether there is a cell.
 @group(0) @binding(4) var<storage, read> there: array<u32>;
@@ -136,8 +135,8 @@ fn halves(sums: vec4<u32>) -> vec2<u32> {
     return vec2<u32>(low & 0xffffu, (low >> 16u) + (sums.y >> 8u) + sums.z + (sums.w << 8u));
 }
 
-// What threads of a team have of an event, as a chunk's: each begins elsewhere, so that all banks
-// of memory are asked.
+// Sums the chunks of one thread of a team. Each thread begins at another chunk, so that all memory
+// banks are used.
 fn sum_of_chunk(own: u32, team: u32) -> vec2<u32> {
     var sum = vec2<u32>();
     for (var i = 0u; i < TOGETHER; i++) {
@@ -148,7 +147,7 @@ fn sum_of_chunk(own: u32, team: u32) -> vec2<u32> {
     return vec2<u32>(both.x, both.y | (sum.x >> SKIPPED_BIT) << CHUNK_SKIPPED_BIT);
 }
 
-// What is wanted of an event's chunks, of those of a part.
+// Returns a sum of an event over the chunks of a part.
 fn sum_of_part(wanted: u32, event: u32, part: u32) -> vec2<u32> {
     var sum = vec2<u32>();
     for (var team = part; team < TEAMS; team += PARTS) {
@@ -170,7 +169,7 @@ fn count(
 ) {
     let team = thread / TOGETHER;
     let own = thread % TOGETHER;
-    // Who sums chunks, and then parts.
+    // Threads that sum chunks, and then parts.
     let wanted = thread % OF_EVENT;
     let of_event = thread / OF_EVENT % AT_ONCE;
     let part = thread / (OF_EVENT * AT_ONCE);
@@ -202,7 +201,7 @@ fn count(
                 next = fours_of(some, first);
             }
             for (var e = 0u; e < AT_ONCE; e++) {
-                // The next event is asked for before this one is summed.
+                // The next event is loaded before this one is summed.
                 let fours = next;
                 next = fours_of(some + select(stride, e + 1u, e + 1u < AT_ONCE), first);
                 var sums = with_quad(Sums(), quad_0, cells, fours.a);

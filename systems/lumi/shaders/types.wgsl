@@ -21,7 +21,8 @@ const RECONSTRUCTED: u32 = 4u;
 
 // Words of an event's counters, and where each detector's begin.
 const WORDS: u32 = 160u;
-const CALO_AT: u32 = 0u; // sums of two words each; those above zero and then those below, or one for both, or one word
+// Calorimeter sums: positive and negative parts of two words each, or one sum of one or two words.
+const CALO_AT: u32 = 0u;
 const SCIFI_AT: u32 = 32u;
 const VELO_TRACKS_AT: u32 = 70u;
 const VELO_CLUSTERS_AT: u32 = 80u;

@@ -101,7 +101,7 @@ fn count(
     workgroupBarrier();
     let kept = atomicLoad(&wg_count);
     let named = select(0u, remainder(headers[event.x].y, headers[event.x].z, max(kept, 1u)), kept != 0u);
-    // What no vertex is there for is zero.
+    // Words without a vertex are zero.
     for (var word = thread; word < 15u; word += WORKGROUP_SIZE) {
         if word == 0u {
             counters[at] = kept;

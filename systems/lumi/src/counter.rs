@@ -24,10 +24,10 @@ pub struct LumiCounter {
     calorimeter: Calorimeter,
     schemata: Schemata,
     settings: Settings,
-    runs: Runs,
+    runs: RunningEngine,
 }
 
-enum Runs {
+enum RunningEngine {
     Gpu(Box<GpuEngine>),
     Cpu,
 }
@@ -95,8 +95,10 @@ impl LumiCounterBuilder {
         let Self { calorimeter, engine, settings, gpu } = self;
         let schemata = Schemata::new();
         let runs = match engine.open(GpuEngine::device())? {
-            Opened::Gpu(opened) => Runs::Gpu(Box::new(GpuEngine::new(opened, &calorimeter, &schemata, settings, gpu)?)),
-            Opened::Cpu => Runs::Cpu,
+            Opened::Gpu(opened) => {
+                RunningEngine::Gpu(Box::new(GpuEngine::new(opened, &calorimeter, &schemata, settings, gpu)?))
+            }
+            Opened::Cpu => RunningEngine::Cpu,
             Opened::Reference => return Err(Error::NoReference),
         };
         Ok(LumiCounter { calorimeter, schemata, settings, runs })
@@ -123,8 +125,8 @@ impl LumiCounter {
     pub fn count(&self, batch: &EventBatch) -> Result<Vec<EventCounters>> {
         self.check(batch)?;
         match &self.runs {
-            Runs::Gpu(engine) => engine.count(batch),
-            Runs::Cpu => Ok(cpu::count(&self.calorimeter, self.settings, batch)),
+            RunningEngine::Gpu(engine) => engine.count(batch),
+            RunningEngine::Cpu => Ok(cpu::count(&self.calorimeter, self.settings, batch)),
         }
     }
 
@@ -145,8 +147,8 @@ impl LumiCounter {
     pub fn time(&self, batch: &EventBatch, rounds: usize) -> Result<Option<Vec<KernelTime>>> {
         self.check(batch)?;
         match &self.runs {
-            Runs::Gpu(engine) => engine.time(batch, rounds),
-            Runs::Cpu => Ok(None),
+            RunningEngine::Gpu(engine) => engine.time(batch, rounds),
+            RunningEngine::Cpu => Ok(None),
         }
     }
 
@@ -177,8 +179,8 @@ impl LumiCounter {
     #[must_use]
     pub fn description(&self) -> String {
         match &self.runs {
-            Runs::Gpu(engine) => engine.description(),
-            Runs::Cpu => format!("CPU, {} threads", rayon::current_num_threads()),
+            RunningEngine::Gpu(engine) => engine.description(),
+            RunningEngine::Cpu => format!("CPU, {} threads", rayon::current_num_threads()),
         }
     }
 
@@ -186,8 +188,8 @@ impl LumiCounter {
     #[must_use]
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.runs {
-            Runs::Gpu(engine) => Some(engine.gpu()),
-            Runs::Cpu => None,
+            RunningEngine::Gpu(engine) => Some(engine.gpu()),
+            RunningEngine::Cpu => None,
         }
     }
 }

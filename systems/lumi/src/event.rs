@@ -18,7 +18,7 @@ pub struct Header {
     pub event_id: u64,
     /// The turn of the beam.
     pub orbit: u32,
-    /// The bunch crossing in its turn, from 0.
+    /// Number of the bunch crossing in the orbit, from 0.
     pub bunch: u16,
     /// The type of the crossing, 0 to 3: no beam, two types with one beam, both beams.
     pub crossing: u8,

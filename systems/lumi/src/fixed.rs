@@ -18,7 +18,7 @@ pub(crate) fn scaled(value: f32, bits: i32) -> u64 {
     let word = value.to_bits() & 0x7fff_ffff;
     let exponent = (word >> 23) as i32;
     if exponent == 0 {
-        // Nothing here is told from 0 by so little.
+        // So small a number is 0 in fixed point.
         return 0;
     }
     let fraction = u64::from(word & 0x7f_ffff | 0x80_0000);

@@ -28,7 +28,8 @@
 //! ```
 //! use lumi::{Calorimeter, Engine, LumiCounter, Simulation};
 //!
-//! let batch = Simulation { events: 50, lumi_fraction: 0.3, ..Simulation::default() }.simulate(&Calorimeter::lhcb())?;
+//! let simulation = Simulation { events: 50, lumi_fraction: 0.3, ..Simulation::default() };
+//! let batch = simulation.simulate(&Calorimeter::lhcb())?;
 //! let counter = LumiCounter::builder().engine(Engine::Cpu).build()?;
 //! let counted = counter.count(&batch)?; // of lumi events, in their order
 //! let banks = counter.summaries(&batch, &counted);

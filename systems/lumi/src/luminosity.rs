@@ -10,7 +10,7 @@ use crate::summary::{BUNCHES, CROSSINGS_PER_MS, Summary};
 /// A sample of one counter: an event's bunch, its time and the counter's value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Sample {
-    /// The bunch crossing in its turn.
+    /// Number of the bunch crossing in the orbit.
     pub bunch: u16,
     /// The type of the crossing; see [`Header::crossing`](crate::Header::crossing).
     pub crossing_type: u32,
@@ -49,7 +49,7 @@ pub struct Averages {
     pub mean: f64,
     /// The statistical error of the mean.
     pub mean_error: f64,
-    /// The number of empty events: those whose counter is below the threshold.
+    /// Number of empty events, whose counter is below the threshold.
     pub empty: u64,
     /// The mean number of visible collisions.
     pub log_zero: Option<LogZero>,

@@ -1,5 +1,5 @@
-//! The GPU against the CPU, on every adapter: the same bits, whatever the order and however the
-//! work is cut.
+//! Tests of the GPU against the CPU, on every adapter: the same bits, for any order and division of
+//! the work.
 
 use kernel_host::AdapterSummary;
 use kernel_host::testing::{on_adapters, shared_device};
@@ -18,7 +18,7 @@ fn gpu(adapter: &AdapterSummary, calorimeter: &Calorimeter, scheme: Scheme) -> L
     counter.calorimeter(calorimeter.clone()).scheme(scheme)
 }
 
-/// The same events otherwise arranged: what each has is shuffled.
+/// Returns the same events with their content shuffled.
 fn shuffled(batch: &EventBatch, rng: &mut fastrand::Rng) -> EventBatch {
     let mut other = EventBatch::new(batch.cells());
     for event in batch.iter() {
@@ -43,7 +43,7 @@ fn events(calorimeter: &Calorimeter, seed: u64, events: usize, lumi_fraction: f6
     Simulation { events, lumi_fraction, seed, ..Simulation::default() }.simulate(calorimeter).expect("events")
 }
 
-/// Events that nobody should send.
+/// Returns events with invalid content.
 fn hostile(calorimeter: &Calorimeter) -> EventBatch {
     let cells = calorimeter.cells().len();
     let rng = &mut fastrand::Rng::with_seed(3);
@@ -251,7 +251,7 @@ fn one(event: lumi::EventView<'_>) -> EventBatch {
     batch
 }
 
-/// The float scheme counts hits and clusters as the others do, and tracks but for those beside a
+/// The float scheme counts the same hits and clusters, and the same tracks except for those at a
 /// bound.
 #[test]
 fn the_old_scheme_counts_alike() {

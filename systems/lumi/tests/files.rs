@@ -1,5 +1,5 @@
-//! Files in, banks out: what is written is read again, what is damaged is told, and the command
-//! does it all.
+//! Tests of files and banks: written files read back, damaged files are errors, and the command
+//! does both.
 
 use std::fs::File;
 use std::io::{BufWriter, Read, Write};

@@ -22,7 +22,7 @@ fn small_cosine(a: real) -> real {
 
 struct Propagated {
     state: State,
-    reached: bool, // if not, the state is none
+    reached: bool, // if false, the state is undefined
 }
 
 fn propagate(p: State, charge: real, radius: real) -> Propagated {
@@ -127,7 +127,8 @@ fn propagate(p: State, charge: real, radius: real) -> Propagated {
     let m44 = j40 * p.c40 + j41 * p.c41 + j43 * p.c43 + j44 * p.c44;
     let m45 = j40 * p.c50 + j41 * p.c51 + j43 * p.c53 + j44 * p.c54;
 
-    // That times the transposed Jacobian; what it does not change is a number of the product above.
+    // The product above times the transposed Jacobian. Entries that it leaves unchanged come from
+    // the product.
     let state = State(
         x,
         y,

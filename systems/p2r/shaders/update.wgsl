@@ -13,7 +13,7 @@ fn update(p: State, hit: Hit, radius: real) -> Updated {
     let half = 0.5 / radius;
     let r0 = -(hit.y + p.y) * half;
     let r1 = (hit.x + p.x) * half;
-    // What is measured times the covariance: across; along the beam it is row 2.
+    // The measured direction times the covariance: across the beam. Along the beam it is row 2.
     let h0 = r0 * p.c00 + r1 * p.c10;
     let h1 = r0 * p.c10 + r1 * p.c11;
     let h2 = r0 * p.c20 + r1 * p.c21;

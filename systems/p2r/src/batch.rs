@@ -293,8 +293,7 @@ impl<T: Number> Batch<T> {
 
 /// Allocates zeros.
 pub(crate) fn zeros<T: Pod>(length: usize) -> Result<Vec<T>> {
-    // The allocator takes zeroed pages from the system, which `vec!` would abort for if there are
-    // none.
+    // The allocator takes zeroed pages from the system. Without memory `vec!` would abort.
     let bytes = length.saturating_mul(size_of::<T>()) as u64;
     let mut probe = Vec::<T>::new();
     probe.try_reserve_exact(length).map_err(|_| Error::OutOfMemory { bytes, available: None })?;

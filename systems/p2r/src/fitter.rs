@@ -21,10 +21,10 @@ pub struct FitterBuilder {
 /// Fits the tracks of batches.
 pub struct Fitter<T: Number> {
     task: Task,
-    runs: Runs<T>,
+    runs: RunningEngine<T>,
 }
 
-enum Runs<T: Number> {
+enum RunningEngine<T: Number> {
     Gpu(Box<GpuEngine<T>>),
     Cpu,
     Reference,
@@ -101,10 +101,10 @@ impl FitterBuilder {
     pub fn build<T: Number>(self) -> Result<Fitter<T>> {
         let Self { engine, task, gpu } = self;
         let runs = match engine.open(GpuEngine::<T>::device())? {
-            Opened::Gpu(opened) => Runs::Gpu(Box::new(GpuEngine::new(opened, task, gpu)?)),
-            Opened::Cpu if T::PRECISION == Precision::F32 => Runs::Cpu,
+            Opened::Gpu(opened) => RunningEngine::Gpu(Box::new(GpuEngine::new(opened, task, gpu)?)),
+            Opened::Cpu if T::PRECISION == Precision::F32 => RunningEngine::Cpu,
             Opened::Cpu => return Err(Error::NoF64OnCpu),
-            Opened::Reference => Runs::Reference,
+            Opened::Reference => RunningEngine::Reference,
         };
         Ok(Fitter { task, runs })
     }
@@ -129,9 +129,9 @@ impl<T: Number> Fitter<T> {
     pub fn fit_into(&self, batch: &Batch<T>, fitted: &mut Fitted<T>) -> Result<()> {
         fitted.prepare(batch.layout(), self.task)?;
         match &self.runs {
-            Runs::Gpu(engine) => engine.fit(batch, fitted),
-            Runs::Cpu => fit_on_cpu(batch, self.task.mode, fitted),
-            Runs::Reference => {
+            RunningEngine::Gpu(engine) => engine.fit(batch, fitted),
+            RunningEngine::Cpu => fit_on_cpu(batch, self.task.mode, fitted),
+            RunningEngine::Reference => {
                 reference::fit(batch, self.task.mode, fitted);
                 Ok(())
             }
@@ -146,8 +146,8 @@ impl<T: Number> Fitter<T> {
     /// As [`Fitter::fit`].
     pub fn time(&self, batch: &Batch<T>, rounds: usize) -> Result<Option<Vec<Duration>>> {
         match &self.runs {
-            Runs::Gpu(engine) => engine.time(batch, rounds),
-            Runs::Cpu | Runs::Reference => Ok(None),
+            RunningEngine::Gpu(engine) => engine.time(batch, rounds),
+            RunningEngine::Cpu | RunningEngine::Reference => Ok(None),
         }
     }
 
@@ -161,9 +161,9 @@ impl<T: Number> Fitter<T> {
     #[must_use]
     pub fn description(&self) -> String {
         match &self.runs {
-            Runs::Gpu(engine) => engine.description(),
-            Runs::Cpu => format!("CPU, f32, {} threads", rayon::current_num_threads()),
-            Runs::Reference => "reference, f64".to_owned(),
+            RunningEngine::Gpu(engine) => engine.description(),
+            RunningEngine::Cpu => format!("CPU, f32, {} threads", rayon::current_num_threads()),
+            RunningEngine::Reference => "reference, f64".to_owned(),
         }
     }
 
@@ -171,8 +171,8 @@ impl<T: Number> Fitter<T> {
     #[must_use]
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.runs {
-            Runs::Gpu(engine) => Some(engine.gpu()),
-            Runs::Cpu | Runs::Reference => None,
+            RunningEngine::Gpu(engine) => Some(engine.gpu()),
+            RunningEngine::Cpu | RunningEngine::Reference => None,
         }
     }
 }

@@ -45,8 +45,8 @@ pub struct Quality {
 }
 
 impl Quality {
-    /// Computes the quality of the first tracks, event after event, of which the truth is given; of
-    /// `tracks` tracks if there is none.
+    /// Computes the quality of the first tracks, event by event, for which truth is given; of
+    /// `tracks` tracks if truth is empty.
     #[must_use]
     pub fn of<T: Number>(fitted: &Fitted<T>, mode: Mode, tracks: usize, truth: Option<&[[f64; PARAMETERS]]>) -> Self {
         let each = fitted.layout().tracks.max(1);

@@ -39,17 +39,16 @@ fn tracks(layout: Layout) -> impl Iterator<Item = (usize, usize)> {
     (0..layout.events).flat_map(move |event| (0..layout.tracks).map(move |track| (event, track)))
 }
 
-/// How far a state may be from the reference engine's. A hit takes most of a state's errors away,
-/// and what is left of a difference of large numbers has the digits of those: so a part of the
-/// errors that are left counts, and last digits of a number and of the errors that it would have
-/// without hits.
+/// Tolerances of a state. Hits remove most of a state's errors, by differences of large numbers. A
+/// tolerance is therefore a fraction of the remaining errors, plus last digits of the number and of
+/// its errors without hits.
 #[derive(Clone, Copy)]
 struct Rounding {
-    /// Of a parameter's error.
+    /// Fraction of a parameter's error.
     of_error: f64,
-    /// Of the product of two, for an entry of the covariance.
+    /// Fraction of the product of two errors, for an entry of the covariance.
     of_errors: f64,
-    /// Of a number, and of the error without hits.
+    /// Fraction of a number, and of its error without hits.
     of_numbers: f64,
 }
 
@@ -186,7 +185,7 @@ fn no_layout_map_or_cut_changes_a_bit() {
     }
 }
 
-/// Tracks that nobody should send, and what is to be said of each.
+/// Returns invalid tracks, and the status of each.
 fn hostile() -> (Batch<f32>, Vec<Status>) {
     let layout = Layout { events: 1, tracks: 16, layers: 3, bsize: 4 };
     let mut batch = helices(1, layout);
@@ -361,7 +360,7 @@ fn chi2_is_the_references() {
     }
 }
 
-/// What an earlier fit gave is written over, whatever its layout was.
+/// A fit overwrites the answers of an earlier one, whatever their layout.
 #[test]
 fn answers_may_use_the_memory_of_others() {
     let layout = Layout { events: 2, tracks: 45, layers: 6, bsize: 8 };

@@ -143,8 +143,8 @@ fn adapters_find_the_same_in_f64() {
     }
 }
 
-/// What the public CPU program prints for 8192 x 20 tracks. It adds in f32, which is off in the
-/// fourth digit; so is a sum in f32 here, and one in f64 is not.
+/// The output of the public CPU program for 8192 x 20 tracks. It sums in f32, which is wrong in the
+/// fourth digit; so is a sum in f32 here, and a sum in f64 is not.
 #[test]
 fn statistics_are_the_public_programs() {
     let layout = Layout { events: 20, tracks: 8192, layers: 20, bsize: 32 };

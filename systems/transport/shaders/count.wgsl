@@ -80,7 +80,7 @@ fn count(
             }
             settle();
         }
-        // What cannot be looked at is not passed over.
+        // Elements beyond the capacity are counted as an error.
         if size[SIZE_AT] > held {
             refuse(held, size[SIZE_AT] - held);
         }

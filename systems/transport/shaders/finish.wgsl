@@ -94,7 +94,7 @@ fn bin_of(place: vec3<f32>) -> u32 {
     return params.bins.x * params.bins.y;
 }
 
-// By all threads, after `begin`; those without a track have none to finish.
+// All threads call this after `begin`. Threads without a track finish none.
 fn finish(slot: u32, track: Track, is_track: bool, thread: u32) {
     var effect: Effect;
     var made = 0u;

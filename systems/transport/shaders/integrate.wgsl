@@ -15,7 +15,7 @@ struct State {
 struct Path {
     state: State,
     length: f32,
-    steps: u32, // those made anew among them
+    steps: u32, // including repeated ones
     crosses: u32, // not zero if it ends at a boundary
 }
 
@@ -89,8 +89,9 @@ fn from_chord(start: vec3<f32>, end: vec3<f32>, point: vec3<f32>) -> f32 {
     return length(side - along * chord);
 }
 
-// A path of a length, or as far as a boundary, in steps whose error and sagitta are what is asked
-// for. What has no charge goes straight on; what has no momentum, or none that is a number, stays.
+// Follows a path of a given length, or up to a boundary, in steps within the requested error and
+// sagitta. A particle without charge goes straight. A particle whose momentum is zero or not a
+// number stays.
 fn follow(charge: f32, start: State, wanted: f32, accuracy: Accuracy) -> Path {
     let momentum = sqrt(dot(start.momentum, start.momentum));
     var path = Path(start, 0.0, 0u, 0u);
@@ -111,7 +112,7 @@ fn follow(charge: f32, start: State, wanted: f32, accuracy: Accuracy) -> Path {
     while path.length < wanted && path.steps < accuracy.steps {
         path.steps += 1u;
         let left = wanted - path.length;
-        // A rest that rounding leaves is none.
+        // A rest of zero, up to rounding, ends the path.
         let h = select(left, next, next < left);
         let made = in_halves(charge, path.state, h);
         let relative = min(max(accuracy.step_error / h, accuracy.relative.x), accuracy.relative.y);

@@ -1,9 +1,12 @@
 // Tracks in slots, as three groups of 16 bytes. CPU twin: Slots in src/track.rs.
 // Needs: types.
 
-@group(0) @binding(1) var<storage, read_write> places: array<vec4<f32>>; // x, y, z; length of the step
-@group(0) @binding(2) var<storage, read_write> directions: array<vec4<f32>>; // of length 1; kinetic energy
-@group(0) @binding(3) var<storage, read_write> identities: array<vec4<u32>>; // number, low and high; two words of bits
+// x, y, z; length of the step.
+@group(0) @binding(1) var<storage, read_write> places: array<vec4<f32>>;
+// Direction of length 1; kinetic energy.
+@group(0) @binding(2) var<storage, read_write> directions: array<vec4<f32>>;
+// Number, low and high; two words of bits.
+@group(0) @binding(3) var<storage, read_write> identities: array<vec4<u32>>;
 
 // Bits of the last word: two of the kind, two of the status, one is unused, three of the process,
 // twenty of the cell.

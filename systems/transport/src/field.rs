@@ -60,7 +60,7 @@ impl Parametrised {
     }
 }
 
-/// u / sqrt(1 + u^2) and what comes of it, as the parametrisation has them.
+/// Returns u / sqrt(1 + u^2) and its derivatives, as in the parametrisation.
 fn derivatives<T: Number>(u: T) -> [T; 4] {
     let [one, three, four] = [1.0, 3.0, 4.0].map(T::of);
     let inverse = one / (one + u * u);
@@ -184,7 +184,7 @@ impl Map {
         let [in_r, in_z] = self.points.map(|points| T::of((points - 1) as f64));
         let (r, z) = (r / step, z / step + in_z / T::of(2.0));
         let zero = T::of(0.0);
-        // What is no number is outside, too.
+        // NaN counts as outside.
         if !(r >= zero && r <= in_r && z >= zero && z <= in_z) {
             return [zero, zero];
         }

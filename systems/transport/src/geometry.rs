@@ -63,7 +63,7 @@ pub struct Volume {
     pub shape: Shape,
     /// The range of z \[mm\].
     pub z: [f64; 2],
-    /// The material, an index into [`Geometry::materials`]. None is vacuum.
+    /// The material, an index into [`Geometry::materials`]; `None` is vacuum.
     pub material: Option<usize>,
 }
 
@@ -176,7 +176,7 @@ fn wrong<T>(what: String) -> Result<T> {
 pub(crate) struct Mesh {
     /// From the axis outwards; the last one is the world.
     pub(crate) shells: Vec<Shell>,
-    /// Of the layers, rising; those of the world at both ends.
+    /// Edges of the layers in increasing order, with those of the world at both ends.
     pub(crate) edges: Vec<f64>,
     pub(crate) sectors: u32,
     /// The material of each ring and layer, all layers of a ring together: 0 is vacuum, then from

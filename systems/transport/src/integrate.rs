@@ -155,8 +155,8 @@ pub fn follow<T: Number>(field: &impl Field<T>, charge: T, from: State<T>, lengt
 /// How far beyond a boundary a path may end, and how near to one it is at it \[mm\].
 pub(crate) const TOLERANCE: f64 = 0.01;
 
-/// [`follow`], as far as a boundary: `ahead` tells how far it is from a place in a direction.
-/// Whether the path ends there is told.
+/// Follows a path as [`follow`] does, up to a boundary. `ahead` returns the distance to the
+/// boundary from a place in a direction. Returns also whether the path ends there.
 pub(crate) fn follow_to_boundary<T: Number>(
     field: &impl Field<T>,
     charge: T,
@@ -168,7 +168,7 @@ pub(crate) fn follow_to_boundary<T: Number>(
     let [zero, one] = [0.0, 1.0].map(T::of);
     let momentum = dot(from.momentum, from.momentum).root();
     let mut path = Path { state: from, length: zero, steps: 0 };
-    // What is no number goes nowhere.
+    // A particle whose numbers are NaN stays.
     let goes = momentum > zero && momentum.is_a_number() && length > zero && length.is_a_number();
     if !goes {
         return (path, false);
@@ -186,7 +186,7 @@ pub(crate) fn follow_to_boundary<T: Number>(
     while path.length < length && path.steps < accuracy.steps {
         path.steps += 1;
         let left = length - path.length;
-        // A rest that rounding leaves is none.
+        // A rest of zero, up to rounding, ends the path.
         let h = if next < left { next } else { left };
         let made = in_halves(field, charge, path.state, h);
         let relative = (T::of(accuracy.step_error) / h).most(low).least(high);

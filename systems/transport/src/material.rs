@@ -2,8 +2,8 @@
 
 use crate::error::{Error, Result};
 
-/// Symbols and relative atomic masses of the elements from hydrogen on (IUPAC, abridged; of the
-/// longest-lived isotope where there is none).
+/// Symbols and relative atomic masses of the elements from hydrogen on (IUPAC, abridged). For
+/// elements without a standard mass it is that of the longest-lived isotope.
 #[rustfmt::skip]
 const ELEMENTS: [(&str, f64); 92] = [
     ("H", 1.008), ("He", 4.0026), ("Li", 6.94), ("Be", 9.0122), ("B", 10.81), ("C", 12.011), ("N", 14.007),

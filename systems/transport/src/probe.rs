@@ -1,4 +1,4 @@
-//! Fields and paths without physics, for tests and benches.
+//! Probes of fields and paths, which tests and benches use without physics.
 
 use crate::field::Field;
 use crate::integrate::{Accuracy, Path, State, follow, plain_step, step};

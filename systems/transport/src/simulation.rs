@@ -180,9 +180,9 @@ impl SimulationBuilder {
         grid.check()?;
         let optional_features = GpuEngine::FEATURES;
         let runs = match engine.open(GpuOptions { optional_features, ..GpuOptions::default() })? {
-            Opened::Gpu(gpu) => Runs::Gpu(Box::new(GpuEngine::new(gpu, &settings, &mesh, &grid, options)?)),
-            Opened::Cpu => Runs::Cpu(options.kernels, options.sort_by),
-            Opened::Reference => Runs::Reference,
+            Opened::Gpu(gpu) => RunningEngine::Gpu(Box::new(GpuEngine::new(gpu, &settings, &mesh, &grid, options)?)),
+            Opened::Cpu => RunningEngine::Cpu(options.kernels, options.sort_by),
+            Opened::Reference => RunningEngine::Reference,
         };
         Ok(Simulation { settings, mesh, grid, capacity, runs })
     }
@@ -194,10 +194,10 @@ pub struct Simulation {
     mesh: Mesh,
     grid: Grid,
     capacity: Capacity,
-    runs: Runs,
+    runs: RunningEngine,
 }
 
-enum Runs {
+enum RunningEngine {
     Gpu(Box<GpuEngine>),
     Cpu(Kernels, SortBy),
     Reference,
@@ -305,12 +305,12 @@ impl Simulation {
         let materials = self.settings.scored_materials();
         let scores = Scores::<f32>::new(&self.grid, primaries.len(), materials)?;
         let (initial, ended) = match &self.runs {
-            Runs::Reference => {
+            RunningEngine::Reference => {
                 let tracks = self.tracks::<f64>(primaries, &mut rejected);
                 let ended = reference::run(&self.settings, &self.grid, &tracks, primaries.len(), iterations);
                 (energy(&tracks), ended)
             }
-            &Runs::Cpu(kernels, sort_by) => {
+            &RunningEngine::Cpu(kernels, sort_by) => {
                 let tracks = self.tracks(primaries, &mut rejected);
                 self.check_capacity(tracks.len())?;
                 let Self { settings, mesh, .. } = self;
@@ -324,7 +324,7 @@ impl Simulation {
                 };
                 (energy(&tracks), ended)
             }
-            Runs::Gpu(engine) => {
+            RunningEngine::Gpu(engine) => {
                 let tracks = self.tracks(primaries, &mut rejected);
                 self.check_capacity(tracks.len())?;
                 (energy(&tracks), engine.run(self.capacity, &tracks, scores.count(), iterations)?)
@@ -380,11 +380,11 @@ impl Simulation {
     /// [`Error::Gpu`](crate::Error::Gpu).
     pub fn time(&self, primaries: &[Primary], rounds: usize) -> Result<Option<Vec<StageTime>>> {
         match &self.runs {
-            Runs::Gpu(engine) => {
+            RunningEngine::Gpu(engine) => {
                 let scores = Scores::<f32>::new(&self.grid, primaries.len(), self.settings.scored_materials())?;
                 engine.time(&self.tracks(primaries, &mut Vec::new()), scores.count(), rounds)
             }
-            Runs::Cpu(..) | Runs::Reference => Ok(None),
+            RunningEngine::Cpu(..) | RunningEngine::Reference => Ok(None),
         }
     }
 
@@ -420,9 +420,9 @@ impl Simulation {
     #[must_use]
     pub fn description(&self) -> String {
         match &self.runs {
-            Runs::Gpu(engine) => engine.description(),
-            Runs::Cpu(..) => format!("CPU, f32, {} threads", rayon::current_num_threads()),
-            Runs::Reference => "reference, f64".to_owned(),
+            RunningEngine::Gpu(engine) => engine.description(),
+            RunningEngine::Cpu(..) => format!("CPU, f32, {} threads", rayon::current_num_threads()),
+            RunningEngine::Reference => "reference, f64".to_owned(),
         }
     }
 
@@ -430,8 +430,8 @@ impl Simulation {
     #[must_use]
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.runs {
-            Runs::Gpu(engine) => Some(engine.gpu()),
-            Runs::Cpu(..) | Runs::Reference => None,
+            RunningEngine::Gpu(engine) => Some(engine.gpu()),
+            RunningEngine::Cpu(..) | RunningEngine::Reference => None,
         }
     }
 }

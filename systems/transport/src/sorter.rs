@@ -39,10 +39,10 @@ pub struct SorterBuilder {
 /// ```
 pub struct Sorter {
     classes: u32,
-    runs: Runs,
+    runs: RunningEngine,
 }
 
-enum Runs {
+enum RunningEngine {
     Gpu(Box<GpuSorter>),
     Cpu,
     Reference,
@@ -109,9 +109,9 @@ impl SorterBuilder {
         }
         let optional_features = GpuSorter::FEATURES;
         let runs = match self.engine.open(GpuOptions { optional_features, ..GpuOptions::default() })? {
-            Opened::Gpu(gpu) => Runs::Gpu(Box::new(GpuSorter::new(gpu, classes, self.gpu)?)),
-            Opened::Cpu => Runs::Cpu,
-            Opened::Reference => Runs::Reference,
+            Opened::Gpu(gpu) => RunningEngine::Gpu(Box::new(GpuSorter::new(gpu, classes, self.gpu)?)),
+            Opened::Cpu => RunningEngine::Cpu,
+            Opened::Reference => RunningEngine::Reference,
         };
         Ok(Sorter { classes, runs })
     }
@@ -134,8 +134,8 @@ impl Sorter {
     #[must_use]
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.runs {
-            Runs::Gpu(gpu) => Some(gpu.gpu()),
-            Runs::Cpu | Runs::Reference => None,
+            RunningEngine::Gpu(gpu) => Some(gpu.gpu()),
+            RunningEngine::Cpu | RunningEngine::Reference => None,
         }
     }
 
@@ -143,9 +143,9 @@ impl Sorter {
     #[must_use]
     pub fn description(&self) -> String {
         match &self.runs {
-            Runs::Gpu(gpu) => gpu.description(),
-            Runs::Cpu => format!("CPU, {} threads", rayon::current_num_threads()),
-            Runs::Reference => "reference, one thread".to_owned(),
+            RunningEngine::Gpu(gpu) => gpu.description(),
+            RunningEngine::Cpu => format!("CPU, {} threads", rayon::current_num_threads()),
+            RunningEngine::Reference => "reference, one thread".to_owned(),
         }
     }
 
@@ -157,9 +157,9 @@ impl Sorter {
     pub fn count(&self, elements: &[u32]) -> Result<Vec<u32>> {
         check(elements)?;
         match &self.runs {
-            Runs::Gpu(gpu) => gpu.count(elements),
-            Runs::Cpu => cpu::count::count(elements, self.classes),
-            Runs::Reference => cpu::sort::serial_count(elements, self.classes),
+            RunningEngine::Gpu(gpu) => gpu.count(elements),
+            RunningEngine::Cpu => cpu::count::count(elements, self.classes),
+            RunningEngine::Reference => cpu::sort::serial_count(elements, self.classes),
         }
     }
 
@@ -170,9 +170,9 @@ impl Sorter {
     pub fn sort(&self, elements: &[u32]) -> Result<Sorted> {
         check(elements)?;
         match &self.runs {
-            Runs::Gpu(gpu) => gpu.sort(elements),
-            Runs::Cpu => cpu::sort::sort(elements, self.classes),
-            Runs::Reference => cpu::sort::serial_sort(elements, self.classes),
+            RunningEngine::Gpu(gpu) => gpu.sort(elements),
+            RunningEngine::Cpu => cpu::sort::sort(elements, self.classes),
+            RunningEngine::Reference => cpu::sort::serial_sort(elements, self.classes),
         }
     }
 
@@ -190,13 +190,13 @@ impl Sorter {
             return Err(Error::Options { what });
         }
         match &self.runs {
-            Runs::Gpu(gpu) => gpu.sort_payload(elements, payload),
-            Runs::Cpu => {
+            RunningEngine::Gpu(gpu) => gpu.sort_payload(elements, payload),
+            RunningEngine::Cpu => {
                 let sorted = cpu::sort::sort(elements, self.classes)?;
                 let moved = cpu::sort::gather(&sorted.order, payload);
                 Ok((sorted, moved))
             }
-            Runs::Reference => {
+            RunningEngine::Reference => {
                 let sorted = cpu::sort::serial_sort(elements, self.classes)?;
                 let moved = sorted.order.iter().map(|&element| payload[element as usize]).collect();
                 Ok((sorted, moved))
@@ -221,8 +221,8 @@ impl Sorter {
     ) -> Result<Option<Vec<PartTime>>> {
         check(elements)?;
         match &self.runs {
-            Runs::Gpu(gpu) => gpu.time_count(elements, variant, dispatches, rounds),
-            Runs::Cpu | Runs::Reference => {
+            RunningEngine::Gpu(gpu) => gpu.time_count(elements, variant, dispatches, rounds),
+            RunningEngine::Cpu | RunningEngine::Reference => {
                 let bytes = 4 * elements.len() as u64;
                 Ok(Some(vec![on_the_host("count", bytes, rounds, || self.count(elements).map(drop))?]))
             }
@@ -239,8 +239,8 @@ impl Sorter {
     pub fn time_sort(&self, elements: &[u32], rounds: usize) -> Result<Option<Vec<PartTime>>> {
         check(elements)?;
         match &self.runs {
-            Runs::Gpu(gpu) => gpu.time_sort(elements, rounds),
-            Runs::Cpu | Runs::Reference => {
+            RunningEngine::Gpu(gpu) => gpu.time_sort(elements, rounds),
+            RunningEngine::Cpu | RunningEngine::Reference => {
                 let bytes = 8 * elements.len() as u64;
                 Ok(Some(vec![on_the_host("sort", bytes, rounds, || self.sort(elements).map(drop))?]))
             }

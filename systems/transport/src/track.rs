@@ -102,7 +102,7 @@ pub enum TrackStatus {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Track<T> {
     /// The number of the track, which selects its random numbers. The high 32 bits are the index of
-    /// the primary particle. The low 32 bits are 0 for the primary; those of a secondary depend on
+    /// the primary particle. The low 32 bits are 0 for the primary. For a secondary they depend on
     /// where it was made.
     pub number: u64,
     /// The kind of particle.
@@ -202,7 +202,7 @@ impl Rejected {
 
 /// MeV.
 const MOST_ENERGY: f64 = 1e7;
-/// MeV/c: what has less has no direction in f32.
+/// Least momentum \[MeV/c\]: below it a direction is lost in f32.
 const LEAST_MOMENTUM: f64 = 1e-9;
 
 impl Primary {
@@ -401,7 +401,7 @@ impl Slots {
         self.identities[slot] = identity;
     }
 
-    /// Those that are not vacant.
+    /// Returns the tracks of occupied slots.
     pub(crate) fn tracks(&self) -> impl ParallelIterator<Item = Track<f32>> + '_ {
         let groups = self.places.par_iter().zip(&self.directions).zip(&self.identities);
         groups
@@ -409,7 +409,7 @@ impl Slots {
             .filter(|track| track.status != TrackStatus::Vacant)
     }
 
-    /// The same as they are told.
+    /// Returns the same tracks in the form of results.
     pub(crate) fn left(&self) -> Vec<Track<f64>> {
         self.tracks().map(|track| track.widened()).collect()
     }

@@ -19,7 +19,7 @@ pub enum Scattering {
     Highland,
 }
 
-/// What neighbouring threads share where interactions are sorted.
+/// The order in which neighbouring threads work on sorted interactions.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SortBy {
     /// The process: neighbouring threads do the same work.

@@ -1,4 +1,4 @@
-//! Runs: engines against each other, statistics, energy, and invalid input.
+//! Tests of runs: engines against each other, statistics, energy, and invalid input.
 
 use std::collections::HashMap;
 
@@ -127,8 +127,8 @@ fn deposits_beyond_a_word_are_summed() {
     }
 }
 
-/// What is no number by number the same is so few that it is where rounding decides: a step that
-/// ends just before a boundary, an energy just above a cut.
+/// The few particles that differ are those for which rounding decides: a step that ends just before
+/// a boundary, an energy just above a cut.
 #[test]
 fn engines_agree_track_by_track() {
     for (random, many) in [(Random::Constant, &[2][..]), (Random::Seeded(11), &[1, 7])] {
@@ -215,7 +215,7 @@ fn step_lengths_are_exponential_and_processes_as_their_rates() {
                 let found = outcome.processes[process as usize] as f64;
                 assert!((found - wanted).abs() < 4.0 * sigma, "{engine:?}: {found} x {process:?}, not {wanted}");
             }
-            // Those that went on: how far does not depend on the process.
+            // Remaining tracks: their path does not depend on the process.
             let steps = outcome.left.iter().filter(|track| track.number as u32 == 0);
             let mut steps: Vec<f64> = steps.map(|track| track.step * all).collect();
             assert!(steps.len() > count / 20, "{} went on", steps.len());
@@ -264,7 +264,7 @@ fn too_few_slots_lose_nothing() {
         for kernels in KERNELS {
             let whole = run(on(engine).kernels(kernels), &primaries);
             assert!(whole.slots > 100, "{} slots", whole.slots);
-            // What waits for room makes its step later, and it is the same step.
+            // A step of a track that waits for a slot comes later, and is the same step.
             let tight = run(on(engine).kernels(kernels).capacity(whole.slots * 2 / 3), &primaries);
             if tight.status == Status::Finished {
                 assert_eq!(tight.deposits, whole.deposits, "{engine:?}, {kernels:?}");

@@ -1,5 +1,5 @@
-//! Every engine end to end, through the public interface: they agree with each other, and with
-//! themselves whatever the order, the batch and the number of threads.
+//! Tests of every engine from end to end through the public interface: engines agree with each
+//! other, for any order, batch and number of threads.
 
 mod options;
 mod statuses;
@@ -19,8 +19,8 @@ use zfinder_testing::engines::{
 use zfinder_testing::on_adapters;
 use zfinder_testing::toy::{Event, Toy, between};
 
-/// Every engine with the default configuration, built once: compiling shaders is what takes long
-/// here.
+/// Returns every engine with the default configuration. They are built once, because compiling
+/// shaders takes long.
 pub(crate) fn finders() -> &'static [(String, ZFinder)] {
     static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
     FINDERS.get_or_init(|| {
@@ -32,12 +32,13 @@ pub(crate) fn finders() -> &'static [(String, ZFinder)] {
     })
 }
 
-/// Those of them whose sums are integers.
+/// Returns the engines whose sums are integers.
 fn fixed_finders() -> impl Iterator<Item = &'static (String, ZFinder)> {
     finders().iter().filter(|(name, _)| name != "reference")
 }
 
-/// Windows of several widths and places, the full circle, other etas and z ranges; one empty.
+/// Returns windows of several widths and positions, the full circle, other etas and z ranges, and
+/// an empty one.
 fn toys(seed: u64) -> Vec<Event> {
     let rng = &mut fastrand::Rng::with_seed(seed);
     let windows = [Some((0.7, 1.7)), Some((PI, 0.8)), Some((-2.0, 0.4)), None, Some((0.0, 3.0)), Some((-1.0, 1.0))];
@@ -129,14 +130,14 @@ fn neither_batch_nor_order_changes_a_bit() {
         let mut points_shuffled = all.clone();
         points_shuffled.iter_mut().for_each(|roi| rng.shuffle(&mut roi.spacepoints));
         assert_eq!(bits(&find(name, finder, &batch(&points_shuffled))), wanted, "{name}: spacepoints shuffled");
-        // A batch that fills buffers with other things in between.
+        // Another batch in between leaves other values in the buffers.
         find(name, finder, &batch(&rois(&toys(4))));
         assert_eq!(bits(&find(name, finder, &batch(&all))), wanted, "{name}: after another batch");
     }
 }
 
-/// Where vertices are mixed, more peaks may have to be looked at than came back at first: of the
-/// same spacepoints, in the same encoding.
+/// With mixing, more peaks may be needed than came back at first: from the same spacepoints, in the
+/// same encoding.
 #[test]
 fn more_peaks_are_those_of_the_same_encoding() {
     let config = Config {
@@ -158,8 +159,8 @@ fn more_peaks_are_those_of_the_same_encoding() {
     }
 }
 
-/// Memory that the engine reuses carries nothing from one RoI into the next: rings after windows,
-/// crowded RoIs after empty ones.
+/// Reused memory carries no values from one RoI into the next: rings after windows, crowded RoIs
+/// after empty ones.
 #[test]
 fn a_used_finder_answers_as_a_fresh_one() {
     let mut events = toys(41);
@@ -239,7 +240,7 @@ fn the_callers_own_device_answers_alike() {
         let name = &adapter.name;
         let finder = &finders().iter().find(|(known, _)| known == name).expect("built").1;
         let wanted = bits(&find(name, finder, &all));
-        // Opened as a program would that knows nothing of this crate: WebGPU's default limits.
+        // Opened as a program without this crate would: WebGPU's default limits.
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let found = pollster::block_on(instance.enumerate_adapters(wgpu::Backends::PRIMARY));
         let own = found.iter().find(|own| own.get_info().name == *name).expect("the adapter again");
@@ -250,7 +251,7 @@ fn the_callers_own_device_answers_alike() {
         assert!(finder.description().contains("my own"), "{name}: {finder:?}");
         assert_eq!(bits(&find(name, &finder, &all)), wanted, "{name}");
         drop(finder);
-        // It is still the caller's.
+        // The caller can still use it.
         device.poll(wgpu::PollType::wait_indefinitely()).unwrap_or_else(|error| panic!("{name}: {error}"));
         queue.submit([]);
     }
@@ -278,7 +279,7 @@ fn batches_are_found_from_within_a_busy_pool() {
         std::thread::spawn(move || {
             let calls = 0..2 * rayon::current_num_threads();
             let found: Vec<_> = calls.into_par_iter().map(|_| finder.find_batch(&batch).expect("answers")).collect();
-            // Nobody listens any more where it took too long.
+            // The receiver is gone if the search took too long.
             let _ = done.send(found);
         });
         let found = answers.recv_timeout(std::time::Duration::from_secs(120));

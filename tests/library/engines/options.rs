@@ -1,4 +1,4 @@
-//! Options of the search: the same answers on every engine, at extreme values too.
+//! Tests of options of the search: every engine gives the same answers, at extreme values too.
 
 use super::{rois, toys};
 use zfinder::{
@@ -9,7 +9,7 @@ use zfinder::{
 use zfinder_testing::engines::{agree, batch, bits, build, close, engines, find, find_one, fixed_engines, gpus};
 use zfinder_testing::toy::{Toy, between};
 
-/// Settings at the ends of what is allowed: answers, and no panic.
+/// Settings at the ends of their ranges give answers, and no panic.
 #[test]
 fn extreme_settings_are_answered_alike() {
     let rng = &mut fastrand::Rng::with_seed(14);
@@ -66,12 +66,12 @@ fn ties_are_broken_alike() {
     }
 }
 
-/// Peaks near to a vertex are mixed into it, on every engine; also where that takes more peaks than
-/// were asked for at first.
+/// Peaks near a vertex are mixed into it on every engine, even if this takes more peaks than first
+/// requested.
 #[test]
 fn near_peaks_are_mixed_alike() {
     let mut points = Vec::new();
-    // Tracks of three spacepoints, each far from all others in phi: three pairs a track.
+    // Tracks of three spacepoints, far from each other in phi: three pairs for each track.
     let mut track = |z: f64, count: usize| {
         for _ in 0..count {
             let phi = 0.02 * (points.len() / 3) as f64 - 3.0;
@@ -92,7 +92,7 @@ fn near_peaks_are_mixed_alike() {
         (
             "bins",
             Config { vertex_separation_bins: 10.0, vertex_mixing: 0.25, ..config.clone() },
-            // 16.05 goes into 14.65 and -81.15 into -80.35, before 30.05 comes.
+            // 16.05 is mixed into 14.65 and -81.15 into -80.35, before 30.05 is found.
             vec![(10.05, 21.0), (15.0, 16.5), (-80.55, 13.5), (30.05, 6.0)],
         ),
         (
@@ -119,11 +119,11 @@ fn near_peaks_are_mixed_alike() {
     }
 }
 
-/// RoIs without a peak have the answers of the fallback, the others those of the first search,
-/// whichever way they are asked.
+/// RoIs without a peak have the answers of the fallback, other RoIs those of the first search, in
+/// every call.
 #[test]
 fn rois_without_a_peak_are_searched_again() {
-    // Six tracks of two spacepoints: no third one confirms a pair.
+    // Six tracks of two spacepoints: no third spacepoint confirms a pair.
     let track = |i: u32| {
         let (phi, slope) = (0.4 + 0.3 * f64::from(i), 0.2 * f64::from(i) - 0.5);
         [(0, 50.5), (1, 88.5)].map(|(layer, rho)| Spacepoint { rho, phi, z: 12.5 + slope * rho, layer })
@@ -163,8 +163,8 @@ fn rois_without_a_peak_are_searched_again() {
     }
 }
 
-/// Background and significance are the reference engine's, exactly where the counts are; the first
-/// peak that is not significant enough ends the search.
+/// Background and significance equal the reference engine's, exactly if the counts do. The first
+/// insignificant peak ends the search.
 #[test]
 fn backgrounds_are_alike_and_end_the_search() {
     let events = toys(16);
@@ -192,7 +192,7 @@ fn backgrounds_are_alike_and_end_the_search() {
                         continue;
                     }
                     compared += 1;
-                    // The reference engine has a formula of its own.
+                    // The reference engine has its own formula.
                     match (a.significance, b.significance) {
                         (Some(of_a), Some(of_b)) => assert!((of_a - of_b).abs() < 1e-6, "{place}: {of_a}, {of_b}"),
                         none => assert_eq!(none, (None, None), "{place}"),
@@ -209,9 +209,8 @@ fn backgrounds_are_alike_and_end_the_search() {
     }
 }
 
-/// A caller's own parallel loop may hold every thread of the pool that large batches are packed by.
-/// Every option that changes what is found: the engines agree, and the option is one that changes
-/// something.
+/// Engines agree for every option that changes the answers, and each option does change them. The
+/// caller's own parallel loop may hold every thread of the pool that packs large batches.
 #[test]
 fn options_are_alike_on_every_engine() {
     let events = toys(31);
@@ -258,15 +257,15 @@ fn options_are_alike_on_every_engine() {
     }
 }
 
-/// What a pair weighs by its pT is rounded to a whole number: 85.49999 and 85.50001, which a last
-/// digit tells apart, are two.
+/// The weight of a pair by its pT is rounded to a whole number: 85.49999 and 85.50001, which differ
+/// in a last digit, give two weights.
 #[test]
 fn weights_beside_a_half_are_alike() {
     let config = Config::preset(Preset::HardScatter);
     let window = PhiWindow::new(1.7252148491684247, 1.8242394852621242).ok();
     let descriptor = RoiDescriptor { window, eta: 1.9657475578008903, ..RoiDescriptor::default() };
-    // The first a soak found: SwiftShader made a product with 1 / 6 of a quotient by 6. Of the
-    // second the CPU engine in f32 computed the weight in f64.
+    // A soak found the first: SwiftShader multiplied by 1 / 6 for a division by 6. For the second,
+    // the CPU engine in f32 computed the weight in f64.
     for (rho, phi) in [(490.0, 1.8066086143331583), (480.01, 1.8064327543331584)] {
         let spacepoints = [
             (210.0, 1.8008113230714216, 4),
@@ -288,7 +287,7 @@ fn weights_beside_a_half_are_alike() {
     }
 }
 
-/// Whatever lies on layers that take no part changes nothing.
+/// Spacepoints on unused layers change nothing.
 #[test]
 fn layers_beyond_the_last_take_no_part() {
     let events = toys(32);

@@ -1,4 +1,4 @@
-//! Statuses: a failure of one RoI leaves its neighbours in the batch alone.
+//! Tests of statuses: a failure of one RoI does not affect its neighbours in the batch.
 
 use super::{finders, toys};
 use zfinder::{Config, PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint, Status};
@@ -56,7 +56,7 @@ fn every_status_is_told_and_neighbours_are_answered() {
 #[test]
 fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
     let rng = &mut fastrand::Rng::with_seed(10);
-    // Where buffers are small, the full circle is too large.
+    // With small buffers, the full circle is too large.
     let narrow = Toy { window: Some((0.7, 0.3)), ..Toy::default() };
     let wide = Toy { window: None, ..Toy::default() };
     let all = [narrow.event(rng, 0).roi, wide.event(rng, 1).roi, narrow.event(rng, 2).roi];
@@ -100,7 +100,7 @@ fn what_is_beyond_capacity_is_told_and_neighbours_are_answered() {
     }
 }
 
-/// Histograms beyond what memory should hold are told, on every engine.
+/// Histograms above the memory limit give a status on every engine.
 #[test]
 fn too_many_histograms_are_told() {
     let config = Config { histogram_per_slice: true, phi_slice_deg: 0.01, z_bin_mm: 0.01, ..Config::default() };

@@ -1,4 +1,5 @@
-//! Windows of phi, the wrap at pi, and the place of the beam: the same answers on every engine.
+//! Tests of windows of phi, the wrap at pi, and the position of the beam: every engine gives the
+//! same answers.
 
 use std::f64::consts::{PI, TAU};
 
@@ -25,7 +26,7 @@ fn a_window_across_pi_is_a_window_like_others() {
             close(&format!("{name}, about {centre}"), &found, &wanted);
             assert_eq!(found.outside_window, wanted.outside_window, "{name}, about {centre}");
         }
-        // Any turn of phi, and of the window, is the same phi.
+        // Full turns of phi, and of the window, change nothing.
         let mut more = at(0.5);
         more.spacepoints.iter_mut().for_each(|s| s.phi += 2.0 * TAU);
         close(&format!("{name}, turned twice"), &find_one(name, finder, &more), &wanted);
@@ -47,7 +48,7 @@ fn full_scan_goes_round() {
     }
 }
 
-/// Tracks along +pi, their spacepoints on either side of it in turn.
+/// Returns tracks along +pi, with their spacepoints alternately on either side.
 fn along_pi() -> Roi {
     let points = (0..12u32).map(|i| {
         let (rho, track) = ([50.5, 88.5, 122.5][i as usize % 3], i / 3);
@@ -61,7 +62,7 @@ fn along_pi() -> Roi {
 #[test]
 fn wrapping_joins_pairs_across_pi_and_can_be_off() {
     let joined = along_pi();
-    // Tracks of three spacepoints: three pairs each, of which one lies on one side.
+    // Tracks of three spacepoints have three pairs each, one of them on one side.
     for (name, finder) in finders() {
         let found = find_one(name, finder, &joined);
         assert_eq!(found.vertices[0].weight, 12.0, "{name}");
@@ -76,14 +77,14 @@ fn wrapping_joins_pairs_across_pi_and_can_be_off() {
             let config =
                 Config { triplets, triplet_dp: 2e-3, triplet_dk: 1e-4, triplet_dz_mm: 0.1, ..Config::default() };
             let found = find_one(name, &build(name, engine, &config), &joined);
-            // Of each track one pair has a third spacepoint further out.
+            // One pair of each track has a third spacepoint further out.
             assert_eq!(found.vertices[0].weight, 4.0, "{name}: {triplets:?}");
         }
     }
 }
 
-/// Ranges of metres have more bins than a workgroup's memory, and places beyond what f32 tells from
-/// the next.
+/// Ranges of metres have more bins than a workgroup's memory, and positions that f32 cannot
+/// distinguish.
 #[test]
 fn vertices_metres_away_are_found_where_they_are() {
     let mut points = Vec::new();
@@ -106,9 +107,9 @@ fn vertices_metres_away_are_found_where_they_are() {
     }
 }
 
-/// From one slice to the one on the other side of a ring both ways are equally long: the way
-/// upwards is taken, whichever of the two slices comes first, so that a track which goes on so
-/// bends alike in both of its pairs.
+/// From one slice to the opposite one of a ring both directions are equally long. The upward
+/// direction is used, whichever of the two slices comes first. A track that continues in this
+/// direction therefore bends alike in both of its pairs.
 #[test]
 fn half_way_round_is_upwards() {
     let config = Config {
@@ -120,7 +121,7 @@ fn half_way_round_is_upwards() {
         peaks: 1,
         ..Config::default()
     };
-    // Of 3.2 rad each: two slices on, and two slices on again, across the end of the ring.
+    // Two slices of 3.2 rad forward, and two more across the end of the ring.
     let track = |from: f64| {
         let points = [(50.0, 0.0), (90.0, 3.2), (110.0, 4.8)].into_iter().zip(0..);
         let points = points.map(|((rho, turn), layer)| Spacepoint { rho, phi: turned(from + turn), z: 7.05, layer });

@@ -11,7 +11,7 @@ use zfinder::{
 
 use zfinder_testing::toy::{Toy, turned};
 
-/// What is searched, and how.
+/// The RoIs, configuration and detector of a search.
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) config: Config,
@@ -19,12 +19,12 @@ pub(crate) struct Case {
     pub(crate) rois: Vec<Roi>,
 }
 
-/// Numbers of all sizes between two, which are positive.
+/// Returns positive numbers of all magnitudes in a range.
 fn sizes(low: f64, high: f64) -> impl Strategy<Value = f64> + Clone {
     (low.ln()..high.ln()).prop_map(f64::exp)
 }
 
-/// A number that is often this one.
+/// Returns a number that often has this value.
 fn often(value: f64, others: impl Strategy<Value = f64> + 'static) -> impl Strategy<Value = f64> {
     prop_oneof![2 => Just(value), 3 => others]
 }
@@ -106,7 +106,7 @@ fn peaks() -> impl Strategy<Value = Config> {
     })
 }
 
-/// Any legal configuration, one of the presets in four.
+/// Returns any valid configuration; one of four is a preset.
 pub(crate) fn config() -> impl Strategy<Value = Config> {
     let last = prop_oneof![
         4 => Just(None),
@@ -123,7 +123,7 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
             z_max_mm: z.z_max_mm,
             beam_spot_mm: z.beam_spot_mm,
             beam_spot_tilt: z.beam_spot_tilt,
-            // What weighs by pT is confirmed, and has one histogram.
+            // Weights by pT need confirmed pairs and one histogram.
             triplets: if by_pt && pairs.triplets == Triplets::Off { Triplets::Any } else { pairs.triplets },
             charge_aware: peaks.charge_aware && !by_pt,
             histogram_per_slice: peaks.histogram_per_slice && !by_pt,
@@ -147,8 +147,8 @@ pub(crate) fn config() -> impl Strategy<Value = Config> {
     prop_oneof![1 => preset, 3 => any]
 }
 
-/// One that is built in, or barrels and disks of any size in any order, with a table of bending or
-/// without.
+/// Returns a built-in detector, or barrels and disks of any size in any order, with or without a
+/// table of bending.
 fn detector() -> impl Strategy<Value = Detector> {
     let layer =
         (prop::bool::weighted(0.3), 20.0..1000.0, 100.0..3000.0, 0..3usize).prop_map(|(disk, size, z_mm, sensor)| {
@@ -171,8 +171,8 @@ fn detector() -> impl Strategy<Value = Detector> {
     prop_oneof![4 => Just(Detector::atlas2010()), 1 => Just(Detector::generic()), 2 => own]
 }
 
-/// Tracks and noise in an RoI of any place and width; some of its spacepoints far from where any
-/// detector has them.
+/// Returns tracks and noise in an RoI of any position and width. Some spacepoints are far outside
+/// any detector.
 fn roi() -> impl Strategy<Value = Roi> {
     let window = prop_oneof![
         6 => (-PI..PI, 0.01..1.5).prop_map(Some),
@@ -207,7 +207,7 @@ fn roi() -> impl Strategy<Value = Roi> {
     })
 }
 
-/// A search that is legal: of one to four RoIs, numbered, on layers that the detector has.
+/// Returns a valid search of one to four numbered RoIs, on layers that the detector has.
 pub(crate) fn case() -> impl Strategy<Value = Case> {
     let legal = |(config, detector, mut rois): (Config, Detector, Vec<Roi>)| {
         let layers = detector.layers().len() as u32;
@@ -217,7 +217,7 @@ pub(crate) fn case() -> impl Strategy<Value = Case> {
         }
         let finder = zfinder::ZFinder::builder().config(config.clone()).detector(detector.clone());
         let finder = finder.engine(zfinder::Engine::Cpu).build().ok()?;
-        // Ranges of z that make no histogram are errors.
+        // Ranges of z without a valid histogram are errors.
         rois.retain(|roi| finder.find(&Roi { spacepoints: Vec::new(), ..roi.clone() }).is_ok());
         (!rois.is_empty()).then_some(Case { config, detector, rois })
     };

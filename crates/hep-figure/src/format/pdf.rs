@@ -15,8 +15,9 @@ use crate::scene::{Path, Scene, Segment, Shape, Stroke, Weight};
 
 /// Points of a pixel at 100 dpi.
 const POINTS: f64 = 0.72;
-/// Neighbouring areas overlap by this much: viewers smooth the edges of each, and show a seam.
-const OVERLAP: f64 = 0.3;
+/// Neighbouring areas overlap by one pixel at 100 dpi. Viewers smooth the edges of each area, and
+/// would show a seam where none of the two covers a pixel.
+const OVERLAP: f64 = 1.0;
 
 pub(super) fn encode(scene: &Scene, font: &Font, (width, height): (u32, u32)) -> Result<Vec<u8>, Error> {
     let [catalog, pages, page, content] = [1, 2, 3, 4].map(Ref::new);

@@ -7,7 +7,7 @@ use crate::error::Error;
 use crate::font::{BOLD, Font};
 use crate::scene::{Path, Scene, Segment, Shape, Stroke, Weight};
 
-/// Pixels of an inch of a picture at the size that was asked for.
+/// Dots per inch at the requested size.
 const BASE_DPI: u64 = 100;
 /// 100 million pixels take 700 MB.
 const MOST_PIXELS: u64 = 100_000_000;
@@ -35,7 +35,7 @@ fn compressed(pixels: &[u8], (width, height): (u32, u32), dpi: u32) -> Result<Ve
     let mut encoder = png::Encoder::new(&mut content, width, height);
     encoder.set_color(png::ColorType::Rgb);
     encoder.set_compression(png::Compression::High);
-    // Flat colours repeat as they are: filters would only hide that.
+    // Flat colours repeat without a filter; filters would hide the repetition.
     encoder.set_filter(png::Filter::NoFilter);
     let per_metre = (f64::from(dpi) / 0.0254).round() as u32;
     encoder.set_pixel_dims(Some(png::PixelDimensions { xppu: per_metre, yppu: per_metre, unit: png::Unit::Meter }));

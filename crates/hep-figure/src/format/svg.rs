@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::colour::Colour;
-use crate::font::runs;
+use crate::font::{BOLD, runs};
 use crate::scene::{Anchor, Path, Scene, Segment, Shape, Text, Weight};
 
 /// Verdana has the widths of DejaVu Sans.
@@ -14,8 +14,8 @@ pub(super) fn encode(scene: &Scene, (width, height): (u32, u32)) -> Vec<u8> {
     svg.put(format_args!(
         "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {} {}\" \
          font-family=\"{FAMILY}\">\n<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n",
-        Short(scene.width),
-        Short(scene.height)
+        ShortNumber(scene.width),
+        ShortNumber(scene.height)
     ));
     scene.shapes.iter().for_each(|shape| svg.draw(shape));
     svg.end_clip();
@@ -47,12 +47,14 @@ impl Svg {
                 ));
             }
             Shape::Stroke(path, stroke) => {
-                let dash = stroke.dash.map(|[on, off]| format!(" stroke-dasharray=\"{} {}\"", Short(on), Short(off)));
+                let dash = stroke
+                    .dash
+                    .map(|[on, off]| format!(" stroke-dasharray=\"{} {}\"", ShortNumber(on), ShortNumber(off)));
                 self.put(format_args!(
                     "<path d=\"{}\" fill=\"none\" stroke=\"{}\" stroke-width=\"{}\" stroke-linejoin=\"bevel\"{}{}/>\n",
                     D(path),
                     Hex(stroke.colour),
-                    Short(stroke.width),
+                    ShortNumber(stroke.width),
                     opacity("stroke", stroke.colour),
                     dash.unwrap_or_default()
                 ));
@@ -82,9 +84,9 @@ impl Svg {
     fn write(&mut self, text: &Text) {
         let (x, y) = text.at;
         let place = if text.is_vertical {
-            format!("transform=\"translate({} {}) rotate(-90)\"", Short(x), Short(y))
+            format!("transform=\"translate({} {}) rotate(-90)\"", ShortNumber(x), ShortNumber(y))
         } else {
-            format!("x=\"{}\" y=\"{}\"", Short(x), Short(y))
+            format!("x=\"{}\" y=\"{}\"", ShortNumber(x), ShortNumber(y))
         };
         let anchor = match text.anchor {
             Anchor::Start => "",
@@ -92,13 +94,16 @@ impl Svg {
             Anchor::End => " text-anchor=\"end\"",
         };
         let weight = match text.weight {
-            Weight::Regular => "",
-            Weight::Bold => " font-weight=\"bold\"",
-            Weight::Oblique => " font-style=\"oblique\"",
+            Weight::Regular => String::new(),
+            // A stroke, as in the other formats: letters of a bold font would be wider.
+            Weight::Bold => {
+                format!(" stroke=\"{}\" stroke-width=\"{}\"", Hex(text.colour), ShortNumber(BOLD * text.size))
+            }
+            Weight::Oblique => " font-style=\"oblique\"".to_owned(),
         };
         self.put(format_args!(
             "<text {place} font-size=\"{}\"{anchor}{weight} fill=\"{}\">",
-            Short(text.size),
+            ShortNumber(text.size),
             Hex(text.colour)
         ));
         let mut baseline = 0.0;
@@ -108,7 +113,7 @@ impl Svg {
                 self.escaped(&run.text);
             } else {
                 let (down, size) = (text.size * (baseline - height), text.size * size);
-                self.put(format_args!("<tspan dy=\"{}\" font-size=\"{}\">", Short(down), Short(size)));
+                self.put(format_args!("<tspan dy=\"{}\" font-size=\"{}\">", ShortNumber(down), ShortNumber(size)));
                 self.escaped(&run.text);
                 self.text.push_str("</tspan>");
                 baseline = height;
@@ -132,7 +137,7 @@ impl Svg {
 }
 
 fn opacity(of: &str, colour: Colour) -> String {
-    if colour.alpha < 1.0 { format!(" {of}-opacity=\"{}\"", Short(colour.alpha)) } else { String::new() }
+    if colour.alpha < 1.0 { format!(" {of}-opacity=\"{}\"", ShortNumber(colour.alpha)) } else { String::new() }
 }
 
 struct Hex(Colour);
@@ -145,9 +150,9 @@ impl std::fmt::Display for Hex {
 }
 
 /// A number to a hundredth, without zeros at its end.
-pub(super) struct Short(pub(super) f64);
+pub(super) struct ShortNumber(pub(super) f64);
 
-impl std::fmt::Display for Short {
+impl std::fmt::Display for ShortNumber {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // There is no -0.
         write!(f, "{}", (self.0 * 100.0).round() / 100.0 + 0.0)
@@ -158,7 +163,7 @@ struct D<'a>(&'a Path);
 
 impl std::fmt::Display for D<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let s = |(x, y): (f64, f64)| format!("{} {}", Short(x), Short(y));
+        let s = |(x, y): (f64, f64)| format!("{} {}", ShortNumber(x), ShortNumber(y));
         for segment in &self.0.0 {
             match *segment {
                 Segment::Move(to) => write!(f, "M{}", s(to))?,

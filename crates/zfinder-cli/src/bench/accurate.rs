@@ -1,5 +1,5 @@
-//! `zfinder bench --against accurate`: the errors of engines and number types, as Table 5.1 of the
-//! thesis has them.
+//! `zfinder bench --against accurate`: errors of engines and number types, as in Table 5.1 of the
+//! thesis.
 
 use command_host::{Failure, note, table};
 use kernel_host::{AdapterChoice, wgpu};
@@ -11,8 +11,7 @@ use super::sample::Sample;
 use super::words::CoordinatesName;
 use super::{Bench, written};
 
-/// RoIs of a busy sample that are compared, where nobody says how many: the reference engine is
-/// serial.
+/// Default number of compared RoIs of a busy sample, because the reference engine is serial.
 const BUSY_ROIS: usize = 64;
 
 /// Vertices further apart \[mm\] are different peaks.
@@ -34,16 +33,16 @@ struct SampleErrors {
     not_measured: Vec<String>,
 }
 
-/// First vertices of an engine by the linear extrapolation, less the reference engine's by the
-/// accurate one.
+/// First vertices of an engine with the linear extrapolation, minus those of the reference engine
+/// with the accurate one.
 #[derive(Serialize)]
 struct EngineErrors {
     engine: String,
-    /// RoIs in which both have a vertex.
+    /// Number of RoIs in which both have a vertex.
     vertices: usize,
-    /// Those in which it is another peak.
+    /// Number of these in which the peaks differ.
     other_peaks: usize,
-    /// Of the others.
+    /// rms of the differences of equal peaks.
     rms_mm: f64,
     mean_absolute_mm: f64,
     mean_mm: f64,
@@ -54,7 +53,7 @@ impl Bench {
     pub(super) fn against_accurate(&self) -> Result<(), Failure> {
         let bar = self.bar();
         let gpus = match self.single_gpus() {
-            // The table is of the CPU alone where there is no hardware GPU.
+            // Without a hardware GPU the table has the CPU alone.
             Err(failure) if self.adapter.is_empty() => {
                 note(&format!("GPU not measured: {failure}"));
                 Vec::new()
@@ -113,8 +112,8 @@ impl Bench {
         written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))
     }
 
-    /// What is added to z of each RoI, and the RoIs with it: half a bin, so that bins begin half a
-    /// bin further on.
+    /// Returns the shift of z of each RoI and the shifted RoIs: half a bin, so that bins begin half
+    /// a bin later.
     fn shifted(&self, rois: &[Roi]) -> (Vec<f64>, RoiBatch) {
         let mut batch = RoiBatch::new();
         let mut offsets = Vec::new();
@@ -133,8 +132,8 @@ fn config() -> Config {
     Config::preset(Preset::Thesis)
 }
 
-/// The reference engine's answers by the accurate extrapolation, each thread with an RoI of its
-/// own.
+/// Returns the answers of the reference engine with the accurate extrapolation. Threads search
+/// different RoIs.
 fn accurate(sample: &Sample, rois: &[Roi]) -> Result<Vec<RoiResult>, Failure> {
     let finder = ZFinder::builder()
         .config(Config { extrapolation: Extrapolation::Accurate, ..config() })

@@ -1,4 +1,4 @@
-//! What the bus to a device carries, measured the way that the engine uses it.
+//! Measures the bandwidth of uploads to a device, with the upload path of the engine.
 
 use std::time::Instant;
 
@@ -10,17 +10,18 @@ use super::report::median;
 /// Words of an upload: 64 MiB, more than the caches of a processor hold.
 const WORDS: usize = 16 << 20;
 
-/// Words that a thread writes at a time, out of its cache: what is measured is the writing.
+/// Words that a thread writes at a time from its cache, so that reads do not limit the rate.
 const CHUNK: usize = 8 << 10;
 
-/// Uploads under way at once, so that one is written while another is copied.
+/// Uploads in flight, so that writing and copying overlap.
 const IN_FLIGHT: usize = 3;
 
-/// As many threads as the engine writes with.
+/// Most writing threads, as in the engine.
 const MOST_THREADS: usize = 16;
 
-/// GB/s from the host's threads into a buffer of the device: mapped memory is written by several
-/// threads, each byte once and in order, and copied. Median of `rounds`, each of several uploads.
+/// Returns the rate in GB/s from the host's threads into a buffer of the device. Several threads
+/// write mapped memory in order, and the device copies it. The rate is the median of `rounds`, each
+/// of several uploads.
 pub(super) fn upload_bandwidth(gpu: &Gpu, rounds: usize) -> Result<f64, Error> {
     let limits = gpu.limits();
     let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 4;
@@ -30,7 +31,7 @@ pub(super) fn upload_bandwidth(gpu: &Gpu, rounds: usize) -> Result<f64, Error> {
     let mut uploads: Vec<(Upload<u32>, Option<Submission>)> =
         (0..IN_FLIGHT).map(|_| (Upload::new("bus"), None)).collect();
     let mut seconds = Vec::new();
-    // The first round makes the memory, and does not count.
+    // The first round allocates memory, and does not count.
     for round in 0..=rounds.max(1) {
         let start = Instant::now();
         for (upload, under_way) in &mut uploads {
@@ -64,7 +65,7 @@ fn send(gpu: &Gpu, upload: &mut Upload<u32>, buffer: &Buffer<u32>, words: usize)
     gpu.submit(encoder)
 }
 
-/// Fills a part to its end.
+/// Fills the rest of a part.
 fn fill(mut part: UploadPart<'_, u32>) {
     let chunk = vec![0x2010_2010; CHUNK];
     while part.write(&chunk) {}

@@ -1,4 +1,4 @@
-//! Whether an engine answers as the reference engine does.
+//! Compares answers of an engine with those of the reference engine.
 
 use std::time::{Duration, Instant};
 
@@ -7,55 +7,55 @@ use rayon::prelude::*;
 use zfinder::{Config, Encoding, Engine, RoiResult, Status, Triplets, Vertex, ZFinder};
 use zfinder_study::inspect::ZHistogram;
 
-use super::report::Checked;
+use super::report::CheckReport;
 use super::sample::Sample;
 use command_host::Failure;
 
-/// Peaks of the reference engine that are looked at where the first is not clear of the next.
+/// Number of peaks of the reference engine that are compared if the first two are about equal.
 pub(super) const PEAKS: u32 = 8;
 
-/// After this time, the reference engine starts no further RoI: it is serial, and slow with 100,000
+/// After this time the reference engine starts no further RoI: it is serial, and slow with 100,000
 /// spacepoints.
 const MOST_TIME: Duration = Duration::from_secs(10);
 
-/// Pairs by which two engines' weights may differ: one on the edge of a bin or of a cut falls on
-/// either side.
+/// Tolerance of weights, in pairs: a pair on the edge of a bin or of a cut may fall on either side.
 const PAIRS: f64 = 2.0;
-/// Where pairs weigh more than one, what such a one weighs at most, in means of a peak's pairs.
+/// With weighted pairs, the largest weight of such a pair, in units of the mean weight of a peak's
+/// pairs.
 const HEAVIEST: f64 = 2.0;
 
-/// And the most that one weighs ([`zfinder::PtWeight::weight`]): a cut decides whether it weighs
-/// that or next to nothing.
+/// The largest weight of one pair ([`zfinder::PtWeight::weight`]). A cut decides between this
+/// weight and almost none.
 const HEAVIEST_OF_ALL: f64 = 1042.0;
 
-/// What comes to it with triplets in the compact encoding, as a share of the weight: its steps move
-/// some across the edge of a bin or a cut.
+/// Additional tolerance for triplets in the compact encoding, as a fraction of the weight: its
+/// rounding moves some pairs across the edge of a bin or a cut.
 pub(super) const COMPACT_TRIPLETS: f64 = 0.01;
 
-/// Largest difference of their z \[mm\] where their weights are equal.
+/// Tolerance of z \[mm\] for equal weights.
 const Z_MM: f64 = 0.01;
 
-/// Share of the RoIs, and their number in any case, that may have the three bins of their peak a
-/// bin or two further on.
+/// Fraction of the RoIs, and smallest number, whose window of three bins may be shifted by one or
+/// two bins.
 const SHIFTED: f64 = 0.05;
 const SHIFTED_ROIS: usize = 2;
 
-/// What the reference engine answers for the first RoIs of a sample.
+/// Answers of the reference engine for the first RoIs of a sample.
 pub(super) struct Expected {
-    /// Each with the width of its bins \[mm\].
+    /// Answers, each with the width of its bins \[mm\].
     results: Vec<(RoiResult, f64)>,
-    /// [`COMPACT_TRIPLETS`], where they are.
+    /// [`COMPACT_TRIPLETS`] if it applies, else 0.
     share: f64,
 }
 
-/// How two answers that agree do so.
+/// The kind of agreement of two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Agreement {
     Same,
-    /// Of several peaks whose weights are equal within the tolerance, another.
+    /// Another of several peaks whose weights agree within the tolerance.
     Tie,
-    /// The same peak with its window of three bins a bin or two further: a pair that changed its
-    /// bin can decide which of two windows that overlap is the higher one.
+    /// The same peak with its window of three bins shifted by one or two bins. A pair in another
+    /// bin can decide which of two overlapping windows is higher.
     Shifted,
 }
 
@@ -74,7 +74,7 @@ impl Expected {
         let (start, rois) = (Instant::now(), rois.min(sample.len()));
         let mut results = Vec::new();
         while results.len() < rois && (results.is_empty() || start.elapsed() < MOST_TIME) {
-            // The engine is serial: each thread searches an RoI of its own.
+            // The engine is serial, so threads search different RoIs.
             let next = results.len()..rois.min(results.len() + rayon::current_num_threads());
             let found: zfinder::Result<Vec<_>> = next.into_par_iter().map(find).collect();
             results.extend(found?);
@@ -87,9 +87,9 @@ impl Expected {
         self.results.len()
     }
 
-    /// Compares answers for the first RoIs of the sample, as many as there are in both.
-    pub(super) fn check(&self, what: &str, found: &[RoiResult]) -> Result<Checked, Failure> {
-        let mut checked = Checked::default();
+    /// Compares answers for the first RoIs of the sample.
+    pub(super) fn check(&self, what: &str, found: &[RoiResult]) -> Result<CheckReport, Failure> {
+        let mut checked = CheckReport::default();
         for (found, (expected, bin)) in found.iter().zip(&self.results) {
             let compared = compare(found, expected, *bin, self.share);
             checked.rois += 1;
@@ -120,7 +120,8 @@ impl Expected {
     }
 }
 
-/// How the first vertices agree, and how far they differ in weight and z; none if they do not.
+/// Returns the agreement of the first vertices with the differences of weight and z; None if they
+/// disagree.
 pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
     if (found.id, found.status) != (expected.id, expected.status) {
         return None;
@@ -129,7 +130,7 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
         let neither = found.vertices.is_empty() && expected.vertices.is_empty();
         return neither.then_some((Agreement::Same, 0.0, 0.0));
     };
-    // One, but where pairs are weighted.
+    // 1 unless pairs are weighted.
     let mean = first.weight / first.pairs.max(1) as f64;
     let heaviest = if mean > 1.0 { HEAVIEST * mean } else { 1.0 };
     let most = PAIRS * heaviest + share * first.weight;
@@ -150,15 +151,15 @@ pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: 
     shifted
 }
 
-/// How far entries of so much weight that are in one window of three bins and not in another move
-/// the mean: by their distance, half a window at most.
+/// Returns the largest shift of the mean from entries of this weight that are in one window of
+/// three bins and not in the other. Each moves the mean by at most half a window.
 fn moved(weight: f64, vertex: &Vertex, bin: f64) -> f64 {
     weight * 1.5 * bin / vertex.weight.max(1.0)
 }
 
-/// Whether one pair on the other side of a cut makes the one answer of the other: the highest peak
-/// with a pair more or less, as heavy as pairs are, or a vertex of one pair where there is none.
-/// What else decides it must be known: this says nothing of why the pair changed sides.
+/// Returns whether one pair on the other side of a cut explains the difference: the highest peak
+/// has one pair more or less, or a vertex has a single pair and the other answer has no vertex. The
+/// caller must know another reason why the pair changed sides.
 pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bool {
     match (found.vertices.first(), expected.vertices.first()) {
         (Some(vertex), Some(other)) => {
@@ -172,12 +173,12 @@ pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64
     }
 }
 
-/// Whether three bins of the reference engine's histograms hold as much as the first vertex weighs
-/// and have their mean there, and none hold more; of an answer without a vertex, none hold as much
-/// as one needs. In all, as far as pairs that changed bins allow: of an RoI with a few pairs, one
-/// that does so may be what makes a peak of others.
+/// Returns whether three bins of the reference engine's histograms hold the weight of the first
+/// vertex and have their mean there, and no bins hold more. For an answer without a vertex, no
+/// three bins may hold enough for one. The comparison tolerates pairs that changed bins: in an RoI
+/// with few pairs, one such pair can form a peak with others.
 pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
-    // Weight and mean of each three bins.
+    // Weight and mean of every three bins.
     let windows = |histogram: &ZHistogram| -> Vec<(f64, f64)> {
         let bins = histogram.weights.windows(3).zip(histogram.z_sums_mm.windows(3));
         bins.map(|(weights, sums)| (weights.iter().sum::<u64>() as f64, sums.iter().sum::<f64>()))
@@ -196,14 +197,14 @@ pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
     histograms.iter().any(|histogram| {
         windows(histogram).into_iter().any(|(weight, mean)| {
             let changed = (vertex.weight - weight).abs();
-            // An entry more moves the mean by its distance, a window at most.
+            // An additional entry moves the mean by at most a window.
             let moved = changed * 3.0 * histogram.bin_mm / vertex.weight.max(1.0);
             changed <= most && highest - weight <= most && (vertex.z_mm - mean).abs() <= Z_MM + moved
         })
     })
 }
 
-/// An answer in words, with as many vertices.
+/// Formats an answer with this many vertices.
 pub(super) fn answer(result: &RoiResult, vertices: usize) -> String {
     let vertex = |vertex: &Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
     let vertices: Vec<String> = result.vertices.iter().take(vertices).map(vertex).collect();
@@ -300,7 +301,7 @@ mod tests {
         };
         (weights[10], weights[13], weights[60], weights[61]) = (1, 1, 1, 1);
         let few = histogram(&weights);
-        // Two pairs three bins apart, each as good as in one window with the other.
+        // Two pairs three bins apart. Each has the weight of a window with the other.
         assert!(is_as_high(&one(-7.6, 2.0), &few));
         assert!(is_as_high(&one(2.2, 2.0), &few));
         assert!(!is_as_high(&one(5.0, 3.0), &few), "nothing is there");

@@ -1,30 +1,29 @@
-//! The sample through [`ZFinder::stream`](zfinder::ZFinder::stream): batches in flight, for a round
-//! or for long.
+//! Measures a sample as a [`ZFinder::stream`](zfinder::ZFinder::stream), with batches in flight,
+//! for one round or for long.
 
 use std::collections::VecDeque;
 use std::time::Instant;
 
 use zfinder::{Answered, RoiBatch, RoiResult, Stream, StreamOptions};
 
-use super::measure::{LONGEST, Load, Subject};
+use super::measure::{LONGEST, Load, MeasuredCase};
 use super::memory;
-use super::report::{Checked, LongStream, Rate};
+use super::report::{CheckReport, LongStream, Rate};
 use command_host::Failure;
 
-/// Batches of a round for each one in flight, on hardware, and in any round.
+/// Batches of a round on hardware for each batch in flight, and fewest batches of any round.
 const BATCHES_IN_FLIGHT: usize = 8;
 const MOST_BATCHES: usize = 1 << 20;
 
-/// A stream and the batches that wait for their turn; those that were answered come to their end.
+/// A stream and its queue of waiting batches. Answered batches return to the end of the queue.
 struct Flow {
     stream: Stream,
     waiting: VecDeque<RoiBatch>,
 }
 
 impl Flow {
-    /// Sends this many batches through, and waits for the last; fewer if there are neither so many
-    /// nor one more than can be in flight. Returns the RoIs answered. `take` is given the answers
-    /// in their order.
+    /// Sends this many batches through the stream and waits for the last. Sends fewer if the queue
+    /// is empty. Returns the number of RoIs answered. `take` receives the answers in order.
     fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<usize, Failure> {
         let Self { stream, waiting } = self;
         let mut rois = 0;
@@ -46,9 +45,9 @@ impl Flow {
     }
 }
 
-impl Subject<'_> {
-    /// Batches of the sample: all of it, and one more than are in flight at once; no more than
-    /// `most` says, which is told how many those are.
+impl MeasuredCase<'_> {
+    /// Makes batches of the whole sample, at least one more than can be in flight, and at most
+    /// `most` of that number.
     fn flow(&self, batch_rois: usize, most: impl FnOnce(usize) -> usize) -> Result<Flow, Failure> {
         let stream = self.finder.stream(StreamOptions { in_flight: self.in_flight })?;
         let needed = stream.most_in_flight() + 1;
@@ -57,16 +56,17 @@ impl Subject<'_> {
         Ok(Flow { stream, waiting })
     }
 
-    /// From batches in host memory to vertices in host memory, with several batches in flight.
-    pub(super) fn streamed(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
+    /// Measures from batches in host memory to vertices in host memory, with several batches in
+    /// flight.
+    pub(super) fn streamed(&self, load: &Load, checked: &mut CheckReport) -> Result<Option<Rate>, Failure> {
         let mut flow = self.flow(load.batch_rois, |needed| load.batches_a_round.max(needed))?;
         let mut first = None;
         flow.run(flow.waiting.len(), |results| {
             first.get_or_insert(results);
         })?;
         self.check(first.as_deref().unwrap_or_default(), checked)?;
-        // A stream is faster than one batch after the other: it gets as many as it has time for,
-        // and so many that its beginning and its end, when fewer are in flight, hardly count.
+        // A stream is faster than single batches, so it gets as many batches as the time allows,
+        // and enough to make its filling and draining phases negligible.
         let in_flight = flow.stream.most_in_flight();
         let warm = flow.waiting.len();
         let start = Instant::now();
@@ -81,7 +81,7 @@ impl Subject<'_> {
             let mut last = Vec::new();
             let rois = flow.run(batches, |results| last = results)?;
             times.push(start.elapsed().as_secs_f64() / rois.max(1) as f64);
-            // The batch that was answered last has come to the end.
+            // The batch that was answered last is at the end of the queue.
             if let Some(batch) = flow.waiting.back() {
                 self.same(&[self.finder.find_batch(batch)?], &[last])?;
             }
@@ -89,8 +89,7 @@ impl Subject<'_> {
         Ok(Rate::of(batches * load.batch_rois, load.batch_rois, in_flight, times))
     }
 
-    /// A long stream of the sample over and over: neither time an RoI nor memory may grow with its
-    /// length.
+    /// Streams the sample repeatedly: neither time per RoI nor memory may grow with the length.
     pub(super) fn long_stream(&self, rois: usize, batch_rois: usize) -> Result<LongStream, Failure> {
         let batch_rois = batch_rois.min(rois);
         let batches = rois / batch_rois;

@@ -1,4 +1,4 @@
-//! A case on an engine, measured. Nothing is timed before its answers were checked.
+//! Measures a case on an engine. Answers are checked before anything is timed.
 
 use crate::failure::WRONG_ANSWER;
 use std::num::NonZeroUsize;
@@ -7,17 +7,19 @@ use std::time::Instant;
 use zfinder::{Config, Engine, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
 
 use super::check::Expected;
-use super::report::{Adapter, Checked, KernelTime, Latency, Measured, OneCore, Rate, Transfer, median, percentile};
+use super::report::{
+    Adapter, CaseReport, CheckReport, KernelTime, Latency, OneCore, Rate, Transfer, median, percentile,
+};
 use super::sample::Sample;
 use super::words::{CaseName, EngineName, word};
 use command_host::Failure;
 
-/// How many times longer than wished a round may last on hardware.
+/// Largest ratio of the duration of a round to the requested one, on hardware.
 pub(super) const LONGEST: usize = 8;
-/// Batches of a round, at least: of a slow engine they are made small enough for that.
+/// Fewest batches of a round. Batches of a slow engine are made small enough for this.
 const LEAST_BATCHES: usize = 4;
 
-/// Calls of which a latency is told: on hardware, where there is time, and at least.
+/// Number of calls whose latency is reported: on hardware if time allows, and at least.
 const HARDWARE_CALLS: usize = 200;
 const MOST_CALLS: usize = 1000;
 const LEAST_CALLS: usize = 5;
@@ -25,27 +27,27 @@ const LEAST_CALLS: usize = 5;
 /// Calls before those that count, on hardware.
 const WARM_UP_CALLS: usize = 20;
 
-/// `time_on_device` searches a batch about so many times a round.
+/// Approximate number of searches of a batch by `time_on_device` in a round.
 const RESIDENT_SEARCHES: f64 = 5.0;
-/// Spacepoints that a GPU holds while it alone is timed.
+/// Most spacepoints that a GPU holds while its kernels are timed.
 const RESIDENT_SPACEPOINTS: usize = 32_000_000;
 
-/// What is measured, and how.
-pub(super) struct Subject<'a> {
+/// A case on an engine, with the options of the measurement.
+pub(super) struct MeasuredCase<'a> {
     pub(super) sample: &'a Sample,
     pub(super) case: CaseName,
     pub(super) engine: EngineName,
-    /// GPUs that work together; none of other engines.
+    /// GPUs that work together; empty for other engines.
     pub(super) adapters: &'a [Adapter],
     pub(super) config: &'a Config,
     pub(super) finder: &'a ZFinder,
-    /// Of which it was built.
+    /// The builder of the finder.
     pub(super) builder: &'a ZFinderBuilder,
     pub(super) expected: &'a Expected,
     pub(super) rounds: usize,
-    /// That a round shall last, about.
+    /// Requested duration of a round.
     pub(super) seconds: f64,
-    /// Batches of a stream.
+    /// Number of batches of a stream.
     pub(super) in_flight: usize,
     pub(super) stream_rois: &'a [usize],
     /// Whether the same RoIs must give the same bits.
@@ -53,12 +55,12 @@ pub(super) struct Subject<'a> {
     pub(super) say: &'a (dyn Fn(&str) + Sync),
 }
 
-/// What goes through the engine in a round.
+/// The batches of one round.
 pub(super) struct Load {
     batches: Vec<RoiBatch>,
-    /// RoIs of each of them.
+    /// RoIs of each batch.
     pub(super) batch_rois: usize,
-    /// Batches of a round, which come over and over.
+    /// Number of batches in a round, in which `batches` repeat.
     pub(super) batches_a_round: usize,
 }
 
@@ -68,9 +70,9 @@ impl Load {
     }
 }
 
-impl Subject<'_> {
-    pub(super) fn measure(&self) -> Result<Measured, Failure> {
-        let mut measured = Measured {
+impl MeasuredCase<'_> {
+    pub(super) fn measure(&self) -> Result<CaseReport, Failure> {
+        let mut measured = CaseReport {
             case: self.case,
             engine: self.engine,
             adapters: self.adapters.iter().map(|adapter| adapter.index).collect(),
@@ -92,7 +94,7 @@ impl Subject<'_> {
             return Ok(measured);
         }
         (self.say)("check");
-        let mut checked = Checked::default();
+        let mut checked = CheckReport::default();
         let load = self.load(&mut checked)?;
         (self.say)("end to end");
         measured.end_to_end = self.end_to_end(&load, &mut checked)?;
@@ -122,8 +124,8 @@ impl Subject<'_> {
         format!("{}, {}, {}", self.sample.name(), word(self.case), self.finder.description())
     }
 
-    /// Compares answers for the beginning of the sample.
-    pub(super) fn check(&self, found: &[RoiResult], checked: &mut Checked) -> Result<(), Failure> {
+    /// Compares answers for the first RoIs of the sample.
+    pub(super) fn check(&self, found: &[RoiResult], checked: &mut CheckReport) -> Result<(), Failure> {
         checked.include(&self.expected.check(&self.what(), found)?);
         Ok(())
     }
@@ -132,15 +134,15 @@ impl Subject<'_> {
         !self.adapters.is_empty() && self.adapters.iter().all(|adapter| adapter.hardware)
     }
 
-    /// As many RoIs as a round has time for; the engine is warm and checked after this.
-    fn load(&self, checked: &mut Checked) -> Result<Load, Failure> {
+    /// Returns as many RoIs as fit into a round. Warms the engine up and checks it.
+    fn load(&self, checked: &mut CheckReport) -> Result<Load, Failure> {
         let few = self.sample.batch(0, self.expected.len());
-        // The first time buffers are made.
+        // The first search allocates buffers.
         self.check(&self.finder.find_batch(&few)?, checked)?;
         let mut seconds_per_roi = self.seconds_of(&few)? / few.len() as f64;
         let fit = |seconds_per_roi: f64| (self.seconds / seconds_per_roi.max(1e-12)) as usize;
         let most = self.sample.batch_rois();
-        // Hardware is to be full, but as many batches as are in flight must not take for ever.
+        // Hardware should be fully occupied, but batches in flight must not take too long.
         let batches = if self.hardware() { self.in_flight.div_ceil(LONGEST) } else { LEAST_BATCHES };
         let fitting = (fit(seconds_per_roi) / batches).clamp(1, most);
         let batch_rois = if self.sample.has_fixed_batch() { most } else { fitting };
@@ -151,7 +153,7 @@ impl Subject<'_> {
         let different = wanted.min(self.sample.len().div_ceil(batch_rois));
         let mut batches = vec![first];
         batches.extend((1..different).map(|i| self.sample.batch(i * batch_rois, batch_rois)));
-        // Where there is time for the whole sample, each part of it comes as often.
+        // If there is time for the whole sample, all its parts occur equally often.
         Ok(Load { batches, batch_rois, batches_a_round: wanted - wanted % different })
     }
 
@@ -161,8 +163,8 @@ impl Subject<'_> {
         Ok(start.elapsed().as_secs_f64())
     }
 
-    /// From a batch in host memory to vertices in host memory, batch after batch.
-    fn end_to_end(&self, load: &Load, checked: &mut Checked) -> Result<Option<Rate>, Failure> {
+    /// Measures from a batch in host memory to vertices in host memory, one batch after another.
+    fn end_to_end(&self, load: &Load, checked: &mut CheckReport) -> Result<Option<Rate>, Failure> {
         let answers: zfinder::Result<Vec<_>> = load.batches.iter().map(|batch| self.finder.find_batch(batch)).collect();
         let answers = answers?;
         self.check(&answers[0], checked)?;
@@ -180,7 +182,7 @@ impl Subject<'_> {
         Ok(Rate::of(load.rois(), load.batch_rois, 1, times))
     }
 
-    /// The batches that were timed gave what they gave before.
+    /// Checks that timed batches gave the same answers as before.
     pub(super) fn same(&self, before: &[Vec<RoiResult>], after: &[Vec<RoiResult>]) -> Result<(), Failure> {
         let count = |answers: &[Vec<RoiResult>]| answers.iter().map(Vec::len).sum::<usize>();
         if count(before) != count(after) {
@@ -197,8 +199,8 @@ impl Subject<'_> {
         }
     }
 
-    /// A batch of one RoI, call after call, each with another RoI of the sample.
-    fn latency(&self, checked: &mut Checked) -> Result<Option<Latency>, Failure> {
+    /// Measures single RoIs, one call after another, each with another RoI of the sample.
+    fn latency(&self, checked: &mut CheckReport) -> Result<Option<Latency>, Failure> {
         let call = |roi: &RoiBatch| -> Result<(f64, RoiResult), Failure> {
             let start = Instant::now();
             let mut results = self.finder.find_batch(roi)?;
@@ -226,10 +228,9 @@ impl Subject<'_> {
         Ok(us(0.5).zip(us(0.99)).map(|(p50_us, p99_us)| Latency { calls, p50_us, p99_us }))
     }
 
-    /// With the data on the device already, kernel by kernel, and what their way there takes of the
-    /// bus.
-    fn on_device(&self, measured: &mut Measured, load: &Load, rate: f64) -> Result<(), Failure> {
-        // A GPU gets enough to be full, a software adapter what it can do in time.
+    /// Measures kernels with resident data, and the share of the bus that uploads take.
+    fn on_device(&self, measured: &mut CaseReport, load: &Load, rate: f64) -> Result<(), Failure> {
+        // A GPU gets enough data to be occupied, a software adapter as much as time allows.
         let fit = (self.seconds * rate / RESIDENT_SEARCHES) as usize;
         let full = RESIDENT_SPACEPOINTS * self.sample.len() / self.sample.spacepoints();
         let rois = if self.hardware() { full.max(load.batch_rois) } else { fit.clamp(1, load.batch_rois) };
@@ -240,7 +241,7 @@ impl Subject<'_> {
         measured.kernels = times.stages.into_iter().map(kernel).collect();
         let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;
         let gb_per_s = bytes_per_roi * rate / 1e9;
-        // Each GPU has a bus.
+        // Each GPU has its own bus.
         let buses: f64 = self.adapters.iter().map(|adapter| adapter.bus_gb_per_s).sum();
         let fraction_of_bus = gb_per_s / buses.max(1e-12);
         let packing_us_per_roi = self.finder.time_packing(&load.batches[0])?.map(|seconds| 1e6 * seconds);
@@ -248,8 +249,8 @@ impl Subject<'_> {
         Ok(())
     }
 
-    /// The CPU engine on one thread, and in turn with it the reference engine: how a machine's
-    /// speed wanders concerns both.
+    /// Measures the CPU engine on one thread and the reference engine alternately, so that changes
+    /// of the machine's speed affect both.
     fn against_reference(&self, most: usize) -> Result<Option<OneCore>, Failure> {
         let builder = self.builder.clone().threads(NonZeroUsize::MIN);
         let (finder, reference) = (builder.clone().build()?, builder.engine(Engine::Reference).build()?);
@@ -257,7 +258,7 @@ impl Subject<'_> {
         let slow = self.one_core(&reference, one_core.rois)?;
         let Some(rois) = slow.map(|slow| slow.rois) else { return Ok(None) };
         let batch = self.sample.batch(0, rois);
-        // Each as often as makes a round.
+        // Each repeats often enough to fill a round.
         let repeat = ((self.seconds * 1e6 / (rois as f64 * one_core.us_per_roi)) as usize).max(1);
         let mut results = Vec::new();
         let mut time = |finder: &ZFinder, repeat: usize| -> Result<f64, Failure> {
@@ -274,7 +275,7 @@ impl Subject<'_> {
         Ok(Some(OneCore { times_faster_than_reference: median(&ratios), ..one_core }))
     }
 
-    /// A few RoIs on one core.
+    /// Measures a few RoIs on one core.
     fn one_core(&self, finder: &ZFinder, most: usize) -> Result<Option<OneCore>, Failure> {
         let mut results = Vec::new();
         let mut time = |rois: usize| -> Result<f64, Failure> {
@@ -283,7 +284,7 @@ impl Subject<'_> {
             finder.find_batch_into(&batch, &mut results)?;
             Ok(start.elapsed().as_secs_f64() / rois as f64)
         };
-        // The first time buffers are made.
+        // The first search allocates buffers.
         time(1)?;
         let rois = ((self.seconds / time(1)?.max(1e-12)) as usize).clamp(1, most.max(1));
         let mut seconds: Vec<f64> = (0..self.rounds.min(3)).map(|_| time(rois)).collect::<Result<_, _>>()?;
@@ -293,9 +294,9 @@ impl Subject<'_> {
     }
 }
 
-impl Checked {
-    /// With what another check saw; RoIs that both compared count once.
-    fn include(&mut self, other: &Checked) {
+impl CheckReport {
+    /// Adds the results of another check. RoIs that both compared count once.
+    fn include(&mut self, other: &CheckReport) {
         self.rois = self.rois.max(other.rois);
         self.ties = self.ties.max(other.ties);
         self.shifted = self.shifted.max(other.shifted);

@@ -1,22 +1,21 @@
-//! How much memory the process holds, where the system says.
+//! Memory of the process, on systems that report it.
 
 use std::fs;
 
-/// Bytes now, and at the most since [`forget_peak`].
+/// Bytes now, and the peak since [`forget_peak`].
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Resident {
     pub(super) now: Option<u64>,
     pub(super) peak: Option<u64>,
 }
 
-/// Linux tells; elsewhere nothing is known.
+/// Reads the memory on Linux; other systems give nothing.
 pub(super) fn resident() -> Resident {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     Resident { now: field(&status, "VmRSS:"), peak: field(&status, "VmHWM:") }
 }
 
-/// Lets the peak begin anew. Where the system does not allow that, it is the peak since the
-/// beginning.
+/// Resets the peak. If the system does not allow it, the peak counts from the start of the process.
 pub(super) fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

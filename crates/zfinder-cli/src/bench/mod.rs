@@ -1,4 +1,4 @@
-//! `zfinder bench`: how fast every engine is on this machine, and whether it answers rightly.
+//! `zfinder bench`: measures the speed of every engine on this machine and checks its answers.
 
 mod accurate;
 mod bus;
@@ -31,7 +31,7 @@ use check::Expected;
 use command_host::note;
 use command_host::{Failure, PictureOptions};
 use group::AdapterGroup;
-use measure::Subject;
+use measure::MeasuredCase;
 use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
 use sample::Sample;
 pub(super) use self_check::SelfCheck;
@@ -40,10 +40,10 @@ pub(super) use words::{CaseName, EncodingName, or_all, word};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///
-/// For each sample, case and engine: RoIs a second from host memory to vertices, as a stream and
-/// batch by batch (median, slowest and fastest round), latency of one RoI, time on one core; on a
-/// GPU also RoIs a second with the data there already, time of each kernel, bytes uploaded, and the
-/// fraction of the bus, whose bandwidth it measures itself. Built without --release it says so.
+/// Reports for each sample, case and engine: RoIs a second from host memory to vertices, as a
+/// stream and batch by batch (median, slowest and fastest round), latency of one RoI, and time on
+/// one core. A GPU also has RoIs a second with resident data, the time of each kernel, bytes
+/// uploaded, and the fraction of the measured bus bandwidth. A build without --release is marked.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Bench {
@@ -73,16 +73,16 @@ pub(super) struct Bench {
     /// [default: all; with --quick 256, of highlum 32]
     #[arg(long, value_name = "N", help_heading = "Sample")]
     limit: Option<NonZeroUsize>,
-    /// RoIs of a batch, for which the sample is repeated
-    /// [default: lowlum 8192, highlum 512, of --input about 2,000,000 spacepoints, and fewer on a slow engine]
+    /// RoIs of a batch; the sample repeats to fill it [default: lowlum 8192, highlum 512, of
+    /// --input about 2,000,000 spacepoints, and fewer on a slow engine]
     #[arg(long, visible_alias = "rois-per-batch", value_name = "N", help_heading = "Sample")]
     batch: Option<NonZeroUsize>,
 
-    /// What is searched for and how; may be repeated [default: all]
+    /// Case to measure: configuration of the search; may be repeated [default: all]
     #[arg(long, value_enum, value_name = "CASE", value_delimiter = ',', help_heading = "What is measured")]
     case: Vec<CaseName>,
-    /// What computes; may be repeated
-    /// [default: all, the GPU only where there is one or --adapter names it]
+    /// Engine to measure; may be repeated [default: all, the GPU only if there is one or --adapter
+    /// names it]
     #[arg(long, value_enum, value_name = "ENGINE", value_delimiter = ',', help_heading = "What is measured")]
     engine: Vec<EngineName>,
     /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may
@@ -90,21 +90,21 @@ pub(super) struct Bench {
     /// which then work together
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "What is measured")]
     adapter: Vec<AdapterGroup>,
-    /// How spacepoints travel to a GPU; the CPU engine computes with the same
-    /// [default: compact; lossless of --input]
+    /// Encoding of spacepoints for a GPU; the CPU engine computes with the same values [default:
+    /// compact; lossless of --input]
     #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
     encoding: Option<EncodingName>,
-    /// How coordinates are kept in host memory [default: f32; f64 of --input]
+    /// Number type of coordinates in host memory [default: f32; f64 of --input]
     #[arg(long, value_enum, value_name = "TYPE", help_heading = "What is measured")]
     coordinates: Option<CoordinatesName>,
     /// Number type on the GPU and the CPU
     #[arg(long, value_enum, default_value = "f32", help_heading = "What is measured")]
     precision: PrecisionName,
-    /// Which kernels search on a GPU; the thesis's need --engine gpu, which they imply
+    /// Kernels on a GPU; the thesis's need --engine gpu, which they imply
     #[arg(long, value_enum, default_value = "product", help_heading = "What is measured")]
     design: DesignName,
-    /// How z is summed on the GPU and the CPU
-    /// [default: fixed; with --design thesis compare-exchange]
+    /// Arithmetic of the sums of z on the GPU and the CPU [default: fixed; with --design thesis
+    /// compare-exchange]
     #[arg(long, value_enum, help_heading = "What is measured")]
     accumulate: Option<AccumulateName>,
     /// Threads of the CPU engine [default: one a core]
@@ -114,17 +114,16 @@ pub(super) struct Bench {
     /// [default: twice as many as cores, 2 to 32]
     #[arg(long, value_name = "N", help_heading = "What is measured")]
     in_flight: Option<NonZeroUsize>,
-    /// Microseconds that a blocking call asks the GPU for its answer before its thread parks: for
-    /// the latency
+    /// Microseconds that a blocking call polls the GPU before its thread parks; reduces the latency
     #[arg(long, value_name = "US", default_value_t = 0, help_heading = "What is measured")]
     spin_us: u64,
-    /// Also time streams of so many RoIs, with memory held, the sample repeated: 1000,10000,...
+    /// Also time streams of this many RoIs and their memory; the sample repeats: 1000,10000,...
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
     stream_rois: Vec<NonZeroUsize>,
 
-    /// Instead of measuring, search random batches for so long on each engine, hostile RoIs among
-    /// them; check every answer, and that neither memory nor handles grow: 90s, 10m, 2h. Cases and
-    /// adapters are those of the options above; if not given, all cases but all-options, and
+    /// Instead of measuring, search random batches for this long on each engine, including invalid
+    /// RoIs; check every answer, and that neither memory nor handles grow: 90s, 10m, 2h. Cases and
+    /// adapters are those of the options above; the defaults are all cases but all-options, and
     /// --encoding lossless
     #[arg(
         long,
@@ -146,14 +145,14 @@ pub(super) struct Bench {
     plot: Option<PathBuf>,
     #[command(flatten)]
     picture: PictureOptions,
-    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of the reference engine by
-    /// the accurate extrapolation: Table 5.1 of the thesis
+    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of
+    /// the reference engine with the accurate extrapolation: Table 5.1 of the thesis
     #[arg(long, value_enum, value_name = "EXTRAPOLATION", conflicts_with_all = OTHER_MEASUREMENTS, conflicts_with = "staircase", help_heading = "How")]
     against: Option<AgainstName>,
-    /// With --against, let bins of z begin half a bin further on, as the thesis's do
+    /// With --against, shift the bins of z by half a bin, as in the thesis
     #[arg(long, requires = "against", help_heading = "How")]
     half_bin_offset: bool,
-    /// With --soak, ask with options at the ends of their ranges too
+    /// With --soak, also use options at the ends of their ranges
     #[arg(long, requires = "soak", conflicts_with = "case", help_heading = "How")]
     extremes: bool,
     /// Fewer RoIs and shorter rounds: about a minute without a GPU
@@ -162,25 +161,25 @@ pub(super) struct Bench {
     /// Rounds of each figure [default: 7, with --quick 3]
     #[arg(long, value_name = "N", help_heading = "How")]
     rounds: Option<NonZeroUsize>,
-    /// Seconds that a round shall last, about: a slow engine gets a part of the sample, a fast one
-    /// gets it over and over [default: 0.5, with --quick 0.1]
+    /// Approximate seconds of a round: a slow engine gets a part of the sample, a fast one gets it
+    /// repeatedly [default: 0.5, with --quick 0.1]
     #[arg(long, value_name = "S", value_parser = seconds, help_heading = "How")]
     seconds: Option<f64>,
-    /// RoIs of each sample whose answers are checked against the reference engine
-    /// [default: 64, of a sample with more than 2000 spacepoints an RoI 16; with --quick a quarter];
-    /// fewer if it takes more than 10 s for them
+    /// RoIs of each sample whose answers are checked against the reference engine [default: 64, of
+    /// a sample with more than 2000 spacepoints an RoI 16; with --quick a quarter]; fewer if they
+    /// take more than 10 s
     #[arg(long, value_name = "N", help_heading = "How")]
     check: Option<NonZeroUsize>,
 
     /// One JSON document on standard output instead of tables
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// Nothing of progress (there is none anyway if standard error is no terminal)
+    /// No progress bar (there never is one if standard error is not a terminal)
     #[arg(long, help_heading = "Output")]
     no_progress: bool,
 }
 
-/// Options of the other measurements that --staircase and --against do not know.
+/// Options of other measurements that --staircase and --against refuse.
 const OTHER_MEASUREMENTS: [&str; 12] = [
     "soak",
     "case",
@@ -218,7 +217,7 @@ Exit codes:
   3  no such adapter, or the GPU failed
   4  an engine's answer is not that of the reference engine; with --soak, or memory grows";
 
-/// A second that a round shall last: a positive number, and no more than an hour.
+/// Parses the seconds of a round: a positive number up to an hour.
 fn seconds(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|seconds| (1e-3..=3600.0).contains(seconds));
     parsed.ok_or_else(|| "a number from 0.001 to 3600 is wanted".into())
@@ -263,7 +262,7 @@ impl Bench {
         written(&text)
     }
 
-    /// Without what is measured.
+    /// Returns a report without measurements.
     fn report(&self) -> Result<Report, Failure> {
         if self.design == DesignName::Thesis && self.engine_names() != [EngineName::Gpu] {
             return Err(DesignName::misfit());
@@ -316,7 +315,7 @@ impl Bench {
         self.design.accumulate(self.accumulate)
     }
 
-    /// The engines that are measured: those asked for, else all that have the design.
+    /// Returns the engines to measure: the named ones, else all that have the design.
     fn engine_names(&self) -> Vec<EngineName> {
         match (self.design, self.engine.as_slice()) {
             (DesignName::Thesis, []) => vec![EngineName::Gpu],
@@ -328,12 +327,12 @@ impl Bench {
         self.engine_names().contains(&engine)
     }
 
-    /// The GPUs to measure. GPUs of one group work together. Each has its bus bandwidth.
+    /// Returns the GPUs to measure, each with its bus bandwidth. GPUs of one group work together.
     fn gpus(&self, not_measured: &mut Vec<NotMeasured>, bar: &ProgressBar) -> Result<Vec<Vec<Adapter>>, Failure> {
         if !self.wants(EngineName::Gpu) {
             return Ok(Vec::new());
         }
-        // Whoever names an adapter or the engine wants that or nothing.
+        // If the user names an adapter or the engine, a missing one is an error.
         let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
         let optional = self.adapter.is_empty() && self.engine.is_empty() && !named("WGPU_ADAPTER_NAME");
         let hardware = [AdapterGroup::hardware()];
@@ -377,7 +376,7 @@ impl Bench {
         })
     }
 
-    /// The GPUs that are named, one by one; without a name, the hardware GPU.
+    /// Returns the named GPUs one by one; without a name, the hardware GPU.
     fn single_gpus(&self) -> Result<Vec<Gpu>, Failure> {
         let hardware = [AdapterGroup::hardware()];
         let groups = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
@@ -387,12 +386,12 @@ impl Bench {
         Ok(opened?.concat())
     }
 
-    /// The samples that are asked for; none means that of the input.
+    /// Returns the requested samples; None is the sample of the input.
     fn sources(&self) -> Vec<Option<SampleName>> {
         if self.input.is_empty() { or_all(&self.sample).into_iter().map(Some).collect() } else { vec![None] }
     }
 
-    /// A simulated sample, or that of the input.
+    /// Returns a simulated sample, or that of the input.
     fn sample(&self, simulated: Option<SampleName>) -> Result<Sample, Failure> {
         self.sample_of(simulated, self.coordinates())
     }
@@ -443,7 +442,7 @@ impl Bench {
                 let builder = self.design.apply(builder, self.accumulate);
                 let builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
                 bar.set_message(format!("{place}, {name}: building it"));
-                let subject = Subject {
+                let subject = MeasuredCase {
                     sample,
                     case,
                     engine,
@@ -474,7 +473,7 @@ impl Bench {
         })
     }
 
-    /// Every engine, the GPU engine once for each of these.
+    /// Returns every engine, the GPU engine once for each of these groups.
     fn engines<'a>(&self, gpus: &'a [Vec<Adapter>]) -> Vec<(EngineName, &'a [Adapter])> {
         let each = |engine| match engine {
             EngineName::Gpu => gpus.iter().map(|together| (engine, together.as_slice())).collect(),
@@ -489,7 +488,7 @@ impl Bench {
         }
         let style = ProgressStyle::with_template("{spinner} {elapsed}  {msg}").expect("a fixed template");
         let bar = ProgressBar::new_spinner().with_style(style);
-        // Drawn by a thread of its own, seldom enough not to be seen in what is timed.
+        // A thread draws the bar, rarely enough not to disturb the timing.
         bar.enable_steady_tick(Duration::from_millis(500));
         bar
     }

@@ -1,4 +1,4 @@
-//! What `bench` found out, as `--json` writes it: docs/reference/bench.md says what each key means.
+//! The report of `bench` as `--json` writes it. docs/reference/bench.md documents each key.
 
 use serde::Serialize;
 use zfinder::Config;
@@ -9,7 +9,7 @@ use super::words::{CaseName, CoordinatesName, EncodingName, EngineName};
 #[derive(Debug, Serialize)]
 pub(super) struct Report {
     pub(super) version: &'static str,
-    /// Built without optimisation, so that no figure means much.
+    /// A build without optimisation, whose figures are meaningless.
     pub(super) debug_build: bool,
     pub(super) host: Host,
     pub(super) settings: Settings,
@@ -48,7 +48,7 @@ pub(super) struct Adapter {
     pub(super) backend: String,
     pub(super) pci: String,
     pub(super) driver: String,
-    /// Host to device.
+    /// From host to device.
     pub(super) bus_gb_per_s: f64,
     #[serde(skip)]
     pub(super) hardware: bool,
@@ -63,26 +63,26 @@ pub(super) struct NotMeasured {
 #[derive(Debug, Serialize)]
 pub(super) struct SampleReport {
     pub(super) name: String,
-    /// None of files.
+    /// None for files.
     pub(super) seed: Option<u64>,
     pub(super) files: Vec<String>,
     pub(super) detector: String,
     pub(super) rois: usize,
     pub(super) spacepoints: usize,
     pub(super) batch_rois: usize,
-    pub(super) results: Vec<Measured>,
+    pub(super) results: Vec<CaseReport>,
 }
 
 /// A case on an engine.
 #[derive(Debug, Serialize)]
-pub(super) struct Measured {
+pub(super) struct CaseReport {
     pub(super) case: CaseName,
     pub(super) engine: EngineName,
     /// Indices of GPUs.
     pub(super) adapters: Vec<usize>,
     pub(super) description: String,
     pub(super) config: Config,
-    pub(super) check: Option<Checked>,
+    pub(super) check: Option<CheckReport>,
     pub(super) streamed: Option<Rate>,
     pub(super) end_to_end: Option<Rate>,
     pub(super) resident: Option<Rate>,
@@ -93,9 +93,9 @@ pub(super) struct Measured {
     pub(super) long_streams: Vec<LongStream>,
 }
 
-/// How the answers compare with the reference engine's.
+/// Result of the comparison with the reference engine.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct Checked {
+pub(super) struct CheckReport {
     pub(super) rois: usize,
     pub(super) max_weight_difference: f64,
     pub(super) max_z_difference_mm: f64,
@@ -105,10 +105,10 @@ pub(super) struct Checked {
 
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Rate {
-    /// Of a round.
+    /// Number of RoIs of a round.
     pub(super) rois: usize,
     pub(super) batch_rois: usize,
-    /// Batches at once.
+    /// Number of batches in flight.
     pub(super) in_flight: usize,
     pub(super) rounds: usize,
     pub(super) roi_per_s: f64,
@@ -117,7 +117,7 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// None without a round.
+    /// Returns None without a round.
     pub(super) fn of(rois: usize, batch_rois: usize, in_flight: usize, mut seconds_per_roi: Vec<f64>) -> Option<Self> {
         seconds_per_roi.sort_by(f64::total_cmp);
         Some(Self {
@@ -143,8 +143,8 @@ pub(super) struct Latency {
 pub(super) struct OneCore {
     pub(super) rois: usize,
     pub(super) us_per_roi: f64,
-    /// How many times longer the reference engine takes for the same RoIs, in turn with this one;
-    /// none for itself.
+    /// Ratio of the reference engine's time for the same RoIs, measured alternately; None for the
+    /// reference engine.
     pub(super) times_faster_than_reference: Option<f64>,
 }
 
@@ -154,7 +154,7 @@ pub(super) struct KernelTime {
     pub(super) us_per_roi: f64,
 }
 
-/// What goes to the device, and how that compares with what the bus can do.
+/// Bytes that are uploaded, compared with the bandwidth of the bus.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Transfer {
     pub(super) bytes_per_roi: f64,
@@ -172,19 +172,19 @@ pub(super) struct LongStream {
     pub(super) memory_bytes: Option<u64>,
 }
 
-/// The middle of a sorted list.
+/// Returns the median of a sorted list.
 pub(super) fn median(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
 }
 
-/// The least value that this share of a sorted list does not exceed.
+/// Returns the smallest value that is not below this fraction of a sorted list.
 pub(super) fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()
 }
 
-/// A clock that saw no time pass would give infinity, which JSON does not have.
+/// Returns a rate. A duration of zero would give infinity, which JSON cannot represent.
 pub(super) fn per_second(seconds: f64) -> f64 {
     1.0 / seconds.max(1e-12)
 }

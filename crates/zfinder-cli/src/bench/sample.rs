@@ -1,4 +1,4 @@
-//! The RoIs that are measured with: simulated, or out of files.
+//! Samples of RoIs to measure: simulated, or from files.
 
 use crate::failure::NO_ROI;
 use command_host::Code;
@@ -13,14 +13,14 @@ use super::words::{CoordinatesName, SampleName, word};
 use command_host::Failure;
 use command_host::note;
 
-/// Spacepoints that a batch of a sample out of files holds, about.
+/// Approximate number of spacepoints in a batch of a sample from files.
 const BATCH_SPACEPOINTS: usize = 2_000_000;
 const MOST_BATCH_ROIS: usize = 8192;
 
-/// RoIs of this many spacepoints in the mean are busy.
+/// A sample with at least this many spacepoints per RoI is busy.
 const BUSY: usize = 2000;
 
-/// RoIs in memory, and how they are taken.
+/// RoIs in memory, and the sizes of batches.
 pub(super) struct Sample {
     name: String,
     seed: Option<u64>,
@@ -33,7 +33,7 @@ pub(super) struct Sample {
     has_fixed_batch: bool,
 }
 
-/// The same RoIs with coordinates kept so.
+/// Returns the same RoIs with coordinates of this type.
 fn kept(rois: &RoiBatch, coordinates: CoordinatesName) -> RoiBatch {
     let mut batch = coordinates.batch();
     for view in rois.iter() {
@@ -43,7 +43,7 @@ fn kept(rois: &RoiBatch, coordinates: CoordinatesName) -> RoiBatch {
 }
 
 impl Sample {
-    /// A simulated sample, or the beginning of it.
+    /// Returns a simulated sample, or its first RoIs.
     pub(super) fn simulated(
         name: SampleName,
         seed: u64,
@@ -70,7 +70,7 @@ impl Sample {
         }
     }
 
-    /// The RoIs of files, or the first of them, as `find` reads them.
+    /// Returns the RoIs of files, or the first of them, read as in `find`.
     pub(super) fn read(
         paths: &[PathBuf],
         rois: Option<&Path>,
@@ -126,7 +126,7 @@ impl Sample {
         &self.detector
     }
 
-    /// RoIs, at least one.
+    /// Returns the number of RoIs, at least one.
     pub(super) fn len(&self) -> usize {
         self.rois.len()
     }
@@ -139,7 +139,7 @@ impl Sample {
         self.spacepoints() > BUSY * self.len()
     }
 
-    /// RoIs of a batch: most of them, or if the user chose so, all batches have as many.
+    /// Returns the number of RoIs of most batches. If the user chose it, all batches have as many.
     pub(super) fn batch_rois(&self) -> usize {
         self.batch
     }
@@ -148,13 +148,13 @@ impl Sample {
         self.has_fixed_batch
     }
 
-    /// One RoI; the sample comes over and over.
+    /// Returns an RoI; the sample repeats.
     pub(super) fn roi(&self, index: usize) -> Roi {
         let view = self.rois.roi(index % self.len());
         Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() }
     }
 
-    /// `count` RoIs from `start`; the sample comes over and over.
+    /// Returns `count` RoIs from `start`; the sample repeats.
     pub(super) fn batch(&self, start: usize, count: usize) -> RoiBatch {
         let mut batch = self.coordinates.batch();
         for index in start..start + count {

@@ -1,4 +1,4 @@
-//! A few simulated RoIs with known answers, for whoever wants to know whether an engine works.
+//! Checks an engine with a few simulated RoIs whose answers are known.
 
 use zfinder::{Config, Encoding, Triplets, ZFinderBuilder};
 
@@ -9,8 +9,8 @@ use command_host::Failure;
 
 const ROIS: usize = 16;
 
-/// Confirmed pairs in the default configuration, which make use of all stages, and what the
-/// reference engine answers.
+/// Confirmed pairs in the default configuration, which use all stages, and the answers of the
+/// reference engine.
 pub(crate) struct SelfCheck {
     sample: Sample,
     config: Config,

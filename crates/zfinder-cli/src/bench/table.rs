@@ -1,17 +1,17 @@
-//! What `bench` shows to people: tables of at most 120 columns.
+//! Tables of `bench` with at most 120 columns.
 
 use std::fmt::Write as _;
 
 use comfy_table::Table;
 
 use super::super::engine::DesignName;
-use super::report::{Checked, Measured, Report, SampleReport};
+use super::report::{CaseReport, CheckReport, Report, SampleReport};
 use super::words::{EngineName, word};
 use command_host::table as plain;
 
 const NONE: &str = "-";
 
-/// The tables of a sample.
+/// Returns the tables of a sample.
 pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     let mut text = String::new();
     let mean = sample.spacepoints as f64 / sample.rois as f64;
@@ -45,7 +45,7 @@ pub(super) fn of_sample(sample: &SampleReport, report: &Report) -> String {
     text
 }
 
-/// What is said once, at the end.
+/// Returns the text below all tables.
 pub(super) fn closing(report: &Report) -> String {
     let mut text = String::new();
     for adapter in &report.adapters {
@@ -65,8 +65,8 @@ pub(super) fn closing(report: &Report) -> String {
     }
     let _ = writeln!(text, "host: {} threads, {} {}", report.host.threads, report.host.os, report.host.arch);
     let checks = || report.samples.iter().flat_map(|sample| &sample.results).filter_map(|result| result.check.as_ref());
-    let sum = |value: fn(&Checked) -> usize| checks().map(value).sum::<usize>();
-    let most = |value: fn(&Checked) -> f64| checks().map(value).fold(0.0, f64::max);
+    let sum = |value: fn(&CheckReport) -> usize| checks().map(value).sum::<usize>();
+    let most = |value: fn(&CheckReport) -> f64| checks().map(value).fold(0.0, f64::max);
     if sum(|check| check.rois) > 0 {
         let _ = writeln!(
             text,
@@ -118,9 +118,9 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
     Some(table)
 }
 
-/// GPUs with the data there, kernel by kernel, and the bus.
+/// Returns the table of GPUs with resident data, kernel by kernel, and the bus.
 fn device(sample: &SampleReport) -> Option<Table> {
-    // Small RoIs are walked in one kernel, others in stages.
+    // One kernel searches small RoIs, four stages search larger ones.
     let mut kernels: Vec<&str> = Vec::new();
     for kernel in sample.results.iter().flat_map(|result| &result.kernels) {
         if !kernels.contains(&kernel.name.as_str()) {
@@ -130,11 +130,11 @@ fn device(sample: &SampleReport) -> Option<Table> {
     let mut header = vec!["case".to_owned(), "engine".into(), "RoI/s with\ndata there".into()];
     header.extend(kernels.iter().map(|name| format!("{}\nus/RoI", name.replace('_', "\n"))));
     header.extend(["bytes up\nan RoI", "GB/s end\nto end", "% of\nbus"].map(str::to_owned));
-    let packing = |result: &Measured| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
+    let packing = |result: &CaseReport| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
     let with_packing = sample.results.iter().any(|result| packing(result).is_some());
     header.extend(with_packing.then(|| "packing\nus/RoI".to_owned()));
     let mut table = plain(header, 2);
-    let results: Vec<&Measured> = sample.results.iter().filter(|result| result.resident.is_some()).collect();
+    let results: Vec<&CaseReport> = sample.results.iter().filter(|result| result.resident.is_some()).collect();
     for result in &results {
         let mut row =
             vec![word(result.case), engine(result), or_none(result.resident.as_ref(), |rate| grouped(rate.roi_per_s))];
@@ -172,11 +172,11 @@ fn streams(sample: &SampleReport) -> Option<Table> {
     any.then_some(table)
 }
 
-fn engine(result: &Measured) -> String {
+fn engine(result: &CaseReport) -> String {
     name(result.engine, &result.adapters)
 }
 
-/// An engine, with the GPUs that it is on.
+/// Returns the name of an engine with its GPUs.
 pub(super) fn name(engine: EngineName, adapters: &[usize]) -> String {
     let indices: Vec<String> = adapters.iter().map(usize::to_string).collect();
     format!("{} {}", word(engine), indices.join("+")).trim_end().to_owned()
@@ -186,7 +186,7 @@ fn or_none<T>(value: Option<&T>, text: impl FnOnce(&T) -> String) -> String {
     value.map_or(NONE.into(), text)
 }
 
-/// A whole number with commas between thousands.
+/// Formats a whole number with commas between thousands.
 fn grouped(value: f64) -> String {
     let digits = format!("{value:.0}");
     let mut text = String::new();
@@ -199,7 +199,7 @@ fn grouped(value: f64) -> String {
     text
 }
 
-/// Three digits of what is below a hundred.
+/// Formats numbers below a hundred with three digits.
 fn short(value: f64) -> String {
     match value {
         value if value >= 99.95 => grouped(value),

@@ -1,4 +1,4 @@
-//! The words of the options of `bench`, and what they stand for.
+//! Values of the options of `bench`.
 
 use clap::ValueEnum;
 use serde::Serialize;
@@ -35,7 +35,7 @@ pub(super) enum CoordinatesName {
 }
 
 impl CoordinatesName {
-    /// A batch that keeps them so.
+    /// Returns an empty batch with coordinates of this type.
     pub(super) fn batch(self) -> RoiBatch {
         match self {
             CoordinatesName::F32 => RoiBatch::single(),
@@ -99,7 +99,7 @@ impl CaseName {
 pub(super) enum EngineName {
     /// Each GPU that --adapter names, else the first hardware GPU if there is one
     Gpu,
-    /// All cores, and one core beside it
+    /// All cores, and in addition one core
     Cpu,
     /// Serial and in f64: one core
     Reference,
@@ -110,7 +110,7 @@ pub(super) enum EngineName {
 pub(crate) enum EncodingName {
     /// 8 bytes a spacepoint
     Compact,
-    /// All that the arithmetic holds: 16 bytes a spacepoint in f32
+    /// Full precision of the arithmetic: 16 bytes a spacepoint in f32
     Lossless,
 }
 
@@ -129,7 +129,7 @@ pub(super) enum AgainstName {
     Accurate,
 }
 
-/// Those given, each once and in their order; all if none is given.
+/// Returns the given values, each once and in order; all values if none is given.
 pub(crate) fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
     let given = if given.is_empty() { T::value_variants() } else { given };
     given.iter().enumerate().filter(|(i, value)| !given[..*i].contains(value)).map(|(_, value)| value.clone()).collect()

@@ -1,4 +1,4 @@
-//! Answers in files, compared with truth without a search.
+//! Compares answers in files with truth, without a search.
 
 use std::path::{Path, PathBuf};
 
@@ -13,7 +13,7 @@ use crate::output::{self, PROGRAM};
 use crate::search::counted;
 
 impl Evaluate {
-    /// Compares each file of answers, as if it were a configuration.
+    /// Compares each file of answers like a configuration.
     pub(super) fn evaluate_answers(&self) -> Result<(), Failure> {
         let format = output::format(self.format, self.output.as_deref())?;
         let Some(truth) = self.input.truth_file().map(TruthTable::read).transpose()? else {
@@ -30,7 +30,7 @@ impl Evaluate {
         let mut binning: Option<Binning> = None;
         for path in &self.answers {
             let evaluation = self.compare(path, &truth, Evaluation::new(options))?;
-            // The bins of the first file are those of all.
+            // All files use the bins of the first.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
             configurations.push(Configuration {
                 name: path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),

@@ -1,4 +1,4 @@
-//! `zfinder evaluate`: how good the answers are, against truth.
+//! `zfinder evaluate`: compares answers with truth.
 
 mod answers;
 mod report;
@@ -45,10 +45,10 @@ enum ByName {
 /// Compares the vertices found in files of spacepoints with the true ones
 ///
 /// Reports the efficiency of the first and of any vertex, resolution, pulls, false and split
-/// vertices, for isolated and close primaries, precision and recall of all true vertices,
-/// vertex-vertex resolution and the calibration of the significance, against pile-up, spacepoints
-/// or properties of the primary, for several configurations side by side. docs/physics.md defines
-/// every figure. Input is that of `zfinder find`.
+/// vertices (for isolated and close primaries), precision and recall of all true vertices,
+/// vertex-vertex resolution, and the calibration of the significance. Figures are binned in
+/// pile-up, spacepoints or a property of the primary. Several configurations stand side by side.
+/// docs/physics.md defines every figure. Input is that of `zfinder find`.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Evaluate {
@@ -66,29 +66,29 @@ pub(super) struct Evaluate {
     #[command(flatten)]
     on_error: OnErrorOptions,
 
-    /// A vertex is right if it is nearer than this to the true one, in mm
+    /// A vertex is correct if its distance from the true one is below this, in mm
     #[arg(long, value_name = "MM", default_value_t = WITHIN_MM, value_parser = length, help_heading = "Figures")]
     within_mm: f64,
     /// A primary is isolated if every other true vertex is further away than this, in mm
     #[arg(long, value_name = "MM", default_value = "10", value_parser = length, help_heading = "Figures")]
     isolation_mm: f64,
-    /// What figures are shown against [default: pile-up if truth lists it, else spacepoints]
+    /// Quantity of the bins [default: pile-up if truth lists it, else spacepoints]
     #[arg(long, value_enum, help_heading = "Figures")]
     by: Option<ByName>,
     /// Most bins, of about as many RoIs each [default: 5, but 10 RoIs or more in each]
     #[arg(long, value_name = "N", help_heading = "Figures")]
     bins: Option<NonZeroUsize>,
 
-    /// How to write [default: by the ending of -o, .csv, .json or .txt; else table]
+    /// Output format [default: by the ending of -o, .csv, .json or .txt; else table]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
-    /// Write to this file, which appears when all is done
+    /// Write to this file, which appears when the run is complete
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// Also draw efficiency and resolution against pile-up or spacepoints, and the residuals
+    /// Also draw efficiency and resolution in bins of pile-up or spacepoints, and the residuals
     #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot: Option<PathBuf>,
-    /// Also draw positions of right vertices, distances of pairs of vertices, ROC curves and the
+    /// Also draw positions of correct vertices, distances of pairs of vertices, ROC curves and the
     /// calibration of the significance
     #[arg(long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     plot_vertices: Option<PathBuf>,
@@ -103,8 +103,8 @@ pub(super) struct Evaluate {
     /// A configuration to measure; may be repeated [default: auto, if there is no --config]
     #[arg(long, value_enum, help_heading = "Configurations")]
     preset: Vec<PresetName>,
-    /// TOML file of another, over the preset default, as of `zfinder find`; may be repeated. The
-    /// options below change every configuration
+    /// TOML file of another configuration, over the preset default, as of `zfinder find`; may be
+    /// repeated. The options below change every configuration
     #[arg(long, value_name = "FILE.toml", help_heading = "Configurations")]
     config: Vec<PathBuf>,
     #[command(flatten)]
@@ -133,7 +133,7 @@ fn length(text: &str) -> Result<f64, String> {
     parsed.ok_or_else(|| "a number of mm above 0 is wanted".into())
 }
 
-/// What all configurations are measured with.
+/// Settings that all configurations share.
 struct Measurement {
     files: Vec<PathBuf>,
     detector: Detector,
@@ -143,9 +143,9 @@ struct Measurement {
     options: Options,
 }
 
-/// What came of one configuration.
-struct Measured {
-    /// The engine in words.
+/// Results of one configuration.
+struct ConfigurationResult {
+    /// The engine as text.
     engine: String,
     /// The configuration with the beam spot that was found.
     config: Config,
@@ -202,13 +202,14 @@ impl Evaluate {
         let measurement = Measurement { files: inputs.files, detector, selection, truth, builder, options };
         let mut binning: Option<Binning> = None;
         for (name, config) in configs {
-            // Each configuration meets the same errors: they are told and counted with the first.
+            // Each configuration meets the same errors, so they are reported and counted for the
+            // first only.
             let is_first = report.configurations.is_empty();
             let mut again = Skipped::quiet(on_error);
             let told = if is_first { &mut skipped } else { &mut again };
-            let Measured { engine, config, beam_spot, evaluation } =
+            let ConfigurationResult { engine, config, beam_spot, evaluation } =
                 self.measure(&name, config, &measurement, is_first, told)?;
-            // The bins of the first are those of all.
+            // All configurations use the bins of the first.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
             report.configurations.push(Configuration {
                 name,
@@ -240,7 +241,7 @@ impl Evaluate {
         self.bins.map(NonZeroUsize::get)
     }
 
-    /// All configurations with their names, presets before files.
+    /// Returns all configurations with their names, presets before files.
     fn configs(&self) -> Result<Vec<(String, Config)>, Failure> {
         let mut configs = Vec::new();
         for &preset in &self.preset {
@@ -290,7 +291,7 @@ impl Evaluate {
         Ok(Some(by))
     }
 
-    /// Measures one configuration. What holds for all is told with the first.
+    /// Measures one configuration. Warnings about the input are reported with the first.
     fn measure(
         &self,
         name: &str,
@@ -298,7 +299,7 @@ impl Evaluate {
         measurement: &Measurement,
         is_first: bool,
         skipped: &mut Skipped,
-    ) -> Result<Measured, Failure> {
+    ) -> Result<ConfigurationResult, Failure> {
         let start = Instant::now();
         let Measurement { files, detector, selection, truth, builder, options } = measurement;
         let read_options = self.input.read_options(self.on_error.on_error());
@@ -332,7 +333,7 @@ impl Evaluate {
         if !self.progress.quiet {
             note(&format!("{name}: {}", totals.told(start)));
         }
-        Ok(Measured { engine: finder.description(), config, beam_spot, evaluation })
+        Ok(ConfigurationResult { engine: finder.description(), config, beam_spot, evaluation })
     }
 }
 

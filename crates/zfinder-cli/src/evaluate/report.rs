@@ -1,4 +1,4 @@
-//! What `evaluate` writes: a table for people, JSON, CSV.
+//! Writes the results of `evaluate`: a table, JSON or CSV.
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
@@ -40,7 +40,7 @@ impl TryFrom<output::Format> for Format {
     }
 }
 
-/// All that was measured.
+/// Results of all configurations.
 #[derive(Serialize)]
 pub(super) struct Report {
     pub(super) version: &'static str,
@@ -61,7 +61,7 @@ pub(super) struct Configuration {
     pub(super) summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) config: Option<Config>,
-    /// If it was found.
+    /// The beam spot, if it was found from tracks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) beam_spot: Option<BeamSpot>,
     #[serde(skip)]
@@ -193,7 +193,7 @@ impl Report {
         self.write_legend(out)
     }
 
-    /// False vertices above a significance, found of all vertices there, and expected.
+    /// Writes the false vertices above each significance, found and expected.
     fn write_calibration(&self, out: &mut dyn Write) -> io::Result<()> {
         let names = self.configurations.iter().map(|one| one.name.clone());
         let mut table = plain(std::iter::once("significance".to_owned()).chain(names), 1);
@@ -223,12 +223,12 @@ impl Report {
     }
 }
 
-/// The figure of this number, bin by bin.
+/// Returns the figure with this number in each bin.
 fn in_bins(summary: &Summary, number: usize) -> Vec<Figure> {
     summary.bins.iter().map(|bin| bin.figures.named()[number]).collect()
 }
 
-/// How far the interval reaches down and up.
+/// Returns the lower and the upper error of a figure.
 fn errors(figure: &Figure) -> Option<(f64, f64)> {
     figure.value.zip(figure.interval).map(|(value, (low, high))| (value - low, high - value))
 }

@@ -1,4 +1,4 @@
-//! `zfinder plot efficiency`: what `zfinder evaluate` measured, drawn.
+//! `zfinder plot efficiency`: draws the results of `zfinder evaluate`.
 
 use std::path::PathBuf;
 
@@ -11,19 +11,19 @@ use super::super::options::read_text;
 use super::super::output::PROGRAM;
 use command_host::{Failure, PictureOptions};
 
-/// Draws efficiency and resolution against pile-up, out of `zfinder evaluate --format json`
+/// Draws efficiency and resolution in bins of pile-up, from `zfinder evaluate --format json`
 ///
-/// Several files are drawn together; where two have a configuration of the same name, it is named
-/// by its file too. All have to be against the same thing, pile-up or spacepoints, and to count
-/// vertices within the same distance as right. `zfinder evaluate --plot` draws the same at once,
-/// and the distribution of the residuals.
+/// Several files are drawn together; configurations of the same name are distinguished by their
+/// file. All files must have the same binned quantity (pile-up or spacepoints) and the same
+/// --within-mm. `zfinder evaluate --plot` draws the same directly, with the distribution of the
+/// residuals.
 #[derive(Args)]
 #[command(after_help = super::super::EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Efficiency {
     /// JSON documents that `zfinder evaluate` wrote
     #[arg(required = true, value_name = "FILE.json")]
     reports: Vec<PathBuf>,
-    /// Write to this file, which appears when all is done
+    /// Write to this file, which appears when the run is complete
     #[arg(short, long, value_name = "FILE.png|.svg|.pdf", help_heading = "Output")]
     output: PathBuf,
     #[command(flatten)]
@@ -89,7 +89,7 @@ impl Efficiency {
         target.draw(&plot::evaluation(&plotted, by, within_mm))
     }
 
-    /// Names that several files have get the file's before them.
+    /// Prefixes the names that occur in several files by the file's name.
     fn name_apart(&self, reports: &mut [Report]) {
         let names = reports.iter().flat_map(|report| report.configurations.iter().map(|one| one.name.clone()));
         let names: Vec<String> = names.collect();

@@ -29,10 +29,10 @@ enum Picture {
 
 /// Draws the z histogram of an RoI with found and true vertices
 ///
-/// The first RoI of the input, or of those that --event and --roi name. Above is the whole range,
-/// each step as high as the highest of its bins, and below every bin near the first vertex. Truth
-/// is that of `zfinder find`. Computed by the reference engine; `zfinder histogram` writes the
-/// data.
+/// Draws the first RoI of the input, or of those that --event and --roi name. The upper panel has
+/// the whole range, each step as high as the highest of its bins. The lower panel has every bin
+/// near the first vertex. Truth is that of `zfinder find`. Computed by the reference engine;
+/// `zfinder histogram` writes the data.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = HISTOGRAM_HELP)]
 struct Histogram {
@@ -42,9 +42,9 @@ struct Histogram {
 
 /// Draws an RoI in r-z: spacepoints, layers, the pairs of the first vertex, found and true vertices
 ///
-/// The first RoI of the input, or of those that --event and --roi name. Pairs are drawn to the beam
-/// line, those with third spacepoints as far as these. On the right is where they meet. Truth is
-/// that of `zfinder find`. Computed by the reference engine. PNG is smaller where there are
+/// Draws the first RoI of the input, or of those that --event and --roi name. Pairs are drawn to
+/// the beam line, with their third spacepoints. The right panel enlarges the region where they
+/// meet. Truth is that of `zfinder find`. Computed by the reference engine. PNG is smaller for
 /// thousands of spacepoints.
 #[derive(Args)]
 #[command(after_help = super::EXIT_CODES, after_long_help = EVENT_HELP)]
@@ -71,10 +71,10 @@ Exit codes:
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file, no such RoI";
 
-/// What pictures of an RoI have in common.
+/// Options that plots of an RoI share.
 #[derive(Args)]
 struct RoiPicture {
-    /// Write to this file, which appears when all is done
+    /// Write to this file, which appears when the run is complete
     #[arg(
         short,
         long,

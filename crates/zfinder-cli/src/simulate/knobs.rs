@@ -1,4 +1,4 @@
-//! The knobs of the simulation as options.
+//! Knobs of the simulation as options.
 
 use clap::Args;
 use zfinder_study::simulate::Simulation;
@@ -56,7 +56,8 @@ pub(super) struct Knobs {
     /// Mean number of pile-up collisions: 0 to 10000 [lowlum: 4.6, highlum: 180]
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = "Collisions")]
     pile_up: Option<f64>,
-    /// rms over mean of that number, beside its Poisson spread: 0 to 1 [lowlum: 0, highlum: 0.18]
+    /// rms over mean of that number, in addition to its Poisson spread: 0 to 1 [lowlum: 0, highlum:
+    /// 0.18]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Collisions")]
     pile_up_spread: Option<f64>,
     /// Mean charged particles of a pile-up collision, a unit of eta: 0 to 1000 [preset: 5.8]
@@ -114,7 +115,7 @@ pub(super) struct Knobs {
 }
 
 impl Knobs {
-    /// Turns the knobs that were given.
+    /// Sets the knobs that were given.
     pub(super) fn turn(&self, simulation: &mut Simulation) {
         fn set<T: Copy>(knob: &mut T, given: Option<T>) {
             *knob = given.unwrap_or(*knob);

@@ -65,10 +65,10 @@ enum Format {
 #[derive(Args)]
 #[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
 pub(super) struct Simulate {
-    /// Where to start from, with the sizes of the thesis's samples; the options below change it
+    /// Preset to start from, with the sizes of the thesis's samples; the options below change it
     #[arg(long, value_enum, default_value = "lowlum", help_heading = "Sample")]
     preset: PresetName,
-    /// How many RoIs, one an event [default: as many as the preset's]
+    /// Number of RoIs, one an event [default: as many as the preset's]
     #[arg(long, visible_alias = "events", value_name = "N", help_heading = "Sample")]
     rois: Option<NonZeroUsize>,
     /// Seed of all random numbers
@@ -83,10 +83,11 @@ pub(super) struct Simulate {
     #[arg(long, help_heading = "Sample")]
     full_scan: bool,
 
-    /// Write to this file or folder, which appears when all is done; - is standard output
+    /// Write to this file or folder, which appears when the run is complete; - is standard output
     #[arg(short, long, value_name = "FILE|FOLDER|-", default_value = "-", help_heading = "Output")]
     output: PathBuf,
-    /// How to write [default: by the ending of -o, .csv, .parquet or .root; csv on standard output]
+    /// Output format [default: by the ending of -o, .csv, .parquet or .root; csv on standard
+    /// output]
     #[arg(long, value_enum, help_heading = "Output")]
     format: Option<Format>,
     /// Write all true collisions to this CSV file, as `find --truth` reads it:
@@ -98,7 +99,7 @@ pub(super) struct Simulate {
     /// event_id,roi_id,phi_min,phi_max [default: rois.csv in a folder, else none]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     rois_file: Option<PathBuf>,
-    /// Nothing on standard error but errors
+    /// Print only errors on standard error
     #[arg(short, long, help_heading = "Output")]
     quiet: bool,
     /// Threads [default: one a core]
@@ -159,7 +160,7 @@ impl Simulate {
         Ok(())
     }
 
-    /// None where standard output goes to the same terminal.
+    /// Returns None if standard output goes to the same terminal.
     fn bar(&self, file: Option<&Path>, rois: usize) -> ProgressBar {
         if self.quiet || !io::stderr().is_terminal() || (file.is_none() && io::stdout().is_terminal()) {
             return ProgressBar::hidden();
@@ -205,7 +206,8 @@ impl Simulate {
         Ok(simulation)
     }
 
-    /// The file or folder of spacepoints, None for standard output; no two outputs may be one.
+    /// Returns the file or folder of spacepoints, or None for standard output. Two equal outputs
+    /// are an error.
     fn outputs_apart(&self) -> Result<Option<&Path>, Failure> {
         let file = file_of(Some(&self.output));
         let tables = [&self.truth, &self.rois_file].into_iter().filter_map(|path| path.as_deref());
@@ -213,7 +215,7 @@ impl Simulate {
         Ok(file)
     }
 
-    /// The format that was asked for, else the one that the output's name asks for.
+    /// Returns the requested format, else that of the output's name.
     fn format(&self, file: Option<&Path>) -> Result<Format, Failure> {
         match (self.format, file) {
             (Some(format), _) => Ok(format),
@@ -236,7 +238,7 @@ fn ending(path: &Path) -> String {
     path.extension().map_or_else(String::new, |ending| ending.to_string_lossy().to_lowercase())
 }
 
-/// Hands over the sample in order. RoIs are made while those before them are written.
+/// Passes on the sample in order. Simulating and writing overlap.
 fn stream(
     simulation: &Simulation,
     mut take: impl FnMut(Vec<SimulatedRoi>) -> Result<(), Failure>,
@@ -246,7 +248,7 @@ fn stream(
         let chunks = simulation.chunks();
         scope.spawn(move || {
             for chunk in chunks {
-                // Nobody takes any more after a failure.
+                // After a failure the receiver is gone.
                 if sender.send(chunk).is_err() {
                     return;
                 }
@@ -256,7 +258,7 @@ fn stream(
     })
 }
 
-/// What was made.
+/// Totals of the sample.
 #[derive(Default)]
 struct Totals {
     rois: usize,
@@ -264,14 +266,14 @@ struct Totals {
     slices: f64,
 }
 
-/// Width of the slices that are counted \[degrees\]: the thesis's.
+/// Width of the counted slices \[degrees\]: that of the thesis.
 const SLICE_DEG: f64 = 0.2;
 
 impl Totals {
     fn add(&mut self, made: &[SimulatedRoi]) {
         self.rois += made.len();
         self.spacepoints += made.iter().map(|made| made.roi.spacepoints.len()).sum::<usize>();
-        // The full circle is not a slice more by rounding.
+        // Rounding must not add a slice to the full circle.
         let slices = |made: &SimulatedRoi| (made.window_width().to_degrees() / SLICE_DEG - 1e-9).ceil();
         self.slices += made.iter().map(slices).sum::<f64>();
     }

@@ -1,4 +1,4 @@
-//! Where a sample goes: spacepoints as a stream or as a folder, and the tables beside them.
+//! Outputs of a sample: spacepoints as a stream or as a folder, and the tables of truth and RoIs.
 
 use crate::failure::unwritten;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use super::super::output::PROGRAM;
 use super::Format;
 use command_host::{Failure, Output, OutputFolder};
 
-/// Where spacepoints go.
+/// The destination of spacepoints.
 pub(super) enum Sink {
     Csv(Output),
     Parquet(Output),
@@ -23,7 +23,7 @@ pub(super) enum Sink {
 }
 
 impl Sink {
-    /// A file or folder, or standard output.
+    /// Opens a file or folder, or standard output.
     pub(super) fn open(path: Option<&Path>, format: Format) -> Result<Self, Failure> {
         let folder = || match path {
             Some(path) => OutputFolder::open(path, PROGRAM),
@@ -59,10 +59,10 @@ impl Sink {
     }
 }
 
-/// The temporary path that a writer knows, and the name that the user knows.
-struct Names(Option<(PathBuf, PathBuf)>);
+/// The temporary path that a writer uses, and the final path that the user knows.
+struct OutputPaths(Option<(PathBuf, PathBuf)>);
 
-impl Names {
+impl OutputPaths {
     fn of(sink: &Sink) -> Self {
         Self(match sink {
             #[cfg(feature = "root")]
@@ -71,7 +71,7 @@ impl Names {
         })
     }
 
-    /// Names the file of an error as the user knows it.
+    /// Replaces the temporary path in an error by the final path.
     fn final_error(&self, error: zfinder_io::Error) -> zfinder_io::Error {
         match (error, &self.0) {
             (zfinder_io::Error::Io { path, source }, Some((temporary, name))) => {
@@ -87,14 +87,14 @@ impl Names {
     }
 }
 
-/// A sample on its way out.
+/// The open outputs of a sample.
 pub(super) struct Outputs<'a> {
     spacepoints: Box<dyn SpacepointWriter + 'a>,
     truth: Option<Output>,
     rois: Option<Output>,
     /// The folder of TrackML's files of particles, one for each event.
     particles: Option<&'a OutputFolder>,
-    names: Names,
+    names: OutputPaths,
 }
 
 impl<'a> Outputs<'a> {
@@ -118,7 +118,7 @@ impl<'a> Outputs<'a> {
         };
         let truth = table(truth, "truth_vertices.csv", TRUTH_HEADER)?;
         let rois = if simulation.is_full_scan() { None } else { table(rois, "rois.csv", ROI_HEADER)? };
-        let names = Names::of(sink);
+        let names = OutputPaths::of(sink);
         let mut particles = None;
         let detector = simulation.detector();
         let spacepoints: Box<dyn SpacepointWriter> = match sink {

@@ -1,5 +1,4 @@
-//! `zfinder verify`: whether this machine gives the answers that every machine gives, to the last
-//! bit.
+//! `zfinder verify`: checks that this machine gives the published answers, bit by bit.
 
 mod rois;
 
@@ -20,20 +19,20 @@ use crate::bench::{CaseName, EncodingName, or_all, word};
 /// published ones to the last bit
 ///
 /// The set is the same on every machine: windows of few spacepoints in one batch and alone, full
-/// circles, RoIs with nothing to search and one that cannot be, in every case of `zfinder bench`
-/// and both encodings, so that every kernel runs. A digest of the answers is compared, as of
-/// `zfinder find --digest`.
+/// circles, empty RoIs and an invalid one. It runs in every case of `zfinder bench` and both
+/// encodings, so that every kernel runs. Digests of the answers are compared, as of `zfinder find
+/// --digest`.
 #[derive(Args)]
 #[command(after_help = "Exit code 4 if an answer is wrong.")]
 pub(super) struct Verify {
-    /// GPU to verify beside the CPU engine, by index, part of its name, or PCI id; may be repeated
-    /// [default: every hardware GPU]
+    /// GPU to verify in addition to the CPU engine, by index, part of its name, or PCI id; may be
+    /// repeated [default: every hardware GPU]
     #[arg(long, value_name = "INDEX|NAME|PCI|all")]
     adapter: Vec<AdapterChoice>,
-    /// What is searched for and how, as of `zfinder bench`; may be repeated [default: all]
+    /// Case to verify, as of `zfinder bench`; may be repeated [default: all]
     #[arg(long, value_enum, value_name = "CASE", value_delimiter = ',')]
     case: Vec<CaseName>,
-    /// Then go on for an hour, with ever new RoIs, which are compared with the CPU engine's answers
+    /// Then continue for an hour with new RoIs, which are compared with the CPU engine's answers
     #[arg(long)]
     long: bool,
     /// One JSON document on standard output instead of a table
@@ -41,23 +40,23 @@ pub(super) struct Verify {
     json: bool,
 }
 
-/// Digests of the answers to seed 0 in f32: case, encoding, digest.
+/// Published digests of the answers to seed 0 in f32: case, encoding, digest.
 const PUBLISHED: &str = include_str!("published.csv");
 
 const LONG: Duration = Duration::from_secs(3600);
 
-/// A case and an encoding, and what each engine answers in them.
+/// A case and an encoding, with the answers of each engine.
 #[derive(Serialize)]
-struct Verified {
+struct VerifiedCase {
     case: CaseName,
     encoding: EncodingName,
     published: Option<&'static str>,
-    engines: Vec<Answered>,
+    engines: Vec<EngineAnswers>,
 }
 
 /// The answers of an engine.
 #[derive(Serialize)]
-struct Answered {
+struct EngineAnswers {
     engine: String,
     digest: String,
     rois: u64,
@@ -82,7 +81,7 @@ impl Verify {
                 let published = published(case, encoding);
                 let engines =
                     finders.iter().map(|finder| finder.verify(&batches, published)).collect::<Result<_, _>>()?;
-                all.push(Verified { case, encoding, published, engines });
+                all.push(VerifiedCase { case, encoding, published, engines });
                 kept.push(finders);
             }
         }
@@ -93,14 +92,14 @@ impl Verify {
         } else {
             writeln!(out, "{}", table(&all).trim_fmt())?;
         }
-        let wrong: Vec<String> = all.iter().flat_map(Verified::wrong).collect();
+        let wrong: Vec<String> = all.iter().flat_map(VerifiedCase::wrong).collect();
         if !wrong.is_empty() {
             return Err(Failure::wrong_answer(format!("other answers than the published ones: {}", wrong.join("; "))));
         }
         if self.long { go_on(&kept, &detector) } else { Ok(()) }
     }
 
-    /// Opens the GPUs of each adapter option once: a driver has few devices for a process.
+    /// Opens the GPUs of each adapter option once, because a driver has few devices for a process.
     fn gpus(&self) -> Result<Vec<Engine>, Failure> {
         let choices = if self.adapter.is_empty() {
             let all = zfinder::adapters().map_err(zfinder::Error::from)?;
@@ -110,7 +109,7 @@ impl Verify {
             self.adapter.clone()
         };
         let open = |adapter| {
-            // The features that a finder opens a GPU with.
+            // The features with which a finder opens a GPU.
             let optional_features = wgpu::Features::MAPPABLE_PRIMARY_BUFFERS;
             let options = GpuOptions { adapter, optional_features, ..GpuOptions::default() };
             let gpus = Gpu::open_all(&options).map_err(zfinder::Error::from)?;
@@ -120,15 +119,15 @@ impl Verify {
     }
 }
 
-impl Verified {
-    /// Whose answers are wrong, in words.
+impl VerifiedCase {
+    /// Returns the engines with wrong answers, as text.
     fn wrong(&self) -> impl Iterator<Item = String> {
         let wrong = self.engines.iter().filter(|engine| !engine.is_right);
         wrong.map(|engine| format!("{} in {}, {}", engine.engine, word(self.case), word(self.encoding)))
     }
 }
 
-/// The CPU engine, and each adapter's.
+/// Returns the finders of the CPU engine and of each adapter.
 fn finders(case: CaseName, encoding: EncodingName, gpus: &[Engine]) -> Result<Vec<Finder>, Failure> {
     let engines = [Engine::Cpu].into_iter().chain(gpus.iter().cloned());
     let finder = |engine| {
@@ -153,15 +152,15 @@ impl Finder {
         Ok(digest)
     }
 
-    fn verify(&self, batches: &[RoiBatch], published: Option<&str>) -> Result<Answered, Failure> {
+    fn verify(&self, batches: &[RoiBatch], published: Option<&str>) -> Result<EngineAnswers, Failure> {
         let digest = self.digest(batches)?;
         let (engine, rois, digest) = (self.name.clone(), digest.rois(), digest.to_string());
-        Ok(Answered { is_right: published == Some(digest.as_str()), engine, digest, rois })
+        Ok(EngineAnswers { is_right: published == Some(digest.as_str()), engine, digest, rois })
     }
 }
 
-/// A row a case and encoding, a column an engine.
-fn table(all: &[Verified]) -> Table {
+/// Returns a table with a row for each case and encoding, and a column for each engine.
+fn table(all: &[VerifiedCase]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Disabled);
     let engines = all.first().map_or(&[][..], |verified| &verified.engines);
@@ -179,7 +178,7 @@ fn table(all: &[Verified]) -> Table {
     table
 }
 
-/// Compares engines with one another in RoIs of one seed after the other.
+/// Compares engines with one another in RoIs of one seed after another.
 fn go_on(kept: &[Vec<Finder>], detector: &Detector) -> Result<(), Failure> {
     let start = Instant::now();
     let mut rois = 0;

@@ -1,13 +1,13 @@
-//! The RoIs that `zfinder verify` searches: the same on every machine. They are made by additions,
-//! products and quotients alone, which IEEE 754 defines to the last bit, and by no function of a
+//! Generates the RoIs of `zfinder verify`, the same on every machine. They are computed by
+//! additions, products and quotients alone, which IEEE 754 defines exactly, without functions of a
 //! mathematical library.
 
 use zfinder::{Detector, LayerKind, PhiWindow, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 
 /// SplitMix64 (Steele, Lea, Flood, OOPSLA 2014).
-struct Words(u64);
+struct SplitMix(u64);
 
-impl Words {
+impl SplitMix {
     fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut word = self.0;
@@ -16,7 +16,7 @@ impl Words {
         word ^ (word >> 31)
     }
 
-    /// From `low` up to `high`.
+    /// Returns a number from `low` up to `high`.
     fn between(&mut self, low: f64, high: f64) -> f64 {
         low + (high - low) * ((self.next() >> 11) as f64 / (1_u64 << 53) as f64)
     }
@@ -26,19 +26,19 @@ impl Words {
     }
 }
 
-/// RoIs in a fifth of a radian of a batch that takes the four stages, and of one that is walked
-/// (`Shape::way`).
+/// RoIs, each a fifth of a radian wide, of a batch that takes the four stages, and of one that one
+/// kernel searches (`Shape::way`).
 const LOW: u64 = 300;
 const WALKED: u64 = 24;
 /// Full circles, and collisions in each.
 const HIGH: u64 = 2;
 const COLLISIONS: u64 = 12;
 
-/// The batches of a seed, for every way that RoIs are searched: few spacepoints in many RoIs and in
-/// few, full circles, and one of them alone.
+/// Returns the batches of a seed, one for every path of the engines: many RoIs with few
+/// spacepoints, few such RoIs, full circles, and a single full circle.
 pub(super) fn batches(seed: u64, detector: &Detector) -> Vec<RoiBatch> {
-    let words = &mut Words(seed);
-    let window = |words: &mut Words| {
+    let words = &mut SplitMix(seed);
+    let window = |words: &mut SplitMix| {
         let low = words.between(-3.2, 3.2);
         PhiWindow::new(low, low + 0.2).ok()
     };
@@ -47,7 +47,7 @@ pub(super) fn batches(seed: u64, detector: &Detector) -> Vec<RoiBatch> {
         let id = RoiId { event_id: 0, roi_id: roi };
         let descriptor = RoiDescriptor { id, window: window(words), eta: words.between(-2.4, 2.4), z_range: None };
         let points = match roi % 50 {
-            // Nothing to search, and nothing that can be.
+            // An RoI without spacepoints, and an invalid one.
             7 => Vec::new(),
             8 => vec![Spacepoint { rho: f64::NAN, phi: 0.0, z: 0.0, layer: 0 }],
             _ => points(words, detector, descriptor.window, 1 + roi % 3),
@@ -71,8 +71,8 @@ pub(super) fn batches(seed: u64, detector: &Detector) -> Vec<RoiBatch> {
     vec![low, walked, high, alone]
 }
 
-/// Tracks of some collisions, bent a little, and noise beside them.
-fn points(words: &mut Words, detector: &Detector, window: Option<PhiWindow>, collisions: u64) -> Vec<Spacepoint> {
+/// Returns tracks of some collisions, bent a little, and noise.
+fn points(words: &mut SplitMix, detector: &Detector, window: Option<PhiWindow>, collisions: u64) -> Vec<Spacepoint> {
     let (low, width) = match window {
         Some(PhiWindow::Range { phi_min, phi_max }) => (phi_min, phi_max - phi_min),
         _ => (-3.125, 6.25),
@@ -83,7 +83,7 @@ fn points(words: &mut Words, detector: &Detector, window: Option<PhiWindow>, col
         let z0 = words.between(-150.0, 150.0);
         for _ in 0..tracks {
             let phi = low + words.between(0.0, 1.0) * width;
-            // dz / drho, and radians a mm: down to some 1 GeV.
+            // dz / drho, and radians per mm: down to about 1 GeV.
             let (slope, bend) = (words.between(-2.5, 2.5), words.between(-3e-4, 3e-4));
             for layer in 0..detector.layers().len() as u32 {
                 if words.below(20) != 0 {
@@ -101,9 +101,9 @@ fn points(words: &mut Words, detector: &Detector, window: Option<PhiWindow>, col
     points
 }
 
-/// Where a track meets a layer, measured to some tens of micrometres.
+/// Returns the crossing of a track with a layer, measured to some tens of micrometres.
 fn crossing(
-    words: &mut Words,
+    words: &mut SplitMix,
     detector: &Detector,
     layer: u32,
     [z0, slope]: [f64; 2],

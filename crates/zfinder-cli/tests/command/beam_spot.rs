@@ -18,7 +18,7 @@ fn events(dir: &tempfile::TempDir, number: &str) -> [String; 2] {
     [points, truth]
 }
 
-/// The options in the note about the beam spot.
+/// Returns the options in the note about the beam spot.
 fn options(said: &str) -> Vec<String> {
     let note = said.lines().find(|line| line.starts_with("beam spot: x ")).expect("a note");
     let options = note.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).expect("options");
@@ -54,7 +54,7 @@ fn the_beam_spot_is_found_reported_and_used() {
     assert_eq!(serde_json::from_str::<Value>(again.lines().next().expect("a line")).expect("JSON"), first);
     assert!(found.lines().skip(1).eq(again.lines().skip(1)));
 
-    // The answers are better than about the z axis, where a warning is due.
+    // The answers are better than about the z axis, which gives a warning.
     let right = |said: &str| -> u32 {
         let (_, rest) = said.split_once("of the true hard scatter in ").expect("a score");
         rest.split(' ').next().and_then(|number| number.parse().ok()).expect("a number")
@@ -64,7 +64,7 @@ fn the_beam_spot_is_found_reported_and_used() {
     assert!(right(&said) > 55 && right(&said) >= right(&about_axis), "{said}\n{about_axis}");
 }
 
-/// A stream is read once: the events that the beam spot is found from are searched too.
+/// A stream is read once, and still all its events are searched.
 #[test]
 fn streams_are_read_once() {
     let dir = folder();
@@ -134,7 +134,7 @@ fn errors_say_what_is_missing() {
     let two = ["find", "--engine", "cpu", "--beam-spot", "auto", "--detector", &two, &points];
     failed(&zfinder(&two), 2, &["it has 2 barrel layers, and 3 are wanted", "--beam-spot X,Y"]);
 
-    // A row that cannot be read is the reason for few tracks.
+    // An unreadable row is the reason for too few tracks.
     let bad = written(&dir, "bad.csv", "event_id,rho,phi,z,layer\n0,50.5,x,1,0\n");
     failed(&zfinder(&["find", "--engine", "cpu", "--beam-spot", "auto", &bad]), 1, &["bad.csv", "phi"]);
 }

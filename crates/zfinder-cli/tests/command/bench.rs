@@ -1,5 +1,5 @@
-//! `zfinder bench` as a user meets it. What it measures means nothing here; that it measures,
-//! checks and says so does.
+//! Tests of `zfinder bench`: it measures, checks and reports. The figures themselves mean nothing
+//! here.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -49,7 +49,7 @@ fn root(path: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path).display().to_string()
 }
 
-/// Names of all keys in a document.
+/// Collects the names of all keys in a document.
 fn keys(value: &Value, found: &mut BTreeSet<String>) {
     match value {
         Value::Object(object) => {
@@ -133,7 +133,7 @@ fn gpus_are_measured_one_by_one() {
             positive(result, path);
         }
         if adapter.timestamps {
-            // Few small RoIs take all stages in one.
+            // One kernel searches a few small RoIs.
             assert_eq!(result["kernels"][0]["name"], "walk");
         }
         let documented = fs::read_to_string(root("docs/reference/bench.md")).expect("the page");

@@ -1,4 +1,4 @@
-//! The pages name only commands, options, examples and names of code that exist.
+//! Tests that the pages name only existing commands, options, examples and names of code.
 //! `scripts/check-prose` checks links and style, and `scripts/test-docs` runs the blocks of the
 //! pages.
 
@@ -34,13 +34,13 @@ fn book() -> Vec<PathBuf> {
     pages
 }
 
-/// Every page that a user reads.
+/// Returns every user page.
 fn pages() -> Vec<PathBuf> {
     let others = ["README.md", "CONTRIBUTING.md", "data/README.md"].map(|name| root().join(name));
     others.into_iter().chain(book()).collect()
 }
 
-/// The text in pieces, each with the word after the backticks where it is a block of code.
+/// Splits the text into pieces. Code blocks come with the word after the backticks.
 fn blocks(text: &str) -> Vec<(Option<String>, String)> {
     let mut blocks = vec![(None, String::new())];
     for line in text.lines() {
@@ -59,7 +59,7 @@ fn blocks(text: &str) -> Vec<(Option<String>, String)> {
     blocks
 }
 
-/// All sources, one after the other.
+/// Concatenates all sources.
 fn sources(folder: &Path, all: &mut String) {
     for entry in fs::read_dir(folder).expect("a folder of sources") {
         let path = entry.expect("an entry").path();
@@ -71,7 +71,7 @@ fn sources(folder: &Path, all: &mut String) {
     }
 }
 
-/// Names of code that the pages for developers speak of are still names of code.
+/// Names of code in the pages for developers still exist.
 #[test]
 fn names_of_code_exist() {
     let mut code = String::new();
@@ -88,7 +88,7 @@ fn names_of_code_exist() {
         for word in text.split('`').skip(1).step_by(2) {
             let path = word.trim_end_matches("()");
             let is_name = path.chars().all(|c| c.is_ascii_alphanumeric() || "_:".contains(c));
-            // Other words in code may be anything: options, file endings, beginnings of names.
+            // Other words in code may be options, file endings or prefixes.
             if !is_name || path.ends_with('_') || !(path.contains('_') || path.contains("::")) {
                 continue;
             }
@@ -104,7 +104,8 @@ fn names_of_code_exist() {
 /// A subcommand's options, and whether each takes a value.
 type Options = BTreeMap<String, bool>;
 
-/// Reads `--help` of a subcommand, or of `plot histogram` and its like; None if there is none.
+/// Reads `--help` of a subcommand, or of `plot histogram` and the like. None if the subcommand does
+/// not exist.
 fn options(subcommand: &str) -> Option<Options> {
     let words: Vec<&str> = subcommand.split(' ').chain(["--help"]).collect();
     let output = zfinder(&words);
@@ -113,7 +114,7 @@ fn options(subcommand: &str) -> Option<Options> {
     }
     let mut options = Options::from([("--help".into(), false), ("--version".into(), false)]);
     for line in stdout(&output).lines() {
-        // `  -o, --output <FILE>`: of descriptions the first word is no option.
+        // `  -o, --output <FILE>`: the first word of a description is not an option.
         let Some(first) = line.split_whitespace().next().filter(|first| first.starts_with('-')) else { continue };
         if line.len() - line.trim_start().len() > 6 {
             continue;
@@ -127,12 +128,13 @@ fn options(subcommand: &str) -> Option<Options> {
     Some(options)
 }
 
-/// Of `--output,`, `--verbose...` and `--show[=<N>]`.
+/// Returns the name in `--output,`, `--verbose...` or `--show[=<N>]`.
 fn name(word: &str) -> String {
     word.split('[').next().unwrap_or(word).trim_end_matches([',', '.']).to_owned()
 }
 
-/// Command lines of zfinder that a page quotes, without comments and with continued lines joined.
+/// Returns the command lines of zfinder that a page quotes, without comments and with continued
+/// lines joined.
 fn quoted(text: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for (block, piece) in blocks(text) {
@@ -143,14 +145,14 @@ fn quoted(text: &str) -> Vec<String> {
         }
         let Some("" | "sh" | "bash" | "console") = block.as_deref() else { continue };
         for line in piece.replace("\\\n", " ").lines() {
-            // Of a session, the lines without a prompt are output.
+            // In a session, lines without a prompt are output.
             if block.as_deref() == Some("console") && !line.starts_with("$ ") {
                 continue;
             }
             for part in line.split('|').map(str::trim) {
                 let part = part.strip_prefix("$ ").unwrap_or(part);
                 let part = match part.strip_prefix("cargo run") {
-                    // The sister systems are looked at by their own tests.
+                    // The sister systems have their own tests.
                     Some(rest) if ["--example", "-p zfinder-"].iter().all(|of| !rest.contains(of)) => {
                         rest.split_once(" -- ").map(|(_, rest)| rest)
                     }
@@ -174,7 +176,7 @@ fn quoted_command_lines_are_understood() {
             let mut words = line.split_whitespace().skip(1);
             let Some(subcommand) = words.next().filter(|word| !word.starts_with('-')) else { continue };
             let mut subcommand = subcommand.to_owned();
-            // The only one that has subcommands of its own.
+            // The only subcommand with subcommands.
             if subcommand == "plot" {
                 subcommand = format!("plot {}", words.next().unwrap_or_else(|| panic!("{place}: plot what?")));
             }
@@ -210,8 +212,7 @@ fn the_helpers_tell_good_from_bad() {
     assert_eq!((find.get("--peaks"), find.get("-o"), find.get("--quiet")), (Some(&true), Some(&true), Some(&false)));
 }
 
-/// Runs a script of the repository on a page with this text. Returns its exit code and what it
-/// prints.
+/// Runs a script of the repository on a page with this text. Returns its exit code and its output.
 #[cfg(unix)]
 fn script(arguments: &[&str], page: &str) -> (Option<i32>, String) {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,5 +1,4 @@
-//! `zfinder evaluate` as a user meets it: its figures against those counted here, its formats, how
-//! it fails.
+//! Tests of `zfinder evaluate`: figures compared with counts, formats and failures.
 
 use std::fmt::Write;
 use std::fs;
@@ -35,7 +34,7 @@ fn toys() -> Sample {
         for point in &made.roi.spacepoints {
             let _ = writeln!(spacepoints, "{event},0,{},{},{},{}", point.rho, point.phi, point.z, point.layer);
         }
-        // Not always the one of the most tracks.
+        // The primary does not always have the most tracks.
         let primary = usize::from(made.truth.len() > 3);
         for (number, z) in made.truth.iter().enumerate() {
             let _ = writeln!(acts, "{event},{z},{}", u8::from(number == primary));
@@ -58,7 +57,8 @@ fn json(arguments: &[&str]) -> Value {
     serde_json::from_str(&document).unwrap_or_else(|error| panic!("{error}:\n{document}"))
 }
 
-/// RoIs whose first vertex, and any vertex, is within 1 mm, out of what `find` writes.
+/// Returns the number of RoIs whose first vertex, and whose any vertex, is within 1 mm, from the
+/// output of `find`.
 fn counted(sample: &Sample, options: &[&str]) -> (u64, u64) {
     let arguments = [&["find", "--engine", "cpu", "-q", "--format", "json", &sample.spacepoints], options].concat();
     let (mut first, mut any) = (0, 0);
@@ -89,7 +89,7 @@ fn both_formats_of_truth_give_the_efficiency_that_find_has() {
         let passed = |figures: &Value, name: &str| figures[name]["passed"].as_u64().expect("a count");
         assert_eq!((passed(figures, "first"), passed(figures, "any")), expected);
         assert_eq!(figures["residual_mm"]["number"], expected.0);
-        // Without pile-up in the truth there is no vertex of it, and no primary has a neighbour.
+        // Without pile-up in the truth, figures of pile-up and of close primaries are empty.
         let knows_pile_up = by == "pile-up";
         assert_eq!(passed(figures, "pile_up_vertices") > 0, knows_pile_up);
         assert_eq!(figures["close"]["first"]["of"].as_u64() > Some(0), knows_pile_up);
@@ -98,7 +98,7 @@ fn both_formats_of_truth_give_the_efficiency_that_find_has() {
         assert_eq!(bins.iter().map(|bin| passed(&bin["figures"], "first")).sum::<u64>(), expected.0);
         assert!(bins[0]["high"].as_u64() < bins[1]["low"].as_u64());
     }
-    // The same truth serves `find`.
+    // `find` reads the same truth.
     for truth in [&sample.acts, &sample.own] {
         let table = succeeded(zfinder(&["find", "--engine", "cpu", "-q", &sample.spacepoints, "--truth", truth]));
         assert!(table.contains(&format!("{EVENTS} RoIs with truth")), "{table}");
@@ -118,7 +118,7 @@ fn configurations_stand_side_by_side() {
     assert_eq!(all.iter().map(|one| &one["name"]).collect::<Vec<_>>(), ["jet", "default", "wide"]);
     assert_eq!(of_all("peaks"), [2, 2, 2]);
     assert_eq!(of_all("z_bin_mm"), [0.4, 0.2, 0.6]);
-    // Each is what it would be by itself.
+    // Each configuration has the figures that it has alone.
     let alone = json(&[&input[..], &["--config", &file, "--peaks", "2", "--bins", "3"]].concat());
     assert_eq!(alone["configurations"][0], all[2]);
 
@@ -190,7 +190,7 @@ fn truth_beside_the_input_is_found_and_what_it_lacks_is_counted() {
     assert_eq!((&one["without_truth"], &one["figures"]["rois"]), (&23.into(), &1.into()));
 }
 
-/// Truth of `simulate` has all columns.
+/// Truth of `simulate` has all optional columns.
 #[test]
 fn figures_are_shown_against_the_primary() {
     let dir = folder();
@@ -278,7 +278,7 @@ fn the_documented_figures_are_measured() {
     assert_eq!(&rounded(&figures["pull"]["rms"])[..4], "0.92");
 }
 
-/// Answers that were written before have the figures of the search that wrote them.
+/// Answers in files have the figures of the search that wrote them.
 #[test]
 fn answers_in_files_have_the_figures_of_their_search() {
     let toys = toys();

@@ -1,4 +1,4 @@
-//! The command as a user meets it: what it prints, what it writes, how it ends.
+//! Tests of `zfinder find`: output, files and exit codes.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -8,13 +8,13 @@ use std::process::{Command, Output};
 use crate::common::{failed, folder, sample, spawn, stderr, stdout, succeeded, written, zfinder};
 use tempfile::TempDir;
 
-/// `find` on the reference engine, quietly.
+/// Runs `find` on the reference engine with -q.
 fn find(arguments: &[&str]) -> Output {
     zfinder(&[&["find", "--engine", "reference", "-q"], arguments].concat())
 }
 
-/// Event 3 has four straight tracks from z = 12.5 mm; event 4 a lone spacepoint; RoI 1 of event 3
-/// is all on a layer.
+/// Event 3 has four straight tracks from z = 12.5 mm, and an RoI 1 with all spacepoints on one
+/// layer; event 4 has a single spacepoint.
 fn tracks(dir: &TempDir) -> String {
     let mut text = String::from("event_id,roi_id,rho,phi,z,layer\n");
     for (phi, slope) in [(0.1, 0.5), (0.7, -0.25), (1.5, 0.125), (2.5, -1.0)] {
@@ -79,14 +79,14 @@ fn outputs_go_to_files_whole_or_not_at_all() {
         assert!(fs::read_to_string(&path).expect("there").starts_with(first));
     }
 
-    // An error before any answer leaves the old output as it was, and nothing beside it.
+    // An error before any answer leaves the old output, and no other file.
     fs::write(&target, "old").expect("written");
     let bad = written(&dir, "zbad.csv", "event_id,x,y,z,layer\n9,1,2,bad,0\n");
     let before = fs::read_dir(dir.path()).expect("there").count();
     let message = "zbad.csv, row 2, column z: `bad` is not a number";
     failed(&find(&[&bad, &input, "-o", &name]), 1, &[message]);
     assert_eq!(fs::read_to_string(&target).expect("there"), "old");
-    // After an error the answers before it are there.
+    // After an error the file has the answers before it.
     failed(&find(&[&input, &bad, "-o", &name]), 1, &[message, "out.csv ends before the error: 3 RoIs"]);
     assert_eq!(fs::read_to_string(&target).expect("there"), succeeded(find(&[&input, "--format", "csv"])));
     assert_eq!(fs::read_dir(dir.path()).expect("there").count(), before);
@@ -200,7 +200,7 @@ fn wrong_usage_ends_with_2() {
 
 #[test]
 fn no_adapter_ends_with_3() {
-    // A backend that this system cannot have.
+    // A backend that this system does not support.
     let backend = if cfg!(windows) { "metal" } else { "dx12" };
     let run = |arguments: &[&str]| {
         Command::new(env!("CARGO_BIN_EXE_zfinder"))
@@ -215,7 +215,7 @@ fn no_adapter_ends_with_3() {
     failed(&run(&["find", "--engine", "gpu", &tracks(&dir)]), 3, &["no adapters at all", "zfinder adapters"]);
 }
 
-/// Adapters of the machine, all of them that are software if there is no other.
+/// `all` selects all hardware adapters, or all software adapters without one.
 #[test]
 fn all_adapters_are_all_hardware_and_several_can_be_named() {
     let adapters = zfinder::adapters().expect("the list of adapters");
@@ -331,7 +331,7 @@ fn it_says_what_ran_and_how_to_use_it() {
     assert!(PathBuf::from(sample("README.md")).is_file());
 }
 
-/// Threads are of the CPU engine, and change nothing that is found.
+/// Threads belong to the CPU engine, and do not change the answers.
 #[test]
 fn threads_are_counted_and_change_nothing() {
     let dir = folder();
@@ -349,10 +349,10 @@ fn threads_are_counted_and_change_nothing() {
     }
 }
 
-/// `zfinder` with these bytes on standard input.
+/// Runs `zfinder` with these bytes on standard input.
 fn fed(arguments: &[&str], input: &[u8]) -> Output {
     let mut child = spawn(arguments);
-    // One that ends early closes the pipe.
+    // A command that ends early closes the pipe.
     let _ = child.stdin.take().expect("piped").write_all(input);
     child.wait_with_output().expect("it ends")
 }
@@ -394,7 +394,7 @@ fn completions_and_manual_pages() {
     failed(&zfinder(&["man", "/no/such/folder"]), 1, &["cannot write /no/such/folder"]);
 }
 
-/// The adapters say what they run, and do.
+/// Adapters report what they support, and support it.
 #[test]
 fn adapters_are_checked() {
     if zfinder_testing::on_adapters().is_empty() {

@@ -1,4 +1,4 @@
-//! The same events through every format, as a user carries them from one command to the next.
+//! Tests that the same events give the same answers in every format, from one command to the next.
 
 use crate::common::{failed, folder, sample, stdout, succeeded, zfinder, zfinder_with};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -9,7 +9,8 @@ fn find(arguments: &[&str]) -> String {
     succeeded(zfinder(&[&["find", "--engine", "cpu", "-q", "--format", "csv"], arguments].concat()))
 }
 
-/// Simulated RoIs written as CSV, Parquet and ROOT, with their windows, give the same bytes of vertices.
+/// Simulated RoIs written as CSV, Parquet and ROOT, with their windows, give the same bytes of
+/// vertices.
 #[test]
 fn a_sample_is_the_same_in_every_format() {
     let dir = folder();
@@ -27,7 +28,8 @@ fn a_sample_is_the_same_in_every_format() {
     assert_eq!(simulate("sample.root"), csv);
 }
 
-/// The specimens: ACTS's CSV, ColliderML's Parquet and uproot's TTree of the same events, with the truth that each brings.
+/// The specimens: ACTS's CSV, ColliderML's Parquet and uproot's TTree of the same events, with the
+/// truth that each brings.
 #[test]
 fn the_specimens_are_the_same_events() {
     let Some(shared) = shared("data") else { return };
@@ -50,18 +52,18 @@ fn the_specimens_are_the_same_events() {
         );
         let refused = zfinder(&["find", "-q", &path("formats/root/acts_zee7_mu2_20ev_rntuple.root")]);
         failed(&refused, 1, &["RNTuple", "TTree", "Parquet"]);
-        // Of a folder it is left out, and that is said.
+        // A folder leaves the file out and reports it.
         let folder = zfinder(&["find", "--engine", "cpu", "-q", &path("formats/root")]);
         assert!(crate::common::stderr(&folder).contains("left out"), "{}", crate::common::stderr(&folder));
         assert_eq!(succeeded(folder), table);
     }
-    // ColliderML's particles lie beside its hits.
+    // ColliderML's particles are in a file next to its hits.
     let hits = path("formats/colliderml/tt14_mu46_tracker_hits.parquet");
     let table = succeeded(zfinder(&["find", "--engine", "cpu", "-q", "--preset", "hard-scatter", &hits]));
     assert!(table.contains("5 RoIs with truth: first vertex within 1 mm of the true hard scatter in 5"), "{table}");
 }
 
-/// The answers as Parquet hold what the CSV holds.
+/// Answers in Parquet equal those in CSV.
 #[test]
 fn answers_as_parquet() {
     let dir = folder();
@@ -81,7 +83,7 @@ fn answers_as_parquet() {
     assert!(z.len() > 20);
 }
 
-/// What is read from its end cannot come through a pipe; and the command says what to do.
+/// Formats that are read from their end cannot come through a pipe; the error says what to do.
 #[test]
 fn parquet_and_root_are_no_streams() {
     let dir = folder();
@@ -98,7 +100,7 @@ fn parquet_and_root_are_no_streams() {
     failed(&zfinder(&["simulate", "-q", "--rois", "3", "--format", "root"]), 2, &["name the file with -o"]);
 }
 
-/// A sample of ColliderML by its name, in the folder that the environment names.
+/// A sample of ColliderML is found by its name in the folder of the environment variable.
 #[test]
 fn a_sample_by_its_name() {
     let dir = folder();

@@ -1,4 +1,4 @@
-//! The command, run as a user runs it. One program for all tests, so that they share the cores.
+//! Tests of the command as a process. One program has all tests, so that they share the cores.
 
 mod beam_spot;
 mod bench;

@@ -1,4 +1,5 @@
-//! Messages of failures: their first word, and what a terminal must not obey.
+//! Tests of messages of failures: their first word, and control characters that a terminal must not
+//! receive.
 
 use std::fs;
 use std::path::Path;
@@ -31,7 +32,7 @@ fn more_threads_than_a_system_has_are_refused() {
     }
 }
 
-/// Mesa's layer complains through libwayland, on each look for adapters.
+/// Mesa's layer complains through libwayland during each enumeration of adapters.
 #[test]
 fn drivers_do_not_speak_to_the_user() {
     let said = |value: Option<&str>| {

@@ -1,9 +1,9 @@
-//! `--objects` and `--joint`: parts of events that are searched as one RoI.
+//! Tests of `--objects` and `--joint`: parts of events that are searched as one RoI.
 
 use crate::common::{failed, folder, succeeded, written, zfinder};
 use tempfile::TempDir;
 
-/// Two vertices of an event: two tracks from z = 12.5 mm, and four from z = -40 mm.
+/// Writes an event with two vertices: two tracks from z = 12.5 mm, and four from z = -40 mm.
 fn event(dir: &TempDir) -> String {
     let mut text = String::from("event_id,rho,phi,z,layer\n");
     let tracks = [
@@ -22,7 +22,7 @@ fn event(dir: &TempDir) -> String {
     written(dir, "event.csv", &text)
 }
 
-/// z of the first vertex of each RoI, and the RoI's number.
+/// Returns z of the first vertex of each RoI, and the RoI's number.
 fn first_z(arguments: &[&str]) -> Vec<(String, f64)> {
     let command = ["find", "--engine", "cpu", "-q", "--preset", "default", "--format", "csv"];
     let csv = succeeded(zfinder(&[&command, arguments].concat()));
@@ -36,7 +36,7 @@ fn objects_and_joint_rois_choose_the_vertex() {
     let event = event(&dir);
     let [(_, z)] = &first_z(&[&event])[..] else { panic!("one RoI") };
     assert!((z + 40.0).abs() < 0.1, "{z}");
-    // z at rho = 1500 mm over rho, as asinh.
+    // eta of the position at rho = 1500 mm: asinh of z / rho.
     let eta = |slope: f64| (slope + 12.5 / 1500.0).asinh();
     let rows = format!("event_id,eta,phi,et\n3,{},0.1,30\n3,{},2.5,30\n", eta(0.5), eta(-0.25));
     let objects = written(&dir, "objects.csv", &rows);

@@ -1,4 +1,4 @@
-//! Files that the command writes: never in place of an input, whole or not at all.
+//! Tests of output files: they never replace an input, and are complete or absent.
 
 use std::fs;
 use std::path::Path;
@@ -78,8 +78,7 @@ mod unix {
 
     use super::*;
 
-    /// Starts the command, sends it a signal when it has begun an output, and returns its exit
-    /// code.
+    /// Starts the command, sends a signal after it has begun an output, and returns its exit code.
     fn interrupted(arguments: &[&str], dir: &Path, signal: &str) -> Option<i32> {
         let mut child = Command::new(env!("CARGO_BIN_EXE_zfinder"))
             .args(arguments)

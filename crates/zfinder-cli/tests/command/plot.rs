@@ -1,4 +1,4 @@
-//! `zfinder plot`, `zfinder histogram` and `zfinder find --show` as a user meets them.
+//! Tests of `zfinder plot`, `zfinder histogram` and `zfinder find --show`.
 
 use std::fs;
 
@@ -6,8 +6,8 @@ use crate::common::{failed, folder, sample, stderr, stdout, succeeded, written, 
 use serde_json::Value;
 use tempfile::TempDir;
 
-/// Event 3 has four straight tracks from z = 12.5 mm, its RoI 1 two spacepoints; event 4 has a
-/// spacepoint that cannot be.
+/// Event 3 has four straight tracks from z = 12.5 mm, and an RoI 1 with two spacepoints; event 4
+/// has an invalid spacepoint.
 fn tracks(dir: &TempDir) -> String {
     let mut text = String::from("event_id,roi_id,rho,phi,z,layer\n");
     for (phi, slope) in [(0.1, 0.5), (0.7, -0.25), (1.5, 0.125), (-2.5, -1.0)] {

@@ -1,4 +1,4 @@
-//! Files of answers say how the answers came about, and JSON lines hold to their schema.
+//! Tests that files of answers contain their provenance, and that JSON lines match their schema.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -7,8 +7,8 @@ use crate::common::{failed, folder, sample, succeeded, written, zfinder};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use serde_json::Value;
 
-/// Checks a value against a schema; the reason if it does not hold. A keyword that is not known
-/// here is a panic.
+/// Checks a value against a schema, and returns the reason of a mismatch. An unknown keyword of the
+/// schema is a panic.
 fn check(value: &Value, schema: &Value, root: &Value) -> Result<(), String> {
     let object = schema.as_object().expect("a schema");
     for (keyword, wanted) in object {
@@ -130,7 +130,7 @@ fn every_format_has_the_same_provenance() {
     assert_eq!(beside["engine"], "reference engine, serial, f64");
     assert_eq!(beside["version"], env!("CARGO_PKG_VERSION"));
 
-    // A digest follows the content, and not the file that it came from.
+    // A digest depends on the content, and not on the file.
     let digests = |arguments: &[&str]| {
         let text = find(&[&[input.as_str(), "--format", "json"], arguments].concat());
         let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");
@@ -142,7 +142,7 @@ fn every_format_has_the_same_provenance() {
     let [other_config, other_detector] = digests(&["--peaks", "2", "--detector", "odd"]);
     assert!(other_config == beside["config_digest"] && other_config != config && other_detector != detector);
 
-    // Nothing lies beside standard output, and no input is replaced.
+    // Standard output has no file of provenance, and no input is replaced.
     let before = fs::read_dir(dir.path()).expect("there").count();
     find(&[&input, "--format", "csv"]);
     assert_eq!(fs::read_dir(dir.path()).expect("there").count(), before);

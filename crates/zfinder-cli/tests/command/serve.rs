@@ -1,5 +1,5 @@
-//! `zfinder serve` from its first line to its end, and `zfinder find --follow`. (The protocol has
-//! tests of its own.)
+//! Tests of `zfinder serve` from start to end, and of `zfinder find --follow`. The protocol has its
+//! own tests.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
@@ -28,7 +28,7 @@ fn answers_come_before_the_input_ends() {
     let mut line = || output.next().expect("a line").expect("text");
     input.write_all(format!("event_id,rho,phi,z,layer\n{}", tracks(0)).as_bytes()).expect("written");
     for event in 0..3 {
-        // The first row of the next event ends this one.
+        // The first row of the next event ends this event.
         let next = tracks(event + 1);
         let (first, rest) = next.split_at(next.find('\n').expect("rows") + 1);
         input.write_all(first.as_bytes()).expect("written");
@@ -68,7 +68,7 @@ mod server {
 
     const ANY: [&str; 9] = ["serve", "--grpc", "0", "--http", "0", "--metrics", "off", "--engine", "cpu"];
 
-    /// What is said on standard error up to the word `ready`.
+    /// Returns the lines on standard error up to the word `ready`.
     fn ready(child: &mut Child) -> (Vec<String>, impl Read + use<>) {
         let mut said = BufReader::new(child.stderr.take().expect("a pipe"));
         let mut lines = Vec::new();
@@ -94,7 +94,7 @@ mod server {
 
     #[test]
     fn it_listens_on_loopback_and_drains_on_a_signal() {
-        // A job in the background of a shell ignores INT, and so does what it starts.
+        // A background job of a shell ignores INT, and so do its children.
         for format in ["json", "text"] {
             let mut child = spawn(&[&ANY[..], &["--preset", "default", "--log-format", format]].concat());
             let (lines, mut rest) = ready(&mut child);
@@ -110,7 +110,7 @@ mod server {
             let mut answer = [0; 15];
             stream.read_exact(&mut answer).expect("an answer");
             assert_eq!(&answer, b"HTTP/1.1 200 OK");
-            // The open connection does not keep the server.
+            // The open connection does not keep the server running.
             terminate(&child);
             let mut said = String::new();
             rest.read_to_string(&mut said).expect("text");

@@ -1,4 +1,4 @@
-//! `zfinder simulate`: what it writes is what the library simulates, and reads back as it.
+//! Tests of `zfinder simulate`: it writes the library's sample, and the files read back unchanged.
 
 use std::collections::HashMap;
 use std::fs;
@@ -15,7 +15,7 @@ fn simulate(arguments: &[&str]) -> Output {
     zfinder(&[&["simulate"], arguments].concat())
 }
 
-/// A file or folder below, as text.
+/// Reads a file below a folder as text.
 fn at(folder: &Path, name: &str) -> String {
     folder.join(name).display().to_string()
 }
@@ -25,7 +25,7 @@ fn read(files: Vec<PathBuf>, detector: Detector, rois: Option<&Path>) -> Vec<Roi
     SpacepointReader::new(files, detector, rois).collect::<zfinder_io::Result<_>>().expect("readable")
 }
 
-/// The first vertices that this configuration finds \[mm\].
+/// Returns the first vertices of a configuration \[mm\].
 fn found(rois: impl IntoIterator<Item = Roi>, detector: Detector) -> Vec<Option<f64>> {
     let batch: RoiBatch = rois.into_iter().collect();
     let builder = ZFinder::builder().config(Config::default()).detector(detector).engine(Engine::Cpu);
@@ -51,7 +51,7 @@ fn threads_change_no_byte() {
     assert_eq!(text("2", "1"), alone);
     assert_eq!(text("5", "1"), alone);
     assert_ne!(text("2", "2").0, alone.0);
-    // More RoIs change nothing of the first.
+    // More RoIs do not change the first ones.
     assert!(succeeded(simulate(&["--rois", "203", "-q"])).starts_with(&alone.0));
 }
 
@@ -71,7 +71,7 @@ fn csv_reads_back_bit_for_bit() {
         assert_eq!(known, event.truth.iter().map(|vertex| vertex.z_mm).collect::<Vec<_>>());
         assert_eq!(table.hard_scatter_z(event.roi.descriptor.id), Some(event.truth[0].z_mm));
     }
-    // The command finds what the library finds in memory.
+    // The command finds the same vertices as the library in memory.
     let csv = succeeded(zfinder(&[
         "find", "--engine", "cpu", "-q", "--preset", "default", "--format", "csv", "--rois", &rois, &file,
     ]));
@@ -82,8 +82,7 @@ fn csv_reads_back_bit_for_bit() {
     assert!(table.contains("40 RoIs with truth"), "{table}");
 }
 
-/// Coordinates of a file with x and y: a rounding relative to the point's distance, of each of
-/// them.
+/// Asserts that coordinates of a file with x and y agree within a rounding error.
 #[track_caller]
 fn near(back: &Roi, made: &Roi, rounding: f64) {
     assert_eq!(back.spacepoints.len(), made.spacepoints.len());
@@ -95,7 +94,7 @@ fn near(back: &Roi, made: &Roi, rounding: f64) {
     }
 }
 
-/// Of single precision, as ACTS's numbers are.
+/// Rounding of single precision, which ACTS uses.
 const SINGLE: f64 = 1.2e-7;
 
 #[test]
@@ -118,7 +117,7 @@ fn acts_files_read_back() {
     let row: Vec<&str> = text.lines().nth(1).expect("a row").split(',').collect();
     assert_eq!((row[0], row[1], row[3], row[7]), ("0", "18446744073709551615", "0", "nan"));
     assert!(!dir.path().join("events/rois.csv").exists(), "whole events have no windows");
-    // Truth lies beside, where `find` looks for it.
+    // Truth is in the same folder, where `find` reads it.
     let table = succeeded(zfinder(&["find", "--engine", "cpu", "-q", &target]));
     let score = table.lines().last().expect("a score");
     let right: usize =
@@ -172,7 +171,7 @@ fn trackml_files_have_hits_and_particles() {
             let layer = detector.layer_by_id(hit[4] as u32, hit[5] as u32).expect("a layer of the detector");
             assert_eq!((layer, hit[3]), (s.layer, s.z));
             assert!((hit[1].hypot(hit[2]) - s.rho).abs() < 1e-9);
-            // Volumes beyond the barrel's are at +z, those before at -z.
+            // Volumes above the barrel's are at +z, those below at -z.
             if detector.layers()[layer as usize].is_endcap() {
                 assert_eq!(matches!(hit[4] as u32, 9 | 14 | 18), s.z > 0.0);
             }
@@ -226,7 +225,7 @@ fn wrong_usage_names_the_option() {
     failed(&simulate(&["-o", "/none/such/sample.csv"]), 1, &["cannot write /none/such/sample.csv"]);
     let entries = |path: &Path| fs::read_dir(path).expect("there").count();
     assert_eq!((entries(dir.path()), entries(&occupied)), (1, 1), "nothing is left behind");
-    // Only an event that ids have no room for is found out late: then there is no folder.
+    // Only an event that exceeds the ids fails late. The folder must then be absent.
     let target = at(dir.path(), "many");
     let output = simulate(&["--rois", "1", "--pile-up", "6000", "--format", "trackml", "-o", &target]);
     failed(&output, 1, &["collisions; TrackML's ids have room for 4095"]);
@@ -256,7 +255,7 @@ fn a_reader_that_has_enough_ends_it_quietly() {
     assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(0), ""));
 }
 
-/// The values that the help gives for the presets, given as options, change nothing.
+/// The values in the help of the presets, given as options, change nothing.
 #[test]
 fn the_help_knows_the_presets() {
     let help = succeeded(simulate(&["--help"]));
@@ -281,7 +280,7 @@ fn the_help_knows_the_presets() {
     for (preset, knobs) in ["lowlum", "highlum"].into_iter().zip(&knobs) {
         let plain = succeeded(simulate(&["--preset", preset, "--rois", "2", "-q"]));
         let knobs: Vec<&str> = knobs.iter().map(String::as_str).collect();
-        // From the other preset's values and from its own.
+        // Starting from the other preset and from its own.
         for start in ["lowlum", "highlum"] {
             let arguments = [&["--preset", start, "--rois", "2", "-q"], &knobs[..]].concat();
             assert_eq!(succeeded(simulate(&arguments)), plain, "{start} turned into {preset}");

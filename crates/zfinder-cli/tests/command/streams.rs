@@ -1,4 +1,4 @@
-//! Streams, errors in the input, and memory: what a run does when the input is not a clean file.
+//! Tests of streams, of errors in the input, and of memory.
 
 use std::fs;
 use std::io::Write;
@@ -43,8 +43,8 @@ fn statuses(csv: &str) -> Vec<(u64, String)> {
 fn bad_rows_events_and_files_are_skipped_and_counted() {
     let dir = folder();
     let header = "event_id,rho,phi,z,layer\n";
-    // Bad rows in events 1 (a field), 2 (a layer that is none), 3 (too few fields); 4 is good and
-    // comes again; 5 is good.
+    // Bad rows are in events 1 (a field), 2 (an unknown layer) and 3 (too few fields). Event 4 is
+    // good and occurs again; 5 is good.
     let rows = [
         &tracks(0),
         &tracks(1).replace("0.7", "bad"),
@@ -91,7 +91,7 @@ fn bad_rows_events_and_files_are_skipped_and_counted() {
     ];
     assert_eq!(statuses(&stdout(&output)), wanted);
 
-    // By default the run ends at the first of them, and what came before is written.
+    // By default the run ends at the first error, and earlier answers are written.
     let target = dir.path().join("out.csv").display().to_string();
     let output = find(&["-o", &target, &mixed, &more]);
     failed(&output, 1, &["mixed.csv, row 11, column phi", "out.csv ends before the error: 1 RoI"]);
@@ -121,7 +121,7 @@ fn a_row_of_no_event_and_a_file_that_is_cut_spoil_their_event() {
     failed(&output, 5, &["cut.csv.gz: gzip data ends too early"]);
     assert_eq!(statuses(&stdout(&output)), [of(0, "ok"), of(1, "ok"), of(2, "bad_spacepoint")]);
 
-    // An RoI of a table that has no spacepoints may have lost them: it is not called empty.
+    // An RoI of a table without spacepoints may have lost them, so it does not count as empty.
     let rois = written(&dir, "windows.csv", "event_id,roi_id,phi_min,phi_max\n1,0,-1,1\n8,0,-1,1\n");
     let output = find(&["--on-error", "skip", &mixed, "--rois", &rois]);
     failed(&output, 5, &["no spacepoints, and parts of the input were not read: left out"]);
@@ -165,7 +165,8 @@ mod unix {
 
     use super::*;
 
-    /// Runs a script of bash, in which `zfinder` is `$0`, in at most so much address space \[KiB\].
+    /// Runs a script of bash, in which `zfinder` is `$0`, with a limit on the address space
+    /// \[KiB\].
     fn bash(script: &str, arguments: &[&str], most_kib: Option<u64>) -> Output {
         let limit = most_kib.map(|kib| format!("ulimit -v {kib}; ")).unwrap_or_default();
         Command::new("bash")
@@ -194,7 +195,7 @@ mod unix {
             let pipe = dir.path().join("pipe").display().to_string();
             assert_eq!(succeeded(bash(&script, &[&event, &pipe], None)), expected, "{script}");
         }
-        // Tables of RoIs and truth may be pipes as well, and an error names the stream and its row.
+        // Tables of RoIs and truth may be pipes too. An error names the stream and its row.
         let script = "\"$0\" find -q --engine reference <(zcat \"$1\") --truth <(printf 'event_id,z\\n0,14.8\\n') \
                       --rois <(printf 'event_id,roi_id,phi_min,phi_max\\n0,4,-1,1\\n')";
         let table = succeeded(bash(script, &[&event], None));
@@ -205,7 +206,7 @@ mod unix {
         failed(&output, 1, &["Parquet files are read from their end, and this is a stream: save this in a file"]);
     }
 
-    /// Most address space of a run: far less than its input.
+    /// Limit of the address space of a run, far below the size of its input.
     const MOST_KIB: u64 = 700_000;
 
     #[test]

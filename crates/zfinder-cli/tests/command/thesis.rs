@@ -1,4 +1,4 @@
-//! The thesis's design and its steps, as a user meets them.
+//! Tests of the thesis's design and its steps.
 
 use std::fs;
 use std::process::{Command, Output};
@@ -25,7 +25,7 @@ fn failed(arguments: &[&str], code: i32, words: &str) {
     assert!(said.contains(words), "no `{words}` in:\n{said}");
 }
 
-/// z of the vertices in the CSV of `find`.
+/// Returns z of the vertices in the CSV of `find`.
 fn vertices(csv: &str) -> Vec<f64> {
     csv.lines().skip(1).filter_map(|line| line.split(',').nth(3)?.parse().ok()).collect()
 }
@@ -84,7 +84,7 @@ fn errors_against_the_accurate_extrapolation() {
     let (plain, offset) = (rms(&[]), rms(&["--half-bin-offset"]));
     assert!(plain.len() >= 3, "the CPU in f64 and f32, the GPU in f32 at least: {plain:?}");
     assert!(plain.iter().all(|rms| (0.001..0.1).contains(rms)), "{plain:?}");
-    // Bins of 0.4 mm that begin elsewhere: 0.4 mm / sqrt(12).
+    // Shifted bins of 0.4 mm: 0.4 mm / sqrt(12).
     assert!(offset.iter().all(|rms| (0.08..0.16).contains(rms)), "{offset:?}");
     failed(&["bench", "--half-bin-offset"], 2, "--against");
 }

@@ -1,9 +1,9 @@
-//! Digests of answers, and the built-in set of RoIs whose digests are published.
+//! Tests of digests of answers, and of the built-in set of RoIs whose digests are published.
 
 use crate::common::{folder, sample, stderr, stdout, succeeded, zfinder};
 use serde_json::Value;
 
-/// The digest that `find` says, with these arguments more.
+/// Returns the digest that `find` prints with these additional arguments.
 fn digest(arguments: &[&str]) -> String {
     let dir = folder();
     let path = dir.path().join("answers.csv").display().to_string();
@@ -63,7 +63,7 @@ fn the_cpu_engine_has_the_published_digests() {
     }
 }
 
-/// Software adapters take seconds to compile a case: the others are for the long form.
+/// Software adapters compile a case for seconds, so the long form tests all cases.
 #[test]
 fn gpus_have_the_published_digests() {
     verify_gpus(&["--case", "pairs"]);

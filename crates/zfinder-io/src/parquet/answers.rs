@@ -1,4 +1,5 @@
-//! Answers out of a Parquet file: a row a vertex, or a row an RoI with the list of its vertices.
+//! Reads answers from a Parquet file: a row for each vertex, or a row for each RoI with the list of
+//! its vertices.
 
 use std::path::Path;
 
@@ -23,8 +24,8 @@ const NESTED: [&str; 4] = ["vertices.z_mm", "vertices.z_error_mm", "vertices.sig
 /// Reads all answers.
 ///
 /// # Errors
-/// What is no Parquet file, columns that are missing or of other types, nulls where a value is
-/// wanted, an unknown status, and an RoI that comes again.
+/// A file that is not Parquet, columns that are missing or of other types, nulls in required
+/// columns, an unknown status, and an RoI that occurs twice.
 pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
     let mut table = Table::open(path)?;
     let has = |table: &Table, name: &str| table.names().any(|there| there == name);
@@ -62,7 +63,7 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
 
 type Refusal = (&'static str, Refused);
 
-/// One batch's columns; empty where the file has none.
+/// Columns of one batch; empty if the file does not have them.
 #[derive(Default)]
 struct Batch {
     event: Vec<u64>,

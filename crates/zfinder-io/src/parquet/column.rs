@@ -12,7 +12,7 @@ use parquet::schema::types::ColumnDescPtr;
 
 use super::field::{Field, Kind};
 
-/// The row of a value that is refused, from 0 in its batch, and the reason.
+/// The row of a refused value, from 0 in its batch, and the reason.
 pub(super) type Refused = (usize, String);
 
 /// One batch of a column.
@@ -20,12 +20,12 @@ pub(super) struct Column {
     pub(super) field: Field,
     /// Reads the column's chunk of the current row group.
     reader: Option<ColumnReader>,
-    /// Most values of a batch, and values of the pages that were read for it, where the row group
+    /// Most values of a batch, and the number of values in the pages read for it, if the row group
     /// needs a limit.
     limit: Option<(usize, Arc<AtomicUsize>)>,
     values: Values,
     levels: Levels,
-    /// Items before each row, and of all rows. Empty if the column is flat.
+    /// Number of items before each row, and of all rows. Empty if the column is flat.
     offsets: Vec<usize>,
     null_list: Option<usize>,
 }
@@ -86,7 +86,7 @@ impl Column {
         }
     }
 
-    /// Goes on with the pages of a row group. A batch with more values than `most_values` is an
+    /// Continues with the pages of a row group. A batch with more values than `most_values` is an
     /// error.
     pub(super) fn open(
         &mut self,
@@ -132,7 +132,7 @@ impl Column {
             && rows == 1
             && self.levels.definition.len() > FAR_ABOVE * most
         {
-            // Before the other columns take as much memory.
+            // The check comes before the other columns allocate as much memory.
             return Err(too_long(most));
         }
         if self.field.is_list() {
@@ -175,8 +175,7 @@ impl Column {
         if self.field.is_list() { self.offsets.partition_point(|&offset| offset <= value) - 1 } else { value }
     }
 
-    /// Refuses null lists, and lists that are not as long as the lists of the model. Accepts a flat
-    /// column.
+    /// Refuses null lists, and lists whose length differs from the model's. Accepts a flat column.
     pub(super) fn check_lengths(&self, model: &Self) -> Result<(), Refused> {
         if let Some(row) = self.null_list.filter(|_| self.field.is_list()) {
             return Err((row, NULL.into()));
@@ -268,7 +267,7 @@ impl Column {
         Err(self.refuse(at, NULL.into()))
     }
 
-    /// Names the row and, of a list, the item of a value.
+    /// Returns the row and, for a list, the item of a refused value.
     fn refuse(&self, value: usize, message: String) -> Refused {
         let row = self.row(value);
         match self.field.is_list() {
@@ -278,16 +277,16 @@ impl Column {
     }
 }
 
-/// A row above the limit is left out alone, or ends the file if it is so many times above.
+/// A row above the limit is left out alone. A row this many times above the limit ends the file.
 const FAR_ABOVE: usize = 2;
-/// Values of a page that are unpacked to see of which rows they are.
+/// Number of values of a page that are decoded to find out to which rows they belong.
 const MOST_PAGE_VALUES: usize = 1 << 24;
 
 fn too_long(most: usize) -> ParquetError {
     ParquetError::General(format!("a row has more than {most} spacepoints; if that is right, raise max_spacepoints"))
 }
 
-/// Pages of a column, of which only so many are read as one batch may need.
+/// Reads the pages of a column, but no more than one batch may need.
 struct LimitedPages {
     pages: Box<dyn PageReader>,
     most: usize,
@@ -296,14 +295,14 @@ struct LimitedPages {
 
 impl PageReader for LimitedPages {
     fn get_next_page(&mut self) -> Result<Option<Page>> {
-        // Where one more page is needed, all pages since the batch began are its own.
+        // If one more page is needed, all pages since the batch began belong to the batch.
         let used = self.used.load(Ordering::Relaxed);
         if used > self.most {
             return Err(too_long(self.most));
         }
         let page = self.pages.get_next_page()?;
         if let Some(page) = page.as_ref().filter(|page| !matches!(page, Page::DictionaryPage { .. })) {
-            // All of them may be of one row.
+            // All values may belong to one row.
             let most = MOST_PAGE_VALUES.max(FAR_ABOVE * self.most);
             if page.num_values() as usize > most {
                 let message = format!("a page of {} values; at most {most} are read of lists", page.num_values());

@@ -1,5 +1,5 @@
-//! The fields of a Parquet schema at its top level: flat columns and lists of numbers, and anything
-//! else by its name.
+//! Fields of a Parquet schema at the top level: flat columns, lists of numbers, and other fields by
+//! name.
 
 use std::sync::Arc;
 
@@ -95,7 +95,7 @@ impl Field {
         (0..schema.num_columns()).filter_map(field).collect()
     }
 
-    /// Returns a member of the structs of a list, named `list.member`. None of another leaf.
+    /// Returns a member of the structs of a list, named `list.member`, or None for any other leaf.
     fn of_member(schema: &SchemaDescriptor, leaf: usize) -> Option<Self> {
         let root = schema.get_column_root(leaf);
         let (item_level, members) = structs(root)?;

@@ -1,5 +1,5 @@
-//! Objects of the hard scatter, out of a Parquet file: a row an object, or a row an event with
-//! lists.
+//! Reads objects of the hard scatter from a Parquet file: a row for each object, or a row with
+//! lists for each event.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -18,10 +18,10 @@ const NUMBERS: [&str; 3] = ["eta", "phi", "et"];
 const KIND: &str = "kind";
 
 type Objects = HashMap<u64, Vec<SeedObject>>;
-/// The column, if one is to blame, and why.
+/// The column, if the error is in one, and the reason.
 type Refusal = (Option<&'static str>, Refused);
 
-/// Reads all objects, by event and in the order of the file.
+/// Reads all objects by event, in the order of the file.
 ///
 /// # Errors
 /// A file that is not Parquet, columns that are missing or of other types, nulls, more than four

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use super::field::Wanted;
 use super::table::Table;
-use crate::columns::{Chunk, Chunks, ColumnReader, Run, Schema, missing};
+use crate::columns::{Chunk, Chunks, ColumnReader, RoiRun, Schema, missing};
 use crate::error::{Error, Result};
 use crate::event::{Addressing, ReadOptions};
 use crate::names::{lookalike, refusal};
@@ -22,7 +22,7 @@ pub(crate) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
     Ok(ColumnReader::new(file, detector, options))
 }
 
-/// Returns how a file says on which layer a spacepoint lies.
+/// Returns how a file gives the layer of a spacepoint.
 ///
 /// # Errors
 /// As [`open`].
@@ -33,7 +33,7 @@ pub(crate) fn addressing(path: &Path) -> Result<Addressing> {
 pub(crate) struct ParquetFile {
     table: Table,
     schema: Schema,
-    /// Whether spacepoints lie in lists.
+    /// Whether spacepoints are in lists.
     lists: bool,
     event_of_file: u64,
     /// Ids of the batch's rows.
@@ -95,14 +95,14 @@ impl ParquetFile {
         Ok(())
     }
 
-    fn take_runs(&self, runs: &mut Vec<Run>) {
+    fn take_runs(&self, runs: &mut Vec<RoiRun>) {
         let model = self.table.column(self.schema.position[0]);
         for (row, (&event_id, &roi_id)) in self.events.iter().zip(&self.rois).enumerate() {
             match runs.last_mut() {
                 Some(run) if !self.lists && (run.event_id, run.roi_id) == (event_id, roi_id) => run.spacepoints += 1,
                 _ => {
                     let spacepoints = model.values(row).len();
-                    runs.push(Run { event_id, roi_id, spacepoints, row: self.table.row(row) });
+                    runs.push(RoiRun { event_id, roi_id, spacepoints, row: self.table.row(row) });
                 }
             }
         }
@@ -132,7 +132,7 @@ impl Chunks for ParquetFile {
         Ok(true)
     }
 
-    fn error(&self, at: Option<(&Run, Option<usize>)>, column: Option<&str>, mut message: String) -> Error {
+    fn error(&self, at: Option<(&RoiRun, Option<usize>)>, column: Option<&str>, mut message: String) -> Error {
         let row = match at {
             None => 0,
             Some((run, None)) => run.row,

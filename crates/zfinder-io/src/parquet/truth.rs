@@ -1,4 +1,4 @@
-//! Where the simulated collisions were, out of a Parquet file of particles.
+//! Reads the true vertices from a Parquet file of particles.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
@@ -15,19 +15,18 @@ const NUMBER: &str = "vertex_primary";
 const Z: &str = "vz";
 const COLUMNS: [&str; 3] = [EVENT, NUMBER, Z];
 
-/// The number of the collision of interest among the primary vertices of an event; pile-up has the
-/// others.
+/// The number of the hard scatter among the primary vertices of an event. Other numbers are
+/// pile-up.
 const HARD_SCATTER: u64 = 1;
 
-/// True vertices of each event, in the order of the file: of every primary vertex the z that most
-/// of its particles have, for a particle of a decay or of the detector's material has another. From
-/// a file of particles, a row each or a row an event with lists, with the columns `event_id`,
-/// `vertex_primary` (0: none; 1: the hard scatter) and `vz`
-/// \[mm\].
+/// Returns the true vertices of each event, in the order of the file. The z of a primary vertex is
+/// that of most of its particles, because particles of decays and of secondary interactions have
+/// another z. A file of particles has a row for each particle, or a row with lists for each event,
+/// with the columns `event_id`, `vertex_primary` (0: none; 1: the hard scatter) and `vz` \[mm\].
 ///
 /// # Errors
-/// What is no Parquet file, columns that are missing or of other types, nulls, and a vz that is not
-/// finite.
+/// A file that is not Parquet, columns that are missing or of other types, nulls, and a vz that is
+/// not finite.
 pub(crate) fn read(path: &Path) -> Result<EventVertices> {
     let mut table = Table::open(path)?;
     let missing: Vec<&str> = COLUMNS.into_iter().filter(|name| !table.names().any(|there| there == *name)).collect();
@@ -46,16 +45,17 @@ pub(crate) fn read(path: &Path) -> Result<EventVertices> {
     Ok(particles.into_vertices())
 }
 
-/// How many particles of a primary vertex have which z (its bits), and which of them came first.
+/// The bits of each z of a primary vertex, with the number of its particles and the index of the
+/// first.
 type Positions = HashMap<u64, (u64, usize)>;
 
 #[derive(Default)]
 struct Particles {
     /// Events in the order of the file.
     events: Vec<u64>,
-    /// By event, and by the vertex's number.
+    /// Positions by event and by number of the vertex.
     vertices: HashMap<u64, BTreeMap<u64, Positions>>,
-    // One batch's columns.
+    // Columns of one batch.
     ids: Vec<u64>,
     numbers: Vec<u64>,
     z: Vec<f64>,
@@ -93,7 +93,7 @@ impl Particles {
 
     fn into_vertices(mut self) -> EventVertices {
         let vertex = |(number, positions): (u64, Positions)| {
-            // The first of several that as many have.
+            // The first of several equally frequent positions.
             let most =
                 positions.into_iter().max_by_key(|&(_, (particles, order))| (particles, std::cmp::Reverse(order)));
             let z_mm = f64::from_bits(most.map_or(0, |(bits, _)| bits));

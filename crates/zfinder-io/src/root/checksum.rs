@@ -1,12 +1,12 @@
-//! Checksums of a ROOT file's trees and baskets, which oxyroot does not verify.
+//! Verifies checksums of trees and baskets in ROOT files. oxyroot does not verify them.
 //!
 //! A record is a key and a payload. A payload that is shorter than its object is compressed in
-//! blocks: 9 bytes of header (method, 2 bytes; version; size; uncompressed size, 3 bytes each, the
-//! lowest first) and the data. LZ4 data begin with their XXH64; zlib data end with Adler-32, and xz
-//! data with a CRC.
+//! blocks. A block has 9 bytes of header (method, 2 bytes; version; compressed and uncompressed
+//! size, 3 bytes each, lowest byte first) and the data. LZ4 data begin with their XXH64; zlib data
+//! end with Adler-32, and xz data with a CRC.
 //!
-//! Keys are found by the name of their class, and by the place of their own that they hold. Writers
-//! leave gaps between records, so that these are no chain.
+//! Keys are found by the name of their class and verified by the position that they contain.
+//! Records do not form a chain, because writers leave gaps between them.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -17,7 +17,7 @@ use memchr::memmem;
 use twox_hash::XxHash64;
 use xz2::read::XzDecoder;
 
-/// Classes of the records that are verified, behind the length of the name.
+/// Classes of the verified records, each after the length of its name.
 const CLASSES: [&[u8]; 2] = [b"\x07TBasket", b"\x05TTree"];
 /// Bytes of a key before the name of its class: size, 4; version, 2; object's size, 4; date, 4; own
 /// size, 2; cycle, 2; its place and that of its folder, 4 each, or 8 each above version 1000.
@@ -25,13 +25,13 @@ const KEYS: [(usize, usize); 2] = [(26, 4), (34, 8)];
 const LARGE_KEY: u64 = 1000;
 const BLOCK_HEADER: usize = 9;
 const XXH64: usize = 8;
-/// Bytes that are searched at once.
+/// Number of bytes that are searched at once.
 const WINDOW: usize = 1 << 20;
 
 /// Verifies the checksums of all trees and baskets of a file.
 ///
 /// # Errors
-/// The place of the first damaged record, in words.
+/// The position of the first damaged record, as text.
 pub(super) fn verify(path: &Path) -> Result<(), String> {
     File::open(path).and_then(records).map_err(|error| match error.kind() {
         io::ErrorKind::UnexpectedEof => "this ROOT file is damaged: it is cut off".to_owned(),
@@ -61,7 +61,7 @@ fn records(mut file: impl Read + Seek) -> io::Result<()> {
     }
 }
 
-/// Verifies a record, if it is one: `at` is where its key begins.
+/// Verifies a record whose key begins at `at`, if the bytes are a record.
 fn record(mut file: impl Read + Seek, key: &[u8], at: u64, place: usize) -> io::Result<()> {
     let [size, version, object, own] = [&key[..4], &key[4..6], &key[6..10], &key[14..16]].map(number);
     let is_key = number(&key[18..18 + place]) == at && (version > LARGE_KEY) == (place == 8);
@@ -76,8 +76,8 @@ fn record(mut file: impl Read + Seek, key: &[u8], at: u64, place: usize) -> io::
         .map_err(|what| io::Error::other(format!("this ROOT file is damaged: the record at byte {at} {what}")))
 }
 
-/// Verifies the compressed blocks of a payload. Blocks of another method end it: oxyroot refuses
-/// them.
+/// Verifies the compressed blocks of a payload, up to the first block of another method: oxyroot
+/// refuses these.
 fn blocks(mut payload: &[u8]) -> Result<(), String> {
     while let Some((header, rest)) = payload.split_first_chunk::<BLOCK_HEADER>() {
         let small = |at: usize| u32::from_le_bytes([header[at], header[at + 1], header[at + 2], 0]) as usize;
@@ -132,8 +132,7 @@ mod tests {
         bytes
     }
 
-    /// Flips each bit of the data. A flipped bit that is not found must not change what is
-    /// unpacked.
+    /// Flips each bit of the data. An undetected flip must not change the unpacked data.
     fn assert_found(method: &[u8; 3], data: &[u8], unpack: impl Fn(&[u8]) -> Vec<u8>) {
         assert!(records(Cursor::new(file(method, data))).is_ok());
         let mut found = 0;
@@ -156,7 +155,7 @@ mod tests {
 
     #[test]
     fn any_flipped_bit_is_found() {
-        // Not periodic: Adler-32 does not tell shifted periods apart.
+        // Not periodic: Adler-32 does not distinguish shifted periods.
         let mut random = fastrand::Rng::with_seed(11);
         let plain: Vec<u8> = (0..PLAIN).map(|_| random.u8(..7)).collect();
         let mut zlib = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::default());
@@ -174,7 +173,7 @@ mod tests {
 
         let good = file(b"ZL\x08", &zlib);
         assert!(records(Cursor::new(&good[..good.len() - 1])).is_err());
-        // A key that is elsewhere is a copy in a gap.
+        // A key at another position is a copy in a gap.
         assert!(records(Cursor::new([&[0], &good[..good.len() - 1]].concat())).is_ok());
     }
 }

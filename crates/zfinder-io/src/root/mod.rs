@@ -1,5 +1,5 @@
-//! ROOT files: spacepoints and truth out of a TTree, and spacepoints into one. With the cargo
-//! feature `root`.
+//! ROOT files: reads spacepoints and truth from a TTree, and writes spacepoints to one. Requires
+//! the feature `root`.
 
 #[cfg(feature = "root")]
 mod checksum;
@@ -37,7 +37,7 @@ pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
     opened
 }
 
-/// Returns how a file says on which layer a spacepoint lies.
+/// Returns how a file gives the layer of a spacepoint.
 ///
 /// # Errors
 /// As [`open`].
@@ -51,7 +51,7 @@ pub(super) fn addressing(path: &Path) -> Result<Addressing> {
 }
 
 /// Returns the primary vertex of each event, in the order of the file, from a tree with the
-/// branches `event_id` (or `event`) and `truth_pv_z` \[mm\]; None where no tree has them.
+/// branches `event_id` (or `event`) and `truth_pv_z` \[mm\]. None if no tree has them.
 ///
 /// # Errors
 /// As [`open`], and a z that is not finite.

@@ -1,4 +1,4 @@
-//! Spacepoints and truth out of a TTree.
+//! Reads spacepoints and truth from a TTree.
 
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -8,7 +8,7 @@ use oxyroot::{Named, ReaderTree, RootFile};
 
 use super::checksum;
 use super::tree::{Column, Layout, kind};
-use crate::columns::{Chunk, Chunks, Run, Schema, WANTED};
+use crate::columns::{Chunk, Chunks, RoiRun, Schema, WANTED};
 use crate::error::{Error, Result};
 use crate::event::too_many;
 use crate::guard::quietly;
@@ -16,13 +16,12 @@ use crate::names::{lookalike, quoted, refusal};
 use crate::source::failed;
 use crate::truth::{EventVertices, TruthVertex};
 
-/// A chunk ends with the entry that brings it to so many spacepoints, and so many entries are in it
-/// at most.
+/// A chunk ends with the entry that brings it to this many spacepoints, or after this many entries.
 const CHUNK: usize = 1 << 14;
-/// Chunks that wait to be taken.
+/// Number of chunks in the queue.
 const WAITING: usize = 2;
 
-/// What is wrong, and where: an entry, a branch.
+/// An error and its position: entry and branch.
 struct Fault {
     entry: Option<u64>,
     branch: Option<&'static str>,
@@ -35,8 +34,8 @@ impl From<String> for Fault {
     }
 }
 
-/// A tree, read by a thread of its own: what oxyroot makes stays on one thread, and what it panics
-/// at ends there. In memory are a basket or two of each branch that is needed, and a few chunks.
+/// A tree that a separate thread reads: objects of oxyroot stay on one thread, and its panics end
+/// there. One or two baskets of each branch and a few chunks are in memory.
 pub(super) struct RootTree {
     path: PathBuf,
     tree: String,
@@ -45,9 +44,9 @@ pub(super) struct RootTree {
 }
 
 impl RootTree {
-    /// Opens a file, of which no entry may have more spacepoints than `most`.
+    /// Opens a file. An entry with more spacepoints than `most` is an error.
     pub(super) fn open(path: &Path, most: usize) -> Result<Self> {
-        // Whether it can be opened is the system's to say, not oxyroot's.
+        // Opening the file here gives the system's error instead of oxyroot's.
         std::fs::File::open(path).map_err(|source| failed(path, source))?;
         let (found, head) = sync_channel(1);
         let (to, chunks) = sync_channel(WAITING);
@@ -58,7 +57,7 @@ impl RootTree {
                 Ok(Err(fault)) => fault,
                 Err(panic) => Fault::from(damaged(&panic)),
             };
-            // It is told where it is waited for.
+            // The error is reported where the tree is awaited.
             let _told = found.try_send(Err(fault.message.clone()));
             drop(found);
             let _gone = to.send(Err(fault));
@@ -73,7 +72,7 @@ impl RootTree {
     }
 }
 
-/// What a user is told of a panic of oxyroot.
+/// Returns the message for a panic of oxyroot.
 pub(super) fn damaged(panic: &str) -> String {
     format!(
         "this ROOT file is damaged, or holds what cannot be read here (oxyroot: {panic}): write its spacepoints as \
@@ -81,7 +80,7 @@ pub(super) fn damaged(panic: &str) -> String {
     )
 }
 
-/// Sends the tree's name and its schema, and then its chunks.
+/// Sends the tree's name and its schema, then its chunks.
 fn read(
     path: &Path,
     most: usize,
@@ -106,7 +105,7 @@ fn read(
             chunk.layers.iter_mut().for_each(|column| column.truncate(whole));
         }
         let is_empty = chunk.runs.is_empty();
-        // Nobody waits for it any more.
+        // The receiver is gone, so the work ends.
         if !is_empty && to.send(Ok(chunk)).is_err() {
             return Ok(());
         }
@@ -128,7 +127,7 @@ fn open(path: &Path) -> Result<RootFile, String> {
     RootFile::open(path).map_err(|error| format!("this is no ROOT file, or a damaged one ({error})"))
 }
 
-/// The trees of a file; else why there is none.
+/// Returns the trees of a file, or the reason why it has none.
 fn trees(file: &mut RootFile) -> Result<Vec<(String, ReaderTree)>, String> {
     let keys = file.keys();
     let of_class = |class: fn(&str) -> bool| {
@@ -156,7 +155,7 @@ fn trees(file: &mut RootFile) -> Result<Vec<(String, ReaderTree)>, String> {
     trees.into_iter().map(tree).collect()
 }
 
-/// The first tree that has the branches of spacepoints.
+/// Returns the first tree that has the branches of spacepoints.
 fn spacepoints(file: &mut RootFile) -> Result<(String, ReaderTree, Schema), String> {
     let trees = trees(file)?;
     let mut reasons = Vec::new();
@@ -177,7 +176,7 @@ fn schema(tree: &ReaderTree) -> Result<Schema, String> {
     if let Some(name) = lookalike(names.iter().copied(), "roi_id") {
         return Err(format!("is refused: {}", refusal(name, "roi_id")));
     }
-    // Layers may be whole numbers in any type.
+    // Layers may be whole numbers of any type.
     let check = |names: &[&str], jagged: bool, whole: Option<bool>| {
         for name in names {
             let branch = tree.branch(name).ok_or_else(|| format!("lacks `{name}`"))?;
@@ -202,7 +201,7 @@ fn schema(tree: &ReaderTree) -> Result<Schema, String> {
     Ok(schema)
 }
 
-/// The branches that are needed.
+/// The branches that are read.
 struct Columns<'a> {
     event: Column<'a>,
     roi: Option<Column<'a>>,
@@ -222,8 +221,8 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Adds the next entries, which `entry` counts; none at the end. After an error there may be a
-    /// part of an entry behind the runs.
+    /// Appends the next entries and increments `entry`; appends nothing at the end. After an error,
+    /// columns may hold a part of an entry that no run counts.
     fn fill(&mut self, chunk: &mut Chunk, entry: &mut u64, most: usize) -> Result<(), Fault> {
         while chunk.position[0].len() < CHUNK && chunk.runs.len() < CHUNK {
             let Some(event_id) = self.event.whole_number(*entry)? else { break };
@@ -247,7 +246,7 @@ impl<'a> Columns<'a> {
                 })?;
             }
             let spacepoints = spacepoints.unwrap_or(0);
-            chunk.runs.push(Run { event_id, roi_id, spacepoints, row: *entry });
+            chunk.runs.push(RoiRun { event_id, roi_id, spacepoints, row: *entry });
             *entry += 1;
         }
         Ok(())
@@ -271,7 +270,8 @@ impl Column<'_> {
         Ok(number.first().copied())
     }
 
-    /// The bytes of an entry's values, of which there must be as many as in the branches before.
+    /// Returns the bytes of an entry's values. Their number must equal that of the previous
+    /// branches.
     fn values(&mut self, entry: u64, spacepoints: &mut Option<usize>) -> Result<Vec<u8>, Fault> {
         let bytes = self.next().map_err(|message| self.fault(entry, message))?.ok_or_else(|| ends(self.name, entry))?;
         let values = bytes.len() / self.element.size();
@@ -309,7 +309,7 @@ impl Chunks for RootTree {
         Ok(true)
     }
 
-    fn error(&self, at: Option<(&Run, Option<usize>)>, column: Option<&str>, message: String) -> Error {
+    fn error(&self, at: Option<(&RoiRun, Option<usize>)>, column: Option<&str>, message: String) -> Error {
         let (entry, message) = match at {
             Some((run, Some(value))) => (Some(run.row), format!("value {value}: {message}")),
             Some((run, None)) => (Some(run.row), message),

@@ -1,4 +1,4 @@
-//! Branches of a TTree as columns: what they hold, and their bytes entry by entry.
+//! Reads branches of a TTree as columns: element types, and bytes entry by entry.
 
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -22,7 +22,7 @@ pub(super) enum Element {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Layout {
-    /// One value an entry.
+    /// One value for each entry.
     Scalar,
     /// `x[n]`.
     Array,
@@ -31,7 +31,7 @@ pub(super) enum Layout {
 }
 
 impl Element {
-    /// From the names that C++, ROOT and the standard's sized types have for it.
+    /// Returns the type with this name in C++, in ROOT or among the sized types of the standard.
     fn of(name: &str) -> Option<Self> {
         Some(match name.trim() {
             "float" | "Float_t" => Self::F32,
@@ -60,7 +60,7 @@ impl Element {
         }
     }
 
-    /// Appends numbers, of which ROOT stores the highest byte first.
+    /// Appends numbers, which ROOT stores in big-endian order.
     pub(super) fn append_numbers(self, bytes: &[u8], to: &mut Vec<f64>) {
         match self {
             Self::F32 => to.extend(bytes.as_chunks().0.iter().map(|&value| f64::from(f32::from_be_bytes(value)))),
@@ -68,7 +68,7 @@ impl Element {
         }
     }
 
-    /// Appends whole numbers; the first negative one is refused.
+    /// Appends whole numbers, and refuses the first negative one.
     pub(super) fn append_whole_numbers(self, bytes: &[u8], to: &mut Vec<u64>) -> Result<(), (usize, String)> {
         let first = to.len();
         match self {
@@ -92,7 +92,8 @@ impl Element {
 }
 
 impl Element {
-    /// Whole numbers that are stored as others: see [`RootSpacepoints`](super::RootSpacepoints).
+    /// Appends whole numbers that are stored as floats: see
+    /// [`RootSpacepoints`](super::RootSpacepoints).
     fn append_whole_floats(self, bytes: &[u8], to: &mut Vec<u64>) -> Result<(), (usize, String)> {
         let mut numbers = Vec::new();
         self.append_numbers(bytes, &mut numbers);
@@ -114,7 +115,7 @@ fn unsigned<const N: usize, T: Into<u64>>(bytes: &[u8], of: fn([u8; N]) -> T) ->
     bytes.as_chunks().0.iter().map(move |&value| of(value).into())
 }
 
-/// What a branch holds, if it is something of these.
+/// Returns the layout and the element type of a branch, if both are supported.
 pub(super) fn kind(branch: &Branch) -> Option<(Layout, Element)> {
     let name = branch.item_type_name();
     if let Some(item) = name.strip_prefix("vector<").and_then(|rest| rest.strip_suffix('>')) {
@@ -126,20 +127,20 @@ pub(super) fn kind(branch: &Branch) -> Option<(Layout, Element)> {
     }
 }
 
-/// Entries that were read and not yet taken, or what is wrong with the last.
+/// Entries that were read but not yet consumed, or the error of the last.
 type Values = VecDeque<Result<Vec<u8>, String>>;
 
-/// A branch, entry by entry. It holds the values of one basket.
+/// A branch that is read entry by entry. It holds the values of one basket.
 pub(super) struct Column<'a> {
     pub(super) name: &'static str,
     pub(super) element: Element,
-    /// Adds values below before it yields; None: it has ended.
+    /// Adds values to the queue below before it yields. None after the end.
     entries: Option<Box<dyn Iterator<Item = ()> + 'a>>,
     values: Rc<RefCell<Values>>,
 }
 
 impl<'a> Column<'a> {
-    /// None: there is no such branch, or it holds something else.
+    /// Returns None if the branch is missing or of another type.
     pub(super) fn of(tree: &'a ReaderTree, name: &'static str) -> Option<Self> {
         let branch = tree.branch(name)?;
         let (layout, element) = kind(branch)?;
@@ -150,9 +151,9 @@ impl<'a> Column<'a> {
         };
         let values: Rc<RefCell<Values>> = Rc::default();
         let to = Rc::clone(&values);
-        // oxyroot makes room for as many values as a basket says that it has entries, and asks for
-        // each: in a damaged file for billions. Of nothing they take no room, and the first that is
-        // not there ends it.
+        // oxyroot allocates room for as many values as a basket claims to have entries, and
+        // requests each: in a damaged file, billions. Zero-sized values take no room, and the first
+        // missing one ends the loop.
         let take = move |entry: &mut RBuffer<'_>| {
             let value = read(entry, element.size());
             let ends = value.is_err();
@@ -164,9 +165,9 @@ impl<'a> Column<'a> {
         Some(Self { name, element, entries: Some(Box::new(branch.get_basket(take))), values })
     }
 
-    /// The values of the next entry. None at the end.
+    /// Returns the values of the next entry; None at the end.
     ///
-    /// An array is given only when the next one has been seen as well: see [`array`].
+    /// An array is returned only after the next one has been seen: see [`array`].
     pub(super) fn next(&mut self) -> Result<Option<Vec<u8>>, String> {
         while self.values.borrow().len() < 2 {
             let Some(entries) = &mut self.entries else { break };
@@ -199,10 +200,10 @@ fn bytes(entry: &mut RBuffer<'_>, length: usize) -> Result<Vec<u8>, String> {
     entry.read_array_u8(length).map(<[u8]>::to_vec).map_err(|error| error.to_string())
 }
 
-/// The rest of the buffer, which is the entry's own. But where a basket holds as many values as the
-/// tree has entries, oxyroot takes the basket for one value an entry, and hands out all of them at
-/// once: the next entry then begins where that one ended, and not at 0. Of such a basket without
-/// any value every entry would be empty, and there may be billions.
+/// Returns the rest of the buffer, which is the entry. There is one exception: if a basket holds as
+/// many values as the tree has entries, oxyroot treats it as one value for each entry, and passes
+/// all of them at once. The next entry then begins where this one ended, and not at 0. In such a
+/// basket without values every entry would be empty, and it may claim billions of entries.
 fn array(entry: &mut RBuffer<'_>, size: usize) -> Result<Vec<u8>, String> {
     let length = entry.len().max(0) as usize;
     let own = entry.skip_header().is_some();

@@ -1,4 +1,4 @@
-//! Spacepoints into a TTree.
+//! Writes spacepoints to a TTree.
 
 use std::cell::RefCell;
 use std::fs::File;
@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::guard::quietly;
 use zfinder::RoiView;
 
-/// RoIs that wait to be written.
+/// Number of RoIs in the queue.
 const WAITING: usize = 4;
 
 /// One entry of the tree.
@@ -26,25 +26,26 @@ struct Entry {
     layer: Vec<f32>,
 }
 
-/// Writes spacepoints as a TTree `spacepoints`: an entry an RoI, the branches `event_id`, `roi_id`
-/// (u64), and `rho`, `phi`, `z` (`std::vector<double>`) and `layer` (`std::vector<float>`, whole
-/// numbers: oxyroot gives a vector of integers a type name that uproot does not know).
-/// Uncompressed, and below 2 GB: oxyroot can do no more.
+/// Writes spacepoints as a TTree `spacepoints`: an entry for each RoI, with the branches
+/// `event_id`, `roi_id` (u64), `rho`, `phi`, `z` (`std::vector<double>`) and `layer`
+/// (`std::vector<float>`). Layers are whole numbers in floats, because oxyroot gives a vector of
+/// integers a type name that uproot does not know. oxyroot limits files to uncompressed data below
+/// 2 GB.
 pub struct RootSpacepoints {
     path: PathBuf,
-    /// None: it has ended.
+    /// The sender of entries; None after the end.
     to: Option<SyncSender<Entry>>,
     thread: Option<JoinHandle<Result<(), String>>>,
 }
 
 impl RootSpacepoints {
-    /// Begins a file, and a thread that writes it, for oxyroot asks for entries and does not take
-    /// them.
+    /// Begins a file, and a thread that writes it: oxyroot requests entries, so it needs a thread
+    /// of its own.
     ///
     /// # Errors
-    /// A file that cannot be made, and a system that gives no thread.
+    /// A file that cannot be created, and a system that gives no thread.
     pub fn create(path: &Path) -> Result<Self> {
-        // Whether it can be written is the system's to say, not oxyroot's.
+        // Creating the file here gives the system's error instead of oxyroot's.
         File::create(path).map_err(|source| Error::Io { path: path.to_owned(), source })?;
         let (to, entries) = sync_channel(WAITING);
         let file = path.to_owned();
@@ -53,7 +54,7 @@ impl RootSpacepoints {
         Ok(Self { path: path.to_owned(), to: Some(to), thread: Some(thread) })
     }
 
-    /// Waits for the thread, and says what went wrong there.
+    /// Waits for the thread, and returns its error.
     fn end(&mut self) -> Result<()> {
         self.to = None;
         let Some(thread) = self.thread.take() else { return Ok(()) };
@@ -88,7 +89,7 @@ impl SpacepointWriter for RootSpacepoints {
 fn write(path: &Path, entries: Receiver<Entry>) -> Result<(), String> {
     let mut file = RootFile::create(path).map_err(|error| error.to_string())?;
     let mut tree = WriterTree::new("spacepoints");
-    // Branches are asked in their order for each entry: the first takes it.
+    // For each entry, branches are called in order: the first receives the entry.
     let entry: Rc<RefCell<Option<Entry>>> = Rc::default();
     let first = entry.clone();
     let event = std::iter::from_fn(move || {
@@ -112,13 +113,12 @@ fn write(path: &Path, entries: Receiver<Entry>) -> Result<(), String> {
     tree.new_branch("layer", layer);
     tree.write(&mut file).map_err(|error| error.to_string())?;
     file.close().map_err(|error| error.to_string())?;
-    // This writes the last bytes, and says nothing if it cannot.
+    // Dropping the writer writes the last bytes and hides errors, so the length is checked below.
     drop(file);
     whole(path).unwrap_or_else(|error| Err(error.to_string()))
 }
 
-/// Whether the file is as long as it says itself: its end stands behind its magic, its version and
-/// where it begins.
+/// Returns whether the file has the length that its header states.
 fn whole(path: &Path) -> io::Result<Result<(), String>> {
     let mut file = File::open(path)?;
     let mut head = [[0; 4]; 4];

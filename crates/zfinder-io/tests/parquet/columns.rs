@@ -1,5 +1,5 @@
-//! Parquet files out of slices of values, for tests and benchmarks: flat columns, and lists in the
-//! forms that writers use.
+//! Writes Parquet files from slices of values, for tests and benchmarks: flat columns, and lists in
+//! the forms of common writers.
 
 #![allow(dead_code, reason = "tests and benchmarks use different parts")]
 #![expect(unreachable_pub, reason = "a module of test programs")]
@@ -50,8 +50,8 @@ values! {
     &'static str: ByteArrayType, "binary", "(STRING)", ByteArray::from;
 }
 
-/// A form of lists: its schema, where NAME, TYPE and NOTE are replaced, and which of its nodes are
-/// optional.
+/// A form of lists: its schema, in which NAME, TYPE and NOTE are placeholders, and its optional
+/// nodes.
 pub struct Form {
     pub schema: &'static str,
     pub optional_list: bool,
@@ -77,7 +77,7 @@ pub struct Column {
     write: Rc<WriteRows>,
 }
 
-/// A value's definition level, its repetition level, and itself unless it is missing.
+/// Definition level, repetition level, and the value unless it is missing.
 type Level<T> = (i16, i16, Option<T>);
 
 impl Column {
@@ -97,7 +97,7 @@ impl Column {
         Self { schema, rows: count, write: Rc::new(write) }
     }
 
-    /// As pandas and polars write columns: all may hold nulls.
+    /// Makes a column in which all values may be null, as pandas and polars write.
     pub fn optional<T: Value>(values: impl IntoIterator<Item = Option<T>>) -> Self {
         let rows = values.into_iter().map(|value| vec![(i16::from(value.is_some()), 0, value)]).collect();
         Self::new("optional TYPE NAME NOTE;", rows)
@@ -111,7 +111,7 @@ impl Column {
         Self::new("required TYPE NAME NOTE;", values.iter().map(|&value| vec![(0, 0, Some(value))]).collect())
     }
 
-    /// Lists, of which some may be null, of values, of which some may be null.
+    /// Makes a column of lists. Lists and their values may be null.
     pub fn nullable_lists<T: Value>(form: &Form, rows: &[Option<Vec<Option<T>>>]) -> Self {
         let empty = i16::from(form.optional_list);
         let null = empty + 1;

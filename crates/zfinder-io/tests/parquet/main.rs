@@ -1,4 +1,4 @@
-//! Parquet files, read and written: the shared specimens, round trips, and everything that is refused.
+//! Tests of Parquet files, read and written: the shared specimens, round trips, and refused files.
 
 mod checksum;
 mod colliderml;
@@ -56,7 +56,7 @@ fn ids(values: &[i64]) -> Column {
     Column::flat(values)
 }
 
-/// The rows of a file as the crate's own reader of records has them.
+/// Returns the rows of a file as the crate's own record reader decodes them.
 fn records(path: &Path) -> Vec<Row> {
     let file = SerializedFileReader::new(File::open(path).expect("a file")).expect("parquet");
     file.get_row_iter(None).expect("rows").map(|row| row.expect("a row")).collect()
@@ -75,7 +75,7 @@ fn the_specimens_hold_the_events_of_the_csv_files() {
         let found = read(&file).expect("a good file");
         assert_eq!(found.len(), events);
         for roi in &found {
-            // Both are of single precision: the same bits.
+            // Both have single precision, so the bits are the same.
             let event_id = roi.descriptor.id.event_id;
             assert_eq!(roi.spacepoints, wanted[&event_id], "event {event_id}");
         }
@@ -131,13 +131,13 @@ fn a_vertex_is_where_most_of_its_particles_come_from() {
     assert!(error.contains("missing `vertex_primary`") && error.contains("`vz`"), "{error}");
 }
 
-/// A column has pages of its own length, and so do the batches that are read.
+/// Pages of a column have their own lengths, which differ from those of batches.
 #[test]
 fn lists_go_on_from_page_to_page() {
     let dir = folder();
     let path = dir.path().join("pages.parquet");
     let random = &mut fastrand::Rng::with_seed(43);
-    // Numbers that f32 holds as well.
+    // Numbers that f32 represents exactly.
     let roi = |event_id, spacepoints: usize, random: &mut fastrand::Rng| {
         let mut number = |most: f32| f64::from(most * random.f32());
         let spacepoints = (0..spacepoints)
@@ -146,7 +146,7 @@ fn lists_go_on_from_page_to_page() {
         let descriptor = RoiDescriptor { id: RoiId { event_id, roi_id: 0 }, ..RoiDescriptor::default() };
         Roi { descriptor, spacepoints }
     };
-    // A page of the writer's own choice holds 131,072 numbers.
+    // By default, a page of the writer holds 131,072 numbers.
     for (rois, spacepoints) in [(40, 7_001), (2, 150_000), (3_000, 100)] {
         let wanted: Vec<Roi> = (0..rois).map(|event_id| roi(event_id, spacepoints, random)).collect();
         let file = File::create(&path).expect("a file");
@@ -156,7 +156,7 @@ fn lists_go_on_from_page_to_page() {
         assert!(read(&path).expect("read") == wanted, "{rois} RoIs of {spacepoints} spacepoints");
     }
 
-    // And short pages of another writer, as lists and as rows.
+    // Short pages of another writer, as lists and as rows.
     let wanted: Vec<Roi> = (0..500).map(|event_id| roi(event_id, random.usize(1..80), random)).collect();
     let sizes = || wanted.iter().map(|roi| roi.spacepoints.len());
     let layers: Vec<Vec<u16>> = sizes().map(|size| vec![2; size]).collect();
@@ -226,7 +226,7 @@ fn rows_and_lists_and_all_types_give_the_same_bits() {
         ];
         assert_eq!(read(&written(&dir, columns, rows)).expect("read"), wanted);
     }
-    // The same points through CSV.
+    // The same spacepoints through CSV.
     let path = dir.path().join("same.csv");
     let rows = (0..4).map(|i| {
         let [x, y, z] = [x[i], y[i], z[i]].map(f64::from);
@@ -234,7 +234,8 @@ fn rows_and_lists_and_all_types_give_the_same_bits() {
     });
     fs::write(&path, "event_id,x,y,z,layer\n".to_owned() + &rows.collect::<String>()).expect("written");
     assert_eq!(read(&path).expect("read"), wanted);
-    // Rows of several RoIs may be mixed within their event; cylindrical coordinates are taken as they are.
+    // Rows of several RoIs may be mixed within their event; cylindrical coordinates are not
+    // converted.
     let columns = vec![
         ("event_id", ids(&[1, 1, 1, 1])),
         ("roi_id", ids(&[8, 2, 8, 2])),
@@ -249,7 +250,7 @@ fn rows_and_lists_and_all_types_give_the_same_bits() {
     assert_eq!(seen[1], (2, Spacepoint { rho: 4.0, phi: 0.4, z: 8.0, layer: 3 }));
 }
 
-/// The forms that the format's page on logical types lists, with the names that writers gave them.
+/// All forms of lists in the format's page on logical types, with the names of several writers.
 #[test]
 fn lists_of_every_form_give_the_same_bits() {
     let forms = [

@@ -104,7 +104,7 @@ fn damaged_files_are_errors() {
         let error = read(&path).expect_err("cut off").to_string();
         assert!(error.contains("no Parquet file, or a damaged one"), "{error}");
     }
-    // A flipped byte may go unnoticed in a number, but nothing may panic.
+    // A flipped byte may stay undetected in a number, but nothing may panic.
     let mut random = fastrand::Rng::with_seed(8);
     for _ in 0..300 {
         let tail = random.bool();
@@ -118,7 +118,7 @@ fn damaged_files_are_errors() {
     }
 }
 
-/// A page that says that its values are in a dictionary, and none is there: of the fuzzers' corpus.
+/// A page claims values in a dictionary that does not exist. From the corpus of the fuzzers.
 #[test]
 fn where_the_crate_panics_there_is_an_error() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/parquet/no-dictionary.parquet");

@@ -7,7 +7,7 @@ use zfinder_io::{OnError, ReadOptions, SpacepointReader};
 use super::columns::Column;
 use super::{f64s, folder, ids, written, written_so};
 
-/// RoIs as (event, spacepoints, invalid ones), and errors.
+/// RoIs as (event, spacepoints, invalid spacepoints), and errors.
 type Read = (Vec<(u64, usize, usize)>, Vec<String>);
 
 fn read(path: &std::path::Path, on_error: OnError, max_spacepoints: usize) -> Read {
@@ -72,8 +72,7 @@ fn the_rest_of_a_file_is_left_out_after_a_null() {
     assert_told(&errors, &["row 2, column z: item 1 of the list is null"]);
 }
 
-/// A row of a million spacepoints that takes few bytes: it is refused before its values are in
-/// memory.
+/// A row of a million spacepoints takes few bytes. It is refused before its values are in memory.
 #[test]
 fn rows_above_the_limit_are_refused() {
     let dir = folder();
@@ -92,7 +91,7 @@ fn rows_above_the_limit_are_refused() {
     ];
     let path = written_so(&dir, &columns, WriterProperties::default(), 100);
     for on_error in [OnError::Stop, OnError::Skip] {
-        // Its pages hold fewer values than the limit, or one page holds more.
+        // Each page holds fewer values than the limit, or one page holds more.
         for most in [600_000, 200_000, 10, 3] {
             let (rois, errors) = read(&path, on_error, most);
             assert_eq!(rois[0], (1, 3, 0), "{most}");

@@ -1,4 +1,4 @@
-//! Files that this crate writes: what is in them, and that it is read back.
+//! Tests of files that this crate writes: their schema, and that they read back unchanged.
 
 use std::fs::File;
 
@@ -25,8 +25,8 @@ fn what_is_written_is_read_back_bit_by_bit() {
     assert_eq!(read(&path).expect("read"), wanted);
 }
 
-/// Lists in the standard form of three levels, which every reader of Parquet knows, and nothing
-/// that may be null.
+/// Lists have the standard form of three levels, which every reader of Parquet supports, and no
+/// nulls.
 #[test]
 fn spacepoints_are_written_in_the_standard_schema() {
     let dir = folder();

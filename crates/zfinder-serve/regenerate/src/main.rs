@@ -1,6 +1,6 @@
 //! Writes the Rust code of the protocol, or checks that it is up to date.
 //!
-//! `cargo run` in this folder writes; `cargo run -- --check` fails where the file in the repository
+//! `cargo run` in this folder writes; `cargo run -- --check` fails if the file in the repository
 //! differs.
 
 use std::error::Error;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     std::fs::create_dir_all(&folder)?;
     let proto = package.join("proto");
     let messages = protox::compile([proto.join("inference.proto")], [proto])?;
-    // Bytes: tensors stay where the message was received.
+    // `Bytes` keeps tensors in the received message, without a copy.
     tonic_prost_build::configure().bytes(".").build_transport(false).out_dir(&folder).compile_fds(messages)?;
     let code = std::fs::read_to_string(folder.join("inference.rs"))?;
     std::fs::remove_dir_all(&folder)?;

@@ -1,4 +1,4 @@
-//! Answers have the bits of the library's, however a request travels.
+//! Tests that answers have the bits of the library, however a request travels.
 
 use std::io::Write;
 
@@ -38,7 +38,7 @@ fn every_preset(options: Options, place: &str) {
     });
 }
 
-/// Requests that carry the same RoIs in other ways: name, request, the library's answers.
+/// Requests that carry the same RoIs in other forms: name, request, the library's answers.
 fn other_ways(
     sample: &Sample,
     model: &str,
@@ -66,7 +66,7 @@ fn other_ways(
         double[at + 1] = tensor(name, "FP64", &[column.len()], values);
     }
     ways.push(("FP64", request(model, double), sample.answers(preset)));
-    // POINTS, without the RoI whose spacepoint has no code.
+    // POINTS, without the RoI whose spacepoint cannot be encoded.
     let good = sample.part(0..sample.rois() - 1);
     let all = (0..good.layer.len()).map(|i| zfinder::Spacepoint {
         rho: good.rho[i].into(),
@@ -123,7 +123,7 @@ fn other_ways(
         input.contents = Some(contents);
     }
     ways.push(("typed contents", typed, sample.answers(preset)));
-    // Nothing at all.
+    // No RoI.
     ways.push(("no RoI", Sample { offsets: vec![0], ..Sample::default() }.request(model), Vec::new()));
     ways
 }
@@ -138,7 +138,7 @@ fn tensors_travel_in_every_way() {
             let response = client.model_infer(request).await.unwrap_or_else(|error| panic!("{way}: {error}"));
             check_grpc(way, &response.into_inner(), &wanted);
         }
-        // Some outputs, in the order asked.
+        // Some outputs, in the order of the request.
         let asked = ModelInferRequest { outputs: outputs(&["Z", "COUNTS"]), ..sample.request("zfinder-auto") };
         let response = client.model_infer(asked).await.unwrap().into_inner();
         let names: Vec<_> = response.outputs.iter().map(|output| &*output.name).collect();
@@ -146,8 +146,8 @@ fn tensors_travel_in_every_way() {
     });
 }
 
-/// Requests of many clients and of all kinds join batches, whose answers are those of each request
-/// alone.
+/// Requests of many clients and of all kinds join batches. Their answers equal those of each
+/// request alone.
 #[test]
 fn requests_join_batches() {
     let mut options = options(&[Preset::Auto]);
@@ -206,7 +206,7 @@ fn a_stream_answers_in_order_and_goes_on_after_a_refusal() {
     });
 }
 
-/// The bytes of a request over HTTP with binary tensors, and the length of its JSON.
+/// Returns the bytes of a request over HTTP with binary tensors, and the length of its JSON.
 pub(crate) fn binary_request(sample: &Sample, is_binary_output: bool) -> (Vec<u8>, usize) {
     let mut inputs = Vec::new();
     let mut bytes = Vec::new();
@@ -247,7 +247,7 @@ fn http_in_bytes_and_in_json() {
         bytes = rest;
     }
     check("HTTP", |name| &columns[name], &wanted);
-    // The same answer in JSON: numbers have all their digits.
+    // The same answer in JSON, whose numbers have all digits.
     let (body, length) = binary_request(&sample, false);
     let header = format!("Inference-Header-Content-Length: {length}\r\n");
     let (status, _, answer) = http(address, "POST", "/v2/models/zfinder-auto/versions/1/infer", &header, &body);

@@ -1,4 +1,4 @@
-//! Servers on free ports, requests, and what their answers say.
+//! Servers on free ports, requests, and checks of answers.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -17,10 +17,10 @@ use zfinder_study::simulate::Simulation;
 
 pub(crate) type Client = GrpcInferenceServiceClient<Channel>;
 
-/// Longest that anything here may take.
+/// Longest duration of any step.
 pub(crate) const LIMIT: Duration = Duration::from_secs(60);
 
-/// A server of these presets on free ports.
+/// Returns options of a server of these presets on free ports.
 pub(crate) fn options(presets: &[Preset]) -> Options {
     let any = Some(SocketAddr::from(([127, 0, 0, 1], 0)));
     Options {
@@ -33,7 +33,8 @@ pub(crate) fn options(presets: &[Preset]) -> Options {
     }
 }
 
-/// A server whose requests wait for others for a minute, so that they are in the queue.
+/// Returns options of a server whose requests wait a minute for others, so that they stay in the
+/// queue.
 pub(crate) fn patient(queue_requests: usize) -> Options {
     let batches = BatchOptions { max_delay: LIMIT, queue_requests, ..BatchOptions::default() };
     Options { batches, ..options(&[Preset::Default]) }
@@ -63,7 +64,7 @@ pub(crate) struct Sample {
 }
 
 impl Sample {
-    /// Some low-luminosity RoIs, after an empty one and before one with a bad spacepoint.
+    /// Makes low-luminosity RoIs after an empty one and before one with a bad spacepoint.
     pub(crate) fn new(rois: usize) -> Self {
         let simulation = Simulation { rois: rois as _, ..Simulation::lowlum() };
         let (batch, _) = simulation.batch();
@@ -89,7 +90,7 @@ impl Sample {
         self.offsets.len() - 1
     }
 
-    /// A part of the RoIs.
+    /// Returns a part of the RoIs.
     pub(crate) fn part(&self, rois: std::ops::Range<usize>) -> Self {
         let offsets = &self.offsets[rois.start..=rois.end];
         let points = offsets[0] as usize..*offsets.last().unwrap() as usize;
@@ -116,7 +117,7 @@ impl Sample {
         request(model, self.tensors())
     }
 
-    /// What the library answers.
+    /// Returns the library's answers.
     pub(crate) fn answers(&self, preset: Preset) -> Vec<RoiResult> {
         let mut batch = RoiBatch::single();
         let columns = Columns::cylindrical(&self.rho, &self.phi, &self.z, &self.layer).unwrap();
@@ -155,7 +156,7 @@ pub(crate) fn outputs(names: &[&str]) -> Vec<InferRequestedOutputTensor> {
     names.iter().map(|&name| InferRequestedOutputTensor { name: name.into(), ..Default::default() }).collect()
 }
 
-/// The bytes of an output.
+/// Returns the bytes of an output.
 pub(crate) fn output<'a>(response: &'a ModelInferResponse, name: &str) -> &'a [u8] {
     let at = response.outputs.iter().position(|output| output.name == name).unwrap_or_else(|| panic!("no {name}"));
     &response.raw_output_contents[at]
@@ -199,7 +200,7 @@ pub(crate) fn check_grpc(place: &str, response: &ModelInferResponse, wanted: &[R
     check(place, |name| output(response, name), wanted);
 }
 
-/// Answers over HTTP/1.1: status, headers in lower case, body.
+/// Sends a request over HTTP/1.1, and returns status, headers in lower case, and body.
 pub(crate) fn http(
     address: SocketAddr,
     method: &str,
@@ -214,7 +215,7 @@ pub(crate) fn http(
         "{method} {path} HTTP/1.1\r\nHost: zfinder\r\nConnection: close\r\nContent-Length: {length}\r\n{headers}\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    // A server that refuses a large body closes before it is sent.
+    // A server that refuses a large body closes the connection before the body is sent.
     let _ = stream.write_all(body);
     let mut answer = Vec::new();
     let _ = stream.read_to_end(&mut answer);
@@ -229,7 +230,7 @@ pub(crate) fn get(address: SocketAddr, path: &str) -> (u16, String) {
     (status, String::from_utf8(body).unwrap())
 }
 
-/// The value of a metric, which has these words in its line.
+/// Returns the value of the metric whose line contains these words.
 pub(crate) fn metric(server: &Server, words: &[&str]) -> u64 {
     let (status, text) = get(server.metrics_address().unwrap(), "/metrics");
     assert_eq!(status, 200);
@@ -238,7 +239,7 @@ pub(crate) fn metric(server: &Server, words: &[&str]) -> u64 {
     line.rsplit(' ').next().unwrap().parse().unwrap()
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let begin = std::time::Instant::now();
     while !is_so() {

@@ -1,4 +1,4 @@
-//! The end of a server, of its clients and of its device.
+//! Tests of the end of a server, of its clients and of its device.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -12,8 +12,8 @@ use zfinder_testing::on_adapters;
 
 use crate::common::*;
 
-/// Clients ask without end while the server is told to end: each request has an answer or a status,
-/// and each answer is right.
+/// Clients send requests without pause while the server shuts down: each request has an answer or a
+/// status, and each answer is correct.
 #[test]
 fn no_request_is_lost_when_the_server_ends_under_load() {
     let server = Server::start(options(&[Preset::Default])).unwrap();
@@ -49,7 +49,7 @@ fn no_request_is_lost_when_the_server_ends_under_load() {
     }
 }
 
-/// What cannot be answered in time is refused.
+/// Requests that cannot be answered in time are refused.
 #[test]
 fn the_time_to_drain_is_bounded() {
     let mut options = options(&[Preset::Default]);
@@ -73,7 +73,7 @@ fn the_time_to_drain_is_bounded() {
     drop(sender);
 }
 
-/// Clients that vanish in the middle of anything leave nothing behind.
+/// Clients that vanish at any moment leave no state behind.
 #[test]
 fn killed_clients_leave_nothing_behind() {
     let server = Server::start(options(&[Preset::Default])).unwrap();
@@ -86,7 +86,7 @@ fn killed_clients_leave_nothing_behind() {
     );
     let whole = [head.as_bytes(), &body].concat();
     for number in 0..60 {
-        // Both ports get beginnings of all lengths.
+        // Both ports receive prefixes of all lengths.
         let address = if number % 2 == 0 { server.http_address() } else { server.grpc_address() };
         let mut stream = TcpStream::connect(address.unwrap()).unwrap();
         let _ = stream.write_all(&whole[..whole.len() * number / 60]);
@@ -104,12 +104,12 @@ fn killed_clients_leave_nothing_behind() {
     check_grpc("after", &response, &sample.answers(Preset::Default));
     drop(client);
     drop(runtime);
-    // The connection that asks for the metrics is there, too.
+    // The connection that asks for the metrics counts too.
     wait_until("connections end", || metric(&server, &["zfinder_connections"]) <= 1);
     assert_eq!(metric(&server, &["nv_inference_pending_request_count"]), 0);
 }
 
-/// A lost device changes no bit: the CPU engine answers.
+/// A lost device changes no bit, because the CPU engine answers.
 #[test]
 fn the_cpu_answers_for_a_lost_device() {
     let Some(adapter) = on_adapters().into_iter().next() else { return };

@@ -1,4 +1,4 @@
-//! Damaged messages: whatever arrives, the server answers or refuses, and goes on.
+//! Tests of damaged messages: the server answers or refuses each, and keeps running.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use zfinder_serve::Server;
 use crate::answers::binary_request;
 use crate::common::*;
 
-/// Messages as bytes, so that they need not be messages.
+/// A codec of raw bytes, so that invalid messages can be sent.
 #[derive(Clone, Copy, Default)]
 struct Raw;
 
@@ -51,7 +51,7 @@ impl Decoder for Raw {
     }
 }
 
-/// Damages bytes: flips, cuts, repeats, numbers at the edges of their types.
+/// Damages bytes: flips, truncations, repetitions, numbers at the limits of their types.
 fn damage(bytes: &mut Vec<u8>, random: &mut fastrand::Rng) {
     for _ in 0..random.usize(1..4) {
         if bytes.is_empty() {

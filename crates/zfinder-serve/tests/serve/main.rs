@@ -1,4 +1,4 @@
-//! A server in this process, and clients of it.
+//! Tests of a server in this process, with clients.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 

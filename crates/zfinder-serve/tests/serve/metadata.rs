@@ -1,4 +1,4 @@
-//! What the server says of itself and of its models.
+//! Tests of the metadata of the server and of its models.
 
 use zfinder::Preset;
 use zfinder_serve::proto::*;

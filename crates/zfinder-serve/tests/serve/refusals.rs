@@ -1,4 +1,4 @@
-//! Requests that are wrong, too large, too many or too late.
+//! Tests of invalid, too large, too many and too late requests.
 
 use std::io::Write;
 use std::net::TcpStream;
@@ -151,7 +151,7 @@ fn large_messages_are_refused() {
     assert_eq!(status, 413, "{}", String::from_utf8_lossy(&body));
 }
 
-/// Half a message that does not go on leaves no room for a second one, until its client is gone.
+/// A message that stops half-way leaves no allowance for a second one, until its client is gone.
 #[test]
 fn bytes_being_received_are_limited() {
     let (max_message_bytes, max_receiving_bytes) = (100_000, 100_000);
@@ -171,7 +171,7 @@ fn bytes_being_received_are_limited() {
     };
     let mut half = half_message();
     wait_until("half a message leaves no room", || match ask() {
-        // The half may have been refused for the sake of the whole one.
+        // The half may have been refused in favour of the whole one.
         Ok(_) => {
             half = half_message();
             false
@@ -202,7 +202,7 @@ fn wrong_http_requests_are_refused() {
     }
 }
 
-/// Pending requests, once there are so many.
+/// Waits until this many requests are pending.
 fn wait_for_pending(server: &Server, requests: u64) {
     wait_until("requests wait", || metric(server, &["nv_inference_pending_request_count"]) == requests);
 }
@@ -222,7 +222,7 @@ fn a_full_queue_refuses_and_a_drained_one_answers() {
     let answer = runtime.block_on(client.model_infer(sample.request("zfinder-default")));
     refused("full", answer, Code::ResourceExhausted, "the queue is full: 2 requests wait");
     assert_eq!(metric(&server, &["nv_inference_request_failure", "REJECTED"]), 1);
-    // The end of the server does not wait for other requests.
+    // The server ends without waiting for other requests.
     server.handle().shut_down();
     assert!(server.wait());
     for waiting in waiting {

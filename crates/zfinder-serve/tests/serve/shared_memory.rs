@@ -1,4 +1,4 @@
-//! Tensors in shared memory have the answers of tensors in a message.
+//! Tests that tensors in shared memory have the same answers as tensors in a message.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -63,7 +63,7 @@ fn parameters(region: &str, offset: usize, bytes: usize) -> HashMap<String, Infe
     .into()
 }
 
-/// A request whose tensors lie one after the other, and the bytes of all.
+/// Returns a request with adjacent tensors, and the bytes of all.
 fn request_of(sample: &Sample, model: &str) -> (ModelInferRequest, Vec<u8>) {
     let mut bytes = Vec::new();
     let mut request = ModelInferRequest { model_name: model.into(), ..Default::default() };
@@ -122,7 +122,7 @@ fn tensors_in_shared_memory() {
         inputs_alone.raw_input_contents.push(Default::default());
         refused("two", client.model_infer(inputs_alone).await, Code::InvalidArgument, "1 inputs and 2 raw");
 
-        // What does not fit.
+        // Places that do not fit.
         let mut beyond = request.clone();
         beyond.inputs[0].parameters = parameters("in", bytes.len(), 8);
         refused("beyond", client.model_infer(beyond).await, Code::InvalidArgument, "do not lie in region `in`");

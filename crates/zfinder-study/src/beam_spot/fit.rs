@@ -1,27 +1,27 @@
-//! The beam from tracks: a vote, a fit, and the width.
+//! Fits the beam to tracks: a vote, a fit, and the width.
 
-use super::tracks::{Plane, Seen, Track, TrackFinder, dot};
+use super::tracks::{Plane, Track, TrackFinder, TrackFromPoint, dot};
 use super::{BeamSpot, BeamSpotErrors, BeamSpotFinder};
 use crate::error::{Error, Result};
 
-/// Cells of the vote \[mm\].
+/// Size of the cells of the vote \[mm\].
 const CELL_MM: f64 = 0.25;
 const HALF_CELLS: i64 = (BeamSpotFinder::MOST_OFF_MM / CELL_MM) as i64;
-/// Tracks in the first step of the fit are nearer than this to the vote \[mm\].
+/// Largest distance of a track from the vote in the first step of the fit \[mm\].
 const NEAR_VOTE_MM: f64 = 1.0;
-/// Tracks further away, in standard deviations, are of another origin.
+/// Tracks beyond this many standard deviations do not come from the beam.
 const CUT: f64 = 4.0;
 const STEPS: usize = 12;
-/// A position with a larger error is none \[mm\].
+/// Largest error of an accepted position \[mm\].
 const MOST_ERROR_MM: f64 = 0.2;
-/// Expectation of a slope: no beam has more.
+/// Gaussian prior of the slope: beams are less tilted.
 const SLOPE_PRIOR: f64 = 0.01;
-/// Tracks that a standard deviation is taken of.
+/// Number of tracks that share one standard deviation.
 const IN_A_GROUP: usize = 100;
-/// A normal distribution's standard deviation over its median of |x|.
+/// Ratio of the standard deviation of a normal distribution to its median of |x|.
 const MEDIAN_TO_STD: f64 = 1.482_602_218_505_602;
-/// Two tracks are near in z below this many standard deviations, and their background is taken
-/// between the other two.
+/// Two tracks are close in z below `NEAR_Z` standard deviations. Pairs within `BESIDE_Z` measure
+/// the background.
 const NEAR_Z: f64 = 3.0;
 const BESIDE_Z: (f64, f64) = (6.0, 18.0);
 
@@ -35,7 +35,7 @@ struct Line {
 /// A track about the beam.
 #[derive(Clone, Copy)]
 struct Residual {
-    seen: Seen,
+    seen: TrackFromPoint,
     /// Standard deviation of d for such tracks.
     std: f64,
     z_error: f64,
@@ -49,7 +49,7 @@ impl Residual {
     }
 }
 
-/// Returns the beam spot of the tracks of so many RoIs.
+/// Returns the beam spot of the tracks of this many RoIs.
 pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder, rois: usize) -> Result<BeamSpot> {
     let wanted = BeamSpotFinder::LEAST_TRACKS;
     let few = |found| Error::FewTracks { wanted, found, rois };
@@ -72,7 +72,7 @@ pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder, rois: usize) -> 
         line.at = [line.at[0] + change[0], line.at[1] + change[1]];
         line.slope = [line.slope[0] + change[2], line.slope[1] + change[3]];
     }
-    // Not -0.
+    // Adding 0 turns -0 into 0.
     let rounded = |value: f64, steps: f64| (value * steps).round() / steps + 0.0;
     let (width_mm, width_error) = width(&residuals);
     let of_vertices = covariance_of_vertices(&residuals, &covariance);
@@ -97,13 +97,13 @@ pub(super) fn beam_spot(tracks: &[Track], finder: &TrackFinder, rois: usize) -> 
     })
 }
 
-/// The middle of the cell, with its eight neighbours, that most tracks pass through.
+/// Returns the middle of the cell that, with its eight neighbours, most tracks cross.
 fn vote(tracks: &[Track]) -> Plane {
     let side = (2 * HALF_CELLS + 1) as usize;
     let mut votes = vec![0u32; side * side];
     for track in tracks {
-        let Seen { d, normal, .. } = track.seen_from([0.0; 2]);
-        // The line normal · (x, y) = -d, along the axis that it is nearer to.
+        let TrackFromPoint { d, normal, .. } = track.seen_from([0.0; 2]);
+        // The line normal · (x, y) = -d is walked along the axis to which it is closer.
         let along_x = normal[1].abs() > normal[0].abs();
         let (n_along, n_across) = if along_x { (normal[0], normal[1]) } else { (normal[1], normal[0]) };
         for step in -HALF_CELLS..=HALF_CELLS {
@@ -131,8 +131,8 @@ fn vote(tracks: &[Track]) -> Plane {
     best.1
 }
 
-/// All tracks as seen from the beam at their own z, with the standard deviation of tracks as curved
-/// as they are.
+/// Returns the residuals of all tracks about the beam at their own z. Tracks of similar curvature
+/// share a standard deviation.
 fn about(tracks: &[Track], finder: &TrackFinder, line: &Line) -> Vec<Residual> {
     let mut residuals: Vec<(f64, Residual)> = tracks
         .iter()
@@ -143,7 +143,7 @@ fn about(tracks: &[Track], finder: &TrackFinder, line: &Line) -> Vec<Residual> {
             (track.curvature(), Residual { seen, std: 0.0, z_error, roi: track.roi })
         })
         .collect();
-    // Chance triplets far away are no measure of the width.
+    // Distant chance triplets would bias the width.
     residuals.retain(|(_, residual)| residual.seen.d.abs() < NEAR_VOTE_MM);
     residuals.sort_by(|a, b| a.0.total_cmp(&b.0));
     let groups = (residuals.len() / IN_A_GROUP).clamp(1, 20);
@@ -157,11 +157,11 @@ fn about(tracks: &[Track], finder: &TrackFinder, line: &Line) -> Vec<Residual> {
     residuals.into_iter().map(|(_, residual)| residual).collect()
 }
 
-/// Returns the change of position and slope that makes the sum of (d / std)^2 least, and the
+/// Returns the change of position and slope that minimises the sum of (d / std)^2, and its
 /// covariance.
 fn least_squares(residuals: &[Residual]) -> Option<([f64; 4], [[f64; 4]; 4])> {
     let (mut matrix, mut right) = ([[0.0; 4]; 4], [0.0; 4]);
-    for Residual { seen: Seen { d, normal: [nx, ny], z, .. }, std, .. } in residuals {
+    for Residual { seen: TrackFromPoint { d, normal: [nx, ny], z, .. }, std, .. } in residuals {
         let (row, weight) = ([*nx, *ny, nx * z, ny * z], 1.0 / (std * std));
         for i in 0..4 {
             right[i] -= weight * row[i] * d;
@@ -177,15 +177,15 @@ fn least_squares(residuals: &[Residual]) -> Option<([f64; 4], [[f64; 4]; 4])> {
     Some((inverse.map(|row| row.iter().zip(right).map(|(a, b)| a * b).sum()), inverse))
 }
 
-/// Returns the variances of the four parameters if the tracks of a vertex err together, as they do
-/// where the vertex lies beside the beam or where many come from one decay: H^-1 (sum of g g^T)
-/// H^-1, with the covariance H^-1 of independent tracks, and the sum g of d weight row over the
-/// tracks of each vertex.
+/// Returns the variances of the four parameters for correlated errors of the tracks of a vertex:
+/// H^-1 (sum of g g^T) H^-1. H^-1 is the covariance of independent tracks, and g is the sum of d
+/// weight row over the tracks of one vertex. Errors are correlated if the vertex is off the beam,
+/// or if many tracks come from one decay.
 fn covariance_of_vertices(residuals: &[Residual], independent: &[[f64; 4]; 4]) -> [f64; 4] {
     let mut variances = [0.0; 4];
     for vertex in by_z(residuals).chunk_by(|a, b| a.roi == b.roi && a.apart(b) < NEAR_Z) {
         let mut sum = [0.0; 4];
-        for Residual { seen: Seen { d, normal: [nx, ny], z, .. }, std, .. } in vertex {
+        for Residual { seen: TrackFromPoint { d, normal: [nx, ny], z, .. }, std, .. } in vertex {
             let row = [*nx, *ny, nx * z, ny * z];
             (0..4).for_each(|i| sum[i] += d / (std * std) * row[i]);
         }
@@ -196,15 +196,15 @@ fn covariance_of_vertices(residuals: &[Residual], independent: &[[f64; 4]; 4]) -
     variances
 }
 
-/// Tracks of each RoI by z.
+/// Returns the tracks sorted by RoI and z.
 fn by_z(residuals: &[Residual]) -> Vec<&Residual> {
     let mut ordered: Vec<&Residual> = residuals.iter().collect();
     ordered.sort_by(|a, b| a.roi.cmp(&b.roi).then(a.seen.z.total_cmp(&b.seen.z)));
     ordered
 }
 
-/// The inverse of a positive definite matrix, by elimination without pivots; none if it is not
-/// positive definite.
+/// Returns the inverse of a positive definite matrix, by elimination without pivots; None for any
+/// other matrix.
 fn inverse(mut matrix: [[f64; 4]; 4]) -> Option<[[f64; 4]; 4]> {
     let mut inverse = [[0.0; 4]; 4];
     (0..4).for_each(|i| inverse[i][i] = 1.0);
@@ -228,7 +228,7 @@ fn inverse(mut matrix: [[f64; 4]; 4]) -> Option<[[f64; 4]; 4]> {
     Some(inverse)
 }
 
-/// Sums over pairs of tracks: of weight * cos^2, of weight * cos * d1 * d2.
+/// Sums over pairs of tracks: weight * cos^2, and weight * cos * d1 * d2.
 #[derive(Clone, Copy, Default)]
 struct PairSums {
     expected: f64,
@@ -243,11 +243,11 @@ impl PairSums {
     }
 }
 
-/// The width from the covariance of two tracks of one vertex, and its error.
+/// Returns the width and its error from the covariance of two tracks of one vertex.
 ///
-/// Each vertex estimates width^2 as the ratio of its sums. The error of that estimate has a part
-/// from measurement, 1 / expected, and a part from the position of the vertex itself, width^4: with
-/// many tracks it is one draw of x and y.
+/// Each vertex estimates width^2 as the ratio of its sums. The error of the estimate has a part
+/// from measurement, 1 / expected, and a part from the position of the vertex itself, width^4: even
+/// with many tracks, a vertex is one sample of x and y.
 fn width(residuals: &[Residual]) -> (f64, Option<f64>) {
     let ordered = by_z(residuals);
     let most = ordered.iter().map(|residual| residual.z_error).fold(0.0, f64::max) * BESIDE_Z.1 * 2.0_f64.sqrt();
@@ -262,7 +262,7 @@ fn width(residuals: &[Residual]) -> (f64, Option<f64>) {
             }
             let apart = a.apart(b);
             if apart < NEAR_Z {
-                // Tracks that are near one another in a row are taken for one vertex.
+                // Consecutive tracks that are close in z count as one vertex.
                 if !has_partner && !had_partner {
                     vertices.push(PairSums::default());
                 }

@@ -1,9 +1,8 @@
 //! The beam spot, found from spacepoints alone: position, slope and transverse width.
 //!
-//! A [`BeamSpotFinder`] is given RoIs, one after another. It finds tracks of 1 GeV or more in the
-//! innermost barrel layers, and fits the beam to their impact parameters. It needs no vertex, and
-//! no beam spot to start from: the beam may be up to [`BeamSpotFinder::MOST_OFF_MM`] off the z
-//! axis.
+//! A [`BeamSpotFinder`] receives RoIs one after another. It finds tracks of 1 GeV or more in the
+//! innermost barrel layers, and fits the beam to their impact parameters. It needs neither vertices
+//! nor an initial beam spot: the beam may be up to [`BeamSpotFinder::MOST_OFF_MM`] off the z axis.
 //!
 //! # Method
 //!
@@ -13,14 +12,14 @@
 //! 2. *Vote.* A track that comes from (x, y) has the impact parameter d0 = -n · (x, y) about the z
 //!    axis, where n is the unit normal of the track. In the plane of x and y this is a line. The
 //!    beam is where most lines meet.
-//! 3. *Fit.* Least squares of d0 in position and slope, iterated with rejection at four standard
-//!    deviations. The standard deviation is that of tracks of similar curvature, from the median of
-//!    |d0|.
-//! 4. *Width.* Two tracks of one vertex have d0 with the covariance width^2 cos(phi1 - phi2);
-//!    errors of measurement do not contribute. Pairs of tracks that are near in z estimate it;
-//!    pairs that are a little further apart subtract those of two vertices.
+//! 3. *Fit.* A least squares fit of d0 in position and slope, iterated with rejection at four
+//!    standard deviations. The standard deviation is estimated from the median of |d0| of tracks of
+//!    similar curvature.
+//! 4. *Width.* d0 of two tracks of one vertex has the covariance width^2 cos(phi1 - phi2); errors
+//!    of measurement do not contribute. Pairs of tracks that are close in z estimate it. Pairs that
+//!    are further apart estimate the background of two vertices, which is subtracted.
 //!
-//! The answer depends on the RoIs and on their order alone.
+//! The result depends only on the RoIs and their order.
 //!
 //! ```
 //! use zfinder::Config;
@@ -63,16 +62,16 @@ pub struct BeamSpot {
     pub dx_dz: f64,
     /// Slope in y, rounded to 1e-7.
     pub dy_dz: f64,
-    /// Standard deviation of vertices about the beam in x and in y, taken to be the same \[mm\]. 0
-    /// if the tracks of a vertex are no nearer to each other than those of different vertices.
+    /// Standard deviation of vertices about the beam in x and in y, assumed equal \[mm\]. 0 if
+    /// tracks of one vertex are no closer together than tracks of different vertices.
     pub width_mm: f64,
     /// Standard errors.
     pub errors: BeamSpotErrors,
-    /// Tracks in the fit.
+    /// Number of tracks in the fit.
     pub tracks: u64,
 }
 
-/// Standard errors of a [`BeamSpot`]. Tracks of one vertex may err together.
+/// Standard errors of a [`BeamSpot`]. Correlated errors of the tracks of one vertex are included.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BeamSpotErrors {
     /// Of x \[mm\].
@@ -83,7 +82,7 @@ pub struct BeamSpotErrors {
     pub dx_dz: f64,
     /// Of the slope in y.
     pub dy_dz: f64,
-    /// Of the width \[mm\]; none if no two tracks come from one vertex.
+    /// Of the width \[mm\]; None if no two tracks come from one vertex.
     pub width_mm: Option<f64>,
 }
 
@@ -119,13 +118,13 @@ pub struct BeamSpotFinder {
 }
 
 impl BeamSpotFinder {
-    /// Tracks that a fit needs.
+    /// Fewest tracks that a fit needs.
     pub const LEAST_TRACKS: usize = 50;
-    /// The furthest from the z axis that a beam is found \[mm\].
+    /// Largest distance between z axis and beam \[mm\].
     pub const MOST_OFF_MM: f64 = 10.0;
 
-    /// Finds tracks in this detector, in the field and range of z of this configuration. Its beam
-    /// spot is not used.
+    /// Makes a finder for this detector, in the field and range of z of this configuration. The
+    /// configuration's beam spot is not used.
     ///
     /// # Errors
     /// [`Error::FewBarrels`](crate::Error::FewBarrels): the detector has fewer than three barrel
@@ -134,14 +133,14 @@ impl BeamSpotFinder {
         Ok(Self { tracks: TrackFinder::new(detector, config)?, found: Vec::new(), rois: 0 })
     }
 
-    /// Adds the tracks of an RoI. Spacepoints outside of its window are left out. A track in two
+    /// Adds the tracks of an RoI. Spacepoints outside its window are ignored. A track in two
     /// overlapping RoIs counts twice.
     pub fn add<'a>(&mut self, roi: impl Into<RoiView<'a>>) {
         self.tracks.find(roi.into(), self.rois, &mut self.found);
         self.rois += 1;
     }
 
-    /// How many tracks there are so far, those of other origin included.
+    /// Returns the number of tracks so far, including tracks that do not come from the beam.
     pub fn tracks(&self) -> usize {
         self.found.len()
     }
@@ -151,8 +150,8 @@ impl BeamSpotFinder {
     /// # Errors
     /// - [`Error::FewTracks`](crate::Error::FewTracks): fewer than [`BeamSpotFinder::LEAST_TRACKS`]
     ///   tracks come from one beam.
-    /// - [`Error::UncertainBeamSpot`](crate::Error::UncertainBeamSpot): the position has an error
-    ///   above 0.2 mm, as where all tracks have one direction.
+    /// - [`Error::UncertainBeamSpot`](crate::Error::UncertainBeamSpot): the error of the position
+    ///   exceeds 0.2 mm, for example because all tracks have one direction.
     pub fn fit(&self) -> Result<BeamSpot> {
         fit::beam_spot(&self.found, &self.tracks, self.rois as usize)
     }

@@ -14,7 +14,7 @@ fn found(sample: &Simulation) -> Result<BeamSpot> {
     finder.fit()
 }
 
-/// Within five standard errors, which are small.
+/// Asserts agreement within five standard errors, which must be small.
 fn assert_found(sample: &Simulation, most_error_mm: f64) {
     let beam = found(sample).expect("a beam spot");
     let BeamSpotErrors { x_mm, y_mm, dx_dz, dy_dz, width_mm } = beam.errors;
@@ -54,7 +54,7 @@ fn a_wide_beam_is_told_from_a_narrow_one() {
     }
 }
 
-/// Under pile-up, and where windows show a part of each event.
+/// Neither pile-up nor windows that show a part of each event bias the fit.
 #[test]
 fn pile_up_and_windows_do_not_bias() {
     let beam_spot_mm = [1.2, -2.3];
@@ -64,7 +64,7 @@ fn pile_up_and_windows_do_not_bias() {
     assert_found(&windows, 0.02);
 }
 
-/// Of 150 vertices many are nearer to each other than tracks are measured in z.
+/// Many of 150 vertices are closer together than the resolution of tracks in z.
 #[test]
 fn vertices_near_each_other_do_not_narrow_the_width() {
     let width = 0.05;
@@ -116,7 +116,7 @@ fn two_barrel_layers_are_too_few() {
     assert!(matches!(&error, Error::FewBarrels { barrels: 2, .. }), "{error}");
 }
 
-/// Straight tracks from one line through three layers, exactly measured.
+/// Exact straight tracks from one line through three layers.
 #[test]
 fn three_barrel_layers_are_enough() {
     let mut finder = BeamSpotFinder::new(&barrels(&[30.0, 60.0, 90.0]), &Config::default()).expect("three layers");
@@ -136,7 +136,7 @@ fn three_barrel_layers_are_enough() {
     assert!((beam.dx_dz - 1e-3).abs() < 1e-6 && beam.dy_dz.abs() < 1e-6, "{beam}");
 }
 
-/// Where tracks have one direction, the position along them is unknown.
+/// If all tracks have one direction, the position along it is unknown.
 #[test]
 fn tracks_of_one_direction_are_an_error() {
     let detector = barrels(&[30.0, 60.0, 90.0]);
@@ -154,7 +154,7 @@ fn tracks_of_one_direction_are_an_error() {
     assert!(matches!(error, Error::UncertainBeamSpot { tracks } if tracks >= 50), "{error}");
 }
 
-/// Numbers that are none, far away, or all in one place.
+/// Spacepoints that are not finite, far away, or all in one place.
 #[test]
 fn bad_spacepoints_are_left_out() {
     let mut finder = BeamSpotFinder::new(&Detector::atlas2010(), &Config::default()).expect("barrels");

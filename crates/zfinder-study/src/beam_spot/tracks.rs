@@ -1,4 +1,4 @@
-//! Tracks in the innermost barrel layers.
+//! Finds tracks in the innermost barrel layers.
 
 use std::cell::Cell;
 use std::f64::consts::{PI, TAU};
@@ -9,29 +9,29 @@ use zfinder::{Config, Detector, LayerKind, PhiWindow, RoiView, Sensor};
 use super::BeamSpotFinder;
 use crate::error::{Error, Result};
 
-/// Layers that are used, if the detector has so many barrels.
+/// Number of barrel layers that are used, if the detector has as many.
 const LAYERS: usize = 4;
-/// Softer tracks \[GeV\] are scattered too much.
+/// Lowest pT \[GeV\]: softer tracks scatter too much.
 const LEAST_PT_GEV: f64 = 1.0;
-/// Error of a spacepoint across the track \[mm\], and scattering of 1 GeV in a layer \[rad\]: cuts
-/// are multiples of these.
+/// Error of a spacepoint across the track \[mm\], and scattering of a 1 GeV track in a layer
+/// \[rad\]. Cuts are multiples of both.
 const ACROSS_MM: f64 = 0.02;
 const SCATTERING: f64 = 0.002;
 /// Cuts, in standard deviations.
 const CUT: f64 = 3.5;
-/// How far spacepoints may lie from the radius of their layer \[mm\].
+/// Largest distance of spacepoints from the radius of their layer \[mm\].
 const STAGGER_MM: f64 = 6.0;
-/// Errors along the beam, where the detector does not know them \[mm\].
+/// Errors along the beam if the detector does not state them \[mm\].
 const PIXEL_Z_MM: f64 = 0.15;
 const STRIP_Z_MM: f64 = 1.0;
-/// Combinations that are tried in an RoI. 200 collisions in the generic detector need about as
+/// Most combinations that are tried in an RoI. 200 collisions in the generic detector need about as
 /// many.
 const MOST_COMBINATIONS: u64 = 20_000_000;
-/// Spacepoints of the second layer are taken this far apart in phi, so that a search that ends
-/// early sees all directions.
+/// Spacepoints of the second layer are tried in steps of this many in phi, so that a search that
+/// runs out of budget covers all directions.
 const STRIDE: usize = 32;
-/// Tracks nearer than this in direction (phi, cot theta) are one particle, seen twice where modules
-/// overlap.
+/// Tracks closer than this in direction (phi, cot theta) are one particle, measured twice where
+/// modules overlap.
 const SAME_PHI: f64 = 0.02;
 const SAME_COT: f64 = 0.03;
 
@@ -58,7 +58,7 @@ struct Hit {
     z: f64,
 }
 
-/// The spacepoints of a layer, by bins of phi, and by z in each bin.
+/// The spacepoints of a layer, by bins of phi, sorted by z in each bin.
 #[derive(Default)]
 struct LayerHits {
     hits: Vec<Hit>,
@@ -79,12 +79,12 @@ impl LayerHits {
         Self { hits, ends }
     }
 
-    /// phi in bins, from -pi.
+    /// Returns phi in bins, from -pi.
     fn place(phi: f64) -> f64 {
         (phi + PI) / TAU * Self::BINS as f64
     }
 
-    /// Spacepoints with phi within reach and z in a range, until the budget is spent.
+    /// Returns spacepoints with phi within reach and z in a range, until the budget is spent.
     fn near(
         &self,
         phi: f64,
@@ -92,7 +92,7 @@ impl LayerHits {
         (z_low, z_high): (f64, f64),
         budget: &Budget,
     ) -> impl Iterator<Item = (usize, Hit)> {
-        // At most once around.
+        // A reach of pi would visit bins twice.
         let reach = reach.min(3.0);
         let (first, last) = (Self::place(phi - reach).floor() as i64, Self::place(phi + reach).floor() as i64);
         (first..=last)
@@ -109,11 +109,11 @@ impl LayerHits {
     }
 }
 
-/// Combinations that may still be tried.
+/// Number of combinations that may still be tried.
 struct Budget(Cell<u64>);
 
 impl Budget {
-    /// Takes one; false if there is none.
+    /// Takes one combination from the budget; false if the budget is spent.
     fn take(&self) -> bool {
         let left = self.0.get();
         self.0.set(left.saturating_sub(1));
@@ -125,7 +125,7 @@ impl Budget {
     }
 }
 
-/// A circle a |q|^2 + b · q = 0, with q from a point on it.
+/// A circle a |q|^2 + b · q = 0, with q relative to a point on the circle.
 #[derive(Clone, Copy, Debug)]
 struct Circle {
     through: Plane,
@@ -143,12 +143,12 @@ impl Circle {
         Self { through: first, a: cross(q, r), b, norm: dot(b, b).sqrt() }
     }
 
-    /// Its signed curvature \[1/mm\].
+    /// Returns the signed curvature \[1/mm\].
     fn curvature(&self) -> f64 {
         2.0 * self.a / self.norm
     }
 
-    /// Signed distance of a point \[mm\], and the unit normal there.
+    /// Returns the signed distance of a point \[mm\], and the unit normal there.
     fn distance(&self, point: Plane) -> (f64, Plane) {
         let q = minus(point, self.through);
         let value = self.a * dot(q, q) + dot(self.b, q);
@@ -165,18 +165,18 @@ pub(super) struct Track {
     circle: Circle,
     inner: (Plane, f64),
     outer: (Plane, f64),
-    /// The RoI, by its place in the order of RoIs.
+    /// Index of the RoI in the order of RoIs.
     pub(super) roi: u32,
 }
 
-/// A track seen from a point near its origin.
+/// A track relative to a point near its origin.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct TrackFromPoint {
     /// Signed distance of the point from the track \[mm\].
     pub(super) d: f64,
-    /// Derivative of d by the point: the unit normal.
+    /// Derivative of d with respect to the point: the unit normal.
     pub(super) normal: Plane,
-    /// z of the track where it is nearest \[mm\].
+    /// z of the track at its closest approach \[mm\].
     pub(super) z: f64,
     /// cot theta.
     pub(super) cot: f64,
@@ -187,14 +187,14 @@ impl Track {
         self.circle.curvature().abs()
     }
 
-    /// The track as seen from a point.
-    pub(super) fn seen_from(&self, point: Plane) -> Seen {
+    /// Returns the track relative to a point.
+    pub(super) fn seen_from(&self, point: Plane) -> TrackFromPoint {
         let (d, normal) = self.circle.distance(point);
-        // Along the track, from the point to the spacepoints.
+        // Distance along the track, from the point to the spacepoint.
         let along = |at: Plane| cross(normal, minus(at, point)).abs();
         let (near, far) = (along(self.inner.0), along(self.outer.0));
         let cot = (self.outer.1 - self.inner.1) / (far - near);
-        Seen { d, normal, z: self.inner.1 - cot * near, cot }
+        TrackFromPoint { d, normal, z: self.inner.1 - cot * near, cot }
     }
 }
 
@@ -214,7 +214,7 @@ pub(super) struct TrackFinder {
     z_range: (f64, f64),
 }
 
-/// Spacepoints that make a track, by layer, and how badly they do.
+/// Spacepoints that form a track, by layer, and the deviation from a circle and a line.
 struct Candidate {
     hits: [usize; LAYERS],
     badness: f64,
@@ -242,12 +242,12 @@ impl TrackFinder {
         })
     }
 
-    /// pT \[GeV\] over the least that is used.
+    /// Returns pT in units of the lowest pT.
     fn hardness(&self, curvature: f64) -> f64 {
         self.most_curvature / curvature.abs().max(1e-12)
     }
 
-    /// Error of a track's z at the beam \[mm\].
+    /// Returns the error of a track's z at the beam \[mm\].
     pub(super) fn z_error(&self, track: &Track, cot: f64) -> f64 {
         let (inner, outer) = (self.layers[0], self.layers[2]);
         let lever = outer.radius - inner.radius;
@@ -277,7 +277,7 @@ impl TrackFinder {
                 outer: (hit(2).at, hit(2).z),
                 roi: number,
             };
-            let Seen { normal, cot, .. } = track.seen_from([0.0; 2]);
+            let TrackFromPoint { normal, cot, .. } = track.seen_from([0.0; 2]);
             let is_same = |&(other, other_cot): &(Plane, f64)| {
                 cross(other, normal).abs() < SAME_PHI && dot(other, normal) > 0.0 && (cot - other_cot).abs() < SAME_COT
             };
@@ -289,7 +289,7 @@ impl TrackFinder {
         }
     }
 
-    /// The spacepoints of each layer that is used, by phi.
+    /// Returns the spacepoints of each used layer, sorted by phi.
     fn hits(&self, roi: RoiView<'_>) -> Vec<LayerHits> {
         let window = match roi.descriptor.window {
             Some(PhiWindow::Range { phi_min, phi_max }) => Some(PhiWindow::edges(phi_min, phi_max)),
@@ -312,12 +312,12 @@ impl TrackFinder {
         hits.into_iter().map(LayerHits::new).collect()
     }
 
-    /// All combinations of spacepoints that make a track, from pairs on the second and third layer
-    /// inwards and outwards.
+    /// Returns all combinations of spacepoints that form a track. The search starts from pairs on
+    /// the second and third layer, and continues inwards and outwards.
     fn candidates(&self, hits: &[LayerHits]) -> Vec<Candidate> {
         let [second, third] = [1, 2].map(|used| self.layers[used]);
         let most_off = BeamSpotFinder::MOST_OFF_MM;
-        // Of a track that misses the z axis by d0, phi changes by d0 / rho, and it bends.
+        // Along a track with impact parameter d0, phi changes by d0 / rho, and by bending.
         let asin = |x: f64| x.min(1.0).asin();
         let reach = asin(most_off / second.radius) - asin(most_off / third.radius)
             + 0.5 * self.most_curvature * (third.radius - second.radius)
@@ -352,13 +352,13 @@ impl TrackFinder {
         candidates
     }
 
-    /// Spacepoints of the first layer that lie on a track with a pair.
+    /// Finds spacepoints of the first layer that match a pair.
     fn inwards(&self, hits: &LayerHits, b: Hit, c: Hit, budget: &Budget, found: &mut Vec<(usize, Hit, f64)>) {
         let [first, second, third] = [0, 1, 2].map(|used| self.layers[used]);
         let step = minus(c.at, b.at);
         let length = dot(step, step).sqrt();
         let direction = step.map(|component| component / length);
-        // Where the line meets the first layer.
+        // Intersection of the line with the first layer.
         let (along, across) = (dot(b.at, direction), cross(direction, b.at));
         let radial = (first.radius * first.radius - across * across).max(0.0).sqrt();
         let back = along - radial;
@@ -370,7 +370,7 @@ impl TrackFinder {
         let ratio = back / length;
         let measured = first.z_error.hypot(second.z_error * (1.0 + ratio)).hypot(third.z_error * ratio);
         let error = measured.hypot(SCATTERING * back * (1.0 + slope * slope));
-        // The radius of the spacepoint may differ from the layer's.
+        // The radius of the spacepoint may differ from that of the layer.
         let slack = CUT * error + STAGGER_MM * slope.abs();
         let z = b.z - slope * back;
         for (index, a) in hits.near(expected[1].atan2(expected[0]), reach, (z - slack, z + slack), budget) {
@@ -382,7 +382,7 @@ impl TrackFinder {
         }
     }
 
-    /// Cuts on the circle of a triplet, and its best confirmation.
+    /// Applies the cuts on the circle of a triplet, and finds its best confirmation.
     fn outwards(
         &self,
         hits: &[LayerHits],
@@ -403,7 +403,7 @@ impl TrackFinder {
         };
         let [r0, r1, r2] = [0, 1, 2].map(|used| self.layers[used].radius);
         let r = fourth.radius;
-        // Error of the circle where it meets the fourth layer.
+        // Error of the circle at its intersection with the fourth layer.
         let weights = [
             (r - r1) * (r - r2) / ((r0 - r1) * (r0 - r2)),
             (r - r0) * (r - r2) / ((r1 - r0) * (r1 - r2)),
@@ -418,7 +418,7 @@ impl TrackFinder {
         let z_error = (fourth.z_error.hypot(self.layers[2].z_error * (1.0 + ratio)))
             .hypot(self.layers[0].z_error * ratio)
             .hypot(SCATTERING * (r - r2) * (1.0 + slope * slope));
-        // Straight on from the third spacepoint, within the bending.
+        // A straight continuation from the third spacepoint, within the bending.
         let direction = minus(c.at, a.at).map(|component| component / length);
         let (along, off) = (dot(c.at, direction), cross(direction, c.at));
         let on = (r * r - off * off).max(0.0).sqrt() - along;

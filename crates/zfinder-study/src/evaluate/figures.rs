@@ -1,11 +1,11 @@
-//! The figures of RoIs, and what they are computed from.
+//! The figures of a set of RoIs, and the quantities that they are computed from.
 
 use serde::{Deserialize, Serialize};
 
 use super::By;
 use super::statistics::{Fraction, Spread, roc_area};
 
-/// The figures that tell isolated primaries from close ones.
+/// The figures that are given for isolated and for close primaries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Neighbourhood {
     /// First vertex within the window.
@@ -17,7 +17,7 @@ pub struct Neighbourhood {
 }
 
 impl Neighbourhood {
-    fn new<'a>(seen: impl Iterator<Item = &'a Seen> + Clone) -> Self {
+    fn new<'a>(seen: impl Iterator<Item = &'a RoiRecord> + Clone) -> Self {
         Self {
             first: Fraction::count(seen.clone(), |seen| seen.residual.is_some()),
             any: Fraction::count(seen.clone(), |seen| seen.on_primary > 0),
@@ -26,12 +26,12 @@ impl Neighbourhood {
     }
 }
 
-/// How good the answers for some RoIs are; [defined here](super#definitions).
+/// Figures of merit of the answers for a set of RoIs; [definitions](super#definitions).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Figures {
-    /// RoIs with a primary vertex in the truth.
+    /// Number of RoIs with a primary vertex in the truth.
     pub rois: u64,
-    /// Vertices found in them.
+    /// Number of vertices found in them.
     pub vertices: u64,
     /// Efficiency of the first vertex.
     pub first: Fraction,
@@ -41,17 +41,17 @@ pub struct Figures {
     pub residual_mm: Spread,
     /// Residuals over errors.
     pub pull: Spread,
-    /// RoIs with a false vertex.
+    /// RoIs with at least one false vertex.
     pub false_rois: Fraction,
-    /// Vertices that are false.
+    /// False vertices among all found.
     pub false_vertices: Fraction,
-    /// Vertices that are of pile-up.
+    /// Pile-up vertices among all found.
     pub pile_up_vertices: Fraction,
     /// RoIs whose primary is split.
     pub split: Fraction,
-    /// Those with no true vertex near the primary.
+    /// RoIs whose primary has no true vertex nearby.
     pub isolated: Neighbourhood,
-    /// Those with one near the primary.
+    /// RoIs whose primary has a true vertex nearby.
     pub close: Neighbourhood,
     /// Found vertices that are matched to a true one.
     pub precision: Fraction,
@@ -61,32 +61,32 @@ pub struct Figures {
     pub f1: Option<f64>,
     /// Mean number of false vertices of an RoI.
     pub false_per_roi: Option<f64>,
-    /// Mean position of the first right vertex among those found, from 1.
+    /// Mean position of the first correct vertex in the list, from 1.
     pub position: Option<f64>,
-    /// Area under the ROC curve of the significance of first vertices, right against wrong.
+    /// Area under the ROC curve of the significance of first vertices, correct against wrong.
     pub roc_significance: Option<f64>,
-    /// The same of the first vertex's rank over the second's.
+    /// The same for the ratio of the ranks of the first and the second vertex.
     pub roc_rank_ratio: Option<f64>,
 }
 
-/// One figure by its name.
+/// A figure with its name.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Figure {
     /// Its name in snake case, its unit included.
     pub name: &'static str,
-    /// Words for people, its unit included.
+    /// Label for plots and tables, with unit.
     pub label: &'static str,
     /// Whether it is a [`Fraction`], 0 to 1.
     pub is_fraction: bool,
-    /// Its value; none where no RoI says anything of it.
+    /// The value; None if no RoI contributes.
     pub value: Option<f64>,
-    /// The ends of its interval of 68.3 %; of fractions only.
+    /// The interval of 68.3 %, for fractions only.
     pub interval: Option<(f64, f64)>,
 }
 
 impl Figures {
-    pub(super) fn new<'a>(seen: impl Iterator<Item = &'a Seen> + Clone) -> Self {
-        let sum = |count: fn(&Seen) -> u32| seen.clone().map(|seen| u64::from(count(seen))).sum::<u64>();
+    pub(super) fn new<'a>(seen: impl Iterator<Item = &'a RoiRecord> + Clone) -> Self {
+        let sum = |count: fn(&RoiRecord) -> u32| seen.clone().map(|seen| u64::from(count(seen))).sum::<u64>();
         let vertices = sum(|seen| seen.vertices);
         let all = Neighbourhood::new(seen.clone());
         let rois = seen.clone().count() as u64;
@@ -99,24 +99,24 @@ impl Figures {
             f1: mean(2.0 * matched as f64, vertices + true_vertices),
             false_per_roi: mean(false_vertices as f64, rois),
             position: mean(sum(|seen| seen.position.unwrap_or(0)) as f64, all.any.passed),
-            roc_significance: roc_area(seen.clone().filter_map(Seen::significance).collect()),
-            roc_rank_ratio: roc_area(seen.clone().filter_map(Seen::rank_ratio).collect()),
+            roc_significance: roc_area(seen.clone().filter_map(RoiRecord::significance).collect()),
+            roc_rank_ratio: roc_area(seen.clone().filter_map(RoiRecord::rank_ratio).collect()),
             rois,
             vertices,
             first: all.first,
             any: all.any,
             residual_mm: Spread::new(seen.clone().filter_map(|seen| seen.residual).collect()),
-            pull: Spread::new(seen.clone().filter_map(Seen::pull).collect()),
+            pull: Spread::new(seen.clone().filter_map(RoiRecord::pull).collect()),
             false_rois: Fraction::count(seen.clone(), |seen| seen.on_nothing > 0),
             false_vertices: Fraction::new(false_vertices, vertices),
-            pile_up_vertices: Fraction::new(sum(Seen::on_pile_up), vertices),
+            pile_up_vertices: Fraction::new(sum(RoiRecord::on_pile_up), vertices),
             split: all.split,
             isolated: Neighbourhood::new(seen.clone().filter(|seen| seen.isolated)),
             close: Neighbourhood::new(seen.filter(|seen| !seen.isolated)),
         }
     }
 
-    /// All of them by name, in a fixed order.
+    /// Returns all figures by name, in a fixed order.
     pub fn named(&self) -> Vec<Figure> {
         let fraction = |name, label, Fraction { value, low, high, .. }: Fraction| Figure {
             name,
@@ -156,34 +156,34 @@ impl Figures {
     }
 }
 
-/// What is kept of an RoI.
+/// Quantities of an RoI that figures need.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
-    /// True vertices of the event.
+pub(super) struct RoiRecord {
+    /// Number of true vertices of the event.
     pub(super) true_vertices: u64,
     pub(super) spacepoints: u64,
-    /// z_1 - t_0, where that is within the window.
+    /// z_1 - t_0, if it is within the window.
     pub(super) residual: Option<f64>,
     /// Error of z_1.
     pub(super) z_error_mm: f64,
     pub(super) vertices: u32,
-    /// Vertices within the window of the primary.
+    /// Number of vertices within the window of the primary.
     pub(super) on_primary: u32,
-    /// Vertices within the window of no true vertex.
+    /// Number of vertices that are within the window of no true vertex.
     pub(super) on_nothing: u32,
     pub(super) isolated: bool,
-    /// Pairs of a found and a true vertex.
+    /// Number of matched pairs of a found and a true vertex.
     pub(super) matched: u32,
-    /// Position of the first right vertex, from 1.
+    /// Position of the first correct vertex, from 1.
     pub(super) position: Option<u32>,
-    /// Of the first vertex, if there is one.
+    /// Significance of the first vertex, if there is one.
     pub(super) significance: Option<f64>,
-    /// Rank of the first vertex over that of the second, infinite without a second.
+    /// Rank of the first vertex over that of the second; infinite without a second vertex.
     pub(super) rank_ratio: Option<f64>,
     pub(super) primary: Primary,
 }
 
-/// What figures are shown against, of the true primary, where it is known.
+/// Quantities of the true primary that figures are binned in, where they are known.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Primary {
     pub(super) tracks: Option<u64>,
@@ -192,17 +192,17 @@ pub(super) struct Primary {
     pub(super) nearest_um: Option<u64>,
 }
 
-impl Seen {
+impl RoiRecord {
     fn pull(&self) -> Option<f64> {
         self.residual.filter(|_| self.z_error_mm > 0.0).map(|residual| residual / self.z_error_mm)
     }
 
-    /// The significance of the first vertex, and whether that is right.
+    /// Returns the significance of the first vertex, and whether the vertex is correct.
     pub(super) fn significance(&self) -> Option<(f64, bool)> {
         self.significance.map(|significance| (significance, self.residual.is_some()))
     }
 
-    /// The rank ratio of the first vertex, and whether that is right.
+    /// Returns the rank ratio of the first vertex, and whether the vertex is correct.
     pub(super) fn rank_ratio(&self) -> Option<(f64, bool)> {
         self.rank_ratio.map(|ratio| (ratio, self.residual.is_some()))
     }
@@ -211,7 +211,7 @@ impl Seen {
         self.vertices - self.on_primary - self.on_nothing
     }
 
-    /// None where truth does not know it.
+    /// Returns the quantity of the bin axis, or None if truth does not have it.
     pub(super) fn number(&self, by: By) -> Option<u64> {
         match by {
             By::PileUp => Some(self.true_vertices),

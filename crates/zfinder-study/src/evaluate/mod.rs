@@ -1,4 +1,4 @@
-//! How good answers are: vertices that were found against the true ones.
+//! Compares found vertices with true vertices.
 //!
 //! Give an [`Evaluation`] every [`RoiResult`] with the true vertices of its event; it answers with
 //! [`Figures`], of all RoIs and of bins of pile-up or of spacepoints.
@@ -6,8 +6,8 @@
 //! # Definitions
 //!
 //! z_1, z_2, ... are the vertices found in an RoI, in their order; t_0 is its true primary vertex
-//! (the hard scatter), and t_i are the other true vertices of its event, where truth knows them. w
-//! is [`Options::within_mm`].
+//! (the hard scatter), and t_i are the other true vertices of its event, if truth has them. w is
+//! [`Options::within_mm`].
 //!
 //! | figure | is |
 //! |---|---|
@@ -29,14 +29,14 @@
 //! | [`resolution`](VertexFigures::resolution) | distance at which two vertices are found as two: the step in the distances of pairs of the z_k |
 //! | [`calibration`](VertexFigures::calibration) | false vertices above a significance, found, and expected by its probability |
 //!
-//! An RoI in which nothing was found counts, as one that failed. One without a primary vertex in
-//! the truth does not; it is counted apart. Where truth lists the primary vertex only, every vertex
-//! of pile-up is a false one.
+//! An RoI in which nothing was found counts as a failure. An RoI without a primary vertex in the
+//! truth is left out, and counted separately. If truth lists only the primary vertex, every pile-up
+//! vertex is a false vertex.
 //!
 //! A primary is *isolated* if every t_i of its event is further away than
-//! [`Options::isolation_mm`], else *close*. Where two true vertices are nearer to each other than
-//! w, one found vertex may stand for both, and two found may be no split: the split rate of
-//! isolated primaries is free of that.
+//! [`Options::isolation_mm`], else *close*. If two true vertices are closer together than w, one
+//! found vertex may match both, and two found vertices may be correct. The split rate of isolated
+//! primaries is free of this ambiguity.
 //!
 //! ```
 //! use zfinder_study::evaluate::{Evaluation, Options};
@@ -45,9 +45,17 @@
 //!
 //! let vertex = Vertex { z_mm: 12.3, z_error_mm: 0.1, ..Vertex::default() };
 //! let id = RoiId { event_id: 0, roi_id: 0 };
-//! let result = RoiResult { id, vertices: vec![vertex], status: Status::Ok, spacepoints: 90, outside_window: 0, fallback: false };
+//! let result = RoiResult {
+//!     id,
+//!     vertices: vec![vertex],
+//!     status: Status::Ok,
+//!     spacepoints: 90,
+//!     outside_window: 0,
+//!     fallback: false,
+//! };
 //! let mut evaluation = Evaluation::new(Options::default());
-//! evaluation.add(&result, &[TruthVertex { z_mm: 12.5, is_hard_scatter: true, ..TruthVertex::default() }]);
+//! let truth = TruthVertex { z_mm: 12.5, is_hard_scatter: true, ..TruthVertex::default() };
+//! evaluation.add(&result, &[truth]);
 //! let figures = evaluation.figures();
 //! assert_eq!(figures.first.value, Some(1.0));
 //! assert!((figures.pull.mean.unwrap() + 2.0).abs() < 1e-9);
@@ -67,19 +75,18 @@ use zfinder::{RoiResult, Status};
 use zfinder_io::{TruthVertex, primary_z};
 
 pub use figures::{Figure, Figures, Neighbourhood};
-use figures::{Primary, Seen};
+use figures::{Primary, RoiRecord};
 pub use statistics::{Fraction, Spread};
 use vertices::VertexCounts;
 pub use vertices::{Calibration, StepFit, VertexFigures};
 
-/// A vertex counts as found if it lies nearer than this to the true one \[mm\], unless said
-/// otherwise.
+/// Default of [`Options::within_mm`] \[mm\].
 pub const WITHIN_MM: f64 = 1.0;
-/// Bins, if it is not said how many, and the RoIs that each must have.
+/// Default number of bins, and the fewest RoIs in each.
 const BINS: usize = 5;
 const ROIS_IN_A_BIN: usize = 10;
 
-/// What counts as near.
+/// Distances of an evaluation.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Options {
     /// A found vertex belongs to a true one if it is nearer than this \[mm\]; 1.
@@ -94,15 +101,15 @@ impl Default for Options {
     }
 }
 
-/// What figures are shown against.
+/// The quantity of the bin axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum By {
-    /// True vertices of the event, the primary among them.
+    /// Number of true vertices of the event, including the primary.
     PileUp,
-    /// Spacepoints that took part in the search.
+    /// Number of spacepoints that took part in the search.
     Spacepoints,
-    /// Charged particles of the true primary with pT > 500 MeV and |eta| < 2.5.
+    /// Number of charged particles of the true primary with pT > 500 MeV and |eta| < 2.5.
     Tracks,
     /// The largest pT of these particles \[MeV\].
     LeadingPt,
@@ -113,7 +120,7 @@ pub enum By {
 }
 
 impl By {
-    /// The word that files show.
+    /// Returns the name in files.
     pub fn as_str(self) -> &'static str {
         match self {
             By::PileUp => "pile-up",
@@ -125,7 +132,7 @@ impl By {
         }
     }
 
-    /// What its numbers count, for people.
+    /// Returns the label for plots and tables.
     pub fn label(self) -> &'static str {
         match self {
             By::PileUp => "true vertices",
@@ -138,7 +145,7 @@ impl By {
     }
 }
 
-/// RoIs for which the number that figures are shown against lies in a range, both ends included.
+/// A range of the binned quantity, both ends included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bin {
     /// Least number.
@@ -147,10 +154,10 @@ pub struct Bin {
     pub high: u64,
 }
 
-/// Bins that follow one another, upwards.
+/// Consecutive bins in increasing order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Binning {
-    /// What is binned.
+    /// The binned quantity.
     pub by: By,
     /// The bins.
     pub bins: Vec<Bin>,
@@ -162,46 +169,46 @@ pub struct InBin {
     /// The bin.
     #[serde(flatten)]
     pub bin: Bin,
-    /// Mean of the numbers; none of an empty bin.
+    /// Mean of the quantity; None for an empty bin.
     #[serde(default)]
     pub mean: Option<f64>,
-    /// Its figures.
+    /// The figures of its RoIs.
     pub figures: Figures,
 }
 
-/// All that an [`Evaluation`] has to say.
+/// All results of an [`Evaluation`].
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
-    /// RoIs that were left out, for truth has no primary vertex of them.
+    /// Number of RoIs that were left out, because truth has no primary vertex for them.
     pub without_truth: u64,
-    /// RoIs by the word of their status ([`Status::as_str`]), those without truth left out.
+    /// Number of RoIs for each status ([`Status::as_str`]), without those that were left out.
     pub statuses: BTreeMap<&'static str, u64>,
-    /// Of all RoIs with truth.
+    /// Figures of all RoIs with truth.
     pub figures: Figures,
-    /// Bin by bin.
+    /// Figures of each bin.
     pub bins: Vec<InBin>,
-    /// Of all found vertices.
+    /// Figures of all found vertices.
     pub vertices: VertexFigures,
 }
 
-/// Compares answers with truth, RoI by RoI. It keeps some 200 bytes of each: widths and bins need
-/// them all.
+/// Compares answers with truth, RoI by RoI. An evaluation keeps about 200 bytes for each RoI,
+/// because widths and bins need all of them.
 #[derive(Clone, Debug, Default)]
 pub struct Evaluation {
     options: Options,
-    seen: Vec<Seen>,
+    seen: Vec<RoiRecord>,
     statuses: BTreeMap<&'static str, u64>,
     without_truth: u64,
     vertices: VertexCounts,
 }
 
 impl Evaluation {
-    /// With no RoI in it.
+    /// Makes an evaluation without RoIs.
     pub fn new(options: Options) -> Self {
         Self { options, ..Self::default() }
     }
 
-    /// Takes an answer, and all true vertices that are known of its event
+    /// Adds an answer, with all true vertices of its event
     /// ([`TruthTable::vertices`](zfinder_io::TruthTable::vertices)).
     pub fn add(&mut self, result: &RoiResult, truth: &[TruthVertex]) {
         let Some(primary) = primary_z(truth) else {
@@ -216,7 +223,7 @@ impl Evaluation {
         let position = result.vertices.iter().position(|vertex| within(vertex.z_mm, primary));
         let matched = matches(result, truth, self.options.within_mm);
         self.vertices.add(result, truth, self.options.within_mm);
-        self.seen.push(Seen {
+        self.seen.push(RoiRecord {
             true_vertices: truth.len() as u64,
             spacepoints: result.spacepoints as u64,
             residual: first.map(|vertex| vertex.z_mm - primary),
@@ -234,18 +241,19 @@ impl Evaluation {
         *self.statuses.entry(Status::as_str(result.status)).or_default() += 1;
     }
 
-    /// RoIs with a primary vertex in the truth.
+    /// Returns the number of RoIs with a primary vertex in the truth.
     pub fn rois(&self) -> usize {
         self.seen.len()
     }
 
-    /// RoIs without.
+    /// Returns the number of RoIs without a primary vertex in the truth.
     pub fn without_truth(&self) -> u64 {
         self.without_truth
     }
 
-    /// Bins of about as many RoIs each, `most` at most; if none is asked for 5, with 10 RoIs or
-    /// more in each. RoIs of the same number are in the same bin. Without RoIs there are no bins.
+    /// Returns at most `most` bins with about equal numbers of RoIs. The default is 5 bins with at
+    /// least 10 RoIs each. RoIs with equal values are in the same bin. Without RoIs there are no
+    /// bins.
     pub fn binning(&self, by: By, most: Option<usize>) -> Binning {
         let mut numbers: Vec<u64> = self.seen.iter().filter_map(|seen| seen.number(by)).collect();
         numbers.sort_unstable();
@@ -257,16 +265,16 @@ impl Evaluation {
         Binning { by, bins: lows.iter().zip(highs).map(|(&low, high)| Bin { low, high }).collect() }
     }
 
-    /// The figures of all RoIs.
+    /// Returns the figures of all RoIs.
     pub fn figures(&self) -> Figures {
         Figures::new(self.seen.iter())
     }
 
-    /// All figures, also in these bins. Bins of one evaluation may be used in another, so that the
-    /// two can be compared: what lies beyond them is in the nearest.
+    /// Returns all figures, also in these bins. Bins of one evaluation may be used for another,
+    /// which makes the two comparable: values beyond all bins count in the nearest bin.
     pub fn summary(&self, binning: Option<&Binning>) -> Summary {
         let bins = binning.map_or(Vec::new(), |Binning { by, bins }| {
-            let bin_of = |seen: &Seen| {
+            let bin_of = |seen: &RoiRecord| {
                 let number = seen.number(*by)?;
                 Some(bins.partition_point(|bin| bin.low <= number).saturating_sub(1))
             };
@@ -288,14 +296,15 @@ impl Evaluation {
         }
     }
 
-    /// z_1 - t_0 \[mm\] of every RoI where that is within the window, in the order of the RoIs.
+    /// Returns z_1 - t_0 \[mm\] of each RoI where it is within the window, in the order of the
+    /// RoIs.
     pub fn residuals(&self) -> impl Iterator<Item = f64> {
         self.seen.iter().filter_map(|seen| seen.residual)
     }
 }
 
-/// Returns the number of pairs of a found and a true vertex within a distance: in the order found,
-/// each takes the nearest true vertex that is free.
+/// Returns the number of matched pairs of a found and a true vertex: in the order found, each takes
+/// the nearest free true vertex within the distance.
 fn matches(result: &RoiResult, truth: &[TruthVertex], within_mm: f64) -> u32 {
     let mut is_free = vec![true; truth.len()];
     let mut matched = 0;
@@ -317,7 +326,8 @@ fn rank_ratio(result: &RoiResult) -> Option<f64> {
         .filter(|ratio| !ratio.is_nan())
 }
 
-/// What is known of the primary; `nearest_mm` is the distance of the nearest other true vertex.
+/// Returns the known quantities of the primary; `nearest_mm` is the distance of the nearest other
+/// true vertex.
 fn primary_of(truth: &[TruthVertex], nearest_mm: Option<f64>) -> Primary {
     let vertex = truth.iter().find(|vertex| vertex.is_hard_scatter).copied().unwrap_or_default();
     let thousandths = |value: f64| (1e3 * value).round() as u64;

@@ -1,27 +1,25 @@
-//! Fractions with intervals, spreads, and areas under curves.
+//! Fractions with intervals, spreads of numbers, and areas under ROC curves.
 
 use serde::{Deserialize, Serialize};
 
-/// The fraction of a normal distribution within one standard deviation.
+/// The fraction of a normal distribution within one standard deviation of its mean.
 const ONE_SIGMA: f64 = 0.682_689_492_137_085_9;
 
-/// How often something was so, with what n tries say of its probability: the Wilson score interval
-/// of one standard deviation (68.3 %; E. B. Wilson, J. Am. Stat. Assoc. 22 (1927) 209). With p =
-/// passed / n it is
+/// A fraction of n tries, with its Wilson score interval of one standard deviation (68.3 %; E. B.
+/// Wilson, J. Am. Stat. Assoc. 22 (1927) 209). With p = passed / n the interval is
 ///
 /// ```text
 /// (p + 1/2n -+ sqrt(p (1 - p) / n + 1/4n^2)) / (1 + 1/n)
 /// ```
 ///
-/// so that 0 and all of n have an error too. Vertices are counted as if those of an RoI did not
-/// depend on one another.
+/// so that fractions of 0 and 1 have an error too. Vertices of one RoI count as independent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fraction {
-    /// How often it was so.
+    /// Number of successes.
     pub passed: u64,
-    /// Out of how many.
+    /// Number of tries.
     pub of: u64,
-    /// The fraction; none out of none.
+    /// The fraction; None without tries.
     pub value: Option<f64>,
     /// Lower end of the interval.
     pub low: Option<f64>,
@@ -37,7 +35,7 @@ impl Fraction {
         let (n, p) = (of as f64, passed as f64 / of as f64);
         let (middle, half) = (p + 0.5 / n, (p * (1.0 - p) / n + 0.25 / (n * n)).sqrt());
         let end = |end: f64| end / (1.0 + 1.0 / n);
-        // At 0 and 1 an end is p itself, but for rounding.
+        // At 0 and 1 one end equals p, apart from rounding.
         let (low, high) = (end(middle - half).clamp(0.0, p), end(middle + half).clamp(p, 1.0));
         Self { passed, of, value: Some(p), low: Some(low), high: Some(high) }
     }
@@ -48,19 +46,19 @@ impl Fraction {
     }
 }
 
-/// How numbers are spread. None where there are none.
+/// The spread of a set of numbers. Its members are None for an empty set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spread {
-    /// How many.
+    /// Number of values.
     pub number: u64,
-    /// Their mean.
+    /// Mean.
     pub mean: Option<f64>,
-    /// Root of the mean of their squares: about 0, not about the mean.
+    /// Root mean square, about 0 and not about the mean.
     pub rms: Option<f64>,
     /// Standard deviation about the mean: the root of the mean of (x - mean)^2.
     pub std: Option<f64>,
-    /// The least h such that 68.3 % of them at least have \|x\| <= h: what rms is of a normal
-    /// distribution, and blind to its tails.
+    /// The smallest h such that at least 68.3 % of the values have \|x\| <= h: equal to rms for a
+    /// normal distribution about 0, but insensitive to tails.
     pub width_68: Option<f64>,
 }
 
@@ -86,8 +84,8 @@ impl Spread {
     }
 }
 
-/// Returns the area under the ROC curve: the probability that a right answer has a higher score
-/// than a wrong one, with half of the ties. None without a right or a wrong answer.
+/// Returns the area under the ROC curve: the probability that a correct answer has a higher score
+/// than a wrong one, with half of the ties. None without a correct or a wrong answer.
 pub(super) fn roc_area(mut scores: Vec<(f64, bool)>) -> Option<f64> {
     scores.sort_by(|a, b| a.0.total_cmp(&b.0));
     let right = scores.iter().filter(|(_, is_right)| *is_right).count() as f64;
@@ -102,12 +100,12 @@ pub(super) fn roc_area(mut scores: Vec<(f64, bool)>) -> Option<f64> {
     (right > 0.0 && wrong > 0.0).then(|| area / (right * wrong))
 }
 
-/// Most corners of a ROC curve that are kept, but for the ends.
+/// Most corners of a ROC curve, in addition to its ends.
 const MOST_CORNERS: usize = 500;
 
 /// Returns the corners of the ROC curve from the highest score down: (fraction of wrong answers,
-/// fraction of right answers) with at least that score. Of more than [`MOST_CORNERS`], every so
-/// many. Empty without a right or a wrong answer.
+/// fraction of correct answers) with at least that score. More than [`MOST_CORNERS`] corners are
+/// thinned. Empty without a correct or a wrong answer.
 pub(super) fn roc_curve(mut scores: Vec<(f64, bool)>) -> Vec<[f64; 2]> {
     scores.sort_by(|a, b| b.0.total_cmp(&a.0));
     let all_right = scores.iter().filter(|(_, is_right)| *is_right).count();

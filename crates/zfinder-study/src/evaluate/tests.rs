@@ -4,7 +4,7 @@ use super::*;
 use zfinder::RoiId;
 use zfinder::Vertex;
 
-/// An answer of vertices (z, error).
+/// Returns an answer with vertices (z, error).
 fn answer(vertices: &[(f64, f64)], spacepoints: usize) -> RoiResult {
     let vertex = |&(z_mm, z_error_mm): &(f64, f64)| Vertex { z_mm, z_error_mm, ..Vertex::default() };
     RoiResult {
@@ -17,7 +17,7 @@ fn answer(vertices: &[(f64, f64)], spacepoints: usize) -> RoiResult {
     }
 }
 
-/// The primary vertex first, though it need not be.
+/// Returns true vertices, the primary first.
 fn truth(z: &[f64]) -> Vec<TruthVertex> {
     let vertex =
         |(number, &z_mm): (usize, &f64)| TruthVertex { z_mm, is_hard_scatter: number == 0, ..TruthVertex::default() };
@@ -26,17 +26,17 @@ fn truth(z: &[f64]) -> Vec<TruthVertex> {
 
 fn six() -> Evaluation {
     let mut evaluation = Evaluation::new(Options::default());
-    // Right, with a vertex of pile-up and a false one.
+    // Correct, with a pile-up vertex and a false one.
     evaluation.add(&answer(&[(10.2, 0.1), (30.4, 0.1), (50.0, 0.1)], 100), &truth(&[10.0, 30.0, 31.5]));
     // Pile-up first; close.
     evaluation.add(&answer(&[(5.1, 0.1), (-0.4, 0.2)], 200), &truth(&[0.0, 5.0]));
     // Split.
     evaluation.add(&answer(&[(-20.3, 0.1), (-19.5, 0.1)], 300), &truth(&[-20.0]));
-    // Nothing found; close, for the other is not further away than 10 mm.
+    // Nothing found; close, because the other vertex is not more than 10 mm away.
     evaluation.add(&answer(&[], 5), &truth(&[7.0, 17.0]));
-    // False, for it is not nearer than 1 mm.
+    // False, because the distance is not below 1 mm.
     evaluation.add(&answer(&[(2.0, 0.1)], 400), &truth(&[1.0, 40.0]));
-    // Right, without an error.
+    // Correct, with an error of 0.
     evaluation.add(&answer(&[(1.5, 0.0)], 500), &truth(&[1.0]));
     evaluation
 }
@@ -79,7 +79,7 @@ fn figures_are_those_of_the_definitions() {
     assert_abs_diff_eq!(some(pull.width_68), 3.0, epsilon = 1e-9);
 }
 
-/// An answer of vertices (z, rank, significance).
+/// Returns an answer with vertices (z, rank, significance).
 fn ranked(vertices: &[(f64, f64, f64)]) -> RoiResult {
     let mut result = answer(&vertices.iter().map(|&(z, ..)| (z, 0.1)).collect::<Vec<_>>(), 1);
     for (vertex, &(_, rank, significance)) in result.vertices.iter_mut().zip(vertices) {
@@ -88,8 +88,8 @@ fn ranked(vertices: &[(f64, f64, f64)]) -> RoiResult {
     result
 }
 
-/// Four RoIs: vertices 0 to 3 mm apart, right first vertices at significance 5 and 3, wrong ones at
-/// 4 and 2.
+/// Four RoIs with vertices 0 to 3 mm apart. First vertices are correct at significance 5 and 3, and
+/// wrong at 4 and 2.
 fn four() -> Evaluation {
     let mut evaluation = Evaluation::new(Options::default());
     evaluation.add(&ranked(&[(10.2, 8.0, 5.0), (10.4, 2.0, 1.5)]), &truth(&[10.0, 30.0]));
@@ -102,11 +102,11 @@ fn four() -> Evaluation {
 #[test]
 fn every_true_vertex_counts_in_precision_and_recall() {
     let figures = four().figures();
-    // Of 10.2 and 10.4 one is matched to 10.0; 5.1 and -0.4; -20.3; none of 50 and 60.
+    // Matched: one of 10.2 and 10.4 with 10.0; 5.1 and -0.4; -20.3; neither 50 nor 60.
     assert_eq!([figures.precision, figures.recall].map(counts), [(4, 7), (4, 8)]);
     assert_abs_diff_eq!(figures.f1.expect("vertices"), 8.0 / 15.0, epsilon = 1e-12);
     assert_eq!(figures.false_per_roi, Some(0.5));
-    // Right at 1, 2 and 1.
+    // Correct at positions 1, 2 and 1.
     assert_abs_diff_eq!(figures.position.expect("right ones"), 4.0 / 3.0, epsilon = 1e-12);
 }
 
@@ -114,9 +114,9 @@ fn every_true_vertex_counts_in_precision_and_recall() {
 fn roc_areas_count_pairs_of_right_and_wrong() {
     let evaluation = four();
     let figures = evaluation.figures();
-    // Right 5 and 3, wrong 4 and 2: three of four pairs.
+    // Correct 5 and 3, wrong 4 and 2: three of four pairs.
     assert_eq!(figures.roc_significance, Some(0.75));
-    // Right 4 and infinite, wrong 1.2 and infinite: 4 above 1.2, infinite above 1.2, a tie, and 4
+    // Correct 4 and infinite, wrong 1.2 and infinite: 4 above 1.2, infinite above 1.2, a tie, and 4
     // below infinite.
     assert_eq!(figures.roc_rank_ratio, Some(2.5 / 4.0));
     let curve = evaluation.summary(None).vertices.roc_significance;
@@ -175,7 +175,7 @@ fn figures_are_shown_against_what_truth_knows_of_the_primary() {
     assert_eq!(ends(By::SumPt), [(0, 9_999), (10_000, 19_000)]);
     assert_eq!(ends(By::Distance), [(0, 999), (1_000, 1_900)]);
     assert_eq!(ends(By::LeadingPt), [(0, 2_499), (2_500, 4_500)]);
-    // An RoI for which it is not known is in no bin.
+    // An RoI without this quantity is in no bin.
     let binning = evaluation.binning(By::LeadingPt, Some(2));
     let rois: Vec<u64> = evaluation.summary(Some(&binning)).bins.iter().map(|bin| bin.figures.rois).collect();
     assert_eq!(rois, [5, 5]);
@@ -214,7 +214,7 @@ fn intervals_are_wilsons() {
             panic!("{passed} of {of}");
         };
         assert!(0.0 <= low && low <= p && p <= high && high <= 1.0, "{passed} of {of}: {low} {high}");
-        // p is one standard deviation of the true probability away from either end.
+        // By definition, p is one standard deviation of the probability away from either end.
         for end in [low, high] {
             assert_abs_diff_eq!((p - end).powi(2), end * (1.0 - end) / of as f64, epsilon = 1e-12);
         }
@@ -248,7 +248,7 @@ fn bins_hold_as_many_rois_each() {
         bins.iter().map(|bin| counts(bin.figures.first)).collect::<Vec<_>>()
     };
     assert_eq!(first(&evaluation), [(1, 2), (1, 2), (1, 2)]);
-    // What is beyond them is in the nearest.
+    // Values beyond all bins are in the nearest bin.
     let mut other = Evaluation::new(Options::default());
     other.add(&answer(&[(0.0, 0.1)], 1), &truth(&[0.0]));
     other.add(&answer(&[(0.0, 0.1)], 9999), &truth(&[0.0]));

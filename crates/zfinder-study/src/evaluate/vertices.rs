@@ -1,23 +1,23 @@
-//! Figures of all found vertices: positions, distances of pairs, and the calibration of the
-//! significance.
+//! Figures of all found vertices: positions in the list, distances of pairs, and the calibration of
+//! the significance.
 
 use serde::{Deserialize, Serialize};
 use zfinder::RoiResult;
 use zfinder_io::TruthVertex;
 
-use super::figures::Seen;
+use super::figures::RoiRecord;
 use super::statistics::roc_curve;
 
-/// Distances of pairs are counted in so many bins, up to this \[mm\].
+/// Number of bins of the distances of pairs, up to this distance \[mm\].
 const DISTANCES: usize = 200;
 const MOST_DISTANCE_MM: f64 = 10.0;
-/// Pairs that a fit needs.
+/// Fewest pairs for a fit.
 const LEAST_PAIRS: u64 = 20;
-/// Steps of the fit: in distance \[mm\], and the widths that are tried \[mm\].
+/// Grid of the fit: step in distance \[mm\], number of widths, and smallest width \[mm\].
 const STEP_MM: f64 = 0.01;
 const WIDTHS: usize = 20;
 const LEAST_WIDTH_MM: f64 = 0.01;
-/// Ratio of one width to the one before: the last is 1 mm.
+/// Ratio of consecutive widths, such that the last is 1 mm.
 const WIDTH_RATIO: f64 = 1.274_274_985_703_132;
 /// Thresholds of the calibration.
 const ABOVE: [f64; 7] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
@@ -25,10 +25,10 @@ const ABOVE: [f64; 7] = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
 /// Counts over all RoIs.
 #[derive(Clone, Debug)]
 pub(super) struct VertexCounts {
-    /// RoIs by the position of the right vertex, from 1.
+    /// Number of RoIs by position of the correct vertex, from 1.
     positions: Vec<u64>,
     distances: Vec<u64>,
-    /// Of each vertex that has one, with whether the vertex is false.
+    /// The significance of each vertex that has one, and whether the vertex is false.
     significances: Vec<(f64, bool)>,
     rois: u64,
 }
@@ -64,60 +64,59 @@ impl VertexCounts {
     }
 }
 
-/// Figures of all found vertices; [defined here](super#definitions).
+/// Figures of all found vertices; [definitions](super#definitions).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct VertexFigures {
-    /// RoIs whose first right vertex is the first, second, ... in the list.
+    /// Number of RoIs whose first correct vertex is the first, second, ... in the list.
     pub positions: Vec<u64>,
     /// Distances of pairs of vertices of one RoI: counts in bins of
     /// [`VertexFigures::distance_bin_mm`], from 0.
     pub distances: Vec<u64>,
     /// Width of these bins \[mm\].
     pub distance_bin_mm: f64,
-    /// The step in these distances; none of fewer than 20 pairs.
+    /// The fitted step in these distances; None below 20 pairs.
     pub resolution: Option<StepFit>,
-    /// Of the significance, at several thresholds.
+    /// Calibration of the significance at several thresholds.
     pub calibration: Vec<Calibration>,
-    /// Corners of the ROC curve of the significance: fractions of wrong and of right first vertices
-    /// above a threshold.
+    /// Corners of the ROC curve of the significance: fractions of wrong and of correct first
+    /// vertices above a threshold.
     pub roc_significance: Vec<[f64; 2]>,
-    /// The same of the ratio of ranks.
+    /// The same for the ratio of ranks.
     pub roc_rank_ratio: Vec<[f64; 2]>,
 }
 
 /// A step 1 / (1 + exp((distance_mm - d) / width_mm)) in the density of the distances d of pairs,
-/// fitted by maximum likelihood between 0 and 10 mm. Beyond the step, pairs of independent vertices
-/// are as dense everywhere.
+/// fitted by maximum likelihood between 0 and 10 mm. Beyond the step, the density of pairs of
+/// independent vertices is constant.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct StepFit {
     /// The middle of the step \[mm\]: the vertex-vertex resolution.
     pub distance_mm: f64,
-    /// Half of the range in which the logarithm of the likelihood is within 1/2 of its maximum
-    /// \[mm\].
+    /// Half of the range in which the log-likelihood is within 1/2 of its maximum \[mm\].
     pub distance_error_mm: f64,
     /// The width \[mm\].
     pub width_mm: f64,
-    /// Pairs in the fit.
+    /// Number of pairs in the fit.
     pub pairs: u64,
 }
 
-/// Vertices above a significance.
+/// Vertices above a threshold of significance.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Calibration {
-    /// The significance.
+    /// The threshold.
     pub above: f64,
-    /// Vertices with more.
+    /// Number of vertices above it.
     pub vertices: u64,
-    /// Those that are false.
+    /// Number of false vertices above it.
     pub false_vertices: u64,
-    /// False vertices that are expected: the probability that a background fluctuates as high
-    /// anywhere in an RoI, which is that of a normal distribution beyond `above`, times the number
-    /// of RoIs.
+    /// Expected number of false vertices: the probability of a background fluctuation above the
+    /// threshold anywhere in an RoI, which is that of a normal distribution beyond `above`, times
+    /// the number of RoIs.
     pub expected_false: f64,
 }
 
 impl VertexFigures {
-    pub(super) fn new(counts: &VertexCounts, seen: &[Seen]) -> Self {
+    pub(super) fn new(counts: &VertexCounts, seen: &[RoiRecord]) -> Self {
         let calibration = |above: f64| {
             let vertices = counts.significances.iter().filter(|(significance, _)| *significance > above);
             Calibration {
@@ -134,8 +133,8 @@ impl VertexFigures {
             distance_bin_mm: MOST_DISTANCE_MM / DISTANCES as f64,
             resolution: StepFit::new(&counts.distances),
             calibration: ABOVE.into_iter().filter(|_| has_significance).map(calibration).collect(),
-            roc_significance: roc_curve(seen.iter().filter_map(Seen::significance).collect()),
-            roc_rank_ratio: roc_curve(seen.iter().filter_map(Seen::rank_ratio).collect()),
+            roc_significance: roc_curve(seen.iter().filter_map(RoiRecord::significance).collect()),
+            roc_rank_ratio: roc_curve(seen.iter().filter_map(RoiRecord::rank_ratio).collect()),
         }
     }
 }
@@ -147,7 +146,7 @@ impl StepFit {
             return None;
         }
         let places = (0.5 * MOST_DISTANCE_MM / STEP_MM) as usize;
-        // The best width for each place of the step.
+        // Profile likelihood: the best width at each position of the step.
         let mut profile = Vec::with_capacity(places);
         for place in 0..places {
             let middle = STEP_MM * place as f64;
@@ -165,9 +164,9 @@ impl StepFit {
     }
 }
 
-/// The logarithm of the likelihood of the counts under a step.
+/// Returns the log-likelihood of the counts for a step.
 fn log_likelihood(distances: &[u64], middle: f64, width: f64) -> f64 {
-    // The integral of the step up to x, but for a constant; without overflow.
+    // The integral of the step up to x, up to a constant; without overflow.
     let integral = |x: f64| {
         let t = (x - middle) / width;
         width * (t.max(0.0) + (-t.abs()).exp().ln_1p())
@@ -183,7 +182,7 @@ fn log_likelihood(distances: &[u64], middle: f64, width: f64) -> f64 {
         .sum()
 }
 
-/// Returns the probability of a normal distribution beyond so many standard deviations.
+/// Returns the probability of a normal distribution beyond this many standard deviations.
 fn beyond(deviations: f64) -> f64 {
     0.5 * libm::erfc(deviations / std::f64::consts::SQRT_2)
 }
@@ -196,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_step_is_found_where_it_is() {
-        // None below 1.5 mm, as many everywhere above.
+        // None below 1.5 mm, a constant density above.
         let sharp: Vec<u64> = (0..DISTANCES).map(|bin| if bin < 30 { 0 } else { 20 }).collect();
         let fit = StepFit::new(&sharp).expect("pairs");
         assert_abs_diff_eq!(fit.distance_mm, 1.5, epsilon = 0.02);

@@ -1,37 +1,37 @@
-//! Efficiency and resolution of configurations, as [`evaluate`](crate::evaluate) measures them.
+//! Plots of the efficiency and resolution that [`evaluate`](crate::evaluate) measures.
 
 use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, Point};
 
 use crate::evaluate::{By, Figures, InBin};
 
-/// Steps of the distribution of residuals.
+/// Number of bins of the distribution of residuals.
 const STEPS: usize = 50;
-/// Distance of points of neighbouring configurations, in lengths of the axis: equal values stay
-/// visible.
+/// Offset between the points of different configurations, as a fraction of the axis: equal values
+/// stay visible.
 const APART: f64 = 0.015;
-/// Error of the 68.3 % width of n residuals, over width / sqrt(n): that of a quantile, sqrt(p (1 - p) / n) over the density
-/// there, if they are spread normally.
+/// Error of the 68.3 % width of n residuals, in units of width / sqrt(n). It is that of a quantile,
+/// sqrt(p (1 - p) / n) over the density there, for a normal distribution.
 const WIDTH_ERROR: f64 = 0.962;
 
 /// One configuration in a plot.
 #[derive(Clone, Debug)]
 pub struct Plotted<'a> {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: &'a str,
-    /// Its figures of all RoIs.
+    /// Figures of all its RoIs.
     pub figures: &'a Figures,
-    /// And in the bins that the plot is against; may be empty.
+    /// Its figures in the bins of the x axis; may be empty.
     pub bins: &'a [InBin],
     /// Its residuals \[mm\]: [`Evaluation::residuals`](crate::evaluate::Evaluation::residuals); may
     /// be empty.
     pub residuals_mm: &'a [f64],
 }
 
-/// Panels beside one another. Where there are bins, `efficiency` has the first vertex (filled) and
-/// any (hollow) in each, with intervals of 68.3 %, and `resolution` has the 68.3 % width of the
-/// residuals, with the error of a normal distribution. Points stand at the means of their bins, those of
-/// several configurations side by side. Where
-/// there are residuals, `residuals` has their distribution within +-`within_mm`.
+/// Makes up to three panels in a row. With bins, `efficiency` shows the first vertex (filled) and
+/// any vertex (hollow) in each bin, with intervals of 68.3 %. `resolution` shows the 68.3 % width
+/// of the residuals, with the error for a normal distribution. Points are at the means of their
+/// bins, with an offset for each configuration. With residuals, `residuals` shows their
+/// distribution within +-`within_mm`.
 #[must_use]
 pub fn evaluation(configurations: &[Plotted<'_>], by: Option<By>, within_mm: f64) -> Figure {
     let has_bins = configurations.iter().any(|one| !one.bins.is_empty());
@@ -42,7 +42,7 @@ pub fn evaluation(configurations: &[Plotted<'_>], by: Option<By>, within_mm: f64
     if let Some(by) = by {
         panels.extend([drawing.efficiency(by), drawing.resolution(by)]);
     }
-    // An empty distribution says that there is nothing.
+    // An empty distribution shows that there are no residuals.
     if has_residuals || by.is_none() {
         panels.push(drawing.residuals());
     }
@@ -68,7 +68,7 @@ struct Drawing<'a> {
     within_mm: f64,
 }
 
-/// The title of an axis.
+/// Returns the title of an axis.
 fn axis_title(by: By) -> &'static str {
     match by {
         By::LeadingPt => "largest p_{T} of the primary [MeV]",
@@ -87,7 +87,7 @@ impl Drawing<'_> {
         Axis::new(axis_title(by), low - margin, high + margin)
     }
 
-    /// A point for each bin, beside the points of other configurations.
+    /// Returns a point for each bin, next to the points of other configurations.
     fn points(&self, by: By, number: usize, value: impl Fn(&Figures) -> Option<(f64, f64, f64)>) -> Vec<Point> {
         let (axis, middle) = (self.x(by), 0.5 * (self.configurations.len() as f64 - 1.0));
         let beside = APART * (axis.range.1 - axis.range.0) * (number as f64 - middle);
@@ -149,17 +149,17 @@ impl Drawing<'_> {
     }
 }
 
-/// The edges of a bin of whole numbers: half a unit beyond the first and the last.
+/// Returns the edges of a bin of whole numbers, half a unit beyond its first and last number.
 fn edges(in_bin: &InBin) -> (f64, f64) {
     (in_bin.bin.low as f64 - 0.5, in_bin.bin.high as f64 + 0.5)
 }
 
-/// An upper end of an axis from 0.
+/// Returns a valid upper end for an axis from 0.
 fn positive(top: f64) -> f64 {
     if top > 0.0 { top } else { 1.0 }
 }
 
-/// Fractions of all RoIs with truth whose residual is in each step from -`within_mm` to
+/// Returns the fraction of RoIs with truth whose residual is in each bin from -`within_mm` to
 /// `within_mm`.
 fn distribution(configuration: &Plotted, within_mm: f64) -> [f64; STEPS] {
     let mut fractions = [0.0; STEPS];

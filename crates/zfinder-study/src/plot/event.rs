@@ -1,4 +1,4 @@
-//! The r-z display of an event.
+//! Plots an event in r-z.
 
 use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, Point, Symbol};
 use zfinder::Spacepoint;
@@ -8,19 +8,21 @@ use zfinder_io::TruthVertex;
 use super::marks::{found, of_truth, title, truth_entries};
 use crate::inspect::{Inspection, Pair};
 
-/// The left panel is this much higher than its outermost spacepoint: vertices stand at its edges.
+/// Height of the left panel beyond its outermost spacepoint, as a fraction. It has room for the
+/// markers of vertices.
 const MARGIN: f64 = 0.08;
-/// Half of the width of the right panel \[mm\], in standard deviations of the pairs' z; and at
-/// least.
+/// Half the width of the right panel, in standard deviations of the pairs' z, and its minimum
+/// \[mm\].
 const WIDTHS: f64 = 12.0;
 const LEAST_MM: f64 = 3.0;
 const LAYER: Colour = Colour::new([205, 205, 205]);
 const SPACEPOINT: Colour = Colour::new([110, 110, 110]);
 
-/// The event in r-z: spacepoints, layers, and the pairs of the first peak
-/// ([`Inspect::pairs`](crate::inspect::Inspect::pairs)) drawn to the beam line, with their third spacepoints if they have some.
-/// Spacepoints with phi < 0 are below the beam. On the right is the place where the pairs meet. Found
-/// vertices stand at the upper edge, true ones at the lower.
+/// Draws an event in r-z: spacepoints, layers, and the pairs of the first peak
+/// ([`Inspect::pairs`](crate::inspect::Inspect::pairs)), extended to the beam line, with their
+/// third spacepoints. Spacepoints with phi < 0 are below the beam. The right panel enlarges the
+/// region where the pairs meet. Found vertices are marked at the upper edge, true ones at the
+/// lower.
 #[must_use]
 pub fn event(inspection: &Inspection, pairs: &[Pair], detector: &Detector, truth: &[TruthVertex]) -> Figure {
     Drawing { inspection, pairs, detector, truth }.figure()
@@ -33,12 +35,12 @@ struct Drawing<'a> {
     truth: &'a [TruthVertex],
 }
 
-/// Where a spacepoint is drawn: z, and rho with the sign of phi.
+/// Returns the position of a spacepoint in the plot: z, and rho with the sign of phi.
 fn place(s: &Spacepoint) -> (f64, f64) {
     (s.z, if s.phi < 0.0 { -s.rho } else { s.rho })
 }
 
-/// A part of the r-z plane \[mm\].
+/// A rectangle in the r-z plane \[mm\].
 #[derive(Clone, Copy)]
 struct Window {
     low: f64,
@@ -52,7 +54,8 @@ impl Window {
         self.low <= z && z <= self.high && rho.abs() <= self.rho
     }
 
-    /// How much of a line from the beam at z to this place is inside, 0 to 1.
+    /// Returns the fraction, 0 to 1, of a line from the beam at z to this point that is inside the
+    /// window.
     fn share(&self, z: f64, to: (f64, f64)) -> f64 {
         let within = |from: f64, to: f64, low: f64, high: f64| match to - from {
             step if step > 0.0 => (high - from) / step,
@@ -98,7 +101,7 @@ impl Drawing<'_> {
         legend
     }
 
-    /// All spacepoints; the detector where there is none.
+    /// Returns the window of all spacepoints, or of the detector without any.
     fn whole(&self) -> Window {
         let spacepoints = self.inspection.spacepoints.iter().map(place);
         let layers = self.detector.layers().iter().map(|layer| match layer.kind {
@@ -116,7 +119,7 @@ impl Drawing<'_> {
         Window { low: -z, high: z, rho }
     }
 
-    /// About a vertex, as far as the pairs' z are spread.
+    /// Returns the window around a vertex, which the spread of the pairs' z determines.
     fn near(&self, z_mm: f64) -> Window {
         let square = self.pairs.iter().map(|pair| (pair.z_mm - z_mm).powi(2)).sum::<f64>();
         let width = (WIDTHS * (square / self.pairs.len().max(1) as f64).sqrt()).max(LEAST_MM);
@@ -136,11 +139,11 @@ impl Drawing<'_> {
         let layers = &mut panel.layers;
         layers.push(Layer::Segments(self.layers(window), Line::solid(LAYER, 1.0)));
         layers.push(Layer::Points(points(&mut self.inspection.spacepoints.iter().map(place)), spacepoint()));
-        // The more there are, the fainter.
+        // Many lines are drawn fainter.
         let ink = Colour::BLACK.with_alpha((60.0 / self.pairs.len() as f64).clamp(0.25, 0.8));
         let (mut segments, mut ends, mut thirds) = (Vec::new(), Vec::new(), Vec::new());
         for pair in self.pairs {
-            // On one side, though phi may change its sign along a track.
+            // The whole pair is on one side, even if phi changes its sign along the track.
             let side = if pair.inner.phi < 0.0 { -1.0 } else { 1.0 };
             let on_side = |s: &Spacepoint| (s.z, side * s.rho);
             let end = pair.thirds.last().unwrap_or(&pair.outer);
@@ -159,7 +162,7 @@ impl Drawing<'_> {
         panel
     }
 
-    /// Found vertices at the upper edge, true ones at the lower.
+    /// Marks found vertices at the upper edge, true ones at the lower.
     fn vertices(&self, layers: &mut Vec<Layer>, window: Window) {
         let (above, below) = (0.95 * window.rho, -0.95 * window.rho);
         let at = |z: f64, rho: f64| window.holds((z, 0.0)).then(|| Point::new(z, rho));
@@ -172,8 +175,8 @@ impl Drawing<'_> {
         layers.push(Layer::Points(vertices.filter_map(|vertex| at(vertex.z_mm, above)).collect(), found()));
     }
 
-    /// The two ends of every line that a layer is in this window: barrels up to the first disk that reaches as far out,
-    /// disks from the innermost barrel on.
+    /// Returns both ends of each line of a layer in this window. Barrels extend to the first disk
+    /// with as large a radius, disks begin at the innermost barrel.
     fn layers(&self, window: Window) -> Vec<[(f64, f64); 2]> {
         let layers = self.detector.layers();
         let radii = layers.iter().filter_map(|layer| match layer.kind {

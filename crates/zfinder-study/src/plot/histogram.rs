@@ -1,4 +1,4 @@
-//! The z histogram of an RoI, with found and true vertices.
+//! Plots the z histogram of an RoI, with found and true vertices.
 
 use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Panel, Point};
 use zfinder_io::TruthVertex;
@@ -6,16 +6,16 @@ use zfinder_io::TruthVertex;
 use super::marks::{found, of_truth, title, truth_entries};
 use crate::inspect::{Inspection, ZHistogram};
 
-/// Bins on either side of the first vertex in the lower panel.
+/// Number of bins on either side of the first vertex in the lower panel.
 const BINS_BESIDE: usize = 30;
-/// Steps that the upper panel has at most: more cannot be seen.
+/// Most steps of the upper panel: finer steps are invisible.
 const STEPS: usize = 500;
 const OUTLINE: f64 = 1.0;
 
-/// The histogram of an RoI. The panel `whole` shows the whole range; each step is as high as the
-/// highest of its bins. The panel `peak` shows every bin near the first vertex, the three bins of
-/// its peak in black. Found vertices are numbered from 0 in their order, true ones stand at the foot.
-/// Several histograms of a configuration are added.
+/// Draws the histogram of an RoI. The panel `whole` shows the whole range; each step is as high as
+/// the highest of its bins. The panel `peak` shows every bin near the first vertex, with the three
+/// bins of its peak in black. Found vertices are numbered from 0 in their order, true ones are
+/// marked at the bottom. Several histograms of an RoI are summed.
 #[must_use]
 pub fn histogram(inspection: &Inspection, truth: &[TruthVertex]) -> Figure {
     Drawing { inspection, truth, histogram: inspection.histogram() }.figure()
@@ -27,7 +27,7 @@ struct Drawing<'a> {
     histogram: ZHistogram,
 }
 
-/// A part of the histogram, as it is drawn.
+/// A part of the histogram as it is drawn.
 struct Steps {
     low_mm: f64,
     step_mm: f64,
@@ -78,7 +78,7 @@ impl Drawing<'_> {
         legend
     }
 
-    /// The title of y.
+    /// Returns the title of the y axis.
     fn heights(&self) -> String {
         let histogram = &self.histogram;
         let what = if histogram.weights == histogram.pairs { "pairs" } else { "weight" };
@@ -86,20 +86,20 @@ impl Drawing<'_> {
             0..=1 => String::new(),
             several => format!(", {several} histograms"),
         };
-        // To a micrometre: widths that grow with eta have many digits.
+        // Rounded to a micrometre, because widths that grow with eta have many digits.
         format!("{what} / {} mm{of}", (1e3 * histogram.bin_mm).round() / 1e3)
     }
 
-    /// The background of one bin of the sum of all histograms.
+    /// Returns the background of one bin of the sum of all histograms.
     fn background(&self) -> Option<f64> {
         self.inspection.background.map(|of_three| of_three / 3.0 * self.inspection.histograms.len() as f64)
     }
 
-    /// `peak`: the first of its bins.
+    /// Makes a panel. `peak` is the first bin of the peak.
     fn panel(&self, name: &'static str, steps: &Steps, peak: Option<usize>) -> Panel {
         let (low, high) = steps.range();
         let top = steps.heights.iter().copied().fold(1.0, f64::max);
-        // Room for found vertices above, and for true ones below.
+        // Space for the markers of found vertices above and of true ones below.
         let (foot, head) = (if self.truth.is_empty() { 0.0 } else { -0.1 * top }, 1.25 * top);
         let mut panel = Panel::new(name, Axis::new("z [mm]", low, high), Axis::new(self.heights(), foot, head));
         let layers = &mut panel.layers;
@@ -110,7 +110,7 @@ impl Drawing<'_> {
             let dashed = Line::dashed(Colour::BLACK, OUTLINE);
             layers.push(Layer::Line(vec![(low, background), (high, background)], dashed));
         }
-        // The hard scatter last, so that it is on top.
+        // The hard scatter is drawn last, on top.
         for is_hard_scatter in [false, true] {
             let those = self.truth.iter().filter(|vertex| vertex.is_hard_scatter == is_hard_scatter);
             let points = those.map(|vertex| Point::new(vertex.z_mm, 0.5 * foot)).collect();
@@ -125,7 +125,7 @@ impl Drawing<'_> {
 }
 
 impl Steps {
-    /// Of an RoI without a histogram there is nothing, in some range.
+    /// Returns the range of z. Without a histogram the range is arbitrary.
     fn range(&self) -> (f64, f64) {
         let high = self.low_mm + self.heights.len() as f64 * self.step_mm;
         if high > self.low_mm { (self.low_mm, high) } else { (-1.0, 1.0) }

@@ -17,7 +17,7 @@ pub(super) fn of_truth(is_hard_scatter: bool) -> Marker {
     }
 }
 
-/// Entries of a legend for the true vertices that there are.
+/// Returns the legend entries of the true vertices.
 pub(super) fn truth_entries(truth: &[TruthVertex]) -> Vec<Entry> {
     [(true, "true hard scatter"), (false, "true pile-up")]
         .into_iter()

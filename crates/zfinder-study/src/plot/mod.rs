@@ -1,8 +1,8 @@
-//! Figures of an [evaluation] and its [vertices], of the [histogram] of an RoI and of its [event];
-//! and the histogram in characters, for a [terminal].
+//! Plots of an [evaluation] and its [vertices], and of the [histogram] and the [event] of an RoI;
+//! and the histogram as text, for a [terminal].
 //!
-//! A [`Figure`] is written as PNG, SVG or PDF. Series differ by marker or dash too, so that figures
-//! can be read in black and white.
+//! A [`Figure`] is written as PNG, SVG or PDF. Series also differ by marker or dash, so that
+//! figures are readable in black and white.
 //!
 //! ```
 //! use zfinder_study::plot::{self, Format, Options};

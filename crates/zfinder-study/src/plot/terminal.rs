@@ -1,21 +1,21 @@
-//! The z histogram in characters.
+//! Draws the z histogram as text.
 
 use crate::inspect::{Inspection, ZHistogram};
 use zfinder::RoiResult;
 use zfinder_io::TruthVertex;
 
-/// Columns of the histogram, beside those of the scale: 80 together.
+/// Columns of the histogram. The scale takes the rest of 80.
 const COLUMNS: usize = 71;
 const SCALE: usize = 7;
 const ROWS: usize = 8;
-/// From an eighth of a row to all of it.
+/// From an eighth of a row to a full row.
 const BLOCKS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
-/// Fewest steps between the numbers of the axis.
+/// Fewest intervals between the numbers of the axis.
 const TICKS: f64 = 4.0;
 
-/// The histogram of an RoI in 80 columns, a line of each vertex that is marked below: those of
-/// `result`, which may be any engine's, and the true ones. A column is as high as the highest three
-/// bins that begin in it, as peaks are.
+/// Draws the histogram of an RoI in 80 columns, with a line for the vertices of `result`, of any
+/// engine, and a line for the true vertices. Like the search for peaks, the height of a column is
+/// the largest sum of three bins that begin in it.
 pub fn terminal(inspection: &Inspection, result: &RoiResult, truth: &[TruthVertex]) -> String {
     let id = result.id;
     let mut text = format!(
@@ -30,7 +30,7 @@ pub fn terminal(inspection: &Inspection, result: &RoiResult, truth: &[TruthVerte
     let columns = Columns::new(&histogram);
     columns.draw(&mut text);
     columns.mark(&mut text, "found", result.vertices.iter().map(|vertex| ('▲', vertex.z_mm)));
-    // The hard scatter last, so that it stays where two share a column.
+    // The hard scatter is drawn last, so that it wins a shared column.
     let of = |hard: bool| truth.iter().filter(move |vertex| vertex.is_hard_scatter == hard);
     let [pile_up, hard] =
         [(false, '·'), (true, '◆')].map(|(hard, sign)| of(hard).map(move |vertex| (sign, vertex.z_mm)));
@@ -76,9 +76,9 @@ impl Columns {
             let z = (first + tick as f64) * step;
             let Some(column) = self.column(z) else { break };
             axis[column] = '┬';
-            // Rounding leaves neither digits nor -0.
+            // Rounding removes surplus digits; adding 0 removes -0.
             let number = ((z * 1e6).round() / 1e6 + 0.0).to_string();
-            // Its middle below the tick, but within the picture.
+            // Centred below the tick, but within the 80 columns.
             let begin = (column + SCALE + 2).saturating_sub(number.len() / 2);
             let begin = begin.min((SCALE + 2 + COLUMNS).saturating_sub(number.len()));
             numbers.push_str(&" ".repeat(begin.saturating_sub(numbers.len())));
@@ -89,7 +89,7 @@ impl Columns {
         text.push('\n');
     }
 
-    /// Whether any of them is in the range.
+    /// Adds a line of markers, and returns whether any vertex is in range.
     fn mark(&self, text: &mut String, what: &str, marks: impl Iterator<Item = (char, f64)>) -> bool {
         let mut line = vec![' '; COLUMNS];
         for (sign, z_mm) in marks {
@@ -105,14 +105,15 @@ impl Columns {
     }
 }
 
-/// 1, 2 or 5 times a power of ten, so that so long a range has steps enough.
+/// Returns a step of 1, 2 or 5 times a power of ten that gives enough numbers on this range.
 fn step(range: f64) -> f64 {
     let most = range / TICKS;
     let power = 10f64.powf(most.log10().floor());
     [5.0, 2.0, 1.0].map(|factor| factor * power).into_iter().find(|&step| step <= most).unwrap_or(power)
 }
 
-/// What a column of this height shows in a row, counted from below; what is not 0 is seen.
+/// Returns the character of a column of this height in a row, counted from below. Heights above 0
+/// are visible.
 fn block(height: u64, top: u64, row: usize) -> char {
     let eighths = (height as f64 / top as f64 * (8 * ROWS) as f64).round() as usize;
     let eighths = eighths.max(usize::from(height > 0));

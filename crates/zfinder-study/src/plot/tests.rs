@@ -5,7 +5,7 @@ use zfinder::Detector;
 use zfinder::{Config, Engine, Preset, Roi, RoiId, RoiResult, Spacepoint, Status, Vertex, ZFinder};
 use zfinder_io::TruthVertex;
 
-/// The width and height that a picture says it has.
+/// Returns width and height from the header of a picture.
 #[track_caller]
 fn size(picture: &[u8], format: Format) -> (u32, u32) {
     match format {
@@ -37,7 +37,7 @@ fn truth() -> Vec<TruthVertex> {
         .into()
 }
 
-/// Spacepoints anywhere, and tracks from z = 12.5 mm.
+/// Spacepoints at random positions, and tracks from z = 12.5 mm.
 fn busy(spacepoints: usize) -> Vec<Spacepoint> {
     let mut rng = fastrand::Rng::with_seed(3);
     let radii = [50.5, 88.5, 122.5, 299.0, 371.0, 443.0, 514.0];
@@ -118,7 +118,7 @@ fn the_terminal_shows_where_vertices_are() {
         lines.iter().find(is_it).unwrap_or_else(|| panic!("no {begins} in {text}"))
     };
     let place = |line: &[char], sign: char| line.iter().position(|&c| c == sign);
-    // 12.5 mm, of which there are 212.6 beyond the lower end of 400.2.
+    // 12.5 mm is 212.6 mm above the lower end of a range of 400.2 mm.
     let column = 9 + (212.6 / 400.2 * 71.0) as usize;
     assert_eq!(place(line("found"), '▲'), Some(column), "{text}");
     assert_eq!(place(line("true"), '◆'), Some(column), "{text}");

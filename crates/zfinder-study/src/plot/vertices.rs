@@ -1,30 +1,31 @@
-//! What [`evaluate`](crate::evaluate) says of all found vertices: positions, distances of pairs,
-//! ROC curves, calibration.
+//! Plots of the figures of all found vertices: positions, distances of pairs, ROC curves,
+//! calibration.
 
 use hep_figure::{Axis, Colour, Entry, Figure, Key, Layer, Line, Marker, Panel, Point};
 
 use crate::evaluate::{Calibration, Figures, VertexFigures};
 
-/// Pairs are drawn up to this distance \[mm\], in steps of so many bins.
+/// Largest distance of pairs in the plot \[mm\], and the bins of a step.
 const DISTANCE_MM: f64 = 5.0;
 const BINS_IN_A_STEP: usize = 5;
-/// The lowest number of false vertices per RoI.
+/// Lower end of the axis of false vertices per RoI.
 const LEAST: f64 = 1e-5;
 
 /// One configuration in a plot of vertices.
 #[derive(Clone, Copy, Debug)]
 pub struct PlottedVertices<'a> {
-    /// What the legend calls it.
+    /// Its name in the legend.
     pub name: &'a str,
-    /// Its figures of all RoIs.
+    /// Figures of all its RoIs.
     pub figures: &'a Figures,
-    /// Its figures of all vertices.
+    /// Figures of all its vertices.
     pub vertices: &'a VertexFigures,
 }
 
-/// Four panels: `positions` of the right vertex in the list, `distances` of pairs of found vertices
-/// with the fitted step, `roc` curves of the significance (thick) and of the rank ratio (thin), and
-/// the `calibration`: false vertices above a significance, found (markers) and expected (black line).
+/// Makes four panels. `positions` shows the position of the correct vertex in the list. `distances`
+/// shows distances of pairs of found vertices with the fitted step. `roc` shows ROC curves of the
+/// significance (thick) and of the rank ratio (thin). `calibration` shows the false vertices above
+/// a significance, found (markers) and expected (black line).
 #[must_use]
 pub fn vertices(configurations: &[PlottedVertices<'_>]) -> Figure {
     let rois = configurations.iter().map(|one| one.figures.rois).max().unwrap_or(0);
@@ -124,7 +125,8 @@ fn step_mm(vertices: &VertexFigures) -> f64 {
     BINS_IN_A_STEP as f64 * vertices.distance_bin_mm
 }
 
-/// Lower edges of the steps of the distribution of distances, and the pairs in them.
+/// Returns the lower edges of the steps of the distribution of distances, and their numbers of
+/// pairs.
 fn steps(vertices: &VertexFigures) -> Vec<(f64, f64)> {
     let width = step_mm(vertices);
     let steps = vertices.distances.chunks(BINS_IN_A_STEP).map(|bins| bins.iter().sum::<u64>() as f64);

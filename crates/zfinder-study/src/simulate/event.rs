@@ -1,4 +1,4 @@
-//! One RoI: its window, the collisions, their tracks, and noise.
+//! Simulates one RoI: its window, the collisions, their tracks, and noise.
 
 use std::f64::consts::{FRAC_PI_2, PI, TAU};
 
@@ -12,23 +12,23 @@ use super::{PtSpectrum, SimulatedRoi, SimulatedTrack, SimulatedVertex, Simulatio
 use zfinder::internals::normalised;
 use zfinder::{PhiWindow, Roi, RoiDescriptor, RoiId, Spacepoint};
 
-/// Tracks softer than this \[GeV\] stop in the beam pipe and the first layer.
+/// Lowest pT of a track \[GeV\]: softer tracks stop in the beam pipe and the first layer.
 const LEAST_PT_GEV: f64 = 0.05;
-/// rms over mean of a collision's number of tracks, beside its Poisson spread: a negative binomial
-/// of k = 2, about what minimum-bias collisions show.
+/// rms over mean of a collision's number of tracks, in addition to its Poisson spread. It
+/// corresponds to a negative binomial of k = 2, about the spread of minimum-bias collisions.
 const MULTIPLICITY_SPREAD: f64 = 0.7;
-/// The same of the hard scatter, whose trigger asks for some tracks.
+/// The same for the hard scatter, whose trigger requires some tracks.
 const HARD_MULTIPLICITY_SPREAD: f64 = 0.35;
-/// Farther than this \[rad\] no track is scattered that could matter.
+/// Margin \[rad\] around the window for multiple scattering.
 const SCATTERING_MARGIN: f64 = 0.1;
-/// Directions tried for a noise spacepoint; an RoI that misses the tracker has none.
+/// Most directions tried for a noise spacepoint. An RoI outside the tracker has none.
 const NOISE_TRIES: usize = 64;
 
-/// What all tracks of one RoI share.
+/// Quantities that all tracks of one RoI share.
 struct Region<'a> {
     knobs: &'a Simulation,
     tracker: &'a Tracker,
-    /// Edges as given to the engines, which decide with the same arithmetic.
+    /// The lower edge as passed to the engines, which use the same arithmetic.
     phi_min: f64,
     width: f64,
     centre: f64,
@@ -37,9 +37,9 @@ struct Region<'a> {
     tracks: Vec<SimulatedTrack>,
 }
 
-/// `knobs` must be in range.
+/// Simulates an RoI. `knobs` must be in range.
 pub(super) fn simulate(knobs: &Simulation, index: u64) -> SimulatedRoi {
-    // A stream of its own makes an RoI independent of who made which before.
+    // One random stream for each RoI, so that RoIs do not depend on the order of simulation.
     let mut rng = ChaCha8Rng::seed_from_u64(knobs.seed);
     rng.set_stream(index);
 
@@ -82,7 +82,7 @@ pub(super) fn simulate(knobs: &Simulation, index: u64) -> SimulatedRoi {
     SimulatedRoi { roi: Roi { descriptor, spacepoints: region.spacepoints }, truth, tracks: region.tracks }
 }
 
-/// The window of an RoI, and its centre \[rad\].
+/// Returns the window of an RoI, and its centre \[rad\].
 fn window(knobs: &Simulation, rng: &mut ChaCha8Rng) -> (PhiWindow, f64) {
     let spread = knobs.window_spread_deg * rng.random_range(-1.0..=1.0);
     let width = (knobs.window_deg + spread).clamp(0.2, 359.0).to_radians();
@@ -96,7 +96,7 @@ fn window(knobs: &Simulation, rng: &mut ChaCha8Rng) -> (PhiWindow, f64) {
 }
 
 impl Simulation {
-    /// A collision at `z_mm`. A beam without width asks for no random number.
+    /// Returns a collision at `z_mm`. A beam without width draws no random number.
     fn vertex(&self, z_mm: f64, rng: &mut ChaCha8Rng) -> SimulatedVertex {
         let mut place = |axis: usize, sigma: f64| {
             let beam = self.beam_spot_mm[axis] + self.beam_spot_tilt[axis] * z_mm;
@@ -108,7 +108,7 @@ impl Simulation {
 }
 
 impl Region<'_> {
-    /// A track in a random direction; most miss the window, and are not followed.
+    /// Adds a track in a random direction. Most tracks miss the window and are not followed.
     fn add_track(&mut self, number: u32, vertex: &SimulatedVertex, pt: PtSpectrum, rng: &mut ChaCha8Rng) {
         let phi0 = rng.random_range(-PI..PI);
         let turn = if rng.random_bool(0.5) { 1.0 } else { -1.0 };
@@ -132,7 +132,7 @@ impl Region<'_> {
         });
     }
 
-    /// Through the layers, if it comes near the window.
+    /// Follows a track through the layers, if it comes close to the window.
     fn follow(&mut self, track: &Track, rng: &mut ChaCha8Rng) {
         let from = normalised(track.phi0 - self.centre);
         let to = from + track.turn * track.bend(self.tracker);
@@ -149,16 +149,16 @@ impl Region<'_> {
         }
     }
 
-    /// How much phi differs at most because the track starts beside the z axis: the arc sine of
-    /// offset / radius, which is below pi / 2 times that.
+    /// Returns the largest change of phi because the track starts off the z axis: the arc sine of
+    /// offset / radius, which is below pi / 2 times that ratio.
     fn offset_margin(&self, track: &Track) -> f64 {
         let offset = track.start.0.abs() + track.start.1.abs();
         let innermost = self.tracker.barrels.first().map_or(offset, |barrel| barrel.radius);
         FRAC_PI_2 * offset / innermost
     }
 
-    /// A spacepoint that belongs to no track (secondaries, ghosts of the strips' stereo angle,
-    /// electronics): as dense in eta as tracks are.
+    /// Adds a spacepoint that belongs to no track (secondaries, ghosts of the strips' stereo angle,
+    /// electronics). Noise and tracks have the same density in eta.
     fn add_noise(&mut self, rng: &mut ChaCha8Rng) {
         let barrels = self.tracker.barrels.len();
         let layers = barrels + self.tracker.disks.len();
@@ -166,7 +166,8 @@ impl Region<'_> {
             let phi = normalised(self.phi_min + self.width * rng.random::<f64>());
             let z0 = self.knobs.beam_z_mm + self.knobs.beam_sigma_z_mm * normal(rng);
             let cot = rng.random_range(self.eta.0..=self.eta.1).sinh();
-            // Soft secondaries and their loops crowd inside: of two layers, the inner.
+            // Soft secondaries and loopers accumulate in inner layers: the inner of two random
+            // layers.
             let layer = rng.random_range(0..layers).min(rng.random_range(0..layers));
             let spacepoint = if layer < barrels {
                 let b = self.tracker.barrels[layer];
@@ -193,17 +194,18 @@ impl Region<'_> {
 }
 
 impl PtSpectrum {
-    /// With v = 1 / (1 + pT / scale) the spectrum is a beta distribution, v^(power - 3) (1 - v),
-    /// and that is the product of a power of one flat number and a power of another.
+    /// Draws a pT. With v = 1 / (1 + pT / scale) the spectrum is a beta distribution, v^(power - 3)
+    /// (1 - v). A product of powers of two uniform numbers has this distribution.
     pub(super) fn sample(self, rng: &mut ChaCha8Rng) -> f64 {
-        // 0 < flat <= 1: no infinite momentum.
+        // 0 < flat <= 1, so momenta are finite.
         let mut flat = || 1.0 - rng.random::<f64>();
         let v = flat().powf(1.0 / (self.power - 2.0)) * flat().powf(1.0 / (self.power - 1.0));
         self.scale_gev * (1.0 / v - 1.0)
     }
 }
 
-/// Whether the engines will keep it: specification, section 2, in their order of operations.
+/// Returns whether the engines will keep the spacepoint: specification, section 2, with the same
+/// order of operations.
 pub(super) fn inside(phi_min: f64, width: f64, phi: f64) -> bool {
     let from_edge = phi - phi_min;
     let from_edge = if from_edge < 0.0 { from_edge + TAU } else { from_edge };
@@ -211,11 +213,11 @@ pub(super) fn inside(phi_min: f64, width: f64, phi: f64) -> bool {
 }
 
 fn poisson(mean: f64, rng: &mut ChaCha8Rng) -> u64 {
-    // No distribution: the mean is zero.
+    // A mean of zero has no distribution.
     Poisson::new(mean).map_or(0, |distribution| distribution.sample(rng) as u64)
 }
 
-/// A positive number of mean 1 and the given rms.
+/// Draws a positive number of mean 1 and the given rms.
 fn fluctuation(rms: f64, rng: &mut ChaCha8Rng) -> f64 {
     let variance = rms * rms;
     Gamma::new(1.0 / variance, variance).map_or(1.0, |distribution| distribution.sample(rng))

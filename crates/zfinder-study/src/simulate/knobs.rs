@@ -1,4 +1,4 @@
-//! The ranges of the knobs.
+//! Ranges of the knobs.
 
 use super::{FULL_CIRCLE_DEG, Simulation};
 use zfinder::{Error, Result};
@@ -11,7 +11,7 @@ impl Simulation {
     pub fn validate(&self) -> Result<()> {
         let refuse = |key, value: f64, reason| Err(Error::Config { key, value: value.to_string(), reason });
         for (key, value, low, high) in self.clone().ranges() {
-            // Not a number is in no range.
+            // NaN is in no range.
             if !(low..=high).contains(value) {
                 return refuse(key, *value, format!("must lie in [{low}, {high}]"));
             }
@@ -22,7 +22,8 @@ impl Simulation {
         Ok(())
     }
 
-    /// Every knob in its range, so that no distribution lacks a parameter and no loop an end.
+    /// Clamps every knob to its range, so that every distribution has valid parameters and every
+    /// loop ends.
     pub(super) fn bounded(&self) -> Self {
         let mut bounded = self.clone();
         for (_, value, low, high) in bounded.ranges() {
@@ -31,7 +32,7 @@ impl Simulation {
         bounded
     }
 
-    /// Key, value, and the ends of its range.
+    /// Returns key, value, and the ends of the range of each knob.
     pub(super) fn ranges(&mut self) -> [(&'static str, &mut f64, f64, f64); 25] {
         let [x, y] = &mut self.beam_spot_mm;
         let [slope_x, slope_y] = &mut self.beam_spot_tilt;

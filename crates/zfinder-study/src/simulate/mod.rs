@@ -1,32 +1,32 @@
-//! A simulation of RoIs and of whole events in a tracker, of the size of the thesis's samples
-//! (Table 4.2) by default, for benchmarks and for efficiency against truth. Seeded: on one platform
-//! the same knobs give the same bits, on any number of threads (platforms differ in the last digit
-//! of a sine).
+//! Simulates RoIs and whole events in a tracker, for benchmarks and for efficiency against truth.
+//! The default samples have the size of those of the thesis (Table 4.2). Random numbers are seeded:
+//! on one platform the same knobs give the same bits, on any number of threads. Platforms differ in
+//! the last digit of a sine.
 //!
 //! # What is simulated
 //!
 //! - Collisions along a gaussian beam spot, which may be off the z axis, tilted, and have a width
-//!   in x and y: the hard scatter, then a Poisson number of pile-up.
-//! - Tracks flat in eta within the RoI's eta window and flat in phi, their number negative
-//!   binomial, their transverse momentum falling by [`PtSpectrum`]; helices in a solenoid's field,
-//!   followed outwards until they turn back. The hard scatter has a number and a spectrum of its
-//!   own, which make its hardness.
-//! - Barrel layers of finite length and disks with inner and outer radii, those of [`Geometry`];
-//!   each may miss a track, measures it with a gaussian error (r-phi, and z in a barrel or r in a
-//!   disk), and scatters it by 13.6 MeV / p * sqrt(x / X0), in which the logarithm is left out
-//!   (PDG, *Passage of particles through matter*).
+//!   in x and y: the hard scatter, then a Poisson number of pile-up collisions.
+//! - Tracks flat in eta within the RoI's eta window and flat in phi. Their number is negative
+//!   binomial, and their transverse momentum follows [`PtSpectrum`]. They are helices in a
+//!   solenoid's field, followed outwards until they turn back. The hard scatter has its own number
+//!   and spectrum.
+//! - Barrel layers of finite length, and disks with inner and outer radii, as in [`Geometry`]. A
+//!   layer misses a track with some probability. It measures the track with gaussian errors in
+//!   r-phi, and in z (barrel) or r (disk). It scatters the track by 13.6 MeV / p * sqrt(x / X0),
+//!   without the logarithm (PDG, *Passage of particles through matter*).
 //! - Noise: spacepoints that belong to no track.
 //!
 //! Not simulated: energy loss, decays, material between layers, modules and their overlaps,
-//! digitisation, jets. So a track has one spacepoint a layer, where modules that overlap would give
-//! it two. Spacepoints outside the RoI's phi window are left out. Both detectors have the material
-//! of [`Simulation::radiation_lengths`] in every layer.
+//! digitisation, jets. A track has therefore one spacepoint in a layer, where overlapping modules
+//! would give two. Spacepoints outside the RoI's phi window are left out. Both detectors have the
+//! material of [`Simulation::radiation_lengths`] in every layer.
 //!
 //! # Sources
 //!
 //! - Layers: [`Detector`]. Lengths of `atlas2010`'s barrels, radii of its disks and resolutions:
-//!   ATLAS Collaboration, JINST 3 (2008) S08003. Those of `generic` are measured from events that
-//!   ACTS simulated in it, and its resolutions are pitch / sqrt(12): 0.0144 mm of pixels, 0.35 mm
+//!   ATLAS Collaboration, JINST 3 (2008) S08003. Lengths and radii of `generic` were measured in
+//!   events that ACTS simulated. Its resolutions are pitch / sqrt(12): 0.0144 mm of pixels, 0.35 mm
 //!   of short and 3.1 mm of long strips along z.
 //! - Momenta and number of tracks: CMS Collaboration, Phys. Rev. Lett. 105 (2010) 022002.
 //!
@@ -41,12 +41,13 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 //!
-//! A sample of any size passes through little memory chunk by chunk:
+//! A sample of any size is simulated in chunks, with little memory:
 //!
 //! ```
 //! use zfinder_study::simulate::{Geometry, Simulation};
-//! let sample = Simulation { rois: 20, geometry: Geometry::Generic, ..Simulation::lowlum() }.whole_events();
-//! let spacepoints: usize = sample.chunks().flatten().map(|event| event.roi.spacepoints.len()).sum();
+//! let lowlum = Simulation { rois: 20, geometry: Geometry::Generic, ..Simulation::lowlum() };
+//! let events = lowlum.whole_events().chunks().flatten();
+//! let spacepoints: usize = events.map(|event| event.roi.spacepoints.len()).sum();
 //! assert!(spacepoints > 20 * 500);
 //! ```
 
@@ -70,7 +71,7 @@ pub use truth::{TRACKML_PARTICLES_HEADER, TRUTH_HEADER};
 /// A window of this width \[degrees\] is the full circle.
 const FULL_CIRCLE_DEG: f64 = 360.0;
 
-/// The detectors that are simulated.
+/// Detectors that can be simulated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Geometry {
     /// The 19 layers of [`Detector::atlas2010`].
@@ -81,7 +82,7 @@ pub enum Geometry {
 }
 
 impl Geometry {
-    /// Its layers, to which the spacepoints' `layer` refers.
+    /// Returns the detector, to whose layers the spacepoints' `layer` refers.
     pub fn detector(self) -> Detector {
         match self {
             Geometry::Atlas2010 => Detector::atlas2010(),
@@ -96,36 +97,36 @@ impl Geometry {
 /// dN/dpT ~ pT (1 + pT / scale)^-power,    mean pT = 2 scale / (power - 3)
 /// ```
 ///
-/// which is the Tsallis form of minimum-bias collisions for particles whose mass is small against
-/// pT: scale = n T and power = n, with T = 0.145 GeV and n = 6.6 at 7 TeV (CMS Collaboration, Phys.
+/// which is the Tsallis form of minimum-bias collisions for particles with a mass far below pT:
+/// scale = n T and power = n, with T = 0.145 GeV and n = 6.6 at 7 TeV (CMS Collaboration, Phys.
 /// Rev. Lett. 105 (2010) 022002).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PtSpectrum {
-    /// Where the power law sets in \[GeV\], 0.01 to 1000.
+    /// Scale of the power law \[GeV\], 0.01 to 1000.
     pub scale_gev: f64,
-    /// The power, 3.1 to 100.
+    /// Exponent of the power law, 3.1 to 100.
     pub power: f64,
 }
 
 /// The knobs of a sample. Start from [`Simulation::lowlum`] or [`Simulation::highlum`]. A knob out
-/// of its range counts as the nearer end (NaN as the lower); [`Simulation::validate`] names it.
+/// of its range is clamped (NaN to the lower end); [`Simulation::validate`] reports it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Simulation {
-    /// Same knobs and same seed, same sample.
+    /// Seed of the random numbers.
     pub seed: u64,
-    /// RoIs in the sample, one an event.
+    /// Number of RoIs in the sample, one for each event.
     pub rois: usize,
     /// The detector.
     pub geometry: Geometry,
-    /// Mean width of the phi window \[degrees\], 1 to 359, or 360: the full circle, and no window.
-    /// Its centre is anywhere, so that some wrap at +-pi.
+    /// Mean width of the phi window \[degrees\], 1 to 359; 360 is the full circle without a window.
+    /// The centre is uniform, so some windows wrap at +-pi.
     pub window_deg: f64,
-    /// Widths are flat within this of the mean \[degrees\], 0 to 180.
+    /// Half the range of widths about the mean \[degrees\], 0 to 180. Widths are uniform.
     pub window_spread_deg: f64,
-    /// Tracks lie within this of the RoI's centre in eta, 0.01 to 5. (The RoI's descriptor keeps
-    /// eta = 0: a region as wide as this asks for neither wider z bins nor another bending.)
+    /// Half the width in eta of the region of tracks, 0.01 to 5. The RoI's descriptor keeps eta =
+    /// 0, because such a wide region needs neither wider z bins nor another bending.
     pub eta_half_width: f64,
-    /// RoI centres are flat in eta within +- this, 0 to 5.
+    /// Largest |eta| of the centres of RoIs, 0 to 5. Centres are uniform.
     pub eta_centre_max: f64,
     /// x and y of the beam at z = 0 \[mm\], -10 to 10.
     pub beam_spot_mm: [f64; 2],
@@ -141,32 +142,32 @@ pub struct Simulation {
     pub beam_sigma_z_mm: f64,
     /// Mean number of pile-up collisions, 0 to 10,000.
     pub pile_up: f64,
-    /// rms over mean of that number between events, beside its Poisson spread, 0 to 1: luminosity
-    /// differs.
+    /// rms over mean of the number of pile-up collisions, in addition to its Poisson spread, 0 to
+    /// 1: luminosity varies.
     pub pile_up_spread: f64,
-    /// Mean charged particles of a pile-up collision, a unit of eta over the full circle, 0 to
-    /// 1000.
+    /// Mean number of charged particles of a pile-up collision for a unit of eta and the full
+    /// circle, 0 to 1000.
     pub tracks_per_eta: f64,
-    /// The same of the hard scatter.
+    /// The same for the hard scatter.
     pub hard_tracks_per_eta: f64,
-    /// Momenta of pile-up.
+    /// Spectrum of pile-up.
     pub pt: PtSpectrum,
-    /// Momenta of the hard scatter.
+    /// Spectrum of the hard scatter.
     pub hard_pt: PtSpectrum,
-    /// Mean number of noise spacepoints for one of a track, 0 to 100.
+    /// Mean number of noise spacepoints for each spacepoint of a track, 0 to 100.
     pub noise: f64,
-    /// Probability that a layer sees a track that crosses it, 0 to 1.
+    /// Probability that a layer measures a track that crosses it, 0 to 1.
     pub efficiency: f64,
-    /// Factor on the resolution of all layers, 0 to 100; 0: they measure exactly.
+    /// Factor on the resolution of all layers, 0 to 100. 0 gives exact positions.
     pub resolution: f64,
-    /// Material of a layer at right angles \[radiation lengths\], 0 to 1; 0: no multiple
-    /// scattering.
+    /// Material of a layer at normal incidence \[radiation lengths\], 0 to 1. 0 switches multiple
+    /// scattering off.
     pub radiation_lengths: f64,
     /// Solenoid field \[T\], 0.01 to 20.
     pub field_t: f64,
 }
 
-/// Where a collision was \[mm\].
+/// Position of a collision \[mm\].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimulatedVertex {
     /// x.
@@ -177,10 +178,10 @@ pub struct SimulatedVertex {
     pub z_mm: f64,
 }
 
-/// A charged particle as its collision made it.
+/// A charged particle at its collision.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SimulatedTrack {
-    /// Its collision: index into [`SimulatedRoi::truth`].
+    /// Index of its collision in [`SimulatedRoi::truth`].
     pub vertex: u32,
     /// Transverse momentum \[GeV\].
     pub pt_gev: f64,
@@ -188,26 +189,26 @@ pub struct SimulatedTrack {
     pub eta: f64,
     /// Azimuth \[rad\].
     pub phi: f64,
-    /// +1 or -1, in a field along +z.
+    /// Charge, +1 or -1, in a field along +z.
     pub charge: i8,
-    /// How many spacepoints of the RoI are its own; none of a track that passes beside the window.
+    /// Number of its spacepoints in the RoI; 0 for a track outside the window.
     pub spacepoints: u32,
 }
 
-/// One RoI and what was put into it.
+/// A simulated RoI with its truth.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SimulatedRoi {
     /// The RoI: event id = index in the sample, RoI id 0, phi window set.
     pub roi: Roi,
-    /// All collisions of the event, the hard scatter first; a pile-up collision need not have a
-    /// track in the RoI.
+    /// All collisions of the event, the hard scatter first. A pile-up collision may have no track
+    /// in the RoI.
     pub truth: Vec<SimulatedVertex>,
     /// All charged particles in the eta window and at any phi, collision by collision.
     pub tracks: Vec<SimulatedTrack>,
 }
 
 impl SimulatedRoi {
-    /// Width of its phi window \[rad\].
+    /// Returns the width of the phi window \[rad\].
     pub fn window_width(&self) -> f64 {
         match self.roi.descriptor.window {
             Some(PhiWindow::Range { phi_min, phi_max }) => PhiWindow::edges(phi_min, phi_max).1,
@@ -217,8 +218,9 @@ impl SimulatedRoi {
 }
 
 impl Simulation {
-    /// The thesis's *lowlum*, 650 RoIs: 341 spacepoints (thesis: 333) and 517 slices of 0.2 degrees
-    /// (517) on average. The hard scatter is the highest peak of nearly all (98%).
+    /// Returns the *lowlum* sample of the thesis, 650 RoIs: 341 spacepoints (thesis: 333) and 517
+    /// slices of 0.2 degrees (517) on average. The hard scatter is the highest peak in nearly all
+    /// RoIs (98 %).
     pub fn lowlum() -> Self {
         Self {
             seed: 1,
@@ -238,7 +240,7 @@ impl Simulation {
             pile_up_spread: 0.0,
             // Mean of minimum-bias collisions at 7 TeV near eta = 0 (CMS, as for the spectrum).
             tracks_per_eta: 5.8,
-            // An RoI lies about what made the trigger fire: denser and harder than an average hard
+            // An RoI surrounds a trigger object, so it is denser and harder than an average hard
             // collision.
             hard_tracks_per_eta: 33.0,
             pt: PtSpectrum { scale_gev: 0.96, power: 6.6 },
@@ -246,17 +248,17 @@ impl Simulation {
             noise: 0.15,
             efficiency: 0.97,
             resolution: 1.0,
-            // About that of the pixel and strip layers with their supports (ATLAS, JINST 3 (2008)
-            // S08003).
+            // About the material of pixel and strip layers with their supports (ATLAS, JINST 3
+            // (2008) S08003).
             radiation_lengths: 0.03,
             field_t: 2.0,
         }
     }
 
-    /// The thesis's *highlum*, 1177 RoIs: 7834 spacepoints (thesis: 8104) and 542 slices of 0.2
-    /// degrees (542) on average. So many spacepoints take some 180 collisions at once. Chance pairs
-    /// then outnumber those of the hard scatter: pairs find it in about a fifth of the RoIs,
-    /// triplets in half (thesis preset) to two thirds (defaults).
+    /// Returns the *highlum* sample of the thesis, 1177 RoIs: 7834 spacepoints (thesis: 8104) and
+    /// 542 slices of 0.2 degrees (542) on average. This number of spacepoints needs about 180
+    /// collisions. Chance pairs outnumber those of the hard scatter: pairs find it in about a fifth
+    /// of the RoIs, triplets in half (thesis preset) to two thirds (defaults).
     pub fn highlum() -> Self {
         Self {
             rois: 1177,
@@ -271,9 +273,9 @@ impl Simulation {
         }
     }
 
-    /// The same as whole events: the full circle and |eta| < 2.5, without a window; a hard scatter
-    /// of 17 tracks a unit of eta, as many as Pythia 8 gives top pairs at 14 TeV (83 charged
-    /// particles of pT > 500 MeV there).
+    /// Returns the same sample as whole events: the full circle and |eta| < 2.5, without a window.
+    /// The hard scatter has 17 tracks for a unit of eta, as in top pairs of Pythia 8 at 14 TeV (83
+    /// charged particles with pT > 500 MeV).
     #[must_use]
     pub fn whole_events(self) -> Self {
         Self {
@@ -286,18 +288,18 @@ impl Simulation {
         }
     }
 
-    /// Whether it is of whole events, which have no window.
+    /// Returns whether the sample has whole events, without windows.
     pub fn is_full_scan(&self) -> bool {
         self.window_deg >= FULL_CIRCLE_DEG
     }
 
-    /// The detector of the sample.
+    /// Returns the detector of the sample.
     pub fn detector(&self) -> Detector {
         self.geometry.detector()
     }
 
-    /// The variances of r and z of a spacepoint \[mm^2\] on every layer: r is exact in a barrel, z
-    /// in a disk.
+    /// Returns the variances of r and z of a spacepoint \[mm^2\] on each layer: r is exact in a
+    /// barrel, z in a disk.
     pub fn variances(&self) -> Vec<[f64; 2]> {
         let tracker = self.geometry.tracker();
         let variance = |along: f64| (self.bounded().resolution * along).powi(2);
@@ -311,20 +313,19 @@ impl Simulation {
         variances
     }
 
-    /// One RoI, the same whatever else is made: its random numbers derive from the seed and `index`
-    /// alone.
+    /// Simulates one RoI. Its random numbers derive from the seed and `index` alone.
     pub fn event(&self, index: u64) -> SimulatedRoi {
         event::simulate(&self.bounded(), index)
     }
 
-    /// All RoIs in order, some at a time, made side by side by all threads of rayon's pool. What
-    /// was taken is forgotten: a sample of any size takes the memory of one chunk.
+    /// Returns all RoIs in order, chunk by chunk. All threads of rayon's pool simulate a chunk. A
+    /// sample of any size takes the memory of one chunk.
     pub fn chunks(&self) -> Chunks {
         Chunks::new(self.bounded())
     }
 
-    /// All RoIs in order, and the true z of the hard scatter of each \[mm\]:
-    /// [`Simulation::chunks`], all kept.
+    /// Simulates all RoIs of [`Simulation::chunks`] and returns them with the true z of the hard
+    /// scatter of each \[mm\].
     pub fn batch(&self) -> (RoiBatch, Vec<f64>) {
         let mut batch = RoiBatch::new();
         let mut z = Vec::with_capacity(self.rois);

@@ -1,22 +1,22 @@
-//! A sample in parts, so that it need not be in memory as a whole.
+//! Simulates a sample in chunks, so that it need not fit in memory.
 
 use rayon::prelude::*;
 
 use super::event::simulate;
 use super::{SimulatedRoi, Simulation};
 
-/// RoIs of a chunk: few enough that they are little memory,
+/// Most RoIs of a chunk, which bounds its memory.
 const MOST_ROIS: usize = 128;
-/// and busy ones are fewer, of this many tracks together,
+/// Most tracks of a chunk, on average, which bounds it for busy events.
 const TRACKS: f64 = 100_000.0;
-/// but enough for all threads, of which some have an RoI that takes longer.
+/// Fewest RoIs of a chunk for each thread, so that threads with short RoIs have more work.
 const ROIS_A_THREAD: usize = 2;
 
-/// The RoIs of a sample in order, some at a time: [`Simulation::chunks`]. How many that is depends
-/// on the machine, what they are does not.
+/// The RoIs of a sample in order, chunk by chunk: [`Simulation::chunks`]. The size of a chunk
+/// depends on the machine, its content does not.
 #[derive(Clone, Debug)]
 pub struct Chunks {
-    /// In range.
+    /// Knobs in range.
     knobs: Simulation,
     next: usize,
 }

@@ -45,7 +45,7 @@ fn a_seed_gives_the_same_bits_on_any_number_of_threads() {
     assert_ne!(Simulation { seed: 2, ..simulation.clone() }.batch().0, alone);
 }
 
-/// Figures of `zfinder bench` rest on these samples: no new knob may change a bit of them.
+/// `zfinder bench` rests on these samples: new knobs must not change their bits.
 #[test]
 fn the_presets_stay_what_they_are() {
     let point = |rho, phi, z, layer| Spacepoint { rho, phi, z, layer };
@@ -90,7 +90,7 @@ fn chunks_are_the_sample_in_order() {
         let ids: Vec<u64> = simulation.chunks().flatten().map(|made| made.roi.descriptor.id.event_id).collect();
         assert_eq!(ids, (0..rois as u64).collect::<Vec<_>>());
     }
-    // However busy an event is, a chunk is not much.
+    // Chunks of busy events stay small.
     let busy = Simulation { pile_up: 2000.0, rois: 1000, ..Simulation::highlum() };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().expect("a pool");
     assert_eq!(pool.install(|| busy.chunks().next()).expect("a chunk").len(), 3);
@@ -138,7 +138,7 @@ fn tracks_are_helices() {
     let diameter = 2.0 * 5.0 / (0.0003 * 2.0);
     let mut rng = ChaCha8Rng::seed_from_u64(3);
     let knobs = Simulation { efficiency: 1.0, ..Simulation::lowlum() };
-    // Which layers a straight line from z = 40 mm crosses.
+    // Layers that a straight line from z = 40 mm crosses.
     let central: &[u32] = &[0, 1, 2, 3, 4, 5, 6];
     let forward: &[u32] = &[0, 1, 7, 8, 13, 14, 15, 16];
     for (cot, turn, layers) in [(0.3, 1.0, central), (-1.2, -1.0, central), (4.0, 1.0, forward)] {
@@ -147,7 +147,7 @@ fn tracks_are_helices() {
         track.walk(knobs.geometry.tracker(), &knobs, &mut rng, |s| seen.push(s));
         assert_eq!(seen.iter().map(|s| s.layer).collect::<Vec<_>>(), layers);
         for s in seen {
-            // What is left is the measurement's error and scattering.
+            // The rest is error of measurement and scattering.
             let turned = (s.rho / diameter).asin();
             approx::assert_relative_eq!(s.phi, 1.0 + turn * turned, epsilon = 0.006);
             approx::assert_relative_eq!(s.z, 40.0 + cot * diameter * turned, epsilon = 4.0 + 15.0 * cot.abs());
@@ -175,8 +175,8 @@ fn tracks_may_start_beside_the_axis() {
             let track = Track { z0: -20.0, start, phi0: 2.5, cot, pt_gev, diameter: 2.0 * radius, turn };
             let (mut seen, mut layers) = (0, 0u32);
             track.walk(knobs.geometry.tracker(), &knobs, &mut rng, |s| {
-                // In a frame whose x axis is the track's first direction the centre lies left or
-                // right of the start.
+                // In a frame whose x axis is the initial direction of the track, the centre is left
+                // or right of the start.
                 let (x, y) = (s.rho * (s.phi - 2.5).cos() - along, s.rho * (s.phi - 2.5).sin() - left);
                 approx::assert_relative_eq!(x.hypot(y - turn * radius), radius, max_relative = 1e-9);
                 let arc = radius * x.atan2(radius - turn * y);
@@ -208,12 +208,12 @@ fn the_beam_may_be_off_tilted_and_wide() {
     approx::assert_relative_eq!(z, 10.0, epsilon = 15.0);
     approx::assert_relative_eq!(mean(&|v| (v.y_mm - y).powi(2)).sqrt(), 0.1, max_relative = 0.2);
     assert!(vertices.iter().all(|v| (v.x_mm - (1.5 + 5e-4 * v.z_mm)).abs() < 1e-12));
-    // An engine that knows where the beam is finds the collisions.
+    // An engine with the correct beam spot finds the collisions.
     let config = Config { beam_spot_mm: [1.5, -0.75], beam_spot_tilt: [5e-4, 0.0], ..Config::default() };
     assert!(first_right(&events, config, Geometry::Generic) >= 36);
 }
 
-/// How many of these have their first vertex within 1 mm of the hard scatter.
+/// Returns the number of RoIs whose first vertex is within 1 mm of the hard scatter.
 fn first_right(events: &[SimulatedRoi], config: Config, geometry: Geometry) -> usize {
     let builder = ZFinder::builder().config(config).detector(geometry.detector()).engine(Engine::Cpu);
     let batch: RoiBatch = events.iter().map(|event| event.roi.clone()).collect();
@@ -239,7 +239,7 @@ fn whole_events_at_low_pile_up_are_found() {
     }
 }
 
-/// The harder the hard scatter, the more often it is the highest peak among many collisions.
+/// A harder hard scatter is more often the highest peak among many collisions.
 #[test]
 fn hardness_shows() {
     let right = |hard_tracks_per_eta| {

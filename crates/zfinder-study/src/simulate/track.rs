@@ -1,4 +1,4 @@
-//! A charged particle on its way out through the layers.
+//! Follows a charged particle outwards through the layers.
 
 use std::f64::consts::FRAC_PI_2;
 
@@ -11,31 +11,30 @@ use super::tracker::{Sensor, Tracker};
 use zfinder::Spacepoint;
 use zfinder::internals::normalised;
 
-/// Scale of multiple scattering \[GeV\]: theta = 13.6 MeV / p * sqrt(x / X0), the logarithm left
-/// out (PDG, *Passage of particles through matter*).
+/// Scale of multiple scattering \[GeV\]: theta = 13.6 MeV / p * sqrt(x / X0), without the logarithm
+/// (PDG, *Passage of particles through matter*).
 const SCATTERING_GEV: f64 = 0.0136;
 
 /// A helix from near the beam line.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Track {
-    /// Where it starts \[mm\].
+    /// z of the start \[mm\].
     pub(super) z0: f64,
-    /// x and y of that \[mm\].
+    /// x and y of the start \[mm\].
     pub(super) start: (f64, f64),
-    /// Its direction there \[rad\].
+    /// Direction at the start \[rad\].
     pub(super) phi0: f64,
     /// dz over the length of its projection on the transverse plane: sinh(eta).
     pub(super) cot: f64,
     pub(super) pt_gev: f64,
     /// Diameter of its circle \[mm\].
     pub(super) diameter: f64,
-    /// +1 or -1: which way phi moves.
+    /// +1 or -1: the direction in which phi changes.
     pub(super) turn: f64,
 }
 
-/// The track behind the layers that it has crossed: straight in (s, z) between layers, with s
-/// \[mm\] the length of its projection on the transverse plane; and how far scattering has moved it
-/// sideways from the helix there.
+/// State of the track after a layer. Between layers it is straight in (s, z), where s \[mm\] is the
+/// length of its projection on the transverse plane. Scattering moves it sideways from the helix.
 struct State {
     s: f64,
     z: f64,
@@ -51,8 +50,7 @@ impl State {
         self.s = s;
     }
 
-    /// Turns by a gaussian angle in each of two planes, as matter of `x0` radiation lengths on the
-    /// way does.
+    /// Scatters by a gaussian angle in each of two planes, for matter of `x0` radiation lengths.
     fn scatter(&mut self, pt_gev: f64, x0: f64, rng: &mut ChaCha8Rng) {
         // p = pT / sin(theta), and sin(theta)^-2 = 1 + cot(theta)^2.
         let stretch = (1.0 + self.cot * self.cot).sqrt();
@@ -62,12 +60,12 @@ impl State {
     }
 }
 
-/// The circle of a track in the transverse plane, seen from the z axis.
+/// The circle of a track in the transverse plane, relative to the z axis.
 struct Circle {
-    /// Where the track starts: along its direction there, and to the left of it \[mm\].
+    /// Start of the track: coordinate along its initial direction, and to the left of it \[mm\].
     along: f64,
     left: f64,
-    /// Distance of its centre, and how much that is above its radius \[mm\].
+    /// Distance of its centre from the axis, and its excess over the radius \[mm\].
     distance: f64,
     excess: f64,
     /// Twice the geometric mean of distance and radius \[mm\].
@@ -85,7 +83,7 @@ impl Circle {
         let (along, left) = (x * cos + y * sin, y * cos - x * sin);
         let radius = 0.5 * track.diameter;
         let inward = track.turn * left;
-        // The difference of squares first: radii are large against offsets.
+        // A difference of squares, because radii are large compared with offsets.
         let squares = along * along + left * left + 2.0 * inward * radius;
         let distance = (radius * radius + squares).max(0.0).sqrt();
         Self {
@@ -99,23 +97,24 @@ impl Circle {
         }
     }
 
-    /// Length of the track up to `radius` about the axis; infinite if it turns back before. On a
-    /// circle through the axis it is diameter * asin(radius / diameter).
+    /// Returns the length of the track up to `radius` about the axis; infinite if it turns back
+    /// before. On a circle through the axis it is diameter * asin(radius / diameter).
     fn to_radius(&self, radius: f64) -> f64 {
         if radius >= self.distance + 0.5 * self.diameter {
             return f64::INFINITY;
         }
         let squared = (radius - self.excess) / self.scale * ((radius + self.excess) / self.scale);
-        // Beyond 0 and 1 only by rounding, or for a start outside of this radius.
+        // The square leaves 0 to 1 only by rounding, or for a start outside this radius.
         (self.diameter * (squared.clamp(0.0, 1.0).sqrt().asin() - self.half_angle)).max(0.0)
     }
 
-    /// Length of the track up to where it turns back.
+    /// Returns the length of the track up to the point where it turns back.
     fn end(&self) -> f64 {
         self.diameter * (FRAC_PI_2 - self.half_angle)
     }
 
-    /// rho and phi of the helix where the track is. From its start it has come a chord of diameter
+    /// Returns rho and phi of the helix at the current state. The chord from the start has the
+    /// length diameter * sin(s / diameter), in a direction turned by s / diameter.
     /// * sin(s / diameter) in a direction turned by s / diameter.
     fn place(&self, track: &Track, state: &State) -> (f64, f64) {
         let turned = track.turn * state.s / self.diameter;
@@ -127,12 +126,12 @@ impl Circle {
 }
 
 impl Track {
-    /// How far phi moves, at most, until the track has left the tracker or turned back \[rad\].
+    /// Returns the largest change of phi until the track leaves the tracker or turns back \[rad\].
     pub(super) fn bend(&self, tracker: &Tracker) -> f64 {
         (tracker.r_max / self.diameter).min(1.0).asin()
     }
 
-    /// Gives every layer on the way its spacepoint, unless it fails to see the track. A track that
+    /// Gives every layer on the way a spacepoint, unless the layer misses the track. A track that
     /// curls up is followed until it turns back.
     pub(super) fn walk(
         &self,
@@ -152,8 +151,8 @@ impl Track {
         loop {
             let to_disk = disk.map_or(f64::INFINITY, |d| {
                 let s = state.s + (d.z.copysign(state.cot) - state.z) / state.cot;
-                // Behind the track only after scattering has turned it back: then it meets no more
-                // disks.
+                // The disk is behind the track only if scattering has turned it back: it meets no
+                // more disks.
                 if s >= state.s { s } else { f64::INFINITY }
             });
             let s = to_barrel.min(to_disk);
@@ -195,7 +194,7 @@ impl Track {
     }
 }
 
-/// Errors of a measurement \[mm\]: along r-phi; along z in a barrel or r in a disk.
+/// Draws errors of measurement \[mm\]: along r-phi, and along z in a barrel or r in a disk.
 pub(super) fn smear(sensor: Sensor, scale: f64, rng: &mut ChaCha8Rng) -> (f64, f64) {
     (scale * sensor.across * normal(rng), scale * sensor.along * normal(rng))
 }

@@ -1,11 +1,11 @@
-//! Where the layers of a detector measure, and how well.
+//! Positions and resolutions of the layers of a detector.
 
 use std::sync::LazyLock;
 
 use super::Geometry;
 use zfinder::{Detector, LayerKind, Sensor as SensorKind};
 
-/// How a layer measures.
+/// Resolution of a layer.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sensor {
     /// Resolution along r-phi \[mm\].
@@ -14,7 +14,7 @@ pub(super) struct Sensor {
     pub(super) along: f64,
 }
 
-/// A cylinder about the beam.
+/// A cylinder around the beam.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Barrel {
     pub(super) layer: u32,
@@ -23,7 +23,7 @@ pub(super) struct Barrel {
     pub(super) sensor: Sensor,
 }
 
-/// A pair of rings across the beam, at +z and -z.
+/// A pair of rings around the beam, at +z and -z.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Disk {
     pub(super) layer: u32,
@@ -33,18 +33,18 @@ pub(super) struct Disk {
     pub(super) sensor: Sensor,
 }
 
-/// All surfaces, each kind in the order in which a track from the beam meets them.
+/// All surfaces. Barrels and disks are sorted in the order in which a track from the beam meets
+/// them.
 #[derive(Clone, Debug)]
 pub(super) struct Tracker {
     pub(super) barrels: Vec<Barrel>,
     pub(super) disks: Vec<Disk>,
-    /// No surface reaches farther from the beam \[mm\].
+    /// Largest distance of any surface from the beam \[mm\].
     pub(super) r_max: f64,
 }
 
-/// What a detector's table does not tell of a layer: half the length of a barrel, or the inner
-/// radius of a disk
-/// \[mm\], and its sensor.
+/// Facts about a layer that a detector's table lacks: half the length of a barrel, or the inner
+/// radius of a disk \[mm\], and its sensor.
 type Facts = fn(usize, LayerKind, Option<SensorKind>) -> (f64, Sensor);
 
 static ATLAS2010: LazyLock<Tracker> = LazyLock::new(|| Tracker::of(&Detector::atlas2010(), atlas2010::facts));
@@ -60,7 +60,8 @@ impl Geometry {
 }
 
 impl Tracker {
-    /// Radii and disk positions are the detector's own, so that both speak of the same layers.
+    /// Makes the surfaces of a detector. Radii and disk positions are the detector's own, so that
+    /// both describe the same layers.
     fn of(detector: &Detector, facts: Facts) -> Self {
         let mut tracker = Tracker { barrels: Vec::new(), disks: Vec::new(), r_max: 0.0 };
         for (index, description) in detector.layers().iter().enumerate() {
@@ -94,8 +95,8 @@ mod atlas2010 {
     const STRIP_HALF_LENGTH: f64 = 746.0;
     /// Inner radius of the pixel disks \[mm\].
     const PIXEL_DISK_INNER: f64 = 88.8;
-    /// Inner radii of the nine strip disks \[mm\]: rings are left out where a track from the beam
-    /// would miss them.
+    /// Inner radii of the nine strip disks \[mm\]. Rings that a track from the beam would miss are
+    /// left out.
     const STRIP_DISK_INNER: [f64; 9] = [337.6, 275.0, 275.0, 275.0, 275.0, 275.0, 337.6, 402.8, 438.8];
     /// The layer of the first strip disk.
     const FIRST_STRIP_DISK: usize = 10;
@@ -117,16 +118,15 @@ mod atlas2010 {
 
 /// The ACTS generic detector.
 ///
-/// Lengths and inner radii are the extremes of 1.5 million spacepoints simulated by ACTS in it (99
-/// events: Z -> ee at pile-up 2 and 46, top pairs at 46 and 200): the largest |z| on each barrel
-/// layer was 490.97 to 491.00 mm of pixels and 1083.7 to 1084.0 mm of strips, the smallest rho on
-/// each disk 30.0 mm of pixels (of the four inner disks; the outer ones see no track so near to the
-/// beam), 240.0 mm of short and 750.1 mm of long strips. Modules are staggered by up to +-5 mm
-/// about the radius or z of their layer there, and lie all at it here.
+/// Lengths and inner radii are the extremes of 1.5 million spacepoints that ACTS simulated (99
+/// events: Z -> ee at pile-up 2 and 46, top pairs at 46 and 200). The largest |z| on each barrel
+/// layer was 490.97 to 491.00 mm of pixels and 1083.7 to 1084.0 mm of strips. The smallest rho on
+/// each disk was 30.0 mm of pixels, 240.0 mm of short and 750.1 mm of long strips. For pixels this
+/// counts the four inner disks, because outer disks see no track so close to the beam. Modules in
+/// ACTS are staggered by up to +-5 mm about the radius or z of their layer; here they are not.
 ///
-/// A resolution is the pitch over the square root of 12; along z and r that is what those files
-/// state themselves as `var_z` and `var_r`: 2.083e-4, 0.12 and 9.72 mm^2 of pixels, short and long
-/// strips.
+/// A resolution is the pitch over the square root of 12. Along z and r it agrees with `var_z` and
+/// `var_r` of these files: 2.083e-4, 0.12 and 9.72 mm^2 of pixels, short and long strips.
 mod generic {
     use super::*;
 

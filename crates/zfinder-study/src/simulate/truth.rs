@@ -1,36 +1,36 @@
-//! What was put into an event, as rows of CSV.
+//! Writes the truth of a simulated event as CSV.
 
 use std::io::{self, Write};
 
 use super::SimulatedRoi;
 
-/// The header of [`SimulatedRoi::write_truth`]'s rows, which [`TruthTable`](zfinder_io::TruthTable)
-/// reads.
+/// The header of the rows of [`SimulatedRoi::write_truth`], which
+/// [`TruthTable`](zfinder_io::TruthTable) reads.
 pub const TRUTH_HEADER: &str =
     "event,vertex,vx_mm,vy_mm,vz_mm,n_charged_pt500_eta25,sum_pt2_GeV2,max_pt_GeV,is_hard_scatter";
 
-/// The header of [`SimulatedRoi::write_trackml_particles`]'s rows: TrackML's.
+/// The header of the rows of [`SimulatedRoi::write_trackml_particles`]: that of TrackML.
 pub const TRACKML_PARTICLES_HEADER: &str = "particle_id,vx,vy,vz,px,py,pz,q,nhits";
 
 /// TrackML's particle ids have 12 bits for the number of the collision, 12 for that of a secondary
-/// vertex, and 16 for that of the particle; the last 24 are of its descent.
+/// vertex, and 16 for that of the particle. The last 24 bits describe its ancestry.
 const VERTEX_SHIFT: u32 = 52;
 const MOST_VERTICES: usize = (1 << 12) - 1;
 const PARTICLE_SHIFT: u32 = 24;
 const MOST_PARTICLES: u64 = (1 << 16) - 1;
 
-/// What counts as charged: pT \[GeV\] and |eta|.
+/// Limits of counted particles: pT \[GeV\] and |eta|.
 const COUNTED_PT_GEV: f64 = 0.5;
 const COUNTED_ETA: f64 = 2.5;
 
 impl SimulatedRoi {
-    /// Writes a row for every collision, numbered from 1, the hard scatter first: where it was, how
-    /// many of its charged particles had pT > 500 MeV and |eta| < 2.5, the sum of the squares of
-    /// their pT, and the largest pT. Of an RoI only particles in its eta window are made and
-    /// counted, at any phi.
+    /// Writes a row for each collision, numbered from 1, the hard scatter first. A row has the
+    /// position, the number of charged particles with pT > 500 MeV and |eta| < 2.5, the sum of the
+    /// squares of their pT, and the largest pT. Only particles in the RoI's eta window are
+    /// simulated and counted, at any phi.
     ///
     /// # Errors
-    /// Those of `out`.
+    /// Errors of `out`.
     pub fn write_truth(&self, out: &mut impl Write) -> io::Result<()> {
         let mut charged = vec![(0u32, 0.0f64, 0.0f64); self.truth.len()];
         for track in self.tracks.iter().filter(|t| t.pt_gev > COUNTED_PT_GEV && t.eta.abs() < COUNTED_ETA) {
@@ -47,15 +47,15 @@ impl SimulatedRoi {
         Ok(())
     }
 
-    /// Writes a row for every charged particle in TrackML's layout. `particle_id` tells the
+    /// Writes a row for each charged particle in TrackML's layout. `particle_id` contains the
     /// collision, `id >> 52`, of which 1 is the hard scatter; all particles are prompt. `vx,vy,vz`
-    /// \[mm\] is where that was, `px,py,pz` \[GeV\] the particle's momentum there, `q` its charge.
-    /// `nhits` counts its spacepoints in the RoI: of a particle that passes beside the phi window
-    /// it is 0. Particles outside of the eta window and neutral ones are not simulated.
+    /// \[mm\] is the position of the collision, `px,py,pz` \[GeV\] the particle's momentum there,
+    /// `q` its charge. `nhits` counts its spacepoints in the RoI; it is 0 for a particle outside
+    /// the phi window. Particles outside the eta window and neutral particles are not simulated.
     ///
     /// # Errors
-    /// Those of `out`; and more collisions, or more particles of one, than ids have room for (4095
-    /// and 65,535).
+    /// Errors of `out`; more collisions, or more particles of one, than ids can hold (4095 and
+    /// 65,535).
     pub fn write_trackml_particles(&self, out: &mut impl Write) -> io::Result<()> {
         let refuse = |message| Err(io::Error::new(io::ErrorKind::InvalidInput, message));
         let event = self.roi.descriptor.id.event_id;

@@ -19,9 +19,9 @@ use super::report::as_text;
 
 /// Assembles what the helmholtz report assembles, and prints figures of each stage
 ///
-/// The forcing f = (1 + 12 pi^2) cos(2 pi x) cos(2 pi y) cos(2 pi z); the right-hand side M f; S of
-/// that; and the lumped volumes, row sums of M + S, which sum to the volume of the mesh. M is the
-/// matrix of mass, S that of stiffness.
+/// Assembles the forcing f = (1 + 12 pi^2) cos(2 pi x) cos(2 pi y) cos(2 pi z), the right-hand side
+/// M f, and S M f. It also assembles the lumped volumes, row sums of M + S, which sum to the volume
+/// of the mesh. M is the mass matrix, S the stiffness matrix.
 #[derive(Args)]
 pub(super) struct Assemble {
     #[command(flatten)]
@@ -151,7 +151,7 @@ fn print(out: &mut impl Write, report: &Report) -> io::Result<()> {
     writeln!(out, "{}\n", report.mesh.text())?;
     let mut table = table(["stage", "", "norm", "largest", "sum", "first of them"], 2);
     let what = ["f", "M f", "S (M f)", "row sums of M + S"];
-    // What a number type has, and no digits beyond.
+    // As many digits as the number type has.
     let digits = if report.precision == Precision::F32 { 7 } else { 12 };
     for (stage, what) in report.stages.iter().zip(what) {
         let first: Vec<String> = stage.first.iter().map(|number| format!("{number:>12.5e}")).collect();

@@ -19,12 +19,12 @@ use super::report::{Measured, Report, Serial, Stage, Table, ms, print_heading, p
 /// Times the four stages: on a GPU every strategy, on the CPU with more and more threads. Checks
 /// the answers
 ///
-/// Times are medians: on a GPU on the device's clock with everything there, on the CPU of the wall.
-/// GB/s are of the bytes that have to move at least; the share is that of the bandwidth of a kernel
-/// that does nothing but read. Answers are held against the CPU engine in f64, and that against the
-/// reference engine: within 5e-6 of the largest number in f32, within 1e-10 of the norm in f64.
-/// Lumped volumes of strategies that go by prisms with 6, 12 or 36 sums are what is left of
-/// gradients that cancel: eight roundings of those are allowed.
+/// Times are medians: on a GPU by the device's clock with resident data, on the CPU by the wall
+/// clock. GB/s count the bytes that must be moved. The share is relative to the bandwidth of a
+/// kernel that only reads. Answers are compared with the CPU engine in f64, which is compared with
+/// the reference engine. Tolerances are 5e-6 of the largest number in f32, and 1e-10 of the norm in
+/// f64. Lumped volumes of prism strategies with 6, 12 or 36 sums are remainders of cancelling
+/// gradients, which may err by eight roundings.
 #[derive(Args)]
 pub(super) struct Bench {
     #[command(flatten)]
@@ -133,7 +133,7 @@ impl Bench {
         wanted: &Wanted,
         report: &mut Report,
     ) -> Result<Option<Measured>, Failure> {
-        // What was asked for by name is not passed over.
+        // A requested precision that the adapter lacks is an error.
         let is_named = !self.precision.is_empty() && self.gpu.names_strategies();
         let assembler = match variant.of(self.engine.builder()).build::<T>(mesh.clone()) {
             Ok(assembler) => assembler,
@@ -170,7 +170,7 @@ impl Bench {
     fn on_cpu(&self, mesh: &Arc<Mesh>, report: &mut Report, printer: &mut Printer) -> Result<(), Failure> {
         let all = available_parallelism().map_or(1, |all| all.get() as u32);
         report.engine = format!("CPU of {all} threads");
-        // What the others are compared with comes first.
+        // The baseline comes first.
         let mut threads = vec![1];
         for &more in if self.threads.is_empty() { std::slice::from_ref(&all) } else { &self.threads } {
             if !threads.contains(&more) {
@@ -253,7 +253,7 @@ impl Printer {
     }
 }
 
-/// What answers of the CPU engine are held against.
+/// Answers with which the CPU engine is compared.
 struct Known {
     few: Arc<Mesh>,
     /// Of that.

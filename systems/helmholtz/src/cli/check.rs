@@ -1,4 +1,4 @@
-//! What answers that are timed are held against.
+//! Expected answers of timed runs.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,7 +61,7 @@ impl<T: Number> Fields<T> {
     }
 }
 
-/// What answers should be.
+/// The expected answers.
 pub(super) struct Wanted {
     fields: Fields<f64>,
     /// The largest entry of M + S, of the largest lumped volume, which is a sum of such.

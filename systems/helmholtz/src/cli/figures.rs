@@ -13,7 +13,7 @@ pub(super) fn sum<A: Number, B: Number>(a: &[A], b: &[B], of: impl Fn(f64, f64) 
     sums.iter().sum()
 }
 
-/// The largest of them. Numbers that are none are passed over: they are in every sum.
+/// Returns the largest number. NaN is ignored here, because every sum shows it.
 pub(super) fn largest<A: Number, B: Number>(a: &[A], b: &[B], of: impl Fn(f64, f64) -> f64 + Sync) -> f64 {
     a.par_iter().zip(b).map(|(&a, &b)| of(a.into(), b.into())).reduce(|| 0.0, f64::max)
 }

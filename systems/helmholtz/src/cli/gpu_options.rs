@@ -124,7 +124,7 @@ impl Variant {
         }
     }
 
-    /// What it is beside its strategy, as options have it.
+    /// Returns the options in addition to the strategy.
     pub(super) fn details(self) -> String {
         let mut words = Vec::new();
         if self.strategy == StrategyName::Scatter {
@@ -166,7 +166,7 @@ pub(super) struct GpuOptions {
     /// Of --accumulators 6, 12 and 36: the loops over points, rows j and columns k
     #[arg(long, value_enum, default_value = "ip-k-j", value_name = "LOOPS", help_heading = "GPU")]
     loops: LoopsName,
-    /// Of coloured and scatter: what neighbouring threads take
+    /// Of coloured and scatter: work of neighbouring threads
     #[arg(long, value_enum, default_value = "columns", value_name = "ORDER", help_heading = "GPU")]
     order: OrderName,
     /// Threads of a workgroup
@@ -227,7 +227,7 @@ pub(super) struct GpuLists {
         help_heading = "GPU"
     )]
     loops: Vec<LoopsName>,
-    /// Of coloured and scatter: what neighbouring threads take
+    /// Of coloured and scatter: work of neighbouring threads
     #[arg(
         long,
         value_enum,
@@ -243,12 +243,12 @@ pub(super) struct GpuLists {
 }
 
 impl GpuLists {
-    /// Whether the user asked for these strategies, and not for what there is.
+    /// Returns whether the user named the strategies.
     pub(super) fn names_strategies(&self) -> bool {
         !self.strategy.is_empty()
     }
 
-    /// Every way, once: what a strategy does not know is not varied.
+    /// Returns every variant once. Options that a strategy does not use are not varied.
     pub(super) fn variants(&self) -> Vec<Variant> {
         let strategies = if self.strategy.is_empty() { StrategyName::value_variants() } else { &self.strategy };
         let sizes: Vec<Option<u32>> = match &self.workgroup_size[..] {

@@ -111,7 +111,7 @@ impl MeshOptions {
     }
 }
 
-/// What reports say of a mesh.
+/// Description of a mesh in reports.
 #[derive(Clone, Serialize)]
 pub(super) struct MeshReport {
     vertices: usize,

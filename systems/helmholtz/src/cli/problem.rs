@@ -161,7 +161,7 @@ fn numbers(file: std::fs::File) -> Result<Vec<f64>, String> {
     if array.order() != npyz::Order::C {
         return Err("the array is stored by columns: store it with numpy.ascontiguousarray".to_owned());
     }
-    // A header may promise more than there is.
+    // A header may promise more elements than the file has.
     if array.len() > bytes {
         return Err("the file is shorter than its header says".to_owned());
     }

@@ -1,4 +1,4 @@
-//! What a bench measured.
+//! Report of a bench.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -26,7 +26,7 @@ pub(super) struct Report {
     pub(super) read_gb_per_s: Option<f64>,
     pub(super) measured: Vec<Measured>,
     pub(super) reference: Option<Serial>,
-    /// What the adapter does not offer.
+    /// Variants that the adapter does not support.
     pub(super) left_out: Vec<String>,
 }
 
@@ -52,7 +52,7 @@ pub(super) struct Measured {
     pub(super) times_one_thread: Option<f64>,
     /// Of its time for as many prisms.
     pub(super) times_reference: Option<f64>,
-    /// Of each stage, from the answer that it is held against.
+    /// Error of each stage, relative to its expected answer.
     pub(super) errors: Vec<StageError>,
 }
 

@@ -116,7 +116,7 @@ struct Solved {
     converged: bool,
     /// As the iteration tracks it.
     residual: f64,
-    /// b - A u, computed anew from u.
+    /// b - A u, recomputed from u.
     true_residual: f64,
     /// From host memory to host memory, without the assembly of a matrix.
     seconds: f64,
@@ -320,7 +320,7 @@ impl Solve {
     }
 }
 
-/// What all meshes of a run have in common.
+/// Data that all meshes of a run share.
 struct Run<'a> {
     solver: &'a Solver,
     options: SolveOptions,

@@ -1,5 +1,5 @@
-//! Serial, in f64, straight from the formulas: prism by prism, a sum over points of quadrature,
-//! scattered to nodes. What everything else is checked against.
+//! The reference engine: serial, in f64, straight from the formulas. Prism by prism, a sum over
+//! points of quadrature is scattered to nodes. All other engines are checked against it.
 //!
 //! The stages are those that PyOP2 generated for the helmholtz report. Shaders: scatter.wgsl.
 

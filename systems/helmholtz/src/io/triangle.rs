@@ -351,7 +351,7 @@ mod tests {
         ) {
             let _ = from(&nodes, elements.as_bytes());
             let _ = from(NODES.as_bytes(), elements.as_bytes());
-            // What is nearly right.
+            // Almost valid files.
             let mut changed = [NODES.as_bytes().to_vec(), ELEMENTS.as_bytes().to_vec()];
             for bytes in &mut changed {
                 let place = place % bytes.len();

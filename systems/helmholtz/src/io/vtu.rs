@@ -103,9 +103,9 @@ pub fn read_vtu(path: &Path, name: &str) -> Result<Vec<f64>> {
     field(&bytes, name).map_err(|what| Error::File { path: path.display().to_string(), what })
 }
 
-type Told<T> = std::result::Result<T, String>;
+type VtuResult<T> = std::result::Result<T, String>;
 
-fn field(bytes: &[u8], name: &str) -> Told<Vec<f64>> {
+fn field(bytes: &[u8], name: &str) -> VtuResult<Vec<f64>> {
     // Tags are text; appended data may be anything.
     let end = find(bytes, b"<AppendedData").unwrap_or(bytes.len());
     let text = std::str::from_utf8(&bytes[..end]).map_err(|_| "this is not XML in UTF-8".to_owned())?;
@@ -171,7 +171,7 @@ fn attribute<'a>(tag: &'a str, name: &str) -> Option<&'a str> {
     tag[start..].split('"').next()
 }
 
-fn appended(section: &[u8], head: &str, header: usize, kind: &str) -> Told<Vec<f64>> {
+fn appended(section: &[u8], head: &str, header: usize, kind: &str) -> VtuResult<Vec<f64>> {
     let offset: usize = attribute(head, "offset").and_then(|text| text.parse().ok()).ok_or("an array has no offset")?;
     let close = section.iter().position(|&byte| byte == b'>').ok_or("the file has no appended data")?;
     let is_raw = find(&section[..close], b"encoding=\"raw\"").is_some();
@@ -186,7 +186,7 @@ fn appended(section: &[u8], head: &str, header: usize, kind: &str) -> Told<Vec<f
 }
 
 /// The numbers of a block, whose size comes first.
-fn numbers(block: &[u8], header: usize, kind: &str) -> Told<Vec<f64>> {
+fn numbers(block: &[u8], header: usize, kind: &str) -> VtuResult<Vec<f64>> {
     let short = || "an array ends too early".to_owned();
     let mut size = [0; 8];
     size[..header].copy_from_slice(block.get(..header).ok_or_else(short)?);
@@ -200,7 +200,7 @@ fn numbers(block: &[u8], header: usize, kind: &str) -> Told<Vec<f64>> {
 }
 
 /// Decodes base64. Padding may stand within the text, because VTK encodes a block's size by itself.
-fn from_base64(text: &str) -> Told<Vec<u8>> {
+fn from_base64(text: &str) -> VtuResult<Vec<u8>> {
     let value = |byte: u8| match byte {
         b'A'..=b'Z' => Some(byte - b'A'),
         b'a'..=b'z' => Some(byte - b'a' + 26),

@@ -42,9 +42,9 @@ fn tolerance<T: Number>() -> f64 {
     if T::PRECISION == Precision::F32 { 5e-6 } else { 1e-10 }
 }
 
-/// With more than six sums, prisms add all of their matrices' rows for volumes one by one, and
-/// gradients cancel only but for rounding: of a unit in the last place of the stiffness, the larger
-/// a part of the volume the finer the mesh.
+/// With more than six sums, prisms add all rows of their matrices for volumes one by one. Gradients
+/// then cancel up to rounding errors of the stiffness, which are a larger part of the volume on a
+/// finer mesh.
 fn of_rows<T: Number>(mesh: &Mesh) -> f64 {
     let cpu = CpuEngine::<f64>::new(mesh.clone());
     let [mut stiffness, mut lumped] = [cpu.zero(), cpu.zero()];
@@ -208,7 +208,7 @@ fn bits_do_not_depend_on_checks() {
     }
 }
 
-/// Fields of which not all fits are assembled some levels after the others: the same bits.
+/// Fields that do not fit at once are assembled in parts, a range of levels each: the same bits.
 #[test]
 fn what_does_not_fit_is_assembled_in_parts() {
     let mesh = mesh(7, true, 37);

@@ -25,7 +25,7 @@ pub(super) struct Average {
     /// An event is empty if its counter is below this
     #[arg(long, default_value_t = 1.0, value_name = "X", value_parser = number, allow_negative_numbers = true)]
     empty_below: f64,
-    /// What is averaged together
+    /// Group of events to average
     #[arg(long, value_enum, default_value = "all")]
     by: By,
     /// Of --by time: equal intervals

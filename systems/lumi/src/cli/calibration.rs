@@ -6,8 +6,8 @@ use clap::Args;
 use command_host::{Failure, check_distinct, write_file};
 use lumi::Calorimeter;
 
-/// Writes the built-in calorimeter as files to start from: a TOML file, and a CSV file of its cells
-/// beside it
+/// Writes the built-in calorimeter as files to start from: a TOML file, and in the same folder a
+/// CSV file of its cells
 ///
 /// `lumi count --calibration FILE.toml` counts with other gains, pedestals and places.
 #[derive(Args)]

@@ -143,7 +143,7 @@ fn vertex_counters(event_id: u64, vertices: &[Vertex], least_chi2: f32) -> Verte
         })
     };
     let mut kept: Vec<&Vertex> = vertices.iter().filter(|vertex| !is_dropped(vertex)).collect();
-    // Whatever order they were found in: those of equal z follow x and y.
+    // The order does not depend on that of the search: vertices of equal z are ordered by x and y.
     kept.sort_unstable_by_key(|vertex| [vertex.z, vertex.x, vertex.y].map(in_order));
     let mut counters = VertexCounters { vertices: kept.len() as u32, ..VertexCounters::default() };
     counters.fiducial = kept.iter().filter(|v| v.z.abs() < 300.0 && is_near(v.x, v.y)).count() as u32;

@@ -64,7 +64,7 @@ struct Measured {
     mode: String,
     layers: usize,
     bsize: usize,
-    /// None on the CPU.
+    /// Absent on the CPU.
     map: Option<String>,
     workgroup: Option<String>,
     /// Of the kernel alone; none where there is no clock.

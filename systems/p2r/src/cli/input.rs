@@ -40,7 +40,7 @@ pub(super) struct InputOptions {
     /// Tracks in a group of the memory layout
     #[arg(long, default_value_t = 32, value_name = "N", help_heading = "Input")]
     bsize: usize,
-    /// What simulated tracks are like
+    /// Distribution of simulated tracks
     #[arg(
         long,
         value_enum,

@@ -158,7 +158,7 @@ impl SimulationOptions {
 /// Tracks of benches: by default those of the published figures.
 #[derive(Args)]
 pub(super) struct BenchInput {
-    /// What tracks are like
+    /// Distribution of tracks
     #[arg(long, value_enum, default_value = "seed", value_name = "KIND", help_heading = "Input")]
     spread: SpreadName,
     #[command(flatten)]

@@ -1,4 +1,4 @@
-//! The reference engine: serial, in f64, written from the formulas. The other engines are checked
+//! The reference engine: serial, in f64, written from the formulas. All other engines are checked
 //! against it.
 //!
 //! The formulas are those of the public mini-app p2r (Front. Big Data 7:1485344), which took them

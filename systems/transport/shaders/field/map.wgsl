@@ -24,7 +24,7 @@ fn field_at(place: vec3<f32>) -> vec3<f32> {
     let last = vec2<f32>(f32(field_params.points_r - 1u), f32(points_z - 1u));
     let r = square * inverse * field_params.per_mm;
     let z = (place.z - field_params.first_z) * field_params.per_mm;
-    // What is no number is outside, too.
+    // NaN counts as outside.
     let is_inside = (r <= last.x) & (z >= 0.0) & (z <= last.y);
     // At the last point, and outside, the last cell: this is called so often that SwiftShader,
     // which puts calls in place, takes hours over branches here. Bounded as integers, which hold

@@ -1,6 +1,5 @@
-// The counters after a step, from those before: what was made and what ended, and the size of the
-// next step.
-// Needs: types. CPU twin: CpuRun::run in src/engine/cpu/engine.rs.
+// Updates the counters after a step: tracks made and ended, and the size of the next step. Needs:
+// types. CPU twin: CpuRun::run in src/engine/cpu/engine.rs.
 
 // The first words of the counters.
 const PLANNED: u32 = 16u;

@@ -8,7 +8,7 @@ fn high_products(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
     let a_high = a >> half;
     let b_low = b & mask;
     let b_high = b >> half;
-    // None of these sums exceeds 32 bits.
+    // These sums all fit into 32 bits.
     let first = a_high * b_low + ((a_low * b_low) >> half);
     let second = a_low * b_high + (first & mask);
     return a_high * b_high + (first >> half) + (second >> half);

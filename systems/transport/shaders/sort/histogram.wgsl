@@ -18,7 +18,7 @@ fn refuse(element: u32, many: u32) {
     atomicMax(&status[1], ~element);
 }
 
-// What is of no class is told, and sorted with the last.
+// Elements without a class are reported, and sorted with the last class.
 fn digit_of(key: u32, element: u32) -> u32 {
     if key >= settings.classes && settings.is_first != 0u {
         refuse(element, 1u);

@@ -16,8 +16,8 @@ var<workgroup> wg_words: array<u32, TILE + TILE / 32u>;
 // Of each digit, from places in the tile to places among all.
 var<workgroup> wg_moves: array<u32, DIGITS>;
 
-// Of each digit, in sixteen bits, as `spread` has them: what the threads before have, and what all
-// have.
+// Counts of each digit in sixteen bits, in the layout of `spread`: in the threads before, and in
+// all threads.
 struct Sums {
     before: vec4<u32>,
     all: vec4<u32>,

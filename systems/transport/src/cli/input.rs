@@ -19,7 +19,7 @@ pub(super) struct InputOptions {
     /// 1000 MeV/c outwards [default: 200]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1 << 28), help_heading = "Particles")]
     tracks: Option<u64>,
-    /// Fraction of photons among them; the others are electrons [default: 0.2]
+    /// Fraction of photons; all other particles are electrons [default: 0.2]
     #[arg(long, value_name = "PART", value_parser = part, help_heading = "Particles")]
     photons: Option<f64>,
     /// Particles from a CSV file with a header: kind (photon, electron or positron), x, y, z in mm,

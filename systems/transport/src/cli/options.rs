@@ -50,7 +50,7 @@ impl From<KernelsName> for Kernels {
     }
 }
 
-/// What split kernels sort by.
+/// Sort key of split kernels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum SortName {
     /// Tracks with the same process side by side

@@ -51,7 +51,7 @@ pub(super) fn figure(deposits: &Deposits, title: String) -> Figure {
     Figure { panel_size: (860.0, 520.0), ..Figure::new(title, panel) }
 }
 
-/// Whole decades around what there is.
+/// Returns whole decades around the values.
 fn scale(least: f64, most: f64) -> [f64; 2] {
     let high = most.log10().ceil();
     let low = least.log10().floor().clamp(high - DECADES, high - 1.0);

@@ -14,7 +14,7 @@ pub(super) const BALANCE: f64 = 1e-4;
 
 /// The options of a run.
 #[derive(Serialize)]
-pub(super) struct Asked {
+pub(super) struct RunOptions {
     pub(super) version: &'static str,
     pub(super) engine: String,
     pub(super) particles: String,
@@ -30,12 +30,12 @@ pub(super) struct Asked {
 #[derive(Serialize)]
 pub(super) struct Report {
     #[serde(flatten)]
-    asked: Asked,
+    asked: RunOptions,
     /// Particles that were transported.
     tracks: usize,
     rejected: Vec<Reason>,
     status: &'static str,
-    /// Tracks that wait for room, if there was none.
+    /// Tracks that wait because slots are full.
     waiting: u64,
     /// Tracks that are left.
     left: usize,
@@ -95,7 +95,7 @@ struct Histogram {
 }
 
 impl Report {
-    pub(super) fn of(asked: Asked, particles: &Particles, outcome: &Outcome, seconds: f64) -> Self {
+    pub(super) fn of(asked: RunOptions, particles: &Particles, outcome: &Outcome, seconds: f64) -> Self {
         let steps = outcome.steps();
         let mut reasons = BTreeMap::<&str, Vec<usize>>::new();
         for &(number, why) in &outcome.rejected {
@@ -141,7 +141,7 @@ impl Report {
         }
     }
 
-    /// What was not transported, and why: a line each.
+    /// Returns the particles that were not transported and the reasons, one for each line.
     fn rejected(&self) -> Vec<String> {
         let line = |Reason { reason, particles, first, place }: &Reason| {
             let place = place.as_ref().map_or_else(String::new, |place| format!(", {place}"));
@@ -150,14 +150,14 @@ impl Report {
         self.rejected.iter().map(line).collect()
     }
 
-    /// Why there is nothing to report, if no particle was transported.
+    /// Returns the reason if no particle was transported.
     pub(super) fn nothing(&self) -> Option<String> {
         (self.tracks == 0).then(|| format!("no particle can be transported: {}", self.rejected().join("; ")))
     }
 
     pub(super) fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Asked { engine, particles, field, geometry, kernels, random, .. } = &self.asked;
-        let Asked { electron_cut_mev, photon_cut_mev, stop_mev, .. } = self.asked;
+        let RunOptions { engine, particles, field, geometry, kernels, random, .. } = &self.asked;
+        let RunOptions { electron_cut_mev, photon_cut_mev, stop_mev, .. } = self.asked;
         writeln!(out, "{engine}, {kernels} kernels")?;
         writeln!(out, "{particles}; {geometry}; {field}; {random}")?;
         writeln!(

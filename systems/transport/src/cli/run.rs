@@ -15,7 +15,7 @@ use super::options::{
 };
 use super::output::{Output, check_folder, write_scores};
 use super::plot;
-use super::report::{Asked, BALANCE, Report};
+use super::report::{BALANCE, Report, RunOptions};
 
 /// Transports particles until no track is left, and reports where their energy went
 ///
@@ -59,10 +59,10 @@ pub(super) struct Run {
     /// How the stages of a step are grouped into kernels; the results are the same
     #[arg(long, value_enum, default_value = "split", value_name = "HOW", help_heading = "Engine")]
     kernels: KernelsName,
-    /// What split kernels sort tracks by; the results are the same
+    /// Sort key of split kernels; the results are the same
     #[arg(long, value_enum, default_value = "process", value_name = "KEY", help_heading = "Engine")]
     sort: SortName,
-    /// Steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 is none
+    /// Steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 disables this
     #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000), help_heading = "Engine")]
     tail_steps: u32,
     #[command(flatten)]
@@ -114,7 +114,7 @@ impl Run {
         let seconds = start.elapsed().as_secs_f64();
         messages.timed(format_args!("transported {}", particles.text), start.elapsed());
         let cuts = self.physics.cuts();
-        let asked = Asked {
+        let asked = RunOptions {
             version: env!("CARGO_PKG_VERSION"),
             engine: simulation.description(),
             particles: particles.text.clone(),
@@ -171,7 +171,7 @@ impl Run {
     }
 
     /// The second part of a picture's title.
-    fn subtitle(&self, asked: &Asked, outcome: &Outcome) -> String {
+    fn subtitle(&self, asked: &RunOptions, outcome: &Outcome) -> String {
         let ended = match outcome.status {
             Status::Finished => String::new(),
             Status::StepsMade => format!(", stopped after {} steps", outcome.iterations),

@@ -57,8 +57,8 @@ pub(super) fn moller_rate(material: &Material, kinetic: f64, cuts: &Cuts) -> f64
     material.electrons() * factor * sum / beta2
 }
 
-/// What an electron of a kinetic energy loses by collisions that knock out electrons of less than
-/// the cut (Berger and Seltzer) and by photons of less than the cut \[MeV/mm\].
+/// Returns the energy loss of an electron \[MeV/mm\] by collisions that transfer less than the cut
+/// (Berger and Seltzer), and by photons below the cut.
 pub(super) fn energy_loss(material: &Material, kinetic: f64, cuts: &Cuts) -> f64 {
     // Below, the formula ends; nothing is tracked there.
     let kinetic = kinetic.max(0.01);
@@ -171,7 +171,7 @@ mod tests {
         }
         assert_eq!(moller_rate(&matter(), 2.0, &cuts), 0.0);
         assert_eq!(bremsstrahlung_rate(&matter(), 0.1, &cuts), 0.0);
-        // What collisions of more than a cut lose is what the loss lacks below it.
+        // The loss above a cut is the difference of the losses below two cuts.
         let (low, high) = (Cuts { electron: 1.0, ..cuts }, Cuts { electron: 5.0, ..cuts });
         let kinetic = 100.0;
         let (gamma2, beta2) = speed(kinetic);

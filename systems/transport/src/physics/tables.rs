@@ -86,7 +86,7 @@ impl<T: Number> Tables<T> {
 
     /// The kinetic energy \[MeV\] whose range has a logarithm.
     pub(crate) fn energy_of_range(&self, logarithm: T) -> T {
-        // The last node, but for one, that is not beyond.
+        // Finds the last node that is not beyond, except for the final one.
         let (mut low, mut high) = (0, NODES - 1);
         while high - low > 1 {
             let middle = (low + high) / 2;
@@ -106,7 +106,8 @@ fn between<T: Number>(low: [T; 4], high: [T; 4], part: T) -> [T; 4] {
     [0, 1, 2, 3].map(|i| low[i] + part * (high[i] - low[i]))
 }
 
-/// What an electron goes from one energy down to another \[mm\]: Simpson's rule in the logarithm.
+/// Returns the path of an electron from one energy down to another \[mm\]: Simpson's rule in the
+/// logarithm.
 fn range_between(material: &Material, low: f64, high: f64, cuts: &Cuts) -> f64 {
     let parts = 32;
     let step = (high / low).ln() / f64::from(parts);
@@ -146,7 +147,7 @@ mod tests {
             let back: f64 = tables.energy_of_range(range).into();
             assert!((back / e - 1.0).abs() < 10.0 * within, "{}: {back}, not {e}", T::PRECISION);
         }
-        // What loses 1.1 MeV/mm and more stops after so much.
+        // An electron that loses at least 1.1 MeV/mm stops within this path.
         let range = Into::<f64>::into(tables.of_electron(T::of(1.0))[3]).exp();
         assert!((0.5..1.0).contains(&range), "{range} mm");
         // Beyond the ends, the ends.

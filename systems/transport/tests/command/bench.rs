@@ -35,8 +35,8 @@ fn bench_times_what_it_has_checked_on_the_cpu() {
         }
     }
     assert!(report["read_gb_per_s"].is_null());
-    // A first step is the difference of two runs, which few tracks may leave nothing of. It is said
-    // so, then.
+    // The first step is the difference of two runs, which can vanish for few tracks. The report
+    // then says so.
     let few = json(&["bench", "--engine", "cpu", "--part", "step", "--tracks", "2", "--rounds", "2"]);
     for report in [report, few] {
         let (unseen, seen): (Vec<_>, Vec<_>) =
@@ -56,7 +56,7 @@ fn bench_times_what_it_has_checked_on_the_cpu() {
     assert!(!text.contains("Runs of"), "{text}");
 }
 
-/// What an adapter has of a bench of some parts, the CPU's rows left out; none if it has no clock.
+/// Returns an adapter's rows of a bench of some parts; None if the adapter has no clock.
 fn on_gpu(adapter: &kernel_host::AdapterSummary, parts: &str) -> Option<Value> {
     let index = adapter.index.to_string();
     let mut report = json(&[&SHORT[..], &["--rounds", "1", "--adapter", &index, "--part", parts]].concat());

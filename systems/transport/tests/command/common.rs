@@ -12,12 +12,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Without the line ends that a narrow terminal makes.
+/// Returns standard error without the line breaks of a narrow terminal.
 pub(crate) fn said(done: &Output) -> String {
     text(&done.stderr).replace("\n  │ ", " ")
 }
 
-/// Of a run that is to be done.
+/// Returns the output of a run that must succeed.
 pub(crate) fn printed(arguments: &[&str]) -> String {
     let done = run(arguments);
     assert!(done.status.success(), "{arguments:?}: {}", said(&done));
@@ -40,7 +40,7 @@ pub(crate) fn close(found: f64, wanted: f64, relative: f64) {
     assert!((found - wanted).abs() <= relative * wanted.abs(), "{found}, not {wanted}");
 }
 
-/// Steps that end so.
+/// Returns the steps that end in this process.
 pub(crate) fn steps(report: &Value, process: &str) -> u64 {
     let row = list(&report["processes"]).iter().find(|row| row["process"] == process);
     row.and_then(|row| row["steps"].as_u64()).unwrap_or_else(|| panic!("no {process}: {report}"))
@@ -53,7 +53,7 @@ pub(crate) fn few(more: &[&str]) -> Value {
     json(&[&FEW, more].concat())
 }
 
-/// What every run is to be.
+/// Asserts properties of every run.
 pub(crate) fn holds(report: &Value) {
     let energy = |key: &str| number(&report["energy"][key]);
     let sum: f64 = ["deposited_mev", "escaped_mev", "given_up_mev", "left_mev"].into_iter().map(energy).sum();

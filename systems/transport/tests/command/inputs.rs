@@ -21,7 +21,7 @@ fn particles_are_read_from_files() {
     let kinetic = |p: f64| p.hypot(0.510_998_95) - 0.510_998_95;
     close(number(&report["energy"]["initial_mev"]), kinetic(100.0) + 50.0 + kinetic(80.0) + 2.0 * 0.510_998_95, 1e-6);
 
-    // What cannot be transported is told, and the others are.
+    // Particles that cannot be transported are reported, and all other ones are transported.
     let odd = write(
         "odd.csv",
         "px,py,pz,x,y,z,kind\n10,0,0,1300,0,0,electron\n0,0,0,1300,0,0,electron\n10,0,0,9500,0,0,photon\n10,0,0,0,0,17000,photon\n10,0,0,NaN,0,0,photon\n0,0,3e7,1300,0,0,electron\n",

@@ -91,7 +91,7 @@ fn constant_numbers_and_other_fields_and_cuts_are_options() {
     assert!(photons["particles"].as_str().is_some_and(|text| text.contains("100 % photons")), "{photons}");
 }
 
-/// What ends early has its report and its files, and an exit code.
+/// A run that ends early writes its report and its files, and has an exit code.
 #[test]
 fn runs_that_do_not_finish_are_told_and_lose_nothing() {
     let folder = tempfile::tempdir().expect("a folder");

@@ -1,16 +1,16 @@
-//! What a soak asks its engines for: the cases of `bench`, and options at the ends of their ranges.
+//! Configurations of a soak: the cases of `bench`, and options at the ends of their ranges.
 
 use zfinder::{Config, DefaultWindow, Neighbours, Preset, Significance, Triplets};
 
 use crate::bench::words::{CaseName, word};
 
-/// A configuration under a name.
+/// A configuration with its name.
 #[derive(Clone)]
 pub(super) struct SoakCase {
     pub(super) name: String,
     pub(super) config: Config,
-    /// Options are at the ends of their ranges. Roundings may then move most entries, so answers
-    /// are compared with the CPU engine's bits, and not with the reference engine.
+    /// Whether options are at the ends of their ranges. Rounding may then move most entries, so
+    /// answers are compared with the CPU engine's bits instead of the reference engine.
     pub(super) is_extreme: bool,
 }
 
@@ -20,7 +20,7 @@ impl From<CaseName> for SoakCase {
     }
 }
 
-/// Configurations of options at the ends of their ranges, or as near to them as batches of some
+/// Returns configurations with options at the ends of their ranges, or as close as batches of about
 /// 100,000 spacepoints allow.
 pub(super) fn extremes() -> Vec<SoakCase> {
     let any = Config { triplets: Triplets::Any, ..Config::default() };

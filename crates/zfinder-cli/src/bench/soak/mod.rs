@@ -1,5 +1,5 @@
-//! `zfinder bench --soak`: random batches for so long, every answer checked, and what the process
-//! holds watched.
+//! `zfinder bench --soak`: searches random batches for a given time, checks every answer, and
+//! watches the resources of the process.
 
 mod cases;
 mod random;
@@ -28,10 +28,10 @@ use super::words::{CaseName, EncodingName, EngineName, or_all, word};
 use super::{report::Adapter, written};
 use cases::{SoakCase, extremes};
 use command_host::Failure;
-use random::{Kind, Question, RandomBatches};
+use random::{Kind, RandomBatch, RandomBatches};
 use usage::{QUARTERS, Quarters, Watch};
 
-/// All that is soaked, as `--json` writes it.
+/// The report of a soak, as `--json` writes it.
 #[derive(Debug, Serialize)]
 struct SoakReport {
     version: &'static str,
@@ -42,26 +42,26 @@ struct SoakReport {
     precision: String,
     accumulate: String,
     adapters: Vec<Adapter>,
-    soaked: Vec<Soaked>,
+    soaked: Vec<SoakResult>,
 }
 
-/// An engine that is soaked, and in what.
+/// An engine with the options of its soak.
 struct Soak<'a> {
     duration: Duration,
     seed: u64,
     cases: &'a [SoakCase],
     encoding: EncodingName,
-    /// The same RoIs must give the same bits.
+    /// Whether the same RoIs must give the same bits.
     exact: bool,
     engine: EngineName,
-    /// Of the engine, its number type and its sums.
+    /// Builder with engine, number type and sums.
     builder: ZFinderBuilder,
     say: &'a (dyn Fn(&str) + Sync),
 }
 
-/// What became of it.
+/// Results of the soak of one engine.
 #[derive(Debug, Default, Serialize)]
-struct Soaked {
+struct SoakResult {
     engine: String,
     /// Indices of GPUs.
     adapters: Vec<usize>,
@@ -74,24 +74,24 @@ struct Soaked {
     statuses: Vec<(String, u64)>,
     /// RoIs by case.
     cases: Vec<(String, u64)>,
-    /// RoIs with the very bits of the CPU engine's answer, computed one by one on one thread.
+    /// RoIs with the same bits as the CPU engine, which computes them one by one on one thread.
     identical: u64,
-    /// RoIs that the GPU could not do and said so, and the CPU engine could.
+    /// RoIs reported as `capacity_exceeded` by a GPU and answered by the CPU engine.
     told: u64,
-    /// Of the others, RoIs whose answer is the reference engine's within rounding.
+    /// RoIs with other bits whose answer agrees with the reference engine within rounding.
     rounded: u64,
-    /// The first of those.
+    /// The first of these RoIs.
     other_bits: Vec<OtherBits>,
-    /// RoIs that were held against the reference engine.
+    /// RoIs that were compared with the reference engine.
     against_reference: u64,
-    /// Of those, another of several equal peaks, and the peak's window a bin or two further.
+    /// Of these, another of several equal peaks, and a window shifted by one or two bins.
     ties: u64,
     shifted: u64,
     held: Quarters,
 }
 
-/// An RoI whose answer is right, and not the CPU engine's to the last bit: all that it takes to ask
-/// for it again.
+/// An RoI with a correct answer whose bits differ from the CPU engine's, with everything needed to
+/// repeat it.
 #[derive(Debug, PartialEq, Serialize)]
 struct OtherBits {
     case: String,
@@ -99,39 +99,38 @@ struct OtherBits {
     roi: u64,
     kind: Kind,
     spacepoints: usize,
-    /// Vertices in digits that give all their bits back.
+    /// Vertices with all digits.
     found: String,
     cpu: String,
 }
 
-/// A case on an engine, and who checks it.
-struct Subject {
+/// A case on an engine, with the engines that check it.
+struct SoakedCase {
     case: SoakCase,
     finder: ZFinder,
     /// The CPU engine on one thread.
     twin: ZFinder,
-    /// The reference engine, which looks for more peaks so that equal ones are known.
+    /// The reference engine, configured for more peaks so that ties are known.
     reference: ZFinder,
-    /// The CPU engine in f64: its stages, without the roundings.
+    /// The CPU engine in f64: the same stages without f32 rounding.
     unrounded: ZFinder,
 }
 
-/// Of the answers of a GPU that are the CPU engine's, one in so many is held against the reference
-/// engine, too; of the CPU engine's own all are, but where the reference engine takes some ten
-/// milliseconds for each.
+/// Of the GPU answers that equal the CPU engine's, one in this many is also compared with the
+/// reference engine. All answers of the CPU engine are compared, except where the reference engine
+/// takes about ten milliseconds for each.
 const REFERENCE_SHARE: u64 = 32;
-/// A run of this length tells whether memory grows.
+/// A run of this length shows whether memory grows.
 const LONG: Duration = Duration::from_secs(119);
 const MOST_IN_FLIGHT: usize = 4;
 const FIRST_BATCHES: u64 = 4;
-/// Sums by compare and retry have other bits in most RoIs; few tell what there is to tell.
+/// Most RoIs with other bits in the report: sums by compare and retry differ in most RoIs.
 const MOST_OTHER_BITS: usize = 32;
-/// The reference engine is serial, and looks at no RoI with more spacepoints than this unless
-/// answers differ.
+/// Most spacepoints of an RoI for the reference engine, which is serial, unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
 impl Bench {
-    /// Soaks every engine for so long.
+    /// Soaks every engine for this duration.
     pub(super) fn soak_for(&self, duration: Duration) -> Result<(), Failure> {
         if self.engine.contains(&EngineName::Reference) {
             return Err(Failure::usage(
@@ -180,9 +179,9 @@ impl Bench {
                 builder: self.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
                 say: &|step| bar.set_message(format!("{}: {step}", word(engine))),
             };
-            let mut soaked = Soaked { adapters: indices, ..Soaked::default() };
+            let mut soaked = SoakResult { adapters: indices, ..SoakResult::default() };
             ended = one.run(&mut soaked);
-            // What was seen until something failed counts, too.
+            // Results before a failure are reported too.
             if !self.json && soaked.batches > 0 {
                 bar.suspend(|| written(&table::of(&soaked)))?;
             }
@@ -196,17 +195,17 @@ impl Bench {
             let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
             written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))?;
         }
-        // The largest histograms of the extremes are scattered over the allocator's arenas, and
-        // look like growth.
+        // The large histograms of extreme options are spread over the allocator's arenas, which
+        // looks like growth.
         if self.extremes {
             return ended;
         }
-        ended.and_then(|()| soak.soaked.iter().try_for_each(Soaked::verdict))
+        ended.and_then(|()| soak.soaked.iter().try_for_each(SoakResult::verdict))
     }
 }
 
 impl Soak<'_> {
-    fn run(&self, soaked: &mut Soaked) -> Result<(), Failure> {
+    fn run(&self, soaked: &mut SoakResult) -> Result<(), Failure> {
         soaked.cases = self.cases.iter().map(|case| (case.name.clone(), 0)).collect();
         let mut watch = Watch::default();
         let start = Instant::now();
@@ -216,15 +215,14 @@ impl Soak<'_> {
         ended
     }
 
-    fn quarters(&self, soaked: &mut Soaked, watch: &mut Watch) -> Result<(), Failure> {
+    fn quarters(&self, soaked: &mut SoakResult, watch: &mut Watch) -> Result<(), Failure> {
         let random = RandomBatches::new(self.seed);
         let mut spent = vec![Duration::ZERO; self.cases.len()];
         let mut numbers = 0..;
-        let mut subjects: Vec<Subject> = Vec::new();
+        let mut subjects: Vec<SoakedCase> = Vec::new();
         for quarter in 0..QUARTERS {
-            // What a finder keeps grows to the largest parts that it has seen. New ones begin anew,
-            // with the same batches: what the process holds more then, in a later quarter, was left
-            // behind.
+            // The memory of a finder grows to the largest batch so far. New finders start with the
+            // same batches in each quarter, so that additional memory in a later quarter is a leak.
             if subjects.is_empty() || self.duration > LONG {
                 subjects.clear();
                 subjects = self.cases.iter().map(|case| self.subject(case.clone())).collect::<Result<_, _>>()?;
@@ -237,8 +235,8 @@ impl Soak<'_> {
             let begun = Instant::now();
             let mut said = begun;
             while begun.elapsed() < self.duration / QUARTERS as u32 {
-                // Each case gets as much time; how many batches that are is the machine's affair,
-                // what is in them is not.
+                // Each case gets the same time. The number of batches depends on the machine, their
+                // content does not.
                 let case = (0..subjects.len()).min_by_key(|&case| spent[case]).unwrap_or(0);
                 let begun = Instant::now();
                 let before = soaked.rois;
@@ -255,13 +253,13 @@ impl Soak<'_> {
         Ok(())
     }
 
-    fn subject(&self, case: SoakCase) -> Result<Subject, Failure> {
+    fn subject(&self, case: SoakCase) -> Result<SoakedCase, Failure> {
         (self.say)(&format!("building {}", case.name));
         let config = case.config.clone();
         let builder = self.builder.clone().config(config.clone());
         let peaks = config.peaks.max(PEAKS);
         let reference = builder.clone().config(Config { peaks, ..config }).engine(Engine::Reference).build()?;
-        Ok(Subject {
+        Ok(SoakedCase {
             case,
             finder: builder.clone().build()?,
             twin: builder.clone().engine(Engine::Cpu).threads(NonZeroUsize::MIN).build()?,
@@ -270,28 +268,28 @@ impl Soak<'_> {
         })
     }
 
-    /// The batches that each quarter begins with. They are checked, and counted nowhere: they come
-    /// again.
-    fn first_batches(&self, subject: &Subject, random: &RandomBatches) -> Result<(), Failure> {
+    /// Searches the batches that begin each quarter. They are checked but not counted, because they
+    /// repeat.
+    fn first_batches(&self, subject: &SoakedCase, random: &RandomBatches) -> Result<(), Failure> {
         (0..FIRST_BATCHES).try_for_each(|back| {
             let question = random.batch(u64::MAX - back);
             let results = subject.finder.find_batch(&question.batch)?;
-            self.check(subject, &question, &results, &mut Soaked::default())
+            self.check(subject, &question, &results, &mut SoakResult::default())
         })
     }
 
-    /// A few batches, asked in one of the ways that there are.
+    /// Searches a few batches by one of the calls of the library.
     fn spell(
         &self,
-        subject: &Subject,
+        subject: &SoakedCase,
         random: &RandomBatches,
         numbers: &mut RangeFrom<u64>,
-        soaked: &mut Soaked,
+        soaked: &mut SoakResult,
     ) -> Result<(), Failure> {
         let finder = &subject.finder;
         let mut next = || random.batch(numbers.next().unwrap_or_default());
         let first = next();
-        // Any order of the ways will do.
+        // The order of the calls does not matter.
         match first.number % 8 {
             0..4 => {
                 let in_flight = 1 + first.number as usize / 8 % MOST_IN_FLIGHT;
@@ -299,18 +297,18 @@ impl Soak<'_> {
                 let mut stream = finder.stream(StreamOptions { in_flight })?;
                 let mut asked = VecDeque::new();
                 for question in std::iter::once(first).chain((0..4 + 2 * in_flight).map(|_| next())) {
-                    let Question { number, batch, kinds } = question;
+                    let RandomBatch { number, batch, kinds } = question;
                     asked.push_back((number, kinds));
                     if let Some(answered) = stream.push(batch)? {
                         let Some((number, kinds)) = asked.pop_front() else { break };
-                        let question = Question { number, batch: answered.batch, kinds };
+                        let question = RandomBatch { number, batch: answered.batch, kinds };
                         self.check(subject, &question, &answered.results, soaked)?;
                     }
                 }
-                // Sometimes what is in flight is given up.
+                // Some batches in flight are cancelled.
                 while let Some((number, kinds)) = asked.pop_front().filter(|_| !gives_up) {
                     let Some(answered) = stream.next().transpose()? else { break };
-                    let question = Question { number, batch: answered.batch, kinds };
+                    let question = RandomBatch { number, batch: answered.batch, kinds };
                     self.check(subject, &question, &answered.results, soaked)?;
                 }
             }
@@ -331,13 +329,13 @@ impl Soak<'_> {
         Ok(())
     }
 
-    /// Every answer of a batch.
+    /// Checks every answer of a batch.
     fn check(
         &self,
-        subject: &Subject,
-        question: &Question,
+        subject: &SoakedCase,
+        question: &RandomBatch,
         results: &[RoiResult],
-        soaked: &mut Soaked,
+        soaked: &mut SoakResult,
     ) -> Result<(), Failure> {
         let wrong = |message: String| {
             Failure::wrong_answer(format!(
@@ -368,7 +366,7 @@ impl Soak<'_> {
 
     fn verdict(
         &self,
-        subject: &Subject,
+        subject: &SoakedCase,
         view: RoiView<'_>,
         kind: Kind,
         found: &RoiResult,
@@ -379,7 +377,7 @@ impl Soak<'_> {
         let id = found.id;
         let place = || format!("RoI {} of {} spacepoints ({kind:?})", id.roi_id, roi.spacepoints.len());
         let counts = |r: &RoiResult| (r.id, r.status, r.spacepoints, r.outside_window);
-        // What a device cannot do and says so is no wrong answer.
+        // A reported lack of capacity is not a wrong answer.
         if self.engine == EngineName::Gpu && found.status == Status::CapacityExceeded && found.status != twin.status {
             return Ok(Verdict { told: true, ..Verdict::default() });
         }
@@ -400,8 +398,8 @@ impl Soak<'_> {
         if identical && !wanted {
             return Ok(Verdict { identical, ..Verdict::default() });
         }
-        // Of what nobody should send, a rounding may move many pairs at once: there the two engines
-        // stand for each other.
+        // In hostile RoIs, rounding may move many pairs at once: there the CPU engine and the GPU
+        // check each other.
         let hostile = kind == Kind::Hostile && !identical;
         let mut expected = if hostile { twin.clone() } else { subject.reference.find(&roi)? };
         let coarse = self.encoding == EncodingName::Compact && config.triplets != Triplets::Off;
@@ -412,13 +410,13 @@ impl Soak<'_> {
             expected = subject.reference.find(&roi)?;
             compared = compare(found, &expected, bin, share);
         }
-        // Of a few spacepoints, more peaks than were asked for may be equal, or a pair make one of
-        // others.
+        // With few spacepoints, more peaks than requested may be equal, or one pair may form a peak
+        // with others.
         if compared.is_none() && is_as_high(found, &subject.reference.inspect(&roi)?.histograms) {
             compared = Some((Agreement::Tie, 0.0, 0.0));
         }
-        // A pair beside a cut: a rounding only if the same stages without roundings answer as the
-        // reference engine does.
+        // A pair at a cut counts as rounding only if the same stages in f64 agree with the
+        // reference engine.
         if compared.is_none() && is_a_pair_beside(found, &expected, bin) {
             let same = compare(&subject.unrounded.find(&roi)?, &expected, bin, 0.0);
             compared = same.filter(|&(agreement, weight, _)| agreement == Agreement::Same && weight == 0.0);
@@ -447,18 +445,18 @@ impl Soak<'_> {
     }
 }
 
-/// How an answer was right.
+/// The way in which an answer was correct.
 #[derive(Default)]
 struct Verdict {
     identical: bool,
     other_bits: Option<OtherBits>,
-    /// The device said that it could not.
+    /// The device reported a lack of capacity.
     told: bool,
-    /// With the reference engine, if that was asked.
+    /// Agreement with the reference engine, if it was compared.
     agreement: Option<Agreement>,
 }
 
-impl Soaked {
+impl SoakResult {
     fn count(&mut self, verdict: Verdict, result: &RoiResult) {
         self.vertices += result.vertices.len() as u64;
         let status = result.status.to_string();
@@ -475,7 +473,7 @@ impl Soaked {
         self.shifted += u64::from(verdict.agreement == Some(Agreement::Shifted));
     }
 
-    /// Whether anything that the process holds grew. In a short run all is still being made.
+    /// Returns an error if a resource of the process grew. A short run is still allocating.
     fn verdict(&self) -> Result<(), Failure> {
         match self.held.grown().filter(|_| self.seconds > LONG.as_secs_f64()) {
             None => Ok(()),
@@ -487,7 +485,7 @@ impl Soaked {
     }
 }
 
-fn gpu_bytes(subjects: &[Subject]) -> u64 {
+fn gpu_bytes(subjects: &[SoakedCase]) -> u64 {
     subjects.iter().map(|subject| subject.finder.gpu_bytes()).sum()
 }
 

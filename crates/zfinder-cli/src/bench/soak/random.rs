@@ -1,5 +1,4 @@
-//! Random batches: collisions, whole and in part, noise, and what nobody should send. Of a seed
-//! always the same.
+//! Generates random batches from a seed: whole and partial collisions, noise, and hostile RoIs.
 
 use std::f64::consts::{PI, TAU};
 
@@ -10,42 +9,42 @@ use serde::Serialize;
 use zfinder::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, Spacepoint};
 use zfinder_study::simulate::Simulation;
 
-/// What an RoI is made of.
+/// The content of an RoI.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Kind {
-    /// Tracks, so that a rounding moves a pair or two.
+    /// Tracks, for which rounding moves one or two pairs.
     Collision,
-    /// Spacepoints anywhere.
+    /// Spacepoints at random positions.
     Noise,
-    /// Spacepoints on edges, in piles, far out, or none at all: a rounding may move many pairs at
+    /// Spacepoints on edges, in clusters, far away, or none at all: rounding may move many pairs at
     /// once.
     Hostile,
 }
 
-/// A batch, and what each of its RoIs is made of.
-pub(super) struct Question {
+/// A batch, and the content of each of its RoIs.
+pub(super) struct RandomBatch {
     pub(super) number: u64,
     pub(super) batch: RoiBatch,
     pub(super) kinds: Vec<Kind>,
 }
 
-/// RoIs that are taken apart and put together anew.
+/// Number of RoIs in the stock, from which others are made.
 const FEW: usize = 1000;
 const MANY: usize = 8;
-/// A batch is not continued beyond so many spacepoints.
+/// A batch ends above this many spacepoints.
 const MOST_SPACEPOINTS: usize = 100_000;
 const MOST_ROIS: f64 = 1024.0;
 
 pub(super) struct RandomBatches {
     seed: u64,
-    /// Of few spacepoints, and of many.
+    /// RoIs with few spacepoints, and with many.
     few: Vec<Roi>,
     many: Vec<Roi>,
 }
 
-/// A batch in the making.
-struct Making<'a> {
+/// A batch that is being made.
+struct BatchBuilder<'a> {
     rng: ChaCha8Rng,
     stock: &'a RandomBatches,
 }
@@ -62,15 +61,15 @@ impl RandomBatches {
         Self { seed, few: rois(Simulation::lowlum(), FEW), many: rois(Simulation::highlum(), MANY) }
     }
 
-    /// The batch of a number, whatever came before: one RoI to a thousand, and short batches are as
-    /// likely as long ones.
-    pub(super) fn batch(&self, number: u64) -> Question {
+    /// Returns the batch of a number, independent of earlier batches. It has one to a thousand
+    /// RoIs; short batches are as likely as long ones.
+    pub(super) fn batch(&self, number: u64) -> RandomBatch {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(number);
-        let mut making = Making { rng, stock: self };
+        let mut making = BatchBuilder { rng, stock: self };
         let rois = MOST_ROIS.powf(making.rng.random_range(0.0..1.0)) as usize;
         let batch = if making.rng.random_bool(0.5) { RoiBatch::single() } else { RoiBatch::new() };
-        let mut question = Question { number, batch, kinds: Vec::new() };
+        let mut question = RandomBatch { number, batch, kinds: Vec::new() };
         while question.batch.len() < rois && question.batch.spacepoints() < MOST_SPACEPOINTS {
             let (kind, mut roi) = making.roi();
             roi.descriptor.id = RoiId { event_id: number, roi_id: question.kinds.len() as u64 };
@@ -81,7 +80,7 @@ impl RandomBatches {
     }
 }
 
-impl Making<'_> {
+impl BatchBuilder<'_> {
     fn roi(&mut self) -> (Kind, Roi) {
         match self.rng.random_range(0..100) {
             0..70 => (Kind::Collision, self.collision()),
@@ -90,7 +89,7 @@ impl Making<'_> {
         }
     }
 
-    /// One out of the stock: turned, moved, and mostly thinned out.
+    /// Returns a collision of the stock: rotated, shifted, and usually thinned out.
     fn collision(&mut self) -> Roi {
         let rng = &mut self.rng;
         let stock = if rng.random_bool(1.0 / 1024.0) { &self.stock.many } else { &self.stock.few };
@@ -142,7 +141,7 @@ impl Making<'_> {
         let points = &mut roi.spacepoints;
         let some = |rng: &mut ChaCha8Rng| rng.random_bool(0.1);
         match rng.random_range(0..12) {
-            // In one slice, on one layer, at one rho, at one place.
+            // All in one slice, on one layer, at one rho, or at one point.
             0 => points.iter_mut().for_each(|point| point.phi = phi_min),
             1 => points.iter_mut().for_each(|point| point.layer = 3),
             2 => points.iter_mut().for_each(|point| point.rho = 100.0),
@@ -151,12 +150,12 @@ impl Making<'_> {
                 let times = rng.random_range(2..9);
                 *points = points.iter().take(200).flat_map(|point| std::iter::repeat_n(*point, times)).collect();
             }
-            // On the window's edges, a rounding beside them, and at +-pi.
+            // On the edges of the window, a rounding away from them, and at +-pi.
             5 => {
                 let edges = [phi_min, phi_min.next_up(), phi_min.next_down(), phi_max, phi_max.next_up(), PI, -PI];
                 points.iter_mut().for_each(|point| point.phi = *edges.choose(rng).unwrap_or(&0.0));
             }
-            // Out of any detector, and out of all numbers.
+            // Beyond any detector, and beyond finite numbers.
             6 => points.iter_mut().filter(|_| some(rng)).for_each(|point| point.z *= 1e5),
             7 => points.iter_mut().filter(|_| some(rng)).for_each(|point| point.rho *= 1e4),
             8 => {
@@ -174,7 +173,7 @@ impl Making<'_> {
             }
             9 => points.iter_mut().step_by(10).for_each(|point| point.layer = rng.random_range(0..70)),
             10 => points.clear(),
-            // A z range that holds next to nothing.
+            // A z range that holds almost nothing.
             _ => {
                 let low = rng.random_range(-150.0..150.0);
                 roi.descriptor.z_range = Some((low, low + rng.random_range(0.3..30.0)));
@@ -184,7 +183,7 @@ impl Making<'_> {
     }
 }
 
-/// phi in [-pi, pi).
+/// Normalises phi to [-pi, pi).
 fn turned(phi: f64) -> f64 {
     let turned = (phi + PI).rem_euclid(TAU) - PI;
     if turned >= PI { -PI } else { turned }
@@ -204,7 +203,7 @@ mod tests {
             assert_eq!((a.batch.len(), &a.kinds), (b.batch.len(), &b.kinds));
             for (x, y) in a.batch.iter().zip(b.batch.iter()) {
                 assert_eq!(x.descriptor, y.descriptor);
-                // By their bits: some are not numbers.
+                // Compared as text, because some are NaN.
                 let text = |points: Vec<Spacepoint>| format!("{points:?}");
                 assert_eq!(text(x.spacepoints().collect()), text(y.spacepoints().collect()));
                 empty += usize::from(x.is_empty());

@@ -1,15 +1,15 @@
 use super::*;
 use zfinder::{PhiWindow, RoiBatch, RoiDescriptor, Spacepoint, Vertex};
 
-/// What soaks stopped at: in f32 a pair lies on the other side of a cut than in f64.
+/// Cases that earlier soaks stopped at: in f32 a pair is on the other side of a cut than in f64.
 #[test]
 fn roundings_are_no_wrong_answers() {
     let soak = soak();
     let subject = soak.subject(CaseName::HardScatter.into()).expect("a case");
     let rounded = soak.subject(CaseName::HardScatter.into()).expect("a case");
-    let rounded = Subject { unrounded: rounded.twin.clone(), ..rounded };
-    // A pair alone, of two layers that confirm it: it weighs 1. One that may be an electron's,
-    // beside twelve soft tracks.
+    let rounded = SoakedCase { unrounded: rounded.twin.clone(), ..rounded };
+    // A single pair with two confirming layers, which weighs 1; and a possible electron with twelve
+    // soft tracks.
     for (others, gev, layers, most) in [(0, 20.0, 4, 1.0), (12, 35.0, 5, 30.0)] {
         let roi_with = |slope: f64, beside: f64| {
             let soft = (0..others).flat_map(|i| track(0.05 + 0.02 * f64::from(i), 0.2, 4.0, 4));
@@ -18,8 +18,8 @@ fn roundings_are_no_wrong_answers() {
             let window = Some(PhiWindow::new(0.0, 0.5).expect("a window"));
             Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints }
         };
-        // How far beside its track the outermost spacepoint may be in z [mm] until that weighs
-        // nothing.
+        // Distance in z [mm] of the outermost spacepoint from its track at which the weight becomes
+        // zero.
         let edge = |finder: &ZFinder, slope: f64| {
             let weight = |beside: f64| {
                 let found = finder.find(&roi_with(slope, beside)).expect("an answer");
@@ -33,19 +33,19 @@ fn roundings_are_no_wrong_answers() {
             }
             within
         };
-        // Further in f32 than in f64.
+        // The edge is further out in f32 than in f64.
         let beside = (0..100).find_map(|i| {
             let slope = 0.2 + 1e-3 * f64::from(i);
             let [f32, f64] = [&subject.twin, &subject.unrounded].map(|finder| edge(finder, slope));
             (f32 > f64).then(|| roi_with(slope, 0.5 * (f32 + f64)))
         });
         let Roi { descriptor, spacepoints } = beside.expect("roundings");
-        let mut question = Question { number: 0, batch: RoiBatch::new(), kinds: vec![Kind::Collision] };
+        let mut question = RandomBatch { number: 0, batch: RoiBatch::new(), kinds: vec![Kind::Collision] };
         question.batch.push(descriptor, spacepoints);
         let results = subject.finder.find_batch(&question.batch).expect("answers");
-        let mut soaked = Soaked::default();
+        let mut soaked = SoakResult::default();
         soak.check(&subject, &question, &results, &mut soaked).expect("right answers");
-        // By what is known of one pair, and by nothing else.
+        // The verdict must follow from one pair alone.
         let roi = roi_of(question.batch.roi(0));
         let expected = subject.reference.find(&roi).expect("an answer");
         assert_eq!(compare(&results[0], &expected, subject.case.config.z_bin_mm, 0.0), None);
@@ -54,7 +54,7 @@ fn roundings_are_no_wrong_answers() {
     }
 }
 
-/// From z = 0 at this azimuth and slope, with so many spacepoints.
+/// Returns a track from z = 0 at this azimuth and slope, with this many spacepoints.
 fn track(phi: f64, slope: f64, gev: f64, layers: usize) -> impl Iterator<Item = Spacepoint> {
     let radii = [50.5, 88.5, 122.5, 299.0, 371.0].into_iter().zip(0..).take(layers);
     // rho / 2R, in 2 T.
@@ -79,12 +79,12 @@ fn wrong_answers_are_noticed() {
     let soak = soak();
     let subject = soak.subject(CaseName::Pairs.into()).expect("a case");
     let random = RandomBatches::new(soak.seed);
-    let found = |question: &Question| subject.finder.find_batch(&question.batch).expect("answers");
+    let found = |question: &RandomBatch| subject.finder.find_batch(&question.batch).expect("answers");
     let mut batches = (0..).map(|number| random.batch(number)).map(|question| (found(&question), question));
     let heavy = |result: &RoiResult| result.vertices.first().is_some_and(|vertex| vertex.weight > 9.0);
     let (results, question) = batches.find(|(results, _)| results.iter().any(heavy)).expect("a vertex");
     let check = |soak: &Soak<'_>, results: &[RoiResult]| {
-        let mut soaked = Soaked::default();
+        let mut soaked = SoakResult::default();
         soak.check(&subject, &question, results, &mut soaked).map(|()| soaked)
     };
     let soaked = check(&soak, &results).expect("right answers");
@@ -99,7 +99,8 @@ fn wrong_answers_are_noticed() {
         results
     };
     let is_wrong = |failure: &Failure| failure.code() == Some(Code::WrongAnswer);
-    // A bit is no rounding on the CPU engine, and one on a GPU; a millimetre is none anywhere.
+    // A different bit is wrong on the CPU engine and rounding on a GPU; a millimetre is wrong on
+    // both.
     let bit = tampered(|vertex| vertex.z_mm = vertex.z_mm.next_up());
     let refused = check(&soak, &bit).map(drop).expect_err("a bit");
     assert!(is_wrong(&refused) && refused.to_string().contains("seed 7"), "{refused}");

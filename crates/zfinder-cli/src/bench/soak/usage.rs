@@ -1,5 +1,4 @@
-//! What the process holds: memory, handles, threads. A run of any length must not need more of
-//! them.
+//! Resources of the process: memory, handles, threads. They must not grow with the length of a run.
 
 use std::fs;
 
@@ -7,19 +6,19 @@ use serde::Serialize;
 
 use super::super::memory::resident;
 
-/// At one moment, where the system says.
+/// Resources at one moment, on systems that report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Usage {
     pub(super) memory_bytes: Option<u64>,
-    /// Of the finders' buffers on GPUs.
+    /// Bytes of the finders' buffers on GPUs.
     pub(super) gpu_bytes: Option<u64>,
-    /// Open files, devices and the like.
+    /// Open files, devices and similar objects.
     pub(super) handles: Option<u64>,
     pub(super) threads: Option<u64>,
 }
 
 impl Usage {
-    /// Linux tells; elsewhere nothing is known but what finders hold.
+    /// Reads the resources on Linux; other systems give only the buffers of finders.
     pub(super) fn now(gpu_bytes: u64) -> Self {
         let count = |folder| fs::read_dir(folder).ok().map(|entries| entries.count() as u64);
         Self {
@@ -33,21 +32,21 @@ impl Usage {
 
 pub(super) const QUARTERS: usize = 4;
 
-/// A moment of each quarter of a run.
+/// Resources in each quarter of a run.
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     seen: [Option<Usage>; QUARTERS],
 }
 
-/// What may come to the memory while nothing grows: the system's allocator keeps some of what it is
-/// given back.
+/// Tolerated growth of memory, as a fraction: the system's allocator keeps some of the freed
+/// memory.
 const MEMORY_SHARE: f64 = 0.1;
 const MEMORY_BYTES: f64 = 32e6;
 
-/// The second quarter of a run, when everything has been made once, and the last: each when new
-/// finders have answered the same batches and nothing else. Later in a quarter buffers are as large
-/// as the largest so far, and each device that was asked by a future has a thread that waits for
-/// it, by chance more of them in one quarter than in another.
+/// Resources in the second quarter of a run, when everything is allocated, and in the last. Each is
+/// read after new finders have answered the same batches. Later in a quarter the comparison would
+/// be unfair: buffers have the size of the largest batch so far, and each device that a future used
+/// has a waiting thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct Quarters {
     pub(super) second: Usage,
@@ -65,7 +64,7 @@ impl Watch {
 }
 
 impl Quarters {
-    /// What the last quarter needed more of; nothing where too little was seen.
+    /// Returns the resources that grew up to the last quarter; None if the run was too short.
     pub(super) fn grown(&self) -> Option<String> {
         let both = |of: fn(&Usage) -> Option<u64>| of(&self.second).zip(of(&self.last));
         let much = |&(before, after): &(u64, u64)| after as f64 > before as f64 * (1.0 + MEMORY_SHARE) + MEMORY_BYTES;

@@ -1,4 +1,4 @@
-//! `zfinder bench --staircase`: the steps that lead to the thesis's design, measured one by one.
+//! `zfinder bench --staircase`: measures the steps that lead to the thesis's design one by one.
 
 mod plot;
 mod report;
@@ -19,7 +19,7 @@ use super::{Bench, written};
 use crate::failure::WRONG_ANSWER;
 use report::{Flight, SampleStairs, StaircaseReport, StepReport};
 
-/// Bytes of the histograms of a batch, at most.
+/// Most bytes of the histograms of a batch.
 const MOST_BYTES: u64 = 1 << 30;
 
 /// RoIs of a batch on hardware, and on a software adapter: of lowlum and of busier samples.
@@ -34,9 +34,9 @@ const SOFTWARE_BATCHES: usize = 2;
 struct Load {
     rois: RoiBatch,
     sliced: SlicedBatch,
-    /// What the reference engine has for the first of them.
+    /// Histograms of the reference engine for the first RoIs.
     expected: Vec<Filled>,
-    /// Seconds of the reference engine for an RoI: one core, serial, f64.
+    /// Seconds of the reference engine per RoI: one core, serial, f64.
     serial: f64,
     hardware: bool,
 }
@@ -78,8 +78,8 @@ impl Bench {
         self.rounds.map_or(if self.quick { 3 } else { 7 }, std::num::NonZeroUsize::get)
     }
 
-    /// As many RoIs of the sample as the adapter holds the histograms of, sorted, with the answers
-    /// of the reference engine.
+    /// Returns as many sorted RoIs of the sample as the adapter has memory for histograms, with the
+    /// answers of the reference engine.
     fn load(&self, sample: &Sample, gpu: &Gpu) -> Result<Load, Failure> {
         let hardware = gpu.summary().kind != AdapterKind::Software;
         let usual = if hardware { HARDWARE_ROIS } else { SOFTWARE_ROIS[usize::from(sample.is_busy())] };
@@ -132,7 +132,7 @@ impl Bench {
         Ok(stairs)
     }
 
-    /// The library on the same RoIs, from host memory to vertices.
+    /// Measures the library on the same RoIs, from host memory to vertices.
     fn library(&self, sample: &Sample, gpu: &Gpu, load: &Load, design: DesignName) -> Result<Flight, Failure> {
         let builder = ZFinder::builder()
             .config(SlicedBatch::config())

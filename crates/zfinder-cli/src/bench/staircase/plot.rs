@@ -1,4 +1,4 @@
-//! The staircase as a figure: three bars a step, on a logarithmic axis of time.
+//! Draws the staircase: three bars a step, on a logarithmic axis of time.
 
 use command_host::figure::{Axis, Colour, Entry, Figure, Key, Layer, Panel};
 
@@ -9,20 +9,20 @@ const KINDS: [&str; 3] = ["find_z", "sum_histos", "with copies"];
 const THESIS: &str = "the thesis's speed-ups";
 const ROW: f64 = 34.0;
 
-/// A step's bars: a name, and microseconds an RoI.
-struct Bars {
+/// The bars of a step: a name, and microseconds per RoI.
+struct StepBars {
     name: String,
     times: [Option<f64>; 3],
-    /// What the thesis's speed-up over one core comes to on this machine \[us\].
+    /// Time that the thesis's speed-up over one core gives on this machine \[us\].
     thesis: Option<(f64, f64)>,
 }
 
-fn bars(stairs: &SampleStairs) -> Vec<Bars> {
+fn bars(stairs: &SampleStairs) -> Vec<StepBars> {
     let serial = stairs.serial_us_per_roi;
-    let mut all: Vec<Bars> = stairs
+    let mut all: Vec<StepBars> = stairs
         .steps
         .iter()
-        .map(|step| Bars {
+        .map(|step| StepBars {
             name: step.step.to_owned(),
             times: [step.find_z_us_per_roi, step.sum_histos_us_per_roi, Some(step.with_copies_us_per_roi)],
             thesis: match (stairs.name.as_str(), step.step) {
@@ -32,7 +32,7 @@ fn bars(stairs: &SampleStairs) -> Vec<Bars> {
             },
         })
         .collect();
-    let library = stairs.library.iter().map(|flight| Bars {
+    let library = stairs.library.iter().map(|flight| StepBars {
         name: format!("library, {}", flight.design),
         times: [None, None, Some(flight.us_per_roi)],
         thesis: None,
@@ -41,9 +41,9 @@ fn bars(stairs: &SampleStairs) -> Vec<Bars> {
     all
 }
 
-/// One panel for each sample and adapter.
+/// Returns one panel for each sample and adapter.
 pub(super) fn figure(samples: &[SampleStairs]) -> Figure {
-    let all: Vec<Vec<Bars>> = samples.iter().map(bars).collect();
+    let all: Vec<Vec<StepBars>> = samples.iter().map(bars).collect();
     let rows = all.iter().map(Vec::len).max().unwrap_or(1);
     let mut legend: Vec<Entry> = (0..3).map(|kind| Entry::new(Key::Area(Colour::of(kind)), KINDS[kind])).collect();
     if all.iter().flatten().any(|bar| bar.thesis.is_some()) {
@@ -52,7 +52,7 @@ pub(super) fn figure(samples: &[SampleStairs]) -> Figure {
     let title =
         |stairs: &SampleStairs| format!("{} on {}, batches of {} RoIs", stairs.name, stairs.adapter, stairs.rois);
     let titles: Vec<String> = samples.iter().map(title).collect();
-    let panel = |(number, bars): (usize, &Vec<Bars>)| {
+    let panel = |(number, bars): (usize, &Vec<StepBars>)| {
         let mut panel = panel(bars);
         if titles.len() > 1 {
             panel.x.title = format!("{}: {}", titles[number], panel.x.title);
@@ -69,7 +69,7 @@ pub(super) fn figure(samples: &[SampleStairs]) -> Figure {
     }
 }
 
-fn panel(bars: &[Bars]) -> Panel {
+fn panel(bars: &[StepBars]) -> Panel {
     let times = bars.iter().flat_map(|bar| bar.times.iter().flatten().copied());
     let thesis = bars.iter().filter_map(|bar| bar.thesis).flat_map(|(low, high)| [low, high]);
     let all: Vec<f64> = times.chain(thesis).filter(|time| *time > 0.0).collect();
@@ -85,7 +85,7 @@ fn panel(bars: &[Bars]) -> Panel {
     });
     layer(bands.collect(), Colour::GREY);
     for kind in 0..KINDS.len() {
-        let rectangle = |(row, bar): (usize, &Bars)| {
+        let rectangle = |(row, bar): (usize, &StepBars)| {
             let top = row as f64 + 0.14 + 0.24 * kind as f64;
             bar.times[kind].map(|time| [(low, top), (time, top + 0.22)])
         };

@@ -1,4 +1,4 @@
-//! What the staircase measured: JSON and tables. docs/thesis.md explains the keys.
+//! Report of the staircase: JSON and tables. docs/thesis.md documents the keys.
 
 use std::fmt::Write as _;
 
@@ -28,7 +28,7 @@ pub(super) struct SampleStairs {
     pub(super) adapter: String,
     backend: String,
     driver: String,
-    /// RoIs of a batch, and their spacepoints and slices in the mean.
+    /// RoIs of a batch, with their mean spacepoints and slices.
     pub(super) rois: usize,
     spacepoints_per_roi: f64,
     slices_per_roi: f64,
@@ -49,7 +49,7 @@ pub(super) struct StepReport {
     rows: String,
     precision: String,
     in_flight: usize,
-    /// By the device's clock; none where it has none.
+    /// Measured by the device's clock; None if it has none.
     pub(super) find_z_us_per_roi: Option<f64>,
     find_z_gb_per_s: Option<f64>,
     pub(super) sum_histos_us_per_roi: Option<f64>,
@@ -116,8 +116,8 @@ impl SampleStairs {
         }
     }
 
-    /// What the thesis says of a step with copies, over one core of a processor of 2010: only its
-    /// ends are known.
+    /// Returns the thesis's speed-up of a step with copies, over one core of a processor of 2010.
+    /// The thesis states it for the first and the last step.
     fn thesis(&self, step: &StepReport) -> &'static str {
         match (self.name.as_str(), step.step) {
             ("lowlum", "padded-rows" | "two-in-flight") => "1",

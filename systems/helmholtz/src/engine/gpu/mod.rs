@@ -338,7 +338,7 @@ impl<T: Number> GpuEngine<T> {
     ) -> Result<()> {
         for (place, &stage) in stages.iter().enumerate() {
             let to = &workspace.fields[place + usize::from(is_given)];
-            // Those that read none are given one that they do not write.
+            // Stages without an input get a field that they do not write.
             let from = &workspace.fields[if is_given { place } else { (place + 3) % 4 }];
             let timestamp_writes = timer.as_mut().and_then(|timer| timer.pass(stage.name()));
             let descriptor = wgpu::ComputePassDescriptor { label: Some(stage.name()), timestamp_writes };

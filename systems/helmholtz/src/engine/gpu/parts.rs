@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use crate::error::{Error, Result};
 use crate::mesh::{Mesh, Number};
 
-/// Levels below and above those that are wanted, where not all fit at once: M f at a level needs f
-/// beside it, and S M f that.
+/// Additional levels below and above a part, if not all levels fit at once: M f at a level needs f
+/// at its neighbours, and S M f needs M f there.
 const HALO: usize = 2;
 /// Levels that are computed at once, and those of them whose numbers count.
 #[derive(Clone, Debug, PartialEq, Eq)]

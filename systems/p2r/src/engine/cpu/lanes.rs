@@ -76,7 +76,7 @@ impl<S: Simd> Lanes<S> {
         Self(self.0, self.0.mul_add_e_f32s(self.1, factor.1, term.1))
     }
 
-    /// term - self * factor, likewise.
+    /// Returns term - self * factor, rounded once where the machine does that.
     #[inline(always)]
     pub(super) fn times_from(self, factor: Self, term: Self) -> Self {
         (-self).times_plus(factor, term)

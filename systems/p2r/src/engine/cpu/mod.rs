@@ -151,7 +151,7 @@ impl Part<'_> {
         let block = Block::new(layout, slot, lanes, count);
         let mut statuses = [0; MOST_LANES];
         let tracks = self.batch.track_words();
-        // Loops, not closures: those would be compiled for any machine.
+        // Loops instead of closures, which would be compiled for the baseline machine.
         let mut seed = [Lanes::splat(simd, 0.0); STATE];
         for (n, number) in seed.iter_mut().enumerate() {
             *number = block.load(simd, tracks, n, TRACK);

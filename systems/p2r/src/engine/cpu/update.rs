@@ -5,8 +5,7 @@ use pulp::Simd;
 use super::lanes::{Lanes, Mask, dot};
 use super::state::{Hit, State};
 
-/// Updated states: those of tracks whose residuals' covariances are positive definite, the others
-/// as they were.
+/// Updated states. A track whose covariance of residuals is not positive definite keeps its state.
 pub(super) struct Updated<S: Simd> {
     pub(super) state: State<S>,
     pub(super) is_regular: Mask<S>,

@@ -7,7 +7,7 @@ use transport::{Count, Error, PartTime, Sorted, Sorter, philox4x32};
 use super::report::{Counted, Report, SortPart, Spread};
 use super::{Plan, on_threads};
 
-/// Counts in a pass, one after the other: what begins and ends a pass is not counting.
+/// Counts in a pass, one after the other, which hides the overhead of a pass.
 const DISPATCHES: usize = 16;
 
 pub(super) fn time(plan: &Plan, report: &mut Report) -> Result<(), Failure> {
@@ -113,7 +113,7 @@ fn counted(plan: &Plan, elements: usize, part: &PartTime) -> Counted {
 fn sorted(plan: &Plan, elements: usize, part: &PartTime) -> SortPart {
     let time = Spread::of(&part.rounds);
     let rate = time.rate(part.bytes as f64);
-    // What is little does not depend on elements.
+    // Stages without counted bytes have no rate.
     let some = |rate: f64| (part.bytes > 0).then_some(rate);
     SortPart {
         elements,

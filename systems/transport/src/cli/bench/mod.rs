@@ -24,15 +24,14 @@ use super::options::EngineOptions;
 /// Times counting and sorting by process, steps in fields, the stages of a step and whole runs.
 /// Checks the answers
 ///
-/// Times are medians: on a GPU of kernels on the device's clock, with everything there; on the CPU,
-/// and of whole runs, of the wall. GB/s are of the bytes that have to move at least; the share is
-/// that of the bandwidth of a kernel that does nothing but read. A GPU's steps are compared with
-/// those of the CPU engine on one thread and on all. What is timed is checked: counts and orders
-/// exactly, paths against f64, energies by their balance, and a GPU's steps by process against the
-/// CPU's.
+/// Times are medians: of GPU kernels by the device's clock with resident data; on the CPU, and of
+/// whole runs, by the wall clock. GB/s count the bytes that must be moved. The share is relative to
+/// the bandwidth of a kernel that only reads. A GPU's steps are compared with those of the CPU
+/// engine on one thread and on all. Timed results are checked: counts and orders exactly, paths
+/// against f64, energies by their balance, and a GPU's steps by process against the CPU's.
 #[derive(Args)]
 pub(super) struct Bench {
-    /// What to time; all if not given
+    /// Parts to time [default: all]
     #[arg(long, value_enum, value_delimiter = ',', value_name = "PART,...")]
     part: Vec<Part>,
     /// Of classes: elements that are counted and sorted; 65536 and 67108864 (or as many as a buffer
@@ -61,7 +60,8 @@ pub(super) struct Bench {
     /// Of run: loops of a track, at most, as in `transport run`; 0 is never
     #[arg(long, default_value_t = 32, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=255))]
     most_loops: u32,
-    /// Of run: steps that one GPU workgroup makes in a dispatch when few tracks are left; 0 is none
+    /// Of run: steps that one GPU workgroup makes in a dispatch when few tracks are left; 0
+    /// disables this
     #[arg(long, default_value_t = 128, value_name = "N", value_parser = clap::value_parser!(u32).range(0..=10_000))]
     tail_steps: u32,
     /// Numbers of threads of the CPU; 1 and all if not given
@@ -98,7 +98,7 @@ enum Part {
 /// The sizes of a bench, and its engine.
 struct Plan {
     engine: Engine,
-    /// None on the CPU.
+    /// Absent on the CPU.
     gpu: Option<Gpu>,
     /// Of the CPU.
     threads: usize,
@@ -234,7 +234,7 @@ impl Plan {
         }
     }
 
-    /// Those asked for, or one and all.
+    /// Returns the requested numbers of threads, or one and all.
     fn thread_counts(&self) -> Vec<usize> {
         if !self.thread_counts.is_empty() {
             return self.thread_counts.clone();

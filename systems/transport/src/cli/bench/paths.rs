@@ -107,7 +107,7 @@ fn check(found: &[Path<f32>], from: &[State<f32>], field: &AnyField, walk: &Walk
     for (number, (found, from)) in found.iter().zip(from).enumerate() {
         let wanted = walk.path(field, -1.0, State { place: wide(from.place), momentum: wide(from.momentum) }).state;
         let (place, momentum) = (off(found.state.place, wanted.place), off(found.state.momentum, wanted.momentum));
-        // What is no number is wrong, too.
+        // NaN is wrong too.
         if !(place <= WITHIN && momentum <= WITHIN) {
             let what = format!(
                 "{who}: electron {number} is off by {place:.0e} of its place and {momentum:.0e} of its momentum"

@@ -90,7 +90,7 @@ pub(super) struct SortPart {
     /// `sort` is all of it but `gather`.
     pub(super) part: String,
     pub(super) time: Spread,
-    /// None of what does not depend on the number of elements.
+    /// Absent for stages that do not depend on the number of elements.
     pub(super) gb_per_s: Option<f64>,
     pub(super) of_reading: Option<f64>,
     pub(super) times_one_thread: Option<f64>,

@@ -17,9 +17,9 @@ const ROOTS: f64 = 2.0;
 
 const WAYS: [KernelsName; 2] = [KernelsName::Split, KernelsName::Monolithic];
 
-/// What the slides say of their stages, in percent: lengths of steps (GPIL), count and sort
-/// together, interactions (DoIt). The rest of their step sets the random numbers up, which is
-/// nothing here.
+/// Shares of the stages on the slides, in percent: lengths of steps (GPIL), count and sort
+/// together, interactions (DoIt). The rest of their step initialises random numbers, which takes no
+/// time here.
 fn of_slides(stage: &str) -> Option<f64> {
     match stage {
         "step_length" => Some(47.0),
@@ -94,8 +94,8 @@ pub(super) fn time_first(plan: &Plan, report: &mut Report) -> Result<(), Failure
     Ok(())
 }
 
-/// What a run of one step takes longer than one of none, which takes particles in and tracks out
-/// alike; nothing where it is lost in what a run takes now and then.
+/// Returns the additional time of a run of one step over a run of none, which transfers the same
+/// particles and tracks. None if the difference is within the noise.
 fn first_step(cpu: &Simulation, primaries: &[Primary], rounds: usize) -> transport::Result<Vec<Duration>> {
     let mut without = timed(rounds, || cpu.run_for(primaries, 0))?;
     without.sort_unstable();
@@ -118,7 +118,7 @@ pub(super) fn time_runs(plan: &Plan, report: &mut Report) -> Result<(), Failure>
             Ok(())
         };
         if threads.is_none() {
-            // What the first makes and keeps is no part of the others.
+            // The first run allocates memory, and does not count.
             run()?;
         }
         let time = Spread::of(&timed(rounds, run)?);

@@ -46,12 +46,12 @@ pub(crate) struct CpuRun {
 }
 
 /// Slots for the secondaries of a step.
-struct Room {
+struct SecondarySlots {
     slots: usize,
     taken: AtomicUsize,
 }
 
-impl Room {
+impl SecondarySlots {
     fn take(&self) -> bool {
         self.taken.fetch_add(1, Ordering::Relaxed) < self.slots
     }
@@ -136,7 +136,7 @@ impl CpuRun {
         let len = self.slots.len();
         let slots = vacancies.len() + self.capacity.saturating_sub(len);
         let together = (len / (PARTS_A_THREAD * rayon::current_num_threads())).clamp(1, TOGETHER);
-        let room = Room { slots, taken: AtomicUsize::new(0) };
+        let room = SecondarySlots { slots, taken: AtomicUsize::new(0) };
         let (world, scores, deposits) = (&self.world, &self.scores, &self.deposits);
         let Slots { places, directions, identities } = &mut self.slots;
         let chunks = places

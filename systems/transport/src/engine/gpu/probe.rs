@@ -287,7 +287,7 @@ impl Probe {
     /// Uploads states and the parameters of each dispatch, reserves memory for results, and returns
     /// the ranges of the parameters.
     fn prepare(&self, workspace: &mut Workspace, work: Work<'_>, states: &[State<f32>]) -> Result<Vec<Range<usize>>> {
-        // A thread is one of a dispatch, whose last workgroup may have more than there are states.
+        // A thread is one of a dispatch, whose last workgroup may exceed the number of states.
         if u32::try_from(states.len()).is_err() || (states.len() as u32).checked_add(self.workgroup_size).is_none() {
             return Err(Error::TooLarge { what: format!("{} states: they are numbered in 32 bits", states.len()) });
         }

@@ -191,7 +191,7 @@ mod tests {
         assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
     }
 
-    /// Those of 64 bits are for Vulkan.
+    /// Sources with 64-bit numbers are for Vulkan only.
     fn written_wide(source: &Source) {
         let written = translations(source, &[], &[], Capabilities::SHADER_INT64, false)
             .unwrap_or_else(|error| panic!("{error}\n{}", source.text()));

@@ -44,7 +44,7 @@ pub(crate) struct SortSettings {
     pub(crate) checks: Checks,
 }
 
-/// What is sorted, and where to.
+/// Input and output buffers of a sort.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SortBuffers<'a> {
     pub(crate) size: &'a Buffer<u32>,
@@ -190,9 +190,8 @@ impl GpuSort {
         })
     }
 
-    /// Binds buffers, and makes room for as many elements as `classes` has. What is bound stays so
-    /// until it is dropped, whatever else is bound; what two of them do, they do one after the
-    /// other.
+    /// Binds buffers, and makes room for as many elements as `classes` has. A binding stays valid
+    /// until it is dropped. Sorts of several bindings run one after another.
     pub(crate) fn bind(&mut self, gpu: &Gpu, buffers: SortBuffers<'_>) -> Result<SortJob> {
         self.bind_all(gpu, buffers, None)
     }

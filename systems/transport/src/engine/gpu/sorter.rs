@@ -1,4 +1,4 @@
-//! What a [`Sorter`](crate::Sorter) has on a GPU.
+//! The GPU side of a [`Sorter`](crate::Sorter).
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -210,7 +210,7 @@ impl GpuSorter {
         self.workspace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is encoded is done, and counts come back.
+    /// Submits the encoded commands, and returns the counts.
     fn finish(&self, workspace: &mut Workspace, elements: &[u32], mut encoder: CommandEncoder) -> Result<Vec<u32>> {
         let (gpu, classes) = (&self.gpu, self.classes as usize);
         workspace.few.reserve(gpu, classes + STATUS)?;

@@ -37,7 +37,7 @@ struct Reference<'a> {
     places: Places,
     tables: Vec<Table>,
     tally: Tally,
-    /// Those of the next iteration.
+    /// Tracks of the next iteration.
     next: Vec<Track<f64>>,
 }
 

@@ -5,12 +5,12 @@ use crate::geometry::{Cell, Geometry, Shape, Volume};
 
 /// A surface around the axis.
 #[derive(Clone, Copy, PartialEq)]
-enum Around {
+enum AxialSurface {
     Circle(f64),
     Rectangle(f64, f64),
 }
 
-impl Around {
+impl AxialSurface {
     /// Where it crosses the x axis.
     fn on_x(self) -> f64 {
         match self {
@@ -55,7 +55,7 @@ impl Around {
 
 /// The surfaces of a geometry.
 pub(super) struct Places {
-    around: Vec<Around>,
+    around: Vec<AxialSurface>,
     planes: Vec<f64>,
     sectors: u32,
     volumes: Vec<Volume>,
@@ -64,13 +64,13 @@ pub(super) struct Places {
 impl Places {
     pub(super) fn new(geometry: &Geometry) -> Self {
         let [x, y, z] = geometry.world;
-        let (mut around, mut planes) = (vec![Around::Rectangle(x, y)], vec![-z, z]);
+        let (mut around, mut planes) = (vec![AxialSurface::Rectangle(x, y)], vec![-z, z]);
         for volume in &geometry.volumes {
             match volume.shape {
                 Shape::Tube { inner, outer } => {
-                    around.extend([inner, outer].into_iter().filter(|&r| r > 0.0).map(Around::Circle));
+                    around.extend([inner, outer].into_iter().filter(|&r| r > 0.0).map(AxialSurface::Circle));
                 }
-                Shape::Box { half: [x, y] } => around.push(Around::Rectangle(x, y)),
+                Shape::Box { half: [x, y] } => around.push(AxialSurface::Rectangle(x, y)),
             }
             planes.extend(volume.z);
         }
