@@ -182,11 +182,14 @@ pub struct Readback<T: Pod> {
 }
 
 /// Unmaps when dropped, so that the buffer stays usable if a future is dropped midway.
-struct Mapping<'a>(&'a wgpu::Buffer);
+struct Mapping<'a> {
+    gpu: &'a Gpu,
+    raw: &'a wgpu::Buffer,
+}
 
 impl Drop for Mapping<'_> {
     fn drop(&mut self) {
-        self.0.unmap();
+        self.gpu.unmap(self.raw);
     }
 }
 
@@ -307,7 +310,7 @@ impl<T: Pod> Readback<T> {
     }
 
     /// Requests the mapping of `len` elements; None for 0.
-    fn map(&self, gpu: &Gpu, len: usize) -> Result<Option<(Mapping<'_>, MapOutcome, u64)>, Error> {
+    fn map<'a>(&'a self, gpu: &'a Gpu, len: usize) -> Result<Option<(Mapping<'a>, MapOutcome, u64)>, Error> {
         let bytes = self.staging.span(len)?;
         if bytes == 0 {
             return Ok(None);
@@ -317,7 +320,7 @@ impl<T: Pod> Readback<T> {
         let outcome = gpu
             .catch(|| MapOutcome::request(raw, wgpu::MapMode::Read, bytes))
             .map_err(|caught| caught.into_error(&self.staging.label, bytes, failed))?;
-        Ok(Some((Mapping(raw), outcome, bytes)))
+        Ok(Some((Mapping { gpu, raw }, outcome, bytes)))
     }
 
     fn finish<R>(
@@ -342,7 +345,7 @@ impl<T: Pod> Readback<T> {
             }
             None => return Err(failed("the device did not answer".to_owned())),
         }
-        let view = mapping.0.get_mapped_range(0..bytes).map_err(|error| failed(error.to_string()))?;
+        let view = mapping.raw.get_mapped_range(0..bytes).map_err(|error| failed(error.to_string()))?;
         let bytes = &view[..len * size_of::<T>()];
         Ok(match bytemuck::try_cast_slice(bytes) {
             Ok(elements) => then(elements),

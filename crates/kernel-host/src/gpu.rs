@@ -355,6 +355,12 @@ impl Gpu {
         &self.inner.poller
     }
 
+    /// Ends a mapping. wgpu reports an error if the device's owner has just destroyed the device:
+    /// the next call finds out.
+    pub(crate) fn unmap(&self, raw: &wgpu::Buffer) {
+        let _ = self.catch(|| raw.unmap());
+    }
+
     /// Runs `work` and returns wgpu's errors in it, instead of passing them to the device's
     /// handler.
     pub(crate) fn catch<R>(&self, work: impl FnOnce() -> R) -> Result<R, Caught> {

@@ -23,7 +23,8 @@ pub struct Upload<T: Pod> {
     label: String,
     usage: wgpu::BufferUsages,
     raw: Option<Allocation>,
-    mapped: bool,
+    /// The device on which it is mapped.
+    mapped_on: Option<Gpu>,
     /// Whether a view of cached memory exists.
     seen: Arc<AtomicBool>,
     capacity: usize,
@@ -90,7 +91,7 @@ impl<T: Pod> Upload<T> {
             label: label.to_owned(),
             usage,
             raw: None,
-            mapped: false,
+            mapped_on: None,
             seen: Arc::default(),
             capacity: 0,
             element: PhantomData,
@@ -137,7 +138,7 @@ impl<T: Pod> Upload<T> {
         }
         if self.raw.is_none() || len > self.capacity {
             self.allocate(gpu, len, self.capacity as u64 * 3 / 2)?;
-        } else if !self.mapped && !REMAPS {
+        } else if self.mapped_on.is_none() && !REMAPS {
             // New memory is mapped at creation.
             self.allocate(gpu, len, self.capacity as u64)?;
         }
@@ -146,7 +147,7 @@ impl<T: Pod> Upload<T> {
             None => Error::Map { what: self.label.clone(), message },
         };
         let Some(raw) = self.raw.as_deref() else { return Err(failed("there is no memory".to_owned())) };
-        if !self.mapped {
+        if self.mapped_on.is_none() {
             let mode = if self.is_cached() { wgpu::MapMode::Read } else { wgpu::MapMode::Write };
             let outcome = gpu
                 .catch(|| MapOutcome::request(raw, mode, raw.size()))
@@ -157,7 +158,7 @@ impl<T: Pod> Upload<T> {
                 Some(Err(error)) => return Err(failed(error.to_string())),
                 None => return Err(failed("the device did not answer".to_owned())),
             }
-            self.mapped = true;
+            self.mapped_on = Some(gpu.clone());
         }
         let bytes = len as u64 * Self::SIZE;
         let view = if self.is_cached() {
@@ -183,7 +184,7 @@ impl<T: Pod> Upload<T> {
         }
         let generous = (more * Self::SIZE).min(limit - limit % Self::SIZE).max(bytes);
         // Freed first, so that both need not fit at once.
-        (self.raw, self.mapped, self.capacity) = (None, false, 0);
+        (self.raw, self.mapped_on, self.capacity) = (None, None, 0);
         let descriptor = wgpu::BufferDescriptor {
             label: Some(&self.label),
             size: bytes,
@@ -192,7 +193,8 @@ impl<T: Pod> Upload<T> {
             mapped_at_creation: !self.is_cached(),
         };
         let raw = gpu.allocate(&descriptor, generous)?;
-        (self.mapped, self.capacity) = (descriptor.mapped_at_creation, (raw.size() / Self::SIZE) as usize);
+        self.mapped_on = descriptor.mapped_at_creation.then(|| gpu.clone());
+        self.capacity = (raw.size() / Self::SIZE) as usize;
         self.raw = Some(raw);
         Ok(())
     }
@@ -220,10 +222,11 @@ impl<T: Pod> Upload<T> {
 
     /// Ends the mapping. Every [`UploadView`] must be dropped before.
     pub fn unmap(&mut self) {
-        let mapped = self.mapped && !self.seen.load(Ordering::Acquire);
-        if let Some(raw) = self.raw.as_deref().filter(|_| mapped) {
-            raw.unmap();
-            self.mapped = false;
+        if self.seen.load(Ordering::Acquire) {
+            return;
+        }
+        if let (Some(raw), Some(gpu)) = (self.raw.as_deref(), self.mapped_on.take()) {
+            gpu.unmap(raw);
         }
     }
 
