@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use zfinder::wgpu;
 use zfinder::{AdapterChoice, AdapterSummary, Engine, Error, RoiBatch, RoiResult, StreamOptions, ZFinder};
-use zfinder_testing::on_adapters;
+use zfinder_testing::on_fast_adapters;
 use zfinder_testing::toy::Toy;
 
 fn batch(seed: u64, rois: u64) -> RoiBatch {
@@ -36,7 +36,7 @@ fn lost<T: std::fmt::Debug>(place: &str, found: Result<T, Error>) {
 #[test]
 fn the_callers_own_device_may_be_lost_at_any_time() {
     let batch = batch(1, 6);
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let (start, name) = (Instant::now(), &adapter.name);
         let (device, queue) = own_device(&adapter);
         let build = |device: &wgpu::Device, queue: &wgpu::Queue| {
@@ -81,7 +81,7 @@ fn the_callers_own_device_may_be_lost_at_any_time() {
 #[test]
 fn a_finder_keeps_within_the_memory_that_it_is_allowed() {
     let batch = batch(2, 24);
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let builder = ZFinder::builder().engine(Engine::Gpu(AdapterChoice::Index(adapter.index)));
         let finder = builder.clone().build().unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
         let fixed = finder.gpu_bytes();
@@ -114,7 +114,7 @@ fn panics_of_the_callers_leave_the_finder_as_it_was() {
     let batch = batch(3, 5);
     let mut engines: Vec<(String, Engine)> = vec![("CPU".into(), Engine::Cpu), ("reference".into(), Engine::Reference)];
     let gpu = |adapter: AdapterSummary| (adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)));
-    engines.extend(on_adapters().into_iter().map(gpu));
+    engines.extend(on_fast_adapters().into_iter().map(gpu));
     for (name, engine) in engines {
         let finder = ZFinder::builder().engine(engine).build().unwrap_or_else(|error| panic!("{name}: {error}"));
         let wanted = finder.find_batch(&batch).expect("answers");

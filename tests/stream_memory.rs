@@ -4,7 +4,7 @@
 #![allow(clippy::print_stderr)] // measurements are shown
 
 use zfinder::{AdapterChoice, Engine, RoiBatch, StreamOptions, ZFinder};
-use zfinder_testing::on_adapters;
+use zfinder_testing::on_fast_adapters;
 use zfinder_testing::toy::Toy;
 
 /// Returns the resident bytes of the process.
@@ -21,7 +21,7 @@ fn memory_does_not_grow_with_the_number_of_batches() {
     let toy = Toy { tracks: 4, noise: 500, window: Some((0.7, 0.3)), ..Toy::default() };
     let batch: RoiBatch = (0..2).map(|i| toy.event(rng, i).roi).collect();
     let mut engines = vec![("CPU".to_owned(), Engine::Cpu, 2000)];
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         engines.push((adapter.name, Engine::Gpu(AdapterChoice::Index(adapter.index)), 600));
     }
     for (name, engine, rounds) in engines {

@@ -8,15 +8,15 @@ use zfinder::{
     StreamOptions, ZFinder,
 };
 use zfinder_testing::engines::{Bits, bits, on_shared_device};
-use zfinder_testing::on_adapters;
 use zfinder_testing::toy::{Toy, between};
+use zfinder_testing::{on_adapters, on_fast_adapters};
 
 /// Every engine, built once.
 fn finders() -> &'static [(String, ZFinder)] {
     static FINDERS: OnceLock<Vec<(String, ZFinder)>> = OnceLock::new();
     FINDERS.get_or_init(|| {
         let gpu = |adapter: zfinder::AdapterSummary| (adapter.name.clone(), on_shared_device(&adapter));
-        let mut engines: Vec<_> = on_adapters().into_iter().map(gpu).collect();
+        let mut engines: Vec<_> = on_fast_adapters().into_iter().map(gpu).collect();
         engines.push(("CPU".into(), Engine::Cpu));
         engines.push(("reference".into(), Engine::Reference));
         engines.into_iter().map(|(name, engine)| (name.clone(), build(&name, engine))).collect()
@@ -112,7 +112,7 @@ fn parts_of_a_batch_change_no_bit() {
     batches[2].push(descriptor, far);
     let wide = Toy { window: None, tracks: 60, ..Toy::default() }.event(rng, 5).roi;
     batches[1].push(wide.descriptor, wide.spacepoints);
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let builder = ZFinder::builder().engine(on_shared_device(&adapter));
         let builder = builder.encoding(Encoding::Compact).slices_per_histogram(8).most_buffer_bytes(1 << 20);
         let finder = builder.build().unwrap_or_else(|error| panic!("{}: {error}", adapter.name));

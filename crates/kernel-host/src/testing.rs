@@ -51,6 +51,26 @@ pub fn on_adapters() -> Vec<AdapterSummary> {
     found
 }
 
+/// Returns the adapters for a test of the program around the kernels: [`on_adapters`] without slow
+/// ones, unless all are slow or `ZFINDER_EVERY_ADAPTER` is `1`. Tests of kernels take every adapter.
+///
+/// # Panics
+/// As [`on_adapters`].
+#[must_use]
+pub fn on_fast_adapters() -> Vec<AdapterSummary> {
+    let all = on_adapters();
+    let fast: Vec<AdapterSummary> = all.iter().filter(|adapter| !is_slow(&adapter.name)).cloned().collect();
+    let wants_all = std::env::var("ZFINDER_EVERY_ADAPTER").is_ok_and(|value| value == "1");
+    if fast.is_empty() || wants_all { all } else { fast }
+}
+
+/// Returns whether the tests take much longer on the adapter of this name: SwiftShader takes ten
+/// times as long as lavapipe.
+#[must_use]
+pub fn is_slow(adapter: &str) -> bool {
+    adapter.contains("SwiftShader")
+}
+
 /// A device on this adapter that all tests of the process share, so that each kernel is compiled
 /// once, with what the adapter offers of [`FEATURES`]. Not for tests that limit memory or lose
 /// devices.

@@ -15,7 +15,7 @@ pub mod shared;
 #[path = "../../../tests/common/toy.rs"]
 pub mod toy;
 
-pub use kernel_host::testing::on_adapters;
+pub use kernel_host::testing::{is_slow, on_adapters, on_fast_adapters};
 pub use shared::shared;
 
 /// The Rust programs of the pages: `cargo test --doc` compiles and runs them.

@@ -2,7 +2,7 @@
 //! the work.
 
 use kernel_host::AdapterSummary;
-use kernel_host::testing::{on_adapters, shared_device};
+use kernel_host::testing::{on_adapters, on_fast_adapters, shared_device};
 use lumi::{
     AdapterChoice, CaloSums, Calorimeter, Cell, Engine, Event, EventBatch, EventCounters, Header, INVALID_ADC,
     LumiCounter, LumiCounterBuilder, MAX_VERTICES, Scheme, SciFiHit, Simulation, VeloCluster, VeloTrack, Vertex,
@@ -175,7 +175,7 @@ fn no_order_changes_a_bit() {
     rng.shuffle(&mut order);
     let mut moved = EventBatch::new(batch.cells());
     order.iter().for_each(|&event| moved.push(batch.event(event)).expect("the same event"));
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         for scheme in [Scheme::Fixed, Scheme::Exact] {
             let wanted = cpu(&calorimeter, scheme, &batch);
             for workgroup_size in [32, 64, 128, 256] {
@@ -216,7 +216,7 @@ fn floats_vary_with_the_order_within_their_error() {
         let adc: Vec<i16> = order.iter().map(|&cell| event.adc[cell]).collect();
         moved.push(lumi::EventView { adc: &adc, ..event }).expect("the same event");
     }
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         for scheme in [Scheme::Fixed, Scheme::Exact, Scheme::Float] {
             let count = |calorimeter: &Calorimeter, batch: &EventBatch| {
                 gpu(&adapter, calorimeter, scheme).build().expect("a GPU").count(batch).expect("counters")
@@ -322,7 +322,7 @@ fn what_cannot_be_counted_is_told() {
     }
     assert!(batch.is_empty());
     let batch = events(&calorimeter, 13, 1, 1.0);
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let small = gpu(&adapter, &calorimeter, Scheme::Exact).most_column_bytes(1000).build().expect("a GPU");
         let error = small.count(&batch).expect_err("it is too large").to_string();
         assert!(error.contains("event 0 of the batch is larger"), "{error}");

@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use kernel_host::testing::{on_adapters, shared_device};
+use kernel_host::AdapterSummary;
+use kernel_host::testing::{on_adapters, on_fast_adapters, shared_device};
 use transport::{
     AdapterChoice, AnyField, Cell, Cuts, Engine, Error, Geometry, Grid, Kernels, Kind, Map, Material, Outcome, Primary,
     Process, Random, Rejected, Scattering, Shape, Simulation, SimulationBuilder, SortBy, Status, Track, Volume,
@@ -18,12 +19,16 @@ fn on(engine: &Engine) -> SimulationBuilder {
     Simulation::builder().engine(engine.clone()).most_steps(100).tail_steps(0)
 }
 
-fn gpus() -> Vec<Engine> {
-    on_adapters().iter().map(|adapter| Engine::Gpu(AdapterChoice::Open(shared_device(adapter)))).collect()
+fn gpus(adapters: &[AdapterSummary]) -> Vec<Engine> {
+    adapters.iter().map(|adapter| Engine::Gpu(AdapterChoice::Open(shared_device(adapter)))).collect()
 }
 
 fn engines() -> Vec<Engine> {
-    [Engine::Reference, Engine::Cpu].into_iter().chain(gpus()).collect()
+    [Engine::Reference, Engine::Cpu].into_iter().chain(gpus(&on_adapters())).collect()
+}
+
+fn fast_engines() -> Vec<Engine> {
+    [Engine::Reference, Engine::Cpu].into_iter().chain(gpus(&on_fast_adapters())).collect()
 }
 
 fn run(builder: SimulationBuilder, primaries: &[Primary]) -> Outcome {
@@ -79,7 +84,7 @@ fn the_same_run_has_the_same_bits() {
         let outcome = run(builder, &primaries);
         (outcome.deposits.clone(), outcome.balance, outcome.processes, outcome.secondaries)
     };
-    for engine in gpus().iter().chain([&Engine::Cpu]) {
+    for engine in gpus(&on_fast_adapters()).iter().chain([&Engine::Cpu]) {
         for kernels in KERNELS {
             let usual = again(on(engine).kernels(kernels));
             // Few slots that are added to, small workgroups, and a tail of few steps a dispatch.
@@ -118,7 +123,7 @@ fn unlike(found: &[Track<f64>], wanted: &[Track<f64>]) -> Vec<u64> {
 fn deposits_beyond_a_word_are_summed() {
     let primaries = beam(Kind::Photon, 2000.0, 12);
     let everywhere = Grid { r: [0.0, 1e5], z: [-1e5, 1e5], bins: [1, 1] };
-    for engine in engines() {
+    for engine in fast_engines() {
         let outcome = run(on(&engine).grid(everywhere), &primaries);
         balanced(&format!("{engine:?}"), &outcome);
         let deposited = outcome.deposits.energies()[0];
@@ -192,7 +197,7 @@ fn engines_agree_in_distribution() {
 #[test]
 fn step_lengths_are_exponential_and_processes_as_their_rates() {
     let count = 8000;
-    for engine in engines() {
+    for engine in fast_engines() {
         let simulation = on(&engine).random(Random::Seeded(7)).build().expect("a simulation");
         for (kind, p, processes) in [
             (Kind::Electron, 400.0, &[Process::Bremsstrahlung, Process::Moller][..]),
@@ -242,7 +247,7 @@ fn particles_that_cannot_be_are_told_and_the_others_go_on() {
     for (primary, _) in wrong {
         primaries.extend([primary, usual]);
     }
-    for engine in engines() {
+    for engine in fast_engines() {
         for kernels in KERNELS {
             let outcome = run(on(&engine).kernels(kernels), &primaries);
             let wanted: Vec<_> = wrong.iter().enumerate().map(|(at, &(_, why))| (2 * at + 1, why)).collect();
@@ -260,7 +265,7 @@ fn particles_that_cannot_be_are_told_and_the_others_go_on() {
 #[test]
 fn too_few_slots_lose_nothing() {
     let primaries = beam(Kind::Electron, 200.0, 20);
-    for engine in gpus().iter().chain([&Engine::Cpu]) {
+    for engine in gpus(&on_fast_adapters()).iter().chain([&Engine::Cpu]) {
         for kernels in KERNELS {
             let whole = run(on(engine).kernels(kernels), &primaries);
             assert!(whole.slots > 100, "{} slots", whole.slots);
@@ -287,7 +292,7 @@ fn too_few_slots_lose_nothing() {
 #[test]
 fn steps_are_made_as_many_as_asked_for() {
     let primaries = beam(Kind::Photon, 100.0, 30);
-    for engine in engines() {
+    for engine in fast_engines() {
         let simulation = on(&engine).build().expect("a simulation");
         let none = simulation.run_for(&primaries, 0).expect("a run");
         assert_eq!((none.status, none.iterations, none.steps(), none.left.len()), (Status::StepsMade, 0, 0, 30));
@@ -306,7 +311,7 @@ fn special_ends() {
     let turning = Primary { kind: Kind::Electron, place: [0.0, 3.0, 0.0], momentum: [3.0, 0.0, 0.0] };
     let leaving = Primary { kind: Kind::Positron, place: [6000.0, 10.0, 9000.0], momentum: [0.0, 0.0, 900.0] };
     let tesla = AnyField::Uniform([0.0, 0.0, 3.8]);
-    for engine in engines() {
+    for engine in fast_engines() {
         for kernels in KERNELS {
             let what = format!("{engine:?}, {kernels:?}");
             let simulation =

@@ -1,6 +1,6 @@
 //! Counting and sorting on every engine and adapter, against the host's own.
 
-use kernel_host::testing::{on_adapters, shared_device};
+use kernel_host::testing::{on_adapters, on_fast_adapters, shared_device};
 use kernel_host::{AdapterChoice, AdapterSummary, Engine};
 use transport::{Count, Error, Sorted, Sorter, SorterBuilder};
 
@@ -82,7 +82,7 @@ fn every_way_to_count_is_exact_and_the_sort_is_stable() {
 /// Sizes about those of words, workgroups and tiles, of one sorter, which keeps its buffers.
 #[test]
 fn any_number_of_elements() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         for classes in [8, 100] {
             let sorter = on(&adapter).build(classes).expect("built");
             let mut random = fastrand::Rng::with_seed(2);
@@ -98,7 +98,7 @@ fn any_number_of_elements() {
 
 #[test]
 fn any_number_of_classes() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         for classes in [1, 7, 9, 64, 65, 512, 5000] {
             let mut random = fastrand::Rng::with_seed(u64::from(classes));
             let sorter = on(&adapter).build(classes).expect("built");
@@ -116,7 +116,7 @@ fn any_number_of_classes() {
 /// Small workgroups and few, and kernels with guards.
 #[test]
 fn nothing_depends_on_workgroups_or_checks() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let mut random = fastrand::Rng::with_seed(4);
         let builders = [
             ("small", on(&adapter).count_workgroup_size(8).sort_workgroup_size(8).count_workgroups(1)),
@@ -157,7 +157,7 @@ fn any_number_of_tiles() {
 /// A thread's counts in sixteen bits do not overflow: there are more threads rather.
 #[test]
 fn a_thread_does_not_count_too_many() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let sorter = on(&adapter).count_workgroup_size(8).count_workgroups(1).build(2).expect("built");
         let elements = vec![1; 1 << 20];
         assert_eq!(sorter.count(&elements).expect("counts"), [0, 1 << 20], "{}", adapter.name);
@@ -167,7 +167,7 @@ fn a_thread_does_not_count_too_many() {
 fn engines(classes: u32) -> Vec<(String, Sorter)> {
     let on_the_host = [Engine::Cpu, Engine::Reference]
         .map(|engine| (format!("{engine:?}"), Sorter::builder().engine(engine).build(classes).expect("built")));
-    let on_gpus = on_adapters().into_iter().flat_map(move |adapter| {
+    let on_gpus = on_fast_adapters().into_iter().flat_map(move |adapter| {
         let name = adapter.name.clone();
         variants(&adapter, classes).into_iter().map(move |(count, sorter)| (format!("{name}, {count:?}"), sorter))
     });

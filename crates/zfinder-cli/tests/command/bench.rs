@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use zfinder_testing::on_adapters;
+use zfinder_testing::on_fast_adapters;
 
 fn bench(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_zfinder"))
@@ -120,7 +120,7 @@ fn json_has_the_documented_keys_and_a_passed_check() {
 
 #[test]
 fn gpus_are_measured_one_by_one() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let index = adapter.index.to_string();
         let arguments = ["--sample", "lowlum", "--limit", "4", "--case", "pairs", "--batch", "4", "--check", "2"];
         let document = json(&[&arguments[..], &["--engine", "gpu", "--adapter", &index]].concat());
@@ -164,7 +164,7 @@ fn soaks_check_every_answer() {
     let cpu = soak(&["--engine", "cpu"]);
     assert_eq!((&cpu["identical"], &cpu["rounded"]), (&cpu["rois"], &0.into()));
     positive(&cpu, "/against_reference");
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let gpu = soak(&["--engine", "gpu", "--adapter", &adapter.index.to_string(), "--seed", "5"]);
         assert_eq!(gpu["adapters"][0], adapter.index);
     }

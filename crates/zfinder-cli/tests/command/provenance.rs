@@ -153,7 +153,7 @@ fn every_format_has_the_same_provenance() {
 
 #[test]
 fn an_adapter_is_named() {
-    let Some(adapter) = zfinder_testing::on_adapters().into_iter().next() else { return };
+    let Some(adapter) = zfinder_testing::on_fast_adapters().into_iter().next() else { return };
     let arguments = ["find", "-q", "--format", "json", "--adapter", &adapter.index.to_string(), &sample("zee7_mu2")];
     let text = succeeded(zfinder(&arguments));
     let first: Value = serde_json::from_str(text.lines().next().expect("a line")).expect("JSON");

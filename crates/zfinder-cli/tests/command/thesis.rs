@@ -4,7 +4,7 @@ use std::fs;
 use std::process::{Command, Output};
 
 use serde_json::Value;
-use zfinder_testing::on_adapters;
+use zfinder_testing::on_fast_adapters;
 
 fn zfinder(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_zfinder")).args(arguments).env("NO_COLOR", "1").output().expect("it starts")
@@ -37,7 +37,7 @@ fn the_design_has_the_answers_of_the_cpu_engine() {
     let find = ["find", &points, "--detector", "generic", "--rois", &rois, "--format", "csv"];
     let expected = vertices(&printed(&[&find[..], &["--preset", "thesis", "--engine", "cpu"]].concat()));
     assert!(!expected.is_empty());
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let adapter = adapter.index.to_string();
         let found = vertices(&printed(&[&find[..], &["--design", "thesis", "--adapter", &adapter]].concat()));
         assert_eq!(found.len(), expected.len());
@@ -50,7 +50,7 @@ fn the_design_has_the_answers_of_the_cpu_engine() {
 
 #[test]
 fn the_staircase_is_measured_checked_and_drawn() {
-    let Some(adapter) = on_adapters().into_iter().next_back() else { return };
+    let Some(adapter) = on_fast_adapters().into_iter().next_back() else { return };
     let (folder, index) = (tempfile::tempdir().expect("a folder"), adapter.index.to_string());
     let picture = folder.path().join("stairs.png").display().to_string();
     let bench = ["bench", "--staircase", "--adapter", &index, "--sample", "lowlum", "--limit", "1", "--rounds", "1"];
@@ -72,7 +72,7 @@ fn the_staircase_is_measured_checked_and_drawn() {
 
 #[test]
 fn errors_against_the_accurate_extrapolation() {
-    let Some(adapter) = on_adapters().into_iter().next_back() else { return };
+    let Some(adapter) = on_fast_adapters().into_iter().next_back() else { return };
     let bench = ["bench", "--against", "accurate", "--sample", "lowlum", "--limit", "40", "--json", "--adapter"];
     let index = adapter.index.to_string();
     let rms = |arguments: &[&str]| -> Vec<f64> {

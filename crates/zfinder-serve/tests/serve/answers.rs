@@ -8,7 +8,7 @@ use zfinder::{Columns, Preset, RoiBatch};
 use zfinder_serve::proto::{InferTensorContents, ModelInferRequest};
 use zfinder_serve::{Model, Options, Server, decode_point, encode_point};
 use zfinder_testing::engines::on_shared_device;
-use zfinder_testing::on_adapters;
+use zfinder_testing::on_fast_adapters;
 
 use crate::common::*;
 
@@ -19,7 +19,7 @@ fn every_preset_on_the_cpu() {
 
 #[test]
 fn every_preset_on_a_gpu() {
-    let Some(adapter) = on_adapters().into_iter().next() else { return };
+    let Some(adapter) = on_fast_adapters().into_iter().next() else { return };
     let engine = on_shared_device(&adapter);
     every_preset(Options { engine, ..options(&Preset::ALL) }, &adapter.name);
 }

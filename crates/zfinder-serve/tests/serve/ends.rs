@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tonic::Code;
 use zfinder::{AdapterChoice, Engine, Preset};
 use zfinder_serve::{Options, Server};
-use zfinder_testing::on_adapters;
+use zfinder_testing::on_fast_adapters;
 
 use crate::common::*;
 
@@ -112,7 +112,7 @@ fn killed_clients_leave_nothing_behind() {
 /// A lost device changes no bit, because the CPU engine answers.
 #[test]
 fn the_cpu_answers_for_a_lost_device() {
-    let Some(adapter) = on_adapters().into_iter().next() else { return };
+    let Some(adapter) = on_fast_adapters().into_iter().next() else { return };
     let choice = AdapterChoice::Index(adapter.index);
     let gpu =
         zfinder::kernel_host::Gpu::new(&zfinder::kernel_host::GpuOptions { adapter: choice, ..Default::default() });

@@ -10,7 +10,7 @@ mod words;
 use std::f64::consts::PI;
 use std::time::Duration;
 
-use kernel_host::testing::{on_adapters, shared_device_with};
+use kernel_host::testing::{is_slow, on_adapters, shared_device_with};
 use kernel_host::{AdapterChoice, AdapterSummary};
 
 use self::readback::{Moment, Readbacks};
@@ -147,11 +147,6 @@ fn check_cases<R: Real, Z: Compare>(gpu: &Gpu, config: Config, options: EngineOp
 }
 
 const PAIRINGS: [Pairing; 3] = [Pairing::TwoSlices, Pairing::ByLayer, Pairing::Numbered];
-
-/// SwiftShader takes ten times as long as lavapipe.
-fn is_slow(adapter: &str) -> bool {
-    adapter.contains("SwiftShader")
-}
 
 /// The variants that the short form tests on an adapter: half of them on a slow one. The long form
 /// has them all.

@@ -7,7 +7,7 @@ use helmholtz::{
     Extrusion, Loops, Mesh, Number, Order, Precision, Solution, SolveOptions, Strategy, TablesIn, forcing,
 };
 use kernel_host::AdapterSummary;
-use kernel_host::testing::{on_adapters, shared_device};
+use kernel_host::testing::{on_adapters, on_fast_adapters, shared_device};
 
 fn on(adapter: &AdapterSummary) -> AssemblerBuilder {
     Assembler::builder().engine(Engine::Gpu(AdapterChoice::Open(shared_device(adapter))))
@@ -213,7 +213,7 @@ fn bits_do_not_depend_on_checks() {
 fn what_does_not_fit_is_assembled_in_parts() {
     let mesh = mesh(7, true, 37);
     let level = 64 * 4;
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         for strategy in [Strategy::Gather, Strategy::Coloured] {
             let whole = on(&adapter).strategy(strategy).build::<f32>(mesh.clone()).expect("built");
             let wanted = whole.assemble().expect("assembled");

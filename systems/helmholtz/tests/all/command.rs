@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::process::{Command, Output};
 
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::on_fast_adapters;
 use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Output {
@@ -227,7 +227,7 @@ fn bench_times_what_it_has_checked_on_the_cpu() {
 
 #[test]
 fn bench_has_every_strategy_of_each_adapter() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let index = adapter.index.to_string();
         let report = json(&[
             "bench",

@@ -10,7 +10,7 @@ use helmholtz::{
     Action, AdapterChoice, Arithmetic, Boundary, Condition, CpuEngine, Engine, Error, Extrusion, Mesh, NodeMatrix,
     Problem, SolveOptions, Solver, Triangles, Values,
 };
-use kernel_host::testing::{on_adapters, shared_device};
+use kernel_host::testing::{on_fast_adapters, shared_device};
 
 fn expression(text: &str) -> Values {
     Values::Expression(text.parse().expect(text))
@@ -209,7 +209,7 @@ fn adapters_solve_to_the_accuracy_of_f64() {
     let options = SolveOptions { tolerance: 1e-11, ..SolveOptions::default() };
     let wanted = Solver::new(&Engine::Cpu, Arithmetic::F64).expect("the CPU").solve_system(&system, options);
     let wanted = wanted.expect("solved").field;
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let engine = Engine::Gpu(AdapterChoice::Open(shared_device(&adapter)));
         let solver = Solver::new(&engine, Arithmetic::Mixed).expect("a solver");
         let found = solver.solve_system(&system, options).expect("solved");

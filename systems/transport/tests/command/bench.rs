@@ -1,6 +1,6 @@
 //! `transport bench`.
 
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::on_fast_adapters;
 use serde_json::Value;
 
 use super::common::*;
@@ -75,7 +75,7 @@ fn words<'a>(rows: &'a Value, key: &str) -> Vec<&'a str> {
 
 #[test]
 fn bench_times_classes_and_paths_on_each_adapter() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let Some(report) = on_gpu(&adapter, "classes,paths,layouts") else { continue };
         let variants = words(&report["counts"], "variant");
         assert!(variants.contains(&"atomics") && variants.contains(&"tree"), "{}: {variants:?}", adapter.name);
@@ -89,7 +89,7 @@ fn bench_times_classes_and_paths_on_each_adapter() {
 
 #[test]
 fn bench_times_steps_and_runs_on_each_adapter() {
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let Some(report) = on_gpu(&adapter, "step,run") else { continue };
         assert_eq!(words(&report["runs"], "kernels"), ["split", "monolithic"], "{}", adapter.name);
         let first = &report["first"][0];

@@ -1,6 +1,6 @@
 //! Files that `transport run` reads, and invalid command lines.
 
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::on_fast_adapters;
 
 use super::common::*;
 
@@ -44,7 +44,7 @@ fn particles_are_read_from_files() {
         text.contains("2 not transported: outside the world (the first is number 2, ") && text.contains("odd.csv:4)"),
         "{text}"
     );
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         let report = json(&["run", "--adapter", &adapter.index.to_string(), "--input", &odd]);
         assert_eq!((&report["tracks"], list(&report["rejected"]).len()), (&1.into(), 4), "{}", adapter.name);
     }

@@ -1,6 +1,6 @@
 //! `transport run`: engines, options, limits.
 
-use kernel_host::testing::on_adapters;
+use kernel_host::testing::on_fast_adapters;
 use serde_json::Value;
 
 use super::common::*;
@@ -53,7 +53,7 @@ fn the_same_seed_has_the_same_numbers_on_every_engine() {
         close(number(&report["steps"]), number(&wanted["steps"]), 0.1);
     };
     hold(&few(&["--engine", "reference"]));
-    for adapter in on_adapters() {
+    for adapter in on_fast_adapters() {
         for kernels in ["split", "monolithic"] {
             let report = few(&["--adapter", &adapter.index.to_string(), "--kernels", kernels]);
             hold(&report);
@@ -98,7 +98,8 @@ fn runs_that_do_not_finish_are_told_and_lose_nothing() {
     let csv = folder.path().join("e.csv");
     let csv = csv.to_str().expect("a name");
     let mut engines: Vec<Vec<String>> = vec![vec!["--engine".to_owned(), "cpu".to_owned()]];
-    engines.extend(on_adapters().into_iter().map(|adapter| vec!["--adapter".to_owned(), adapter.index.to_string()]));
+    engines
+        .extend(on_fast_adapters().into_iter().map(|adapter| vec!["--adapter".to_owned(), adapter.index.to_string()]));
     for engine in &engines {
         let engine: Vec<&str> = engine.iter().map(String::as_str).collect();
         for (more, status, told) in [
