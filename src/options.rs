@@ -20,7 +20,7 @@ pub enum Engine {
     Gpu(AdapterChoice),
     /// Several GPUs by choice; a GPU that is named twice is opened twice. A stream gives each batch
     /// to the next free GPU. A single batch is divided among the GPUs; a single RoI goes to the
-    /// first. If a GPU is lost, its work in flight is an error, and the remaining GPUs continue.
+    /// first. If a GPU is lost, the remaining GPUs repeat its work in flight and continue.
     #[cfg(feature = "gpu")]
     Gpus(Vec<AdapterChoice>),
     /// All cores, in the same stages and fixed-point sums as the GPU.

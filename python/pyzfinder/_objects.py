@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _pyzfinder
 from ._errors import ConfigError, InputError, InputTypeError
+from ._optional import require
 from ._spacepoints import (
     Spacepoints,
     _array,
@@ -101,7 +102,7 @@ def _flat(table: Any) -> tuple[dict[str, Any], Any]:
                 "a DataFrame"
             )
         return columns, columns.pop("offsets", None)
-    import awkward as ak
+    ak = require("awkward", "awkward")
 
     if isinstance(table, ak.Record):
         table = table[np.newaxis]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _pyzfinder
+from ._optional import require
 
 #: Names of the codes in `Results.status_code`.
 STATUSES = ("ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded")
@@ -218,7 +219,7 @@ class Results:
         -------
         awkward.Array
         """
-        import awkward as ak
+        ak = require("awkward", "awkward")
 
         columns = self._columns
         vertices = ak.contents.RecordArray(
@@ -252,7 +253,7 @@ class Results:
         -------
         pandas.DataFrame
         """
-        import pandas as pd
+        pd = require("pandas", "pandas")
 
         counts = np.diff(self.offsets)
         rows = np.maximum(counts, 1)

@@ -11,6 +11,7 @@ import numpy as np
 from . import _pyzfinder
 from ._config import Detector
 from ._errors import InputError, InputTypeError
+from ._optional import require
 
 _IDS = ("event_id", "roi_id")
 _NUMBERS = ("phi_min", "phi_max", "eta", "z_min", "z_max")
@@ -125,7 +126,7 @@ class Spacepoints:
 
         The array borrows the columns.
         """
-        import awkward as ak
+        ak = require("awkward", "awkward")
 
         names = ("x", "y", "z") if self.is_cartesian else ("rho", "phi", "z")
         index = ak.index.Index64(self.offsets)
@@ -364,7 +365,7 @@ def _runs(columns: dict[str, tuple[Any, Any]]) -> tuple[np.ndarray, dict[str, np
 
 
 def _awkward_columns(table: Any) -> dict[str, tuple[Any, Any]]:
-    import awkward as ak
+    ak = require("awkward", "awkward")
 
     if isinstance(table, ak.Record):
         table = ak.Array(ak.to_layout(table).array[table.layout.at : table.layout.at + 1])

@@ -12,6 +12,7 @@ import numpy as np
 from . import _pyzfinder
 from ._config import Detector
 from ._errors import InputError
+from ._optional import require
 from ._results import Results
 from ._spacepoints import Spacepoints, _array, _ids
 
@@ -313,7 +314,7 @@ def evaluate(
     >>> bool(figures["efficiency_first"].iloc[0] > 0.9)
     True
     """
-    import pandas as pd
+    pd = require("pandas", "pandas")
 
     truth = _truth_of(truth, results)
     if len(truth) != len(results):

@@ -34,6 +34,7 @@ from . import _spacepoints
 from ._config import Detector, adapters
 from ._errors import ConfigError, FileError
 from ._finder import Finder
+from ._optional import require
 from ._results import Results
 from ._spacepoints import Spacepoints
 from ._study import Truth, evaluate, read, read_truth
@@ -131,7 +132,7 @@ def find_bag(bag: Any, finder: Finder) -> Any:
 
 
 def _find_awkward(array: Any, finder: Finder) -> Any:
-    import awkward as ak
+    ak = require("awkward", "awkward")
 
     if ak.backend(array) != "typetracer":
         return _find(array, finder).to_awkward()
@@ -160,7 +161,7 @@ def find_awkward(array: Any, finder: Finder) -> Any:
         The records of `Results.to_awkward`. Of a lazy array only the fields that the search needs
         are read.
     """
-    import awkward as ak
+    ak = require("awkward", "awkward")
 
     if isinstance(array, ak.Array):
         return _find_awkward(array, finder)
@@ -258,11 +259,11 @@ def read_files(
     dask.bag.Bag
         A bag of `Spacepoints`, one for each part.
     """
-    import dask.bag
+    dask_bag = require("dask.bag", "dask")
 
     detector = detector if isinstance(detector, Detector) else Detector(detector)
     parts = _partitions(pattern, partition_bytes, shards)
-    bag = dask.bag.from_sequence(parts, npartitions=len(parts))
+    bag = dask_bag.from_sequence(parts, npartitions=len(parts))
     return bag.map(_read, detector=detector, rois=rois)
 
 
@@ -308,7 +309,7 @@ def find_files(
     list of dask.delayed.Delayed
         The `Results` of each part, or the path of its file.
     """
-    import dask
+    dask = require("dask", "dask")
 
     if output is not None:
         output = os.fspath(output)
@@ -359,7 +360,7 @@ def evaluate_files(
     dask.delayed.Delayed
         The DataFrame of `pyzfinder.evaluate`, of the events of all parts together.
     """
-    import dask
+    dask = require("dask", "dask")
 
     task = dask.delayed(_with_truth, pure=True)
     parts = [

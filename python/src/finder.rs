@@ -1,7 +1,7 @@
 //! An open finder.
 
 use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use numpy::{IntoPyArray, PyReadonlyArray1};
@@ -22,10 +22,10 @@ use crate::results::to_columns;
 
 /// Duration of a part of a batch, after which signals are checked.
 const PART: Duration = Duration::from_millis(250);
-/// Spacepoints of the first part, on fast engines and on the reference engine.
+/// Cost of the first part, in spacepoints, on fast engines and on the reference engine.
 const FIRST_PART: usize = 1 << 20;
 const FIRST_PART_REFERENCE: usize = 1 << 12;
-/// Largest ratio of the spacepoints of a part to those of the part before.
+/// Largest ratio of the costs of a part and the part before.
 const GROWTH: usize = 16;
 
 /// Ends searches of other threads, between two parts of their batches.
@@ -50,7 +50,8 @@ impl Cancel {
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
 pub(crate) struct Core {
     finder: ZFinder,
-    is_reference: bool,
+    /// Cost of a part that takes [`PART`], as the last parts were timed.
+    part_cost: AtomicUsize,
 }
 
 #[pymethods]
@@ -107,7 +108,8 @@ impl Core {
             builder = builder.threads(threads);
         }
         let finder = detached(py, || builder.build())?.map_err(IntoException::into_exception)?;
-        Ok(Self { finder, is_reference })
+        let part_cost = AtomicUsize::new(if is_reference { FIRST_PART_REFERENCE } else { FIRST_PART });
+        Ok(Self { finder, part_cost })
     }
 
     /// Returns which engine runs, and on which adapters.
@@ -206,22 +208,26 @@ impl Core {
         worker: Option<usize>,
     ) -> PyResult<Vec<RoiResult>> {
         let mut results = Vec::with_capacity(batch.len());
-        let mut budget = if self.is_reference { FIRST_PART_REFERENCE } else { FIRST_PART };
         let (mut first, mut found) = (0, Vec::new());
         while first < batch.len() {
-            let part = first..end_of_part(batch, first, budget);
-            let rois = batch.rois(part.clone());
+            let budget = self.part_cost.load(Ordering::Relaxed);
+            let (end, cost) = end_of_part(batch, first, budget);
+            let rois = batch.rois(first..end);
             let start = Instant::now();
             let searched = detached(py, || match worker {
                 Some(worker) => self.finder.find_batch_by_worker(worker, rois, &mut found),
                 None => self.finder.find_batch_into(rois, &mut found),
             });
             searched?.map_err(IntoException::into_exception)?;
-            let growth = PART.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9);
-            let scaled = (budget as f64 * growth) as usize;
-            budget = scaled.clamp(FIRST_PART_REFERENCE, budget.saturating_mul(GROWTH));
+            // A much smaller part tells little about a whole one.
+            if cost >= budget / 2 {
+                let growth = PART.as_secs_f64() / start.elapsed().as_secs_f64().max(1e-9);
+                let scaled = (cost as f64 * growth) as usize;
+                let part_cost = scaled.clamp(FIRST_PART_REFERENCE, budget.saturating_mul(GROWTH));
+                self.part_cost.store(part_cost, Ordering::Relaxed);
+            }
             results.append(&mut found);
-            first = part.end;
+            first = end;
             py.check_signals()?;
             if cancel.is_some_and(|cancel| cancel.0.load(Ordering::Relaxed)) {
                 return Err(engine_error("the search was cancelled"));
@@ -231,9 +237,9 @@ impl Core {
     }
 }
 
-/// Returns the end of the part that begins at an RoI: at least one RoI, and all remaining ones if
-/// they are few.
-fn end_of_part(batch: BatchView<'_>, first: usize, budget: usize) -> usize {
+/// Returns the end of the part that begins at an RoI, and the part's cost. A part is at least one
+/// RoI, and all remaining ones if they are few.
+fn end_of_part(batch: BatchView<'_>, first: usize, budget: usize) -> (usize, usize) {
     /// The cost of an RoI is at least that of this many spacepoints.
     const ROI: usize = 64;
     let (mut cost, mut end) = (0, first);
@@ -242,7 +248,8 @@ fn end_of_part(batch: BatchView<'_>, first: usize, budget: usize) -> usize {
         end += 1;
     }
     let rest = batch.rois(end..batch.len());
-    if rest.spacepoints() + ROI * rest.len() < budget / 2 { batch.len() } else { end }
+    let rest_cost = rest.spacepoints() + ROI * rest.len();
+    if rest_cost < budget / 2 { (batch.len(), cost + rest_cost) } else { (end, cost) }
 }
 
 /// Makes a batch of columns, which are borrowed where the library can search them in place.

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import sys
 
 import awkward as ak
 import numpy as np
@@ -262,3 +263,11 @@ def test_results_are_read_back_by_the_command(finder, sample, tmp_path):
         assert figures["first"]["value"] == expected["efficiency_first"].iloc[0]
         assert figures["residual_mm"]["rms"] == expected["residual_rms_mm"].iloc[0]
         assert figures["pull"]["mean"] == expected["pull_mean"].iloc[0]
+
+
+def test_a_missing_package_is_named(monkeypatch):
+    sample = pyzfinder.simulate(rois=2)
+    results = pyzfinder.Finder("default", "atlas2010", engine="cpu").find(sample.spacepoints)
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ModuleNotFoundError, match=r"pandas: pip install 'pyzfinder\[pandas\]'"):
+        pyzfinder.evaluate(results, sample.truth)

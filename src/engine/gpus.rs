@@ -1,5 +1,5 @@
 //! One or several GPUs: a batch is divided among them, and threads of a stream are assigned to
-//! them. If a GPU is lost, its work in flight is an error; the remaining GPUs continue.
+//! them. If a GPU is lost, the remaining GPUs repeat its work and continue.
 
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
@@ -73,20 +73,41 @@ impl Gpus {
         self.iter().map(GpuEngine::bytes).sum()
     }
 
+    /// Returns whether a search is to be repeated: its GPU was lost, and another GPU works. A search
+    /// is repeated only once, because its batch may be the cause of the loss.
+    fn is_worth_repeating<T>(&self, found: &Result<T>) -> bool {
+        let is_loss = matches!(found, Err(Error::Gpu(kernel_host::Error::DeviceLost { .. })));
+        is_loss && self.iter().any(|engine| !engine.is_lost())
+    }
+
+    fn repeat_after_loss<T>(&self, search: impl Fn() -> Result<T>) -> Result<T> {
+        let found = search();
+        if self.is_worth_repeating(&found) { search() } else { found }
+    }
+
     /// One RoI, on the first.
     pub(crate) fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        Ok(self.dealt(0).find_batch(roi.into(), Helpers::Pool)?.remove(0))
+        let mut results = self.repeat_after_loss(|| self.dealt(0).find_batch(roi.into(), Helpers::Pool))?;
+        Ok(results.remove(0))
     }
 
     /// [`Gpus::find`] as a future.
     pub(crate) async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        Ok(self.dealt(0).find_batch_async(roi.into()).await?.remove(0))
+        let mut found = self.dealt(0).find_batch_async(roi.into()).await;
+        if self.is_worth_repeating(&found) {
+            found = self.dealt(0).find_batch_async(roi.into()).await;
+        }
+        Ok(found?.remove(0))
     }
 
     /// A share of the batch for each GPU, all at once.
     pub(crate) fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
-        let working = self.working();
         let batch = batch.into();
+        self.repeat_after_loss(|| self.find_shares(batch))
+    }
+
+    fn find_shares(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
+        let working = self.working();
         let shares = Rois::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch(batch.into(), Helpers::Pool);
@@ -99,8 +120,13 @@ impl Gpus {
 
     /// [`Gpus::find_batch`] as a future.
     pub(crate) async fn find_batch_async<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
-        let working = self.working();
         let batch = batch.into();
+        let found = self.find_shares_async(batch).await;
+        if self.is_worth_repeating(&found) { self.find_shares_async(batch).await } else { found }
+    }
+
+    async fn find_shares_async(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
+        let working = self.working();
         let shares = Rois::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch_async(batch.into()).await;
@@ -115,7 +141,8 @@ impl Gpus {
         worker: usize,
         batch: impl Into<BatchView<'a>>,
     ) -> Result<Vec<RoiResult>> {
-        self.dealt(worker).find_batch(batch.into().into(), Helpers::NONE)
+        let batch = batch.into();
+        self.repeat_after_loss(|| self.dealt(worker).find_batch(batch.into(), Helpers::NONE))
     }
 
     /// The engine for the thread of this number.
