@@ -73,8 +73,8 @@ impl Gpus {
         self.iter().map(GpuEngine::bytes).sum()
     }
 
-    /// Returns whether a search is to be repeated: its GPU was lost, and another GPU works. A search
-    /// is repeated only once, because its batch may be the cause of the loss.
+    /// Returns whether a search is to be repeated: its GPU was lost, and another GPU works. A
+    /// search is repeated only once, because its batch may be the cause of the loss.
     fn is_worth_repeating<T>(&self, found: &Result<T>) -> bool {
         let is_loss = matches!(found, Err(Error::Gpu(kernel_host::Error::DeviceLost { .. })));
         is_loss && self.iter().any(|engine| !engine.is_lost())

@@ -52,7 +52,7 @@ pub fn on_adapters() -> Vec<AdapterSummary> {
 }
 
 /// Returns the adapters for a test of the program around the kernels: [`on_adapters`] without slow
-/// ones, unless all are slow or `ZFINDER_EVERY_ADAPTER` is `1`. Tests of kernels take every adapter.
+/// ones, unless all are slow or `ZFINDER_EVERY_ADAPTER` is `1`. Tests of kernels take all.
 ///
 /// # Panics
 /// As [`on_adapters`].
