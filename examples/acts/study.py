@@ -135,7 +135,7 @@ class Study:
     def __init__(self, name, seed, folder):
         ex = acts.examples
         self.source = make.EventSource(name, seed)
-        self.simulation = make.Simulation(name, seed)
+        self.simulation = make.Simulation(name, seed, "generic")
         self.folder = folder
         geometry, field = self.simulation.detector.geometry, self.simulation.detector.field
         self.pixels = ex.SpacePointMaker(
