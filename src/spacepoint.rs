@@ -261,7 +261,8 @@ impl RoiBatch {
     /// ```
     /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
     /// let mut batch = RoiBatch::single();
-    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
+    /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// assert_eq!(batch.roi(0).spacepoint(0).phi, f64::from(0.1f32));
     /// ```
     pub fn single() -> Self {
@@ -345,7 +346,8 @@ impl RoiBatch {
     /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
     /// let mut batch = RoiBatch::new();
     /// for count in [100, 1, 1] {
-    ///     batch.push(RoiDescriptor::default(), vec![Spacepoint { rho: 50.5, phi: 0.1, z: 1.0, layer: 0 }; count]);
+    ///     let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 1.0, layer: 0 };
+    ///     batch.push(RoiDescriptor::default(), vec![spacepoint; count]);
     /// }
     /// assert_eq!(batch.split(2), [0..1, 1..3]);
     /// ```

@@ -60,7 +60,8 @@ pub struct Answered {
 /// // A straight track from z = 10 i mm in each of six batches.
 /// let batch = |i: u32, mut batch: RoiBatch| {
 ///     batch.clear();
-///     let point = |(layer, rho)| Spacepoint { rho, phi: 0.1, z: f64::from(10 * i) + 0.5 * rho, layer };
+///     let z = |rho| f64::from(10 * i) + 0.5 * rho;
+///     let point = |(layer, rho)| Spacepoint { rho, phi: 0.1, z: z(rho), layer };
 ///     batch.push(Default::default(), [(0, 50.5), (1, 88.5), (2, 122.5)].map(point));
 ///     batch
 /// };

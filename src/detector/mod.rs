@@ -158,7 +158,8 @@ impl Detector {
     ///     z_resolution_mm: Some(0.0144),
     ///     ids: vec![],
     /// };
-    /// let detector = Detector::new("telescope", vec![barrel(30.0), barrel(60.0), barrel(90.0)], None)?;
+    /// let layers = [30.0, 60.0, 90.0].map(barrel).to_vec();
+    /// let detector = Detector::new("telescope", layers, None)?;
     /// assert_eq!(detector.layer_at(60.4, 10.0, 1.0), Some(1));
     /// # Ok::<(), zfinder::Error>(())
     /// ```
@@ -239,7 +240,8 @@ impl Detector {
     /// use zfinder::Detector;
     /// let detector = Detector::generic();
     /// assert_eq!(detector.layer_at(33.4, -120.0, 10.0), Some(0));
-    /// assert_eq!(detector.layer_at(172.0, 1498.0, 10.0), Some(16)); // a disk, though at a barrel's radius
+    /// // A disk, although the radius is a barrel's.
+    /// assert_eq!(detector.layer_at(172.0, 1498.0, 10.0), Some(16));
     /// assert_eq!(detector.layer_at(50.0, 0.0, 10.0), None);
     /// ```
     pub fn layer_at(&self, rho: f64, z: f64, tolerance_mm: f64) -> Option<u32> {

@@ -11,7 +11,7 @@ use crate::engine::plan::{BLOCK, Block, Placing, Search};
 use crate::engine::real::Real;
 use crate::spacepoint::{Spacepoint, is_near};
 
-/// What one spacepoint becomes.
+/// An encoding of spacepoints for the upload.
 pub(crate) trait Encode<R: Real>: Sync {
     /// `Packed` in the shaders.
     type Word: Pod + PartialEq + Send + Sync;
@@ -103,9 +103,9 @@ impl<S: Source, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
 }
 
 /// 64 bits a spacepoint: from the lowest, z, rho, phi within the slice, slice, layer. The slice is
-/// exact, so that the same pairs are made; rho and z share what layer and slice leave, in equal
-/// steps of a power of two. phi within the slice is kept where it is asked for only, in 1/32
-/// slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
+/// exact, so that the same pairs are made. rho and z share the bits that layer and slice leave, in
+/// equal steps of a power of two. phi within the slice is kept only for searches that need it, in
+/// 1/32 slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Compact {
     pub(crate) z_bits: u32,
@@ -345,8 +345,8 @@ impl<S: Source> pulp::NullaryFnOnce for CompactBlock<'_, S> {
             let fine = (if fine < last { fine } else { last }) + WHOLE;
             let rho_steps = rho * inverse + WHOLE;
             let z_steps = z * inverse + z_middle;
-            // Written to fail on NaN. What lies within these bounds is usable, and |phi| <= pi
-            // needs no turn.
+            // Comparisons are written to fail on NaN. Spacepoints within these bounds are valid,
+            // and |phi| <= pi needs no turn.
             plain &= (phi.abs() <= PI)
                 & (rho_steps >= rho_least)
                 & (rho_steps < rho_end)

@@ -25,7 +25,7 @@ fn bits_suit_the_detector() {
     assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010()).expect("valid")), None);
 }
 
-/// What comes back is what went in, within half a step; the slice is exact.
+/// Decoded spacepoints equal the input within half a step; the slice is exact.
 #[test]
 fn spacepoints_come_back() {
     let rng = &mut fastrand::Rng::with_seed(8);

@@ -138,7 +138,8 @@ impl ZFinder {
     /// # fn main() -> zfinder::Result<()> {
     /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
-    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
+    /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// let mut results = Vec::new();
     /// for _ in 0..3 {
     ///     finder.find_batch_into(&batch, &mut results)?;
@@ -173,7 +174,8 @@ impl ZFinder {
     /// # fn main() -> zfinder::Result<()> {
     /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
-    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
+    /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// std::thread::scope(|scope| {
     ///     let search = |worker| {
     ///         let mut results = Vec::new();

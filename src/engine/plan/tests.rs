@@ -88,7 +88,7 @@ fn a_window_ends_before_its_upper_edge() {
     }
 }
 
-/// What is left of a window beyond its last slice is less than a thousand-millionth of a slice, and
+/// The rest of a window beyond its last slice is less than a thousand-millionth of a slice, and
 /// belongs to that slice.
 #[test]
 fn the_last_slice_takes_what_is_left_of_a_window() {

@@ -299,7 +299,8 @@ impl<R: Real> FindZ<'_, R> {
 
 // find_z.wgsl
 impl<R: Real> FindZ<'_, R> {
-    /// Adds the precision of a pair. Sets the bit of the part of the RoI's window in which its track begins.
+    /// Adds the precision of a pair. Sets the bit of the sector of the RoI's window in which its
+    /// track begins.
     fn mark_track(&mut self, a: usize, b: usize, steps: u32, bin: u32, flags: u32) {
         let layers = [a, b].map(|place| self.beside[place].slice_layer & 0xff);
         let precision = (self.neighbours_word(layers[0], layers[1]) & PRECISION) >> PRECISION_SHIFT;

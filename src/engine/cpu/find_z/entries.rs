@@ -176,9 +176,9 @@ impl<R: Lanes> Call<'_, R> {
     }
 }
 
-/// Hands `add` the numbers of the histograms that a pair enters: those of its charge, and of the
-/// slices that its track may come from. `accumulate` in `shaders/accumulate/totals.wgsl`. The slice
-/// of the inner spacepoint may lie beyond the ends of a ring.
+/// Hands `add` the numbers of the histograms that a pair enters: the histograms of its charge and
+/// of the slices that its track may come from. `accumulate` in `shaders/accumulate/totals.wgsl`.
+/// The slice of the inner spacepoint may lie beyond the ends of a ring.
 fn histograms_of(
     search: &Search,
     plan: &RoiPlan,

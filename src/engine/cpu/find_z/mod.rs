@@ -116,7 +116,7 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
         let config = &search.config;
         let by_pt = config.weighting == Weighting::Pt;
         let weighted = by_pt || config.triplets == Triplets::Count;
-        // No pair has more third spacepoints than there are.
+        // A pair has at most as many third spacepoints as the RoI has spacepoints.
         to.histogram.clear(plan, accumulate, weighted.then(|| sliced.kept()), by_pt);
         let scale = plan.z_scale::<R>();
         let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();

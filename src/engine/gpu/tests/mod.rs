@@ -1,5 +1,6 @@
-//! Every kernel against its twin, on every adapter: buffers are read back after each stage and held
-//! against what the twin makes of the same input. Input is random and adversarial, always seeded.
+//! Every kernel against its twin, on every adapter: buffers are read back after each stage and
+//! compared with the twin's output for the same input. Input is random and adversarial, always
+//! seeded.
 #![allow(clippy::print_stderr)] // skipped cases are reported
 
 mod limits;

@@ -35,7 +35,7 @@ pub(super) struct Readbacks<R: Real> {
     pub(super) points: Vec<[R; 2]>,
     pub(super) beside: Vec<R::Stored>,
     pub(super) histograms: Vec<u32>,
-    /// The totals before sum_histos: what rows could not hold.
+    /// The totals before sum_histos: entries that rows could not hold.
     pub(super) beyond: Vec<u32>,
     pub(super) totals: Vec<u32>,
     /// The totals after find_peaks.
@@ -136,7 +136,7 @@ impl<R: Real> TypedEngine<R> {
         let cells = copy(gpu, &mut encoder, &workspace.cells, cell_words)?;
         let sorted = copy(gpu, &mut encoder, &workspace.points, spacepoints)?;
         let beside = copy(gpu, &mut encoder, &workspace.beside, spacepoints)?;
-        // What is written to a buffer comes before what is submitted later.
+        // Writes to a buffer take effect before later submissions.
         gpu.submit(encoder)?;
         write(Moment::Found, &mut workspace, &layout)?;
         let mut encoder = gpu.encoder("the other stages");
@@ -255,7 +255,7 @@ impl<R: Real> Readbacks<R> {
         self.own(&self.totals, i)
     }
 
-    /// What went wrong with an RoI.
+    /// The error flags of an RoI.
     pub(super) fn flags(&self, i: usize) -> u32 {
         self.peaks[i * self.layout.params.peaks as usize].flags
     }

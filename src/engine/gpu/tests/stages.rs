@@ -1,4 +1,4 @@
-//! What each stage wrote against the twin, another module of the same kernels, or the walk.
+//! The output of each stage against the twin, another module of the same kernels, or the walk.
 
 use super::readback::{Readbacks, SortedPoint};
 use kernel_host::AdapterKind;
@@ -25,7 +25,7 @@ fn canonical<R: Real>(points: &[SortedPoint<R>]) -> Vec<SortedPoint<R>> {
     all
 }
 
-/// The same spacepoints, but for the rounding of a quotient.
+/// Whether the spacepoints are equal, up to the rounding of a quotient.
 fn alike<R: Real>(a: &[SortedPoint<R>], b: &[SortedPoint<R>]) -> bool {
     let near = |a: R, b: R| (a.to_f32() - b.to_f32()).abs() <= 4.0 * f32::EPSILON * a.to_f32().abs();
     let same = |(a, b): (&SortedPoint<R>, &SortedPoint<R>)| {

@@ -11,8 +11,8 @@ fn no_pair() -> RoiBatch {
     RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), vec![point])])
 }
 
-/// What buffers held before changes nothing: what lies beyond the last bin of a row and between
-/// RoIs, too.
+/// Earlier contents of buffers change no result, also beyond the last bin of a row and between
+/// RoIs.
 #[test]
 fn leavings_in_buffers_change_nothing() {
     let rng = &mut fastrand::Rng::with_seed(51);
