@@ -229,7 +229,7 @@ pub(crate) fn check_offsets(
     let refuse = |reason: String| Err(Error::Columns { reason });
     if offsets.len() != descriptors.len() + 1 {
         let (offsets, rois) = (offsets.len(), descriptors.len());
-        return refuse(format!("{offsets} offsets for {rois} RoIs: one more than there are RoIs is wanted"));
+        return refuse(format!("{offsets} offsets for {rois} RoIs: one more than there are RoIs is expected"));
     }
     let mut before = 0;
     for (index, &offset) in offsets.iter().enumerate() {

@@ -46,7 +46,7 @@ where
 }
 
 /// The number of the batch that came back.
-fn number_of(answered: Option<Result<Answered>>) -> Option<u64> {
+fn number_of(answered: Option<Result<SearchedBatch>>) -> Option<u64> {
     answered.map(|answered| {
         let answered = answered.expect("an answer");
         assert_eq!(answered.results[0].id.event_id, number(&answered.batch), "a batch comes with its own answers");
@@ -237,34 +237,49 @@ fn streams_and_their_futures_go_to_other_threads() {
     assert_eq!(next.join().expect("no panic"), Some(1));
 }
 
-/// Pushes, takes, gives up and drops at random, on several threads at once, with an engine that
-/// dawdles and panics: every answer comes, in order, and is its batch's.
+/// Counts of searches that started and ended.
+#[derive(Clone, Default)]
+struct SearchCounts {
+    started: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
+}
+
+impl SearchCounts {
+    /// Answers after a random delay, and panics for each seventh batch.
+    fn search(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        self.started.fetch_add(1, Ordering::SeqCst);
+        let rng = &mut fastrand::Rng::with_seed(number(batch));
+        match rng.u8(0..20) {
+            0..4 => thread::sleep(Duration::from_micros(rng.u64(0..300))),
+            4..8 => thread::yield_now(),
+            _ => {}
+        }
+        self.ended.fetch_add(1, Ordering::SeqCst);
+        if number(batch) % 7 == 3 {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+        answer(batch)
+    }
+
+    /// Checks that the answer is that of the batch with this number.
+    fn check(wanted: u64, answered: Result<SearchedBatch>) {
+        match answered {
+            Err(Error::Panicked { message }) => assert_eq!((wanted % 7, message.as_str()), (3, "on purpose")),
+            other => assert_eq!(number_of(Some(other)), Some(wanted)),
+        }
+    }
+}
+
+/// Pushes, takes, cancels and drops at random, on several threads at once, with an engine that
+/// delays and panics: every answer comes, in order, and is its batch's.
 #[test]
 fn any_order_of_calls_keeps_the_order_of_answers() {
-    let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let find = |begun: Arc<AtomicUsize>, ended: Arc<AtomicUsize>| {
-        move |_: usize, batch: &RoiBatch| {
-            begun.fetch_add(1, Ordering::SeqCst);
-            let rng = &mut fastrand::Rng::with_seed(number(batch));
-            match rng.u8(0..20) {
-                0..4 => thread::sleep(Duration::from_micros(rng.u64(0..300))),
-                4..8 => thread::yield_now(),
-                _ => {}
-            }
-            ended.fetch_add(1, Ordering::SeqCst);
-            if number(batch) % 7 == 3 {
-                std::panic::resume_unwind(Box::new("on purpose"));
-            }
-            answer(batch)
-        }
-    };
-    let check = |wanted: u64, answered: Result<Answered>| match answered {
-        Err(Error::Panicked { message }) => assert_eq!((wanted % 7, message.as_str()), (3, "on purpose")),
-        other => assert_eq!(number_of(Some(other)), Some(wanted)),
-    };
+    let counts = SearchCounts::default();
+    let check = SearchCounts::check;
     let one_stream = |rng: &mut fastrand::Rng| {
         let (in_flight, devices) = (rng.usize(1..6), rng.usize(1..3));
-        let find = find(Arc::clone(&begun), Arc::clone(&ended));
+        let own = counts.clone();
+        let find = move |_: usize, batch: &RoiBatch| own.search(batch);
         let mut stream = start(StreamOptions { in_flight }, devices, find).expect("threads");
         let most = stream.most_in_flight();
         // Numbers of the next that is pushed, and of the next that is answered.
@@ -324,7 +339,7 @@ fn any_order_of_calls_keeps_the_order_of_answers() {
             });
         }
     });
-    let [begun, ended] = [begun, ended].map(|count| count.load(Ordering::SeqCst));
-    assert_eq!(begun, ended, "a dropped stream waits for what was begun");
-    assert!(begun > if cfg!(miri) { 10 } else { 1000 }, "{begun}");
+    let [started, ended] = [counts.started, counts.ended].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(started, ended, "a dropped stream waits for its searches");
+    assert!(started > if cfg!(miri) { 10 } else { 1000 }, "{started}");
 }

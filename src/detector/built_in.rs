@@ -9,14 +9,14 @@ pub(super) struct Table {
     /// Of each sensor along z, or along r on a disk \[mm\].
     resolution_mm: fn(Sensor) -> Option<f64>,
     layers: &'static [LayerRow],
-    bending: Option<Bending>,
+    bending: Option<BendingRows>,
 }
 
 /// A layer's kind, its sensor, and the (volume, layer) numbers by which files call it.
 type LayerRow = (LayerKind, Option<Sensor>, &'static [(u32, u32)]);
 
 /// Momentum \[GeV\] and field \[T\]; (inner, outer, dphi \[rad\], eta) of pairs.
-struct Bending(f64, f64, &'static [(u32, u32, f64, Option<f64>)]);
+struct BendingRows(f64, f64, &'static [(u32, u32, f64, Option<f64>)]);
 
 impl Table {
     pub(super) fn layers(&self) -> Vec<Layer> {
@@ -30,7 +30,7 @@ impl Table {
     }
 
     pub(super) fn bending(&self) -> Option<BendingTable> {
-        let Bending(pt_gev, field_t, pairs) = self.bending.as_ref()?;
+        let BendingRows(pt_gev, field_t, pairs) = self.bending.as_ref()?;
         let pair =
             |&(inner, outer, dphi_rad, eta): &(u32, u32, f64, Option<f64>)| BendingPair { inner, outer, dphi_rad, eta };
         Some(BendingTable { pt_gev: *pt_gev, field_t: *field_t, pairs: pairs.iter().map(pair).collect() })
@@ -76,7 +76,7 @@ pub(super) const ATLAS2010: Table = Table {
         (endcap(2505.0, 560.0), SHORT, &[]),
         (endcap(2720.2, 560.0), SHORT, &[]),
     ],
-    bending: Some(Bending(
+    bending: Some(BendingRows(
         6.0,
         2.0,
         &[

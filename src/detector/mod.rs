@@ -83,7 +83,7 @@ pub struct BendingPair {
 
 /// [`BendingTable`] by pair of layers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Bending {
+pub(crate) struct BendingIndex {
     pub(crate) pt_gev: f64,
     pub(crate) field_t: f64,
     /// (inner, outer) -> dphi \[rad\] and, with a disk, the eta at which it was taken.
@@ -103,7 +103,7 @@ pub struct Detector {
     name: String,
     layers: Vec<Layer>,
     by_id: HashMap<(u32, u32), u32>,
-    pub(crate) bending: Option<Bending>,
+    pub(crate) bending: Option<BendingIndex>,
 }
 
 /// Most layers a detector may have: engines keep a layer in a byte and sets of layers in two words.
@@ -204,7 +204,7 @@ impl Detector {
             }
             dphi.insert((inner, outer), (dphi_rad, eta));
         }
-        let bending = Some(Bending { pt_gev: table.pt_gev, field_t: table.field_t, dphi });
+        let bending = Some(BendingIndex { pt_gev: table.pt_gev, field_t: table.field_t, dphi });
         Ok(Self { name: name.to_owned(), layers, by_id, bending })
     }
 
@@ -220,7 +220,7 @@ impl Detector {
 
     /// Its table of bending, sorted by pair of layers; None where bending follows from the radii.
     pub fn bending(&self) -> Option<BendingTable> {
-        let Bending { pt_gev, field_t, dphi } = self.bending.as_ref()?;
+        let BendingIndex { pt_gev, field_t, dphi } = self.bending.as_ref()?;
         let pair = |(&(inner, outer), &(dphi_rad, eta))| BendingPair { inner, outer, dphi_rad, eta };
         let mut pairs: Vec<BendingPair> = dphi.iter().map(pair).collect();
         pairs.sort_by_key(|pair| (pair.inner, pair.outer));

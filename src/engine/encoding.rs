@@ -7,7 +7,7 @@ use bytemuck::Pod;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::LayerKind;
-use crate::engine::plan::{BLOCK, Block, Placing, Search};
+use crate::engine::plan::{BLOCK, Block, Search, SlicePlacement};
 use crate::engine::real::Real;
 use crate::spacepoint::{Spacepoint, is_near};
 
@@ -25,7 +25,7 @@ pub(crate) trait Encode<R: Real>: Sync {
 
     /// Encodes a block at once, to the same bits as one by one, and tells how many take part. None
     /// if it cannot, or if one of them needs a closer look.
-    fn encode_block(&self, _: &Placing, _: Block<'_>, _: &mut [Self::Word; BLOCK]) -> Option<usize> {
+    fn encode_block(&self, _: &SlicePlacement, _: Block<'_>, _: &mut [Self::Word; BLOCK]) -> Option<usize> {
         None
     }
 
@@ -51,7 +51,12 @@ impl<R: Real> Encode<R> for Lossless {
         Some(R::spacepoint(R::of(rho), R::of(phi), R::of(z), slice << 8 | layer))
     }
 
-    fn encode_block(&self, placing: &Placing, block: Block<'_>, out: &mut [R::Spacepoint; BLOCK]) -> Option<usize> {
+    fn encode_block(
+        &self,
+        placing: &SlicePlacement,
+        block: Block<'_>,
+        out: &mut [R::Spacepoint; BLOCK],
+    ) -> Option<usize> {
         let arch = pulp::Arch::new();
         match block {
             Block::Double(columns, layers) => {
@@ -72,7 +77,7 @@ impl<R: Real> Encode<R> for Lossless {
 /// [`Lossless::encode`] for a block, without branches, so that the compiler makes it what the
 /// machine's vectors can do.
 struct LosslessBlock<'a, S, R: Real> {
-    placing: &'a Placing,
+    placing: &'a SlicePlacement,
     block: S,
     out: &'a mut [R::Spacepoint; BLOCK],
 }
@@ -203,7 +208,7 @@ impl<R: Real> Encode<R> for Compact {
         [u32::MAX; 2]
     }
 
-    fn encode_block(&self, placing: &Placing, block: Block<'_>, out: &mut [[u32; 2]; BLOCK]) -> Option<usize> {
+    fn encode_block(&self, placing: &SlicePlacement, block: Block<'_>, out: &mut [[u32; 2]; BLOCK]) -> Option<usize> {
         let arch = pulp::Arch::new();
         match block {
             Block::Double(columns, layers) => {
@@ -277,7 +282,7 @@ impl<R: Real> pulp::NullaryFnOnce for DecodeBlock<'_, R> {
 /// machine's vectors can do.
 struct CompactBlock<'a, S> {
     compact: &'a Compact,
-    placing: &'a Placing,
+    placing: &'a SlicePlacement,
     block: S,
     out: &'a mut [[u32; 2]; BLOCK],
 }

@@ -14,7 +14,7 @@ use crate::engine::plan::Search;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
 use crate::options::{DeviceTimes, EngineOptions};
-use crate::spacepoint::{Roi, RoiBatch, Rois};
+use crate::spacepoint::{Roi, RoiBatch, RoiSpan};
 use crate::vertex::RoiResult;
 
 /// An engine for each GPU.
@@ -87,7 +87,7 @@ impl Gpus {
     pub(crate) fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let working = self.working();
         let batch = batch.into();
-        let shares = Rois::from(batch).split(working.len());
+        let shares = RoiSpan::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch(batch.into(), Helpers::Pool);
         }
@@ -101,7 +101,7 @@ impl Gpus {
     pub(crate) async fn find_batch_async<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let working = self.working();
         let batch = batch.into();
-        let shares = Rois::from(batch).split(working.len());
+        let shares = RoiSpan::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch_async(batch.into()).await;
         }

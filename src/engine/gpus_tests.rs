@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::toy::Toy;
 use crate::spacepoint::RoiView;
-use crate::stream::{Answered, Stream, StreamOptions};
+use crate::stream::{SearchedBatch, Stream, StreamOptions};
 use crate::vertex::Status;
 use kernel_host::testing::on_adapters;
 
@@ -295,7 +295,7 @@ fn the_other_gpu_goes_on() {
     let mut lost = 0;
     for answered in stream.by_ref() {
         match answered {
-            Ok(Answered { results, .. }) => assert!(wanted.contains(&results)),
+            Ok(SearchedBatch { results, .. }) => assert!(wanted.contains(&results)),
             other => {
                 assert!(is_lost(&other), "{other:?}");
                 lost += 1;

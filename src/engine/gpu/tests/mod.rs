@@ -25,7 +25,7 @@ use crate::engine::gpu::kernels::{Dispatch, KernelName, dispatches};
 use crate::engine::gpu::layout::Layout;
 use crate::engine::gpu::part::Planned;
 use crate::engine::gpu::shaders::Pairing;
-use crate::engine::gpu::shape::{Occupancy, Pairs, Way};
+use crate::engine::gpu::shape::{Occupancy, RowSharing, SearchMethod};
 use crate::engine::gpu::sizes::CellTile;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::plan::RoiPlan;
@@ -230,7 +230,7 @@ fn rings_of_single_neighbours_are_gone_round_once() {
             for (occupancy, batch) in &batches {
                 let place = format!("{}, slices of {degrees} degrees, {occupancy:?}", adapter.name);
                 let stages = engine.stages(batch).unwrap_or_else(|error| panic!("{place}: {error}"));
-                assert_eq!(stages.layout.way, Way::Stages(*occupancy), "{place}");
+                assert_eq!(stages.layout.method, SearchMethod::Stages(*occupancy), "{place}");
                 check_stages::<f32, FixedPoint>(&place, &engine, &stages);
             }
         }

@@ -10,7 +10,7 @@ use crate::histogram::{HistogramPair, ZSum};
 
 /// The twin's sorted spacepoints.
 fn sorted_by_twin<R: Real>(sliced: &SlicedSpacepoints<R>) -> Vec<SortedPoint<R>> {
-    let point = |(&[inverse_rho, z_by_rho], beside): (&[R; 2], &twin::slice_spacepoints::Beside<R>)| {
+    let point = |(&[inverse_rho, z_by_rho], beside): (&[R; 2], &twin::slice_spacepoints::PointAttributes<R>)| {
         let (slice, layer) = (beside.slice_layer >> 8, beside.slice_layer & 0xff);
         SortedPoint { inverse_rho, z_by_rho, phi: beside.phi, slice, layer }
     };
@@ -208,7 +208,7 @@ fn check_rows<R: Real, Z: Compare>(
     sliced: &SlicedSpacepoints<R>,
 ) {
     let (search, (plan, _)) = (&engine.search, &gpu.planned[i]);
-    let Pairs::Numbered { slices: each } = engine.shape.pairs else { return };
+    let RowSharing::Numbered { slices: each } = engine.shape.pairs else { return };
     if gpu.layout.variant.row_parts() == 0 || gpu.beyond.iter().any(|&word| word != 0) {
         return;
     }
@@ -298,7 +298,7 @@ pub(super) fn check_same<R: Real, Z: Compare>(place: &str, gpu: &Gpu, checked: &
 pub(super) fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut TypedEngine<R>, batch: &RoiBatch) -> bool {
     let plans: Vec<RoiPlan> = batch.iter().map(|roi| engine.search.plan(roi).expect("a plan")).collect();
     let wanted = plans.iter().filter(|plan| !plan.is_empty());
-    if wanted.clone().count() == 0 || engine.shape.way(wanted) != Way::Walk {
+    if wanted.clone().count() == 0 || engine.shape.method(wanted) != SearchMethod::Walk {
         return false;
     }
     let find = |engine: &TypedEngine<R>| {
