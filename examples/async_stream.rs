@@ -7,7 +7,7 @@
 use std::error::Error;
 
 use tokio::sync::mpsc::{Receiver, Sender, channel};
-use zfinder::{Answered, Roi, RoiBatch, Stream, StreamOptions, ZFinder};
+use zfinder::{Roi, RoiBatch, SearchedBatch, Stream, StreamOptions, ZFinder};
 use zfinder_study::simulate::Simulation;
 
 type Failure = Box<dyn Error + Send + Sync>;
@@ -30,7 +30,11 @@ async fn source(simulation: Simulation, batches: Sender<RoiBatch>) -> Result<(),
 }
 
 /// Pushes batches while the stream has room, and passes answers on.
-async fn search(mut stream: Stream, mut batches: Receiver<RoiBatch>, answers: Sender<Answered>) -> Result<(), Failure> {
+async fn search(
+    mut stream: Stream,
+    mut batches: Receiver<RoiBatch>,
+    answers: Sender<SearchedBatch>,
+) -> Result<(), Failure> {
     let mut more = true;
     while more || stream.len() > 0 {
         // Either future may be dropped for the other: recv and next_async lose nothing.

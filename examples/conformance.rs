@@ -8,6 +8,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -16,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use zfinder::{
     Accumulate, AdapterChoice, Config, DefaultWindow, Engine, Neighbours, Precision, RoiBatch, RoiDescriptor, RoiId,
-    Spacepoint, Triplets, Vertex, ZFinder,
+    RoiResult, Spacepoint, Triplets, Vertex, ZFinder,
 };
 
 #[derive(Parser)]
@@ -88,17 +89,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             return Err(format!("{}: no case `{case}`", path.display()).into());
         }
     }
-    let engine = match (args.engine.as_str(), &args.adapter) {
-        ("gpu", adapter) => Engine::Gpu(adapter.clone().unwrap_or_default()),
-        (_, Some(_)) => return Err("--adapter goes with --engine gpu".into()),
-        ("auto", None) => Engine::Auto,
-        ("cpu", None) => Engine::Cpu,
-        ("reference", None) => Engine::Reference,
-        (other, None) => return Err(format!("--engine {other}: auto, gpu, cpu or reference").into()),
-    };
-    // The reference engine is the specification in f64; all other engines round in f32 and in fixed
-    // point.
-    let (z_within, weight_within) = if engine == Engine::Reference { (1e-6, 0.0) } else { (0.01, 2.0) };
+    let engine = engine_of(args)?;
+    let tolerance = Tolerance::of(&engine);
 
     let mut finders: Vec<ZFinder> = Vec::new();
     let (mut compared, mut all_agree) = (0, true);
@@ -116,9 +108,6 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
                     continue;
                 }
             };
-            // Weights are recorded with six digits. Weights of mixed vertices are not whole
-            // numbers.
-            let weight_rounding = if config.vertex_mixing > 0.0 { 0.5e-5 } else { 0.0 };
             // Samples share cases, and some cases share a configuration: each finder is built once.
             let known = finders.iter().find(|finder| *finder.config() == config).cloned();
             let finder = match known {
@@ -135,7 +124,8 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
                 }
             };
             if compared == 0 {
-                println!("{}; z within {z_within} mm, weights within {weight_within}", finder.description());
+                let Tolerance { z_mm, weight } = tolerance;
+                println!("{}; z within {z_mm} mm, weights within {weight}", finder.description());
             }
             let mut batch = RoiBatch::new();
             for (id, spacepoints) in &rois {
@@ -146,25 +136,9 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
             if results.len() != case.vertices.len() {
                 return Err(format!("{name}: {} RoIs, {} answers expected", results.len(), case.vertices.len()).into());
             }
-            let (mut agree, mut worst_z, mut worst_weight) = (0, 0.0f64, 0.0f64);
-            for (result, wanted) in results.iter().zip(&case.vertices) {
-                let close = |found: &Vertex, &(z, weight): &(f64, f64)| {
-                    let (dz, dw) = ((found.z_mm - z).abs(), (found.weight - weight).abs());
-                    (worst_z, worst_weight) = (worst_z.max(dz), worst_weight.max(dw));
-                    // Half a unit of the recorded sixth decimal.
-                    dz <= z_within + 0.5e-6 && dw <= weight_within + weight_rounding * weight
-                };
-                if result.vertices.len() == wanted.len() && result.vertices.iter().zip(wanted).all(pair(close)) {
-                    agree += 1;
-                } else {
-                    println!("  {:?}: found {:?}, expected {wanted:?}", result.id, result.vertices);
-                }
-            }
-            println!(
-                "{name:5} {case_name:24} {agree} of {} RoIs agree; largest difference {worst_z:.7} mm, weight {worst_weight}",
-                results.len()
-            );
-            all_agree &= agree == results.len();
+            let agreement = tolerance.compare(&results, &case.vertices, finder.config());
+            println!("{name:5} {case_name:24} {agreement}");
+            all_agree &= agreement.agree == agreement.rois;
             compared += 1;
         }
     }
@@ -172,6 +146,72 @@ pub(crate) fn run(args: &Args) -> Result<bool, Box<dyn Error>> {
         return Err("no case was compared".into());
     }
     Ok(all_agree)
+}
+
+/// Returns the engine of the options.
+fn engine_of(args: &Args) -> Result<Engine, Box<dyn Error>> {
+    Ok(match (args.engine.as_str(), &args.adapter) {
+        ("gpu", adapter) => Engine::Gpu(adapter.clone().unwrap_or_default()),
+        (_, Some(_)) => return Err("--adapter goes with --engine gpu".into()),
+        ("auto", None) => Engine::Auto,
+        ("cpu", None) => Engine::Cpu,
+        ("reference", None) => Engine::Reference,
+        (other, None) => return Err(format!("--engine {other}: auto, gpu, cpu or reference").into()),
+    })
+}
+
+/// Largest allowed differences from the recorded answers.
+#[derive(Clone, Copy)]
+struct Tolerance {
+    z_mm: f64,
+    weight: f64,
+}
+
+impl Tolerance {
+    /// The reference engine is the specification in f64; all other engines round in f32 and in
+    /// fixed point.
+    fn of(engine: &Engine) -> Self {
+        let (z_mm, weight) = if *engine == Engine::Reference { (1e-6, 0.0) } else { (0.01, 2.0) };
+        Self { z_mm, weight }
+    }
+
+    /// Compares results with the recorded vertices, and prints RoIs that disagree.
+    fn compare(self, results: &[RoiResult], expected: &[Vec<(f64, f64)>], config: &Config) -> Agreement {
+        // Weights are recorded with six digits. Weights of mixed vertices are not whole numbers.
+        let weight_rounding = if config.vertex_mixing > 0.0 { 0.5e-5 } else { 0.0 };
+        let mut agreement = Agreement { rois: results.len(), ..Agreement::default() };
+        for (result, wanted) in results.iter().zip(expected) {
+            let close = |found: &Vertex, &(z, weight): &(f64, f64)| {
+                let (dz, dw) = ((found.z_mm - z).abs(), (found.weight - weight).abs());
+                agreement.worst_z = agreement.worst_z.max(dz);
+                agreement.worst_weight = agreement.worst_weight.max(dw);
+                // Half a unit of the recorded sixth decimal.
+                dz <= self.z_mm + 0.5e-6 && dw <= self.weight + weight_rounding * weight
+            };
+            if result.vertices.len() == wanted.len() && result.vertices.iter().zip(wanted).all(pair(close)) {
+                agreement.agree += 1;
+            } else {
+                println!("  {:?}: found {:?}, expected {wanted:?}", result.id, result.vertices);
+            }
+        }
+        agreement
+    }
+}
+
+/// The outcome of one comparison.
+#[derive(Default)]
+struct Agreement {
+    rois: usize,
+    agree: usize,
+    worst_z: f64,
+    worst_weight: f64,
+}
+
+impl fmt::Display for Agreement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { rois, agree, worst_z, worst_weight } = self;
+        write!(f, "{agree} of {rois} RoIs agree; largest difference {worst_z:.7} mm, weight {worst_weight}")
+    }
 }
 
 /// Adapts a comparison of two values for `all` over pairs.

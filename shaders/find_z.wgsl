@@ -54,8 +54,8 @@ fn give_up(flag: u32) {
     atomicOr(&status[roi_index].flags, flag);
 }
 
-// Adds the precision of a pair, so many steps above the tile's lower edge. Sets the bit of the part of the RoI's window in
-// which its track begins.
+// Adds the precision of a pair that lies `steps` above the tile's lower edge. Sets the bit of the
+// sector of the RoI's window in which its track begins.
 fn mark_track(a: u32, b: u32, steps: u32, flags: u32) {
     let bin = steps >> STEP_BITS;
     let layers = vec2<u32>(slice_layer_of(beside[a]), slice_layer_of(beside[b])) & vec2<u32>(0xffu);

@@ -27,7 +27,7 @@ struct Roi {
     histogram_count: u32,
     partial_first: u32,
     partial_count: u32,
-    background_windows: u32, // of the lowest sums, whose mean is the background; 0: it is not asked for
+    background_windows: u32, // windows of the lowest sums; their mean is the background; 0: none
     total_first: u32, // the first of its own histograms
     totals: u32, // how many they are
     padding: u32,
@@ -46,11 +46,13 @@ struct Params {
     peaks: u32,
     least_weight: u32,
     prefer_central: u32,
-    stage: u32, // of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at once;
-                // of highest_windows: the pass of count_sums
+    // Of sum_histos: 0 sums find_z's rows in groups, 1 sums the groups, 2 sums find_z's rows at
+    // once. Of highest_windows: the pass of count_sums.
+    stage: u32,
     row_lanes_shift: u32, // log2 of the threads of sum_histos that share a block's rows
-    total_parts: u32, // of an RoI's histogram: n, z; pairs where they are not what n counts; precisions; sectors with soft, with
-                      // hard tracks
+    // Parts of an RoI's histogram: n, z; pairs if n counts weights; precisions; sectors with soft
+    // tracks; sectors with hard tracks.
+    total_parts: u32,
 }
 
 // Cuts on triplets.

@@ -4,10 +4,10 @@
 // in:   params, cuts, neighbours, rois, packed (by RoI)
 // out:  peaks (params.peaks an RoI; NO_PEAK after the last one), with flags
 // grid: x = RoI
-// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, plus that of the files it needs
+// workgroup memory: 16 POINTS + 4 PAIR_BINS + 44 bytes in f32, plus the memory of the files below
 // Needs: real, types, encoding, histograms, accumulate, tracks, order, confirmations, pairs,
 //       counting_sort, windows, peaks.
-// CPU twins: those of the stages
+// CPU twins: the twins of the stages
 
 override WORKGROUP_SIZE: u32 = 256;
 // Spacepoints that there is room for: AT_ONCE a thread at most.

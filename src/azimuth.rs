@@ -74,12 +74,12 @@ pub(crate) fn rho_phi(x: f64, y: f64) -> (f64, f64) {
 /// assert_eq!((x, y[1]), ([5.0, 2.0], -std::f64::consts::FRAC_PI_2));
 /// ```
 pub fn rho_phi_columns(x: &mut [f64], y: &mut [f64]) {
-    Arch::new().dispatch(Columns(x, y));
+    Arch::new().dispatch(RhoPhiColumns(x, y));
 }
 
-struct Columns<'a>(&'a mut [f64], &'a mut [f64]);
+struct RhoPhiColumns<'a>(&'a mut [f64], &'a mut [f64]);
 
-impl NullaryFnOnce for Columns<'_> {
+impl NullaryFnOnce for RhoPhiColumns<'_> {
     type Output = ();
 
     #[inline(always)]

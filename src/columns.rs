@@ -145,10 +145,15 @@ impl RoiBatch {
     /// number of descriptors is not the number of RoIs. The batch is then unchanged.
     /// ```
     /// use zfinder::{Columns, RoiBatch, RoiDescriptor, RoiId};
-    /// let (rho, phi, z, layer) = ([50.5, 88.5, 50.5], [0.1, 0.1, 2.0], [1.0, 2.0, 3.0], [0u32, 1, 0]);
-    /// let events = [7, 8].map(|event_id| RoiDescriptor { id: RoiId { event_id, roi_id: 0 }, ..Default::default() });
+    /// let (rho, phi, z) = ([50.5, 88.5, 50.5], [0.1, 0.1, 2.0], [1.0, 2.0, 3.0]);
+    /// let layer = [0u32, 1, 0];
+    /// let events = [7, 8].map(|event_id| {
+    ///     let id = RoiId { event_id, roi_id: 0 };
+    ///     RoiDescriptor { id, ..Default::default() }
+    /// });
     /// let mut batch = RoiBatch::new();
-    /// batch.extend_columns(&events, &[0i64, 2, 3], Columns::cylindrical(&rho, &phi, &z, &layer)?)?;
+    /// let columns = Columns::cylindrical(&rho, &phi, &z, &layer)?;
+    /// batch.extend_columns(&events, &[0i64, 2, 3], columns)?;
     /// assert_eq!((batch.len(), batch.roi(1).len()), (2, 1));
     /// # Ok::<(), zfinder::Error>(())
     /// ```
@@ -224,7 +229,7 @@ pub(crate) fn check_offsets(
     let refuse = |reason: String| Err(Error::Columns { reason });
     if offsets.len() != descriptors.len() + 1 {
         let (offsets, rois) = (offsets.len(), descriptors.len());
-        return refuse(format!("{offsets} offsets for {rois} RoIs: one more than there are RoIs is wanted"));
+        return refuse(format!("{offsets} offsets for {rois} RoIs: one more than there are RoIs is expected"));
     }
     let mut before = 0;
     for (index, &offset) in offsets.iter().enumerate() {

@@ -90,7 +90,7 @@ pub enum Extrapolation {
 #[cfg_attr(
     feature = "serde",
     derive(serde::Serialize, serde::Deserialize),
-    serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is wanted")
+    serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is expected")
 )]
 pub enum MaxLayer {
     /// Layers up to this number.

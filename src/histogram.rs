@@ -251,9 +251,9 @@ pub(crate) struct Background {
 const COUNTED: usize = 1024;
 
 /// All entries of a histogram, added in vectors.
-struct Entries<'a>(&'a [u32]);
+struct EntrySum<'a>(&'a [u32]);
 
-impl pulp::NullaryFnOnce for Entries<'_> {
+impl pulp::NullaryFnOnce for EntrySum<'_> {
     type Output = u64;
 
     #[inline(always)]
@@ -278,7 +278,7 @@ impl Background {
             for n in histograms {
                 let (first, last) = (u64::from(n[0]), u64::from(n[n.len() - 1]));
                 let beside = u64::from(n[1]) + u64::from(n[n.len() - 2]);
-                sum += 3 * arch.dispatch(Entries(n)) - 2 * (first + last) - beside;
+                sum += 3 * arch.dispatch(EntrySum(n)) - 2 * (first + last) - beside;
             }
             return Self { low: sum as u32, high: (sum >> 32) as u32, windows: lowest, threshold: u32::MAX };
         }

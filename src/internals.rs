@@ -3,7 +3,7 @@
 pub use crate::engine::cpu::stages::Stages;
 #[cfg(feature = "gpu")]
 pub use crate::engine::gpu::all_shaders::shader_sources;
-pub use crate::engine::reference::{Filled, Histogram, Histograms, Pair, Peak, ReferenceEngine};
+pub use crate::engine::reference::{FilledRoi, Histogram, Histograms, Pair, Peak, ReferenceEngine};
 pub use crate::spacepoint::normalised;
 
 #[cfg(feature = "gpu")]

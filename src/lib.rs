@@ -135,5 +135,5 @@ pub use preset::Preset;
 pub use pt_weight::PtWeight;
 pub use region::{Calorimeter, ObjectKind, Region, SeedObject};
 pub use spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiId, RoiView, Spacepoint};
-pub use stream::{Answered, Stream, StreamOptions};
+pub use stream::{SearchedBatch, Stream, StreamOptions};
 pub use vertex::{RoiResult, Status, Vertex};

@@ -133,18 +133,7 @@ impl Config {
             Preset::Default => Self::default(),
             Preset::BeamSpot | Preset::FullScan => wide(0.4, 0.2),
             Preset::Bphysics => Self { prefer_central: false, first_layers: 4, ..wide(0.2, 0.1) },
-            Preset::Jet => Self {
-                peaks: 3,
-                phi_slice_deg: 0.8,
-                z_bin_mm: 0.4,
-                prefer_central: false,
-                vertex_distance_cut: 0.01,
-                triplets: Triplets::Any,
-                triplet_dz_mm: 6.0,
-                triplet_dk: 5e-5,
-                triplet_dp: 0.005,
-                ..Self::default()
-            },
+            Preset::Jet => Self::jet(),
             Preset::Egamma => Self {
                 vertex_distance_cut: 0.02,
                 triplet_dz_mm: 10.0,
@@ -177,29 +166,48 @@ impl Config {
                 ..pixels(0.1)
             },
             Preset::HighMultiplicity => Self { z_bin_mm: 3.5, ..pixels(0.5) },
-            Preset::HardScatter => Self {
-                peaks: 4,
-                phi_slice_deg: 0.4,
-                vertex_separation_bins: 10.0,
-                z_bin_mm: 0.3,
-                z_bin_eta_coeff: 0.0,
-                bending_pt_gev: 2.0,
-                // Layers are counted from the barrel outwards: pixel disks are among the first 11.
-                first_layers: 11,
-                triplets: Triplets::Any,
-                triplet_dz_mm: 1.5,
-                triplet_dk: 1e-4,
-                max_layer: Some(MaxLayer::Sensor(Sensor::ShortStrip)),
-                weighting: Weighting::Pt,
-                ..Self::default()
-            },
+            Preset::HardScatter => Self::hard_scatter(),
             // Tracks below 4 GeV add little weight. Without them a search takes a sixth less time.
-            Preset::Auto => {
-                Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::preset(Preset::HardScatter) }
-            }
+            Preset::Auto => Self { bending_pt_gev: 4.0, fallback: Fallback::FullScan, ..Self::hard_scatter() },
             Preset::Thesis => {
                 Self { neighbours: Neighbours::Single, first_layers: 64, z_bin_mm: 0.4, ..Self::default() }
             }
+        }
+    }
+
+    /// The preset for jets.
+    fn jet() -> Self {
+        Self {
+            peaks: 3,
+            phi_slice_deg: 0.8,
+            z_bin_mm: 0.4,
+            prefer_central: false,
+            vertex_distance_cut: 0.01,
+            triplets: Triplets::Any,
+            triplet_dz_mm: 6.0,
+            triplet_dk: 5e-5,
+            triplet_dp: 0.005,
+            ..Self::default()
+        }
+    }
+
+    /// The preset for the hard scatter.
+    fn hard_scatter() -> Self {
+        Self {
+            peaks: 4,
+            phi_slice_deg: 0.4,
+            vertex_separation_bins: 10.0,
+            z_bin_mm: 0.3,
+            z_bin_eta_coeff: 0.0,
+            bending_pt_gev: 2.0,
+            // Layers are counted from the barrel outwards: pixel disks are among the first 11.
+            first_layers: 11,
+            triplets: Triplets::Any,
+            triplet_dz_mm: 1.5,
+            triplet_dk: 1e-4,
+            max_layer: Some(MaxLayer::Sensor(Sensor::ShortStrip)),
+            weighting: Weighting::Pt,
+            ..Self::default()
         }
     }
 }

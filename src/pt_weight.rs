@@ -4,12 +4,13 @@
 /// How [`Weighting::Pt`](crate::Weighting::Pt) weighs a pair and ranks a peak. Where the numbers
 /// come from: `docs/physics.md`.
 ///
-/// With a, b and c the three spacepoints from the beam outwards, k13 the curvature of the circle
-/// through the beam, a and c, pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a)))
-/// (specification, section 7), the second term being what hits and beam spot add to the curvature:
-/// a track is taken to be as soft as they allow, so that chance triplets of short lever arms are
-/// not the hardest tracks of all. Strips confirm within a sixth of
-/// [`Config::triplet_dz_mm`](crate::Config::triplet_dz_mm): their lever arms are long.
+/// a, b and c are the three spacepoints from the beam outwards, and k13 is the curvature of the
+/// circle through the beam, a and c. Then
+/// pT = 0.0003 B / (|k13| + 0.028 mm / (rho_a (rho_c - rho_a))) (specification, section 7).
+/// The second term is the error of the curvature from hits and beam spot. The track is as soft as
+/// this error allows, so that chance triplets of short lever arms are not the hardest tracks.
+/// Strips confirm within a sixth of [`Config::triplet_dz_mm`](crate::Config::triplet_dz_mm),
+/// because their lever arms are long.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct PtWeight {
     /// Whether the outer spacepoint of the pair lies on a disk.

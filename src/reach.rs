@@ -55,7 +55,8 @@ impl Detector {
             let scale = (config.field_t / table.field_t) * (table.pt_gev / config.bending_pt_gev);
             return table.dphi.get(&(inner as u32, outer as u32)).map(|&(dphi, eta)| (scale * dphi, eta));
         }
-        let curvature = 0.0003 * config.field_t / config.bending_pt_gev; // 1 / R [1/mm], R = pT / (0.3 B)
+        // 1 / R [1/mm], R = pT / (0.3 B)
+        let curvature = 0.0003 * config.field_t / config.bending_pt_gev;
         let turned = |radius: f64| (0.5 * curvature * radius).min(1.0).asin();
         let (from, to) = match (self.layers()[inner].kind, self.layers()[outer].kind) {
             (LayerKind::Barrel { radius_mm: from }, LayerKind::Barrel { radius_mm: to }) => (from, to),
@@ -99,10 +100,10 @@ impl Detector {
             .collect()
     }
 
-    /// Returns the weights of pairs of layers A (row) and B (column) in the mean z of a peak, where
-    /// weights go by pT: 16 times the inverse square of the error of z12, from the layers'
-    /// resolutions, over that of the best pair; rounded, at least 1. The weight is 1 where a layer is
-    /// a disk or has no resolution.
+    /// Returns the weights of pairs of layers A (row) and B (column) in the mean z of a peak, for
+    /// weights by pT. A weight is 16 s_best^2 / s^2, rounded, at least 1. s is the error of z12
+    /// from the layers' resolutions, and s_best is the error of the best pair. The weight is 1 if a
+    /// layer is a disk or has no resolution.
     pub(crate) fn pair_precisions(&self) -> Vec<Vec<u32>> {
         let barrel = |layer: usize| match self.layers()[layer] {
             Layer { kind: LayerKind::Barrel { radius_mm }, z_resolution_mm: Some(of_z), .. } => Some((radius_mm, of_z)),

@@ -33,7 +33,8 @@ fn the_table_gives_the_reference_programs_counts() {
 fn precisions_follow_from_resolutions() {
     let precisions = Detector::generic().pair_precisions();
     let pixels = precisions[..4].iter().map(|row| &row[..4]);
-    // Pixels at 32, 72, 116 and 172 mm: (72^2 + 32^2) / 40^2 = 3.88 for the first two, 1.56 at best.
+    // Pixels at 32, 72, 116 and 172 mm: (72^2 + 32^2) / 40^2 = 3.88 for the first two, 1.56 for the
+    // best pair.
     let wanted = [[1, 6, 12, 16], [6, 1, 3, 7], [12, 3, 1, 2], [16, 7, 2, 1]];
     assert!(pixels.eq(wanted.iter().map(|row| &row[..])), "{precisions:?}");
     // A track: 6 + 12 + 16 of the innermost pixels, 25 of other pairs with two layers beyond.

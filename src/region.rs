@@ -243,7 +243,7 @@ impl Region {
     pub fn select_batch<'a>(events: impl Into<BatchView<'a>>, regions: &[Option<Self>]) -> Result<RoiBatch> {
         let events = events.into();
         if events.len() != regions.len() {
-            let reason = format!("{} regions for {} events; one each is wanted", regions.len(), events.len());
+            let reason = format!("{} regions for {} events; one each is expected", regions.len(), events.len());
             return Err(Error::Columns { reason });
         }
         let mut batch = RoiBatch::new();

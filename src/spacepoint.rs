@@ -261,7 +261,8 @@ impl RoiBatch {
     /// ```
     /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
     /// let mut batch = RoiBatch::single();
-    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
+    /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// assert_eq!(batch.roi(0).spacepoint(0).phi, f64::from(0.1f32));
     /// ```
     pub fn single() -> Self {
@@ -345,7 +346,8 @@ impl RoiBatch {
     /// use zfinder::{RoiBatch, RoiDescriptor, Spacepoint};
     /// let mut batch = RoiBatch::new();
     /// for count in [100, 1, 1] {
-    ///     batch.push(RoiDescriptor::default(), vec![Spacepoint { rho: 50.5, phi: 0.1, z: 1.0, layer: 0 }; count]);
+    ///     let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 1.0, layer: 0 };
+    ///     batch.push(RoiDescriptor::default(), vec![spacepoint; count]);
     /// }
     /// assert_eq!(batch.split(2), [0..1, 1..3]);
     /// ```
@@ -372,53 +374,53 @@ impl<'a> From<&'a RoiBatch> for BatchView<'a> {
 /// RoIs of a batch that lie one after the other, or a single one.
 #[cfg(feature = "gpu")]
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Rois<'a> {
-    Of(BatchView<'a>),
-    One(RoiView<'a>),
+pub(crate) enum RoiSpan<'a> {
+    Batch(BatchView<'a>),
+    Single(RoiView<'a>),
 }
 
 #[cfg(feature = "gpu")]
-impl<'a> From<BatchView<'a>> for Rois<'a> {
+impl<'a> From<BatchView<'a>> for RoiSpan<'a> {
     fn from(batch: BatchView<'a>) -> Self {
-        Self::Of(batch)
+        Self::Batch(batch)
     }
 }
 
 #[cfg(feature = "gpu")]
-impl<'a> From<&'a RoiBatch> for Rois<'a> {
+impl<'a> From<&'a RoiBatch> for RoiSpan<'a> {
     fn from(batch: &'a RoiBatch) -> Self {
-        Self::Of(batch.into())
+        Self::Batch(batch.into())
     }
 }
 
 #[cfg(feature = "gpu")]
-impl<'a> From<&'a Roi> for Rois<'a> {
+impl<'a> From<&'a Roi> for RoiSpan<'a> {
     fn from(roi: &'a Roi) -> Self {
-        Self::One(roi.into())
+        Self::Single(roi.into())
     }
 }
 
 #[cfg(feature = "gpu")]
-impl<'a> Rois<'a> {
+impl<'a> RoiSpan<'a> {
     pub(crate) fn len(&self) -> usize {
         match *self {
-            Self::Of(batch) => batch.len(),
-            Self::One(_) => 1,
+            Self::Batch(batch) => batch.len(),
+            Self::Single(_) => 1,
         }
     }
 
     /// The RoI at `index`, counted from the first of these.
     pub(crate) fn roi(&self, index: usize) -> RoiView<'a> {
         match *self {
-            Self::Of(batch) => batch.roi(index),
-            Self::One(roi) => roi,
+            Self::Batch(batch) => batch.roi(index),
+            Self::Single(roi) => roi,
         }
     }
 
     /// At most so many parts, as [`RoiBatch::split`] divides a batch.
     pub(crate) fn split(self, parts: usize) -> Vec<Self> {
-        let Self::Of(batch) = self else { return vec![self] };
-        split(batch.offsets(), parts).into_iter().map(|range| Self::Of(batch.rois(range))).collect()
+        let Self::Batch(batch) = self else { return vec![self] };
+        split(batch.offsets(), parts).into_iter().map(|range| Self::Batch(batch.rois(range))).collect()
     }
 }
 

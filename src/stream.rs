@@ -36,7 +36,7 @@ const MOST_IN_FLIGHT: usize = 1024;
 
 /// A batch with its answers.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Answered {
+pub struct SearchedBatch {
     /// The batch that was pushed. [`RoiBatch::clear`] makes it ready for the next RoIs without new
     /// memory.
     pub batch: RoiBatch,
@@ -60,7 +60,8 @@ pub struct Answered {
 /// // A straight track from z = 10 i mm in each of six batches.
 /// let batch = |i: u32, mut batch: RoiBatch| {
 ///     batch.clear();
-///     let point = |(layer, rho)| Spacepoint { rho, phi: 0.1, z: f64::from(10 * i) + 0.5 * rho, layer };
+///     let z = |rho| f64::from(10 * i) + 0.5 * rho;
+///     let point = |(layer, rho)| Spacepoint { rho, phi: 0.1, z: z(rho), layer };
 ///     batch.push(Default::default(), [(0, 50.5), (1, 88.5), (2, 122.5)].map(point));
 ///     batch
 /// };
@@ -101,7 +102,7 @@ struct Queue {
     /// Batches that no worker has taken.
     jobs: VecDeque<Job>,
     /// A place for the answer to each batch in flight, the oldest first.
-    answers: VecDeque<Option<Result<Answered>>>,
+    answers: VecDeque<Option<Result<SearchedBatch>>>,
     /// The number of the oldest batch in flight.
     oldest: u64,
     /// Wakes the future that waits for the oldest batch.
@@ -149,7 +150,7 @@ impl Shared {
     }
 
     /// Returns the answer to the oldest batch in flight; None when nothing is in flight.
-    fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<Answered>>> {
+    fn poll_next(&self, context: &Context<'_>) -> Poll<Option<Result<SearchedBatch>>> {
         let mut queue = self.lock();
         match queue.take_oldest() {
             Poll::Pending => {
@@ -161,7 +162,7 @@ impl Shared {
     }
 
     /// As [`Shared::poll_next`], and blocks until the answer is there.
-    fn wait_next(&self) -> Option<Result<Answered>> {
+    fn wait_next(&self) -> Option<Result<SearchedBatch>> {
         let mut queue = self.lock();
         loop {
             if let Poll::Ready(answer) = queue.take_oldest() {
@@ -185,7 +186,7 @@ impl Shared {
         }
     }
 
-    fn answer(&self, number: u64, answer: Result<Answered>) {
+    fn answer(&self, number: u64, answer: Result<SearchedBatch>) {
         let mut queue = self.lock();
         let place = number - queue.oldest;
         queue.answers[place as usize] = Some(answer);
@@ -211,7 +212,7 @@ impl Shared {
 }
 
 impl Queue {
-    fn take_oldest(&mut self) -> Poll<Option<Result<Answered>>> {
+    fn take_oldest(&mut self) -> Poll<Option<Result<SearchedBatch>>> {
         match self.answers.front_mut().map(Option::take) {
             None => Poll::Ready(None),
             Some(None) => Poll::Pending,
@@ -262,7 +263,7 @@ impl Stream {
     /// # Errors
     /// The errors of [`ZFinder::find_batch`](crate::ZFinder::find_batch), and [`Error::Panicked`],
     /// of the *oldest* batch. The pushed batch is in flight in any case.
-    pub fn push(&mut self, batch: RoiBatch) -> Result<Option<Answered>> {
+    pub fn push(&mut self, batch: RoiBatch) -> Result<Option<SearchedBatch>> {
         self.push_into(batch, Vec::new())
     }
 
@@ -288,7 +289,7 @@ impl Stream {
     /// }
     /// # Ok::<(), zfinder::Error>(())
     /// ```
-    pub fn push_into(&mut self, batch: RoiBatch, results: Vec<RoiResult>) -> Result<Option<Answered>> {
+    pub fn push_into(&mut self, batch: RoiBatch, results: Vec<RoiResult>) -> Result<Option<SearchedBatch>> {
         let oldest = if self.is_full() { self.shared.wait_next() } else { None };
         self.shared.push(batch, results);
         oldest.transpose()
@@ -299,7 +300,7 @@ impl Stream {
     ///
     /// # Errors
     /// As [`Stream::push`].
-    pub async fn push_async(&mut self, batch: RoiBatch) -> Result<Option<Answered>> {
+    pub async fn push_async(&mut self, batch: RoiBatch) -> Result<Option<SearchedBatch>> {
         let oldest = if self.is_full() { self.next_async().await } else { None };
         self.shared.push(batch, Vec::new());
         oldest.transpose()
@@ -311,7 +312,7 @@ impl Stream {
 
     /// The next answer as a future, for any executor; None when nothing is in flight. Dropped
     /// before it is done, it loses nothing. (Blocking: [`Stream::next`](Iterator::next).)
-    pub async fn next_async(&mut self) -> Option<Result<Answered>> {
+    pub async fn next_async(&mut self) -> Option<Result<SearchedBatch>> {
         poll_fn(|context| self.shared.poll_next(context)).await
     }
 
@@ -326,7 +327,7 @@ impl Stream {
     /// }
     /// # Ok::<(), zfinder::Error>(())
     /// ```
-    pub fn run<I>(mut self, batches: I) -> impl Iterator<Item = Result<Answered>>
+    pub fn run<I>(mut self, batches: I) -> impl Iterator<Item = Result<SearchedBatch>>
     where
         I: IntoIterator<Item = RoiBatch>,
     {
@@ -344,7 +345,7 @@ impl Stream {
 
 /// Takes batches in flight, oldest first. Blocks until the batch is answered.
 impl Iterator for Stream {
-    type Item = Result<Answered>;
+    type Item = Result<SearchedBatch>;
 
     fn next(&mut self) -> Option<Self::Item> {
         self.shared.wait_next()
@@ -379,7 +380,7 @@ fn work(shared: &Shared, find: impl Fn(&RoiBatch, &mut Vec<RoiResult>) -> Result
         // answer.
         let found = catch_unwind(AssertUnwindSafe(|| find(&batch, &mut results)))
             .unwrap_or_else(|panic| Err(Error::Panicked { message: message(&*panic) }));
-        shared.answer(number, found.map(|()| Answered { batch, results }));
+        shared.answer(number, found.map(|()| SearchedBatch { batch, results }));
     }
 }
 

@@ -1,4 +1,4 @@
-//! The stream by itself, with engines that are told when to answer.
+//! The stream by itself, with engines that answer when the test lets them.
 
 use std::future::Future;
 use std::pin::pin;
@@ -45,8 +45,8 @@ where
     })
 }
 
-/// What came back, by number.
-fn taken(answered: Option<Result<Answered>>) -> Option<u64> {
+/// The number of the batch that came back.
+fn number_of(answered: Option<Result<SearchedBatch>>) -> Option<u64> {
     answered.map(|answered| {
         let answered = answered.expect("an answer");
         assert_eq!(answered.results[0].id.event_id, number(&answered.batch), "a batch comes with its own answers");
@@ -97,18 +97,18 @@ fn answers_come_in_order_when_the_last_is_done_first() {
     for i in 0..30 {
         assert_eq!(stream.len(), (i as usize).min(3));
         // Answers of three are taken before the next three are there to be waited for.
-        let oldest = taken(stream.push(numbered(i)).transpose());
+        let oldest = number_of(stream.push(numbered(i)).transpose());
         assert_eq!(oldest, i.checked_sub(3));
         came.extend(oldest);
     }
-    came.extend(stream.by_ref().map(|answered| taken(Some(answered)).expect("one")));
+    came.extend(stream.by_ref().map(|answered| number_of(Some(answered)).expect("one")));
     assert_eq!(came, (0..30).collect::<Vec<_>>());
-    assert_eq!((stream.len(), taken(stream.next())), (0, None));
+    assert_eq!((stream.len(), number_of(stream.next())), (0, None));
     // It goes on.
     for i in 30..33 {
-        assert_eq!(taken(stream.push(numbered(i)).transpose()), None);
+        assert_eq!(number_of(stream.push(numbered(i)).transpose()), None);
     }
-    assert_eq!(taken(stream.next()), Some(30));
+    assert_eq!(number_of(stream.next()), Some(30));
 }
 
 #[test]
@@ -126,7 +126,7 @@ fn no_more_are_in_flight_than_asked_for() {
         let mut stream = stream.expect("threads");
         assert_eq!(stream.most_in_flight(), most);
         for i in 0..200 {
-            assert_eq!(taken(stream.push(numbered(i)).transpose()), i.checked_sub(most as u64));
+            assert_eq!(number_of(stream.push(numbered(i)).transpose()), i.checked_sub(most as u64));
             assert!(stream.len() <= most);
         }
         assert_eq!(stream.len(), most);
@@ -156,7 +156,7 @@ fn a_panic_is_the_answer_to_its_batch() {
     assert_eq!(answers.len(), 40);
     for (i, answered) in answers.into_iter().enumerate() {
         match (i % 4, answered) {
-            (0, answered) => assert_eq!(taken(Some(answered)), Some(i as u64)),
+            (0, answered) => assert_eq!(number_of(Some(answered)), Some(i as u64)),
             (1, Err(Error::Panicked { message })) => assert_eq!(message, format!("said of {i}")),
             (2, Err(Error::Panicked { message })) => assert_eq!(message, "without a word"),
             (3, Err(Error::Config { .. })) => {}
@@ -180,7 +180,7 @@ fn a_dropped_stream_ends_what_was_begun() {
     })
     .expect("threads");
     for i in 0..3 {
-        assert_eq!(taken(stream.push(numbered(i)).transpose()), None);
+        assert_eq!(number_of(stream.push(numbered(i)).transpose()), None);
         seen.recv().expect("begun");
     }
     let opener = thread::spawn(move || {
@@ -195,7 +195,7 @@ fn a_dropped_stream_ends_what_was_begun() {
     // Without work in flight, and without any at all.
     drop(start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads"));
     let run = start(StreamOptions { in_flight: 3 }, 1, |_, batch| answer(batch)).expect("threads");
-    assert_eq!(taken(run.run((0..9).map(numbered)).next()), Some(0));
+    assert_eq!(number_of(run.run((0..9).map(numbered)).next()), Some(0));
 }
 
 #[test]
@@ -217,12 +217,12 @@ fn a_dropped_future_loses_nothing() {
         assert_eq!(stream.len(), 2);
     }
     doors.open(0);
-    assert_eq!(taken(pollster::block_on(stream.push_async(numbered(2))).transpose()), Some(0));
+    assert_eq!(number_of(pollster::block_on(stream.push_async(numbered(2))).transpose()), Some(0));
     doors.open(2);
     doors.open(1);
-    assert_eq!(taken(pollster::block_on(stream.next_async())), Some(1));
-    assert_eq!(taken(stream.next()), Some(2));
-    assert_eq!(taken(pollster::block_on(stream.next_async())), None);
+    assert_eq!(number_of(pollster::block_on(stream.next_async())), Some(1));
+    assert_eq!(number_of(stream.next()), Some(2));
+    assert_eq!(number_of(pollster::block_on(stream.next_async())), None);
 }
 
 #[test]
@@ -232,39 +232,54 @@ fn streams_and_their_futures_go_to_other_threads() {
     }
     let stream = start(StreamOptions { in_flight: 2 }, 1, |_, batch| answer(batch)).expect("threads");
     let mut stream = is_send::<Stream>(stream);
-    assert_eq!(taken(pollster::block_on(is_send(stream.push_async(numbered(1)))).transpose()), None);
-    let next = thread::spawn(move || taken(pollster::block_on(is_send(stream.next_async()))));
+    assert_eq!(number_of(pollster::block_on(is_send(stream.push_async(numbered(1)))).transpose()), None);
+    let next = thread::spawn(move || number_of(pollster::block_on(is_send(stream.next_async()))));
     assert_eq!(next.join().expect("no panic"), Some(1));
 }
 
-/// Pushes, takes, gives up and drops at random, on several threads at once, with an engine that
-/// dawdles and panics: every answer comes, in order, and is its batch's.
+/// Counts of searches that started and ended.
+#[derive(Clone, Default)]
+struct SearchCounts {
+    started: Arc<AtomicUsize>,
+    ended: Arc<AtomicUsize>,
+}
+
+impl SearchCounts {
+    /// Answers after a random delay, and panics for each seventh batch.
+    fn search(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
+        self.started.fetch_add(1, Ordering::SeqCst);
+        let rng = &mut fastrand::Rng::with_seed(number(batch));
+        match rng.u8(0..20) {
+            0..4 => thread::sleep(Duration::from_micros(rng.u64(0..300))),
+            4..8 => thread::yield_now(),
+            _ => {}
+        }
+        self.ended.fetch_add(1, Ordering::SeqCst);
+        if number(batch) % 7 == 3 {
+            std::panic::resume_unwind(Box::new("on purpose"));
+        }
+        answer(batch)
+    }
+
+    /// Checks that the answer is that of the batch with this number.
+    fn check(wanted: u64, answered: Result<SearchedBatch>) {
+        match answered {
+            Err(Error::Panicked { message }) => assert_eq!((wanted % 7, message.as_str()), (3, "on purpose")),
+            other => assert_eq!(number_of(Some(other)), Some(wanted)),
+        }
+    }
+}
+
+/// Pushes, takes, cancels and drops at random, on several threads at once, with an engine that
+/// delays and panics: every answer comes, in order, and is its batch's.
 #[test]
 fn any_order_of_calls_keeps_the_order_of_answers() {
-    let (begun, ended) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-    let find = |begun: Arc<AtomicUsize>, ended: Arc<AtomicUsize>| {
-        move |_: usize, batch: &RoiBatch| {
-            begun.fetch_add(1, Ordering::SeqCst);
-            let rng = &mut fastrand::Rng::with_seed(number(batch));
-            match rng.u8(0..20) {
-                0..4 => thread::sleep(Duration::from_micros(rng.u64(0..300))),
-                4..8 => thread::yield_now(),
-                _ => {}
-            }
-            ended.fetch_add(1, Ordering::SeqCst);
-            if number(batch) % 7 == 3 {
-                std::panic::resume_unwind(Box::new("on purpose"));
-            }
-            answer(batch)
-        }
-    };
-    let check = |wanted: u64, answered: Result<Answered>| match answered {
-        Err(Error::Panicked { message }) => assert_eq!((wanted % 7, message.as_str()), (3, "on purpose")),
-        other => assert_eq!(taken(Some(other)), Some(wanted)),
-    };
+    let counts = SearchCounts::default();
+    let check = SearchCounts::check;
     let one_stream = |rng: &mut fastrand::Rng| {
         let (in_flight, devices) = (rng.usize(1..6), rng.usize(1..3));
-        let find = find(Arc::clone(&begun), Arc::clone(&ended));
+        let own = counts.clone();
+        let find = move |_: usize, batch: &RoiBatch| own.search(batch);
         let mut stream = start(StreamOptions { in_flight }, devices, find).expect("threads");
         let most = stream.most_in_flight();
         // Numbers of the next that is pushed, and of the next that is answered.
@@ -324,7 +339,7 @@ fn any_order_of_calls_keeps_the_order_of_answers() {
             });
         }
     });
-    let [begun, ended] = [begun, ended].map(|count| count.load(Ordering::SeqCst));
-    assert_eq!(begun, ended, "a dropped stream waits for what was begun");
-    assert!(begun > if cfg!(miri) { 10 } else { 1000 }, "{begun}");
+    let [started, ended] = [counts.started, counts.ended].map(|count| count.load(Ordering::SeqCst));
+    assert_eq!(started, ended, "a dropped stream waits for its searches");
+    assert!(started > if cfg!(miri) { 10 } else { 1000 }, "{started}");
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use zfinder::{
-    Accumulate, Answered, Config, Encoding, Engine, Precision, Preset, RoiBatch, StreamOptions, Triplets, ZFinder,
+    Accumulate, Config, Encoding, Engine, Precision, Preset, RoiBatch, SearchedBatch, StreamOptions, Triplets, ZFinder,
 };
 use zfinder_study::simulate::Simulation;
 
@@ -71,7 +71,7 @@ fn streams_allocate_nothing_in_steady_state() {
     let mut rounds = |count: usize| {
         for _ in 0..count {
             let (batch, results) = spare.pop().expect("one that is not in flight");
-            if let Some(Answered { batch, results }) = stream.push_into(batch, results).expect("an answer") {
+            if let Some(SearchedBatch { batch, results }) = stream.push_into(batch, results).expect("an answer") {
                 assert_eq!(results.len(), batch.len());
                 spare.push((batch, results));
             }

@@ -270,7 +270,7 @@ class Finder:
         if given == {"rho", "phi", "z", "layer"}:
             return iter([Spacepoints((rho, phi, z), layer, offsets, rois)])
         raise InputError(
-            "x, y, z and layer, or rho, phi, z and layer, or one table are wanted; given: "
+            "x, y, z and layer, or rho, phi, z and layer, or one table are expected; given: "
             + (", ".join(sorted(given)) or "nothing")
         )
 

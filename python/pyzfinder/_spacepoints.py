@@ -157,9 +157,9 @@ def _array(name: str, column: Any) -> np.ndarray:
         if array.size == 0 and array.dtype == object:
             array = array.astype(np.float64)
         else:
-            raise InputTypeError(f"{name} has type {array.dtype}: numbers are wanted")
+            raise InputTypeError(f"{name} has type {array.dtype}: numbers are expected")
     if array.ndim != 1:
-        raise InputError(f"{name} has {array.ndim} dimensions: one is wanted")
+        raise InputError(f"{name} has {array.ndim} dimensions: one is expected")
     return array
 
 
@@ -175,7 +175,7 @@ def _integers(name: str, column: Any) -> np.ndarray:
     if array.size == 0:
         return array.astype(np.uint8)
     if array.dtype.kind not in "iu":
-        raise InputTypeError(f"{name} has type {array.dtype}: integers are wanted")
+        raise InputTypeError(f"{name} has type {array.dtype}: integers are expected")
     return np.require(array, array.dtype.newbyteorder("="), ["C", "A"])
 
 
@@ -184,9 +184,9 @@ def _offsets(offsets: Any, spacepoints: int) -> np.ndarray:
         return np.array([0, spacepoints], dtype=np.int64)
     array = _array("offsets", offsets)
     if array.dtype.kind not in "iu":
-        raise InputTypeError(f"offsets have type {array.dtype}: integers are wanted")
+        raise InputTypeError(f"offsets have type {array.dtype}: integers are expected")
     if array.size == 0:
-        raise InputError("offsets are empty: one more than there are RoIs is wanted")
+        raise InputError("offsets are empty: one more than there are RoIs is expected")
     if array.dtype.kind == "u" and array.size and array.max() > np.iinfo(np.int64).max:
         raise InputError("an offset is too large")
     return np.require(array, np.int64, ["C", "A"])
@@ -215,7 +215,7 @@ def _rois(rois: Any, count: int) -> dict[str, np.ndarray]:
         return {}
     columns = _columns_of(rois)
     if columns is None:
-        raise InputTypeError(f"rois are a {type(rois).__name__}: columns by name are wanted")
+        raise InputTypeError(f"rois are a {type(rois).__name__}: columns by name are expected")
     unknown = sorted(set(columns) - set(_ROI_COLUMNS)) if isinstance(rois, Mapping) else []
     if unknown:
         raise InputError(f"rois have no column {unknown[0]}; there are {', '.join(_ROI_COLUMNS)}")
@@ -242,7 +242,7 @@ def _ids(name: str, array: np.ndarray) -> np.ndarray:
     if array.size == 0:
         return array.astype(np.uint64)
     if array.dtype.kind not in "iu":
-        raise InputTypeError(f"{name} has type {array.dtype}: integers are wanted")
+        raise InputTypeError(f"{name} has type {array.dtype}: integers are expected")
     if array.dtype.kind == "i" and array.min() < 0:
         raise InputError(f"{name} has negative elements")
     return np.require(array, np.uint64, ["C", "A"])
@@ -300,7 +300,7 @@ def _of_columns(
         names, is_cartesian = ("x", "y", "z"), True
     else:
         found = ", ".join(columns) or "none"
-        raise InputError(f"columns x, y, z or rho, phi, z are wanted; there are: {found}")
+        raise InputError(f"columns x, y, z or rho, phi, z are expected; there are: {found}")
     if "layer" in columns:
         of_layers: tuple[str, ...] = ("layer",)
     elif {"volume_id", "layer_id"} <= columns.keys():
@@ -308,7 +308,7 @@ def _of_columns(
     elif "geometry_id" in columns:
         of_layers = ("geometry_id",)
     else:
-        raise InputError("a column layer, volume_id and layer_id, or geometry_id is wanted")
+        raise InputError("a column layer, volume_id and layer_id, or geometry_id is expected")
     lists = [columns[name][1] for name in (*names, *of_layers)]
     is_list = lists[0] is not None
     for name, other in zip((*names, *of_layers), lists):
@@ -384,7 +384,7 @@ def _awkward_column(name: str, layout: Any) -> tuple[np.ndarray, np.ndarray | No
         return np.asarray(layout.data), None
     if not layout.is_list:
         raise InputTypeError(
-            f"field {name} is of type {layout.form.type}: lists of numbers are wanted"
+            f"field {name} is of type {layout.form.type}: lists of numbers are expected"
         )
     layout = layout.to_ListOffsetArray64(True)
     offsets = np.asarray(layout.offsets.data)
@@ -394,7 +394,7 @@ def _awkward_column(name: str, layout: Any) -> tuple[np.ndarray, np.ndarray | No
         if content.is_unknown:
             return np.empty(0, dtype=np.float64), offsets
         kind = content.form.type
-        raise InputTypeError(f"field {name} has lists of {kind}: lists of numbers are wanted")
+        raise InputTypeError(f"field {name} has lists of {kind}: lists of numbers are expected")
     return np.asarray(content.data), offsets
 
 

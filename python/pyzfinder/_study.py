@@ -171,7 +171,7 @@ def read_batches(
         If the content of a file is invalid.
     """
     if rois_per_batch < 1:
-        raise InputError(f"rois_per_batch is {rois_per_batch}: 1 or more is wanted")
+        raise InputError(f"rois_per_batch is {rois_per_batch}: 1 or more is expected")
     detector = detector if isinstance(detector, Detector) else Detector(detector)
     rois = None if rois is None else os.fspath(rois)
     reader = _pyzfinder.Reader(

@@ -132,9 +132,9 @@ fn values<'py>(py: Python<'py>, name: &str, column: &ArrayRef) -> PyResult<Bound
         DataType::Int16 => primitive::<Int16Type>(py, column),
         DataType::Int32 => primitive::<Int32Type>(py, column),
         DataType::Int64 => primitive::<Int64Type>(py, column),
-        other => {
-            Err(input_error(&format!("column {name} is of Arrow type {other}: numbers or lists of numbers are wanted")))
-        }
+        other => Err(input_error(&format!(
+            "column {name} is of Arrow type {other}: numbers or lists of numbers are expected"
+        ))),
     }
 }
 

@@ -24,7 +24,7 @@ impl<'py> FromPyObject<'_, 'py> for Coordinates<'py> {
         object
             .extract()
             .map(Self::Single)
-            .map_err(|_| PyTypeError::new_err("three columns of float32 or of float64 are wanted"))
+            .map_err(|_| PyTypeError::new_err("three columns of float32 or of float64 are expected"))
     }
 }
 
@@ -57,7 +57,7 @@ impl<'py> FromPyObject<'_, 'py> for LayerColumn<'py> {
             )*};
         }
         try_each!(i64, i32, u32, u16, i16, i8, u64);
-        Err(PyTypeError::new_err("a column of integers is wanted for the layers"))
+        Err(PyTypeError::new_err("a column of integers is expected for the layers"))
     }
 }
 
@@ -72,7 +72,7 @@ impl LayerColumn<'_> {
 
 /// Returns the elements of a contiguous column.
 pub(crate) fn slice<'a, T: numpy::Element>(column: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
-    column.as_slice().map_err(|_| PyTypeError::new_err("a contiguous column is wanted"))
+    column.as_slice().map_err(|_| PyTypeError::new_err("a contiguous column is expected"))
 }
 
 /// Returns the elements of three contiguous columns.

@@ -1,7 +1,7 @@
-// Spacepoints by slice and, within it, by layer: for single neighbours and all layers inner. Two
-// spacepoints of different layers in the same or in neighbouring slices are then always a pair,
-// whichever comes first, so each goes through what follows it in its slice and in the next one (the
-// two-slice scheme of the thesis's future work). Swapped with order/by_layer.wgsl and
+// Orders spacepoints by slice and, within a slice, by layer: for single neighbours and all layers
+// inner. Two spacepoints of different layers in the same or in neighbouring slices are then always
+// a pair. Each spacepoint is paired with later spacepoints of its slice and with those of the next
+// slice (the two-slice scheme of the thesis's future work). Swapped with order/by_layer.wgsl and
 // order/mixed_layers.wgsl.
 // Needs: tracks.
 

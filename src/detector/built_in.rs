@@ -1,4 +1,5 @@
-//! The detectors that are built in. `data/detectors` has the same tables as TOML; a test of `zfinder-io` compares them.
+//! The built-in detectors. `data/detectors` has the same tables as TOML; a test of `zfinder-io`
+//! compares them.
 
 use super::{BendingPair, BendingTable, Layer, LayerKind, Sensor};
 
@@ -8,14 +9,14 @@ pub(super) struct Table {
     /// Of each sensor along z, or along r on a disk \[mm\].
     resolution_mm: fn(Sensor) -> Option<f64>,
     layers: &'static [LayerRow],
-    bending: Option<Bending>,
+    bending: Option<BendingRows>,
 }
 
 /// A layer's kind, its sensor, and the (volume, layer) numbers by which files call it.
 type LayerRow = (LayerKind, Option<Sensor>, &'static [(u32, u32)]);
 
 /// Momentum \[GeV\] and field \[T\]; (inner, outer, dphi \[rad\], eta) of pairs.
-struct Bending(f64, f64, &'static [(u32, u32, f64, Option<f64>)]);
+struct BendingRows(f64, f64, &'static [(u32, u32, f64, Option<f64>)]);
 
 impl Table {
     pub(super) fn layers(&self) -> Vec<Layer> {
@@ -29,7 +30,7 @@ impl Table {
     }
 
     pub(super) fn bending(&self) -> Option<BendingTable> {
-        let Bending(pt_gev, field_t, pairs) = self.bending.as_ref()?;
+        let BendingRows(pt_gev, field_t, pairs) = self.bending.as_ref()?;
         let pair =
             |&(inner, outer, dphi_rad, eta): &(u32, u32, f64, Option<f64>)| BendingPair { inner, outer, dphi_rad, eta };
         Some(BendingTable { pt_gev: *pt_gev, field_t: *field_t, pairs: pairs.iter().map(pair).collect() })
@@ -48,8 +49,9 @@ const PIXEL: Option<Sensor> = Some(Sensor::Pixel);
 const SHORT: Option<Sensor> = Some(Sensor::ShortStrip);
 const LONG: Option<Sensor> = Some(Sensor::LongStrip);
 
-/// The 19 layers of the 2010 ATLAS inner detector: pixel and strip (SCT) barrels, pixel and strip disks.
-/// Disks at +z and -z share a layer. Sizes in mm. Resolutions: ATLAS Collaboration, JINST 3 (2008) S08003.
+/// The 19 layers of the 2010 ATLAS inner detector: pixel and strip (SCT) barrels, pixel and strip
+/// disks. Disks at +z and -z share a layer. Sizes in mm. Resolutions: ATLAS Collaboration, JINST 3
+/// (2008) S08003.
 pub(super) const ATLAS2010: Table = Table {
     name: "atlas2010",
     resolution_mm: |sensor| Some(if sensor == Sensor::Pixel { 0.115 } else { 0.58 }),
@@ -74,7 +76,7 @@ pub(super) const ATLAS2010: Table = Table {
         (endcap(2505.0, 560.0), SHORT, &[]),
         (endcap(2720.2, 560.0), SHORT, &[]),
     ],
-    bending: Some(Bending(
+    bending: Some(BendingRows(
         6.0,
         2.0,
         &[
@@ -208,10 +210,10 @@ pub(super) const ATLAS2010: Table = Table {
     )),
 };
 
-/// The ACTS generic detector, which is the TrackML detector: 4 pixel, 4 short-strip and 2 long-strip barrels,
-/// 7 pixel, 6 short-strip and 6 long-strip disks. Disks at +z and -z share a layer. Sizes in mm.
-/// ids: (volume, layer) as in the files; outer radii as measured from simulated spacepoints. Resolutions: `var_z` and `var_r`
-/// in files that ACTS simulated.
+/// The ACTS generic detector, which is the TrackML detector: 4 pixel, 4 short-strip and 2
+/// long-strip barrels, 7 pixel, 6 short-strip and 6 long-strip disks. Disks at +z and -z share a
+/// layer. Sizes in mm. ids: (volume, layer) as in the files. Outer radii are measured from
+/// simulated spacepoints. Resolutions: `var_z` and `var_r` in files that ACTS simulated.
 pub(super) const GENERIC: Table = Table {
     name: "generic",
     resolution_mm: |sensor| {
@@ -266,8 +268,8 @@ pub(super) const GENERIC: Table = Table {
 /// Examples/Configs/odd-gbts-layer-geometry.txt (87afa20) and odd-gbts-layer-map.txt (855b0bb).
 ///
 /// ids: (volume, layer) of ACTS's first-generation geometry. Layers count upwards in z, in twos; in
-/// volume 16 from 4, for 2 is a passive endplate at z = -1950. Third-generation ids are others:
-/// such files are refused by their volumes.
+/// volume 16 from 4, because 2 is a passive endplate at z = -1950. Files with ids of the third
+/// generation are rejected, because their volumes differ.
 ///
 /// `scripts/samples/odd.py` places the 18,824 sensors by their published sizes. Its spacepoints lie
 /// within 4.2 mm (pixels) and 7.5 mm (short strips) of these radii and |z|. By the sizes of the
@@ -277,7 +279,7 @@ pub(super) const GENERIC: Table = Table {
 pub(super) const ODD: Table = Table {
     name: "odd",
     // Pixels of 50 um. Short strips have 0.144 mm by their pitch and 1.2 mm in ACTS's smearing;
-    // they hardly change z errors.
+    // they change z errors little.
     resolution_mm: |sensor| (sensor == Sensor::Pixel).then_some(0.0144),
     layers: &[
         (barrel(34.0), PIXEL, &[(17, 2)]),

@@ -83,7 +83,7 @@ pub struct BendingPair {
 
 /// [`BendingTable`] by pair of layers.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Bending {
+pub(crate) struct BendingIndex {
     pub(crate) pt_gev: f64,
     pub(crate) field_t: f64,
     /// (inner, outer) -> dphi \[rad\] and, with a disk, the eta at which it was taken.
@@ -103,7 +103,7 @@ pub struct Detector {
     name: String,
     layers: Vec<Layer>,
     by_id: HashMap<(u32, u32), u32>,
-    pub(crate) bending: Option<Bending>,
+    pub(crate) bending: Option<BendingIndex>,
 }
 
 /// Most layers a detector may have: engines keep a layer in a byte and sets of layers in two words.
@@ -158,7 +158,8 @@ impl Detector {
     ///     z_resolution_mm: Some(0.0144),
     ///     ids: vec![],
     /// };
-    /// let detector = Detector::new("telescope", vec![barrel(30.0), barrel(60.0), barrel(90.0)], None)?;
+    /// let layers = [30.0, 60.0, 90.0].map(barrel).to_vec();
+    /// let detector = Detector::new("telescope", layers, None)?;
     /// assert_eq!(detector.layer_at(60.4, 10.0, 1.0), Some(1));
     /// # Ok::<(), zfinder::Error>(())
     /// ```
@@ -203,7 +204,7 @@ impl Detector {
             }
             dphi.insert((inner, outer), (dphi_rad, eta));
         }
-        let bending = Some(Bending { pt_gev: table.pt_gev, field_t: table.field_t, dphi });
+        let bending = Some(BendingIndex { pt_gev: table.pt_gev, field_t: table.field_t, dphi });
         Ok(Self { name: name.to_owned(), layers, by_id, bending })
     }
 
@@ -219,7 +220,7 @@ impl Detector {
 
     /// Its table of bending, sorted by pair of layers; None where bending follows from the radii.
     pub fn bending(&self) -> Option<BendingTable> {
-        let Bending { pt_gev, field_t, dphi } = self.bending.as_ref()?;
+        let BendingIndex { pt_gev, field_t, dphi } = self.bending.as_ref()?;
         let pair = |(&(inner, outer), &(dphi_rad, eta))| BendingPair { inner, outer, dphi_rad, eta };
         let mut pairs: Vec<BendingPair> = dphi.iter().map(pair).collect();
         pairs.sort_by_key(|pair| (pair.inner, pair.outer));
@@ -239,7 +240,8 @@ impl Detector {
     /// use zfinder::Detector;
     /// let detector = Detector::generic();
     /// assert_eq!(detector.layer_at(33.4, -120.0, 10.0), Some(0));
-    /// assert_eq!(detector.layer_at(172.0, 1498.0, 10.0), Some(16)); // a disk, though at a barrel's radius
+    /// // A disk, although the radius is a barrel's.
+    /// assert_eq!(detector.layer_at(172.0, 1498.0, 10.0), Some(16));
     /// assert_eq!(detector.layer_at(50.0, 0.0, 10.0), None);
     /// ```
     pub fn layer_at(&self, rho: f64, z: f64, tolerance_mm: f64) -> Option<u32> {

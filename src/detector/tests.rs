@@ -1,4 +1,4 @@
-//! Tables of detectors: what is built in, and what is refused.
+//! Tables of detectors: built-in tables, and invalid tables.
 
 use super::*;
 

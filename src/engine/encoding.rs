@@ -7,11 +7,11 @@ use bytemuck::Pod;
 
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::LayerKind;
-use crate::engine::plan::{BLOCK, Block, Placing, Search};
+use crate::engine::plan::{BLOCK, Block, Search, SlicePlacement};
 use crate::engine::real::Real;
 use crate::spacepoint::{Spacepoint, is_near};
 
-/// What one spacepoint becomes.
+/// An encoding of spacepoints for the upload.
 pub(crate) trait Encode<R: Real>: Sync {
     /// `Packed` in the shaders.
     type Word: Pod + PartialEq + Send + Sync;
@@ -25,7 +25,7 @@ pub(crate) trait Encode<R: Real>: Sync {
 
     /// Encodes a block at once, to the same bits as one by one, and tells how many take part. None
     /// if it cannot, or if one of them needs a closer look.
-    fn encode_block(&self, _: &Placing, _: Block<'_>, _: &mut [Self::Word; BLOCK]) -> Option<usize> {
+    fn encode_block(&self, _: &SlicePlacement, _: Block<'_>, _: &mut [Self::Word; BLOCK]) -> Option<usize> {
         None
     }
 
@@ -51,7 +51,12 @@ impl<R: Real> Encode<R> for Lossless {
         Some(R::spacepoint(R::of(rho), R::of(phi), R::of(z), slice << 8 | layer))
     }
 
-    fn encode_block(&self, placing: &Placing, block: Block<'_>, out: &mut [R::Spacepoint; BLOCK]) -> Option<usize> {
+    fn encode_block(
+        &self,
+        placing: &SlicePlacement,
+        block: Block<'_>,
+        out: &mut [R::Spacepoint; BLOCK],
+    ) -> Option<usize> {
         let arch = pulp::Arch::new();
         match block {
             Block::Double(columns, layers) => {
@@ -72,7 +77,7 @@ impl<R: Real> Encode<R> for Lossless {
 /// [`Lossless::encode`] for a block, without branches, so that the compiler makes it what the
 /// machine's vectors can do.
 struct LosslessBlock<'a, S, R: Real> {
-    placing: &'a Placing,
+    placing: &'a SlicePlacement,
     block: S,
     out: &'a mut [R::Spacepoint; BLOCK],
 }
@@ -103,9 +108,9 @@ impl<S: Source, R: Real> pulp::NullaryFnOnce for LosslessBlock<'_, S, R> {
 }
 
 /// 64 bits a spacepoint: from the lowest, z, rho, phi within the slice, slice, layer. The slice is
-/// exact, so that the same pairs are made; rho and z share what layer and slice leave, in equal
-/// steps of a power of two. phi within the slice is kept where it is asked for only, in 1/32
-/// slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
+/// exact, so that the same pairs are made. rho and z share the bits that layer and slice leave, in
+/// equal steps of a power of two. phi within the slice is kept only for searches that need it, in
+/// 1/32 slices: at 0.2 degrees, steps of 0.1 mrad, a five-hundredth of the cut on azimuth.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Compact {
     pub(crate) z_bits: u32,
@@ -203,7 +208,7 @@ impl<R: Real> Encode<R> for Compact {
         [u32::MAX; 2]
     }
 
-    fn encode_block(&self, placing: &Placing, block: Block<'_>, out: &mut [[u32; 2]; BLOCK]) -> Option<usize> {
+    fn encode_block(&self, placing: &SlicePlacement, block: Block<'_>, out: &mut [[u32; 2]; BLOCK]) -> Option<usize> {
         let arch = pulp::Arch::new();
         match block {
             Block::Double(columns, layers) => {
@@ -277,7 +282,7 @@ impl<R: Real> pulp::NullaryFnOnce for DecodeBlock<'_, R> {
 /// machine's vectors can do.
 struct CompactBlock<'a, S> {
     compact: &'a Compact,
-    placing: &'a Placing,
+    placing: &'a SlicePlacement,
     block: S,
     out: &'a mut [[u32; 2]; BLOCK],
 }
@@ -345,8 +350,8 @@ impl<S: Source> pulp::NullaryFnOnce for CompactBlock<'_, S> {
             let fine = (if fine < last { fine } else { last }) + WHOLE;
             let rho_steps = rho * inverse + WHOLE;
             let z_steps = z * inverse + z_middle;
-            // Written to fail on NaN. What lies within these bounds is usable, and |phi| <= pi
-            // needs no turn.
+            // Comparisons are written to fail on NaN. Spacepoints within these bounds are valid,
+            // and |phi| <= pi needs no turn.
             plain &= (phi.abs() <= PI)
                 & (rho_steps >= rho_least)
                 & (rho_steps < rho_end)

@@ -3,7 +3,7 @@
 use super::*;
 use crate::config::Config;
 use crate::detector::Detector;
-use crate::engine::plan::{RoiPlan, Taken};
+use crate::engine::plan::{PackSummary, RoiPlan};
 use crate::preset::Preset;
 use crate::spacepoint::{PhiWindow, Roi, RoiBatch, RoiDescriptor, RoiView};
 
@@ -25,7 +25,7 @@ fn bits_suit_the_detector() {
     assert_eq!(Compact::new(&Search::new(&fine, &Detector::atlas2010()).expect("valid")), None);
 }
 
-/// What comes back is what went in, within half a step; the slice is exact.
+/// Decoded spacepoints equal the input within half a step; the slice is exact.
 #[test]
 fn spacepoints_come_back() {
     let rng = &mut fastrand::Rng::with_seed(8);
@@ -84,20 +84,20 @@ fn blocks_are_encoded_as_one_by_one() {
             let plan = search.plan(batch.roi(0)).expect("a plan");
             for view in [batch.roi(0), RoiView::from(&roi)] {
                 let what = format!("{count} in window [{low}, {high}]");
-                let taken = check_blocks::<f32, _>(&what, &search, &plan, view, compact);
-                assert!(count < 1000 || taken.kept > 100, "{taken:?}");
-                assert_eq!(taken.kept + taken.outside, count);
-                assert_eq!(check_blocks::<f32, _>(&what, &search, &plan, view, Lossless), taken);
-                assert_eq!(check_blocks::<f64, _>(&what, &search, &plan, view, Lossless), taken);
+                let packed = check_blocks::<f32, _>(&what, &search, &plan, view, compact);
+                assert!(count < 1000 || packed.kept > 100, "{packed:?}");
+                assert_eq!(packed.kept + packed.outside, count);
+                assert_eq!(check_blocks::<f32, _>(&what, &search, &plan, view, Lossless), packed);
+                assert_eq!(check_blocks::<f64, _>(&what, &search, &plan, view, Lossless), packed);
             }
         }
     }
 }
 
 /// An encoding that knows no blocks.
-struct OneByOne<E>(E);
+struct WithoutBlocks<E>(E);
 
-impl<R: Real, E: Encode<R>> Encode<R> for OneByOne<E> {
+impl<R: Real, E: Encode<R>> Encode<R> for WithoutBlocks<E> {
     type Word = E::Word;
     fn dropped(&self) -> E::Word {
         self.0.dropped()
@@ -110,20 +110,20 @@ impl<R: Real, E: Encode<R>> Encode<R> for OneByOne<E> {
     }
 }
 
-/// Packs an RoI in blocks and one by one, and tells what was taken.
+/// Packs an RoI in blocks and one by one, and tells what was packed.
 fn check_blocks<R: Real, E: Encode<R> + Copy>(
     what: &str,
     search: &Search,
     plan: &RoiPlan,
     view: RoiView<'_>,
     encoding: E,
-) -> Taken {
+) -> PackSummary {
     let (mut single, mut blocks) = (Vec::new(), Vec::new());
-    let wanted = search.pack::<R, _>(&OneByOne(encoding), plan, view, |words| single.extend_from_slice(words));
-    let taken = search.pack::<R, _>(&encoding, plan, view, |words| blocks.extend_from_slice(words));
-    assert_eq!(taken, wanted, "{what}");
+    let wanted = search.pack::<R, _>(&WithoutBlocks(encoding), plan, view, |words| single.extend_from_slice(words));
+    let packed = search.pack::<R, _>(&encoding, plan, view, |words| blocks.extend_from_slice(words));
+    assert_eq!(packed, wanted, "{what}");
     assert!(blocks == single, "{what}");
-    taken
+    packed
 }
 
 /// rho, phi, z and `slice_layer` of a spacepoint that was encoded.

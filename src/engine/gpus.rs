@@ -14,7 +14,7 @@ use crate::engine::plan::Search;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
 use crate::options::{DeviceTimes, EngineOptions};
-use crate::spacepoint::{Roi, RoiBatch, Rois};
+use crate::spacepoint::{Roi, RoiBatch, RoiSpan};
 use crate::vertex::RoiResult;
 
 /// An engine for each GPU.
@@ -108,7 +108,7 @@ impl Gpus {
 
     fn find_shares(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
         let working = self.working();
-        let shares = Rois::from(batch).split(working.len());
+        let shares = RoiSpan::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch(batch.into(), Helpers::Pool);
         }
@@ -127,7 +127,7 @@ impl Gpus {
 
     async fn find_shares_async(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
         let working = self.working();
-        let shares = Rois::from(batch).split(working.len());
+        let shares = RoiSpan::from(batch).split(working.len());
         if shares.len() <= 1 {
             return working[0].find_batch_async(batch.into()).await;
         }

@@ -1,6 +1,6 @@
-//! Faults of devices, on every adapter: little memory, loss, calls that are given up. What is
-//! answered has the same bits, the rest is an error, and nothing is kept.
-#![allow(clippy::print_stderr)] // what is skipped is said aloud
+//! Faults of devices, on every adapter: little memory, loss, cancelled calls. Results have the same
+//! bits, failed batches are errors, and no memory stays reserved.
+#![allow(clippy::print_stderr)] // skipped cases are reported
 
 use std::future::Future;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ fn little_memory_changes_no_bit() {
             let fixed = gpu.memory_bytes();
             let wanted = gpus.find_batch(&batch).unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
             assert!(wanted.iter().all(|result| result.status == Status::Ok), "{}", adapter.name);
-            // What the largest RoI takes.
+            // Bytes that the largest RoI takes.
             let takes = |roi: RoiView<'_>| {
                 gpus.first.free_idle();
                 let roi = Roi { descriptor: *roi.descriptor, spacepoints: roi.spacepoints().collect() };
@@ -131,10 +131,10 @@ fn little_memory_changes_no_bit() {
     }
 }
 
-/// An RoI of a megabyte and more that does not fit is told as beyond capacity, and its neighbours
-/// are answered.
+/// An RoI of a megabyte and more that does not fit has the status `capacity_exceeded`, and its
+/// neighbours have results.
 #[test]
-fn an_roi_without_room_is_told_and_neighbours_are_answered() {
+fn an_roi_that_does_not_fit_exceeds_capacity_and_its_neighbours_have_results() {
     let rng = &mut fastrand::Rng::with_seed(2);
     let rois: Vec<Roi> = (0..7).map(|i| if i == 4 { toy(rng, i, 20, 40_000) } else { toy(rng, i, 8, 20) }).collect();
     let batch: RoiBatch = rois.into_iter().collect();
@@ -258,7 +258,7 @@ fn a_lost_device_is_an_error_and_a_new_one_answers() {
             stream.push(batch.clone()).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
         gpu.device().destroy();
-        // What was done by then may be answered.
+        // Batches that were complete by then may have results.
         let found = pollster::block_on(future);
         assert!(is_lost(&found), "{name}: {found:?}");
         for answered in stream.by_ref() {

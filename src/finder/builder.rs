@@ -8,7 +8,7 @@ use std::time::Duration;
 use kernel_host::{Gpu, GpuOptions, block_on, wgpu};
 
 use super::ZFinder;
-use super::runs::Runs;
+use super::running_engine::RunningEngine;
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::CpuEngine;
@@ -213,20 +213,20 @@ impl ZFinderBuilder {
             }
         }
         let fallback = match search.fallback()? {
-            Some(search) => Some(Runs::Gpus(Box::new(engines(gpus.clone(), &search, &self.options).await?))),
+            Some(search) => Some(RunningEngine::Gpus(Box::new(engines(gpus.clone(), &search, &self.options).await?))),
             None => None,
         };
         let gpus = engines(gpus, &search, &self.options).await?;
-        Ok(ZFinder::new(search, self.options.accumulate, Runs::Gpus(Box::new(gpus)), fallback))
+        Ok(ZFinder::new(search, self.options.accumulate, RunningEngine::Gpus(Box::new(gpus)), fallback))
     }
 
     /// Builds the reference engine if `engine` is [`Engine::Reference`], otherwise the CPU engine.
     fn build_on_host(self, search: Search) -> Result<ZFinder> {
-        let runs = |search: &Search| -> Result<Runs> {
+        let runs = |search: &Search| -> Result<RunningEngine> {
             Ok(if self.engine == Engine::Reference {
-                Runs::Reference(ReferenceEngine::new(&search.config, &search.detector)?)
+                RunningEngine::Reference(ReferenceEngine::new(&search.config, &search.detector)?)
             } else {
-                Runs::Cpu(CpuEngine::new(search.clone(), &self.options)?)
+                RunningEngine::Cpu(CpuEngine::new(search.clone(), &self.options)?)
             })
         };
         let fallback = search.fallback()?.as_ref().map(runs).transpose()?;

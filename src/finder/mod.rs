@@ -1,7 +1,7 @@
 //! The finder: builds an engine once, then answers.
 
 mod builder;
-mod runs;
+mod running_engine;
 
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +19,7 @@ use crate::stream::{Stream, StreamOptions};
 use crate::vertex::{RoiResult, Status};
 
 pub use builder::ZFinderBuilder;
-use runs::Runs;
+use running_engine::RunningEngine;
 
 /// Finds vertices. Built once: it holds compiled shaders and buffers. Shared freely between
 /// threads, and cheap to clone: all clones are the same finder.
@@ -33,11 +33,11 @@ struct Core {
     config: Config,
     detector: Detector,
     accumulate: Accumulate,
-    runs: Runs,
+    engine: RunningEngine,
     /// Searches RoIs without a peak again.
-    fallback: Option<Runs>,
+    fallback: Option<RunningEngine>,
     /// Memory of second searches.
-    idle: Mutex<Vec<Again>>,
+    idle: Mutex<Vec<SecondSearch>>,
 }
 
 impl fmt::Debug for ZFinder {
@@ -47,9 +47,9 @@ impl fmt::Debug for ZFinder {
 }
 
 impl ZFinder {
-    fn new(search: Search, accumulate: Accumulate, runs: Runs, fallback: Option<Runs>) -> Self {
+    fn new(search: Search, accumulate: Accumulate, engine: RunningEngine, fallback: Option<RunningEngine>) -> Self {
         let Search { config, detector, .. } = search;
-        Self { core: Arc::new(Core { config, detector, accumulate, runs, fallback, idle: Mutex::default() }) }
+        Self { core: Arc::new(Core { config, detector, accumulate, engine, fallback, idle: Mutex::default() }) }
     }
 
     /// Starts from the defaults.
@@ -69,8 +69,8 @@ impl ZFinder {
 
     /// Which runs have the same bits as this finder's.
     pub fn reproducibility(&self) -> Reproducibility {
-        match (&self.core.runs, self.core.accumulate) {
-            (Runs::Reference(_), _) => Reproducibility::RunToRun,
+        match (&self.core.engine, self.core.accumulate) {
+            (RunningEngine::Reference(_), _) => Reproducibility::RunToRun,
             (_, Accumulate::CompareExchange) => Reproducibility::NotGuaranteed,
             (_, Accumulate::Fixed) => Reproducibility::CpuToGpu,
         }
@@ -78,28 +78,28 @@ impl ZFinder {
 
     /// Which engine runs, and on which adapters; for people.
     pub fn description(&self) -> String {
-        match &self.core.runs {
+        match &self.core.engine {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.description(),
-            Runs::Cpu(engine) => engine.description(),
-            Runs::Reference(_) => "reference engine, serial, f64".into(),
+            RunningEngine::Gpus(gpus) => gpus.description(),
+            RunningEngine::Cpu(engine) => engine.description(),
+            RunningEngine::Reference(_) => "reference engine, serial, f64".into(),
         }
     }
 
     /// Returns whether GPUs compute, and not an engine of the host.
     pub fn uses_gpu(&self) -> bool {
-        !matches!(self.core.runs, Runs::Cpu(_) | Runs::Reference(_))
+        !matches!(self.core.engine, RunningEngine::Cpu(_) | RunningEngine::Reference(_))
     }
 
     /// Returns the bytes of its buffers on its GPUs, in flight or kept for the next batch. 0 on
     /// other engines.
     pub fn gpu_bytes(&self) -> u64 {
-        let bytes = |runs: &Runs| match runs {
+        let bytes = |engine: &RunningEngine| match engine {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.bytes(),
-            Runs::Cpu(_) | Runs::Reference(_) => 0,
+            RunningEngine::Gpus(gpus) => gpus.bytes(),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => 0,
         };
-        bytes(&self.core.runs) + self.core.fallback.as_ref().map_or(0, bytes)
+        bytes(&self.core.engine) + self.core.fallback.as_ref().map_or(0, bytes)
     }
 
     /// The vertices of one RoI: a batch of one.
@@ -107,7 +107,7 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
-        let result = self.core.runs.find(roi)?;
+        let result = self.core.engine.find(roi)?;
         match self.core.fallback_for(&result) {
             Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find(roi)? }),
             None => Ok(result),
@@ -138,7 +138,8 @@ impl ZFinder {
     /// # fn main() -> zfinder::Result<()> {
     /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
-    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
+    /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// let mut results = Vec::new();
     /// for _ in 0..3 {
     ///     finder.find_batch_into(&batch, &mut results)?;
@@ -149,10 +150,10 @@ impl ZFinder {
     /// ```
     pub fn find_batch_into<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Vec<RoiResult>) -> Result<()> {
         let batch = batch.into();
-        self.core.runs.find_batch_into(batch, results)?;
-        if let Some((fallback, mut again)) = self.core.again(batch, results) {
-            fallback.find_batch_into((&again.batch).into(), &mut again.results)?;
-            self.core.replace(results, again);
+        self.core.engine.find_batch_into(batch, results)?;
+        if let Some((fallback, mut second)) = self.core.second_search(batch, results) {
+            fallback.find_batch_into((&second.batch).into(), &mut second.results)?;
+            self.core.replace(results, second);
         }
         Ok(())
     }
@@ -173,7 +174,8 @@ impl ZFinder {
     /// # fn main() -> zfinder::Result<()> {
     /// let finder = ZFinder::builder().engine(Engine::Cpu).build()?;
     /// let mut batch = RoiBatch::new();
-    /// batch.push(RoiDescriptor::default(), [Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 }]);
+    /// let spacepoint = Spacepoint { rho: 50.5, phi: 0.1, z: 12.25, layer: 0 };
+    /// batch.push(RoiDescriptor::default(), [spacepoint]);
     /// std::thread::scope(|scope| {
     ///     let search = |worker| {
     ///         let mut results = Vec::new();
@@ -200,7 +202,7 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
-        let result = self.core.runs.find_async(roi).await?;
+        let result = self.core.engine.find_async(roi).await?;
         match self.core.fallback_for(&result) {
             Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find_async(roi).await? }),
             None => Ok(result),
@@ -214,10 +216,10 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         let batch = batch.into();
-        let mut results = self.core.runs.find_batch_async(batch).await?;
-        if let Some((fallback, mut again)) = self.core.again(batch, &mut results) {
-            again.results = fallback.find_batch_async((&again.batch).into()).await?;
-            self.core.replace(&mut results, again);
+        let mut results = self.core.engine.find_batch_async(batch).await?;
+        if let Some((fallback, mut second)) = self.core.second_search(batch, &mut results) {
+            second.results = fallback.find_batch_async((&second.batch).into()).await?;
+            self.core.replace(&mut results, second);
         }
         Ok(results)
     }
@@ -231,10 +233,10 @@ impl ZFinder {
     /// [`Error::Thread`](crate::Error::Thread) where there are no threads to be had.
     pub fn stream(&self, options: StreamOptions) -> Result<Stream> {
         let core = Arc::clone(&self.core);
-        let devices = match &core.runs {
+        let devices = match &core.engine {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.len(),
-            Runs::Cpu(_) | Runs::Reference(_) => 1,
+            RunningEngine::Gpus(gpus) => gpus.len(),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => 1,
         };
         let find =
             move |worker, batch: &RoiBatch, results: &mut _| core.find_batch_by_worker(worker, batch.into(), results);
@@ -250,10 +252,10 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
-        match &self.core.runs {
+        match &self.core.engine {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.time_on_device(batch, rounds),
-            Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
+            RunningEngine::Gpus(gpus) => gpus.time_on_device(batch, rounds),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
 
@@ -265,71 +267,71 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn time_packing(&self, batch: &RoiBatch) -> Result<Option<f64>> {
-        match &self.core.runs {
+        match &self.core.engine {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.time_packing(batch),
-            Runs::Cpu(_) | Runs::Reference(_) => Ok(None),
+            RunningEngine::Gpus(gpus) => gpus.time_packing(batch),
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => Ok(None),
         }
     }
 }
 
 impl Core {
     fn find_batch_by_worker(&self, worker: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
-        self.runs.find_batch_by_worker(worker, batch, results)?;
-        if let Some((fallback, mut again)) = self.again(batch, results) {
-            fallback.find_batch_by_worker(worker, (&again.batch).into(), &mut again.results)?;
-            self.replace(results, again);
+        self.engine.find_batch_by_worker(worker, batch, results)?;
+        if let Some((fallback, mut second)) = self.second_search(batch, results) {
+            fallback.find_batch_by_worker(worker, (&second.batch).into(), &mut second.results)?;
+            self.replace(results, second);
         }
         Ok(())
     }
 
     /// The engine that searches an RoI again, if it has no peak.
-    fn fallback_for(&self, result: &RoiResult) -> Option<&Runs> {
+    fn fallback_for(&self, result: &RoiResult) -> Option<&RunningEngine> {
         self.fallback.as_ref().filter(|_| result.status == Status::NoPeak)
     }
 
     /// Takes the RoIs that are searched again out of a batch, with their results, and returns the
     /// engine for them.
-    fn again(&self, batch: BatchView<'_>, results: &mut [RoiResult]) -> Option<(&Runs, Again)> {
+    fn second_search(&self, batch: BatchView<'_>, results: &mut [RoiResult]) -> Option<(&RunningEngine, SecondSearch)> {
         let fallback = self.fallback.as_ref()?;
         let has_no_peak = |result: &RoiResult| result.status == Status::NoPeak;
         if !results.iter().any(has_no_peak) {
             return None;
         }
-        let mut again = self.lock_idle().pop().unwrap_or_default();
-        again.places.clear();
-        again.places.extend((0..results.len()).filter(|&place| has_no_peak(&results[place])));
-        if again.batch.is_single() == batch.is_single() {
-            again.batch.clear();
+        let mut second = self.lock_idle().pop().unwrap_or_default();
+        second.places.clear();
+        second.places.extend((0..results.len()).filter(|&place| has_no_peak(&results[place])));
+        if second.batch.is_single() == batch.is_single() {
+            second.batch.clear();
         } else {
-            again.batch = if batch.is_single() { RoiBatch::single() } else { RoiBatch::new() };
+            second.batch = if batch.is_single() { RoiBatch::single() } else { RoiBatch::new() };
         }
-        again.results.clear();
-        for &place in &again.places {
+        second.results.clear();
+        for &place in &second.places {
             let view = batch.roi(place);
-            again.batch.push(*view.descriptor, view.spacepoints());
+            second.batch.push(*view.descriptor, view.spacepoints());
             // The second search uses the memory of the first one's result.
-            again.results.push(std::mem::take(&mut results[place]));
+            second.results.push(std::mem::take(&mut results[place]));
         }
-        Some((fallback, again))
+        Some((fallback, second))
     }
 
     /// Puts the answers of the second search into their places.
-    fn replace(&self, results: &mut [RoiResult], mut again: Again) {
-        for (&place, found) in again.places.iter().zip(again.results.drain(..)) {
+    fn replace(&self, results: &mut [RoiResult], mut second: SecondSearch) {
+        for (&place, found) in second.places.iter().zip(second.results.drain(..)) {
             results[place] = RoiResult { fallback: true, ..found };
         }
-        self.lock_idle().push(again);
+        self.lock_idle().push(second);
     }
 
-    fn lock_idle(&self) -> MutexGuard<'_, Vec<Again>> {
+    fn lock_idle(&self) -> MutexGuard<'_, Vec<SecondSearch>> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// RoIs without a peak. Their memory is used again.
 #[derive(Default)]
-struct Again {
+struct SecondSearch {
     batch: RoiBatch,
     /// Their numbers in the first batch.
     places: Vec<usize>,

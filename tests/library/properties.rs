@@ -13,7 +13,7 @@ use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{batch, bits};
 use zfinder_testing::{is_slow, on_adapters};
 
-use proptest::test_runner::{Config as Runs, RngAlgorithm, TestRng, TestRunner};
+use proptest::test_runner::{Config as RunConfig, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, case};
 use zfinder::{
     AdapterKind, Config, Encoding, Engine, Fallback, PhiWindow, Precision, Roi, RoiResult, Spacepoint, Status,
@@ -30,12 +30,12 @@ fn cases() -> u32 {
 /// Checks a property on random cases, the same in every run.
 fn holds(cases: u32, property: impl Fn(&Case)) {
     let seed: u8 = std::env::var("ZFINDER_PROPERTY_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(1);
-    let runs = Runs {
+    let runs = RunConfig {
         cases,
         failure_persistence: None,
         max_shrink_iters: 300,
         max_global_rejects: 100_000,
-        ..Runs::default()
+        ..RunConfig::default()
     };
     let mut runner = TestRunner::new_with_rng(runs, TestRng::from_seed(RngAlgorithm::ChaCha, &[seed; 32]));
     let test = |case: Case| {

@@ -4,8 +4,8 @@
 use std::sync::OnceLock;
 
 use zfinder::{
-    AdapterChoice, Answered, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiResult, Status, Stream,
-    StreamOptions, ZFinder,
+    AdapterChoice, Config, Encoding, Engine, Error, Roi, RoiBatch, RoiDescriptor, RoiResult, SearchedBatch, Status,
+    Stream, StreamOptions, ZFinder,
 };
 use zfinder_testing::engines::{Bits, bits, on_shared_device};
 use zfinder_testing::toy::{Toy, between};
@@ -60,7 +60,7 @@ fn one_by_one(name: &str, finder: &ZFinder, batches: &[RoiBatch]) -> Vec<Vec<Bit
 }
 
 #[track_caller]
-fn same(place: &str, answered: &[Answered], batches: &[RoiBatch], wanted: &[Vec<Bits>]) {
+fn same(place: &str, answered: &[SearchedBatch], batches: &[RoiBatch], wanted: &[Vec<Bits>]) {
     assert_eq!(answered.len(), batches.len(), "{place}");
     for ((answered, batch), wanted) in answered.iter().zip(batches).zip(wanted) {
         assert_eq!(&answered.batch, batch, "{place}: the batch comes back");
@@ -95,7 +95,8 @@ fn answers_are_those_of_batches_one_by_one() {
             assert!(stream.next().is_none(), "{place}");
         }
         let run = open(name, finder, 3).run(batches.clone());
-        let run: Vec<Answered> = run.map(|answer| answer.unwrap_or_else(|error| panic!("{name}: {error}"))).collect();
+        let run: Vec<SearchedBatch> =
+            run.map(|answer| answer.unwrap_or_else(|error| panic!("{name}: {error}"))).collect();
         same(&format!("{name}, run"), &run, &batches, &wanted);
     }
 }
@@ -119,7 +120,7 @@ fn parts_of_a_batch_change_no_bit() {
         let wanted = one_by_one(&adapter.name, &finder, &batches);
         assert_eq!(wanted[1][12].1, Status::CapacityExceeded, "{}", adapter.name);
         let stream = open(&adapter.name, &finder, 3);
-        let answered: Result<Vec<Answered>, Error> = stream.run(batches.clone()).collect();
+        let answered: Result<Vec<SearchedBatch>, Error> = stream.run(batches.clone()).collect();
         same(&adapter.name, &answered.unwrap_or_else(|error| panic!("{}: {error}", adapter.name)), &batches, &wanted);
     }
 }
@@ -130,7 +131,7 @@ fn futures_answer_alike() {
     for (name, finder) in finders() {
         let wanted = one_by_one(name, finder, &batches);
         let mut stream = open(name, finder, 3);
-        let answered: Result<Vec<Answered>, Error> = pollster::block_on(async {
+        let answered: Result<Vec<SearchedBatch>, Error> = pollster::block_on(async {
             let mut answered = Vec::new();
             for batch in &batches {
                 answered.extend(stream.push_async(batch.clone()).await?);
@@ -198,7 +199,7 @@ fn streams_share_a_finder() {
     for (name, finder) in finders() {
         let wanted = one_by_one(name, finder, &batches);
         let go = || {
-            let answered: Result<Vec<Answered>, Error> = open(name, finder, 2).run(batches.clone()).collect();
+            let answered: Result<Vec<SearchedBatch>, Error> = open(name, finder, 2).run(batches.clone()).collect();
             same(name, &answered.unwrap_or_else(|error| panic!("{name}: {error}")), &batches, &wanted);
         };
         std::thread::scope(|scope| {
@@ -300,7 +301,7 @@ fn several_gpus_share_batches_and_streams() {
     for (in_flight, most) in [(1, 4), (4, 4), (5, 5)] {
         let stream = open("both", &finder, in_flight);
         assert_eq!(stream.most_in_flight(), most, "at least two a GPU");
-        let answered: Result<Vec<Answered>, Error> = stream.run(batches.clone()).collect();
+        let answered: Result<Vec<SearchedBatch>, Error> = stream.run(batches.clone()).collect();
         for (i, answered) in answered.unwrap_or_else(|error| panic!("{error}")).iter().enumerate() {
             assert_eq!(answered.batch, batches[i], "{in_flight} in flight: the order");
             by_either("a stream", &answered.results, &wanted(i));

@@ -66,7 +66,7 @@ fn is_out_of_memory(error: &Error) -> bool {
     matches!(error, Error::OutOfMemory { .. })
 }
 
-type Found<'a> = Result<Reserved<'a, Held, u64, Error>, Error>;
+type Reservation<'a> = Result<Reserved<'a, Held, u64, Error>, Error>;
 
 async fn room<'a>(
     pool: &'a Pool<Held>,
@@ -74,16 +74,16 @@ async fn room<'a>(
     waiting: Waiting,
     has_another: bool,
     bytes: u64,
-) -> Found<'a> {
+) -> Reservation<'a> {
     pool.reserve(waiting, has_another, || Held::new(of), |held| held.make_room(bytes), is_out_of_memory).await
 }
 
-fn now<'a>(pool: &'a Pool<Held>, of: &Arc<Device>, has_another: bool, bytes: u64) -> Found<'a> {
+fn now<'a>(pool: &'a Pool<Held>, of: &Arc<Device>, has_another: bool, bytes: u64) -> Reservation<'a> {
     pollster::block_on(room(pool, of, Waiting::Blocking, has_another, bytes))
 }
 
 #[track_caller]
-fn inside(found: Found<'_>) -> Pooled<'_, Held> {
+fn inside(found: Reservation<'_>) -> Pooled<'_, Held> {
     match found {
         Ok(Reserved::Ready(held, bytes)) => {
             assert!(held.bytes >= bytes);

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use zfinder::{Answered, RoiBatch, RoiResult, Stream};
+use zfinder::{RoiBatch, RoiResult, SearchedBatch, Stream};
 
 use crate::answers;
 use crate::batch::{BatchRois, Input};
@@ -20,7 +20,7 @@ pub(crate) struct SharedStream {
     in_flight: Mutex<InFlight>,
     spare: Mutex<Spare>,
     /// Held by the thread that pops. An answer for which there was no room stays here.
-    oldest: Mutex<Option<(Answered, Kind)>>,
+    oldest: Mutex<Option<(SearchedBatch, Kind)>>,
 }
 
 struct InFlight {
@@ -138,7 +138,7 @@ impl SharedStream {
     }
 
     /// Waits for the oldest batch. Other threads push meanwhile.
-    fn wait(&self) -> Outcome<(Answered, Kind)> {
+    fn wait(&self) -> Outcome<(SearchedBatch, Kind)> {
         let next = THREAD_WAKER.with(|waker| {
             let context = &mut Context::from_waker(waker);
             loop {

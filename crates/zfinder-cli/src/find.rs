@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use zfinder::{RoiBatch, RoiResult};
-use zfinder_io::{AnswerDigest, Provenance, Shard};
+use zfinder::{RoiBatch, RoiResult, ZFinder};
+use zfinder_io::{AnswerDigest, Provenance, Shard, TruthTable};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
@@ -100,7 +100,7 @@ Each key of the configuration is an option; the order is --preset, then --config
 A [config: ...] is the value of the preset default.
 
 Exit codes:
-  0  done; what became of each RoI is its status
+  0  done; each RoI has its status
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
   3  no such adapter, or the GPU or another engine failed
@@ -118,13 +118,7 @@ impl Find {
             return self.config.print(&config);
         }
         let builder = self.engine.builder()?;
-        let format = output::format(self.format, self.output.as_deref())?;
-        if self.show.is_some() && format != Format::Table {
-            return Err(Failure::usage(
-                "--show draws below the table, and there is no table in CSV, JSON or Parquet",
-                "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
-            ));
-        }
+        let format = self.output_format()?;
         let on_error = self.on_error.on_error();
         let mut skipped = Skipped::new(on_error);
         let inputs = input::inputs(&self.paths, &mut skipped)?;
@@ -153,21 +147,10 @@ impl Find {
             output.continue_csv();
         }
         let bar = self.progress.bar(rois.reader.files());
-        let mut score = Score::default();
-        let mut digest = AnswerDigest::default();
-        let mut shown = Vec::new();
+        let digest = self.digest.then(AnswerDigest::default);
+        let mut summary = Summary { left_to_show: self.show.unwrap_or(0), digest, ..Summary::default() };
         let answer = |batch: &RoiBatch, results: &[RoiResult]| {
-            for (number, result) in results.iter().enumerate().take(self.show.unwrap_or(0).saturating_sub(shown.len()))
-            {
-                let vertices = truth.as_ref().map_or(&[][..], |truth| truth.vertices(result.id));
-                shown.push(plot::terminal(&finder.inspect(batch.roi(number))?, result, vertices));
-            }
-            if let Some(truth) = &truth {
-                results.iter().for_each(|result| score.add(truth, result));
-            }
-            if self.digest {
-                results.iter().for_each(|result| digest.add(result));
-            }
+            summary.add(&finder, truth.as_ref(), batch, results)?;
             output.results(results)
         };
         let searched = match self.follow {
@@ -181,18 +164,15 @@ impl Find {
                 return Err(failure);
             }
         };
-        let score = truth.as_ref().map(|_| score.summary(finder.config().peaks));
+        let score = truth.as_ref().map(|_| summary.score.summary(finder.config().peaks));
         // In a table the score is the last line of the output.
-        let (closing, said) = if format == Format::Table { (score, None) } else { (None, score) };
-        shown.iter().try_for_each(|text| output.closing(text))?;
-        if let Some(closing) = closing {
-            output.closing(&closing)?;
-        }
-        if self.digest {
-            output.digest(&digest)?;
+        let (closing, noted) = if format == Format::Table { (score, None) } else { (None, score) };
+        summary.drawings.iter().chain(&closing).try_for_each(|text| output.closing(text))?;
+        if let Some(digest) = &summary.digest {
+            output.digest(digest)?;
         }
         output.finish()?;
-        if self.digest {
+        if let Some(digest) = &summary.digest {
             note(&format!("{digest} of {} RoIs", digest.rois()));
         }
         for warning in rois.reader.warnings() {
@@ -200,8 +180,51 @@ impl Find {
         }
         if !self.progress.quiet {
             note(&totals.told(start));
-            said.iter().for_each(|score| note(score));
+            noted.iter().for_each(|score| note(score));
         }
         skipped.finish()
+    }
+
+    /// Returns the format of the output. --show needs a table.
+    fn output_format(&self) -> Result<Format, Failure> {
+        let format = output::format(self.format, self.output.as_deref())?;
+        if self.show.is_some() && format != Format::Table {
+            return Err(Failure::usage(
+                "--show draws below the table, and there is no table in CSV, JSON or Parquet",
+                "leave --format out or one of the two; `zfinder histogram` writes histograms as data",
+            ));
+        }
+        Ok(format)
+    }
+}
+
+/// Figures and drawings that follow the answers.
+#[derive(Default)]
+struct Summary {
+    score: Score,
+    digest: Option<AnswerDigest>,
+    /// Number of RoIs that are still to be drawn.
+    left_to_show: usize,
+    drawings: Vec<String>,
+}
+
+impl Summary {
+    fn add(
+        &mut self,
+        finder: &ZFinder,
+        truth: Option<&TruthTable>,
+        batch: &RoiBatch,
+        results: &[RoiResult],
+    ) -> Result<(), Failure> {
+        for (number, result) in results.iter().enumerate().take(self.left_to_show) {
+            let vertices = truth.map_or(&[][..], |truth| truth.vertices(result.id));
+            self.drawings.push(plot::terminal(&finder.inspect(batch.roi(number))?, result, vertices));
+        }
+        self.left_to_show = self.left_to_show.saturating_sub(results.len());
+        for result in results {
+            truth.iter().for_each(|truth| self.score.add(truth, result));
+            self.digest.iter_mut().for_each(|digest| digest.add(result));
+        }
+        Ok(())
     }
 }

@@ -244,7 +244,7 @@ impl InputOptions {
             0 | 1 => String::new(),
             files => format!(" and {} more", counted(files - 1, "file")),
         };
-        Some(format!("truth found beside the input: {}{more}", truth.path().display()))
+        Some(format!("truth found next to the input: {}{more}", truth.path().display()))
     }
 }
 
@@ -279,7 +279,7 @@ impl EventSelection {
 fn calorimeter(text: &str) -> Result<Calorimeter, String> {
     let size = |text: &str| text.trim().parse().ok().filter(|size: &f64| size.is_finite() && *size > 0.0);
     let sizes = text.split_once(',').and_then(|(rho, z)| Some((size(rho)?, size(z)?)));
-    let (barrel_rho_mm, endcap_z_mm) = sizes.ok_or("two lengths in mm above 0 are wanted, as 1500,3700")?;
+    let (barrel_rho_mm, endcap_z_mm) = sizes.ok_or("two lengths in mm above 0 are expected, as 1500,3700")?;
     Ok(Calorimeter { barrel_rho_mm, endcap_z_mm, ..Calorimeter::default() })
 }
 

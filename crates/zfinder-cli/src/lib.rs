@@ -32,7 +32,7 @@ use std::io::{self, IsTerminal};
 use clap::{ArgAction, CommandFactory, Parser, Subcommand};
 
 const EXIT_CODES: &str = "Exit codes:
-  0  done; what became of each RoI is its status
+  0  done; each RoI has its status
   1  input that cannot be read or is wrong, output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad configuration or detector file
   3  no such adapter, or the GPU or another engine failed

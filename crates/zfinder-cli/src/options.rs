@@ -269,11 +269,11 @@ fn two_numbers(text: &str) -> Option<[f64; 2]> {
 }
 
 pub(super) fn beam_spot(text: &str) -> Result<[f64; 2], String> {
-    two_numbers(text).ok_or_else(|| "two numbers in mm with a comma between them are wanted, as in 0.97,-0.18".into())
+    two_numbers(text).ok_or_else(|| "two numbers in mm with a comma between them are expected, as in 0.97,-0.18".into())
 }
 
 pub(super) fn beam_spot_tilt(text: &str) -> Result<[f64; 2], String> {
-    two_numbers(text).ok_or_else(|| "two slopes with a comma between them are wanted, as in 1e-4,-2e-4".into())
+    two_numbers(text).ok_or_else(|| "two slopes with a comma between them are expected, as in 1e-4,-2e-4".into())
 }
 
 fn max_layer(text: &str) -> Result<MaxLayer, String> {
@@ -282,7 +282,8 @@ fn max_layer(text: &str) -> Result<MaxLayer, String> {
         "short-strip" => MaxLayer::Sensor(Sensor::ShortStrip),
         "long-strip" => MaxLayer::Sensor(Sensor::LongStrip),
         number => {
-            let number = number.parse().map_err(|_| "a layer's number, pixel, short-strip or long-strip is wanted")?;
+            let number =
+                number.parse().map_err(|_| "a layer's number, pixel, short-strip or long-strip is expected")?;
             MaxLayer::Number(number)
         }
     })
@@ -374,10 +375,40 @@ impl KeyOptions {
     }
 
     fn apply(&self, config: &mut Config) {
-        fn set<T: Copy>(key: &mut T, option: Option<T>) {
-            *key = option.unwrap_or(*key);
-        }
+        self.apply_names(config);
         set(&mut config.peaks, self.peaks);
+        if let Some(BeamPosition::At(position)) = self.beam_spot {
+            config.beam_spot_mm = position;
+        }
+        set(&mut config.beam_spot_tilt, self.beam_spot_tilt);
+        set(&mut config.beam_width_mm, self.beam_width);
+        config.max_layer = self.max_layer.or(config.max_layer);
+        set(&mut config.charge_aware, self.charge_aware);
+        set(&mut config.histogram_per_slice, self.histogram_per_slice);
+        set(&mut config.first_layers, self.first_layers);
+        set(&mut config.z_bin_mm, self.z_bin);
+        set(&mut config.z_bin_eta_coeff, self.z_bin_eta_coeff);
+        set(&mut config.z_min_mm, self.z_min);
+        set(&mut config.z_max_mm, self.z_max);
+        set(&mut config.vertex_separation_bins, self.vertex_separation_bins);
+        set(&mut config.vertex_distance_cut, self.vertex_distance_cut);
+        set(&mut config.vertex_mixing, self.vertex_mixing);
+        set(&mut config.min_significance, self.min_significance);
+        set(&mut config.percentile, self.percentile);
+        set(&mut config.prefer_central, self.prefer_central);
+        set(&mut config.phi_slice_deg, self.phi_slice_deg);
+        set(&mut config.wrap_full_scan, self.wrap_full_scan);
+        set(&mut config.neighbour_multiplier, self.neighbour_multiplier);
+        config.neighbour_max = self.neighbour_max.or(config.neighbour_max);
+        set(&mut config.bending_pt_gev, self.bending_pt_gev);
+        set(&mut config.field_t, self.field_t);
+        set(&mut config.dphi_deta, self.dphi_deta);
+        set(&mut config.triplet_dz_mm, self.triplet_dz);
+        set(&mut config.triplet_dk, self.triplet_dk);
+        set(&mut config.triplet_dp, self.triplet_dp);
+    }
+    /// Applies the options whose values are names.
+    fn apply_names(&self, config: &mut Config) {
         set(
             &mut config.neighbours,
             self.neighbours.map(|name| match name {
@@ -400,11 +431,6 @@ impl KeyOptions {
                 WindowName::Spacepoints => DefaultWindow::Spacepoints,
             }),
         );
-        if let Some(BeamPosition::At(position)) = self.beam_spot {
-            config.beam_spot_mm = position;
-        }
-        set(&mut config.beam_spot_tilt, self.beam_spot_tilt);
-        set(&mut config.beam_width_mm, self.beam_width);
         set(
             &mut config.extrapolation,
             self.extrapolation.map(|name| match name {
@@ -419,17 +445,6 @@ impl KeyOptions {
                 WeightingName::Pt => Weighting::Pt,
             }),
         );
-        config.max_layer = self.max_layer.or(config.max_layer);
-        set(&mut config.charge_aware, self.charge_aware);
-        set(&mut config.histogram_per_slice, self.histogram_per_slice);
-        set(&mut config.first_layers, self.first_layers);
-        set(&mut config.z_bin_mm, self.z_bin);
-        set(&mut config.z_bin_eta_coeff, self.z_bin_eta_coeff);
-        set(&mut config.z_min_mm, self.z_min);
-        set(&mut config.z_max_mm, self.z_max);
-        set(&mut config.vertex_separation_bins, self.vertex_separation_bins);
-        set(&mut config.vertex_distance_cut, self.vertex_distance_cut);
-        set(&mut config.vertex_mixing, self.vertex_mixing);
         set(
             &mut config.fallback,
             self.fallback.map(|name| match name {
@@ -444,20 +459,11 @@ impl KeyOptions {
                 SignificanceName::Gaussian => Significance::Gaussian,
             }),
         );
-        set(&mut config.min_significance, self.min_significance);
-        set(&mut config.percentile, self.percentile);
-        set(&mut config.prefer_central, self.prefer_central);
-        set(&mut config.phi_slice_deg, self.phi_slice_deg);
-        set(&mut config.wrap_full_scan, self.wrap_full_scan);
-        set(&mut config.neighbour_multiplier, self.neighbour_multiplier);
-        config.neighbour_max = self.neighbour_max.or(config.neighbour_max);
-        set(&mut config.bending_pt_gev, self.bending_pt_gev);
-        set(&mut config.field_t, self.field_t);
-        set(&mut config.dphi_deta, self.dphi_deta);
-        set(&mut config.triplet_dz_mm, self.triplet_dz);
-        set(&mut config.triplet_dk, self.triplet_dk);
-        set(&mut config.triplet_dp, self.triplet_dp);
     }
+}
+
+fn set<T: Copy>(key: &mut T, option: Option<T>) {
+    *key = option.unwrap_or(*key);
 }
 
 /// Returns a configuration with the keys of a file applied.

@@ -159,7 +159,7 @@ impl<'a> Answers<'a> {
     ) -> Result<Self, Failure> {
         if format == Format::Parquet && file_of(path).is_none() && io::stdout().is_terminal() {
             return Err(Failure::usage(
-                "Parquet is nothing to read on a terminal",
+                "Parquet is not readable on a terminal",
                 "name a file with -o, or send standard output to one",
             ));
         }

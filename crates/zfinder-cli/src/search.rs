@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use zfinder::{Answered, RoiBatch, RoiResult, StreamOptions, ZFinder};
+use zfinder::{RoiBatch, RoiResult, SearchedBatch, StreamOptions, ZFinder};
 
 use super::beam_spot::{RoiSource, wrong_beam};
 use super::fit::misfit;
@@ -123,7 +123,7 @@ pub(super) fn search(
     loop {
         let begin = Instant::now();
         let Some(answered) = answers.next() else { break };
-        let Answered { batch, results } = answered?;
+        let SearchedBatch { batch, results } = answered?;
         totals.add(&batch, begin.elapsed());
         bar.set_message(format!(
             "{} searched, {}",

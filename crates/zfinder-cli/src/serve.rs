@@ -133,9 +133,10 @@ struct Port(Option<u16>);
 fn port(text: &str) -> Result<Port, String> {
     match text {
         "off" => Ok(Port(None)),
-        _ => {
-            text.parse().map(|port| Port(Some(port))).map_err(|_| "a number from 0 to 65535, or off, is wanted".into())
-        }
+        _ => text
+            .parse()
+            .map(|port| Port(Some(port)))
+            .map_err(|_| "a number from 0 to 65535, or off, is expected".into()),
     }
 }
 

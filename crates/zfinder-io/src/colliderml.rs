@@ -44,7 +44,7 @@ pub(super) fn by_name(path: &Path) -> Result<Option<PathBuf>> {
 pub(super) fn below(folder: &Path) -> Result<Option<PathBuf>> {
     let mut samples = samples(folder);
     if samples.len() > 1 {
-        let message = format!("holds {} samples of ColliderML, and one is wanted: {}", samples.len(), list(&samples));
+        let message = format!("holds {} samples of ColliderML, and one is expected: {}", samples.len(), list(&samples));
         return Err(Error::Input { path: folder.to_owned(), row: 0, column: None, message });
     }
     Ok(samples.pop())

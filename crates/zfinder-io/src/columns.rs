@@ -100,7 +100,7 @@ impl Schema {
 /// "missing column `layer`; the file has `x`, `y`, `z`; wanted: ..."
 pub(super) fn missing<'a>(missing: &[&str], names: impl Iterator<Item = &'a str>) -> String {
     let plural = if missing.len() == 1 { "column" } else { "columns" };
-    format!("missing {plural} {}; the file has {}; wanted: {WANTED}", quoted(missing.iter().copied()), quoted(names))
+    format!("missing {plural} {}; the file has {}; expected: {WANTED}", quoted(missing.iter().copied()), quoted(names))
 }
 
 /// A chunk of a file: columns of equal length, and the RoIs of their spacepoints.
@@ -343,7 +343,8 @@ impl<C: Chunks> ColumnReader<C> {
                 Some(_) => format!(", RoI {}", run.roi_id),
                 None => String::new(),
             };
-            let message = format!("event {}{roi} was on an earlier row already; one row each is wanted", run.event_id);
+            let message =
+                format!("event {}{roi} was on an earlier row already; one row each is expected", run.event_id);
             let error = self.chunks.error(Some((&run, None)), self.chunks.schema().event, message);
             self.skip(error)?;
             self.pass(&run);

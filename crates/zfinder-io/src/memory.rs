@@ -19,7 +19,8 @@ fn held() -> MutexGuard<'static, BTreeMap<PathBuf, Arc<[u8]>>> {
 /// use zfinder_io::{MemoryFile, SpacepointReader};
 ///
 /// let file = MemoryFile::new("event7.csv", b"x,y,z,layer\n30,40,5,0\n".as_slice());
-/// let mut reader = SpacepointReader::new(vec![file.path().to_owned()], Detector::atlas2010(), None);
+/// let files = vec![file.path().to_owned()];
+/// let mut reader = SpacepointReader::new(files, Detector::atlas2010(), None);
 /// let roi = reader.next().expect("there is one")?;
 /// assert_eq!((roi.descriptor.id.event_id, roi.spacepoints[0].rho), (7, 50.0));
 /// # Ok::<(), zfinder_io::Error>(())

@@ -18,13 +18,12 @@ pub struct Regions {
 #[derive(Clone, Debug)]
 enum Selection {
     Objects(ObjectTable, Calorimeter),
-    Rois(RoiTable),
+    RoiTable(RoiTable),
 }
 
 impl Regions {
     /// Selects tubes around the objects of each event. An event is searched whole if it has no
     /// objects, or if its region holds spacepoints on fewer than [`Region::LEAST_LAYERS`] layers.
-    /// [`Region::LEAST_LAYERS`] layers of its region, is searched whole.
     ///
     /// # Errors
     /// A size of the calorimeter that is not finite or not positive.
@@ -37,7 +36,7 @@ impl Regions {
     /// of the event's first row. eta is 0; the range of z is the smallest that holds all ranges. An
     /// event without RoIs is left out.
     pub fn of_rois(rois: RoiTable, config: &Config) -> Self {
-        Self::new(Selection::Rois(rois), config)
+        Self::new(Selection::RoiTable(rois), config)
     }
 
     fn new(selection: Selection, config: &Config) -> Self {
@@ -60,7 +59,7 @@ impl Regions {
                 let without = counted(self.events_without, format!("no object in {path}: searched whole"));
                 [without, counted(self.events_too_few, too_few)]
             }
-            Selection::Rois(rois) => {
+            Selection::RoiTable(rois) => {
                 let path = rois.path().display();
                 let unknown = rois.descriptors().iter().filter(|roi| !known(roi.id.event_id)).count();
                 let (rois_of, of) = if unknown == 1 {
@@ -97,7 +96,7 @@ impl Regions {
                 };
                 Ok(Some((Region::descriptor(whole), selected)))
             }
-            Selection::Rois(rois) => {
+            Selection::RoiTable(rois) => {
                 let Some(joint) = joint_descriptor(rois.of_event(event_id)) else {
                     self.events_without += 1;
                     return Ok(None);

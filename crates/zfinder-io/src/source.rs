@@ -244,7 +244,7 @@ pub(super) fn open(path: &Path) -> Result<Box<dyn Read + Send>> {
     }
     let file = File::open(path).map_err(failed)?;
     if file.metadata().map_err(failed)?.is_dir() {
-        return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, a file is wanted")));
+        return Err(failed(io::Error::new(io::ErrorKind::IsADirectory, "is a folder, a file is expected")));
     }
     unzipped(path, BufReader::with_capacity(1 << 16, file))
 }

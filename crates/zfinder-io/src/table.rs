@@ -53,7 +53,7 @@ impl Table {
             table.names = (0..table.rows.fields()).map(name).collect();
         }
         if table.names.iter().all(String::is_empty) {
-            return Err(table.whole("the file is empty; a header with the names of the columns is wanted".into()));
+            return Err(table.whole("the file is empty; a header with the names of the columns is expected".into()));
         }
         if table.names.len() > MOST_COLUMNS {
             let message = format!("the header has {} columns; {MOST_COLUMNS} at most are read", table.names.len());
@@ -65,7 +65,7 @@ impl Table {
                 return Err(table.whole("the first line is no text: this is no CSV, Parquet or ROOT file".into()));
             }
             if name.contains('\r') {
-                return Err(table.row_error("the lines end in carriage returns; newlines are wanted".into()));
+                return Err(table.row_error("the lines end in carriage returns; newlines are expected".into()));
             }
             if !name.is_empty() && !there.insert(name) {
                 return Err(table.row_error(format!("the header names column `{name}` twice")));
@@ -115,7 +115,7 @@ impl Table {
     pub(super) fn missing(&self, missing: &[&str], wanted: &str) -> Error {
         let plural = if missing.len() == 1 { "column" } else { "columns" };
         let mut message = format!(
-            "missing {plural} {}; the header has {}; wanted: {wanted}",
+            "missing {plural} {}; the header has {}; expected: {wanted}",
             quoted(missing.iter().copied()),
             quoted(self.names.iter().map(String::as_str))
         );
@@ -210,7 +210,7 @@ impl Table {
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() => Ok(number),
             Ok(_) => Err(self.error(column, format!("`{text}` is not finite"))),
-            Err(_) if text.is_empty() => Err(self.error(column, "is empty; a number is wanted".into())),
+            Err(_) if text.is_empty() => Err(self.error(column, "is empty; a number is expected".into())),
             Err(_) => Err(self.error(column, format!("`{text}` is not a number"))),
         }
     }

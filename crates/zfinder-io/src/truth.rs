@@ -209,7 +209,7 @@ impl TruthTable {
             let vertex = TruthVertex { z_mm: table.number(z)?, is_hard_scatter: true, ..TruthVertex::default() };
             if self.vertices.insert((event_id, roi_id), vec![vertex]).is_some() {
                 let whose = roi_id.map_or_else(String::new, |roi_id| format!(", RoI {roi_id}"));
-                let message = format!("event {event_id}{whose} has a vertex already; one row each is wanted");
+                let message = format!("event {event_id}{whose} has a vertex already; one row each is expected");
                 return Err(table.error(roi.unwrap_or(event), message));
             }
         }

@@ -182,7 +182,7 @@ fn bad_own_files_say_where_and_what() {
         ("", ": the file is empty"),
         ("\n\n", ": the file is empty"),
         ("x,y,z,layer\n", ": there is a header and no spacepoint below it"),
-        ("x,y,z\n1,2,3\n", ", row 1: missing column `layer`; the header has `x`, `y`, `z`; wanted: `x,y,z,layer` or"),
+        ("x,y,z\n1,2,3\n", ", row 1: missing column `layer`; the header has `x`, `y`, `z`; expected: `x,y,z,layer` or"),
         ("rho,z,layer\n", ", row 1: missing column `phi`"),
         ("a,b\n", ", row 1: missing columns `"),
         ("x;y;z;layer\n1;2;3;0\n", "columns are separated by commas"),
@@ -190,7 +190,7 @@ fn bad_own_files_say_where_and_what() {
         ("x,y,z,layer\n1,2,3,0\n1,oops,3,0\n", ", row 3, column y: `oops` is not a number"),
         ("x,y,z,layer\r\n1,2,3,0\r\n\r\n1,2,nan,0\r\n", ", row 4, column z: `nan` is not finite"),
         ("x,y,z,layer\n\n\n1,2,inf,0", ", row 4, column z: `inf` is not finite"),
-        ("x,y,z,layer\n1,2,,0\n", ", row 2, column z: is empty; a number is wanted"),
+        ("x,y,z,layer\n1,2,,0\n", ", row 2, column z: is empty; a number is expected"),
         (
             "x,y,z,layer\n1,2,3,19\n",
             ", row 2, column layer: layer 19 is not one of detector `atlas2010`, which has layers 0 to 18",
@@ -383,13 +383,13 @@ fn truth_is_read_by_header() {
             ", row 3, column n_charged_pt500_eta25: `few` is not a whole number",
         ),
         ("event,vz_mm,is_hard_scatter\n0,1,2\n", ", row 2, column is_hard_scatter: 2 must be 0 or 1"),
-        ("event_id,roi_id\n", ", row 1: missing column `z`; the header has `event_id`, `roi_id`; wanted: `event`"),
+        ("event_id,roi_id\n", ", row 1: missing column `z`; the header has `event_id`, `roi_id`; expected: `event`"),
         ("event_id,roi_id,z\n", "no vertex"),
         ("event_id,roi_id,z\n0,0,far\n", ", row 2, column z: `far` is not a number"),
         ("event_id,roi_id,z\n0,-1,1\n", ", row 2, column roi_id: `-1` is not a whole number"),
         (
             "event_id,roi_id,z\n0,1,1\n0,2,1\n0,1,3\n",
-            ", row 4, column roi_id: event 0, RoI 1 has a vertex already; one row each is wanted",
+            ", row 4, column roi_id: event 0, RoI 1 has a vertex already; one row each is expected",
         ),
         ("z,event_id\n1,0\n2,0\n", ", row 3, column event_id: event 0 has a vertex already"),
     ] {

@@ -217,7 +217,7 @@ fn a_basket_of_billions_of_entries_is_an_error() {
     };
     for branch in ["event_id", "roi_id"] {
         let error = of_branch(branch).expect_err("damaged").to_string();
-        for word in [branch, "entry 11", "0 bytes where 8 are wanted"] {
+        for word in [branch, "entry 11", "0 bytes where 8 are expected"] {
             assert!(error.contains(word), "no `{word}` in: {error}");
         }
     }

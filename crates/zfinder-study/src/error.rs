@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The detector has too few barrel layers for a beam spot.
-    #[error("no beam spot can be found in detector `{detector}`: it has {barrels} barrel layers, and 3 are wanted")]
+    #[error("no beam spot can be found in detector `{detector}`: it has {barrels} barrel layers, and 3 are needed")]
     FewBarrels {
         /// The detector.
         detector: String,
@@ -16,7 +16,7 @@ pub enum Error {
         barrels: usize,
     },
     /// The RoIs have too few tracks for a beam spot.
-    #[error("no beam spot was found: {wanted} tracks from one place are wanted, and {rois} RoIs have {found}")]
+    #[error("no beam spot was found: {wanted} tracks from one place are needed, and {rois} RoIs have {found}")]
     FewTracks {
         /// Number of required tracks.
         wanted: usize,

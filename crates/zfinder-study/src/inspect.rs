@@ -26,7 +26,7 @@
 //! # Ok::<(), zfinder::Error>(())
 //! ```
 
-use zfinder::internals::{Filled, Histogram, ReferenceEngine};
+use zfinder::internals::{FilledRoi, Histogram, ReferenceEngine};
 pub use zfinder::internals::{Pair, Peak};
 use zfinder::{Result, RoiResult, RoiView, Spacepoint, Status, ZFinder};
 
@@ -165,7 +165,7 @@ fn inspect(engine: &ReferenceEngine, roi: RoiView<'_>) -> Result<Inspection> {
     Ok(Inspection { result: filled.result, histograms, peaks, background, spacepoints })
 }
 
-fn z_histogram(filled: &Filled, histogram: Histogram<'_>) -> ZHistogram {
+fn z_histogram(filled: &FilledRoi, histogram: Histogram<'_>) -> ZHistogram {
     ZHistogram {
         low_mm: filled.low_mm(),
         bin_mm: filled.bin_mm(),
@@ -175,7 +175,7 @@ fn z_histogram(filled: &Filled, histogram: Histogram<'_>) -> ZHistogram {
     }
 }
 
-fn empty_histogram(filled: &Filled) -> ZHistogram {
+fn empty_histogram(filled: &FilledRoi) -> ZHistogram {
     let bins = filled.bins();
     ZHistogram {
         low_mm: filled.low_mm(),

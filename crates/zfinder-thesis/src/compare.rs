@@ -1,6 +1,6 @@
 //! Compares the sums of an RoI with the reference engine's.
 
-use zfinder::internals::Filled;
+use zfinder::internals::FilledRoi;
 
 use crate::step::{Histogram, Precision};
 
@@ -32,7 +32,7 @@ const Z_MM: f64 = 0.01;
 ///
 /// # Errors
 /// The difference as text, if rounding does not explain it.
-pub fn compare(found: &Histogram, expected: &Filled, precision: Precision) -> Result<Difference, String> {
+pub fn compare(found: &Histogram, expected: &FilledRoi, precision: Precision) -> Result<Difference, String> {
     let Some(reference) = expected.histograms.iter().next() else {
         let entries: u64 = found.n.iter().map(|&n| u64::from(n)).sum();
         return if entries == 0 {

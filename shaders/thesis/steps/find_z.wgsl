@@ -1,6 +1,6 @@
 // Fills nHisto and zHisto of one phi slice a row with z12 of all pairs of the slice, as findZ of
 // the thesis. z12 = (z_b rho_a - z_a rho_b) / (rho_a - rho_b), a in the slice, b on a layer further
-// out in the slice or beside it.
+// out in the same or in a neighbouring slice.
 // in:   params, rois, rows (RoI and slice), points (rho, z; by RoI, layer and slice), cells (where
 //       each begins)
 // out:  histograms (a row: n, then the bits of the f32 sum of z)

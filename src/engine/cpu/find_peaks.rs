@@ -14,13 +14,13 @@ type Window = (u32, Reverse<u32>, Reverse<u32>);
 
 /// Memory of find_peaks, used over and over.
 #[derive(Debug, Default)]
-pub(crate) struct FindPeaks {
+pub(crate) struct PeakBuffers {
     windows: Vec<Window>,
     sums: Vec<u32>,
 }
 
 /// The highest window of the histogram that begins at a word, in the vectors of some machine.
-struct Highest<'a> {
+struct HighestWindow<'a> {
     histogram: &'a HistogramPair,
     first: usize,
     bins: &'a ZBins,
@@ -30,7 +30,7 @@ struct Highest<'a> {
 /// Windows that are looked at together.
 const TOGETHER: usize = 32;
 
-impl WithSimd for Highest<'_> {
+impl WithSimd for HighestWindow<'_> {
     type Output = Window;
 
     #[inline(always)]
@@ -94,10 +94,10 @@ pub(crate) fn find_peaks(
     bins: &ZBins,
     config: &Config,
     background_windows: u32,
-    memory: &mut FindPeaks,
+    memory: &mut PeakBuffers,
     mut take_peak: impl FnMut(&Peak) -> bool,
 ) {
-    let FindPeaks { windows, sums } = memory;
+    let PeakBuffers { windows, sums } = memory;
     let mut background = match background_windows {
         0 => Background::default(),
         lowest => Background::of(histogram, bins.bins, lowest, sums),
@@ -105,7 +105,7 @@ pub(crate) fn find_peaks(
     let each = bins.bins as usize;
     let arch = Arch::new();
     let highest = |histogram: &HistogramPair, first: usize| {
-        arch.dispatch(Highest { histogram, first, bins, prefer_central: config.prefer_central })
+        arch.dispatch(HighestWindow { histogram, first, bins, prefer_central: config.prefer_central })
     };
     windows.clear();
     windows.extend((0..histogram.n.len()).step_by(each).map(|first| highest(histogram, first)));

@@ -25,11 +25,11 @@ use rayon::prelude::*;
 
 use crate::batch_view::BatchView;
 use crate::config::Triplets;
-use crate::engine::cpu::find_z::FindZ;
+use crate::engine::cpu::find_z::FindZBuffers;
 use crate::engine::cpu::lanes::Lanes;
-use crate::engine::cpu::workspace::{Idle, Workspace};
+use crate::engine::cpu::workspace::{IdleWorkspaces, Workspace};
 use crate::engine::encoding::{Compact, Encode, Lossless};
-use crate::engine::plan::{RoiPlan, Search, Taken};
+use crate::engine::plan::{PackSummary, RoiPlan, Search};
 use crate::engine::vertices::Vertices;
 use crate::error::{Error, Result};
 use crate::histogram::{CompareExchange, FixedPoint, MAX_COUNT, Peak};
@@ -41,7 +41,7 @@ pub(crate) struct CpuEngine {
     search: Search,
     accumulate: Accumulate,
     compact: Option<Compact>,
-    memory: Memory,
+    memory: WorkspacesByPrecision,
     threads: Threads,
 }
 
@@ -56,9 +56,9 @@ enum Threads {
 }
 
 /// By precision.
-enum Memory {
-    Single(Idle<f32>),
-    Double(Idle<f64>),
+enum WorkspacesByPrecision {
+    Single(IdleWorkspaces<f32>),
+    Double(IdleWorkspaces<f64>),
 }
 
 impl CpuEngine {
@@ -70,8 +70,8 @@ impl CpuEngine {
             Encoding::Lossless => None,
         };
         let memory = match options.precision {
-            Precision::F32 => Memory::Single(Idle::default()),
-            Precision::F64 => Memory::Double(Idle::default()),
+            Precision::F32 => WorkspacesByPrecision::Single(IdleWorkspaces::default()),
+            Precision::F64 => WorkspacesByPrecision::Double(IdleWorkspaces::default()),
         };
         let threads = match options.threads {
             None => Threads::Rayon,
@@ -95,8 +95,8 @@ impl CpuEngine {
 
     pub(crate) fn description(&self) -> String {
         let precision = match self.memory {
-            Memory::Single(_) => "f32",
-            Memory::Double(_) => "f64",
+            WorkspacesByPrecision::Single(_) => "f32",
+            WorkspacesByPrecision::Double(_) => "f64",
         };
         let threads = self.threads();
         format!("CPU engine, {threads} thread{}, {precision}", if threads == 1 { "" } else { "s" })
@@ -150,8 +150,8 @@ impl CpuEngine {
 
     fn find(&self, roi: RoiView<'_>, helpers: usize, result: &mut RoiResult) -> Result<()> {
         match &self.memory {
-            Memory::Single(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
-            Memory::Double(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
+            WorkspacesByPrecision::Single(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
+            WorkspacesByPrecision::Double(idle) => idle.with(|workspace| self.find_in(roi, helpers, workspace, result)),
         }
     }
 
@@ -167,30 +167,30 @@ impl CpuEngine {
         vertices.clear();
         let spacepoints = &mut workspace.spacepoints;
         spacepoints.clear();
-        let mut taken = Taken { too_far: true, ..Taken::default() };
+        let mut packed = PackSummary { too_far: true, ..PackSummary::default() };
         if let Some(compact) = &self.compact {
-            taken = self.search.pack::<R, _>(compact, &plan, roi, |words| {
+            packed = self.search.pack::<R, _>(compact, &plan, roi, |words| {
                 Encode::<R>::decode(compact, words, spacepoints);
             });
         }
         // The lossless encoding holds RoIs that the compact one cannot hold.
-        if taken.too_far {
+        if packed.too_far {
             spacepoints.clear();
-            taken = self
+            packed = self
                 .search
                 .pack::<R, _>(&Lossless, &plan, roi, |words| Encode::<R>::decode(&Lossless, words, spacepoints));
         }
-        if taken.kept == 0 || plan.is_too_much() {
-            *result = plan.result(taken, vertices, taken.kept > 0);
+        if packed.kept == 0 || plan.is_too_much() {
+            *result = plan.result(packed, vertices, packed.kept > 0);
             return Ok(());
         }
         let mut vertices = Vertices::new(&self.search, &plan, self.accumulate, vertices);
-        let helpers = helpers.min(taken.kept / self.spacepoints_a_helper()).max(1);
+        let helpers = helpers.min(packed.kept / self.spacepoints_a_helper()).max(1);
         let too_many = match helpers {
             1 => self.search_roi(&plan, 1, workspace, |peak| vertices.take(peak)),
             _ => self.in_pool(|| self.search_roi(&plan, helpers, workspace, |peak| vertices.take(peak))),
         };
-        *result = plan.result(taken, vertices.found(), too_many);
+        *result = plan.result(packed, vertices.found(), too_many);
         Ok(())
     }
 
@@ -212,10 +212,10 @@ impl CpuEngine {
         slice_spacepoints::slice_spacepoints(spacepoints, plan.slices, sliced);
         // Several histograms take much memory: one set of them.
         let count = if plan.histograms == 1 { helpers.min(plan.slices as usize) } else { 1 };
-        parts.resize_with(count.max(parts.len()), FindZ::default);
+        parts.resize_with(count.max(parts.len()), FindZBuffers::default);
         let parts = &mut parts[..count];
         let each = plan.slices.div_ceil(count as u32);
-        let find_z = |(part, to): (usize, &mut FindZ<R>)| {
+        let find_z = |(part, to): (usize, &mut FindZBuffers<R>)| {
             let first = (part as u32 * each).min(plan.slices);
             let slices = first..(first + each).min(plan.slices);
             find_z::find_z(&self.search, plan, self.accumulate, sliced, slices, to);

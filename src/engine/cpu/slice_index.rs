@@ -69,7 +69,7 @@ impl<R: Lanes> Reaches<R> {
 /// are repeated beyond the other end.
 #[derive(Debug)]
 pub(crate) struct SliceIndex<R> {
-    /// See [`Columns`].
+    /// See [`IndexColumns`].
     inverse_rho: Vec<R>,
     z_by_rho: Vec<R>,
     phi: Vec<R>,
@@ -314,7 +314,7 @@ impl<R: Lanes> SliceIndex<R> {
 
     /// Returns the columns of the spacepoints taken.
     #[inline(always)]
-    pub(crate) fn columns<'a>(&'a self, sliced: &'a SlicedSpacepoints<R>) -> Columns<'a, R> {
+    pub(crate) fn columns<'a>(&'a self, sliced: &'a SlicedSpacepoints<R>) -> IndexColumns<'a, R> {
         let columns = if self.whole {
             let SlicedSpacepoints { inverse_rho, z_by_rho, phi, slice_number, layer_number, .. } = sliced;
             [inverse_rho, z_by_rho, phi, phi, slice_number, layer_number]
@@ -325,7 +325,7 @@ impl<R: Lanes> SliceIndex<R> {
         let [inverse_rho, z_by_rho, phi, turned_phi, slice, layer] = columns;
         // Of one length, so that one bounds check of a stretch is enough.
         let count = self.taken + BEYOND;
-        Columns {
+        IndexColumns {
             inverse_rho: &inverse_rho[..count],
             z_by_rho: &z_by_rho[..count],
             phi: &phi[..count],
@@ -340,7 +340,7 @@ impl<R: Lanes> SliceIndex<R> {
 
 /// Columns of one length, of a [`SliceIndex`].
 #[derive(Clone, Copy)]
-pub(crate) struct Columns<'a, R> {
+pub(crate) struct IndexColumns<'a, R> {
     pub(crate) inverse_rho: &'a [R],
     pub(crate) z_by_rho: &'a [R],
     pub(crate) phi: &'a [R],
@@ -355,7 +355,7 @@ pub(crate) struct Columns<'a, R> {
     pub(crate) reach: &'a [R],
 }
 
-impl<R: Lanes> Columns<'_, R> {
+impl<R: Lanes> IndexColumns<'_, R> {
     /// A stretch of a column in whole vectors, at least one. Lanes behind its end are beyond every
     /// reach.
     #[inline(always)]

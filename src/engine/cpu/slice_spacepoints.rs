@@ -26,7 +26,7 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
     kept: usize,
     /// The same layer by layer, and within it by slice: one after the other is met as the outer
     /// one.
-    by_layer: Vec<Outer<R>>,
+    by_layer: Vec<OuterSpacepoint<R>>,
     /// Where each layer begins in it.
     layer_begins: [u32; MAX_LAYERS + 1],
     /// Layers with a spacepoint, ascending.
@@ -38,7 +38,7 @@ pub(crate) struct SlicedSpacepoints<R: Real> {
 
 /// A spacepoint as pairs have it on their outer layer.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Outer<R> {
+pub(crate) struct OuterSpacepoint<R> {
     pub(crate) inverse_rho: R,
     pub(crate) z_by_rho: R,
     pub(crate) phi: R,
@@ -79,7 +79,7 @@ impl<R: Real> SlicedSpacepoints<R> {
     }
 
     /// The spacepoints of a layer, slice by slice.
-    pub(crate) fn of_layer(&self, layer: usize) -> &[Outer<R>] {
+    pub(crate) fn of_layer(&self, layer: usize) -> &[OuterSpacepoint<R>] {
         &self.by_layer[self.layer_begins[layer] as usize..self.layer_begins[layer + 1] as usize]
     }
 }
@@ -127,7 +127,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
         column.resize((kept + BEYOND).max(column.len()), R::of(0.0));
     }
     sliced.kept = kept;
-    Arch::new().dispatch(Columns {
+    Arch::new().dispatch(ColumnBuilder {
         sorted: &sorted[..kept],
         inverse_rho: &mut sliced.inverse_rho,
         z_by_rho: &mut sliced.z_by_rho,
@@ -146,12 +146,13 @@ pub(crate) fn slice_spacepoints<R: Real>(
             filled.push(layer);
         }
     }
-    by_layer.resize(kept, Outer::default());
+    by_layer.resize(kept, OuterSpacepoint::default());
     let (sorted, by_layer) = (&sorted[..kept], &mut by_layer[..]);
     let (inverse_rho, z_by_rho) = (&sliced.inverse_rho[..kept], &sliced.z_by_rho[..kept]);
     let outer = |i: usize| {
         let ([_, phi, _], slice_layer) = R::fields(&sorted[i]);
-        let outer = Outer { inverse_rho: inverse_rho[i], z_by_rho: z_by_rho[i], phi, slice: slice_layer >> 8 };
+        let outer =
+            OuterSpacepoint { inverse_rho: inverse_rho[i], z_by_rho: z_by_rho[i], phi, slice: slice_layer >> 8 };
         (usize::from(slice_layer as u8), outer)
     };
     // From both ends by turns, for where the next one goes is waited for too.
@@ -184,7 +185,7 @@ fn by_turns<T>(all: &[T], mut take: impl FnMut(&T)) {
 }
 
 /// Makes columns of sorted spacepoints, in vectors.
-struct Columns<'a, R: Real> {
+struct ColumnBuilder<'a, R: Real> {
     sorted: &'a [R::Spacepoint],
     inverse_rho: &'a mut [R],
     z_by_rho: &'a mut [R],
@@ -193,7 +194,7 @@ struct Columns<'a, R: Real> {
     layer_number: &'a mut [R],
 }
 
-impl<R: Real> NullaryFnOnce for Columns<'_, R> {
+impl<R: Real> NullaryFnOnce for ColumnBuilder<'_, R> {
     type Output = ();
 
     #[inline(always)]

@@ -3,7 +3,7 @@
 use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::cpu::find_peaks;
-use crate::engine::cpu::find_z::{FindZ, find_z};
+use crate::engine::cpu::find_z::{FindZBuffers, find_z};
 use crate::engine::cpu::slice_spacepoints::slice_spacepoints;
 use crate::engine::cpu::sum_histos::sum_histos;
 use crate::engine::cpu::workspace::Workspace;
@@ -60,7 +60,7 @@ impl Stages {
     /// The second stage.
     pub fn find_z(&mut self) {
         let Workspace { sliced, parts, .. } = &mut self.workspace;
-        parts.resize_with(1, FindZ::default);
+        parts.resize_with(1, FindZBuffers::default);
         let slices = 0..self.plan.slices;
         find_z(&self.search, &self.plan, Accumulate::Fixed, sliced, slices, &mut parts[0]);
     }

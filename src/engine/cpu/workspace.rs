@@ -2,8 +2,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
-use crate::engine::cpu::find_peaks::FindPeaks;
-use crate::engine::cpu::find_z::FindZ;
+use crate::engine::cpu::find_peaks::PeakBuffers;
+use crate::engine::cpu::find_z::FindZBuffers;
 use crate::engine::cpu::slice_spacepoints::SlicedSpacepoints;
 use crate::engine::real::Real;
 use crate::histogram::HistogramPair;
@@ -13,9 +13,9 @@ pub(crate) struct Workspace<R: Real> {
     pub(crate) spacepoints: Vec<R::Spacepoint>,
     pub(crate) sliced: SlicedSpacepoints<R>,
     /// One for each group of slices.
-    pub(crate) parts: Vec<FindZ<R>>,
+    pub(crate) parts: Vec<FindZBuffers<R>>,
     pub(crate) total: HistogramPair,
-    pub(crate) find_peaks: FindPeaks,
+    pub(crate) find_peaks: PeakBuffers,
 }
 
 impl<R: Real> Default for Workspace<R> {
@@ -25,22 +25,22 @@ impl<R: Real> Default for Workspace<R> {
             sliced: SlicedSpacepoints::default(),
             parts: Vec::new(),
             total: HistogramPair::new(0, 0),
-            find_peaks: FindPeaks::default(),
+            find_peaks: PeakBuffers::default(),
         }
     }
 }
 
 /// Workspaces that wait for work.
 #[expect(clippy::vec_box, reason = "they are large to move")]
-pub(crate) struct Idle<R: Real>(Mutex<Vec<Box<Workspace<R>>>>);
+pub(crate) struct IdleWorkspaces<R: Real>(Mutex<Vec<Box<Workspace<R>>>>);
 
-impl<R: Real> Default for Idle<R> {
+impl<R: Real> Default for IdleWorkspaces<R> {
     fn default() -> Self {
         Self(Mutex::new(Vec::new()))
     }
 }
 
-impl<R: Real> Idle<R> {
+impl<R: Real> IdleWorkspaces<R> {
     /// Works in one of them, or in a new one.
     pub(crate) fn with<T>(&self, work: impl FnOnce(&mut Workspace<R>) -> T) -> T {
         let all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

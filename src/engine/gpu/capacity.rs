@@ -3,8 +3,8 @@
 use kernel_host::{AdapterKind, Gpu};
 
 use crate::config::Triplets;
-use crate::engine::gpu::layout::Needs;
-use crate::engine::gpu::shape::{Occupancy, Pairs, Shape};
+use crate::engine::gpu::layout::BufferSizes;
+use crate::engine::gpu::shape::{Occupancy, RowSharing, Shape};
 use crate::engine::plan::RoiPlan;
 use crate::engine::real::Real;
 
@@ -52,7 +52,7 @@ impl Capacity {
         }
     }
 
-    fn holds<R: Real>(&self, needs: &Needs, shape: &Shape) -> bool {
+    fn holds<R: Real>(&self, needs: &BufferSizes, shape: &Shape) -> bool {
         // Places in buffers are numbered in 32 bits.
         needs.bytes::<R>(shape).iter().all(|&bytes| bytes <= self.buffer_bytes.min(u64::from(u32::MAX)))
             && needs.rois <= self.workgroups
@@ -77,11 +77,11 @@ const MOST_DISPATCHES: u32 = 64;
 
 /// About the bytes that an RoI by itself takes on the device.
 pub(crate) fn bytes_of<R: Real>(plan: &RoiPlan, shape: &Shape) -> u64 {
-    Needs::most(plan, shape, shape.pairs).bytes::<R>(shape).iter().sum()
+    BufferSizes::most(plan, shape, shape.pairs).bytes::<R>(shape).iter().sum()
 }
 
 /// A batch after planning: parts that fit, and RoIs that never fit.
-pub(crate) struct Cut {
+pub(crate) struct BatchPartition {
     /// RoIs of the batch, part by part.
     pub(crate) parts: Vec<Vec<usize>>,
     /// RoIs too large for the adapter even alone.
@@ -95,14 +95,14 @@ pub(crate) fn cut<R: Real>(
     bytes: usize,
     capacity: &Capacity,
     shape: &Shape,
-) -> Cut {
-    let mut cut = Cut { parts: Vec::new(), too_large: Vec::new() };
+) -> BatchPartition {
+    let mut cut = BatchPartition { parts: Vec::new(), too_large: Vec::new() };
     let mut part = Vec::new();
-    let mut needs = Needs::default();
+    let mut needs = BufferSizes::default();
     let mut work = 0.0;
     for &index in wanted {
         let plan = &plans[index];
-        let own = Needs::most(plan, shape, shape.pairs);
+        let own = BufferSizes::most(plan, shape, shape.pairs);
         if plan.is_too_much() || !capacity.holds::<R>(&own, shape) {
             cut.too_large.push(index);
             continue;
@@ -134,7 +134,7 @@ fn work_of(plan: &RoiPlan) -> f64 {
 /// How find_z's work is shared out in a part.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sharing {
-    pub(crate) pairs: Pairs,
+    pub(crate) pairs: RowSharing,
     /// log2 of the threads that share a spacepoint's partners.
     pub(crate) lanes_shift: u32,
     pub(crate) dispatches: u32,
@@ -149,18 +149,18 @@ impl Sharing {
         shape: &Shape,
     ) -> Self {
         let dispatches = dispatches(plans.clone(), capacity);
-        let Pairs::Streamed { share: asked } = shape.pairs else {
+        let RowSharing::Streamed { share: asked } = shape.pairs else {
             return Self { pairs: shape.pairs, lanes_shift: 0, dispatches };
         };
         let all: u64 = plans.clone().map(|plan| plan.spacepoints as u64).sum();
-        let size = shape.find_z(shape.way(plans.clone()).occupancy());
+        let size = shape.find_z(shape.method(plans.clone()).occupancy());
         let has_triplets = shape.variant(Occupancy::High).triplets != Triplets::Off;
         let least = if has_triplets { LEAST_SHARE_OF_TRIPLETS } else { LEAST_SHARE };
         let by_work = all.div_ceil(capacity.filling).clamp(u64::from(least), u64::from(MOST_SHARE)) as u32;
         let mut share = asked.unwrap_or(by_work.next_multiple_of(least));
         while asked.is_none() && share < MOST_SHARE {
-            let pairs = Pairs::Streamed { share: Some(share) };
-            let needs = plans.clone().map(|plan| Needs::most(plan, shape, pairs)).reduce(Needs::and);
+            let pairs = RowSharing::Streamed { share: Some(share) };
+            let needs = plans.clone().map(|plan| BufferSizes::most(plan, shape, pairs)).reduce(BufferSizes::and);
             if needs.is_none_or(|needs| capacity.holds::<R>(&needs, shape)) {
                 break;
             }
@@ -172,7 +172,7 @@ impl Sharing {
         let partners = (plans.map(work_of).sum::<f64>() / all.max(1) as f64) as u32;
         let wanted = (partners / size.partners_a_lane).clamp(1, size.most_lanes);
         let lanes_shift = idle.max(wanted).ilog2();
-        Self { pairs: Pairs::Streamed { share: Some(share) }, lanes_shift, dispatches }
+        Self { pairs: RowSharing::Streamed { share: Some(share) }, lanes_shift, dispatches }
     }
 }
 

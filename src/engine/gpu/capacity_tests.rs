@@ -56,8 +56,10 @@ fn a_cut_loses_nothing() {
         for part in &cut.parts {
             let own = part.iter().map(|&i| &plans[i]);
             let sharing = Sharing::new::<f32>(own.clone(), &WEBGPU, &shape);
-            let needs =
-                own.map(|plan| Needs::most(plan, &shape, sharing.pairs)).reduce(Needs::and).expect("no empty part");
+            let needs = own
+                .map(|plan| BufferSizes::most(plan, &shape, sharing.pairs))
+                .reduce(BufferSizes::and)
+                .expect("no empty part");
             assert!(WEBGPU.holds::<f32>(&needs, &shape), "{what}: {needs:?}, {sharing:?}");
         }
     }
@@ -89,9 +91,9 @@ fn small_shares_when_there_is_little_work() {
     let shape = shape();
     let sharing = |counts: Vec<usize>| Sharing::new::<f32>(plans(counts).iter(), &WEBGPU, &shape);
     let little = sharing(vec![5000]);
-    assert_eq!((little.pairs, little.lanes_shift), (Pairs::Streamed { share: Some(128) }, 1));
+    assert_eq!((little.pairs, little.lanes_shift), (RowSharing::Streamed { share: Some(128) }, 1));
     let much = sharing(vec![5000; 200]);
-    assert_eq!((much.pairs, much.lanes_shift), (Pairs::Streamed { share: Some(512) }, 0));
+    assert_eq!((much.pairs, much.lanes_shift), (RowSharing::Streamed { share: Some(512) }, 0));
 }
 
 /// Spacepoints that may all lie in one slice are no more work than a dispatch may have; each row is

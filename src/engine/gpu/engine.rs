@@ -20,7 +20,7 @@ use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::error::{Error, Result};
 use crate::options::{Accumulate, Encoding, EngineOptions};
-use crate::spacepoint::Rois;
+use crate::spacepoint::RoiSpan;
 use crate::vertex::RoiResult;
 
 pub(crate) struct TypedEngine<R: Real> {
@@ -53,7 +53,7 @@ const DIRECT_BYTES: u64 = 256 << 10;
 
 /// Results of parts.
 #[derive(Default)]
-struct Found {
+struct PartResults {
     answers: Answers,
     /// Parts for which there was no memory, by themselves.
     too_large: Vec<(Vec<usize>, Error)>,
@@ -61,7 +61,7 @@ struct Found {
     left: Vec<usize>,
 }
 
-impl Found {
+impl PartResults {
     fn and(mut self, other: Self) -> Self {
         self.answers.extend(other.answers);
         self.too_large.extend(other.too_large);
@@ -109,7 +109,7 @@ impl<R: Real> TypedEngine<R> {
         Workspace::new(&self.gpu, self.capacity.buffer_bytes)
     }
 
-    pub(super) fn plan(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
+    pub(super) fn plan(&self, batch: RoiSpan<'_>, helpers: Helpers) -> Result<Vec<RoiPlan>> {
         let plan = |i| self.search.plan(batch.roi(i));
         if helpers == Helpers::Pool && batch.len() > PARALLEL_PLANS {
             return (0..batch.len()).into_par_iter().with_min_len(PARALLEL_PLANS).map(plan).collect();
@@ -137,13 +137,13 @@ impl<R: Real> TypedEngine<R> {
 
     pub(super) async fn find_batch(
         &self,
-        batch: Rois<'_>,
+        batch: RoiSpan<'_>,
         waiting: Waiting,
         helpers: Helpers,
     ) -> Result<Vec<RoiResult>> {
         let plans = self.plan(batch, helpers)?;
         let mut results: Vec<RoiResult> =
-            plans.iter().map(|plan| plan.result(plan.nothing_taken(), Vec::new(), false)).collect();
+            plans.iter().map(|plan| plan.result(plan.nothing_packed(), Vec::new(), false)).collect();
         let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
         let shape = self.shape.with_peaks(self.first_peaks());
         let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
@@ -152,7 +152,7 @@ impl<R: Real> TypedEngine<R> {
             let (mut too_far, mut with_more_peaks) = (Vec::new(), Vec::new());
             for (roi, answer) in self.find_round(planned, rois).await? {
                 match answer {
-                    Answer::Found(result) => results[roi] = result,
+                    Answer::Complete(result) => results[roi] = result,
                     Answer::TooFar => too_far.push(roi),
                     Answer::MorePeaks => with_more_peaks.push(roi),
                 }
@@ -173,8 +173,8 @@ impl<R: Real> TypedEngine<R> {
         let (plans, bytes) = (planned.plans, self.packed_bytes(planned.encoding));
         // The answer counts its spacepoints all the same.
         let too_large = |roi: usize| {
-            let taken = self.search.pack::<R, _>(&Lossless, &plans[roi], planned.batch.roi(roi), |_| {});
-            (roi, Answer::Found(plans[roi].result(taken, Vec::new(), taken.kept > 0)))
+            let packed = self.search.pack::<R, _>(&Lossless, &plans[roi], planned.batch.roi(roi), |_| {});
+            (roi, Answer::Complete(plans[roi].result(packed, Vec::new(), packed.kept > 0)))
         };
         let mut capacity = self.capacity;
         let mut answers = Answers::new();
@@ -209,8 +209,8 @@ impl<R: Real> TypedEngine<R> {
     }
 
     /// Parts, until there is no memory for one of them.
-    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Found> {
-        let mut found = Found::default();
+    async fn find_parts(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<PartResults> {
+        let mut found = PartResults::default();
         if planned.waiting == Waiting::Blocking && planned.helpers != Helpers::NONE && parts.len() > 1 {
             return self.find_in_threads(planned, parts);
         }
@@ -243,14 +243,14 @@ impl<R: Real> TypedEngine<R> {
     }
 
     /// Every thread prepares a part, lets the device have it, waits, decodes, and takes the next.
-    fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<Found> {
+    fn find_in_threads(&self, planned: Planned<'_>, parts: Vec<Vec<usize>>) -> Result<PartResults> {
         let all = planned.helpers.threads();
         let threads = all.clamp(IN_FLIGHT, MOST_THREADS).min(parts.len());
         let planned = Planned { helpers: Helpers::Threads((all / threads).max(1)), spin: Duration::ZERO, ..planned };
         let parts = Mutex::new(parts.into_iter());
         let parts = || parts.lock().unwrap_or_else(PoisonError::into_inner);
         let work = |_| {
-            let mut found = Found::default();
+            let mut found = PartResults::default();
             loop {
                 let Some(rois) = parts().next() else { return Ok(found) };
                 // The futures never yield: they block where they wait.
@@ -267,6 +267,10 @@ impl<R: Real> TypedEngine<R> {
             }
         };
         let all = in_threads(vec![(); threads], threads, work);
-        Ok(all.into_iter().collect::<Result<Vec<Found>>>()?.into_iter().fold(Found::default(), Found::and))
+        Ok(all
+            .into_iter()
+            .collect::<Result<Vec<PartResults>>>()?
+            .into_iter()
+            .fold(PartResults::default(), PartResults::and))
     }
 }

@@ -7,7 +7,7 @@ use kernel_host::{Checks, Gpu, Kernel, KernelDescriptor, Source};
 use crate::engine::encoding::Compact;
 use crate::engine::gpu::layout::{Layout, STAGES};
 use crate::engine::gpu::shaders::Constants;
-use crate::engine::gpu::shape::{Occupancy, Shape, Way};
+use crate::engine::gpu::shape::{Occupancy, SearchMethod, Shape};
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::options::Encoding;
@@ -173,7 +173,7 @@ pub(crate) fn dispatches<R: Real>(
 ) -> Result<Vec<Dispatch>> {
     let rois = layout.rois.len() as u32;
     let each = |kernel: KernelName| Dispatch { kernel, entry_point: kernel.stage(), params: 0, grid: [rois, 1, 1] };
-    let Way::Stages(occupancy) = layout.way else { return Ok(vec![each(KernelName::Walk(encoding))]) };
+    let SearchMethod::Stages(occupancy) = layout.method else { return Ok(vec![each(KernelName::Walk(encoding))]) };
     let mut all = vec![Dispatch {
         grid: [rois, layout.cell_tiles, 1],
         ..each(KernelName::SliceSpacepoints(encoding, occupancy))

@@ -2,7 +2,7 @@
 
 use crate::engine::gpu::capacity::{MOST_SHARE, Sharing};
 use crate::engine::gpu::shaders::Variant;
-use crate::engine::gpu::shape::{Occupancy, Pairs, Shape, Way};
+use crate::engine::gpu::shape::{Occupancy, RowSharing, SearchMethod, Shape};
 use crate::engine::gpu::workspace::{Params, Sums};
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{Real, RoiWords};
@@ -31,7 +31,7 @@ fn row_bins(bins: u64) -> u64 {
 
 /// Elements that RoIs take in the buffers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Needs {
+pub(crate) struct BufferSizes {
     pub(crate) rois: u64,
     pub(crate) spacepoints: u64,
     pub(crate) cell_words: u64,
@@ -48,21 +48,21 @@ pub(crate) struct Needs {
     most_bins: u64,
 }
 
-impl Needs {
-    /// Of an RoI, searched in this way.
-    fn new(plan: &RoiPlan, shape: &Shape, pairs: Pairs, way: Way) -> Self {
+impl BufferSizes {
+    /// Of an RoI, searched by this method.
+    fn new(plan: &RoiPlan, shape: &Shape, pairs: RowSharing, method: SearchMethod) -> Self {
         let spacepoints = plan.spacepoints as u64;
-        let rows = match (way, pairs) {
+        let rows = match (method, pairs) {
             // An RoI that is walked leaves nothing between stages.
-            (Way::Walk, _) => 0,
-            (_, Pairs::Numbered { slices }) => plan.slices.div_ceil(slices),
-            (_, Pairs::Streamed { share }) => (plan.spacepoints as u32).div_ceil(share.unwrap_or(MOST_SHARE)),
+            (SearchMethod::Walk, _) => 0,
+            (_, RowSharing::Numbered { slices }) => plan.slices.div_ceil(slices),
+            (_, RowSharing::Streamed { share }) => (plan.spacepoints as u32).div_ceil(share.unwrap_or(MOST_SHARE)),
         };
         // Of sum_histos's first stage: about the square root of the rows (thesis, sumHistos).
         let partial_rows = f64::from(rows).sqrt().ceil() as u64;
-        let cells = match way {
-            Way::Walk => 0,
-            Way::Stages(occupancy) => shape.variant(occupancy).pairing.cells_of(shape.layers, plan.slices),
+        let cells = match method {
+            SearchMethod::Walk => 0,
+            SearchMethod::Stages(occupancy) => shape.variant(occupancy).pairing.cells_of(shape.layers, plan.slices),
         };
         // Two a word, as long as half of one counts the spacepoints.
         let cell_words = u64::from(if plan.spacepoints <= 0xffff { cells.div_ceil(2) } else { cells });
@@ -82,9 +82,9 @@ impl Needs {
         }
     }
 
-    /// Of an RoI, in whichever way it is searched.
-    pub(crate) fn most(plan: &RoiPlan, shape: &Shape, pairs: Pairs) -> Self {
-        Self::new(plan, shape, pairs, Way::Stages(Occupancy::High))
+    /// Of an RoI, by whichever method it is searched.
+    pub(crate) fn most(plan: &RoiPlan, shape: &Shape, pairs: RowSharing) -> Self {
+        Self::new(plan, shape, pairs, SearchMethod::Stages(Occupancy::High))
     }
 
     pub(crate) fn and(self, other: Self) -> Self {
@@ -130,13 +130,13 @@ impl Needs {
 
 /// Where the RoIs of one part lie, and how they are searched.
 pub(crate) struct Layout<R: Real> {
-    pub(crate) way: Way,
+    pub(crate) method: SearchMethod,
     pub(crate) variant: Variant,
     pub(crate) params: Params,
     pub(crate) rois: Vec<R::Roi>,
     /// The RoI of each row of histograms.
     pub(crate) row_rois: Vec<u32>,
-    pub(crate) needs: Needs,
+    pub(crate) needs: BufferSizes,
     /// Tiles of slice_spacepoints, of cells, and of find_z, of bins.
     pub(crate) cell_tiles: u32,
     pub(crate) bin_tiles: u32,
@@ -167,25 +167,25 @@ impl<R: Real> Layout<R> {
         sharing: Sharing,
         plans: impl Iterator<Item = &'a RoiPlan> + Clone,
     ) -> Self {
-        let way = shape.way(plans.clone());
-        let occupancy = way.occupancy();
-        let mut needs = Needs::default();
+        let method = shape.method(plans.clone());
+        let occupancy = method.occupancy();
+        let mut needs = BufferSizes::default();
         let mut row_rois = Vec::new();
         let mut words = Vec::new();
         for (i, plan) in plans.clone().enumerate() {
-            let own = Needs::new(plan, shape, sharing.pairs, way);
+            let own = BufferSizes::new(plan, shape, sharing.pairs, method);
             words.push(words_of(plan, &needs, &own));
             needs = needs.and(own);
             row_rois.resize(needs.rows as usize, i as u32);
         }
         let variant = shape.variant(occupancy);
-        let params = params(search, shape, sharing, way, &needs);
+        let params = params(search, shape, sharing, method, &needs);
         let has_background = |plan: &RoiPlan| {
             let windows = u64::from(plan.histograms) * u64::from(plan.bins.bins - 2);
             (1..windows).contains(&u64::from(plan.background_windows))
         };
         Self {
-            way,
+            method,
             variant,
             params,
             rois: plans.clone().zip(&words).map(|(plan, &words)| R::roi(plan.z_scale(), words)).collect(),
@@ -269,7 +269,7 @@ impl<R: Real> Layout<R> {
 }
 
 /// An RoI's record, whose data begin where those of the RoIs before it end.
-fn words_of(plan: &RoiPlan, before: &Needs, own: &Needs) -> RoiWords {
+fn words_of(plan: &RoiPlan, before: &BufferSizes, own: &BufferSizes) -> RoiWords {
     RoiWords {
         spacepoint_first: before.spacepoints as u32,
         cell_first: before.cell_words as u32,
@@ -284,13 +284,13 @@ fn words_of(plan: &RoiPlan, before: &Needs, own: &Needs) -> RoiWords {
 }
 
 /// Returns the parameters that all RoIs of a part share.
-fn params(search: &Search, shape: &Shape, sharing: Sharing, way: Way, needs: &Needs) -> Params {
+fn params(search: &Search, shape: &Shape, sharing: Sharing, method: SearchMethod, needs: &BufferSizes) -> Params {
     let config = &search.config;
-    let (slices_per_histogram, share, lanes_shift) = match (way, sharing.pairs) {
+    let (slices_per_histogram, share, lanes_shift) = match (method, sharing.pairs) {
         // All of an RoI's pairs are one workgroup's.
-        (Way::Walk, _) => (1, u32::MAX / 2, 0),
-        (_, Pairs::Numbered { slices }) => (slices, 1, sharing.lanes_shift),
-        (_, Pairs::Streamed { share }) => (1, share.unwrap_or(MOST_SHARE), sharing.lanes_shift),
+        (SearchMethod::Walk, _) => (1, u32::MAX / 2, 0),
+        (_, RowSharing::Numbered { slices }) => (slices, 1, sharing.lanes_shift),
+        (_, RowSharing::Streamed { share }) => (1, share.unwrap_or(MOST_SHARE), sharing.lanes_shift),
     };
     Params {
         layers: shape.layers,

@@ -24,7 +24,7 @@ use crate::engine::plan::Search;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
 use crate::options::{DeviceTimes, EngineOptions, Precision};
-use crate::spacepoint::{RoiBatch, Rois};
+use crate::spacepoint::{RoiBatch, RoiSpan};
 use crate::vertex::RoiResult;
 
 /// The engine in one of the number types.
@@ -98,12 +98,12 @@ impl GpuEngine {
         self.gpu().lost().is_some()
     }
 
-    pub(crate) fn find_batch(&self, batch: Rois<'_>, helpers: Helpers) -> Result<Vec<RoiResult>> {
+    pub(crate) fn find_batch(&self, batch: RoiSpan<'_>, helpers: Helpers) -> Result<Vec<RoiResult>> {
         // The future never yields: it blocks where it waits.
         typed!(self, engine => block_on(engine.find_batch(batch, Waiting::Blocking, helpers)))
     }
 
-    pub(crate) async fn find_batch_async(&self, batch: Rois<'_>) -> Result<Vec<RoiResult>> {
+    pub(crate) async fn find_batch_async(&self, batch: RoiSpan<'_>) -> Result<Vec<RoiResult>> {
         typed!(self, engine => engine.find_batch(batch, Waiting::Async, Helpers::Pool).await)
     }
 

@@ -12,21 +12,21 @@ use crate::engine::gpu::kernels::{Dispatch, dispatches};
 use crate::engine::gpu::layout::{Layout, Regions};
 use crate::engine::gpu::shape::Shape;
 use crate::engine::gpu::workspace::{Sums, Workspace};
-use crate::engine::plan::{RoiPlan, Taken};
+use crate::engine::plan::{PackSummary, RoiPlan};
 use crate::engine::real::Real;
 use crate::engine::threads::{Helpers, in_threads};
 use crate::engine::vertices::Vertices;
 use crate::error::{Error, Result};
 use crate::histogram::Peak;
 use crate::options::Encoding;
-use crate::spacepoint::Rois;
+use crate::spacepoint::RoiSpan;
 use crate::vertex::RoiResult;
 
 /// A part that the device works on.
 pub(super) struct InFlight<'a, R: Real> {
     rois: Vec<usize>,
     /// Of each of them.
-    taken: Vec<Taken>,
+    packed: Vec<PackSummary>,
     workspace: Pooled<'a, Workspace<R>>,
     submission: Submission,
 }
@@ -44,7 +44,7 @@ pub(super) enum Submitted<'a, R: Real> {
 /// A batch that is planned.
 #[derive(Clone, Copy)]
 pub(super) struct Planned<'a> {
-    pub(super) batch: Rois<'a>,
+    pub(super) batch: RoiSpan<'a>,
     pub(super) plans: &'a [RoiPlan],
     pub(super) encoding: Encoding,
     pub(super) waiting: Waiting,
@@ -57,7 +57,7 @@ pub(super) struct Planned<'a> {
 
 /// Answer for an RoI.
 pub(super) enum Answer {
-    Found(RoiResult),
+    Complete(RoiResult),
     /// The encoding cannot hold its spacepoints.
     TooFar,
     /// There may be more peaks than there was room for.
@@ -84,12 +84,12 @@ impl<R: Real> TypedEngine<R> {
             Reserved::Later => return Ok(Submitted::Later),
             Reserved::Full(error) => return Ok(Submitted::TooLarge(error)),
         };
-        let taken = self.pack(planned, view, &mut layout, regions, rois);
+        let packed = self.pack(planned, view, &mut layout, regions, rois);
         let mut encoder = self.gpu.encoder("zfinder");
         self.begin(&mut encoder, &mut workspace)?;
         self.encode(&mut encoder, planned.encoding, &mut workspace, &layout, None)?;
         let submission = self.gpu.submit(encoder)?;
-        Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), taken, workspace, submission }))
+        Ok(Submitted::InFlight(InFlight { rois: rois.to_vec(), packed, workspace, submission }))
     }
 
     /// Fills a workspace with a part. [`TypedEngine::begin`] copies the staged data on the device.
@@ -121,7 +121,7 @@ impl<R: Real> TypedEngine<R> {
         layout: &mut Layout<R>,
         regions: Regions,
         rois: &[usize],
-    ) -> Vec<Taken> {
+    ) -> Vec<PackSummary> {
         let bytes = self.packed_bytes(planned.encoding);
         let header_words = regions.spacepoints as usize / 4;
         let words = rois.iter().map(|&roi| planned.plans[roi].spacepoints * bytes / 4);
@@ -130,7 +130,7 @@ impl<R: Real> TypedEngine<R> {
         let pack = |(mut part, &roi): (UploadPart<'_, u32>, &usize)| {
             let (plan, view) = (&planned.plans[roi], planned.batch.roi(roi));
             let mut fits = true;
-            let taken = match (&self.compact, planned.encoding) {
+            let packed = match (&self.compact, planned.encoding) {
                 (Some(compact), Encoding::Compact) => self.search.pack::<R, _>(compact, plan, view, |block| {
                     fits &= part.write(bytemuck::cast_slice(block));
                 }),
@@ -139,23 +139,23 @@ impl<R: Real> TypedEngine<R> {
                 }),
             };
             debug_assert!(fits, "a part has room for all spacepoints of its RoI");
-            taken
+            packed
         };
         let few = layout.needs.spacepoints < PARALLEL_PACKING || rois.len() == 1;
         let parts: Vec<_> = parts.zip(rois).collect();
-        let taken: Vec<Taken> = match planned.helpers {
+        let packed: Vec<PackSummary> = match planned.helpers {
             _ if few => parts.into_iter().map(pack).collect(),
             Helpers::Pool => parts.into_par_iter().with_min_len(rois.len() / 64 + 1).map(pack).collect(),
             Helpers::Threads(threads) => in_threads(parts, threads, pack),
         };
-        for (roi, taken) in layout.rois.iter_mut().zip(&taken) {
-            if taken.kept == 0 {
+        for (roi, packed) in layout.rois.iter_mut().zip(&packed) {
+            if packed.kept == 0 {
                 R::leave_out(roi);
             }
         }
         let fits = header.write(&layout.header(&regions));
         debug_assert!(fits, "the header has the room that it asked for");
-        taken
+        packed
     }
 
     /// Encodes what the stages rely on: the input on the device.
@@ -236,7 +236,7 @@ impl<R: Real> TypedEngine<R> {
 
     /// Waits for a part and decodes its answers.
     pub(super) async fn collect(&self, planned: Planned<'_>, part: Option<InFlight<'_, R>>) -> Result<Answers> {
-        let Some(InFlight { rois, taken, workspace, submission }) = part else { return Ok(Vec::new()) };
+        let Some(InFlight { rois, packed, workspace, submission }) = part else { return Ok(Vec::new()) };
         let each = planned.shape.peaks as usize;
         let count = rois.len() * each;
         let peaks = match planned.waiting {
@@ -248,7 +248,7 @@ impl<R: Real> TypedEngine<R> {
         };
         workspace.give_back();
         let decode = |(i, roi): (usize, usize)| {
-            if taken[i].too_far {
+            if packed[i].too_far {
                 return (roi, Answer::TooFar);
             }
             let plan = &planned.plans[roi];
@@ -260,7 +260,7 @@ impl<R: Real> TypedEngine<R> {
             if all && peaks[0].flags == 0 {
                 return (roi, Answer::MorePeaks);
             }
-            (roi, Answer::Found(plan.result(taken[i], vertices.found(), peaks[0].flags != 0)))
+            (roi, Answer::Complete(plan.result(packed[i], vertices.found(), peaks[0].flags != 0)))
         };
         Ok(rois.into_iter().enumerate().map(decode).collect())
     }

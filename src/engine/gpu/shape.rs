@@ -13,14 +13,14 @@ use crate::options::{Accumulate, EngineOptions};
 
 /// Which pairs share a row of histograms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Pairs {
+pub(crate) enum RowSharing {
     /// Pairs of a group of so many slices: `thesis/numbered_pairs.wgsl`.
     Numbered { slices: u32 },
     /// Pairs of a share of the spacepoints; `None`: by the amount of work. `pairs/*.wgsl`.
     Streamed { share: Option<u32> },
 }
 
-impl Pairs {
+impl RowSharing {
     /// Groups of slices of a whole turn, by default.
     const GROUPS: f64 = 64.0;
 
@@ -49,14 +49,14 @@ impl Occupancy {
 
 /// How the RoIs of a part are searched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum SearchMethod {
     /// Each in one workgroup and all in one dispatch: `walk.wgsl`.
     Walk,
     /// In the four stages.
     Stages(Occupancy),
 }
 
-impl Way {
+impl SearchMethod {
     pub(crate) fn occupancy(self) -> Occupancy {
         match self {
             Self::Walk => Occupancy::Low,
@@ -67,7 +67,7 @@ impl Way {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shape {
-    pub(crate) pairs: Pairs,
+    pub(crate) pairs: RowSharing,
     variant: Variant,
     /// Of find_z and of slice_spacepoints, for low occupancy and for high.
     find_z: [FindZSize; 2],
@@ -88,16 +88,16 @@ const WALKED_ROIS: usize = 256;
 impl Shape {
     pub(crate) async fn new<R: Real>(gpu: &Gpu, search: &Search, options: &EngineOptions) -> Result<Self> {
         let config = &search.config;
-        let pairs = Pairs::new(search, options);
+        let pairs = RowSharing::new(search, options);
         let several = config.charge_aware || config.histogram_per_slice;
         let by_layer = several || config.weighting == Weighting::Pt || !search.is_single();
         let variant = Variant {
             precision: options.precision,
             accumulate: options.accumulate,
             pairing: match pairs {
-                Pairs::Numbered { .. } => Pairing::Numbered,
-                Pairs::Streamed { .. } if by_layer => Pairing::ByLayer,
-                Pairs::Streamed { .. } => Pairing::TwoSlices,
+                RowSharing::Numbered { .. } => Pairing::Numbered,
+                RowSharing::Streamed { .. } if by_layer => Pairing::ByLayer,
+                RowSharing::Streamed { .. } => Pairing::TwoSlices,
             },
             // A weight is counted.
             triplets: if config.weighting == Weighting::Pt { Triplets::Count } else { config.triplets },
@@ -144,15 +144,15 @@ impl Shape {
     }
 
     /// How these RoIs are searched: the one place where it is decided.
-    pub(crate) fn way<'a>(&self, plans: impl Iterator<Item = &'a RoiPlan> + Clone) -> Way {
+    pub(crate) fn method<'a>(&self, plans: impl Iterator<Item = &'a RoiPlan> + Clone) -> SearchMethod {
         let fits = |walk: WalkSize| {
             let cells = |plan: &RoiPlan| self.variant(Occupancy::Low).pairing.cells_of(self.layers, plan.slices);
             plans.clone().all(|plan| walk.holds(plan, cells(plan)))
         };
         if plans.clone().count() <= WALKED_ROIS && self.walk.is_some_and(fits) {
-            return Way::Walk;
+            return SearchMethod::Walk;
         }
         let is_low = plans.clone().all(|plan| plan.spacepoints <= CellTile::FEW as usize);
-        Way::Stages(if is_low { Occupancy::Low } else { Occupancy::High })
+        SearchMethod::Stages(if is_low { Occupancy::Low } else { Occupancy::High })
     }
 }

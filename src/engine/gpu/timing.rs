@@ -14,7 +14,7 @@ use crate::engine::real::Real;
 use crate::engine::threads::Helpers;
 use crate::error::Result;
 use crate::options::{DeviceTimes, Encoding};
-use crate::spacepoint::{RoiBatch, Rois};
+use crate::spacepoint::{RoiBatch, RoiSpan};
 
 /// Times that a batch is searched in a row where only the device is timed.
 const IN_A_ROW: usize = 4;
@@ -24,7 +24,7 @@ const WARM_UP: Duration = Duration::from_millis(300);
 
 impl<R: Real> TypedEngine<R> {
     pub(super) fn time_on_device(&self, batch: &RoiBatch, rounds: usize) -> Result<Option<DeviceTimes>> {
-        let (batch, helpers) = (Rois::from(batch), Helpers::Pool);
+        let (batch, helpers) = (RoiSpan::from(batch), Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let (encoding, waiting, spin) = (self.encoding(), Waiting::Blocking, Duration::ZERO);
         let shape = self.shape.with_peaks(self.first_peaks());

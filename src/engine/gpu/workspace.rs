@@ -7,7 +7,7 @@ use kernel_host::{BindGroupSlot, Buffer, Error as GpuError, Gpu, Readback, Uploa
 
 use crate::engine::gpu::kernels::{Dispatch, GROUPS, KernelName, ROWS_IN_GROUPS};
 use crate::engine::gpu::layout::{ALIGNMENT, Layout, Regions};
-use crate::engine::gpu::shape::Way;
+use crate::engine::gpu::shape::SearchMethod;
 use crate::engine::real::Real;
 use crate::error::Result;
 use crate::histogram::Peak;
@@ -141,7 +141,7 @@ impl<R: Real> Workspace<R> {
     ) -> Result<UploadView<u32>> {
         self.direct = regions.end <= direct_bytes;
         self.regions = regions;
-        let is_walked = layout.way == Way::Walk;
+        let is_walked = layout.method == SearchMethod::Walk;
         let (several, needs) = (layout.variant.several, &layout.needs);
         let sorted = if is_walked { 1 } else { needs.spacepoints as usize };
         // Bind groups would keep buffers that are to be replaced.

@@ -9,7 +9,7 @@ mod window;
 
 use std::f64::consts::{PI, TAU};
 
-pub(crate) use self::roi::{RoiPlan, Taken};
+pub(crate) use self::roi::{PackSummary, RoiPlan};
 use self::window::PhiExtremes;
 use crate::config::{Config, DefaultWindow, Neighbours};
 use crate::detector::{Detector, Sensor};
@@ -55,7 +55,7 @@ pub(crate) enum Block<'a> {
 
 /// The numbers that place a spacepoint in an RoI's window.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Placing {
+pub(crate) struct SlicePlacement {
     /// Lower edge and width of the window \[rad\].
     pub(crate) phi_min: f64,
     pub(crate) width: f64,
@@ -64,7 +64,7 @@ pub(crate) struct Placing {
     pub(crate) layers: u32,
 }
 
-impl Placing {
+impl SlicePlacement {
     /// phi, which is in [-pi, pi], from the lower edge of the window on \[rad\].
     #[inline(always)]
     pub(crate) fn beyond_edge(&self, phi: f64) -> f64 {
@@ -236,13 +236,13 @@ impl Search {
         plan: &RoiPlan,
         roi: RoiView<'_>,
         mut write: impl FnMut(&[E::Word]),
-    ) -> Taken {
-        let bad = Taken { bad: true, ..Taken::default() };
+    ) -> PackSummary {
+        let bad = PackSummary { bad: true, ..PackSummary::default() };
         if plan.bad {
             return bad;
         }
         let inv = self.config.slices_per_rad();
-        let placing = Placing {
+        let placing = SlicePlacement {
             phi_min: plan.phi_min,
             width: plan.width,
             slices_per_rad: inv,
@@ -273,7 +273,7 @@ impl Search {
                     let slice = ((from_edge * inv) as u32).min(plan.slices - 1);
                     match encoding.encode(rho, from_edge, z, slice, layer) {
                         Some(word) => word,
-                        None => return Taken { too_far: true, ..Taken::default() },
+                        None => return PackSummary { too_far: true, ..PackSummary::default() },
                     }
                 } else {
                     encoding.dropped()
@@ -281,7 +281,7 @@ impl Search {
             }
             write(&block[..count]);
         }
-        Taken { kept, outside: roi.len() - kept, ..Taken::default() }
+        PackSummary { kept, outside: roi.len() - kept, ..PackSummary::default() }
     }
 }
 

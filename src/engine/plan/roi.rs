@@ -31,7 +31,7 @@ pub(crate) struct RoiPlan {
 
 /// Counts of an RoI's spacepoints, or why none was packed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Taken {
+pub(crate) struct PackSummary {
     pub(crate) kept: usize,
     pub(crate) outside: usize,
     /// One is invalid, so none is packed.
@@ -47,8 +47,8 @@ impl RoiPlan {
     }
 
     /// Returns the counts of an RoI with nothing to search.
-    pub(crate) fn nothing_taken(&self) -> Taken {
-        Taken { bad: self.bad, ..Taken::default() }
+    pub(crate) fn nothing_packed(&self) -> PackSummary {
+        PackSummary { bad: self.bad, ..PackSummary::default() }
     }
 
     pub(crate) fn z_scale<R: Real>(&self) -> ZScale<R> {
@@ -80,12 +80,12 @@ impl RoiPlan {
     }
 
     /// Returns the result: these vertices, or the status that explains an empty list.
-    pub(crate) fn result(&self, taken: Taken, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
-        let status = if taken.bad {
+    pub(crate) fn result(&self, packed: PackSummary, mut vertices: Vec<Vertex>, capacity_exceeded: bool) -> RoiResult {
+        let status = if packed.bad {
             Status::BadSpacepoint
         } else if capacity_exceeded {
             Status::CapacityExceeded
-        } else if taken.kept == 0 {
+        } else if packed.kept == 0 {
             Status::Empty
         } else if vertices.is_empty() {
             Status::NoPeak
@@ -99,8 +99,8 @@ impl RoiPlan {
             id: self.descriptor.id,
             vertices,
             status,
-            spacepoints: taken.kept,
-            outside_window: taken.outside,
+            spacepoints: packed.kept,
+            outside_window: packed.outside,
             fallback: false,
         }
     }

@@ -53,9 +53,9 @@ fn slices(search: &Search, roi: &Roi) -> Vec<Option<u32>> {
 
 fn packed<R: Real, E: Encode<R>>(search: &Search, encoding: &E, plan: &RoiPlan, roi: RoiView<'_>) -> Vec<Option<u32>> {
     let mut spacepoints = Vec::new();
-    let taken = search.pack::<R, _>(encoding, plan, roi, |words| encoding.decode(words, &mut spacepoints));
+    let packed = search.pack::<R, _>(encoding, plan, roi, |words| encoding.decode(words, &mut spacepoints));
     let slices: Vec<_> = spacepoints.iter().map(|s| R::fields(s).1).collect();
-    assert_eq!(taken.kept, slices.iter().filter(|&&slice| slice != DROPPED).count());
+    assert_eq!(packed.kept, slices.iter().filter(|&&slice| slice != DROPPED).count());
     slices.into_iter().map(|word| (word != DROPPED).then_some(word >> 8)).collect()
 }
 
@@ -88,7 +88,7 @@ fn a_window_ends_before_its_upper_edge() {
     }
 }
 
-/// What is left of a window beyond its last slice is less than a thousand-millionth of a slice, and
+/// The rest of a window beyond its last slice is less than a thousand-millionth of a slice, and
 /// belongs to that slice.
 #[test]
 fn the_last_slice_takes_what_is_left_of_a_window() {

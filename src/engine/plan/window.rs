@@ -91,8 +91,8 @@ impl PhiExtremes {
         const PAD: f64 = 1e-10;
         let least = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::INFINITY, smaller);
         let most = |lanes: [f64; LANES]| lanes.into_iter().fold(f64::NEG_INFINITY, larger);
-        // If there is no positive phi, `low` is infinite and above `end`; likewise for the negative
-        // side.
+        // If there is no positive phi, `low` is infinite and above `end`. The negative side is
+        // symmetric.
         let (low, end) = (least(self.low_positive), most(self.highest));
         let (first, high) = (least(self.lowest), most(self.high_negative));
         let (low, high) = match (low <= end, first <= high) {

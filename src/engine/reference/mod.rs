@@ -35,7 +35,7 @@ pub struct ReferenceEngine {
 }
 
 /// An RoI in histograms, before peaks are looked for; without any where nothing can be.
-pub struct Filled {
+pub struct FilledRoi {
     /// The answer, without its vertices.
     pub result: RoiResult,
     /// The histograms of each charge and of each slice.
@@ -44,7 +44,7 @@ pub struct Filled {
 }
 
 #[cfg(feature = "internals")]
-impl Filled {
+impl FilledRoi {
     /// Returns the lower edge of the first bin \[mm\].
     pub fn low_mm(&self) -> f64 {
         (self.bins.offset - 0.5) * self.bins.width
@@ -99,7 +99,7 @@ impl ReferenceEngine {
     ///
     /// # Errors
     /// A z range that makes no histogram.
-    pub fn fill(&self, roi: RoiView<'_>) -> Result<Filled> {
+    pub fn fill(&self, roi: RoiView<'_>) -> Result<FilledRoi> {
         let bins = self.config.z_bins(roi.descriptor.eta, roi.descriptor.z_range)?;
         let result = RoiResult {
             id: roi.descriptor.id,
@@ -109,7 +109,7 @@ impl ReferenceEngine {
             outside_window: 0,
             fallback: false,
         };
-        let mut filled = Filled { result, bins, histograms: Histograms::empty(&bins, 0) };
+        let mut filled = FilledRoi { result, bins, histograms: Histograms::empty(&bins, 0) };
         let Some(sliced) = self.slice_spacepoints(roi) else { return Ok(filled) };
         let result = &mut filled.result;
         result.spacepoints = sliced.kept;

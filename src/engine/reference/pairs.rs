@@ -191,7 +191,7 @@ impl ReferenceEngine {
     }
 
     /// Hands the third spacepoints that confirm a pair, with their layers, to `each`, from the
-    /// inside out, until it breaks. Without triplets there are none.
+    /// inside out, until it breaks. Without triplets, no spacepoint confirms.
     pub(super) fn each_third(
         &self,
         sliced: &Sliced,

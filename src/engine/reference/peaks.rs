@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::histograms::Histogram;
-use super::{Filled, ReferenceEngine};
+use super::{FilledRoi, ReferenceEngine};
 use crate::config::{Significance, Weighting, ZBins};
 use crate::pt_weight::PtWeight;
 use crate::vertex::{Status, Vertex};
@@ -13,7 +13,7 @@ use crate::vertex::{Status, Vertex};
 pub struct Peak {
     /// The vertex, as in [`RoiResult::vertices`](crate::RoiResult::vertices).
     pub vertex: Vertex,
-    /// The number of its histogram in [`Filled::histograms`].
+    /// The number of its histogram in [`FilledRoi::histograms`].
     pub histogram: usize,
     /// The first of its three bins. Bins that an earlier peak had as well were empty by then.
     pub first_bin: usize,
@@ -69,8 +69,8 @@ impl ReferenceEngine {
     }
 
     /// Returns the entries of three bins without a vertex: the mean of the lowest windows.
-    pub fn background(&self, filled: &Filled) -> Option<f64> {
-        let Filled { bins, histograms, .. } = filled;
+    pub fn background(&self, filled: &FilledRoi) -> Option<f64> {
+        let FilledRoi { bins, histograms, .. } = filled;
         if histograms.is_empty() {
             return None;
         }
@@ -82,13 +82,13 @@ impl ReferenceEngine {
     }
 
     /// Takes the peaks out of the histograms, and sets the status.
-    pub fn find_peaks(&self, filled: &mut Filled) -> Vec<Peak> {
+    pub fn find_peaks(&self, filled: &mut FilledRoi) -> Vec<Peak> {
         let mut peaks = Vec::new();
         if filled.histograms.is_empty() {
             return peaks;
         }
         let background = self.background(filled);
-        let Filled { bins, histograms, result, .. } = filled;
+        let FilledRoi { bins, histograms, result, .. } = filled;
         let background_windows = self.config.background_windows(bins, histograms.len() as u32);
         let all_windows = histograms.len() * (bins.bins as usize - 2);
         let mut windows: Vec<_> = histograms.iter().map(|histogram| self.highest_window(histogram, bins)).collect();

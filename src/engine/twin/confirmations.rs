@@ -10,7 +10,7 @@ use crate::pt_weight::PtWeight;
 /// Curvature k and azimuth p at the beam line of the track through two spacepoints whose rho
 /// differ.
 #[derive(Clone, Copy)]
-struct Bend<R> {
+struct TrackBend<R> {
     k: R,
     p: R,
 }
@@ -18,27 +18,27 @@ struct Bend<R> {
 // bends.wgsl
 
 /// With 1 / rho_a - 1 / rho_b = (rho_b - rho_a) / (rho_a rho_b), one quotient serves both.
-fn track_bend<R: Real>([u, _]: [R; 2], phi_a: R, [v, _]: [R; 2], phi_b: R) -> Bend<R> {
+fn track_bend<R: Real>([u, _]: [R; 2], phi_a: R, [v, _]: [R; 2], phi_b: R) -> TrackBend<R> {
     let turned = (phi_b - phi_a) * v / (v - u);
-    Bend { k: R::of(2.0) * turned * u, p: phi_a + turned }
+    TrackBend { k: R::of(2.0) * turned * u, p: phi_a + turned }
 }
 
 impl<R: Real> FindZ<'_, R> {
     /// The bend of the track through two sorted spacepoints, p as seen from the second one.
-    fn bend_from_second(&self, a: usize, b: usize) -> Bend<R> {
+    fn bend_from_second(&self, a: usize, b: usize) -> TrackBend<R> {
         let turn = self.turn_of_step(self.beside[a].slice_layer >> 8, self.beside[b].slice_layer >> 8);
         let bend = track_bend(self.points[a], self.beside[a].phi, self.points[b], self.beside[b].phi + turn);
-        Bend { k: bend.k, p: bend.p - turn }
+        TrackBend { k: bend.k, p: bend.p - turn }
     }
 
     /// p as seen from the first one.
-    fn bend_from_first(&self, b: usize, c: usize) -> Bend<R> {
+    fn bend_from_first(&self, b: usize, c: usize) -> TrackBend<R> {
         let turn = self.turn_of_step(self.beside[b].slice_layer >> 8, self.beside[c].slice_layer >> 8);
         track_bend(self.points[b], self.beside[b].phi, self.points[c], self.beside[c].phi + turn)
     }
 
     /// The cuts on k and p.
-    fn bend_alike(&self, inner: Bend<R>, outer: Bend<R>) -> bool {
+    fn bend_alike(&self, inner: TrackBend<R>, outer: TrackBend<R>) -> bool {
         (outer.k - inner.k).abs() <= self.cuts.dk && (outer.p - inner.p).abs() < self.cuts.dp
     }
 

@@ -5,7 +5,7 @@
 
 use std::ops::Range as Slices;
 
-use super::slice_spacepoints::{Beside, SlicedSpacepoints, cell_place};
+use super::slice_spacepoints::{PointAttributes, SlicedSpacepoints, cell_place};
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::plan::{ENDCAP_PAIR, NEIGHBOURS, PRECISION, PRECISION_SHIFT, RoiPlan, Search};
 use crate::engine::real::{Real, TripletCuts, ZScale};
@@ -20,7 +20,7 @@ pub(super) struct FindZ<'a, R: Real> {
     scale: ZScale<R>,
     cells: &'a [u32],
     pub(super) points: &'a [[R; 2]],
-    pub(super) beside: &'a [Beside<R>],
+    pub(super) beside: &'a [PointAttributes<R>],
     /// Layers with a spacepoint, ascending.
     pub(super) filled: Vec<u32>,
     totals: HistogramPair,
@@ -299,7 +299,8 @@ impl<R: Real> FindZ<'_, R> {
 
 // find_z.wgsl
 impl<R: Real> FindZ<'_, R> {
-    /// Adds the precision of a pair. Sets the bit of the part of the RoI's window in which its track begins.
+    /// Adds the precision of a pair. Sets the bit of the sector of the RoI's window in which its
+    /// track begins.
     fn mark_track(&mut self, a: usize, b: usize, steps: u32, bin: u32, flags: u32) {
         let layers = [a, b].map(|place| self.beside[place].slice_layer & 0xff);
         let precision = (self.neighbours_word(layers[0], layers[1]) & PRECISION) >> PRECISION_SHIFT;

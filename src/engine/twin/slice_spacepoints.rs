@@ -10,13 +10,13 @@ pub(crate) struct SlicedSpacepoints<R> {
     pub(crate) cells: Vec<u32>,
     /// 1 / rho \[1/mm\] and z / rho.
     pub(crate) points: Vec<[R; 2]>,
-    pub(crate) beside: Vec<Beside<R>>,
+    pub(crate) beside: Vec<PointAttributes<R>>,
     pub(crate) slices: u32,
 }
 
 /// The data of a sorted spacepoint other than its point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Beside<R> {
+pub(crate) struct PointAttributes<R> {
     /// From the lower edge of the window \[rad\].
     pub(crate) phi: R,
     /// slice << 8 | layer
@@ -73,7 +73,7 @@ fn cell_of<R: Real>(slices: u32, spacepoint: &R::Spacepoint) -> u32 {
 fn write_out<R: Real>(sliced: &mut SlicedSpacepoints<R>, place: u32, spacepoint: &R::Spacepoint) {
     let ([_, phi, _], slice_layer) = R::fields(spacepoint);
     sliced.points[place as usize] = sorted_point::<R>(spacepoint);
-    sliced.beside[place as usize] = Beside { phi, slice_layer };
+    sliced.beside[place as usize] = PointAttributes { phi, slice_layer };
 }
 
 /// Sorts `spacepoints` into `sliced`, whose memory is reused.
@@ -94,7 +94,7 @@ pub(crate) fn slice_spacepoints<R: Real>(
     }
     let total_points = scan_cells(&mut sliced.cells) as usize;
     sliced.points.resize(total_points, [R::of(0.0); 2]);
-    sliced.beside.resize(total_points, Beside::default());
+    sliced.beside.resize(total_points, PointAttributes::default());
     for spacepoint in spacepoints {
         let cell = cell_of::<R>(slices, spacepoint);
         if cell != DROPPED {

@@ -13,7 +13,8 @@ fn add<Z: ZSum>(sum: (&mut u32, &mut u32), n: u32, z: u32) -> bool {
 /// Adds `rows` to `sums`, which holds the entries that did not fit into a row. Returns whether a
 /// count exceeds [`MAX_COUNT`].
 ///
-/// The kernels add pairs, precisions and sectors to an RoI's totals without rows; here rows hold them too.
+/// The kernels add pairs, precisions and sectors to an RoI's totals without rows; here rows hold
+/// them too.
 pub(crate) fn sum_histos<Z: ZSum>(rows: &[HistogramPair], sums: &mut HistogramPair) -> bool {
     let mut overflow = false;
     for row in rows {

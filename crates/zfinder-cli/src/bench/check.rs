@@ -107,7 +107,7 @@ impl Expected {
                 let id = expected.id;
                 return Err(Failure::wrong_answer(format!(
                     "{what}: {} for event {}, RoI {}: {}; the reference engine: {}",
-                    if compared.is_none() { "wrong answer" } else { "once more an answer a bin beside the peak" },
+                    if compared.is_none() { "wrong answer" } else { "another answer in a bin next to the peak" },
                     id.event_id,
                     id.roi_id,
                     answer(found, 1),

@@ -4,7 +4,7 @@
 use std::collections::VecDeque;
 use std::time::Instant;
 
-use zfinder::{Answered, RoiBatch, RoiResult, Stream, StreamOptions};
+use zfinder::{RoiBatch, RoiResult, SearchedBatch, Stream, StreamOptions};
 
 use super::measure::{LONGEST, Load, MeasuredCase};
 use super::memory;
@@ -27,7 +27,7 @@ impl Flow {
     fn run(&mut self, batches: usize, mut take: impl FnMut(Vec<RoiResult>)) -> Result<usize, Failure> {
         let Self { stream, waiting } = self;
         let mut rois = 0;
-        let mut give_back = |Answered { batch, results }, waiting: &mut VecDeque<RoiBatch>| {
+        let mut give_back = |SearchedBatch { batch, results }, waiting: &mut VecDeque<RoiBatch>| {
             waiting.push_back(batch);
             rois += results.len();
             take(results);

@@ -4,6 +4,7 @@ mod accurate;
 mod bus;
 mod check;
 mod flow;
+mod gpus;
 mod group;
 mod measure;
 mod memory;
@@ -22,8 +23,7 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
-use kernel_host::{AdapterKind, Gpu, wgpu};
-use zfinder::{Accumulate, AdapterChoice, Engine, Error, StreamOptions, ZFinder};
+use zfinder::{Accumulate, AdapterChoice, Engine, StreamOptions, ZFinder};
 
 use super::engine::{AccumulateName, DesignName, PrecisionName};
 use super::options::threads;
@@ -32,7 +32,7 @@ use command_host::note;
 use command_host::{Failure, PictureOptions};
 use group::AdapterGroup;
 use measure::MeasuredCase;
-use report::{Adapter, Host, NotMeasured, Report, SampleReport, Settings};
+use report::{Adapter, Host, Report, SampleReport, Settings};
 use sample::Sample;
 pub(super) use self_check::SelfCheck;
 use words::{AgainstName, CoordinatesName, EngineName, SampleName};
@@ -208,7 +208,7 @@ const AFTER_LONG_HELP: &str = "Examples:
   zfinder bench --against accurate --half-bin-offset --adapter llvmpipe --limit 100
   zfinder bench --input data/rois/spacepoints.csv --rois data/rois/rois.csv --detector generic
 
-The keys of --json are explained in docs/reference/bench.md. All its keys are always there; what could not be measured is null.
+The keys of --json are explained in docs/reference/bench.md. All its keys are always there; values that could not be measured are null.
 
 Exit codes:
   0  measured, and every answer that was checked is right
@@ -220,7 +220,7 @@ Exit codes:
 /// Parses the seconds of a round: a positive number up to an hour.
 fn seconds(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|seconds| (1e-3..=3600.0).contains(seconds));
-    parsed.ok_or_else(|| "a number from 0.001 to 3600 is wanted".into())
+    parsed.ok_or_else(|| "a number from 0.001 to 3600 is expected".into())
 }
 
 impl Bench {
@@ -327,65 +327,6 @@ impl Bench {
         self.engine_names().contains(&engine)
     }
 
-    /// Returns the GPUs to measure, each with its bus bandwidth. GPUs of one group work together.
-    fn gpus(&self, not_measured: &mut Vec<NotMeasured>, bar: &ProgressBar) -> Result<Vec<Vec<Adapter>>, Failure> {
-        if !self.wants(EngineName::Gpu) {
-            return Ok(Vec::new());
-        }
-        // If the user names an adapter or the engine, a missing one is an error.
-        let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
-        let optional = self.adapter.is_empty() && self.engine.is_empty() && !named("WGPU_ADAPTER_NAME");
-        let hardware = [AdapterGroup::hardware()];
-        let choices = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
-        let mut all: Vec<Vec<Adapter>> = Vec::new();
-        for group in choices {
-            let gpus = match group.open() {
-                Err(kernel_host::Error::NoAdapter { .. }) if optional => {
-                    let reason = "there is no hardware GPU; --adapter takes a software adapter by name".to_owned();
-                    if self.json {
-                        note(&format!("gpu: not measured: {reason}"));
-                    }
-                    not_measured.push(NotMeasured { engine: EngineName::Gpu, reason });
-                    break;
-                }
-                gpus => gpus.map_err(Error::from)?,
-            };
-            let together: Result<Vec<Adapter>, Failure> = gpus.iter().map(|gpu| self.gpu(gpu, bar)).collect();
-            let together = together?;
-            let indices = |adapters: &[Adapter]| adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>();
-            if all.iter().all(|known| indices(known) != indices(&together)) {
-                all.push(together);
-            }
-        }
-        Ok(all)
-    }
-
-    fn gpu(&self, gpu: &Gpu, bar: &ProgressBar) -> Result<Adapter, Failure> {
-        let summary = gpu.summary();
-        bar.set_message(format!("the bus to {}", summary.name));
-        let rounds = if self.quick { 3 } else { 9 };
-        Ok(Adapter {
-            index: summary.index,
-            name: summary.name.clone(),
-            kind: summary.kind.to_string(),
-            backend: summary.backend.clone(),
-            pci: format!("{:04x}:{:04x}", summary.vendor, summary.device),
-            driver: summary.driver.clone(),
-            bus_gb_per_s: bus::upload_bandwidth(gpu, rounds).map_err(Error::from)?,
-            hardware: summary.kind != AdapterKind::Software,
-        })
-    }
-
-    /// Returns the named GPUs one by one; without a name, the hardware GPU.
-    fn single_gpus(&self) -> Result<Vec<Gpu>, Failure> {
-        let hardware = [AdapterGroup::hardware()];
-        let groups = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
-        let features = wgpu::Features::SHADER_F64 | wgpu::Features::TIMESTAMP_QUERY;
-        let open = |group: &AdapterGroup| group.open_with(features).map_err(|error| Error::from(error).into());
-        let opened: Result<Vec<Vec<Gpu>>, Failure> = groups.iter().map(open).collect();
-        Ok(opened?.concat())
-    }
-
     /// Returns the requested samples; None is the sample of the input.
     fn sources(&self) -> Vec<Option<SampleName>> {
         if self.input.is_empty() { or_all(&self.sample).into_iter().map(Some).collect() } else { vec![None] }
@@ -471,15 +412,6 @@ impl Bench {
             batch_rois: sample.batch_rois(),
             results,
         })
-    }
-
-    /// Returns every engine, the GPU engine once for each of these groups.
-    fn engines<'a>(&self, gpus: &'a [Vec<Adapter>]) -> Vec<(EngineName, &'a [Adapter])> {
-        let each = |engine| match engine {
-            EngineName::Gpu => gpus.iter().map(|together| (engine, together.as_slice())).collect(),
-            _ => vec![(engine, [].as_slice())],
-        };
-        self.engine_names().into_iter().flat_map(each).collect()
     }
 
     fn bar(&self) -> ProgressBar {

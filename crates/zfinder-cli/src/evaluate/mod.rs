@@ -130,7 +130,7 @@ Exit codes:
 
 fn length(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|length: &f64| length.is_finite() && *length > 0.0);
-    parsed.ok_or_else(|| "a number of mm above 0 is wanted".into())
+    parsed.ok_or_else(|| "a number of mm above 0 is expected".into())
 }
 
 /// Settings that all configurations share.

@@ -63,7 +63,7 @@ impl Efficiency {
                 path: path.clone(),
                 row: error.line() as u64,
                 column: None,
-                message: format!("{error}; the JSON of `zfinder evaluate --format json` is wanted"),
+                message: format!("{error}; the JSON of `zfinder evaluate --format json` is expected"),
             })?;
             reports.push(report);
         }

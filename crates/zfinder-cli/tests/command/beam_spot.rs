@@ -122,7 +122,7 @@ fn errors_say_what_is_missing() {
     let [points, _] = events(&dir, "4");
     let find = |arguments: &[&str]| zfinder(&[&["find", "--engine", "cpu", &points], arguments].concat());
     let few = ["--beam-spot", "auto", "--beam-spot-events", "1", "--field-t", "0.02"];
-    failed(&find(&few), 1, &["50 tracks from one place are wanted, and 1 RoIs have", "--beam-spot-events"]);
+    failed(&find(&few), 1, &["50 tracks from one place are needed, and 1 RoIs have", "--beam-spot-events"]);
     failed(&find(&["--beam-spot", "auto", "--beam-spot-tilt", "0,0"]), 2, &["finds the slope and the width"]);
     failed(&find(&["--beam-spot", "auto", "--beam-width", "0.03"]), 2, &["leave out", "--beam-width"]);
     failed(&find(&["--beam-spot", "auto", "--print-config"]), 2, &["reads no events"]);
@@ -132,7 +132,7 @@ fn errors_say_what_is_missing() {
     let layer = |radius: f64| format!("[[layer]]\nkind = \"barrel\"\nsensor = \"pixel\"\nradius_mm = {radius}\n");
     let two = written(&dir, "two.toml", &format!("name = \"two\"\n{}{}", layer(50.5), layer(88.5)));
     let two = ["find", "--engine", "cpu", "--beam-spot", "auto", "--detector", &two, &points];
-    failed(&zfinder(&two), 2, &["it has 2 barrel layers, and 3 are wanted", "--beam-spot X,Y"]);
+    failed(&zfinder(&two), 2, &["it has 2 barrel layers, and 3 are needed", "--beam-spot X,Y"]);
 
     // An unreadable row is the reason for too few tracks.
     let bad = written(&dir, "bad.csv", "event_id,rho,phi,z,layer\n0,50.5,x,1,0\n");

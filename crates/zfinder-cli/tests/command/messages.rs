@@ -68,7 +68,7 @@ fn truth_that_was_found_is_named() {
     let find =
         |more: &[&str]| stderr(&zfinder(&[&["find", "--engine", "reference", &sample("zee7_mu2")], more].concat()));
     let truth = sample("zee7_mu2/truth_vertices.csv");
-    let told = format!("truth found beside the input: {truth}\n");
+    let told = format!("truth found next to the input: {truth}\n");
     assert!(find(&[]).contains(&told), "{}", find(&[]));
     assert_eq!(find(&["-q"]), "");
     assert!(!find(&["--truth", &truth]).contains("found"));

@@ -35,7 +35,8 @@ pub(crate) fn read(path: &Path) -> Result<Vec<RoiResult>> {
     let missing: Vec<&str> = [EVENT, z].into_iter().filter(|name| !has(&table, name)).collect();
     if !missing.is_empty() {
         let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
-        let message = format!("missing {missing}; the file has {there}; wanted: a file of `zfinder find` or pyzfinder");
+        let message =
+            format!("missing {missing}; the file has {there}; expected: a file of `zfinder find` or pyzfinder");
         return Err(table.error(0, None, message));
     }
     let names = of_vertices.into_iter().chain([EVENT, ROI, STATUS, SPACEPOINTS]);
@@ -117,7 +118,7 @@ impl Batch {
             let added = if is_nested {
                 let vertices: Vec<Vertex> = z.values(row).filter_map(vertex).collect();
                 if vertices.len() < z.values(row).len() {
-                    return Err((NESTED[0], (row, "holds a null; a value is wanted".into())));
+                    return Err((NESTED[0], (row, "holds a null; a value is expected".into())));
                 }
                 let without_status = if vertices.is_empty() { Status::NoPeak } else { Status::Ok };
                 answers.add_roi(RoiResult {

@@ -334,4 +334,4 @@ impl Iterator for LimitedPages {
     }
 }
 
-const NULL: &str = "is null; a value is wanted";
+const NULL: &str = "is null; a value is expected";

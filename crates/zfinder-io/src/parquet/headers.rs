@@ -114,7 +114,7 @@ impl ChunkReader for Parquet {
 
     fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
         if start.checked_add(length as u64).is_none_or(|end| end > self.len()) {
-            let message = format!("{length} bytes are wanted from byte {start} on, and the file has {}", self.len());
+            let message = format!("{length} bytes are expected from byte {start} on, and the file has {}", self.len());
             return Err(ParquetError::EOF(message));
         }
         match self {

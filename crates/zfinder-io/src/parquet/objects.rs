@@ -33,7 +33,7 @@ pub(crate) fn read(path: &Path) -> Result<Objects> {
     let missing: Vec<&str> = [EVENT].into_iter().chain(NUMBERS).filter(|name| !has(name)).collect();
     if !missing.is_empty() {
         let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
-        return Err(table.error(0, None, format!("missing {missing}; the file has {there}; wanted: {WANTED}")));
+        return Err(table.error(0, None, format!("missing {missing}; the file has {there}; expected: {WANTED}")));
     }
     let kind = has(KIND).then_some(KIND);
     if let Some(name) = lookalike(table.names(), KIND).filter(|_| kind.is_none()) {

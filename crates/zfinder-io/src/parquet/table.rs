@@ -134,7 +134,7 @@ impl Table {
         for (name, wanted) in columns {
             let Some(field) = self.field(name) else { continue };
             if !field.holds(wanted) {
-                let message = format!("is {}; {} are wanted", field.type_name, wanted.words());
+                let message = format!("is {}; {} are expected", field.type_name, wanted.words());
                 return Err(self.error(0, Some(name), message));
             }
             if let Some(other) = last.replace(field).filter(|other| other.is_list() != field.is_list()) {

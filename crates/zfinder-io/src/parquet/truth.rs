@@ -32,7 +32,7 @@ pub(crate) fn read(path: &Path) -> Result<EventVertices> {
     let missing: Vec<&str> = COLUMNS.into_iter().filter(|name| !table.names().any(|there| there == *name)).collect();
     if !missing.is_empty() {
         let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
-        let message = format!("missing {missing}; the file has {there}; wanted: {}", quoted(COLUMNS.into_iter()));
+        let message = format!("missing {missing}; the file has {there}; expected: {}", quoted(COLUMNS.into_iter()));
         return Err(table.error(0, None, message));
     }
     table.all_lists([(NUMBER, Wanted::WholeNumbers), (Z, Wanted::Numbers)].into_iter())?;

@@ -186,7 +186,7 @@ fn schema(tree: &ReaderTree) -> Result<Schema, String> {
             if !right {
                 let numbers = if whole == Some(false) { "numbers (float or double)" } else { "whole numbers" };
                 let wanted = if jagged { format!("jagged {numbers}") } else { numbers.to_owned() };
-                return Err(format!("has branch `{name}` of type {}; {wanted} are wanted", branch.item_type_name()));
+                return Err(format!("has branch `{name}` of type {}; {wanted} are expected", branch.item_type_name()));
             }
         }
         Ok(())

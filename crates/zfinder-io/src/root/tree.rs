@@ -195,7 +195,7 @@ impl<'a> Column<'a> {
 
 fn bytes(entry: &mut RBuffer<'_>, length: usize) -> Result<Vec<u8>, String> {
     if length as u64 > entry.len().max(0).cast_unsigned() {
-        return Err(format!("has {} bytes where {length} are wanted", entry.len()));
+        return Err(format!("has {} bytes where {length} are expected", entry.len()));
     }
     entry.read_array_u8(length).map(<[u8]>::to_vec).map_err(|error| error.to_string())
 }

@@ -95,7 +95,7 @@ fn the_order_of_spacepoints_changes_nothing() {
 fn few_tracks_are_an_error_that_counts_them() {
     let error = found(&Simulation { pile_up: 0.0, ..sample(1, Geometry::Atlas2010) }).expect_err("too few");
     assert!(matches!(error, Error::FewTracks { wanted: 50, rois: 1, found } if found < 50), "{error}");
-    assert!(error.to_string().starts_with("no beam spot was found: 50 tracks from one place are wanted"), "{error}");
+    assert!(error.to_string().starts_with("no beam spot was found: 50 tracks from one place are needed"), "{error}");
     let finder = BeamSpotFinder::new(&Detector::generic(), &Config::default()).expect("barrels");
     assert!(matches!(finder.fit(), Err(Error::FewTracks { found: 0, rois: 0, .. })));
 }

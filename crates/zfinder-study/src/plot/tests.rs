@@ -179,7 +179,7 @@ fn vertices_have_four_panels_whatever_there_is() {
             assert_eq!(size(&drawn, format), (1000, 880));
             if format == Format::Svg {
                 let text = String::from_utf8(drawn).expect("UTF-8");
-                for words in ["a &lt; b", "position of the right vertex", "distance of two found", "significance above"]
+                for words in ["a &lt; b", "position of the right vertex", "distance of two found", "least significance"]
                 {
                     assert!(text.contains(words), "{words}");
                 }

@@ -53,12 +53,13 @@ fn points(places: &[(f64, f64)]) -> Vec<Point> {
 
 fn positions(configurations: &[PlottedVertices<'_>]) -> Panel {
     let most = configurations.iter().map(|one| one.vertices.positions.len()).max().unwrap_or(0).max(3);
-    let x = Axis::new("position of the right vertex in the list", 0.5, most as f64 + 0.5);
+    let x = Axis::new("position of the right vertex in the list", 0.0, most as f64);
+    let x = Axis { categories: (1..=most).map(|position| position.to_string()).collect(), ..x };
     let mut panel = Panel::new("positions", x, Axis::new("fraction of RoIs", 0.0, 1.05));
     for (number, one) in configurations.iter().enumerate() {
         let rois = one.figures.rois.max(1) as f64;
         let places = one.vertices.positions.iter().enumerate();
-        let places: Vec<(f64, f64)> = places.map(|(at, &count)| (at as f64 + 1.0, count as f64 / rois)).collect();
+        let places: Vec<(f64, f64)> = places.map(|(at, &count)| (at as f64 + 0.5, count as f64 / rois)).collect();
         panel.layers.push(Layer::Points(points(&places), Marker::of(number)));
         panel.layers.insert(0, Layer::Line(places, Line::of(number)));
     }
@@ -87,17 +88,25 @@ fn distances(configurations: &[PlottedVertices<'_>]) -> Panel {
             panel.layers.push(Layer::Line(vec![(at, 0.0), (at, top)], Line::dashed(Colour::of(number), 1.0)));
         }
     }
+    if configurations.iter().any(|one| one.vertices.resolution.is_some()) {
+        panel.legend.push(Entry::new(Key::Line(Line::dashed(Colour::BLACK, 1.0)), "fitted step"));
+    }
     panel
 }
 
 fn roc(configurations: &[PlottedVertices<'_>]) -> Panel {
-    let x = Axis::new("wrong first vertices kept", 0.0, 1.0);
-    let mut panel = Panel::new("roc", x, Axis::new("right first vertices kept", 0.0, 1.02));
+    const THICK: f64 = 2.4;
+    const THIN: f64 = 1.0;
+    let x = Axis::new("fraction of wrong first vertices kept", 0.0, 1.0);
+    let mut panel = Panel::new("roc", x, Axis::new("fraction of right first vertices kept", 0.0, 1.02));
     for (number, one) in configurations.iter().enumerate() {
-        for (curve, width) in [(&one.vertices.roc_significance, 2.4), (&one.vertices.roc_rank_ratio, 1.0)] {
+        for (curve, width) in [(&one.vertices.roc_significance, THICK), (&one.vertices.roc_rank_ratio, THIN)] {
             let line = Line { width, ..Line::of(number) };
             panel.layers.push(Layer::Line(curve.iter().map(|&[wrong, right]| (wrong, right)).collect(), line));
         }
+    }
+    for (name, width) in [("significance", THICK), ("rank ratio", THIN)] {
+        panel.legend.push(Entry::new(Key::Line(Line::solid(Colour::BLACK, width)), name));
     }
     panel
 }
@@ -105,9 +114,8 @@ fn roc(configurations: &[PlottedVertices<'_>]) -> Panel {
 fn calibration(configurations: &[PlottedVertices<'_>]) -> Panel {
     let all = || configurations.iter().flat_map(|one| &one.vertices.calibration);
     let most = all().map(|one| one.above).fold(1.0, f64::max);
-    let x = Axis::new("significance above", -0.2, most + 0.2);
-    let mut panel =
-        Panel::new("calibration", x, Axis::new("false vertices per RoI (line: expected)", LEAST, 10.0).log());
+    let x = Axis::new("least significance", -0.2, most + 0.2);
+    let mut panel = Panel::new("calibration", x, Axis::new("false vertices per RoI", LEAST, 10.0).log());
     for (number, one) in configurations.iter().enumerate() {
         let rois = one.figures.rois.max(1) as f64;
         let places = |value: fn(&Calibration) -> f64| -> Vec<(f64, f64)> {
@@ -118,6 +126,9 @@ fn calibration(configurations: &[PlottedVertices<'_>]) -> Panel {
         }
         panel.layers.push(Layer::Points(points(&places(|one| one.false_vertices as f64)), Marker::of(number)));
     }
+    let found = Marker { colour: Colour::BLACK, ..Marker::of(0) };
+    panel.legend.push(Entry::new(Key::Marker(found), "found"));
+    panel.legend.push(Entry::new(Key::Line(Line::solid(Colour::BLACK, 1.0)), "expected"));
     panel
 }
 

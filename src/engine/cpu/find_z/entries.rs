@@ -4,13 +4,13 @@ use std::mem;
 
 use pulp::{Simd, WithSimd};
 
-use super::pairs::{OuterPairs, Pairs};
-use super::{Call, Column, MOST_LANES, ROOM, column};
+use super::pairs::{OuterPairs, PairBuffer};
+use super::{Column, FindZCall, MOST_LANES, ROOM, column};
 use crate::config::Triplets;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::avx512;
 use crate::engine::cpu::packed_histogram::{ENTRY_SHIFT, PackedHistogram};
-use crate::engine::cpu::thirds::Thirds;
+use crate::engine::cpu::thirds::ThirdSpacepoints;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::ZScale;
 
@@ -20,8 +20,8 @@ pub(super) const ENTRIES: usize = 2 * ROOM;
 
 /// Entries that wait to be counted in their bins.
 #[derive(Debug)]
-pub(super) struct Entries<R> {
-    /// z, or its steps in the form of [`PackedHistogram::fill`]: see [`Call::in_steps`].
+pub(super) struct PendingEntries<R> {
+    /// z, or its steps in the form of [`PackedHistogram::fill`]: see [`FindZCall::in_steps`].
     pub(super) z: Column<R, { ENTRIES + MOST_LANES }>,
     weight: Column<R, { ENTRIES + MOST_LANES }>,
     /// Filled only where z itself is summed.
@@ -29,19 +29,19 @@ pub(super) struct Entries<R> {
     pub(super) count: usize,
 }
 
-impl<R: Lanes> Default for Entries<R> {
+impl<R: Lanes> Default for PendingEntries<R> {
     fn default() -> Self {
         Self { z: column(), weight: column(), steps: column(), count: 0 }
     }
 }
 
-/// [`Call::enter`] as a function of its own, like [`AllPairs`](super::AllPairs).
+/// [`FindZCall::enter`] as a function of its own, like [`AllPairs`](super::AllPairs).
 pub(super) struct Enter<'a, R: Lanes, const ACCURATE: bool> {
-    pub(super) call: &'a Call<'a, R>,
-    pub(super) pairs: &'a mut Pairs<R>,
+    pub(super) call: &'a FindZCall<'a, R>,
+    pub(super) pairs: &'a mut PairBuffer<R>,
     pub(super) layers: &'a [R],
-    pub(super) thirds: &'a mut Thirds<R>,
-    pub(super) entries: &'a mut Entries<R>,
+    pub(super) thirds: &'a mut ThirdSpacepoints<R>,
+    pub(super) entries: &'a mut PendingEntries<R>,
     pub(super) histogram: &'a mut PackedHistogram,
 }
 
@@ -55,10 +55,10 @@ impl<R: Lanes, const ACCURATE: bool> WithSimd for Enter<'_, R, ACCURATE> {
     }
 }
 
-/// [`Call::flush`] as a function of its own.
+/// [`FindZCall::flush`] as a function of its own.
 pub(super) struct Flush<'a, R: Lanes> {
-    pub(super) call: &'a Call<'a, R>,
-    pub(super) entries: &'a mut Entries<R>,
+    pub(super) call: &'a FindZCall<'a, R>,
+    pub(super) entries: &'a mut PendingEntries<R>,
     pub(super) histogram: &'a mut PackedHistogram,
 }
 
@@ -72,17 +72,17 @@ impl<R: Lanes> WithSimd for Flush<'_, R> {
     }
 }
 
-impl<R: Lanes> Call<'_, R> {
+impl<R: Lanes> FindZCall<'_, R> {
     /// Enters the pairs into their histograms, with triplets only those that third spacepoints
     /// confirm, and clears `pairs`.
     #[inline(always)]
     pub(super) fn enter<S: Simd, const ACCURATE: bool>(
         &self,
         simd: S,
-        pairs: &mut Pairs<R>,
+        pairs: &mut PairBuffer<R>,
         layers: &[R],
-        thirds: &mut Thirds<R>,
-        entries: &mut Entries<R>,
+        thirds: &mut ThirdSpacepoints<R>,
+        entries: &mut PendingEntries<R>,
         histogram: &mut PackedHistogram,
     ) {
         let config = &self.search.config;
@@ -126,7 +126,7 @@ impl<R: Lanes> Call<'_, R> {
     }
 
     /// Enters pairs into the histograms of their charges and slices.
-    fn enter_several(&self, pairs: &Pairs<R>, layers: &[R], histogram: &mut PackedHistogram) {
+    fn enter_several(&self, pairs: &PairBuffer<R>, layers: &[R], histogram: &mut PackedHistogram) {
         for &OuterPairs { b, first, end } in pairs.outers() {
             for i in first..end {
                 let weight = pairs.weight[i].to_f64() as u32;
@@ -147,7 +147,7 @@ impl<R: Lanes> Call<'_, R> {
 
     /// Counts the waiting entries in their bins.
     #[inline(always)]
-    pub(super) fn flush<S: Simd>(&self, simd: S, entries: &mut Entries<R>, histogram: &mut PackedHistogram) {
+    pub(super) fn flush<S: Simd>(&self, simd: S, entries: &mut PendingEntries<R>, histogram: &mut PackedHistogram) {
         let count = mem::take(&mut entries.count).min(ENTRIES);
         let (z, weights) = (&entries.z[..count], &entries.weight[..count]);
         let weighted = self.search.config.triplets == Triplets::Count;
@@ -176,9 +176,9 @@ impl<R: Lanes> Call<'_, R> {
     }
 }
 
-/// Hands `add` the numbers of the histograms that a pair enters: those of its charge, and of the
-/// slices that its track may come from. `accumulate` in `shaders/accumulate/totals.wgsl`. The slice
-/// of the inner spacepoint may lie beyond the ends of a ring.
+/// Hands `add` the numbers of the histograms that a pair enters: the histograms of its charge and
+/// of the slices that its track may come from. `accumulate` in `shaders/accumulate/totals.wgsl`.
+/// The slice of the inner spacepoint may lie beyond the ends of a ring.
 fn histograms_of(
     search: &Search,
     plan: &RoiPlan,

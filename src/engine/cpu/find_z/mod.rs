@@ -14,29 +14,29 @@ use std::ops::Range;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use self::entries::{ENTRIES, Enter, Entries, Flush};
-pub(crate) use self::pairs::{OuterPairs, Pairs};
+use self::entries::{ENTRIES, Enter, Flush, PendingEntries};
+pub(crate) use self::pairs::{OuterPairs, PairBuffer};
 pub(crate) use self::partners::{Partners, extrapolate};
 use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::engine::cpu::bend::bends_at_most;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
-use crate::engine::cpu::slice_index::{Columns, Reaches, SliceIndex};
-use crate::engine::cpu::slice_spacepoints::{Outer, SlicedSpacepoints};
-use crate::engine::cpu::thirds::Thirds;
+use crate::engine::cpu::slice_index::{IndexColumns, Reaches, SliceIndex};
+use crate::engine::cpu::slice_spacepoints::{OuterSpacepoint, SlicedSpacepoints};
+use crate::engine::cpu::thirds::ThirdSpacepoints;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::engine::real::{TripletCuts, ZScale};
 use crate::options::Accumulate;
 
 /// Memory of find_z, reused by every call.
 #[derive(Debug)]
-pub(crate) struct FindZ<R> {
+pub(crate) struct FindZBuffers<R> {
     inner: SliceIndex<R>,
     reaches: Reaches<R>,
-    thirds: Thirds<R>,
-    pairs: Pairs<R>,
-    entries: Entries<R>,
+    thirds: ThirdSpacepoints<R>,
+    pairs: PairBuffer<R>,
+    entries: PendingEntries<R>,
     pub(crate) histogram: PackedHistogram,
 }
 
@@ -55,21 +55,21 @@ pub(crate) fn column<T: Copy + Default, const LENGTH: usize>() -> Column<T, LENG
     Box::new([T::default(); LENGTH])
 }
 
-impl<R: Lanes> Default for FindZ<R> {
+impl<R: Lanes> Default for FindZBuffers<R> {
     fn default() -> Self {
         Self {
             inner: SliceIndex::default(),
             reaches: Reaches::none(),
-            thirds: Thirds::default(),
-            pairs: Pairs::default(),
-            entries: Entries::default(),
+            thirds: ThirdSpacepoints::default(),
+            pairs: PairBuffer::default(),
+            entries: PendingEntries::default(),
             histogram: PackedHistogram::default(),
         }
     }
 }
 
 /// One call of find_z.
-pub(crate) struct Call<'a, R: Lanes> {
+pub(crate) struct FindZCall<'a, R: Lanes> {
     pub(crate) search: &'a Search,
     pub(crate) plan: &'a RoiPlan,
     pub(crate) sliced: &'a SlicedSpacepoints<R>,
@@ -92,22 +92,22 @@ pub(crate) fn find_z<R: Lanes>(
     accumulate: Accumulate,
     sliced: &SlicedSpacepoints<R>,
     slices: Range<u32>,
-    to: &mut FindZ<R>,
+    to: &mut FindZBuffers<R>,
 ) {
-    Arch::new().dispatch(Dispatch { search, plan, accumulate, sliced, slices, to });
+    Arch::new().dispatch(FindZByMachine { search, plan, accumulate, sliced, slices, to });
 }
 
 /// [`find_z`] for the vectors of a given machine.
-pub(crate) struct Dispatch<'a, R: Lanes> {
+pub(crate) struct FindZByMachine<'a, R: Lanes> {
     pub(crate) search: &'a Search,
     pub(crate) plan: &'a RoiPlan,
     pub(crate) accumulate: Accumulate,
     pub(crate) sliced: &'a SlicedSpacepoints<R>,
     pub(crate) slices: Range<u32>,
-    pub(crate) to: &'a mut FindZ<R>,
+    pub(crate) to: &'a mut FindZBuffers<R>,
 }
 
-impl<R: Lanes> WithSimd for Dispatch<'_, R> {
+impl<R: Lanes> WithSimd for FindZByMachine<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -116,7 +116,7 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
         let config = &search.config;
         let by_pt = config.weighting == Weighting::Pt;
         let weighted = by_pt || config.triplets == Triplets::Count;
-        // No pair has more third spacepoints than there are.
+        // A pair has at most as many third spacepoints as the RoI has spacepoints.
         to.histogram.clear(plan, accumulate, weighted.then(|| sliced.kept()), by_pt);
         let scale = plan.z_scale::<R>();
         let most_steps = plan.bins.z_min.abs().max(plan.bins.z_max.abs()) * scale.steps_per_mm.to_f64();
@@ -124,7 +124,7 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
         let in_steps = accumulate == Accumulate::Fixed && few_steps;
         let dz = 1.001 * config.triplet_dz_mm + 1e-4 * plan.bins.z_min.abs().max(plan.bins.z_max.abs()) + 1e-3;
         let lane_numbers = std::array::from_fn(|lane| R::of(lane as f64));
-        let call = Call {
+        let call = FindZCall {
             search,
             plan,
             sliced,
@@ -146,12 +146,12 @@ impl<R: Lanes> WithSimd for Dispatch<'_, R> {
     }
 }
 
-/// [`Call::pairs`] as a function of its own: in very large functions the compiler calls vector
+/// [`FindZCall::pairs`] as a function of its own: in very large functions the compiler calls vector
 /// operations instead of inlining them.
 struct AllPairs<'a, R: Lanes, const PLAIN: bool, const ACCURATE: bool> {
-    call: &'a Call<'a, R>,
+    call: &'a FindZCall<'a, R>,
     slices: Range<u32>,
-    to: &'a mut FindZ<R>,
+    to: &'a mut FindZBuffers<R>,
 }
 
 impl<R: Lanes, const PLAIN: bool, const ACCURATE: bool> WithSimd for AllPairs<'_, R, PLAIN, ACCURATE> {
@@ -165,7 +165,7 @@ impl<R: Lanes, const PLAIN: bool, const ACCURATE: bool> WithSimd for AllPairs<'_
     }
 }
 
-impl<R: Lanes> Call<'_, R> {
+impl<R: Lanes> FindZCall<'_, R> {
     /// Whether pairs weigh by the pT of their tracks.
     pub(crate) fn by_pt(&self) -> bool {
         self.search.config.weighting == Weighting::Pt
@@ -196,10 +196,15 @@ impl<R: Lanes> Call<'_, R> {
     }
 
     /// Searches all pairs. `PLAIN`: pairs weigh 1 in one histogram and wait in steps
-    /// ([`Call::in_steps`]). `ACCURATE`: of the extrapolation. Both are known to the compiler:
+    /// ([`FindZCall::in_steps`]). `ACCURATE`: of the extrapolation. Both are known to the compiler:
     /// asked at run time, pairs take a fifth longer.
     #[inline(always)]
-    fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(&self, simd: S, slices: &Range<u32>, to: &mut FindZ<R>) {
+    fn pairs<S: Simd, const PLAIN: bool, const ACCURATE: bool>(
+        &self,
+        simd: S,
+        slices: &Range<u32>,
+        to: &mut FindZBuffers<R>,
+    ) {
         let Self { search, plan, sliced, .. } = *self;
         let filled = sliced.filled();
         let triplets = search.config.triplets != Triplets::Off;
@@ -247,10 +252,10 @@ impl<R: Lanes> Call<'_, R> {
     fn pairs_of_layer<S: Simd, const PLAIN: bool, const ACCURATE: bool>(
         &self,
         simd: S,
-        all: &[Outer<R>],
-        to: &mut FindZ<R>,
+        all: &[OuterSpacepoint<R>],
+        to: &mut FindZBuffers<R>,
     ) {
-        let FindZ { inner, reaches, thirds, pairs, entries, histogram } = to;
+        let FindZBuffers { inner, reaches, thirds, pairs, entries, histogram } = to;
         let (scale, columns) = (self.scale, inner.columns(self.sliced));
         let most_k = thirds.index.most_k(self);
         // With weights by pT, pairs are tested without a quotient first, with a margin for its
@@ -264,7 +269,7 @@ impl<R: Lanes> Call<'_, R> {
         let (mut next, mut from) = (0, 0);
         // The window of the next spacepoint is looked up before the vectors of this one: the length
         // of a loop should be known when the loop before it ends.
-        let with_window = |b: &Outer<R>| (*b, inner.window(b.slice, [reaches.most; 2]));
+        let with_window = |b: &OuterSpacepoint<R>| (*b, inner.window(b.slice, [reaches.most; 2]));
         let mut ahead = with_window(&all[0]);
         while next < all.len() {
             let (b, Range { start, end }) = ahead;
@@ -318,7 +323,7 @@ impl<R: Lanes> Call<'_, R> {
         simd: S,
         partners: &Partners<'_, R, S>,
         steps: [R::Vector<S>; 2],
-        entries: &mut Entries<R>,
+        entries: &mut PendingEntries<R>,
     ) {
         let mut count = entries.count;
         let z = &mut *entries.z;
@@ -338,13 +343,13 @@ impl<R: Lanes> Call<'_, R> {
         &self,
         simd: S,
         partners: &Partners<'_, R, S>,
-        columns: &Columns<'_, R>,
+        columns: &IndexColumns<'_, R>,
         stretch: &Range<usize>,
-        b: Outer<R>,
+        b: OuterSpacepoint<R>,
         most_k: R,
-        pairs: &mut Pairs<R>,
+        pairs: &mut PairBuffer<R>,
     ) {
-        let phi = Columns::vectors(simd, columns.turned_phi, stretch);
+        let phi = IndexColumns::vectors(simd, columns.turned_phi, stretch);
         let [u_b, _, phi_b] = partners.b;
         let mut count = 0;
         for i in 0..partners.len() {
@@ -364,13 +369,13 @@ impl<R: Lanes> Call<'_, R> {
         &self,
         simd: S,
         partners: &Partners<'_, R, S>,
-        columns: &Columns<'_, R>,
+        columns: &IndexColumns<'_, R>,
         stretch: &Range<usize>,
-        b: Outer<R>,
-        pairs: &mut Pairs<R>,
+        b: OuterSpacepoint<R>,
+        pairs: &mut PairBuffer<R>,
     ) {
-        let turns = Columns::vectors(simd, columns.turn, stretch);
-        let phi = Columns::vectors(simd, columns.phi, stretch);
+        let turns = IndexColumns::vectors(simd, columns.turn, stretch);
+        let phi = IndexColumns::vectors(simd, columns.phi, stretch);
         let lanes = R::count::<S>();
         let mut count = pairs.count;
         for i in 0..partners.len() {

@@ -5,13 +5,13 @@ use pulp::Simd;
 use super::partners::extrapolate;
 use super::{Column, ROOM, column};
 use crate::engine::cpu::lanes::Lanes;
-use crate::engine::cpu::slice_index::Columns;
-use crate::engine::cpu::slice_spacepoints::Outer;
+use crate::engine::cpu::slice_index::IndexColumns;
+use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;
 
 /// Pairs of several outer spacepoints of a layer, one outer spacepoint after another, with columns
 /// of their inner spacepoints.
 #[derive(Debug)]
-pub(crate) struct Pairs<R> {
+pub(crate) struct PairBuffer<R> {
     pub(crate) z12: Column<R>,
     pub(crate) inverse_rho: Column<R>,
     /// Filled only where pairs are weighted by pT.
@@ -36,7 +36,7 @@ pub(crate) struct Pairs<R> {
 /// An outer spacepoint and the range of its pairs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct OuterPairs<R> {
-    pub(crate) b: Outer<R>,
+    pub(crate) b: OuterSpacepoint<R>,
     pub(crate) first: usize,
     pub(crate) end: usize,
 }
@@ -46,7 +46,7 @@ pub(crate) struct OuterPairs<R> {
 const OUTERS: usize = 32;
 const ENOUGH_PAIRS: usize = 256;
 
-impl<R: Lanes> Default for Pairs<R> {
+impl<R: Lanes> Default for PairBuffer<R> {
     fn default() -> Self {
         Self {
             z12: column(),
@@ -65,7 +65,7 @@ impl<R: Lanes> Default for Pairs<R> {
     }
 }
 
-impl<R: Lanes> Pairs<R> {
+impl<R: Lanes> PairBuffer<R> {
     /// Returns the outer spacepoints.
     #[inline(always)]
     pub(crate) fn outers(&self) -> &[OuterPairs<R>] {
@@ -74,7 +74,7 @@ impl<R: Lanes> Pairs<R> {
 
     /// Assigns the pairs behind those of earlier outer spacepoints, up to `end`, to `b`.
     #[inline(always)]
-    pub(super) fn end_outer(&mut self, b: Outer<R>, end: usize) {
+    pub(super) fn end_outer(&mut self, b: OuterSpacepoint<R>, end: usize) {
         let first = self.count;
         // Branch-free: a branch on whether there are any would be unpredictable.
         self.outers[self.outer_count.min(OUTERS)] = OuterPairs { b, first, end };
@@ -101,8 +101,8 @@ impl<R: Lanes> Pairs<R> {
     pub(super) fn make<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        inner: &Columns<'_, R>,
-        b: Outer<R>,
+        inner: &IndexColumns<'_, R>,
+        b: OuterSpacepoint<R>,
         count: usize,
         [z_min, z_max]: [R; 2],
         ring: bool,

@@ -5,8 +5,8 @@ use std::ops::Range;
 use pulp::Simd;
 
 use crate::engine::cpu::lanes::Lanes;
-use crate::engine::cpu::slice_index::Columns;
-use crate::engine::cpu::slice_spacepoints::Outer;
+use crate::engine::cpu::slice_index::IndexColumns;
+use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;
 
 /// The spacepoints in the window of an outer or middle spacepoint, as vectors, and the numbers of
 /// that spacepoint in every lane.
@@ -29,18 +29,18 @@ impl<'a, R: Lanes, S: Simd> Partners<'a, R, S> {
     #[inline(always)]
     pub(crate) fn new<const ACCURATE: bool>(
         simd: S,
-        columns: &Columns<'a, R>,
+        columns: &IndexColumns<'a, R>,
         stretch: &Range<usize>,
-        b: &Outer<R>,
+        b: &OuterSpacepoint<R>,
         slice: R,
         [z_min, z_max]: [R; 2],
     ) -> Self {
         Self {
-            slices: Columns::vectors(simd, columns.slice, stretch),
-            reaches: Columns::vectors(simd, columns.reach, stretch),
-            inverse_rho: Columns::vectors(simd, columns.inverse_rho, stretch),
-            z_by_rho: Columns::vectors(simd, columns.z_by_rho, stretch),
-            phi: if ACCURATE { Columns::vectors(simd, columns.phi, stretch) } else { &[] },
+            slices: IndexColumns::vectors(simd, columns.slice, stretch),
+            reaches: IndexColumns::vectors(simd, columns.reach, stretch),
+            inverse_rho: IndexColumns::vectors(simd, columns.inverse_rho, stretch),
+            z_by_rho: IndexColumns::vectors(simd, columns.z_by_rho, stretch),
+            phi: if ACCURATE { IndexColumns::vectors(simd, columns.phi, stretch) } else { &[] },
             slice: R::splat(simd, slice),
             b: [R::splat(simd, b.inverse_rho), R::splat(simd, b.z_by_rho), R::splat(simd, b.phi)],
             z_min: R::splat(simd, z_min),

@@ -2,7 +2,7 @@
 
 use crate::config::{Config, Triplets, Weighting, ZBins};
 use crate::detector::Detector;
-use crate::engine::cpu::find_peaks::{FindPeaks, find_peaks};
+use crate::engine::cpu::find_peaks::{PeakBuffers, find_peaks};
 use crate::engine::plan::Search;
 use crate::engine::twin;
 use crate::histogram::{HistogramPair, PAIR_PARTS};
@@ -12,7 +12,7 @@ pub(super) fn check(name: &str, search: &Search, bins: &ZBins, lowest: u32, hist
     let config = &search.config;
     let (mut left, mut left_by_twin) = (histogram.clone(), histogram.clone());
     let mut found = Vec::new();
-    find_peaks(&mut left, bins, config, lowest, &mut FindPeaks::default(), |peak| {
+    find_peaks(&mut left, bins, config, lowest, &mut PeakBuffers::default(), |peak| {
         found.push(*peak);
         found.len() < config.peaks as usize
     });

@@ -20,19 +20,22 @@ fn masks_packings_and_look_ups_are_those_of_each_lane() {
             let numbers: [f64; 16] = std::array::from_fn(|_| f64::from(rng.i32(-1000..1000)));
             let bounds: [f64; 16] = std::array::from_fn(|_| f64::from(rng.i32(-1000..1000)));
             let places: [f64; 16] = std::array::from_fn(|_| f64::from(rng.u32(0..64)));
-            arch.dispatch(OfLanes { what, columns: [numbers, bounds, places] });
-            arch.dispatch(OfLanes { what, columns: [numbers, bounds, places].map(|column| column.map(|x| x as f32)) });
+            arch.dispatch(LaneOperations { what, columns: [numbers, bounds, places] });
+            arch.dispatch(LaneOperations {
+                what,
+                columns: [numbers, bounds, places].map(|column| column.map(|x| x as f32)),
+            });
         }
     }
 }
 
 /// Numbers, what they are compared with, and which lanes are looked up.
-struct OfLanes<R> {
+struct LaneOperations<R> {
     what: &'static str,
     columns: [[R; 16]; 3],
 }
 
-impl<R: Lanes + Debug> WithSimd for OfLanes<R> {
+impl<R: Lanes + Debug> WithSimd for LaneOperations<R> {
     type Output = ();
 
     #[inline(always)]
@@ -115,13 +118,13 @@ fn steps_of_many_are_those_of_each() {
         let single: Vec<f32> = z.iter().map(|&z| z as f32).collect();
         for (what, arch) in arches() {
             let mut found = z.clone();
-            arch.dispatch(Steps { numbers: &mut found, scale, offset });
+            arch.dispatch(StepConversion { numbers: &mut found, scale, offset });
             for (z, steps) in z.iter().zip(&found) {
                 assert_eq!(steps.low_bits(), z.whole_steps(scale, offset) << ENTRY_SHIFT, "{what}: {z}");
             }
             let (scale, offset) = (scale as f32, offset as f32);
             let mut found = single.clone();
-            arch.dispatch(Steps { numbers: &mut found, scale, offset });
+            arch.dispatch(StepConversion { numbers: &mut found, scale, offset });
             for (z, steps) in single.iter().zip(&found) {
                 assert_eq!(steps.low_bits(), z.whole_steps(scale, offset) << ENTRY_SHIFT, "{what}: {z}");
             }
@@ -130,13 +133,13 @@ fn steps_of_many_are_those_of_each() {
 }
 
 /// Steps in place of z, of whole vectors.
-struct Steps<'a, R> {
+struct StepConversion<'a, R> {
     numbers: &'a mut [R],
     scale: R,
     offset: R,
 }
 
-impl<R: Lanes> WithSimd for Steps<'_, R> {
+impl<R: Lanes> WithSimd for StepConversion<'_, R> {
     type Output = ();
 
     #[inline(always)]
@@ -154,20 +157,20 @@ fn places_of_lanes_are_told() {
     for (what, arch) in arches() {
         for bits in 0..1u32 << 16 {
             let mut places = [0; 16];
-            let Some(count) = arch.dispatch(Places { bits, first: 100, to: &mut places }) else { break };
+            let Some(count) = arch.dispatch(PlacePacking { bits, first: 100, to: &mut places }) else { break };
             let wanted: Vec<u32> = (0..16).filter(|lane| bits >> lane & 1 == 1).map(|lane| 100 + lane).collect();
             assert_eq!(&places[..count], &wanted, "{what}");
         }
     }
 }
 
-struct Places<'a> {
+struct PlacePacking<'a> {
     bits: u32,
     first: u32,
     to: &'a mut [u32],
 }
 
-impl WithSimd for Places<'_> {
+impl WithSimd for PlacePacking<'_> {
     /// None beyond the lanes of a vector.
     type Output = Option<usize>;
 

@@ -7,7 +7,7 @@ mod packed_histogram;
 
 use pulp::Arch;
 
-use super::find_z::{Dispatch, FindZ, ROOM};
+use super::find_z::{FindZBuffers, FindZByMachine, ROOM};
 use super::lanes::Lanes;
 use super::slice_spacepoints::{SlicedSpacepoints, slice_spacepoints};
 use super::sum_histos::sum_histos;
@@ -59,21 +59,21 @@ fn rows<R: Lanes>(
     accumulate: Accumulate,
     sliced: &SlicedSpacepoints<R>,
     parts: u32,
-) -> Vec<FindZ<R>> {
+) -> Vec<FindZBuffers<R>> {
     let each = plan.slices.div_ceil(parts);
     let find_z = |part: u32| {
         let slices = (part * each).min(plan.slices)..((part + 1) * each).min(plan.slices);
         // Memory that another search used.
-        let mut to = FindZ::default();
-        arch.dispatch(Dispatch { search, plan, accumulate, sliced, slices: 0..plan.slices, to: &mut to });
-        arch.dispatch(Dispatch { search, plan, accumulate, sliced, slices, to: &mut to });
+        let mut to = FindZBuffers::default();
+        arch.dispatch(FindZByMachine { search, plan, accumulate, sliced, slices: 0..plan.slices, to: &mut to });
+        arch.dispatch(FindZByMachine { search, plan, accumulate, sliced, slices, to: &mut to });
         to
     };
     (0..parts).map(find_z).collect()
 }
 
 /// The sum of rows, with its pairs even where they are n.
-fn total<R, Z: ZSum>(rows: &[FindZ<R>]) -> HistogramPair {
+fn total<R, Z: ZSum>(rows: &[FindZBuffers<R>]) -> HistogramPair {
     let mut total = HistogramPair::new(0, 0);
     sum_histos::<Z>(rows.iter().map(|row| &row.histogram), &mut total);
     if total.pairs.is_empty() {
@@ -167,7 +167,7 @@ fn check_sliced<R: Lanes>(
     for layer in 0..layers {
         let cells = layer * slices..(layer + 1) * slices;
         let [first, end] = [cells.start, cells.end].map(|cell| twin.cells[cell] as usize);
-        let outer = |point: &crate::engine::cpu::slice_spacepoints::Outer<R>| {
+        let outer = |point: &crate::engine::cpu::slice_spacepoints::OuterSpacepoint<R>| {
             let numbers = [point.inverse_rho, point.z_by_rho, point.phi].map(Real::to_f64);
             [f64::from(point.slice), layer as f64, numbers[0], numbers[1], numbers[2]]
         };
@@ -180,7 +180,7 @@ fn check_sliced<R: Lanes>(
 }
 
 /// The sum of rows against the twin's sum of the same rows.
-fn check_sum<R>(name: &str, rows: &[FindZ<R>], found: &HistogramPair) {
+fn check_sum<R>(name: &str, rows: &[FindZBuffers<R>], found: &HistogramPair) {
     let rows: Vec<_> = rows.iter().map(|row| total::<R, FixedPoint>(std::slice::from_ref(row))).collect();
     let mut wanted = HistogramPair::new(1, found.n.len() as u32);
     assert!(!twin::sum_histos::sum_histos::<FixedPoint>(&rows, &mut wanted), "{name}: overflow");

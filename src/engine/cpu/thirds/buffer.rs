@@ -9,11 +9,11 @@ use super::side::{Side, side_on_ring};
 use super::tracks::PairTracks;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::bend::{bend, bends_at_most};
-use crate::engine::cpu::find_z::{Call, Column, MOST_LANES, Pairs, Partners, ROOM, column, extrapolate};
+use crate::engine::cpu::find_z::{Column, FindZCall, MOST_LANES, PairBuffer, Partners, ROOM, column, extrapolate};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
-use crate::engine::cpu::slice_index::{Columns, SliceIndex};
-use crate::engine::cpu::slice_spacepoints::Outer;
+use crate::engine::cpu::slice_index::{IndexColumns, SliceIndex};
+use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;
 
 /// Third spacepoints of several middle spacepoints, fetched from a [`ThirdView`].
 #[derive(Debug)]
@@ -45,7 +45,7 @@ pub(super) struct ThirdBuffer<R> {
 /// The third spacepoints of one middle spacepoint.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lookup {
-    /// The number of the middle spacepoint in [`Pairs::outers`].
+    /// The number of the middle spacepoint in [`PairBuffer::outers`].
     pub(super) of: usize,
     pub(super) first: usize,
     pub(super) end: usize,
@@ -94,8 +94,8 @@ impl<R: Lanes> ThirdBuffer<R> {
     pub(super) fn look<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        columns: Columns<'_, R>,
-        pairs: &Pairs<R>,
+        columns: IndexColumns<'_, R>,
+        pairs: &PairBuffer<R>,
         of: usize,
         stretch: Range<usize>,
         z23: [R; 2],
@@ -109,7 +109,7 @@ impl<R: Lanes> ThirdBuffer<R> {
         let first = self.count.min(ROOM - MOST_LANES);
         let mut end = first;
         let mut vector = 0;
-        let phi = Columns::vectors(simd, columns.turned_phi, &stretch);
+        let phi = IndexColumns::vectors(simd, columns.turned_phi, &stretch);
         let [u_b, _, phi_b] = partners.b;
         while vector < partners.len() && end <= ROOM - MOST_LANES {
             let mut bits = partners.may_be_pairs::<ACCURATE>(simd, vector);
@@ -139,7 +139,7 @@ impl<R: Lanes> ThirdBuffer<R> {
     /// are fetched one by one.
     #[inline(always)]
     pub(super) fn fetch<const ACCURATE: bool>(&mut self, thirds: &ThirdView<'_, R>) {
-        let Columns { inverse_rho, z_by_rho, turned_phi, slice, phi, .. } = thirds.columns;
+        let IndexColumns { inverse_rho, z_by_rho, turned_phi, slice, phi, .. } = thirds.columns;
         // Of one length, which spares bounds checks.
         let last = inverse_rho.len() - 1;
         let (z_by_rho, turned_phi) = (&z_by_rho[..=last], &turned_phi[..=last]);
@@ -165,9 +165,9 @@ impl<R: Lanes> ThirdBuffer<R> {
     pub(super) fn compute<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         thirds: &ThirdView<'_, R>,
-        b: &Outer<R>,
+        b: &OuterSpacepoint<R>,
         Lookup { first, end, .. }: Lookup,
     ) -> Sides<R> {
         let lanes = R::count::<S>();
@@ -218,7 +218,13 @@ impl<R: Lanes> ThirdBuffer<R> {
     }
 
     /// Sets the sides on a short ring.
-    fn set_sides(&mut self, call: &Call<'_, R>, thirds: &ThirdView<'_, R>, b: &Outer<R>, places: Range<usize>) {
+    fn set_sides(
+        &mut self,
+        call: &FindZCall<'_, R>,
+        thirds: &ThirdView<'_, R>,
+        b: &OuterSpacepoint<R>,
+        places: Range<usize>,
+    ) {
         for i in places {
             let step = self.slice[i].to_f64() as i32 - b.slice as i32;
             self.side[i] = side_on_ring(step, thirds.index.slices[self.layer(thirds, i)], call.plan.slices);

@@ -8,15 +8,15 @@ use super::ThirdView;
 use super::buffer::{LOOKUPS, Lookup, Sides, ThirdBuffer};
 use super::side::Side;
 use crate::engine::cpu::bend::{bend, within};
-use crate::engine::cpu::find_z::{Call, OuterPairs, Pairs, ROOM};
+use crate::engine::cpu::find_z::{FindZCall, OuterPairs, PairBuffer, ROOM};
 use crate::engine::cpu::lanes::Lanes;
 
 /// [`ThirdBuffer::count_all`] as a function of its own.
 pub(super) struct CountAll<'a, R: Lanes, const ACCURATE: bool> {
     pub(super) buffer: &'a mut ThirdBuffer<R>,
-    pub(super) call: &'a Call<'a, R>,
+    pub(super) call: &'a FindZCall<'a, R>,
     pub(super) thirds: &'a ThirdView<'a, R>,
-    pub(super) pairs: &'a mut Pairs<R>,
+    pub(super) pairs: &'a mut PairBuffer<R>,
 }
 
 impl<R: Lanes, const ACCURATE: bool> WithSimd for CountAll<'_, R, ACCURATE> {
@@ -41,9 +41,9 @@ impl<R: Lanes> ThirdBuffer<R> {
     fn count_all<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         thirds: &ThirdView<'_, R>,
-        pairs: &mut Pairs<R>,
+        pairs: &mut PairBuffer<R>,
     ) {
         self.fetch::<ACCURATE>(thirds);
         for i in 0..self.lookup_count.min(LOOKUPS) {
@@ -61,10 +61,10 @@ impl<R: Lanes> ThirdBuffer<R> {
     fn count_into<S: Simd>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         thirds: &ThirdView<'_, R>,
         &OuterPairs { b, first, end }: &OuterPairs<R>,
-        pairs: &mut Pairs<R>,
+        pairs: &mut PairBuffer<R>,
         lookup: Lookup,
         sides: &Sides<R>,
     ) {
@@ -126,7 +126,7 @@ impl<R: Lanes> ThirdBuffer<R> {
     fn meet_on_short_ring<S: Simd>(
         &self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         track: &Track<R, S>,
         thirds: Range<usize>,
         [below, beside, above, around, nowhere]: [R::Vector<S>; 5],
@@ -135,9 +135,9 @@ impl<R: Lanes> ThirdBuffer<R> {
         for i in thirds {
             let z12 = match self.side[i] {
                 Side::Below => below,
-                Side::Beside => beside,
+                Side::SameOrNext => beside,
                 Side::Above => above,
-                Side::Around => around,
+                Side::AboveAndBelow => around,
                 Side::Nowhere => nowhere,
             };
             found = self.meet::<S, true, true>(simd, call, track, [(z12, i..i + 1)], found);
@@ -152,7 +152,7 @@ impl<R: Lanes> ThirdBuffer<R> {
     fn meet<S: Simd, const DZ: bool, const ALL: bool>(
         &self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         track: &Track<R, S>,
         parts: impl IntoIterator<Item = (R::Vector<S>, Range<usize>)>,
         mut found: R::Vector<S>,

@@ -5,9 +5,9 @@ use std::ops::{Range, RangeInclusive};
 use pulp::Simd;
 
 use crate::detector::MAX_LAYERS;
-use crate::engine::cpu::find_z::{Call, OuterPairs, Pairs, ROOM};
+use crate::engine::cpu::find_z::{FindZCall, OuterPairs, PairBuffer, ROOM};
 use crate::engine::cpu::lanes::Lanes;
-use crate::engine::cpu::slice_index::{Columns, Reaches, SliceIndex};
+use crate::engine::cpu::slice_index::{IndexColumns, Reaches, SliceIndex};
 use crate::pt_weight::PtWeight;
 
 /// All third spacepoints in the order of their slices, and the distances in which those of a middle
@@ -57,13 +57,13 @@ impl<R: Lanes> Default for ThirdIndex<R> {
 #[derive(Clone, Copy)]
 pub(super) struct ThirdView<'a, R> {
     pub(super) index: &'a ThirdIndex<R>,
-    pub(super) columns: Columns<'a, R>,
+    pub(super) columns: IndexColumns<'a, R>,
 }
 
 impl<R: Lanes> ThirdIndex<R> {
     /// Fills the sets with the spacepoints of all layers that may hold third spacepoints.
     #[inline(always)]
-    pub(crate) fn fill<S: Simd>(&mut self, simd: S, call: &Call<'_, R>, filled: &[usize]) {
+    pub(crate) fn fill<S: Simd>(&mut self, simd: S, call: &FindZCall<'_, R>, filled: &[usize]) {
         let (search, plan) = (call.search, call.plan);
         let reach = |b: usize, c: usize| search.reach(filled[b], filled[c], plan.endcap_shift);
         let pairs = (1..filled.len()).flat_map(|b| (b + 1..filled.len()).map(move |c| (b, c)));
@@ -90,14 +90,14 @@ impl<R: Lanes> ThirdIndex<R> {
     /// Returns the largest curvature of the two pairs of a track that counts, where weights go by
     /// pT. The curvature of the track lies between those of its pairs, which differ by at most the
     /// cut.
-    pub(crate) fn most_k(&self, call: &Call<'_, R>) -> R {
+    pub(crate) fn most_k(&self, call: &FindZCall<'_, R>) -> R {
         let [softest, ..] = PtWeight::GEV[usize::from(self.disk)];
         call.cuts.gev_mm / R::of(softest) + call.cuts.dk
     }
 
     /// Returns the third spacepoints of the current middle layer.
     #[inline(always)]
-    pub(super) fn view<'a>(&'a self, call: &Call<'a, R>) -> ThirdView<'a, R> {
+    pub(super) fn view<'a>(&'a self, call: &FindZCall<'a, R>) -> ThirdView<'a, R> {
         ThirdView { index: self, columns: self.sets[self.current].columns(call.sliced) }
     }
 
@@ -107,8 +107,8 @@ impl<R: Lanes> ThirdIndex<R> {
     pub(super) fn window<S: Simd>(
         &self,
         simd: S,
-        call: &Call<'_, R>,
-        pairs: &Pairs<R>,
+        call: &FindZCall<'_, R>,
+        pairs: &PairBuffer<R>,
         of: usize,
     ) -> (Range<usize>, [R; 2]) {
         let &OuterPairs { b, first, end } = &pairs.outers()[of];
@@ -141,7 +141,7 @@ impl<R: Lanes> ThirdIndex<R> {
     pub(crate) fn set_layer<S: Simd>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         filled: &[usize],
         i: usize,
         slices: RangeInclusive<u32>,

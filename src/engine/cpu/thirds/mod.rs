@@ -17,16 +17,16 @@ use self::counts::CountAll;
 use self::index::{ThirdIndex, ThirdView};
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::bend::bends_at_most;
-use crate::engine::cpu::find_z::{Call, MOST_LANES, Pairs, Partners};
+use crate::engine::cpu::find_z::{FindZCall, MOST_LANES, PairBuffer, Partners};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
-use crate::engine::cpu::slice_index::{Columns, SliceIndex};
-use crate::engine::cpu::slice_spacepoints::Outer;
+use crate::engine::cpu::slice_index::{IndexColumns, SliceIndex};
+use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;
 
 /// The third spacepoints of an RoI, and those of the current middle spacepoints.
 #[derive(Debug)]
-pub(crate) struct Thirds<R> {
+pub(crate) struct ThirdSpacepoints<R> {
     pub(crate) index: ThirdIndex<R>,
     buffer: ThirdBuffer<R>,
 }
@@ -34,16 +34,21 @@ pub(crate) struct Thirds<R> {
 /// Of more third spacepoints, two nearly always lie close to each other.
 const FEW_THIRDS: usize = 16;
 
-impl<R: Lanes> Default for Thirds<R> {
+impl<R: Lanes> Default for ThirdSpacepoints<R> {
     fn default() -> Self {
         Self { index: ThirdIndex::default(), buffer: ThirdBuffer::default() }
     }
 }
 
-impl<R: Lanes> Thirds<R> {
+impl<R: Lanes> ThirdSpacepoints<R> {
     /// Counts the third spacepoints that confirm each pair, into its weight.
     #[inline(always)]
-    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(&mut self, simd: S, call: &Call<'_, R>, pairs: &mut Pairs<R>) {
+    pub(crate) fn confirm<S: Simd, const ACCURATE: bool>(
+        &mut self,
+        simd: S,
+        call: &FindZCall<'_, R>,
+        pairs: &mut PairBuffer<R>,
+    ) {
         let Self { index, buffer } = self;
         let thirds = &index.view(call);
         // A copy, so that the compiler knows that all columns have one length.
@@ -69,8 +74,8 @@ impl<R: Lanes> Thirds<R> {
     pub(crate) fn may_weigh<S: Simd, const ACCURATE: bool>(
         &self,
         simd: S,
-        call: &Call<'_, R>,
-        b: &Outer<R>,
+        call: &FindZCall<'_, R>,
+        b: &OuterSpacepoint<R>,
         most_k: R,
     ) -> bool {
         let index = &self.index;
@@ -79,7 +84,7 @@ impl<R: Lanes> Thirds<R> {
         let slice = R::of_slice(b.slice) + R::of(SliceIndex::<R>::BESIDE);
         let z23 = [call.scale.z_min - call.z_apart, call.scale.z_max + call.z_apart];
         let partners = Partners::new::<ACCURATE>(simd, &columns, &stretch, b, slice, z23);
-        let phi = Columns::vectors(simd, columns.turned_phi, &stretch);
+        let phi = IndexColumns::vectors(simd, columns.turned_phi, &stretch);
         let [u_b, _, phi_b] = partners.b;
         let (mut few, mut count) = ([0u32; FEW_THIRDS + MOST_LANES], 0);
         for i in 0..partners.len() {
@@ -114,8 +119,8 @@ impl<R: Lanes> Thirds<R> {
     pub(crate) fn weigh<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
-        pairs: &mut Pairs<R>,
+        call: &FindZCall<'_, R>,
+        pairs: &mut PairBuffer<R>,
         histogram: &mut PackedHistogram,
     ) {
         let thirds = self.index.view(call);

@@ -7,11 +7,11 @@ pub(super) enum Side {
     /// Outer spacepoints of pairs whose inner spacepoint lies above.
     Below,
     /// Next to it: all.
-    Beside,
+    SameOrNext,
     /// Outer spacepoints of pairs whose inner spacepoint lies below.
     Above,
     /// Above and, around a ring, below: the inner spacepoint lies in another slice.
-    Around,
+    AboveAndBelow,
     /// Out of reach both ways: none.
     #[default]
     Nowhere,
@@ -22,9 +22,9 @@ impl Side {
     pub(super) fn may_confirm(self, rises: bool, falls: bool) -> bool {
         match self {
             Side::Below => falls,
-            Side::Beside => true,
+            Side::SameOrNext => true,
             Side::Above => rises,
-            Side::Around => rises || falls,
+            Side::AboveAndBelow => rises || falls,
             Side::Nowhere => false,
         }
     }
@@ -39,8 +39,8 @@ pub(super) fn side_on_ring(step: i32, reach: u32, slices: u32) -> Side {
         most_below.saturating_add(most_above) >= slices || above <= most_above || below <= most_below
     };
     match (reaches(1, 1), reaches(1, reach), reaches(reach, 1)) {
-        (true, ..) => Side::Beside,
-        (_, true, true) => Side::Around,
+        (true, ..) => Side::SameOrNext,
+        (_, true, true) => Side::AboveAndBelow,
         (_, true, false) => Side::Above,
         (_, false, true) => Side::Below,
         _ => Side::Nowhere,

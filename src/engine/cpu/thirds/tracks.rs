@@ -7,10 +7,10 @@ use super::buffer::{Sides, ThirdBuffer};
 use super::side::Side;
 use crate::detector::MAX_LAYERS;
 use crate::engine::cpu::bend::{track_bend, within};
-use crate::engine::cpu::find_z::{Call, MOST_LANES, OuterPairs, Pairs, ROOM};
+use crate::engine::cpu::find_z::{FindZCall, MOST_LANES, OuterPairs, PairBuffer, ROOM};
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::packed_histogram::PackedHistogram;
-use crate::engine::cpu::slice_spacepoints::Outer;
+use crate::engine::cpu::slice_spacepoints::OuterSpacepoint;
 use crate::engine::real::weight_in;
 use crate::pt_weight::PtWeight;
 
@@ -65,9 +65,9 @@ impl<R: Lanes> ThirdBuffer<R> {
     pub(super) fn weigh<S: Simd, const ACCURATE: bool>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         thirds: &ThirdView<'_, R>,
-        pairs: &Pairs<R>,
+        pairs: &PairBuffer<R>,
         histogram: &mut PackedHistogram,
     ) {
         let most_k = thirds.index.most_k(call);
@@ -118,10 +118,10 @@ impl<R: Lanes> ThirdBuffer<R> {
     fn find_tracks<S: Simd>(
         &mut self,
         simd: S,
-        call: &Call<'_, R>,
+        call: &FindZCall<'_, R>,
         thirds: &ThirdView<'_, R>,
-        b: &Outer<R>,
-        pairs: &Pairs<R>,
+        b: &OuterSpacepoint<R>,
+        pairs: &PairBuffer<R>,
         sides: &Sides<R>,
     ) {
         let Self { count, z23, k23, p23, dz, side, slice, inverse_rho, place, tracks, .. } = self;
@@ -157,7 +157,7 @@ impl<R: Lanes> ThirdBuffer<R> {
                     } else if i < sides.beside.start {
                         Side::Below
                     } else if i < sides.beside.end {
-                        Side::Beside
+                        Side::SameOrNext
                     } else {
                         Side::Above
                     };

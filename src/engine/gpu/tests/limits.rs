@@ -1,9 +1,9 @@
-//! What is too much for words, numbers and buffers: it is said, never wrapped or lost.
+//! Overflow of words, numbers and buffers: it is reported, never wrapped or lost.
 
 use super::*;
 use crate::reach::TrackModel;
 
-/// What went wrong with each RoI. Their status words are zero again, for the next batch.
+/// The error flags of each RoI. The status words are zero again, for the next batch.
 fn flags<R: Real>(stages: &Readbacks<R>) -> Vec<u32> {
     assert!(stages.status.iter().all(|status| status.flags == 0), "{:?}", stages.status);
     (0..stages.status.len()).map(|i| stages.flags(i)).collect()

@@ -1,5 +1,6 @@
-//! Every kernel against its twin, on every adapter: buffers are read back after each stage and held
-//! against what the twin makes of the same input. Input is random and adversarial, always seeded.
+//! Every kernel against its twin, on every adapter: buffers are read back after each stage and
+//! compared with the twin's output for the same input. Input is random and adversarial, always
+//! seeded.
 #![allow(clippy::print_stderr)] // skipped cases are reported
 
 mod limits;
@@ -24,7 +25,7 @@ use crate::engine::gpu::kernels::{Dispatch, KernelName, dispatches};
 use crate::engine::gpu::layout::Layout;
 use crate::engine::gpu::part::Planned;
 use crate::engine::gpu::shaders::Pairing;
-use crate::engine::gpu::shape::{Occupancy, Pairs, Way};
+use crate::engine::gpu::shape::{Occupancy, RowSharing, SearchMethod};
 use crate::engine::gpu::sizes::CellTile;
 use crate::engine::gpu::workspace::{Constants, Workspace};
 use crate::engine::plan::RoiPlan;
@@ -224,7 +225,7 @@ fn rings_of_single_neighbours_are_gone_round_once() {
             for (occupancy, batch) in &batches {
                 let place = format!("{}, slices of {degrees} degrees, {occupancy:?}", adapter.name);
                 let stages = engine.stages(batch).unwrap_or_else(|error| panic!("{place}: {error}"));
-                assert_eq!(stages.layout.way, Way::Stages(*occupancy), "{place}");
+                assert_eq!(stages.layout.method, SearchMethod::Stages(*occupancy), "{place}");
                 check_stages::<f32, FixedPoint>(&place, &engine, &stages);
             }
         }

@@ -21,9 +21,9 @@ pub(super) struct SortedPoint<R> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Moment {
     /// Before the first stage.
-    Uploaded,
+    AfterUpload,
     /// After find_z.
-    Found,
+    AfterFindZ,
 }
 
 /// Every stage's output.
@@ -35,7 +35,7 @@ pub(super) struct Readbacks<R: Real> {
     pub(super) points: Vec<[R; 2]>,
     pub(super) beside: Vec<R::Stored>,
     pub(super) histograms: Vec<u32>,
-    /// The totals before sum_histos: what rows could not hold.
+    /// The totals before sum_histos: entries that rows could not hold.
     pub(super) beyond: Vec<u32>,
     pub(super) totals: Vec<u32>,
     /// The totals after find_peaks.
@@ -60,8 +60,8 @@ impl<R: Real> TypedEngine<R> {
         self.search =
             Search::new(&built_in(&self.search.config, &case.config), &case.detector).expect("a valid configuration");
         self.shape.pairs = match self.shape.pairs {
-            Pairs::Numbered { .. } => Pairs::Numbered { slices: case.slices_per_histogram },
-            Pairs::Streamed { .. } => Pairs::Streamed { share: Some(case.share) },
+            RowSharing::Numbered { .. } => RowSharing::Numbered { slices: case.slices_per_histogram },
+            RowSharing::Streamed { .. } => RowSharing::Streamed { share: Some(case.share) },
         };
         self.shape.layers = self.search.layers() as u32;
         self.compact = self.compact.and_then(|_| Compact::new(&self.search));
@@ -104,14 +104,14 @@ impl<R: Real> TypedEngine<R> {
         let decoded = rois.iter().map(|&roi| {
             let mut points = Vec::new();
             let (plan, view) = (&plans[roi], batch.roi(roi));
-            let taken = match &self.compact {
+            let packed = match &self.compact {
                 Some(compact) => self.search.pack::<R, _>(compact, plan, view, |words| {
                     Encode::<R>::decode(compact, words, &mut points);
                 }),
                 None => self.search.pack::<R, _>(&Lossless, plan, view, |words| points.extend_from_slice(words)),
             };
             points.retain(|point| R::fields(point).1 != DROPPED);
-            if taken.kept == 0 {
+            if packed.kept == 0 {
                 points.clear();
             }
             (plan.clone(), points)
@@ -120,7 +120,7 @@ impl<R: Real> TypedEngine<R> {
         // Used ones hold the leavings of other cases, which must not matter.
         let mut workspace = self.workspaces.take(|| self.new_workspace());
         let layout = self.upload(planned, &mut workspace, rois)?;
-        write(Moment::Uploaded, &mut workspace, &layout)?;
+        write(Moment::AfterUpload, &mut workspace, &layout)?;
         let mut encoder = self.gpu.encoder("stages");
         self.begin(&mut encoder, &mut workspace)?;
         self.clear(&mut encoder, &workspace, &layout)?;
@@ -136,9 +136,9 @@ impl<R: Real> TypedEngine<R> {
         let cells = copy(gpu, &mut encoder, &workspace.cells, cell_words)?;
         let sorted = copy(gpu, &mut encoder, &workspace.points, spacepoints)?;
         let beside = copy(gpu, &mut encoder, &workspace.beside, spacepoints)?;
-        // What is written to a buffer comes before what is submitted later.
+        // Writes to a buffer take effect before later submissions.
         gpu.submit(encoder)?;
-        write(Moment::Found, &mut workspace, &layout)?;
+        write(Moment::AfterFindZ, &mut workspace, &layout)?;
         let mut encoder = gpu.encoder("the other stages");
         let histograms = copy(gpu, &mut encoder, &workspace.histograms, rows)?;
         let beyond = copy(gpu, &mut encoder, &workspace.totals, words)?;
@@ -255,7 +255,7 @@ impl<R: Real> Readbacks<R> {
         self.own(&self.totals, i)
     }
 
-    /// What went wrong with an RoI.
+    /// The error flags of an RoI.
     pub(super) fn flags(&self, i: usize) -> u32 {
         self.peaks[i * self.layout.params.peaks as usize].flags
     }

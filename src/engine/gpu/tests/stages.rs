@@ -1,4 +1,4 @@
-//! What each stage wrote against the twin, another module of the same kernels, or the walk.
+//! The output of each stage against the twin, another module of the same kernels, or the walk.
 
 use super::readback::{Readbacks, SortedPoint};
 use kernel_host::AdapterKind;
@@ -10,7 +10,7 @@ use crate::histogram::{HistogramPair, ZSum};
 
 /// The twin's sorted spacepoints.
 fn sorted_by_twin<R: Real>(sliced: &SlicedSpacepoints<R>) -> Vec<SortedPoint<R>> {
-    let point = |(&[inverse_rho, z_by_rho], beside): (&[R; 2], &twin::slice_spacepoints::Beside<R>)| {
+    let point = |(&[inverse_rho, z_by_rho], beside): (&[R; 2], &twin::slice_spacepoints::PointAttributes<R>)| {
         let (slice, layer) = (beside.slice_layer >> 8, beside.slice_layer & 0xff);
         SortedPoint { inverse_rho, z_by_rho, phi: beside.phi, slice, layer }
     };
@@ -25,7 +25,7 @@ fn canonical<R: Real>(points: &[SortedPoint<R>]) -> Vec<SortedPoint<R>> {
     all
 }
 
-/// The same spacepoints, but for the rounding of a quotient.
+/// Whether the spacepoints are equal, up to the rounding of a quotient.
 fn alike<R: Real>(a: &[SortedPoint<R>], b: &[SortedPoint<R>]) -> bool {
     let near = |a: R, b: R| (a.to_f32() - b.to_f32()).abs() <= 4.0 * f32::EPSILON * a.to_f32().abs();
     let same = |(a, b): (&SortedPoint<R>, &SortedPoint<R>)| {
@@ -208,7 +208,7 @@ fn check_rows<R: Real, Z: Compare>(
     sliced: &SlicedSpacepoints<R>,
 ) {
     let (search, (plan, _)) = (&engine.search, &gpu.planned[i]);
-    let Pairs::Numbered { slices: each } = engine.shape.pairs else { return };
+    let RowSharing::Numbered { slices: each } = engine.shape.pairs else { return };
     if gpu.layout.variant.row_parts() == 0 || gpu.beyond.iter().any(|&word| word != 0) {
         return;
     }
@@ -298,7 +298,7 @@ pub(super) fn check_same<R: Real, Z: Compare>(place: &str, gpu: &Gpu, checked: &
 pub(super) fn check_walk<R: Real, Z: Compare>(place: &str, engine: &mut TypedEngine<R>, batch: &RoiBatch) -> bool {
     let plans: Vec<RoiPlan> = batch.iter().map(|roi| engine.search.plan(roi).expect("a plan")).collect();
     let wanted = plans.iter().filter(|plan| !plan.is_empty());
-    if wanted.clone().count() == 0 || engine.shape.way(wanted) != Way::Walk {
+    if wanted.clone().count() == 0 || engine.shape.method(wanted) != SearchMethod::Walk {
         return false;
     }
     let find = |engine: &TypedEngine<R>| {

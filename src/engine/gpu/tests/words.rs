@@ -11,8 +11,8 @@ fn no_pair() -> RoiBatch {
     RoiBatch::from_iter([roi(Some(PhiWindow::FullScan), vec![point])])
 }
 
-/// What buffers held before changes nothing: what lies beyond the last bin of a row and between
-/// RoIs, too.
+/// Earlier contents of buffers change no result, also beyond the last bin of a row and between
+/// RoIs.
 #[test]
 fn leavings_in_buffers_change_nothing() {
     let rng = &mut fastrand::Rng::with_seed(51);
@@ -29,7 +29,7 @@ fn leavings_in_buffers_change_nothing() {
             let place = format!("{}, {pairing:?}, {accumulate:?}", adapter.name);
             let clean = engine.stages(&batch).unwrap_or_else(|error| panic!("{place}: {error}"));
             let dirty = engine.stages_with(&batch, |moment, workspace, _| {
-                if moment == Moment::Uploaded {
+                if moment == Moment::AfterUpload {
                     let Workspace { cells, histograms, partials, totals, .. } = workspace;
                     for buffer in [cells, histograms, partials, totals] {
                         buffer.write(&gpu, &vec![u32::MAX; buffer.capacity()])?;
@@ -78,7 +78,7 @@ fn sums_of_rows_that_overflow_are_reported() {
             ] {
                 let place = format!("{}, slices of {degrees} degrees, {first} and {other}", adapter.name);
                 let stages = engine.stages_with(&no_pair(), |moment, workspace, layout| {
-                    if moment == Moment::Found {
+                    if moment == Moment::AfterFindZ {
                         assert_eq!(
                             layout.sums_in_two_stages(),
                             degrees < 1.0,
@@ -136,7 +136,7 @@ fn backgrounds_beyond_a_word_are_the_twins() {
                 engine.search.config.percentile = percentile;
                 let place = format!("{}, {case}, percentile {percentile}", adapter.name);
                 let stages = engine.stages_with(&no_pair(), |moment, workspace, layout| {
-                    if moment == Moment::Found {
+                    if moment == Moment::AfterFindZ {
                         assert_eq!(layout.variant.several, *several, "{place}");
                         let words: Vec<u32> =
                             (0..layout.total_words()).map(|_| rng.u32(MAX_COUNT - 999..=MAX_COUNT)).collect();
@@ -168,7 +168,7 @@ fn clusters_of_any_pairs_are_the_twins() {
             let place = format!("{}, round {round}", adapter.name);
             let most = [2, 3, 40][round % 3];
             let stages = engine.stages_with(&no_pair(), |moment, workspace, layout| {
-                if moment == Moment::Found {
+                if moment == Moment::AfterFindZ {
                     let words: Vec<u32> = (0..layout.total_words()).map(|_| rng.u32(0..most)).collect();
                     workspace.totals.write(&gpu, &words)?;
                     workspace.histograms.write(&gpu, &vec![0; layout.row_words()])?;

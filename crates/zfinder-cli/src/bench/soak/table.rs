@@ -23,7 +23,7 @@ pub(super) fn of(soaked: &SoakResult) -> String {
         ("else equal within rounding", soaked.rounded.to_string()),
         (
             "against the reference engine",
-            format!("{}: {} ties, {} a bin or two beside", soaked.against_reference, soaked.ties, soaked.shifted),
+            format!("{}: {} ties, {} in a neighbouring bin", soaked.against_reference, soaked.ties, soaked.shifted),
         ),
         ("memory, quarters 2 and 4 [MB]", quarters(|usage| usage.memory_bytes.map(|bytes| bytes / 1_000_000))),
         ("on GPUs, quarters 2 and 4 [MB]", quarters(|usage| usage.gpu_bytes.map(|bytes| bytes / 1_000_000))),

@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use command_host::Failure;
 use kernel_host::{AdapterChoice, AdapterKind, Gpu, wgpu};
-use zfinder::internals::{Filled, ReferenceEngine};
+use zfinder::internals::{FilledRoi, ReferenceEngine};
 use zfinder::{Engine, Error, RoiBatch, ZFinder};
 use zfinder_thesis::{Precision, SlicedBatch, StepEngine, compare, staircase};
 
@@ -35,7 +35,7 @@ struct Load {
     rois: RoiBatch,
     sliced: SlicedBatch,
     /// Histograms of the reference engine for the first RoIs.
-    expected: Vec<Filled>,
+    expected: Vec<FilledRoi>,
     /// Seconds of the reference engine per RoI: one core, serial, f64.
     serial: f64,
     hardware: bool,
@@ -98,7 +98,7 @@ impl Bench {
         let engine = ReferenceEngine::new(&SlicedBatch::config(), sample.detector())?;
         let check = self.check.map_or(16, std::num::NonZeroUsize::get).min(count);
         let start = Instant::now();
-        let expected: zfinder::Result<Vec<Filled>> = rois.iter().take(check).map(|roi| engine.fill(roi)).collect();
+        let expected: zfinder::Result<Vec<FilledRoi>> = rois.iter().take(check).map(|roi| engine.fill(roi)).collect();
         let serial = start.elapsed().as_secs_f64() / check as f64;
         Ok(Load { rois, sliced, expected: expected?, serial, hardware })
     }

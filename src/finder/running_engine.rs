@@ -10,33 +10,33 @@ use crate::spacepoint::Roi;
 use crate::vertex::RoiResult;
 
 /// The engine that runs.
-pub(super) enum Runs {
+pub(super) enum RunningEngine {
     #[cfg(feature = "gpu")]
     Gpus(Box<Gpus>),
     Cpu(CpuEngine),
     Reference(ReferenceEngine),
 }
 
-impl Runs {
+impl RunningEngine {
     pub(super) fn find(&self, roi: &Roi) -> Result<RoiResult> {
         match self {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.find(roi),
-            Runs::Cpu(engine) => {
+            RunningEngine::Gpus(gpus) => gpus.find(roi),
+            RunningEngine::Cpu(engine) => {
                 let mut result = RoiResult::default();
                 engine.find_one(roi.into(), &mut result)?;
                 Ok(result)
             }
-            Runs::Reference(engine) => engine.find(roi.into()),
+            RunningEngine::Reference(engine) => engine.find(roi.into()),
         }
     }
 
     pub(super) fn find_batch_into(&self, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => *results = gpus.find_batch(batch)?,
-            Runs::Cpu(engine) => engine.find_batch(batch, results)?,
-            Runs::Reference(engine) => *results = engine.find_batch(batch)?,
+            RunningEngine::Gpus(gpus) => *results = gpus.find_batch(batch)?,
+            RunningEngine::Cpu(engine) => engine.find_batch(batch, results)?,
+            RunningEngine::Reference(engine) => *results = engine.find_batch(batch)?,
         }
         Ok(())
     }
@@ -50,9 +50,9 @@ impl Runs {
     ) -> Result<()> {
         match self {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => *results = gpus.find_batch_by_worker(worker, batch)?,
-            Runs::Cpu(engine) => engine.find_batch_in_turn(batch, results)?,
-            Runs::Reference(engine) => *results = engine.find_batch(batch)?,
+            RunningEngine::Gpus(gpus) => *results = gpus.find_batch_by_worker(worker, batch)?,
+            RunningEngine::Cpu(engine) => engine.find_batch_in_turn(batch, results)?,
+            RunningEngine::Reference(engine) => *results = engine.find_batch(batch)?,
         }
         Ok(())
     }
@@ -61,8 +61,8 @@ impl Runs {
     pub(super) async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
         match self {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.find_async(roi).await,
-            Runs::Cpu(_) | Runs::Reference(_) => self.find(roi),
+            RunningEngine::Gpus(gpus) => gpus.find_async(roi).await,
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => self.find(roi),
         }
     }
 
@@ -70,8 +70,8 @@ impl Runs {
     pub(super) async fn find_batch_async(&self, batch: BatchView<'_>) -> Result<Vec<RoiResult>> {
         match self {
             #[cfg(feature = "gpu")]
-            Runs::Gpus(gpus) => gpus.find_batch_async(batch).await,
-            Runs::Cpu(_) | Runs::Reference(_) => {
+            RunningEngine::Gpus(gpus) => gpus.find_batch_async(batch).await,
+            RunningEngine::Cpu(_) | RunningEngine::Reference(_) => {
                 let mut results = Vec::new();
                 self.find_batch_into(batch, &mut results)?;
                 Ok(results)

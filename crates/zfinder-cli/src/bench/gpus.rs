@@ -1,0 +1,86 @@
+//! The GPUs and engines that are measured.
+
+use indicatif::ProgressBar;
+use kernel_host::{AdapterKind, Gpu, wgpu};
+use zfinder::Error;
+
+use super::Bench;
+use super::bus;
+use super::group::AdapterGroup;
+use super::report::{Adapter, NotMeasured};
+use super::words::EngineName;
+use command_host::{Failure, note};
+
+impl Bench {
+    /// Returns the GPUs to measure, each with its bus bandwidth. GPUs of one group work together.
+    pub(super) fn gpus(
+        &self,
+        not_measured: &mut Vec<NotMeasured>,
+        bar: &ProgressBar,
+    ) -> Result<Vec<Vec<Adapter>>, Failure> {
+        if !self.wants(EngineName::Gpu) {
+            return Ok(Vec::new());
+        }
+        // If the user names an adapter or the engine, a missing one is an error.
+        let named = |variable| std::env::var_os(variable).is_some_and(|value| !value.is_empty());
+        let optional = self.adapter.is_empty() && self.engine.is_empty() && !named("WGPU_ADAPTER_NAME");
+        let hardware = [AdapterGroup::hardware()];
+        let choices = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
+        let mut all: Vec<Vec<Adapter>> = Vec::new();
+        for group in choices {
+            let gpus = match group.open() {
+                Err(kernel_host::Error::NoAdapter { .. }) if optional => {
+                    let reason = "there is no hardware GPU; --adapter takes a software adapter by name".to_owned();
+                    if self.json {
+                        note(&format!("gpu: not measured: {reason}"));
+                    }
+                    not_measured.push(NotMeasured { engine: EngineName::Gpu, reason });
+                    break;
+                }
+                gpus => gpus.map_err(Error::from)?,
+            };
+            let together: Result<Vec<Adapter>, Failure> = gpus.iter().map(|gpu| self.gpu(gpu, bar)).collect();
+            let together = together?;
+            let indices = |adapters: &[Adapter]| adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>();
+            if all.iter().all(|known| indices(known) != indices(&together)) {
+                all.push(together);
+            }
+        }
+        Ok(all)
+    }
+
+    fn gpu(&self, gpu: &Gpu, bar: &ProgressBar) -> Result<Adapter, Failure> {
+        let summary = gpu.summary();
+        bar.set_message(format!("the bus to {}", summary.name));
+        let rounds = if self.quick { 3 } else { 9 };
+        Ok(Adapter {
+            index: summary.index,
+            name: summary.name.clone(),
+            kind: summary.kind.to_string(),
+            backend: summary.backend.clone(),
+            pci: format!("{:04x}:{:04x}", summary.vendor, summary.device),
+            driver: summary.driver.clone(),
+            bus_gb_per_s: bus::upload_bandwidth(gpu, rounds).map_err(Error::from)?,
+            hardware: summary.kind != AdapterKind::Software,
+        })
+    }
+
+    /// Returns the named GPUs one by one; without a name, the hardware GPU.
+    pub(super) fn single_gpus(&self) -> Result<Vec<Gpu>, Failure> {
+        let hardware = [AdapterGroup::hardware()];
+        let groups = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
+        let features = wgpu::Features::SHADER_F64 | wgpu::Features::TIMESTAMP_QUERY;
+        let open = |group: &AdapterGroup| group.open_with(features).map_err(|error| Error::from(error).into());
+        let opened: Result<Vec<Vec<Gpu>>, Failure> = groups.iter().map(open).collect();
+        Ok(opened?.concat())
+    }
+
+    /// Returns every engine, the GPU engine once for each of these groups.
+    pub(super) fn engines<'a>(&self, gpus: &'a [Vec<Adapter>]) -> Vec<(EngineName, &'a [Adapter])> {
+        let each = |engine| match engine {
+            EngineName::Gpu => gpus.iter().map(|together| (engine, together.as_slice())).collect(),
+            _ => vec![(engine, [].as_slice())],
+        };
+        self.engine_names().into_iter().flat_map(each).collect()
+    }
+}

@@ -1,0 +1,170 @@
+//! Adversarial input on every engine: each RoI gets the right answer, or a status with the reason.
+//! A difference between engines beyond rounding is a wrong answer.
+
+mod rois;
+mod sizes;
+
+use std::f64::consts::PI;
+
+use zfinder::{
+    AdapterKind, AdapterSummary, Config, Engine, Extrapolation, PhiWindow, Precision, Preset, Roi, RoiBatch,
+    RoiDescriptor, RoiId, RoiResult, Spacepoint, Status, Triplets, ZFinder, ZFinderBuilder,
+};
+use zfinder_testing::engines::on_shared_device;
+use zfinder_testing::engines::{agree, bits, build_with, find};
+use zfinder_testing::on_adapters;
+
+/// One slice of the default configuration.
+const SLICE: f64 = 0.2 * PI / 180.0;
+
+/// The expected answer of an RoI.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Known {
+    /// In f32 the reference engine's, up to rounding.
+    Alike,
+    /// In f64 the reference engine's; f32 cannot distinguish these coordinates.
+    BeyondF32,
+    /// The last digit decides.
+    OnAnEdge,
+    /// As `BeyondF32`, or beyond the loop limit of a driver.
+    Crowded,
+    /// This status, on every engine.
+    Is(Status),
+}
+
+/// An RoI that is hard to answer.
+#[derive(Clone)]
+struct Hostile {
+    name: &'static str,
+    roi: Roi,
+    known: Known,
+}
+
+fn point(rho: f64, phi: f64, z: f64, layer: u32) -> Spacepoint {
+    Spacepoint { rho, phi, z, layer }
+}
+
+fn window(low: f64, high: f64) -> Option<PhiWindow> {
+    Some(PhiWindow::new(low, high).expect("a window"))
+}
+
+fn roi(window: Option<PhiWindow>, spacepoints: Vec<Spacepoint>) -> Roi {
+    Roi { descriptor: RoiDescriptor { window, ..RoiDescriptor::default() }, spacepoints }
+}
+
+/// The finders of a configuration.
+struct Finders {
+    reference: ZFinder,
+    double: ZFinder,
+    single: ZFinder,
+    gpus: Vec<(AdapterSummary, ZFinder)>,
+}
+
+impl Finders {
+    fn new(config: &Config, options: impl Fn(ZFinderBuilder) -> ZFinderBuilder) -> Self {
+        let one_more = Config { peaks: config.peaks + 1, ..config.clone() };
+        let gpu = |adapter: AdapterSummary| {
+            let engine = on_shared_device(&adapter);
+            let finder = build_with(&adapter.name, &engine, config, &options);
+            (adapter, finder)
+        };
+        Self {
+            reference: build_with("reference", &Engine::Reference, &one_more, |builder| builder),
+            double: build_with("CPU, f64", &Engine::Cpu, config, |builder| options(builder).precision(Precision::F64)),
+            single: build_with("CPU", &Engine::Cpu, config, &options),
+            gpus: on_adapters().into_iter().map(gpu).collect(),
+        }
+    }
+
+    /// Compares every engine's answers: f64 with the reference engine, GPUs with the CPU in f32.
+    /// Software adapters divide as processors do, so their answers are bit-identical.
+    fn compare(&self, place: &str, hostile: &[Hostile]) {
+        let peaks = self.single.config().peaks as usize;
+        let batch = &numbered(hostile);
+        let reference = find(place, &self.reference, batch);
+        let check = |engine: &str, found: &[RoiResult], single: bool| {
+            for (i, Hostile { name, known, .. }) in hostile.iter().enumerate() {
+                let place = format!("{place}, {i}, {name}, {engine}");
+                let one = i..i + 1;
+                match *known {
+                    Known::Is(status) => {
+                        for result in [&reference[i], &found[i]] {
+                            assert_eq!((result.status, result.vertices.len()), (status, 0), "{place}: {result:?}");
+                        }
+                    }
+                    Known::OnAnEdge => {}
+                    Known::BeyondF32 | Known::Crowded if single => {}
+                    Known::BeyondF32 | Known::Crowded | Known::Alike => {
+                        agree(&place, &found[one.clone()], &reference[one], peaks);
+                    }
+                }
+            }
+        };
+        check("CPU, f64", &find(place, &self.double, batch), false);
+        let single = find(place, &self.single, batch);
+        check("CPU", &single, true);
+        for (adapter, finder) in &self.gpus {
+            let found = find(&format!("{place}, {}", adapter.name), finder, batch);
+            check(&adapter.name, &found, true);
+            for (i, Hostile { name, known, .. }) in hostile.iter().enumerate() {
+                let told = *known == Known::Crowded && found[i].status == Status::CapacityExceeded;
+                let same = bits(&found[i..=i]) == bits(&single[i..=i]);
+                let exact = adapter.kind == AdapterKind::Software && !told;
+                let place = format!("{place}, {i}, {name}, {}", adapter.name);
+                assert!(!exact || same, "{place}: {:?}, the CPU's {:?}", found[i], single[i]);
+                // On another device, rounding moves some of billions of pairs across a bin's edge.
+                let weights = |result: &RoiResult| result.vertices.iter().map(|v| v.weight).collect::<Vec<_>>();
+                let (weights, expected) = (weights(&found[i]), weights(&single[i]));
+                let alike = weights.len() == expected.len()
+                    && weights.iter().zip(&expected).all(|(a, b)| (a - b).abs() <= 1.0 + 1e-4 * b);
+                assert!(*known != Known::Crowded || told || alike, "{place}: {weights:?}, the CPU's {expected:?}");
+            }
+        }
+    }
+}
+
+/// Returns a batch of numbered RoIs.
+fn numbered(hostile: &[Hostile]) -> RoiBatch {
+    let mut batch = RoiBatch::new();
+    for (i, Hostile { roi, .. }) in hostile.iter().enumerate() {
+        let id = RoiId { event_id: i as u64, roi_id: 7 };
+        batch.push(RoiDescriptor { id, ..roi.descriptor }, roi.spacepoints.iter().copied());
+    }
+    batch
+}
+
+#[test]
+fn hostile_rois_are_answered_alike() {
+    hostile_rois(&["pairs", "triplets counted", "by pT"]);
+}
+
+#[test]
+#[ignore = "long form of `hostile_rois_are_answered_alike`: scripts/test --full"]
+fn hostile_rois_are_answered_alike_in_every_mode() {
+    hostile_rois(&["pairs, numbered", "thesis", "histograms of each charge and slice", "accurate"]);
+}
+
+fn hostile_rois(modes: &[&str]) {
+    let hostile = rois::hostile();
+    let default = Config { peaks: 2, ..Config::default() };
+    let coarse = |triplets| Config { triplets, z_bin_mm: 1.0, ..default.clone() };
+    let several = Config { charge_aware: true, histogram_per_slice: true, phi_slice_deg: 2.0, ..coarse(Triplets::Any) };
+    type Options = fn(ZFinderBuilder) -> ZFinderBuilder;
+    let plain: Options = |builder| builder;
+    let cases: [(&str, Config, Options); 7] = [
+        ("pairs", default.clone(), plain),
+        ("pairs, numbered", coarse(Triplets::Off), |builder| builder.slices_per_histogram(16)),
+        ("thesis", Config { peaks: 2, ..Config::preset(Preset::Thesis) }, plain),
+        ("triplets counted", coarse(Triplets::Count), plain),
+        ("histograms of each charge and slice", several, plain),
+        ("by pT", Config { peaks: 2, z_bin_mm: 1.0, ..Config::preset(Preset::HardScatter) }, plain),
+        ("accurate", Config { extrapolation: Extrapolation::Accurate, ..coarse(Triplets::Off) }, plain),
+    ];
+    for (case, config, options) in cases.into_iter().filter(|(case, ..)| modes.contains(case)) {
+        let finders = Finders::new(&config, options);
+        finders.compare(case, &hostile);
+        if case == "pairs" {
+            finders.compare("bad", &rois::bad());
+        }
+    }
+}
