@@ -104,8 +104,9 @@ impl Listener {
     async fn accept(&mut self) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
         loop {
             let accept = async {
-                let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
-                Some((self.socket.accept().await, permit))
+                // In this order, because a port without clients must not hold a permit.
+                let accepted = self.socket.accept().await;
+                Some((accepted, Arc::clone(&self.room).acquire_owned().await.ok()?))
             };
             let accepted = tokio::select! {
                 accepted = accept => accepted?,

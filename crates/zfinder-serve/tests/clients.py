@@ -9,11 +9,15 @@ import csv
 import json
 import os
 import re
+import resource
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
 import awkward as ak
@@ -162,6 +166,36 @@ def check_shared_memory(module, client, columns, wanted):
         client.unregister_system_shared_memory("all")
     finally:
         shared_memory.destroy_shared_memory_region(region)
+
+
+def check_connections(addresses, command):
+    """10,000 idle connections do not hinder a client."""
+    count = 10_000
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < count + 1_000:
+        print(f"10,000 connections are skipped: `ulimit -Hn` is {hard}")
+        return
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 1_000, hard))
+    columns = events(5, np.random.default_rng(44))
+
+    def metrics():
+        with urllib.request.urlopen(f"http://{addresses['metrics']}/metrics") as answer:
+            return answer.read().decode()
+
+    with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
+        wanted = find(command, "default", columns, folder)
+        for number in range(count):
+            host, port = addresses[("gRPC", "HTTP")[number % 2]].split(":")
+            stack.enter_context(socket.create_connection((host, int(port))))
+        client = stack.enter_context(tritonclient.grpc.InferenceServerClient(addresses["gRPC"]))
+        check(client.infer("zfinder-default", inputs(tritonclient.grpc, columns)), wanted, columns)
+        for _ in range(600):
+            open_now = int(float(re.search(r"^zfinder_connections\S* (\S+)$", metrics(), re.MULTILINE)[1]))
+            if open_now >= count:
+                break
+            time.sleep(0.1)
+        assert open_now >= count, open_now
+        check(client.infer("zfinder-default", inputs(tritonclient.grpc, columns)), wanted, columns)
 
 
 def check_coffea(address, command):
@@ -341,6 +375,7 @@ def main():
     with running(command, "--shared-memory") as addresses:
         check_clients(addresses["gRPC"], addresses["HTTP"], command)
         check_coffea(addresses["gRPC"], command)
+        check_connections(addresses, command)
         has_perf_analyzer = check_perf_analyzer(addresses["gRPC"], addresses["HTTP"])
     check_tls(command)
     print("zfinder serve: the answers of tritonclient and coffea are those of zfinder find")
