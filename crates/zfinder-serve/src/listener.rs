@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use crate::queue::ClientId;
-use crate::received::{Allowance, Received};
+use crate::received::{ReceiveLimits, Received};
 use crate::service::Service;
 
 /// Longest time for a client to finish the TLS handshake, or the header of an HTTP request.
@@ -32,6 +32,10 @@ const CONNECTION_WINDOW: u32 = 1 << 22;
 /// Frame size in bytes. Larger frames cost less; clients may send smaller ones.
 const FRAME: u32 = 1 << 18;
 const CONCURRENT_STREAMS: u32 = 1024;
+/// Streams that the server may reset for errors of HTTP/2 in the life of a connection. The limit
+/// ends connections of clients that attack by such errors. It is never reached by refused requests,
+/// however many: `Received` reads them to their end, so that their streams need no reset.
+const ERROR_RESETS: usize = 1024;
 /// Pause after the system refuses a connection, as it does without file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -51,7 +55,7 @@ pub(crate) struct Listener {
     /// Permits for further connections, shared by all ports.
     pub(crate) room: Arc<Semaphore>,
     pub(crate) next_client: Arc<AtomicU64>,
-    pub(crate) allowance: Arc<Allowance>,
+    pub(crate) limits: Arc<ReceiveLimits>,
     pub(crate) drain: watch::Receiver<bool>,
 }
 
@@ -70,9 +74,9 @@ impl Listener {
         let graceful = GracefulShutdown::new();
         while let Some((stream, peer, permit)) = self.accept().await {
             let client = ClientId(self.next_client.fetch_add(1, Ordering::Relaxed));
-            let (handle, allowance) = (handle.clone(), Arc::clone(&self.allowance));
+            let (handle, limits) = (handle.clone(), Arc::clone(&self.limits));
             let handle = service_fn(move |request: Request<Incoming>| {
-                let mut request = request.map(|body| Received::new(body, Arc::clone(&allowance)));
+                let mut request = request.map(|body| Received::new(body, Arc::clone(&limits)));
                 request.extensions_mut().insert(client);
                 handle(request)
             });
@@ -100,8 +104,9 @@ impl Listener {
     async fn accept(&mut self) -> Option<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
         loop {
             let accept = async {
-                let permit = Arc::clone(&self.room).acquire_owned().await.ok()?;
-                Some((self.socket.accept().await, permit))
+                // In this order, because a port without clients must not hold a permit.
+                let accepted = self.socket.accept().await;
+                Some((accepted, Arc::clone(&self.room).acquire_owned().await.ok()?))
             };
             let accepted = tokio::select! {
                 accepted = accept => accepted?,
@@ -136,6 +141,7 @@ fn builder(is_http2_only: bool) -> auto::Builder<TokioExecutor> {
         .initial_connection_window_size(CONNECTION_WINDOW)
         .max_frame_size(FRAME)
         .max_concurrent_streams(CONCURRENT_STREAMS)
+        .max_local_error_reset_streams(ERROR_RESETS)
         .keep_alive_interval(PING_INTERVAL)
         .keep_alive_timeout(PING_TIMEOUT);
     builder.http1().timer(TokioTimer::new()).header_read_timeout(HANDSHAKE);

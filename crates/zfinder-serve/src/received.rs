@@ -1,30 +1,45 @@
-//! A limit on the bytes of all requests that are being received.
+//! Limits on requests that are being received, and the rest of refused ones.
 
 use std::error::Error as StdError;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use bytes::Bytes;
+use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
+use tokio::time::timeout;
 use tonic::Status;
 
 use crate::refusal::{Reason, Refusal};
 
-/// Bytes that requests may still hold before they enter the queue, which has its own limit.
+/// Longest time for a client to send the next part of a refused request.
+const DISCARD_IDLE: Duration = Duration::from_secs(10);
+
+/// Limits on the bytes of requests before they enter the queue, which has its own limit.
 #[derive(Debug)]
-pub(crate) struct Allowance {
+pub(crate) struct ReceiveLimits {
+    /// Most bytes of all requests that are being received, and how many are left.
     most: usize,
     left: AtomicUsize,
+    /// Most bytes that are read from a request after its refusal, and longest time for a client to
+    /// send the next of them.
+    discard: usize,
+    discard_idle: Duration,
+    /// True once the server drains.
+    drain: watch::Receiver<bool>,
 }
 
-impl Allowance {
-    pub(crate) fn new(most: usize) -> Self {
-        Self { most, left: AtomicUsize::new(most) }
+impl ReceiveLimits {
+    pub(crate) fn new(most: usize, discard: usize, drain: watch::Receiver<bool>) -> Self {
+        Self { most, left: AtomicUsize::new(most), discard, discard_idle: DISCARD_IDLE, drain }
     }
 
-    /// Takes bytes from the allowance. A request that exceeds it is refused: if it waited,
+    /// Takes bytes from the limit. A request that exceeds it is refused: if it waited,
     /// half-received requests could wait for each other.
     fn take(&self, bytes: usize) -> Result<(), Refusal> {
         let take = |left: usize| left.checked_sub(bytes);
@@ -41,30 +56,66 @@ impl Allowance {
     fn give_back(&self, bytes: usize) {
         self.left.fetch_add(bytes, Ordering::Relaxed);
     }
-}
 
-/// The body of a request. Its bytes count until the body is dropped, after the message is complete.
-pub(crate) struct Received<B = Incoming> {
-    body: B,
-    allowance: Arc<Allowance>,
-    taken: usize,
-}
-
-impl<B> Received<B> {
-    pub(crate) fn new(body: B, allowance: Arc<Allowance>) -> Self {
-        Self { body, allowance, taken: 0 }
+    /// Reads the rest of a refused request.
+    ///
+    /// Without it, HTTP/2 resets the stream of the request. Frames that the client has sent by then
+    /// count as errors of the client, and after some of them `h2` ends the connection with all its
+    /// requests. HTTP/1.1 would end the connection at once.
+    async fn discard<B: Body<Data = Bytes> + Unpin>(&self, mut body: B) {
+        let mut left = self.discard;
+        while let Ok(Some(Ok(frame))) = timeout(self.discard_idle, body.frame()).await {
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            let Some(rest) = left.checked_sub(bytes) else { break };
+            left = rest;
+        }
     }
 }
 
-impl<B> Drop for Received<B> {
+/// The body of a request. Its bytes count until the body is dropped, after the message is complete.
+/// If the body is dropped before its end, a task reads the rest.
+pub(crate) struct Received<B = Incoming>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    /// None after the end or an error.
+    body: Option<B>,
+    limits: Arc<ReceiveLimits>,
+    taken: usize,
+}
+
+impl<B> Received<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
+    pub(crate) fn new(body: B, limits: Arc<ReceiveLimits>) -> Self {
+        Self { body: Some(body), limits, taken: 0 }
+    }
+}
+
+impl<B> Drop for Received<B>
+where
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
+{
     fn drop(&mut self) {
-        self.allowance.give_back(self.taken);
+        self.limits.give_back(self.taken);
+        let Some(body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
+        let Ok(runtime) = Handle::try_current() else { return };
+        let limits = Arc::clone(&self.limits);
+        runtime.spawn(async move {
+            let mut drain = limits.drain.clone();
+            tokio::select! {
+                () = limits.discard(body) => {}
+                // Idle streams do not delay the end of the server.
+                _ = drain.wait_for(|is_draining| *is_draining) => {}
+            }
+        });
     }
 }
 
 impl<B> Body for Received<B>
 where
-    B: Body<Data = Bytes> + Unpin,
+    B: Body<Data = Bytes> + Send + Unpin + 'static,
     B::Error: Into<Box<dyn StdError + Send + Sync>>,
 {
     type Data = Bytes;
@@ -74,14 +125,17 @@ where
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let polled = Pin::new(&mut self.body).poll_frame(context);
-        polled.map(|frame| {
-            let frame = match frame? {
-                Ok(frame) => frame,
-                Err(error) => return Some(Err(error.into())),
+        let Some(body) = &mut self.body else { return Poll::Ready(None) };
+        Pin::new(body).poll_frame(context).map(|frame| {
+            let frame = match frame {
+                Some(Ok(frame)) => frame,
+                ended => {
+                    self.body = None;
+                    return ended.map(|error| error.map_err(Into::into));
+                }
             };
             let bytes = frame.data_ref().map_or(0, Bytes::len);
-            if let Err(refusal) = self.allowance.take(bytes) {
+            if let Err(refusal) = self.limits.take(bytes) {
                 // gRPC answers with the status inside an error.
                 return Some(Err(Status::from(refusal).into()));
             }
@@ -91,24 +145,31 @@ where
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.body.as_ref().is_none_or(Body::is_end_stream)
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        self.body.as_ref().map_or_else(|| SizeHint::with_exact(0), Body::size_hint)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use http_body_util::{BodyExt, Full};
+    use http_body_util::{Full, StreamBody};
+    use tokio::sync::mpsc;
 
     use super::*;
 
+    fn limits(most: usize, discard: usize) -> (ReceiveLimits, watch::Sender<bool>) {
+        let (sender, drain) = watch::channel(false);
+        (ReceiveLimits::new(most, discard, drain), sender)
+    }
+
     #[test]
     fn bytes_count_until_the_body_is_dropped() {
-        let allowance = Arc::new(Allowance::new(10));
-        let body = |bytes: &'static [u8]| Received::new(Full::new(Bytes::from_static(bytes)), Arc::clone(&allowance));
+        let (limits, _drain) = limits(10, 0);
+        let limits = Arc::new(limits);
+        let body = |bytes: &'static [u8]| Received::new(Full::new(Bytes::from_static(bytes)), Arc::clone(&limits));
         let mut first = body(b"sixsix");
         assert!(pollster::block_on(first.frame()).is_some_and(|frame| frame.is_ok()));
         let mut second = body(b"fives");
@@ -117,5 +178,41 @@ mod tests {
         assert_eq!(status.code(), tonic::Code::ResourceExhausted);
         drop(first);
         assert!(pollster::block_on(body(b"tenbytes!!").frame()).is_some_and(|frame| frame.is_ok()));
+    }
+
+    type Sender = mpsc::Sender<Result<Frame<Bytes>, std::convert::Infallible>>;
+
+    /// Returns the sending end of a body that was dropped.
+    fn dropped(limits: &Arc<ReceiveLimits>) -> Sender {
+        let (sender, mut receiver) = mpsc::channel(1);
+        let frames = futures_util::stream::poll_fn(move |context| receiver.poll_recv(context));
+        drop(Received::new(StreamBody::new(frames), Arc::clone(limits)));
+        sender
+    }
+
+    async fn send(sender: &Sender, bytes: &'static [u8]) -> bool {
+        sender.send(Ok(Frame::data(Bytes::from_static(bytes)))).await.is_ok()
+    }
+
+    #[test]
+    fn the_rest_of_a_dropped_body_is_read_within_limits() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            let brief = ReceiveLimits { discard_idle: Duration::from_millis(20), ..limits(0, 10).0 };
+            let (limits, drain) = limits(0, 10);
+            let (limits, brief) = (Arc::new(limits), Arc::new(brief));
+            // More bytes than are discarded.
+            let sender = dropped(&limits);
+            assert!(send(&sender, b"fives").await && send(&sender, b"fives").await && send(&sender, b"!").await);
+            sender.closed().await;
+            // A client that stops.
+            let sender = dropped(&brief);
+            assert!(send(&sender, b"fives").await);
+            sender.closed().await;
+            // A server that ends.
+            let sender = dropped(&limits);
+            drain.send_replace(true);
+            sender.closed().await;
+        });
     }
 }

@@ -21,7 +21,7 @@ use crate::http;
 use crate::listener::{Listener, Tls};
 use crate::model::Model;
 use crate::proto::grpc_inference_service_server::GrpcInferenceServiceServer;
-use crate::received::Allowance;
+use crate::received::ReceiveLimits;
 use crate::scheduler::{BatchOptions, Scheduler};
 use crate::service::Service;
 use crate::shared_memory::Regions;
@@ -189,12 +189,14 @@ impl Server {
             .enable_time()
             .build()?;
         let mut listeners = JoinSet::new();
+        // The rest of a refused request may be as large as a request.
+        let limits = ReceiveLimits::new(options.max_receiving_bytes, options.max_message_bytes, receiver.clone());
         let ports = Ports {
             runtime: &runtime,
             service: &service,
             room: Arc::new(Semaphore::new(options.max_connections)),
             next_client: Arc::default(),
-            allowance: Arc::new(Allowance::new(options.max_receiving_bytes)),
+            limits: Arc::new(limits),
             drain: receiver,
         };
         let addresses = ports.listen(&options, &mut listeners)?;
@@ -306,7 +308,7 @@ struct Ports<'a> {
     service: &'a Arc<Service>,
     room: Arc<Semaphore>,
     next_client: Arc<AtomicU64>,
-    allowance: Arc<Allowance>,
+    limits: Arc<ReceiveLimits>,
     drain: watch::Receiver<bool>,
 }
 
@@ -321,7 +323,7 @@ impl Ports<'_> {
             service: Arc::clone(self.service),
             room: Arc::clone(&self.room),
             next_client: Arc::clone(&self.next_client),
-            allowance: Arc::clone(&self.allowance),
+            limits: Arc::clone(&self.limits),
             drain: self.drain.clone(),
         })
     }

@@ -1,4 +1,5 @@
-"""Asks a running `zfinder serve` by PyPI's tritonclient, and compares the answers with those of `zfinder find`, bit by bit.
+"""Sends requests to `zfinder serve` with tritonclient, coffea and perf_analyzer of PyPI, and compares each answer with
+`zfinder find`, bit by bit. perf_analyzer is skipped where it cannot run.
 
 Usage: clients.py COMMAND
 """
@@ -8,12 +9,18 @@ import csv
 import json
 import os
 import re
+import resource
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import time
+import urllib.request
 from pathlib import Path
 
+import awkward as ak
 import numpy as np
 import tritonclient.grpc
 import tritonclient.http
@@ -23,6 +30,9 @@ from tritonclient.utils import InferenceServerException, shared_memory
 DATATYPES = {"int64": "INT64", "float64": "FP64", "float32": "FP32", "uint8": "UINT8"}
 STATUSES = ["ok", "empty", "no_peak", "bad_spacepoint", "capacity_exceeded"]
 PROTO = Path(__file__).parent.parent / "proto/inference.proto"
+
+sys.path.append(str(Path(__file__).parents[3] / "examples"))
+from coffea_client import VertexFinder
 
 
 def events(count, random):
@@ -156,6 +166,74 @@ def check_shared_memory(module, client, columns, wanted):
         client.unregister_system_shared_memory("all")
     finally:
         shared_memory.destroy_shared_memory_region(region)
+
+
+def check_connections(addresses, command):
+    """10,000 idle connections do not hinder a client."""
+    count = 10_000
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if hard != resource.RLIM_INFINITY and hard < count + 1_000:
+        print(f"10,000 connections are skipped: `ulimit -Hn` is {hard}")
+        return
+    resource.setrlimit(resource.RLIMIT_NOFILE, (count + 1_000, hard))
+    columns = events(5, np.random.default_rng(44))
+
+    def metrics():
+        with urllib.request.urlopen(f"http://{addresses['metrics']}/metrics") as answer:
+            return answer.read().decode()
+
+    with contextlib.ExitStack() as stack, tempfile.TemporaryDirectory() as folder:
+        wanted = find(command, "default", columns, folder)
+        for number in range(count):
+            host, port = addresses[("gRPC", "HTTP")[number % 2]].split(":")
+            stack.enter_context(socket.create_connection((host, int(port))))
+        client = stack.enter_context(tritonclient.grpc.InferenceServerClient(addresses["gRPC"]))
+        check(client.infer("zfinder-default", inputs(tritonclient.grpc, columns)), wanted, columns)
+        for _ in range(600):
+            open_now = int(float(re.search(r"^zfinder_connections\S* (\S+)$", metrics(), re.MULTILINE)[1]))
+            if open_now >= count:
+                break
+            time.sleep(0.1)
+        assert open_now >= count, open_now
+        check(client.infer("zfinder-default", inputs(tritonclient.grpc, columns)), wanted, columns)
+
+
+def check_coffea(address, command):
+    """coffea's wrapper, in requests of the server's batch size and in requests of 7 events."""
+    columns = events(600, np.random.default_rng(42))
+    for name in ("X", "Y", "Z"):
+        columns[name] = columns[name].astype(np.float32)
+    flat = ak.zip({name.lower(): columns[name] for name in ("X", "Y", "Z", "LAYER")})
+    points = ak.unflatten(flat, np.diff(columns["OFFSETS"]))
+    with tempfile.TemporaryDirectory() as folder:
+        wanted = find(command, "hard-scatter", columns, folder)
+    wanted = [wanted[event]["vertices"] if event in wanted else [] for event in range(len(points))]
+    for options in ({}, {"batch_size": 7}):
+        finder = VertexFinder(f"triton+grpc://{address}/zfinder-hard-scatter/1", {"ssl": False}, **options)
+        found = finder(points)
+        assert found.z.tolist() == [[vertex["z_mm"] for vertex in event] for event in wanted]
+        assert found.z_error.tolist() == [[vertex["z_error_mm"] for vertex in event] for event in wanted]
+    assert finder(points[:0]).tolist() == []
+
+
+def check_perf_analyzer(grpc_address, http_address):
+    """perf_analyzer ends with an error if a request fails. Returns whether it can run here."""
+    program = shutil.which("perf_analyzer", path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+    if not program or subprocess.run([program, "--version"], check=False, capture_output=True).returncode != 0:
+        print("perf_analyzer is skipped: it needs glibc 2.38 or newer")
+        return False
+    columns = events(16, np.random.default_rng(43))
+    tensors = {name: {"content": column.tolist(), "shape": [len(column)]} for name, column in columns.items()}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.json"
+        path.write_text(json.dumps({"data": [tensors]}))
+        for protocol, address in [("grpc", grpc_address), ("http", http_address)]:
+            options = ["-m", "zfinder-default", "-i", protocol, "-u", address, "--input-data", str(path)]
+            # Counts, because times are not stable on a shared machine.
+            options += ["--measurement-mode", "count_windows", "--measurement-request-count", "200", "-s", "1000"]
+            ran = subprocess.run([program, *options], check=False, capture_output=True, text=True, timeout=300)
+            assert ran.returncode == 0 and "infer/sec" in ran.stdout, ran.stdout + ran.stderr
+    return True
 
 
 def check_stream(client, columns, wanted):
@@ -296,8 +374,13 @@ def main():
     check_proto()
     with running(command, "--shared-memory") as addresses:
         check_clients(addresses["gRPC"], addresses["HTTP"], command)
+        check_coffea(addresses["gRPC"], command)
+        check_connections(addresses, command)
+        has_perf_analyzer = check_perf_analyzer(addresses["gRPC"], addresses["HTTP"])
     check_tls(command)
-    print("zfinder serve: the answers of tritonclient over gRPC and HTTP are those of zfinder find")
+    print("zfinder serve: the answers of tritonclient and coffea are those of zfinder find")
+    if has_perf_analyzer:
+        print("zfinder serve: perf_analyzer measured it over gRPC and HTTP")
 
 
 if __name__ == "__main__":

@@ -2,9 +2,8 @@
 
 use std::io::Write;
 
-use bytes::Bytes;
 use tokio_stream::StreamExt;
-use zfinder::{Columns, Preset, RoiBatch};
+use zfinder::{Columns, Preset, RoiBatch, RoiResult};
 use zfinder_serve::proto::{InferTensorContents, ModelInferRequest};
 use zfinder_serve::{Model, Options, Server, decode_point, encode_point};
 use zfinder_testing::engines::on_shared_device;
@@ -39,11 +38,7 @@ fn every_preset(options: Options, place: &str) {
 }
 
 /// Requests that carry the same RoIs in other forms: name, request, the library's answers.
-fn other_ways(
-    sample: &Sample,
-    model: &str,
-    preset: Preset,
-) -> Vec<(&'static str, ModelInferRequest, Vec<zfinder::RoiResult>)> {
+fn other_ways(sample: &Sample, model: &str, preset: Preset) -> Vec<(&'static str, ModelInferRequest, Vec<RoiResult>)> {
     let mut ways = Vec::new();
     let tensors = sample.tensors();
     let rois = descriptors(sample.rois());
@@ -225,6 +220,20 @@ pub(crate) fn binary_request(sample: &Sample, is_binary_output: bool) -> (Vec<u8
     (body, length)
 }
 
+/// Checks every bit of an answer over HTTP with binary tensors, and returns its JSON.
+pub(crate) fn check_binary(place: &str, length: usize, answer: &[u8], wanted: &[RoiResult]) -> serde_json::Value {
+    let (json, mut bytes) = answer.split_at(length);
+    let json: serde_json::Value = serde_json::from_slice(json).unwrap();
+    let mut columns = std::collections::HashMap::new();
+    for output in json["outputs"].as_array().unwrap() {
+        let (column, rest) = bytes.split_at(output["parameters"]["binary_data_size"].as_u64().unwrap() as usize);
+        columns.insert(output["name"].as_str().unwrap().to_owned(), column);
+        bytes = rest;
+    }
+    check(place, |name| columns[name], wanted);
+    json
+}
+
 #[test]
 fn http_in_bytes_and_in_json() {
     let server = Server::start(options(&[Preset::Auto])).unwrap();
@@ -237,16 +246,8 @@ fn http_in_bytes_and_in_json() {
     let (status, head, answer) = http(address, "POST", path, &header, &body);
     assert_eq!(status, 200, "{}", String::from_utf8_lossy(&answer));
     let length = head.lines().find_map(|line| line.strip_prefix("inference-header-content-length: ")).unwrap();
-    let (json, mut bytes) = answer.split_at(length.trim().parse().unwrap());
-    let json: serde_json::Value = serde_json::from_slice(json).unwrap();
+    let json = check_binary("HTTP", length.trim().parse().unwrap(), &answer, &wanted);
     assert_eq!((&json["id"], &json["model_version"]), (&"7".into(), &"1".into()));
-    let mut columns = std::collections::HashMap::new();
-    for output in json["outputs"].as_array().unwrap() {
-        let (column, rest) = bytes.split_at(output["parameters"]["binary_data_size"].as_u64().unwrap() as usize);
-        columns.insert(output["name"].as_str().unwrap().to_owned(), Bytes::copy_from_slice(column));
-        bytes = rest;
-    }
-    check("HTTP", |name| &columns[name], &wanted);
     // The same answer in JSON, whose numbers have all digits.
     let (body, length) = binary_request(&sample, false);
     let header = format!("Inference-Header-Content-Length: {length}\r\n");

@@ -1,6 +1,6 @@
 //! Tests of the end of a server, of its clients and of its device.
 
-use std::io::Write;
+use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -109,6 +109,101 @@ fn killed_clients_leave_nothing_behind() {
     assert_eq!(metric(&server, &["nv_inference_pending_request_count"]), 0);
 }
 
+/// Clients that open connections and send nothing do not hinder other clients. scripts/test-serve
+/// opens 10,000.
+#[test]
+fn idle_connections_hinder_nobody() {
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let addresses = [server.grpc_address().unwrap(), server.http_address().unwrap()];
+    let connections: Vec<_> = (0..200).map(|number| TcpStream::connect(addresses[number % 2]).unwrap()).collect();
+    let open = ["zfinder_connections"];
+    wait_until("all connections are open", || metric(&server, &open) >= 200);
+    let sample = Sample::new(2);
+    let runtime = runtime();
+    let mut client = runtime.block_on(connect(&server));
+    let response = runtime.block_on(client.model_infer(sample.request("zfinder-default"))).unwrap().into_inner();
+    check_grpc("beside idle connections", &response, &sample.answers(Preset::Default));
+    drop((client, runtime, connections));
+    // The connection that asks for the metrics counts too.
+    wait_until("connections end", || metric(&server, &open) <= 1);
+}
+
+/// Connections above the limit wait until others end.
+#[test]
+fn connections_above_the_limit_wait() {
+    let server = Server::start(Options { max_connections: 2, ..options(&[Preset::Default]) }).unwrap();
+    let address = server.http_address().unwrap();
+    let mut idle: Vec<_> = (0..2).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let ready = move || get(address, "/v2/health/ready").0;
+    // Both connections are in use before the third comes.
+    let third = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        ready()
+    });
+    std::thread::sleep(std::time::Duration::from_millis(150));
+    assert!(!third.is_finished(), "a third connection is served");
+    idle.pop();
+    assert_eq!(third.join().unwrap(), 200);
+}
+
+/// A client that sends requests and reads no answer delays only itself, and loses no answer.
+#[test]
+fn slow_readers_delay_only_themselves() {
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let sample = Sample::new(40);
+    let wanted = sample.answers(Preset::Default);
+    let (body, length) = crate::answers::binary_request(&sample, true);
+    let head = format!(
+        "POST /v2/models/zfinder-default/infer HTTP/1.1\r\nHost: z\r\nContent-Length: {}\r\n\
+         Inference-Header-Content-Length: {length}\r\n\r\n",
+        body.len()
+    );
+    let whole = [head.as_bytes(), &body].concat();
+    let mut slow = TcpStream::connect(server.http_address().unwrap()).unwrap();
+    slow.set_read_timeout(Some(LIMIT)).unwrap();
+    let mut writer = slow.try_clone().unwrap();
+    const REQUESTS: usize = 100;
+    let writer = std::thread::spawn(move || (0..REQUESTS).for_each(|_| writer.write_all(&whole).unwrap()));
+    let runtime = runtime();
+    // The same over gRPC: a stream whose answers nobody reads yet.
+    let mut client = runtime.block_on(connect(&server));
+    let requests = tokio_stream::iter((0..REQUESTS).map(|_| sample.request("zfinder-default")).collect::<Vec<_>>());
+    let mut answers = runtime.block_on(client.model_stream_infer(requests)).unwrap().into_inner();
+    let mut other = runtime.block_on(connect(&server));
+    for _ in 0..10 {
+        let response = runtime.block_on(other.model_infer(sample.request("zfinder-default"))).unwrap().into_inner();
+        check_grpc("beside slow readers", &response, &wanted);
+    }
+    for _ in 0..REQUESTS {
+        let answer = runtime.block_on(answers.message()).unwrap().unwrap();
+        check_grpc("slow stream", &answer.infer_response.unwrap(), &wanted);
+    }
+    for number in 0..REQUESTS {
+        let (json, body) = read_answer(&mut slow);
+        crate::answers::check_binary(&format!("slow answer {number}"), json, &body, &wanted);
+    }
+    writer.join().unwrap();
+}
+
+/// Reads one answer of HTTP/1.1, and returns the length of its JSON, and its body.
+fn read_answer(stream: &mut TcpStream) -> (usize, Vec<u8>) {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        head.extend(byte);
+    }
+    let head = String::from_utf8(head).unwrap().to_lowercase();
+    assert!(head.starts_with("http/1.1 200"), "{head}");
+    let number = |name: &str| -> usize {
+        let value = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+        value.unwrap_or_else(|| panic!("no {name} in {head}")).parse().unwrap()
+    };
+    let mut body = vec![0; number("content-length")];
+    stream.read_exact(&mut body).unwrap();
+    (number("inference-header-content-length"), body)
+}
+
 /// A lost device changes no bit, because the CPU engine answers.
 #[test]
 fn the_cpu_answers_for_a_lost_device() {
@@ -130,11 +225,32 @@ fn the_cpu_answers_for_a_lost_device() {
     ask("GPU");
     let lost = ["zfinder_device_lost"];
     assert_eq!((metric(&server, &lost), metric(&server, &["zfinder_fallback_batches"])), (0, 0));
+    // The device is lost while other clients wait for answers.
+    let answered = Arc::new(AtomicUsize::new(0));
+    let clients: Vec<_> = (0..3)
+        .map(|_| {
+            let mut client = runtime.block_on(connect(&server));
+            let (sample, wanted, answered) = (sample.clone(), wanted.clone(), Arc::clone(&answered));
+            runtime.spawn(async move {
+                for _ in 0..20 {
+                    let response = client.model_infer(sample.request("zfinder-default")).await.unwrap().into_inner();
+                    check_grpc("around the loss", &response, &wanted);
+                    answered.fetch_add(1, Ordering::Relaxed);
+                }
+            })
+        })
+        .collect();
+    wait_until("answers before the loss", || answered.load(Ordering::Relaxed) > 5);
     gpu.device().destroy();
+    for client in clients {
+        runtime.block_on(client).unwrap();
+    }
+    let fallback = metric(&server, &["zfinder_fallback_batches"]);
+    assert!(fallback > 0);
     for _ in 0..3 {
         ask("CPU");
     }
     assert_eq!(metric(&server, &lost), 1);
-    assert_eq!(metric(&server, &["zfinder_fallback_batches"]), 3);
+    assert_eq!(metric(&server, &["zfinder_fallback_batches"]), fallback + 3);
     assert_eq!(get(server.http_address().unwrap(), "/v2/health/ready").0, 200);
 }

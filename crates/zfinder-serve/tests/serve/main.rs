@@ -7,6 +7,7 @@ mod common;
 mod ends;
 mod hammer;
 mod metadata;
+mod one_connection;
 mod refusals;
 #[cfg(target_os = "linux")]
 mod shared_memory;
