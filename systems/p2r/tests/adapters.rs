@@ -71,7 +71,7 @@ struct Rounding {
 /// In f32. Where rounding decides on which side of the bound of small steps a step falls, the
 /// derivatives of the path differ and the state moves, by less than this.
 const SINGLE: Rounding = Rounding { of_error: 0.25, of_errors: 0.05, of_numbers: 256.0 * f32::EPSILON as f64 };
-const DOUBLE: Rounding = Rounding { of_error: 1e-9, of_errors: 1e-9, of_numbers: 32.0 * f64::EPSILON };
+const DOUBLE: Rounding = Rounding { of_error: 1e-9, of_errors: 1e-9, of_numbers: 256.0 * f64::EPSILON };
 
 /// Holds a state to the reference engine's, with the reference engine's state where hits say
 /// nothing.
