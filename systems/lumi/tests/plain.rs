@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lumi::{Calorimeter, Engine, EventView, INVALID_ADC, LumiCounter, Scheme, Simulation, Vertex};
+use lumi::{Calorimeter, Engine, EventBatch, EventView, Header, INVALID_ADC, LumiCounter, Scheme, Simulation, Vertex};
 
 /// Energies \[MeV\]: transverse, total, and transverse by area at the top and at the bottom.
 fn energies(calorimeter: &Calorimeter, adc: &[i16]) -> [f64; 8] {
@@ -142,7 +142,13 @@ fn stored(bank: &[u32], field: &lumi::Field) -> u32 {
 fn banks_are_recomputed() {
     let calorimeter = Calorimeter::lhcb();
     let simulation = Simulation { events: 60, lumi_fraction: 0.7, seed: 98, ..Simulation::default() };
-    let batch = simulation.simulate(&calorimeter).expect("events");
+    let simulated = simulation.simulate(&calorimeter).expect("events");
+    // Simulated events are nearly all reconstructed; here every fifth is not.
+    let mut batch = EventBatch::new(simulated.cells());
+    for (number, event) in simulated.iter().enumerate() {
+        let header = Header { reconstructed: number % 5 > 0, ..*event.header };
+        batch.push(EventView { header: &header, ..event }).expect("an event");
+    }
     let counter = LumiCounter::builder().engine(Engine::Cpu).build().expect("the CPU");
     let counted = counter.count(&batch).expect("counters");
     let banks = counter.summaries(&batch, &counted);

@@ -1,6 +1,8 @@
 //! Every engine and adapter against the reference engine, for any tracks, layout, mapping, block
 //! shape and division into parts.
 
+// Each program of tests uses a part of it.
+#[allow(dead_code)]
 mod forward;
 
 use kernel_host::AdapterSummary;

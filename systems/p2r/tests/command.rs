@@ -1,5 +1,7 @@
 //! The command `p2r`.
 
+// Each program of tests uses a part of it.
+#[allow(dead_code)]
 mod forward;
 
 use std::path::Path;

@@ -2,6 +2,8 @@
 //! its helices cross radii and planes in closed form, and its Jacobians are finite differences; and
 //! against the published formulas, written anew.
 
+// Each program of tests uses a part of it.
+#[allow(dead_code)]
 mod forward;
 
 use std::f64::consts::{PI, TAU};
@@ -274,7 +276,11 @@ fn the_published_formulas_agree() {
     for mode in [Mode::Sequential, Mode::SeedState] {
         let fitter = Fitter::builder().engine(Engine::Reference).mode(mode).build::<f64>().expect("the reference");
         let fitted = fitter.fit(&batch).expect("fitted");
-        for i in 0..tracks {
+        // From the outermost radius to the innermost the angle of slow tracks is no small one.
+        let is_apt = |i: &usize| mode == Mode::Sequential || batch.track(0, *i).par[3] < 0.1;
+        let chosen: Vec<usize> = (0..tracks).filter(is_apt).collect();
+        assert!(chosen.len() > 5);
+        for i in chosen {
             let hits: Vec<Hit> = (0..LAYERS).map(|layer| batch.hit(0, i, layer)).collect();
             let (state, cov) = published_filter(&batch.track(0, i), &hits, mode);
             let found = fitted.state(0, i);
