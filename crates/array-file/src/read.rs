@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use npyz::{Deserialize, NpyFile, TypeChar};
 use zip::ZipArchive;
+use zip::result::ZipError;
 
 /// A file that cannot be read, or that has the wrong content.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -31,8 +32,16 @@ impl ArrayFile {
     pub fn open(path: &Path) -> Result<Self, Error> {
         let failed = |what: String| Error { path: path.to_owned(), what };
         let file = File::open(path).map_err(|source| failed(source.to_string()))?;
-        let zip = ZipArchive::new(BufReader::new(file))
-            .map_err(|source| failed(format!("this is no .npz file: {source}")))?;
+        let metadata = file.metadata().map_err(|source| failed(source.to_string()))?;
+        let zip = ZipArchive::new(BufReader::new(file)).map_err(|source| {
+            let why = match source {
+                _ if metadata.is_dir() => "it is a folder".to_owned(),
+                _ if metadata.len() == 0 => "it is empty".to_owned(),
+                ZipError::InvalidArchive(_) => "it is no Zip archive, or its end is missing".to_owned(),
+                source => source.to_string(),
+            };
+            failed(format!("this is no .npz file: {why}"))
+        })?;
         Ok(Self { path: path.to_owned(), zip })
     }
 
@@ -235,5 +244,21 @@ mod tests {
         assert!(error.ends_with("a.npz: `negative` has a negative number"), "{error}");
         assert!(file.floats("signed").is_err());
         assert!(file.bounds("signed", [0, 3], 3).is_ok() && file.bounds("signed", [0, 4], 3).is_err());
+    }
+
+    #[test]
+    fn files_that_are_no_archives_are_refused() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("a.npz");
+        let why = |path: &Path| ArrayFile::open(path).map(|_| ()).expect_err("refused").what;
+        assert_eq!(why(folder.path()), "this is no .npz file: it is a folder");
+        std::fs::write(&path, "").expect("written");
+        assert_eq!(why(&path), "this is no .npz file: it is empty");
+        let mut writer = ArrayWriter::new(File::create(&path).expect("a file"));
+        writer.column("double", [1.5_f64]).expect("written");
+        writer.finish().expect("written");
+        let bytes = std::fs::read(&path).expect("bytes");
+        std::fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
+        assert_eq!(why(&path), "this is no .npz file: it is no Zip archive, or its end is missing");
     }
 }

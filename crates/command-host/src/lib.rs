@@ -13,7 +13,8 @@
 //!   subcommands for shells and `man`;
 //! - [`on_interrupt`] lets a command finish after an interrupt;
 //! - with the feature `plot`, `PictureOptions` are the options of every command that draws, and a
-//!   `Picture` is the file of a figure of the crate `hep-figure`.
+//!   `Picture` is the file of a figure of the crate `hep-figure`;
+//! - with the feature `testing`, `testing` checks the command lines that pages quote.
 //!
 //! A system brings its subcommands, and chooses the exit codes of its library's errors. The library
 //! does not depend on this crate:
@@ -116,6 +117,8 @@ mod print;
 #[cfg(target_os = "linux")]
 mod quiet;
 mod shell;
+#[cfg(feature = "testing")]
+pub mod testing;
 
 pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;

@@ -10,6 +10,16 @@ use crate::error::{Error, Result};
 use crate::event::EventBatch;
 use crate::summary::Schemata;
 
+/// Returns whether a GPU counts so many lumi events faster than the CPU, from host memory to
+/// counters: the rule of [`Engine::Auto`].
+#[must_use]
+pub fn is_worth_a_gpu(lumi_events: usize) -> bool {
+    // One H100 and 16 cores of its host (docs/lab/2026-11-27-lumi-figures.md): a call takes
+    // 0.9 ms + 2.1 us a lumi event on the GPU, and 0.2 ms + 60 us a lumi event and core on the CPU.
+    // They meet at 430 lumi events, which is 27 a core.
+    lumi_events >= 27 * rayon::current_num_threads()
+}
+
 /// Options of a [`LumiCounter`]; see [`LumiCounter::builder`].
 #[derive(Clone, Debug)]
 pub struct LumiCounterBuilder {
@@ -29,11 +39,14 @@ pub struct LumiCounter {
 
 enum RunningEngine {
     Gpu(Box<GpuEngine>),
+    /// The GPU, or the CPU for batches that are not worth it.
+    Either(Box<GpuEngine>),
     Cpu,
 }
 
 impl LumiCounterBuilder {
-    /// Sets the engine; [`Engine::Auto`] by default.
+    /// Sets the engine; [`Engine::Auto`] by default: a hardware GPU if there is one, for the batches
+    /// that it counts faster than the CPU ([`is_worth_a_gpu`]).
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {
         self.engine = engine;
@@ -94,9 +107,11 @@ impl LumiCounterBuilder {
     pub fn build(self) -> Result<LumiCounter> {
         let Self { calorimeter, engine, settings, gpu } = self;
         let schemata = Schemata::new();
+        let is_auto = engine == Engine::Auto;
         let runs = match engine.open(GpuEngine::device())? {
             Opened::Gpu(opened) => {
-                RunningEngine::Gpu(Box::new(GpuEngine::new(opened, &calorimeter, &schemata, settings, gpu)?))
+                let engine = Box::new(GpuEngine::new(opened, &calorimeter, &schemata, settings, gpu)?);
+                if is_auto { RunningEngine::Either(engine) } else { RunningEngine::Gpu(engine) }
             }
             Opened::Cpu => RunningEngine::Cpu,
             Opened::Reference => return Err(Error::NoReference),
@@ -126,7 +141,8 @@ impl LumiCounter {
         self.check(batch)?;
         match &self.runs {
             RunningEngine::Gpu(engine) => engine.count(batch),
-            RunningEngine::Cpu => Ok(cpu::count(&self.calorimeter, self.settings, batch)),
+            RunningEngine::Either(engine) if is_worth_a_gpu(batch.lumi_events()) => engine.count(batch),
+            RunningEngine::Either(_) | RunningEngine::Cpu => Ok(cpu::count(&self.calorimeter, self.settings, batch)),
         }
     }
 
@@ -147,7 +163,7 @@ impl LumiCounter {
     pub fn time(&self, batch: &EventBatch, rounds: usize) -> Result<Option<Vec<KernelTime>>> {
         self.check(batch)?;
         match &self.runs {
-            RunningEngine::Gpu(engine) => engine.time(batch, rounds),
+            RunningEngine::Gpu(engine) | RunningEngine::Either(engine) => engine.time(batch, rounds),
             RunningEngine::Cpu => Ok(None),
         }
     }
@@ -179,7 +195,7 @@ impl LumiCounter {
     #[must_use]
     pub fn description(&self) -> String {
         match &self.runs {
-            RunningEngine::Gpu(engine) => engine.description(),
+            RunningEngine::Gpu(engine) | RunningEngine::Either(engine) => engine.description(),
             RunningEngine::Cpu => format!("CPU, {} threads", rayon::current_num_threads()),
         }
     }
@@ -188,7 +204,7 @@ impl LumiCounter {
     #[must_use]
     pub fn gpu(&self) -> Option<&Gpu> {
         match &self.runs {
-            RunningEngine::Gpu(engine) => Some(engine.gpu()),
+            RunningEngine::Gpu(engine) | RunningEngine::Either(engine) => Some(engine.gpu()),
             RunningEngine::Cpu => None,
         }
     }
@@ -197,6 +213,12 @@ impl LumiCounter {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_events_are_for_the_cpu() {
+        let threads = rayon::current_num_threads();
+        assert!(!is_worth_a_gpu(0) && !is_worth_a_gpu(6 * threads) && is_worth_a_gpu(63 * threads));
+    }
 
     #[test]
     fn there_is_no_reference_engine() {

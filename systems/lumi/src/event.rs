@@ -243,6 +243,12 @@ impl EventBatch {
         self.headers.is_empty()
     }
 
+    /// Returns the number of lumi events.
+    #[must_use]
+    pub fn lumi_events(&self) -> usize {
+        self.headers.iter().filter(|header| header.is_lumi()).count()
+    }
+
     /// Returns the bytes of all columns.
     #[must_use]
     pub fn bytes(&self) -> usize {

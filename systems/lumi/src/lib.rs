@@ -38,8 +38,8 @@
 //! # Ok::<(), lumi::Error>(())
 //! ```
 //!
-//! [`Engine::Auto`] takes a hardware GPU if there is one, otherwise the CPU. Both give the same
-//! counters. There is no [`Engine::Reference`]. The command `lumi` works on files ([`io`]). Each
+//! [`Engine::Auto`] takes a hardware GPU if there is one, but the CPU for batches that the CPU counts
+//! faster ([`is_worth_a_gpu`]). Both give the same counters. There is no [`Engine::Reference`]. The command `lumi` works on files ([`io`]). Each
 //! shader has a CPU twin in `src/engine/cpu.rs`.
 //!
 //! # Map
@@ -74,7 +74,7 @@ mod summary;
 mod sums;
 
 pub use calorimeter::{Calorimeter, Cell};
-pub use counter::{LumiCounter, LumiCounterBuilder};
+pub use counter::{LumiCounter, LumiCounterBuilder, is_worth_a_gpu};
 pub use counters::{
     CALO, CaloSums, EventCounters, SCIFI, Scheme, VELO_CLUSTERS, VELO_TRACKS, VERTEX_Z, VertexCounters,
 };

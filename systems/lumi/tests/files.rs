@@ -348,23 +348,3 @@ fn banks_are_averaged_and_drawn() {
         assert!(text(&run(arguments).stdout).contains(part), "{arguments:?}");
     }
 }
-
-/// Command lines that pages quote.
-#[test]
-fn quoted_command_lines_are_understood() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut seen = 0;
-    let page = std::fs::read_to_string(root.join("docs/lumi.md")).expect("a page");
-    let lines = page.lines().map(|line| line.strip_prefix("cargo run --release -p zfinder-lumi -- ").unwrap_or(line));
-    let commands = ["simulate ", "count ", "decode ", "average ", "histogram ", "calibration ", "bench"];
-    for line in lines.map(|line| line.strip_prefix("lumi ").unwrap_or(line)) {
-        let Some(command) = commands.into_iter().find(|command| line.starts_with(command)) else { continue };
-        let help = run(&[command.trim(), "--help"]);
-        assert!(help.status.success(), "{line}");
-        for option in line.split_whitespace().filter(|word| word.starts_with("--")) {
-            assert!(text(&help.stdout).contains(&format!("{option} ")), "`{line}`: there is no option {option}");
-        }
-        seen += 1;
-    }
-    assert!(seen > 6, "{seen}");
-}

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use lumi::{Calorimeter, Engine, EventView, INVALID_ADC, LumiCounter, Scheme, Simulation, Vertex};
+use lumi::{Calorimeter, Engine, EventBatch, EventView, Header, INVALID_ADC, LumiCounter, Scheme, Simulation, Vertex};
 
 /// Energies \[MeV\]: transverse, total, and transverse by area at the top and at the bottom.
 fn energies(calorimeter: &Calorimeter, adc: &[i16]) -> [f64; 8] {
@@ -127,5 +127,96 @@ fn counters_are_recomputed() {
                 assert_eq!(column("VeloVertexX"), f64::from(named.x));
             }
         }
+    }
+}
+
+/// Returns the number in the bits of a field, taken one by one.
+fn stored(bank: &[u32], field: &lumi::Field) -> u32 {
+    let bit = |at: u32| bank[(at / 32) as usize] >> (at % 32) & 1;
+    (0..field.size).map(|i| bit(field.offset + i) << i).sum()
+}
+
+/// Banks hold counts as they are and measured numbers by shift and scale, truncated; all bits are
+/// set where nothing was counted and where a count does not fit.
+#[test]
+fn banks_are_recomputed() {
+    let calorimeter = Calorimeter::lhcb();
+    let simulation = Simulation { events: 60, lumi_fraction: 0.7, seed: 98, ..Simulation::default() };
+    let simulated = simulation.simulate(&calorimeter).expect("events");
+    // Simulated events are nearly all reconstructed; here every fifth is not.
+    let mut batch = EventBatch::new(simulated.cells());
+    for (number, event) in simulated.iter().enumerate() {
+        let header = Header { reconstructed: number % 5 > 0, ..*event.header };
+        batch.push(EventView { header: &header, ..event }).expect("an event");
+    }
+    let counter = LumiCounter::builder().engine(Engine::Cpu).build().expect("the CPU");
+    let counted = counter.count(&batch).expect("counters");
+    let banks = counter.summaries(&batch, &counted);
+    let schemata = counter.schemata();
+    let mut seen = BTreeMap::<&str, usize>::new();
+    for (counters, bank) in counted.iter().zip(&banks) {
+        let event = batch.event(counters.event);
+        let header = event.header;
+        assert_eq!(bank.len(), if header.full { schemata.full_words() } else { schemata.basic_words() });
+        // 3564 crossings a turn, 40.078 crossings a microsecond.
+        let crossing = u64::from(header.orbit) * 3564 + u64::from(header.bunch);
+        let start = header.gps_us - crossing * 1000 / 40_078;
+        let energies = energies(&calorimeter, event.adc);
+        let counts: BTreeMap<String, u32> = scifi(&event).into_iter().chain(velo(&event)).collect();
+        let kept = vertices(&event);
+        let named = kept.get((header.event_id % kept.len().max(1) as u64) as usize);
+        let fields = if header.full { &schemata.full().fields[..] } else { schemata.basic_fields() };
+        for field in fields.iter().filter(|field| field.spec.name != "encodingKey") {
+            let name = field.spec.name.as_str();
+            let all = u32::MAX >> (32 - field.size);
+            let scaled = |shift: f64, scale: f64, value: f64| (shift + scale * value).clamp(0.0, all.into());
+            let is_vertex = name.contains("Vert");
+            let (wanted, tolerance, kind) = match name {
+                "T0Low" => (f64::from(start as u32), 0.0, "header"),
+                "T0High" => (f64::from((start >> 32) as u32), 0.0, "header"),
+                "BCIDLow" => (f64::from(crossing as u32), 0.0, "header"),
+                "BCIDHigh" => (f64::from((crossing >> 32) as u32), 0.0, "header"),
+                "BXType" => (f64::from(header.crossing), 0.0, "header"),
+                "GEC" => (f64::from(u8::from(header.reconstructed)), 0.0, "header"),
+                _ if (is_vertex || name.starts_with("VeloTracks") || name.starts_with("VeloFid"))
+                    && !header.reconstructed =>
+                {
+                    (all.into(), 0.0, "not reconstructed")
+                }
+                "ECalEtot" => (scaled(65_536.0, 0.0667, energies[1]), 1.0, "energy"),
+                "ECalET" => (scaled(65_536.0, 0.2, energies[0]), 1.0, "energy"),
+                _ if name.starts_with("ECalET") => {
+                    let area = ["Outer", "Middle", "Inner"].iter().position(|area| name.contains(area)).expect(name);
+                    let half = if name.ends_with("Top") { 0 } else { 3 };
+                    (scaled(16_384.0, 0.2, energies[2 + area + half]), 1.0, "energy")
+                }
+                "VeloVertices" => (kept.len() as f64, 0.0, "vertices"),
+                "FiducialVeloVertices" => {
+                    let is_near = |v: &&Vertex| v.z.abs() < 300.0 && f64::from(v.x).hypot(v.y.into()) < 3.0;
+                    (kept.iter().filter(is_near).count() as f64, 0.0, "vertices")
+                }
+                _ if is_vertex => {
+                    let (scale, value) = match (name, name.strip_prefix("VeloVertexZ_")) {
+                        ("VeloVertexX", _) => (1638.4, named.map(|v| v.x)),
+                        ("VeloVertexY", _) => (1638.4, named.map(|v| v.y)),
+                        ("VeloVertexZ", _) => (16.384, named.map(|v| v.z)),
+                        (_, Some(number)) => (16.384, kept.get(number.parse::<usize>().expect(name)).map(|v| v.z)),
+                        _ => panic!("{name}"),
+                    };
+                    (scaled(8192.0, scale, value.unwrap_or(0.0).into()).floor(), 0.0, "vertices")
+                }
+                _ => {
+                    let count = counts.get(name).copied().unwrap_or(0);
+                    let cut = if name.contains("Eta") || name.contains("Fiducial") { 1.0 } else { 0.0 };
+                    (f64::from(count.min(all)), cut, "counts")
+                }
+            };
+            let found = f64::from(stored(bank, field));
+            assert!((found - wanted).abs() <= tolerance, "{name}: {found}, not {wanted}");
+            *seen.entry(kind).or_default() += 1;
+        }
+    }
+    for kind in ["header", "not reconstructed", "energy", "vertices", "counts"] {
+        assert!(seen.get(kind).is_some_and(|&count| count > 20), "{seen:?}");
     }
 }

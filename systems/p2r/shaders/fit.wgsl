@@ -1,11 +1,11 @@
-// Fits tracks: propagates each to the radius of a hit and updates it with the hit, layer after
+// Fits tracks: propagates each to the surface of a hit and updates it with the hit, layer after
 // layer. The entry points are three mappings of tracks onto threads.
 // in:   params, tracks, hits
 // out:  states, statuses; with SEED_STATE layer_sums; with CHI2 chi2s
 // grid: by_track: any number of workgroups; by_event: a workgroup for ROWS events; by_batch: a
 //       workgroup for ROWS groups of BSIZE tracks; workgroups are in rows
 // workgroup memory: none
-// Needs: types, real, propagate, update. CPU twin: src/engine/cpu/mod.rs.
+// Needs: types, real, propagate, update, surfaces. CPU twin: src/engine/cpu/mod.rs.
 
 override WORKGROUP_SIZE: u32 = 128;
 // Rows of threads in a workgroup of by_event and by_batch: the block shape is ROWS x
@@ -139,10 +139,10 @@ fn fit(slot: u32) {
                 if SEED_STATE {
                     at = seed;
                 }
-                let propagated = propagate(at, charge, radius);
+                let propagated = approach(at, charge, hit, radius);
                 if propagated.reached {
                     state = propagated.state;
-                    let updated = update(state, hit, radius);
+                    let updated = update(state, measure(state, hit, radius));
                     if updated.regular {
                         state = updated.state;
                         status += UPDATE;

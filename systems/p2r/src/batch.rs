@@ -66,7 +66,8 @@ pub struct Track {
     pub charge: f64,
 }
 
-/// A hit.
+/// A hit: on a cylinder around the beam, whose radius is exact, or on a disk across the beam, whose
+/// z is exact ([`Hit::is_on_disk`]).
 ///
 /// A track that has no hit in a layer has [`Hit::MISSING`] there.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,6 +86,13 @@ impl Hit {
     #[must_use]
     pub fn is_missing(&self) -> bool {
         self.pos[..2] == Self::MISSING.pos[..2] && self.cov[0] == Self::MISSING.cov[0]
+    }
+
+    /// Returns whether the hit lies on a disk: the variance of z is 0, and the variance of x is
+    /// above 0. The fit then propagates to the z of the hit, and the hit measures x and y.
+    #[must_use]
+    pub fn is_on_disk(&self) -> bool {
+        self.cov[5] == 0.0 && self.cov[0] > 0.0
     }
 }
 
@@ -167,6 +175,8 @@ pub struct Batch<T: Number> {
     layout: Layout,
     tracks: Vec<T>,
     hits: Vec<T>,
+    /// Whether a hit on a disk was ever set.
+    has_disks: bool,
 }
 
 impl<T: Number> Batch<T> {
@@ -181,7 +191,7 @@ impl<T: Number> Batch<T> {
             return Err(Error::OutOfMemory { bytes: layout.bytes::<T>(), available: Some(available) });
         }
         let slots = layout.slots();
-        Ok(Self { layout, tracks: zeros(slots * TRACK)?, hits: zeros(slots * layout.layers * HIT)? })
+        Ok(Self { layout, tracks: zeros(slots * TRACK)?, hits: zeros(slots * layout.layers * HIT)?, has_disks: false })
     }
 
     /// Returns the memory layout.
@@ -202,7 +212,13 @@ impl<T: Number> Batch<T> {
         &self.hits
     }
 
-    /// Returns the values of each event, tracks and hits, for writing.
+    /// Returns whether hits may lie on disks. Engines fit batches without disks faster.
+    pub(crate) fn has_disks(&self) -> bool {
+        self.has_disks
+    }
+
+    /// Returns the values of each event, tracks and hits, for writing. Hits that are written so
+    /// must not lie on disks.
     pub(crate) fn words_by_event(&mut self) -> (std::slice::ChunksExactMut<'_, T>, std::slice::ChunksExactMut<'_, T>) {
         let slots = (self.layout.groups() * self.layout.bsize).max(1);
         (
@@ -257,6 +273,7 @@ impl<T: Number> Batch<T> {
     pub fn set_hit(&mut self, event: usize, track: usize, layer: usize, value: &Hit) {
         assert!(layer < self.layout.layers, "layer {layer} of {}", self.layout.layers);
         let slot = self.checked(event, track);
+        self.has_disks |= value.is_on_disk();
         for (n, &number) in value.pos.iter().chain(&value.cov).enumerate() {
             let at = self.layout.at(slot, layer * HIT + n, self.layout.layers * HIT);
             self.hits[at] = T::from_f64(number);

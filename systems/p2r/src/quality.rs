@@ -10,13 +10,15 @@ use crate::statistics::Deviation;
 
 /// The number of pulls of a track.
 pub const PULLS: usize = 5;
-/// The names of the pulls: the position across the direction from the beam, z, 1/pt, phi and theta.
+/// The names of the pulls: the position across the direction from the beam, z (on a disk the
+/// radius), 1/pt, phi and theta.
 pub const PULL_NAMES: [&str; PULLS] = ["across", "z", "1/pt", "phi", "theta"];
 
 /// Returns the pulls of a fitted state: (fitted - true) / error, in the order of [`PULL_NAMES`].
 ///
 /// Both states lie at one radius, so that the position has an error across the direction from the
-/// beam and along the beam only. A pull is not finite if its variance is not above zero.
+/// beam and along the beam only; or both lie on one disk, where the variance of z is 0 and the
+/// second pull is that of the radius. A pull is not finite if its variance is not above zero.
 #[must_use]
 pub fn pulls(state: &[f64; STATE], truth: &[f64; PARAMETERS]) -> [f64; PULLS] {
     let [x, y] = [truth[0], truth[1]];
@@ -24,9 +26,16 @@ pub fn pulls(state: &[f64; STATE], truth: &[f64; PARAMETERS]) -> [f64; PULLS] {
     let (sin, cos) = (y / radius, x / radius);
     let across = cos * (state[1] - y) - sin * (state[0] - x);
     let variance = sin * sin * state[6] - 2.0 * sin * cos * state[7] + cos * cos * state[8];
+    let (along, along_variance) = match state[11] == 0.0 {
+        true => (
+            cos * (state[0] - x) + sin * (state[1] - y),
+            cos * cos * state[6] + 2.0 * sin * cos * state[7] + sin * sin * state[8],
+        ),
+        false => (state[2] - truth[2], state[11]),
+    };
     let phi = (state[4] - truth[4] + PI).rem_euclid(TAU) - PI;
-    let off = [across, state[2] - truth[2], state[3] - truth[3], phi, state[5] - truth[5]];
-    let variances = [variance, state[11], state[15], state[20], state[26]];
+    let off = [across, along, state[3] - truth[3], phi, state[5] - truth[5]];
+    let variances = [variance, along_variance, state[15], state[20], state[26]];
     std::array::from_fn(|n| off[n] / variances[n].sqrt())
 }
 
@@ -108,6 +117,11 @@ mod tests {
         for (found, wanted) in found.into_iter().zip([2.0, 0.0, 0.0, 2.0, 0.0]) {
             assert!((found - wanted).abs() < 1e-9, "{found}, not {wanted}");
         }
+        // On a disk: 0.2 across, 0.1 along the radius.
+        (state[0], state[1], state[2]) = (3.0 - 0.16 + 0.06, 4.0 + 0.12 + 0.08, truth[2]);
+        state[11] = 0.0;
+        let [across, radius, ..] = pulls(&state, &truth);
+        assert!((across - 2.0).abs() < 1e-9 && (radius - 1.0).abs() < 1e-9, "{across}, {radius}");
         assert_eq!((degrees_of_freedom(20, Mode::Sequential), degrees_of_freedom(20, Mode::SeedState)), (40, 2));
     }
 }

@@ -51,7 +51,10 @@ impl Accuracy {
         let &Self { least_step, step_error, relative: [low, high], sagitta, steps } = self;
         let is_above_0 = |x: f64| x.is_finite() && x > 0.0;
         if ![least_step, step_error, low, high, sagitta].into_iter().all(is_above_0) || low > high || steps == 0 {
-            let what = format!("accuracy {self:?}: numbers above 0, bounds that rise and one step at least are wanted");
+            let what = format!(
+                "accuracy: least step {least_step} mm, step error {step_error} mm, relative error {low} to {high}, \
+                 sagitta {sagitta} mm, {steps} steps: numbers above 0, bounds that rise and one step at least are wanted"
+            );
             return Err(Error::Options { what });
         }
         Ok(())

@@ -1,7 +1,6 @@
 //! The command, as a user meets it.
 
 use std::io::Read;
-use std::path::Path;
 use std::process::{Command, Output};
 
 use kernel_host::testing::on_fast_adapters;
@@ -371,31 +370,4 @@ fn the_command_explains_itself() {
     assert!(said(&run(&verbose)).contains("assembly: "));
     let quiet = run(&[&["-q"], &verbose[..1], &verbose[2..]].concat());
     assert!(quiet.stderr.is_empty() && quiet.status.success());
-}
-
-/// Command lines that pages quote.
-#[test]
-fn quoted_command_lines_are_understood() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut seen = 0;
-    let page = std::fs::read_to_string(root.join("docs/helmholtz.md")).expect("a page");
-    let of = |line: &'_ str| -> Option<String> {
-        let line = line
-            .strip_prefix("cargo run --release -p zfinder-helmholtz -- ")
-            .or_else(|| line.strip_prefix("helmholtz "))?;
-        line.starts_with(|first: char| first.is_ascii_lowercase()).then(|| line.to_owned())
-    };
-    // In blocks, and within sentences and tables.
-    let quoted = page.split('`').skip(1).step_by(2);
-    for line in page.lines().chain(quoted).filter_map(of) {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let help = run(&[words[0], "--help"]);
-        assert!(help.status.success(), "{line}");
-        for option in words.iter().filter(|word| word.starts_with("--")) {
-            let there = text(&help.stdout).lines().any(|line| line.split_whitespace().next() == Some(option));
-            assert!(there, "`{line}`: there is no option {option}");
-        }
-        seen += 1;
-    }
-    assert!(seen >= 8, "{seen}");
 }

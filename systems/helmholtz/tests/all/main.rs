@@ -6,13 +6,8 @@ mod command;
 mod known;
 mod problem;
 
-// Parts of the command, whose unit tests run here: the command itself is compiled once, without
-// them.
+// The command, whose unit tests run here: the program itself is compiled once, without them.
 #[cfg(feature = "command")]
 #[allow(dead_code)]
-#[path = "../../src/cli/check.rs"]
-mod check;
-#[cfg(feature = "command")]
-#[allow(dead_code)]
-#[path = "../../src/cli/figures.rs"]
-mod figures;
+#[path = "../../src/cli/mod.rs"]
+mod cli;

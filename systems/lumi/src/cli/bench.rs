@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Args;
 use command_host::{Failure, MessageOptions, bench_heading, median, rate, table, timed, write_json};
 use kernel_host::{bus_bandwidth, read_bandwidth};
-use lumi::{Engine, EventBatch, EventCounters, LumiCounter, Scheme};
+use lumi::{Engine, EventBatch, EventCounters, LumiCounter, Scheme, is_worth_a_gpu};
 use serde::Serialize;
 
 use super::engine::EngineOptions;
@@ -55,6 +55,8 @@ struct Report {
 struct Sample {
     events: usize,
     lumi_events: usize,
+    /// What `--engine auto` takes where there is a GPU.
+    auto: &'static str,
     schemes: Vec<Timed>,
     /// Of one call on the CPU in the exact scheme, from host memory to counters.
     cpu_events_per_s: f64,
@@ -84,7 +86,8 @@ const SCHEMES: [(Scheme, &str); 3] = [(Scheme::Float, "float"), (Scheme::Fixed, 
 
 impl Bench {
     pub(super) fn run(&self, messages: MessageOptions) -> Result<(), Failure> {
-        let build = |scheme| self.engine.builder().scheme(scheme).build();
+        let engine = self.engine.timed()?;
+        let build = |scheme| LumiCounter::builder().engine(engine.clone()).scheme(scheme).build();
         let counters: Vec<LumiCounter> = SCHEMES.iter().map(|&(scheme, _)| build(scheme)).collect::<Result<_, _>>()?;
         let first = &counters[0];
         let read = match first.gpu() {
@@ -164,7 +167,8 @@ impl Bench {
                 kernels: kernels.into_iter().map(kernel).collect(),
             });
         }
-        Ok(Sample { events: batch.len(), lumi_events, schemes, cpu_events_per_s: cpu_rate })
+        let auto = if is_worth_a_gpu(lumi_events) { "gpu" } else { "cpu" };
+        Ok(Sample { events: batch.len(), lumi_events, auto, schemes, cpu_events_per_s: cpu_rate })
     }
 
     /// Returns the rate of the median call, from host memory to counters.
@@ -241,7 +245,9 @@ fn print(out: &mut impl Write, report: &Report, sample: &Sample) -> io::Result<(
     }
     let rates: Vec<String> =
         sample.schemes.iter().map(|timed| format!("{} {:.0}", timed.scheme, timed.events_per_s)).collect();
-    writeln!(out, "events/s from host memory: {}; CPU, exact {:.0}", rates.join(", "), sample.cpu_events_per_s)?;
+    let Sample { auto, cpu_events_per_s, .. } = sample;
+    let rates = rates.join(", ");
+    writeln!(out, "events/s from host memory: {rates}; CPU, exact {cpu_events_per_s:.0}; auto takes the {auto}")?;
     if let Some(bus) = report.bus_gb_per_s {
         let sent = exact.sent_gb_per_s;
         writeln!(out, "exact sends {sent:.1} GB/s, {:.0} % of the bus", 100.0 * sent / bus)?;

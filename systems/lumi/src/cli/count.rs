@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use clap::Args;
 use command_host::{Failure, MessageOptions, check_distinct, write_file};
-use lumi::Sums;
 use lumi::io::Banks;
+use lumi::{Schemata, Sums};
 
 use super::calibration::CalibrationOptions;
 use super::engine::{EngineOptions, SchemeName};
@@ -41,15 +41,16 @@ impl Count {
         check_distinct(inputs, [self.output.as_deref(), self.sums.as_deref()].into_iter().flatten())?;
         let is_parquet = self.sums.as_deref().map(is_parquet).transpose()?;
         let calorimeter = self.calibration.read()?;
-        let counter = self.engine.builder().scheme(self.scheme.into()).calorimeter(calorimeter).build()?;
-        self.printout.check(counter.schemata())?;
+        self.printout.check(&Schemata::new())?;
         let start = Instant::now();
         let batch = lumi::io::read_events(&self.input)?;
         messages.timed(format_args!("read {} events", batch.len()), start.elapsed());
+        let builder = self.engine.builder_for(batch.lumi_events(), messages);
+        let counter = builder.scheme(self.scheme.into()).calorimeter(calorimeter).build()?;
         let start = Instant::now();
         let counted = counter.count(&batch)?;
-        messages
-            .timed(format_args!("{}: counted {} lumi events", counter.description(), counted.len()), start.elapsed());
+        let what = format_args!("{}: counted {} lumi events", counter.description(), counted.len());
+        messages.timed(what, start.elapsed());
         let event_ids = counted.iter().map(|counters| counters.event_id).collect();
         let banks = Banks { event_ids, banks: counter.summaries(&batch, &counted) };
         if let Some(output) = &self.output {

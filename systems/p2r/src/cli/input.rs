@@ -21,7 +21,7 @@ pub(super) struct InputOptions {
     #[arg(long, value_name = "TESLA", allow_negative_numbers = true, help_heading = "Input")]
     field: Option<f64>,
     /// Of a folder: errors of hits in mm, across the direction from the beam and along the beam
-    /// [default: 0.05,0.5]
+    /// (on disks along that direction) [default: 0.05,0.5]
     #[arg(long, value_name = "MM,MM", num_args = 1, value_delimiter = ',', value_parser = positive,
         help_heading = "Input")]
     hit_errors: Vec<f64>,
@@ -110,7 +110,11 @@ impl InputOptions {
     fn report(&self, sample: &Sample, messages: MessageOptions) {
         let Sample { tracks, left_out, hits_left_out } = sample;
         let hits = sample.hits();
-        messages.note(format_args!("{} tracks, {hits} hits", tracks.len()));
+        let on_disks = match sample.disk_hits() {
+            0 => String::new(),
+            count => format!(", {count} of them on disks"),
+        };
+        messages.note(format_args!("{} tracks, {hits} hits{on_disks}", tracks.len()));
         if *left_out > 0 {
             messages.note(format_args!(
                 "{left_out} particles are left out: neutral, below --min-pt {} GeV or with less than --min-hits {} hits",

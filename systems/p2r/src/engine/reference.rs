@@ -3,7 +3,8 @@
 //!
 //! The formulas are those of the public mini-app p2r (Front. Big Data 7:1485344), which took them
 //! from mkFit: propagation of a helix to a radius with its Jacobian, and a Kalman update with a
-//! hit. Shaders: propagate.wgsl, update.wgsl.
+//! hit. For hits on disks the helix is propagated to a plane across the beam, in closed form.
+//! Shaders: propagate.wgsl, update.wgsl, surfaces/any.wgsl.
 
 use crate::batch::{Batch, Hit, Number, PARAMETERS, STATE, Track};
 use crate::engine::{Fitted, Mode};
@@ -22,6 +23,8 @@ pub(crate) const SMALL_STEP: f64 = 1e-4;
 pub(crate) const RADII: [f64; 2] = [1e-6, 1e9];
 /// A radius is reached if the last step is no more than this part of it.
 pub(crate) const REACHED: f64 = 1e-3;
+/// The largest angle by which a track turns on its way to a disk.
+pub(crate) const MOST_TURN: f64 = std::f64::consts::PI;
 
 type Matrix = [[f64; PARAMETERS]; PARAMETERS];
 
@@ -97,7 +100,11 @@ pub(crate) fn fit_track(track: &Track, hits: &[Hit], mode: Mode) -> Done {
             done.status.add(Status::BAD_HIT);
             continue;
         }
-        let Some(mut at) = propagate(from, track.charge, radius) else {
+        let reached = match hit.is_on_disk() {
+            true => propagate_to_plane(from, track.charge, hit.pos[2]),
+            false => propagate(from, track.charge, radius),
+        };
+        let Some(mut at) = reached else {
             done.status.add(Status::UNREACHABLE);
             continue;
         };
@@ -203,22 +210,54 @@ fn propagate(from: &State, charge: f64, radius: f64) -> Option<State> {
     Some(State { par: [xx, yy, z + k * a * pt * cot, ipt, phi + a, theta], cov: turned })
 }
 
+/// To a plane of constant z \[cm\]; None if the track turns too much on its way.
+fn propagate_to_plane(from: &State, charge: f64, plane: f64) -> Option<State> {
+    let [x, y, z, ipt, phi, theta] = from.par;
+    let k = charge * CURVATURE;
+    let radius = k / ipt;
+    // The angle is path / radius, and the path across the beam is along * tan(theta).
+    let along = plane - z;
+    let a = along * theta.tan() / radius;
+    if a.is_nan() || a.abs() >= MOST_TURN {
+        return None;
+    }
+    let da = [0.0, 0.0, -theta.tan() / radius, a / ipt, 0.0, along / (radius * theta.cos().powi(2))];
+    let moved = [radius * ((phi + a).sin() - phi.sin()), -radius * ((phi + a).cos() - phi.cos())];
+    let direction = [(phi + a).cos(), (phi + a).sin()];
+    let mut j: Matrix = std::array::from_fn(|i| std::array::from_fn(|n| f64::from(u8::from(i == n))));
+    for i in 0..2 {
+        (0..PARAMETERS).for_each(|n| j[i][n] += radius * direction[i] * da[n]);
+        j[i][3] -= moved[i] / ipt;
+    }
+    j[0][4] -= moved[1];
+    j[1][4] += moved[0];
+    j[2] = [0.0; PARAMETERS];
+    (0..PARAMETERS).for_each(|n| j[4][n] += da[n]);
+    let turned = product(&product(&j, &from.cov), &transposed(&j));
+    Some(State { par: [x + moved[0], y + moved[1], plane, ipt, phi + a, theta], cov: turned })
+}
+
+/// Returns the two directions that a hit measures: x and y on a disk; on a cylinder across the mean
+/// direction to the hit and to the track, and z.
+fn directions(par: &[f64; PARAMETERS], hit: &Hit, radius: f64) -> [[f64; 3]; 2] {
+    match hit.is_on_disk() {
+        true => [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]],
+        false => {
+            let across = [-(hit.pos[1] + par[1]), hit.pos[0] + par[0]].map(|sum| sum / (2.0 * radius));
+            [[across[0], across[1], 0.0], [0.0, 0.0, 1.0]]
+        }
+    }
+}
+
 /// Updates a state with a hit and returns chi2, or the fault of the residual's covariance.
 fn update(state: &mut State, hit: &Hit, radius: f64) -> Result<f64, Status> {
-    let [x, y, z, ..] = state.par;
-    let [hx, hy, hz] = hit.pos;
-    // Across the mean direction to the hit and to the track.
-    let r = [-(hy + y) / (2.0 * radius), (hx + x) / (2.0 * radius)];
-    let h = [[r[0], r[1], 0.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0, 0.0, 0.0]];
-    let v = &hit.cov;
-    let noise = [
-        [r[0] * r[0] * v[0] + 2.0 * r[0] * r[1] * v[1] + r[1] * r[1] * v[2], r[0] * v[3] + r[1] * v[4]],
-        [r[0] * v[3] + r[1] * v[4], v[5]],
-    ];
+    let h = directions(&state.par, hit, radius);
+    let v = |i: usize, j: usize| hit.cov[i.max(j) * (i.max(j) + 1) / 2 + i.min(j)];
     let p = &state.cov;
-    let sum = |of: &dyn Fn(usize) -> f64| (0..PARAMETERS).map(of).sum::<f64>();
+    let sum = |of: &dyn Fn(usize) -> f64| (0..3).map(of).sum::<f64>();
     let hp: [[f64; PARAMETERS]; 2] = std::array::from_fn(|i| std::array::from_fn(|j| sum(&|n| h[i][n] * p[n][j])));
-    let s: [[f64; 2]; 2] = std::array::from_fn(|i| std::array::from_fn(|j| sum(&|n| hp[i][n] * h[j][n]) + noise[i][j]));
+    let noise = |i: usize, j: usize| sum(&|n| h[i][n] * sum(&|m| v(n, m) * h[j][m]));
+    let s: [[f64; 2]; 2] = std::array::from_fn(|i| std::array::from_fn(|j| sum(&|n| hp[i][n] * h[j][n]) + noise(i, j)));
     let det = s[0][0] * s[1][1] - s[0][1] * s[1][0];
     if !(det > 0.0 && det.is_finite() && s[0][0] >= 0.0) {
         let is_negative = [det, s[0][0]].iter().any(|number| *number < 0.0 && number.is_finite());
@@ -227,7 +266,7 @@ fn update(state: &mut State, hit: &Hit, radius: f64) -> Result<f64, Status> {
     let inverse = [[s[1][1] / det, -s[0][1] / det], [-s[1][0] / det, s[0][0] / det]];
     let gain: [[f64; 2]; PARAMETERS] =
         std::array::from_fn(|i| std::array::from_fn(|j| hp[0][i] * inverse[0][j] + hp[1][i] * inverse[1][j]));
-    let residual = [r[0] * (hx - x) + r[1] * (hy - y), hz - z];
+    let residual: [f64; 2] = std::array::from_fn(|i| sum(&|n| h[i][n] * (hit.pos[n] - state.par[n])));
     for i in 0..PARAMETERS {
         state.par[i] += gain[i][0] * residual[0] + gain[i][1] * residual[1];
     }

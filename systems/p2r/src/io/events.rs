@@ -1,18 +1,17 @@
 //! Events in the CSV files of TrackML and of ACTS.
 
-use std::collections::HashMap;
-use std::fs::File;
-use std::io::{BufReader, Read};
+use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use flate2::read::MultiGzDecoder;
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 
 use crate::batch::{COVARIANCES, Hit, PARAMETERS, Track};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::io::sample::{Sample, SampleTrack, field_ratio};
+use crate::io::surfaces::{Layer, Surfaces, Volume};
+use crate::io::table::{Table, failed};
 
 /// How tracks are made of events.
 ///
@@ -23,14 +22,15 @@ use crate::io::sample::{Sample, SampleTrack, field_ratio};
 ///
 /// The hits of a charged particle make a track, ordered from the outermost to the innermost. The
 /// fit starts at the outermost hit with the true state, smeared with the covariance of the start.
-/// The truth is the state at the innermost hit.
+/// The truth is the state at the innermost hit. Columns `volume_id` and `layer_id`, or
+/// `geometry_id`, tell which hits lie on disks; without them all hits are taken as on cylinders.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct EventOptions {
     /// The magnetic field along z \[T\].
     pub field: f64,
     /// The error of hits across the direction from the beam \[mm\].
     pub across_mm: f64,
-    /// The error of hits along the beam \[mm\].
+    /// The error of hits along the beam; on disks, along the direction from the beam \[mm\].
     pub along_mm: f64,
     /// The smallest transverse momentum of a particle \[GeV\].
     pub min_pt: f64,
@@ -53,15 +53,18 @@ impl Default for EventOptions {
 /// a wrong number; [`Error::Batch`] for a field of zero.
 pub fn read_events(folder: &Path, options: &EventOptions) -> Result<Sample> {
     let ratio = field_ratio(options.field)?;
-    let mut sample = Sample::default();
+    let mut surfaces = Surfaces::default();
+    let mut events = Vec::new();
     for (event, path) in events_of(folder)? {
-        Event::read(event, &path)?.add_to(&mut sample, options, ratio);
+        events.push(Event::read(event, &path, &mut surfaces)?);
+    }
+    // All events together tell which volumes have disks.
+    let disks = surfaces.volumes_of_disks();
+    let mut sample = Sample::default();
+    for event in events {
+        event.add_to(&mut sample, options, ratio, &disks);
     }
     Ok(sample)
-}
-
-fn failed(path: &Path, row: Option<u64>, what: impl ToString) -> Error {
-    Error::File { path: path.display().to_string(), row, what: what.to_string() }
 }
 
 /// Returns the numbers of the events and the paths of their hits, in order.
@@ -86,11 +89,42 @@ fn events_of(folder: &Path) -> Result<Vec<(u64, PathBuf)>> {
 
 /// A true hit of a particle.
 struct TrueHit {
+    volume: Volume,
     /// \[mm\], measured if it was.
     measured: Option<[f64; 3]>,
     place: [f64; 3],
     /// \[GeV\].
     momentum: [f64; 3],
+}
+
+/// The columns that name the layer of a hit.
+enum LayerColumns {
+    /// Of TrackML: volume and layer.
+    Named([usize; 2]),
+    /// Of ACTS: an identifier whose bits are volume, boundary, layer and others.
+    Packed(usize),
+    None,
+}
+
+impl LayerColumns {
+    fn of(table: &Table<'_>) -> Self {
+        match (table.columns(["volume_id", "layer_id"]), table.columns(["geometry_id"])) {
+            (Ok(columns), _) => Self::Named(columns),
+            (_, Ok([column])) => Self::Packed(column),
+            _ => Self::None,
+        }
+    }
+
+    fn read(&self, table: &Table<'_>) -> Result<Option<Layer>> {
+        Ok(match *self {
+            Self::Named([volume, layer]) => Some((table.whole(volume)?, table.whole(layer)?)),
+            Self::Packed(column) => {
+                let id = table.whole(column)?;
+                Some((id >> 56, id >> 36 & 0xfff))
+            }
+            Self::None => None,
+        })
+    }
 }
 
 /// The charge of a particle, and its hits.
@@ -108,7 +142,7 @@ struct Event {
 }
 
 impl Event {
-    fn read(number: u64, hits_path: &Path) -> Result<Self> {
+    fn read(number: u64, hits_path: &Path, surfaces: &mut Surfaces) -> Result<Self> {
         let mut event = Self { number, ids: Vec::new(), particles: HashMap::new() };
         let names = ["particles", "particles_initial", "particles_simulated"];
         let Some(particles) = names.iter().find_map(|name| beside(hits_path, name)) else {
@@ -124,66 +158,76 @@ impl Event {
             }
         }
         match beside(hits_path, "truth") {
-            Some(truth) => event.read_trackml(hits_path, &truth)?,
-            None => event.read_acts(hits_path)?,
+            Some(truth) => event.read_trackml(hits_path, &truth, surfaces)?,
+            None => event.read_acts(hits_path, surfaces)?,
         }
         Ok(event)
     }
 
     /// Measured hits, and what is true of them in another file.
-    fn read_trackml(&mut self, hits: &Path, truth: &Path) -> Result<()> {
+    fn read_trackml(&mut self, hits: &Path, truth: &Path, surfaces: &mut Surfaces) -> Result<()> {
         let mut table = Table::open(hits)?;
         let [id, x, y, z] = table.columns(["hit_id", "x", "y", "z"])?;
-        let mut measured: HashMap<String, [f64; 3]> = HashMap::new();
+        let layer = LayerColumns::of(&table);
+        let mut measured: HashMap<String, ([f64; 3], Volume)> = HashMap::new();
         while table.next()? {
             let place = [table.number(x)?, table.number(y)?, table.number(z)?];
-            measured.insert(table.text(id).to_owned(), place);
+            let volume = surfaces.add(layer.read(&table)?, place);
+            measured.insert(table.text(id).to_owned(), (place, volume));
         }
         let mut table = Table::open(truth)?;
         let [id] = table.columns(["hit_id"])?;
         let columns = table.columns(["tx", "ty", "tz", "tpx", "tpy", "tpz"])?;
         while table.next()? {
-            let Some(&place) = measured.get(table.text(id)) else {
+            let Some(&(place, volume)) = measured.get(table.text(id)) else {
                 return Err(table.wrong(format!("there is no hit `{}` in {}", table.text(id), hits.display())));
             };
-            self.add_hit(&table, columns, Some(place))?;
+            self.add_hit(&table, columns, Some(place), |_| Ok(volume))?;
         }
         Ok(())
     }
 
     /// True hits.
-    fn read_acts(&mut self, hits: &Path) -> Result<()> {
+    fn read_acts(&mut self, hits: &Path, surfaces: &mut Surfaces) -> Result<()> {
         let mut table = Table::open(hits)?;
         if table.header.iter().all(|name| !name.starts_with("particle_id")) {
             let what = "it has no column particle_id, and there is no eventNNN-truth.csv beside it";
             return Err(failed(hits, Some(1), what));
         }
         let columns = table.columns(["tx", "ty", "tz", "tpx", "tpy", "tpz"])?;
+        let layer = LayerColumns::of(&table);
         while table.next()? {
-            self.add_hit(&table, columns, None)?;
+            self.add_hit(&table, columns, None, |place| Ok(surfaces.add(layer.read(&table)?, place)))?;
         }
         Ok(())
     }
 
-    fn add_hit(&mut self, table: &Table<'_>, columns: [usize; 6], measured: Option<[f64; 3]>) -> Result<()> {
+    fn add_hit(
+        &mut self,
+        table: &Table<'_>,
+        columns: [usize; 6],
+        measured: Option<[f64; 3]>,
+        volume: impl FnOnce([f64; 3]) -> Result<Volume>,
+    ) -> Result<()> {
         let mut numbers = [0.0; 6];
         for (number, column) in numbers.iter_mut().zip(columns) {
             *number = table.number(column)?;
         }
         let [tx, ty, tz, px, py, pz] = numbers;
+        let volume = volume([tx, ty, tz])?;
         // Noise has a particle that is in no list.
         if let Some(particle) = self.particles.get_mut(&table.particle()?) {
-            particle.hits.push(TrueHit { measured, place: [tx, ty, tz], momentum: [px, py, pz] });
+            particle.hits.push(TrueHit { volume, measured, place: [tx, ty, tz], momentum: [px, py, pz] });
         }
         Ok(())
     }
 
-    fn add_to(mut self, sample: &mut Sample, options: &EventOptions, ratio: f64) {
+    fn add_to(mut self, sample: &mut Sample, options: &EventOptions, ratio: f64, disks: &HashSet<Volume>) {
         let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
         rng.set_stream(self.number);
         for (number, id) in self.ids.iter().enumerate() {
             let Some(particle) = self.particles.remove(id) else { continue };
-            match particle.track(options, ratio, &mut rng) {
+            match particle.track(options, ratio, disks, &mut rng) {
                 Some((start, hits, truth)) => sample.push(SampleTrack {
                     event_id: self.number,
                     track_id: id.parse().unwrap_or(number as u64),
@@ -207,6 +251,7 @@ impl Particle {
         mut self,
         options: &EventOptions,
         ratio: f64,
+        disks: &HashSet<Volume>,
         rng: &mut ChaCha8Rng,
     ) -> Option<(Track, Vec<Hit>, [f64; PARAMETERS])> {
         let radius = |hit: &TrueHit| hit.place[0].hypot(hit.place[1]);
@@ -221,7 +266,7 @@ impl Particle {
         let mut par = state(first);
         let sigma = [START[0], START[1], START[2] * par[3], START[3], START[4]];
         let mut cov = [0.0; COVARIANCES];
-        [cov[0], cov[1], cov[2]] = across(&par, sigma[0]);
+        [cov[0], cov[1], cov[2]] = rotated(&par, sigma[0], LEAST_PART * sigma[0]);
         let (sin, cos) = direction(&par);
         let off = sigma[0] * normal();
         (par[0], par[1]) = (par[0] - sin * off, par[1] + cos * off);
@@ -230,7 +275,8 @@ impl Particle {
             par[parameter] += sigma * normal();
         }
         let truth = state(last);
-        let hits = self.hits.iter().map(|hit| measured(hit, options, &mut normal)).collect();
+        let hits = self.hits.iter().map(|hit| measured(hit, options, disks.contains(&hit.volume), &mut normal));
+        let hits = hits.collect();
         Some((Track { par, cov, charge: self.charge.signum() * ratio }, hits, truth))
     }
 }
@@ -249,27 +295,32 @@ fn direction(par: &[f64]) -> (f64, f64) {
     (par[1] / radius, par[0] / radius)
 }
 
-/// The covariance of x and y for an error across the direction from the beam, and a hundredth of it
-/// along the direction: xx, yx, yy.
-fn across(par: &[f64], sigma: f64) -> [f64; 3] {
+/// The error of a position along a direction in which it is exact, as a part of the error across.
+const LEAST_PART: f64 = 1e-2;
+
+/// The covariance of x and y for errors across the direction from the beam and along it: xx, yx,
+/// yy.
+fn rotated(par: &[f64], across: f64, along: f64) -> [f64; 3] {
     let (sin, cos) = direction(par);
-    let (a, b) = (sigma * sigma, 1e-4 * sigma * sigma);
+    let (a, b) = (across * across, along * along);
     [sin * sin * a + cos * cos * b, sin * cos * (b - a), cos * cos * a + sin * sin * b]
 }
 
-fn measured(hit: &TrueHit, options: &EventOptions, normal: &mut impl FnMut() -> f64) -> Hit {
+fn measured(hit: &TrueHit, options: &EventOptions, is_on_disk: bool, normal: &mut impl FnMut() -> f64) -> Hit {
     let [sigma_across, sigma_along] = [options.across_mm, options.along_mm].map(|length| length / 10.0);
     let pos = hit.measured.map_or_else(
         || {
             let [x, y, z] = hit.place.map(|length| length / 10.0);
             let (sin, cos) = direction(&[x, y]);
-            let off = sigma_across * normal();
-            [x - sin * off, y + cos * off, z + sigma_along * normal()]
+            let (across, along) = (sigma_across * normal(), sigma_along * normal());
+            let (radial, axial) = if is_on_disk { (along, 0.0) } else { (0.0, along) };
+            [x - sin * across + cos * radial, y + cos * across + sin * radial, z + axial]
         },
         |place| place.map(|length| length / 10.0),
     );
-    let [xx, yx, yy] = across(&pos, sigma_across);
-    Hit { pos, cov: [xx, yx, yy, 0.0, 0.0, sigma_along * sigma_along] }
+    let (radial, axial) = if is_on_disk { (sigma_along, 0.0) } else { (LEAST_PART * sigma_across, sigma_along) };
+    let [xx, yx, yy] = rotated(&pos, sigma_across, radial);
+    Hit { pos, cov: [xx, yx, yy, 0.0, 0.0, axial * axial] }
 }
 
 /// Returns the file of the same event with another name, plain or compressed.
@@ -279,69 +330,4 @@ fn beside(hits: &Path, name: &str) -> Option<PathBuf> {
         .iter()
         .map(|ending| hits.with_file_name(format!("{event}-{name}{ending}")))
         .find(|path| path.exists())
-}
-
-/// Rows of a CSV file.
-struct Table<'a> {
-    path: &'a Path,
-    header: csv::StringRecord,
-    /// The columns that name a particle together.
-    particle: Vec<usize>,
-    reader: csv::Reader<Box<dyn Read>>,
-    row: csv::StringRecord,
-}
-
-impl<'a> Table<'a> {
-    fn open(path: &'a Path) -> Result<Self> {
-        let file = BufReader::new(File::open(path).map_err(|source| failed(path, None, source))?);
-        let is_compressed = path.extension().is_some_and(|ending| ending == "gz");
-        let bytes: Box<dyn Read> = if is_compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(bytes);
-        let header = reader.headers().map_err(|source| failed(path, Some(1), source))?.clone();
-        let named = header.iter().enumerate().filter(|(_, name)| name.starts_with("particle_id"));
-        let particle = named.map(|(column, _)| column).collect();
-        Ok(Self { path, header, particle, reader, row: csv::StringRecord::new() })
-    }
-
-    fn columns<const N: usize>(&self, names: [&str; N]) -> Result<[usize; N]> {
-        let mut columns = [0; N];
-        for (column, name) in columns.iter_mut().zip(names) {
-            *column = self
-                .header
-                .iter()
-                .position(|other| other == name)
-                .ok_or_else(|| failed(self.path, Some(1), format!("there is no column `{name}`")))?;
-        }
-        Ok(columns)
-    }
-
-    fn next(&mut self) -> Result<bool> {
-        self.reader.read_record(&mut self.row).map_err(|source| failed(self.path, None, source))
-    }
-
-    fn wrong(&self, what: impl ToString) -> Error {
-        failed(self.path, self.row.position().map(csv::Position::line), what)
-    }
-
-    fn text(&self, column: usize) -> &str {
-        self.row.get(column).unwrap_or_default()
-    }
-
-    fn number(&self, column: usize) -> Result<f64> {
-        let text = self.text(column);
-        let number = text.parse().ok().filter(|number: &f64| number.is_finite());
-        number.ok_or_else(|| {
-            let name = self.header.get(column).unwrap_or_default();
-            self.wrong(format!("`{text}` in column `{name}` is no finite number"))
-        })
-    }
-
-    /// Returns the id of the row's particle. Newer versions of ACTS write its parts as columns.
-    fn particle(&self) -> Result<String> {
-        if self.particle.is_empty() {
-            return Err(failed(self.path, Some(1), "there is no column `particle_id`"));
-        }
-        let parts: Vec<&str> = self.particle.iter().map(|&column| self.text(column)).collect();
-        Ok(parts.join("|"))
-    }
 }

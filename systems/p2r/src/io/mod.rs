@@ -12,6 +12,7 @@
 //! | `truth` | (n, 6) | optional: the true parameters at the last hit |
 //! | `event_id`, `track_id` | (n) | optional: integers that the output repeats |
 //!
+//! A hit whose variance of z is 0 lies on a disk across the beam; the others lie on cylinders.
 //! Numbers are f32 or f64, integers have 32 or 64 bits.
 //!
 //! A folder ([`read_events`]) has events in the CSV files of TrackML or ACTS; see [`EventOptions`].
@@ -24,6 +25,8 @@
 mod events;
 mod output;
 mod sample;
+mod surfaces;
+mod table;
 
 pub use events::{EventOptions, read_events};
 pub use output::{COLUMNS, write, write_arrays, write_table};

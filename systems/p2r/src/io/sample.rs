@@ -86,6 +86,12 @@ impl Sample {
         self.tracks.iter().map(|track| track.hits.len()).sum()
     }
 
+    /// Returns the number of hits that lie on disks.
+    #[must_use]
+    pub fn disk_hits(&self) -> usize {
+        self.tracks.iter().flat_map(|track| &track.hits).filter(|hit| hit.is_on_disk()).count()
+    }
+
     /// Adds a track. Hits beyond [`MAX_LAYERS`] are left out, the first ones of the track.
     pub(super) fn push(&mut self, mut track: SampleTrack) {
         let excess = track.hits.len().saturating_sub(MAX_LAYERS);

@@ -61,10 +61,20 @@ pub(crate) fn main() -> ExitCode {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::CommandFactory;
+    use command_host::testing::check_quoted_lines;
 
     #[test]
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
+    }
+    /// The number is that of today's pages, or a little less: pages change.
+    #[test]
+    fn quoted_command_lines_are_understood() {
+        let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs");
+        let seen = check_quoted_lines::<super::Cli>(&docs, "transport");
+        assert!(seen >= 15, "{seen}");
     }
 }

@@ -30,6 +30,17 @@ pub(super) fn check_folder(path: &Path) -> Result<(), Failure> {
     }
 }
 
+/// Refuses scores of another ending than .csv before anything is computed.
+pub(super) fn check_scores(path: &Path) -> Result<(), Failure> {
+    if path.extension().is_none_or(|ending| ending != "csv") {
+        return Err(Failure::new(
+            Code::Usage,
+            format_args!("--scores {}: scores are written as .csv (a row an event)", path.display()),
+        ));
+    }
+    check_folder(path)
+}
+
 /// The bounds of bins.
 pub(super) fn edges([low, high]: [f64; 2], bins: usize) -> Vec<f64> {
     (0..=bins).map(|bin| if bin == bins { high } else { low + bin as f64 * (high - low) / bins as f64 }).collect()

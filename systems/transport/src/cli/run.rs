@@ -13,7 +13,7 @@ use super::options::{
     AccuracyOptions, EngineOptions, FieldOptions, GeometryOptions, GridOptions, KernelsName, PhysicsOptions, SortName,
     typed,
 };
-use super::output::{Output, check_folder, write_scores};
+use super::output::{Output, check_folder, check_scores, write_scores};
 use super::plot;
 use super::report::{BALANCE, Report, RunOptions};
 
@@ -91,7 +91,7 @@ impl Run {
         let inputs = [self.input.file(), self.field.file(), self.geometry.file()];
         check_distinct(inputs.into_iter().flatten(), outputs)?;
         if let Some(path) = &self.scores {
-            check_folder(path)?;
+            check_scores(path)?;
         }
         let grid = self.grid.grid();
         if let Some(path) = &self.plot {

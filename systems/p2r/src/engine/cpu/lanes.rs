@@ -173,6 +173,14 @@ impl<S: Simd> Mask<S> {
         Lanes(self.0, self.0.select_f32s(self.1, if_true.1, if_false.1))
     }
 
+    /// The choice of one mask where this holds, and of another elsewhere.
+    #[inline(always)]
+    pub(super) fn either(self, if_true: Self, if_false: Self) -> Self {
+        let zero = Lanes::splat(self.0, 0.0);
+        let one = zero.all(1.0);
+        zero.below(self.choose(if_true.choose(one, zero), if_false.choose(one, zero)))
+    }
+
     /// In every lane.
     #[inline(always)]
     pub(super) fn everywhere(self) -> bool {

@@ -1,5 +1,6 @@
 //! The CPU engine: all cores, as many tracks at once as a vector holds, in f32. Shader: fit.wgsl.
 
+mod disks;
 mod lanes;
 mod propagate;
 mod state;
@@ -193,8 +194,19 @@ impl Part<'_> {
             let radius = is_hit.choose(square, n(1.0)).root();
             let from = if self.mode == Mode::SeedState { &track } else { &state };
             let inverse = n(1.0).over(radius);
-            let (at, is_reached) = propagate::propagate(from, charge, [radius, inverse]);
-            let Updated { state: mut updated, is_regular, chi2: more, minors } = update::update(&at, &hit, inverse);
+            let (mut at, mut is_reached) = propagate::propagate(from, charge, [radius, inverse]);
+            let is_on_disk = disks::are_on_disks(&hit);
+            let has_disks = self.batch.has_disks() && is_on_disk.anywhere();
+            if has_disks {
+                let (on_plane, reaches_plane) = disks::propagate_to_plane(from, charge, hit.z);
+                at = chosen(is_on_disk, &on_plane, &at);
+                is_reached = is_on_disk.either(reaches_plane, is_reached);
+            }
+            let mut measured = update::measure_on_cylinder(&at, &hit, inverse);
+            if has_disks {
+                measured = disks::chosen(is_on_disk, disks::measure_on_disk(&at, &hit), measured);
+            }
+            let Updated { state: mut updated, is_regular, chi2: more, minors } = update::update(&at, &measured);
             let total = if self.mode == Mode::SeedState { more } else { chi2 + more };
             let done = is_hit.and(is_reached);
             let all = done.and(is_regular);

@@ -76,8 +76,8 @@ pub(crate) struct GpuEngine<T: Number> {
     gpu: Gpu,
     task: Task,
     settings: GpuSettings,
-    /// By the group size that they were built for.
-    kernels: Mutex<Vec<(usize, Kernel)>>,
+    /// By the group size that they were built for, and whether hits may lie on disks.
+    kernels: Mutex<Vec<((usize, bool), Kernel)>>,
     workspaces: Mutex<Vec<Workspace<T>>>,
 }
 
@@ -175,16 +175,17 @@ impl<T: Number> GpuEngine<T> {
         format!("GPU, {}, {} ({}, {})", T::PRECISION, adapter.name, adapter.kind, adapter.backend)
     }
 
-    /// Returns the kernel for a group size.
-    fn kernel(&self, bsize: usize) -> Result<Kernel> {
+    /// Returns the kernel for a batch.
+    fn kernel(&self, batch: &Batch<T>) -> Result<Kernel> {
+        let key @ (bsize, has_disks) = (batch.layout().bsize, batch.has_disks());
         let mut kernels = locked(&self.kernels);
-        if let Some((_, kernel)) = kernels.iter().find(|(of, _)| *of == bsize) {
+        if let Some((_, kernel)) = kernels.iter().find(|(of, _)| *of == key) {
             return Ok(kernel.clone());
         }
         let kernel = Kernel::build(
             &self.gpu,
             &KernelDescriptor {
-                source: &shaders::fit(T::PRECISION),
+                source: &shaders::fit(T::PRECISION, has_disks),
                 entry_points: &[self.settings.map.entry_point()],
                 constants: &[
                     ("WORKGROUP_SIZE", self.settings.workgroup_size.into()),
@@ -196,7 +197,7 @@ impl<T: Number> GpuEngine<T> {
                 checks: self.settings.checks,
             },
         )?;
-        kernels.push((bsize, kernel.clone()));
+        kernels.push((key, kernel.clone()));
         Ok(kernel)
     }
 
@@ -219,7 +220,7 @@ impl<T: Number> GpuEngine<T> {
         if layout.slots() == 0 {
             return Ok(());
         }
-        let kernel = self.kernel(layout.bsize)?;
+        let kernel = self.kernel(batch)?;
         let mut parts = self.parts(layout, self.settings.part_bytes)?.into_iter();
         let mut in_flight: VecDeque<InFlight<T>> = VecDeque::new();
         loop {
@@ -252,7 +253,7 @@ impl<T: Number> GpuEngine<T> {
     /// if the device has no clock.
     pub(crate) fn time(&self, batch: &Batch<T>, rounds: usize) -> Result<Option<Vec<Duration>>> {
         let layout = batch.layout();
-        let kernel = self.kernel(layout.bsize)?;
+        let kernel = self.kernel(batch)?;
         let Some(mut timer) = Timer::new(&self.gpu, 1) else { return Ok(None) };
         let mut times = vec![Duration::ZERO; rounds];
         for part in self.parts(layout, u64::MAX)? {

@@ -8,14 +8,19 @@ macro_rules! piece {
     };
 }
 
-/// The kernel that fits tracks.
-pub(crate) fn fit(precision: Precision) -> Source {
+/// The kernel that fits tracks. Kernels for hits on cylinders only need fewer registers.
+pub(crate) fn fit(precision: Precision, has_disks: bool) -> Source {
     let source = Source::new("fit");
     let source = match precision {
         Precision::F32 => piece!(source, "real/f32.wgsl"),
         Precision::F64 => piece!(source, "real/f64.wgsl"),
     };
-    piece!(source, "types.wgsl", "propagate.wgsl", "update.wgsl", "fit.wgsl")
+    let source = piece!(source, "types.wgsl", "propagate.wgsl", "update.wgsl");
+    let source = match has_disks {
+        true => piece!(source, "surfaces/any.wgsl"),
+        false => piece!(source, "surfaces/cylinders.wgsl"),
+    };
+    piece!(source, "fit.wgsl")
 }
 
 #[cfg(test)]
@@ -30,22 +35,24 @@ mod tests {
     /// out.
     #[test]
     fn every_variant_is_written_out() {
-        for seed_state in [0.0, 1.0] {
-            for bsize in [1.0, 32.0, 9600.0] {
-                let constants = [("SEED_STATE", seed_state), ("BSIZE", bsize)];
-                let written = translations(&fit(Precision::F32), &[], &constants, Capabilities::empty(), true)
-                    .unwrap_or_else(|error| panic!("f32: {error}"));
-                assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
-                let written = translations(&fit(Precision::F64), &[], &constants, Capabilities::FLOAT64, false)
-                    .unwrap_or_else(|error| panic!("f64: {error}"));
-                assert!(!written.spirv.is_empty());
-            }
+        for (seed_state, bsize, has_disks) in
+            [(0.0, 1.0, false), (1.0, 32.0, false), (0.0, 9600.0, true), (1.0, 1.0, true)]
+        {
+            let constants = [("SEED_STATE", seed_state), ("BSIZE", bsize)];
+            let f32_source = fit(Precision::F32, has_disks);
+            let written = translations(&f32_source, &[], &constants, Capabilities::empty(), true)
+                .unwrap_or_else(|error| panic!("f32: {error}"));
+            assert!(!written.spirv.is_empty() && written.msl.is_some() && written.hlsl.is_some());
+            let f64_source = fit(Precision::F64, has_disks);
+            let written = translations(&f64_source, &[], &constants, Capabilities::FLOAT64, false)
+                .unwrap_or_else(|error| panic!("f64: {error}"));
+            assert!(!written.spirv.is_empty());
         }
     }
 
     #[test]
     fn the_host_lays_parameters_out_alike() {
-        let layout = struct_layout(&fit(Precision::F32), "Params").expect("the struct");
+        let layout = struct_layout(&fit(Precision::F32, false), "Params").expect("the struct");
         assert_eq!(layout.size as usize, size_of::<Params>());
         assert_eq!(layout.fields.iter().map(|&(_, at)| at).collect::<Vec<_>>(), [0, 4, 8, 12]);
     }
