@@ -55,12 +55,12 @@ pub struct SearchedBatch {
 /// stream gives up what is in flight: batches that are being searched are finished first.
 ///
 /// ```
-/// use zfinder::{Engine, Roi, RoiBatch, Spacepoint, StreamOptions, ZFinder};
+/// use zfinder::{Engine, RoiBatch, Spacepoint, StreamOptions, ZFinder};
 ///
 /// // A straight track from z = 10 i mm in each of six batches.
 /// let batch = |i: u32, mut batch: RoiBatch| {
 ///     batch.clear();
-///     let z = |rho| f64::from(10 * i) + 0.5 * rho;
+///     let z = |rho: f64| f64::from(10 * i) + 0.5 * rho;
 ///     let point = |(layer, rho)| Spacepoint { rho, phi: 0.1, z: z(rho), layer };
 ///     batch.push(Default::default(), [(0, 50.5), (1, 88.5), (2, 122.5)].map(point));
 ///     batch
