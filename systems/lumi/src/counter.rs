@@ -45,7 +45,7 @@ enum RunningEngine {
 }
 
 impl LumiCounterBuilder {
-    /// Sets the engine; [`Engine::Auto`] by default: a hardware GPU if there is one, for the batches
+    /// Sets the engine; [`Engine::Auto`] by default: a hardware GPU if there is one, for batches
     /// that it counts faster than the CPU ([`is_worth_a_gpu`]).
     #[must_use]
     pub fn engine(mut self, engine: Engine) -> Self {

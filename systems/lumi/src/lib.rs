@@ -38,9 +38,9 @@
 //! # Ok::<(), lumi::Error>(())
 //! ```
 //!
-//! [`Engine::Auto`] takes a hardware GPU if there is one, but the CPU for batches that the CPU counts
-//! faster ([`is_worth_a_gpu`]). Both give the same counters. There is no [`Engine::Reference`]. The command `lumi` works on files ([`io`]). Each
-//! shader has a CPU twin in `src/engine/cpu.rs`.
+//! [`Engine::Auto`] takes a hardware GPU if there is one, but the CPU for batches that it counts
+//! faster ([`is_worth_a_gpu`]). Both give the same counters. There is no [`Engine::Reference`]. The
+//! command `lumi` works on files ([`io`]). Each shader has a CPU twin in `src/engine/cpu.rs`.
 //!
 //! # Map
 //!

@@ -17,8 +17,8 @@ pub const PULL_NAMES: [&str; PULLS] = ["across", "z", "1/pt", "phi", "theta"];
 /// Returns the pulls of a fitted state: (fitted - true) / error, in the order of [`PULL_NAMES`].
 ///
 /// Both states lie at one radius, so that the position has an error across the direction from the
-/// beam and along the beam only; or both lie on one disk, where the variance of z is 0 and the
-/// second pull is that of the radius. A pull is not finite if its variance is not above zero.
+/// beam and along the beam only. If both lie on one disk, the variance of z is 0, and the second
+/// pull is the pull of the radius. A pull is not finite if its variance is not above zero.
 #[must_use]
 pub fn pulls(state: &[f64; STATE], truth: &[f64; PARAMETERS]) -> [f64; PULLS] {
     let [x, y] = [truth[0], truth[1]];

@@ -198,7 +198,8 @@ fn events_of_trackml_are_read() {
     let json: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
     let (tracks, sound) = (json["tracks"].as_u64().expect("a number"), json["quality"]["tracks"].as_u64());
     assert!(tracks > 20 && sound > Some(tracks * 8 / 10), "{json}");
-    // The field of TrackML is not uniform, and its particles scatter, so pulls are wide. In a field
+    // The field of TrackML falls along the beam, and its particles scatter, so pulls are wide. In
+    // a field
     // of another sign or size the mean pull of 1/pt is above a thousand.
     let pull = json["quality"]["pulls"][2]["mean"].as_f64().expect("a number");
     assert!(pull.abs() < 200.0, "{json}");

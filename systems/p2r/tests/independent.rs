@@ -1,6 +1,6 @@
 //! Fits against the truth; against a plain Kalman filter that shares no formula with the engines:
 //! its helices cross radii and planes in closed form, and its Jacobians are finite differences; and
-//! against the published formulas, written anew.
+//! against the published formulas, written for this test.
 
 // Each program of tests uses a part of it.
 #[allow(dead_code)]
@@ -267,8 +267,8 @@ fn published_filter(track: &Track, hits: &[Hit], mode: Mode) -> ([f64; 6], Matri
 }
 
 /// On fresh helices the reference engine has the published formulas' states and errors, in both
-/// modes. What is left is that the engine takes series for sines of small angles, which also moves
-/// steps across the bound of small steps.
+/// modes. The engine takes series for sines of small angles, which also moves steps across the
+/// bound of small steps.
 #[test]
 fn the_published_formulas_agree() {
     let tracks = 60;

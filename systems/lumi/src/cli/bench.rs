@@ -55,7 +55,7 @@ struct Report {
 struct Sample {
     events: usize,
     lumi_events: usize,
-    /// What `--engine auto` takes where there is a GPU.
+    /// The engine that `--engine auto` takes where there is a GPU.
     auto: &'static str,
     schemes: Vec<Timed>,
     /// Of one call on the CPU in the exact scheme, from host memory to counters.

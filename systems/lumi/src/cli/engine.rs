@@ -40,8 +40,8 @@ impl EngineOptions {
         LumiCounter::builder().engine(self.asked.engine())
     }
 
-    /// Returns options of a counter of so many lumi events. It opens no GPU that is not worth it,
-    /// and says so.
+    /// Returns options of a counter of so many lumi events. If the CPU is faster, it opens no
+    /// GPU and says so.
     pub(super) fn builder_for(&self, lumi_events: usize, messages: MessageOptions) -> LumiCounterBuilder {
         if self.asked.engine() != Engine::Auto || is_worth_a_gpu(lumi_events) {
             return self.builder();

@@ -12,7 +12,7 @@
 //! | `truth` | (n, 6) | optional: the true parameters at the last hit |
 //! | `event_id`, `track_id` | (n) | optional: integers that the output repeats |
 //!
-//! A hit whose variance of z is 0 lies on a disk across the beam; the others lie on cylinders.
+//! A hit whose variance of z is 0 lies on a disk across the beam. Other hits lie on cylinders.
 //! Numbers are f32 or f64, integers have 32 or 64 bits.
 //!
 //! A folder ([`read_events`]) has events in the CSV files of TrackML or ACTS; see [`EventOptions`].
