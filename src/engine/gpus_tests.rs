@@ -278,7 +278,7 @@ fn a_lost_device_is_an_error_and_a_new_one_answers() {
     }
 }
 
-/// The others repeat what the lost GPU had in flight: two GPUs or all that there are.
+/// The remaining GPUs repeat the work of the lost GPU: two GPUs or all that there are.
 #[test]
 fn the_other_gpus_take_over() {
     let adapters = on_fast_adapters();
