@@ -110,8 +110,8 @@ fn hold(place: &str, found: &[f64; STATE], references: &References, at: (usize, 
 /// States of the reference engine.
 struct References {
     wanted: Fitted<f64>,
-    /// What hits would leave if they measured nothing: on their surfaces, and on cylinders. On a
-    /// plane the error of z is 0, after a difference of terms of the size that it has on a cylinder.
+    /// States with hits that measure nothing: on their surfaces, and on cylinders. On a plane the
+    /// error of z is 0, after a difference of terms of the size that it has on a cylinder.
     without: [Fitted<f64>; 2],
 }
 
