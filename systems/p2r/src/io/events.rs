@@ -49,8 +49,8 @@ impl Default for EventOptions {
 /// Reads all events of a folder.
 ///
 /// # Errors
-/// [`File`](crate::Error::File) if the folder has no events, or if a file cannot be read, has no such
-/// column or a wrong number; [`Batch`](crate::Error::Batch) for a field of zero.
+/// [`File`](crate::Error::File) if the folder has no events, or if a file cannot be read, has no
+/// such column or a wrong number; [`Batch`](crate::Error::Batch) for a field of zero.
 pub fn read_events(folder: &Path, options: &EventOptions) -> Result<Sample> {
     let ratio = field_ratio(options.field)?;
     let mut surfaces = Surfaces::default();
