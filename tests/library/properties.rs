@@ -11,7 +11,7 @@ use std::num::NonZeroUsize;
 
 use zfinder_testing::engines::on_shared_device;
 use zfinder_testing::engines::{batch, bits};
-use zfinder_testing::{is_slow, on_adapters};
+use zfinder_testing::on_adapters;
 
 use proptest::test_runner::{Config as RunConfig, RngAlgorithm, TestRng, TestRunner};
 use random::{Case, case};
@@ -252,9 +252,6 @@ fn gpus_are_the_cpu() {
         let single = case.find(&case.finder(Engine::Cpu, |builder| builder));
         let alike = case.find(&case.finder(Engine::Cpu, options));
         for (adapter, compared) in &all {
-            if is_slow(&adapter.name) && !turn.get().is_multiple_of(5) {
-                continue;
-            }
             let engine = on_shared_device(adapter);
             let (name, mut compared) = (&adapter.name, compared.borrow_mut());
             let finder = case.finder(engine.clone(), |builder| builder);

@@ -407,6 +407,7 @@ impl KeyOptions {
         set(&mut config.triplet_dk, self.triplet_dk);
         set(&mut config.triplet_dp, self.triplet_dp);
     }
+
     /// Applies the options whose values are names.
     fn apply_names(&self, config: &mut Config) {
         set(

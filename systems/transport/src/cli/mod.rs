@@ -70,6 +70,7 @@ mod tests {
     fn the_command_line_is_consistent() {
         super::Cli::command().debug_assert();
     }
+
     /// The number is that of today's pages, or a little less: pages change.
     #[test]
     fn quoted_command_lines_are_understood() {
