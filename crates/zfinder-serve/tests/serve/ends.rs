@@ -73,18 +73,23 @@ fn the_time_to_drain_is_bounded() {
     drop(sender);
 }
 
-/// Clients that vanish at any moment leave no state behind.
-#[test]
-fn killed_clients_leave_nothing_behind() {
-    let server = Server::start(options(&[Preset::Default])).unwrap();
-    let sample = Sample::new(2);
-    let (body, length) = crate::answers::binary_request(&sample, true);
+/// Returns the bytes of a whole request to the preset `default` over HTTP.
+fn http_request(sample: &Sample) -> Vec<u8> {
+    let (body, length) = crate::answers::binary_request(sample, true);
     let head = format!(
         "POST /v2/models/zfinder-default/infer HTTP/1.1\r\nHost: z\r\nContent-Length: {}\r\n\
          Inference-Header-Content-Length: {length}\r\n\r\n",
         body.len()
     );
-    let whole = [head.as_bytes(), &body].concat();
+    [head.as_bytes(), &body].concat()
+}
+
+/// Clients that vanish at any moment leave no state behind.
+#[test]
+fn killed_clients_leave_nothing_behind() {
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let sample = Sample::new(2);
+    let whole = http_request(&sample);
     for number in 0..60 {
         // Both ports receive prefixes of all lengths.
         let address = if number % 2 == 0 { server.http_address() } else { server.grpc_address() };
@@ -152,13 +157,7 @@ fn slow_readers_delay_only_themselves() {
     let server = Server::start(options(&[Preset::Default])).unwrap();
     let sample = Sample::new(40);
     let wanted = sample.answers(Preset::Default);
-    let (body, length) = crate::answers::binary_request(&sample, true);
-    let head = format!(
-        "POST /v2/models/zfinder-default/infer HTTP/1.1\r\nHost: z\r\nContent-Length: {}\r\n\
-         Inference-Header-Content-Length: {length}\r\n\r\n",
-        body.len()
-    );
-    let whole = [head.as_bytes(), &body].concat();
+    let whole = http_request(&sample);
     let mut slow = TcpStream::connect(server.http_address().unwrap()).unwrap();
     slow.set_read_timeout(Some(LIMIT)).unwrap();
     let mut writer = slow.try_clone().unwrap();
