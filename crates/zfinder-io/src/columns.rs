@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
-use super::names::quoted;
+use column_names::quoted;
 use super::place::{Address, LayerLookup};
 use crate::error::{Error, Result};
 use zfinder::Detector;

@@ -54,7 +54,7 @@
 //!
 //! - `reader`, `event`: [`SpacepointReader`] yields RoIs, and a trait reads each format by events.
 //! - `source`, `memory`, `colliderml`: files and streams, and the files that a folder stands for.
-//! - `csv`, `table`, `rows`, `names`: CSV, from bytes to spacepoints.
+//! - `csv`, `table`, `rows`: CSV, from bytes to spacepoints.
 //! - `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT files.
 //! - `place`: the layer of a spacepoint, from the address in its file.
 //! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
@@ -77,7 +77,6 @@ mod event;
 #[cfg(any(feature = "parquet", feature = "root"))]
 mod guard;
 mod memory;
-mod names;
 mod objects;
 mod parquet;
 mod place;

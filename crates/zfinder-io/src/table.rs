@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str;
 
-use super::names::{lookalike, quoted, refusal};
+use column_names::{lookalike, quoted, refusal};
 use super::rows::{RowError, Rows};
 use super::source;
 use crate::error::{Error, Result};

@@ -10,7 +10,7 @@ use super::field::Wanted;
 use super::table::Table;
 use crate::answers::{Answers, status_of};
 use crate::error::Result;
-use crate::names::quoted;
+use column_names::quoted;
 
 const EVENT: &str = "event_id";
 const ROI: &str = "roi_id";

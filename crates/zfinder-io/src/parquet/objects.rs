@@ -10,7 +10,7 @@ use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
 use crate::error::Result;
-use crate::names::{lookalike, quoted, refusal};
+use column_names::{lookalike, quoted, refusal};
 use crate::objects::{MOST_OBJECTS, WANTED};
 
 const EVENT: &str = "event_id";

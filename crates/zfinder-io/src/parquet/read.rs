@@ -8,7 +8,7 @@ use super::table::Table;
 use crate::columns::{Chunk, Chunks, ColumnReader, RoiRun, Schema, missing};
 use crate::error::{Error, Result};
 use crate::event::{Addressing, ReadOptions};
-use crate::names::{lookalike, refusal};
+use column_names::{lookalike, refusal};
 use crate::source::event_of_name;
 use zfinder::Detector;
 

@@ -7,7 +7,7 @@ use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
 use crate::error::Result;
-use crate::names::quoted;
+use column_names::quoted;
 use crate::truth::{EventVertices, TruthVertex};
 
 const EVENT: &str = "event_id";

@@ -12,7 +12,7 @@ use crate::columns::{Chunk, Chunks, RoiRun, Schema, WANTED};
 use crate::error::{Error, Result};
 use crate::event::too_many;
 use crate::guard::quietly;
-use crate::names::{lookalike, quoted, refusal};
+use column_names::{lookalike, quoted, refusal};
 use crate::source::failed;
 use crate::truth::{EventVertices, TruthVertex};
 
