@@ -1,6 +1,9 @@
 //! Every option of the physics, under one name in Rust, in TOML and on the command line; validated
 //! once.
 
+use std::fmt;
+use std::str::FromStr;
+
 use crate::detector::Sensor;
 use crate::error::{Error, Result};
 use crate::preset::Preset;
@@ -85,27 +88,72 @@ pub enum Extrapolation {
     Accurate,
 }
 
-/// The last layer whose spacepoints take part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(
-    feature = "serde",
-    derive(serde::Serialize, serde::Deserialize),
-    serde(untagged, expecting = "a layer's number, \"pixel\", \"short-strip\" or \"long-strip\" is expected")
-)]
+/// The last layer whose spacepoints take part. In files it is a number or a word: `all`, `pixel`,
+/// `short-strip` or `long-strip`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum MaxLayer {
+    /// All layers take part.
+    #[default]
+    All,
     /// Layers up to this number.
     Number(u32),
     /// By sensor, in the order pixel, short strip, long strip: layers of later ones take no part.
     Sensor(Sensor),
 }
 
-impl std::fmt::Display for MaxLayer {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for MaxLayer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            MaxLayer::All => f.write_str("all"),
             MaxLayer::Number(last) => last.fmt(f),
             MaxLayer::Sensor(Sensor::Pixel) => f.write_str("pixel"),
             MaxLayer::Sensor(Sensor::ShortStrip) => f.write_str("short-strip"),
             MaxLayer::Sensor(Sensor::LongStrip) => f.write_str("long-strip"),
+        }
+    }
+}
+
+impl FromStr for MaxLayer {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        const WORDS: [MaxLayer; 4] = [
+            MaxLayer::All,
+            MaxLayer::Sensor(Sensor::Pixel),
+            MaxLayer::Sensor(Sensor::ShortStrip),
+            MaxLayer::Sensor(Sensor::LongStrip),
+        ];
+        let word = WORDS.into_iter().find(|word| word.to_string() == text);
+        word.or_else(|| text.parse().ok().map(Self::Number)).ok_or_else(|| Error::Config {
+            key: "max_layer",
+            value: text.to_owned(),
+            reason: "is none of a layer's number, all, pixel, short-strip and long-strip".into(),
+        })
+    }
+}
+
+#[cfg(feature = "serde")]
+impl serde::Serialize for MaxLayer {
+    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self {
+            Self::Number(last) => serializer.serialize_u32(*last),
+            word => serializer.collect_str(word),
+        }
+    }
+}
+
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for MaxLayer {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        #[serde(untagged, expecting = "a layer's number, \"all\", \"pixel\", \"short-strip\" or \"long-strip\" is expected")]
+        enum Value {
+            Number(u32),
+            Word(String),
+        }
+        match Value::deserialize(deserializer)? {
+            Value::Number(last) => Ok(Self::Number(last)),
+            Value::Word(word) => word.parse().map_err(serde::de::Error::custom),
         }
     }
 }
@@ -121,6 +169,51 @@ pub enum DefaultWindow {
     Spacepoints,
 }
 
+/// Declares [`Config`], and from the list of its keys the comparison with its preset and its form in
+/// files.
+macro_rules! declare_config {
+    ($(#[$about:meta])* pub struct Config { $($(#[$about_key:meta])* pub $key:ident: $type:ty,)+ }) => {
+        $(#[$about])*
+        pub struct Config {
+            $($(#[$about_key])* pub $key: $type,)+
+        }
+
+        impl Config {
+            /// Returns the names of the keys whose values differ from those of [`Config::preset`].
+            pub fn changed_keys(&self) -> Vec<&'static str> {
+                let preset = Self::preset(self.preset);
+                [$((stringify!($key), self.$key != preset.$key)),+]
+                    .into_iter()
+                    .filter_map(|(key, is_changed)| is_changed.then_some(key))
+                    .collect()
+            }
+        }
+
+        /// Any of the keys of a [`Config`], as configuration files have them.
+        #[cfg(feature = "serde")]
+        #[derive(Clone, Debug, Default, serde::Deserialize)]
+        #[serde(default, deny_unknown_fields)]
+        pub struct ConfigChanges {
+            $($key: Option<$type>,)+
+        }
+
+        #[cfg(feature = "serde")]
+        impl ConfigChanges {
+            /// Returns the preset that the keys name.
+            pub fn preset(&self) -> Option<Preset> {
+                self.preset
+            }
+
+            /// Returns a configuration with these keys changed. The result is not validated.
+            #[must_use]
+            pub fn apply(self, config: Config) -> Config {
+                Config { $($key: self.$key.unwrap_or(config.$key),)+ }
+            }
+        }
+    };
+}
+
+declare_config! {
 /// Every option of the physics. The defaults are the reference program's.
 ///
 /// ```
@@ -130,8 +223,10 @@ pub enum DefaultWindow {
 /// # Ok::<(), zfinder::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(default, deny_unknown_fields))]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
 pub struct Config {
+    /// The preset from which the other keys start. It has no effect on a search.
+    pub preset: Preset,
     /// Width of a phi slice \[degrees\], 0.01 to 360.
     pub phi_slice_deg: f64,
     /// Width of a z bin at eta = 0 \[mm\]. The range may have [`Config::MAX_BINS`] bins, and may
@@ -196,9 +291,8 @@ pub struct Config {
     pub phi_window: DefaultWindow,
     /// In full scan, let slices at +pi and -pi be neighbours.
     pub wrap_full_scan: bool,
-    /// Last layer that takes part, by number or by sensor; all when absent.
-    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
-    pub max_layer: Option<MaxLayer>,
+    /// Last layer that takes part, by number or by sensor.
+    pub max_layer: MaxLayer,
     /// Beam position (x, y) at z = 0 \[mm\], subtracted before rho and phi are used.
     pub beam_spot_mm: [f64; 2],
     /// Slope of the beam (dx/dz, dy/dz).
@@ -213,10 +307,23 @@ pub struct Config {
     /// Weight of a confirmed pair.
     pub weighting: Weighting,
 }
+}
+
+/// Reads any of the keys. Keys that are left out have the values of the preset that the key `preset`
+/// names, else of [`Preset::Auto`].
+#[cfg(feature = "serde")]
+impl<'de> serde::Deserialize<'de> for Config {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        let changes = ConfigChanges::deserialize(deserializer)?;
+        let preset = changes.preset().unwrap_or(Preset::Auto);
+        Ok(changes.apply(Self::preset(preset)))
+    }
+}
 
 impl Default for Config {
     fn default() -> Self {
         Self {
+            preset: Preset::Default,
             phi_slice_deg: 0.2,
             z_bin_mm: 0.2,
             z_bin_eta_coeff: 0.1,
@@ -245,7 +352,7 @@ impl Default for Config {
             prefer_central: true,
             phi_window: DefaultWindow::FullScan,
             wrap_full_scan: true,
-            max_layer: None,
+            max_layer: MaxLayer::All,
             beam_spot_mm: [0.0, 0.0],
             beam_spot_tilt: [0.0, 0.0],
             beam_width_mm: Self::BEAM_WIDTH_MM,

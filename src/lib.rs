@@ -70,6 +70,7 @@
 //! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
 //!   the shaders), then `cpu`, `gpu` and `reference`.
+//! - `input_check`: units and layers of the first spacepoints.
 //! - `finder`, `stream`: [`ZFinder`] answers batches, [`Stream`] keeps several in flight.
 //! - `vertex`, `error`: results, [`RoiResult`], [`Vertex`] and [`Status`]; failures,
 //!   [`enum@Error`].
@@ -105,6 +106,7 @@ mod engine;
 mod error;
 mod finder;
 mod histogram;
+mod input_check;
 #[cfg(feature = "internals")]
 pub mod internals;
 mod options;
@@ -123,6 +125,8 @@ pub use columns::{Columns, Coordinate, LayerIndex};
 pub use config::{
     Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
 };
+#[cfg(feature = "serde")]
+pub use config::ConfigChanges;
 pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 
 /// Published tunings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize), serde(rename_all = "kebab-case"))]
 pub enum Preset {
     /// The reference program's defaults: bending neighbours, three inner layers, pairs, one peak.
     #[default]
@@ -102,6 +103,11 @@ impl FromStr for Preset {
 impl Config {
     /// Returns the configuration of a preset.
     pub fn preset(preset: Preset) -> Self {
+        Self { preset, ..Self::keys_of(preset) }
+    }
+
+    /// Returns the values of all keys of a preset but the key `preset`.
+    fn keys_of(preset: Preset) -> Self {
         let wide = |z_bin_mm, z_bin_eta_coeff| Self {
             peaks: 3,
             phi_slice_deg: 1.0,
@@ -125,7 +131,7 @@ impl Config {
         let pixels = |phi_slice_deg| Self {
             phi_slice_deg,
             triplets: Triplets::Any,
-            max_layer: Some(MaxLayer::Sensor(Sensor::Pixel)),
+            max_layer: MaxLayer::Sensor(Sensor::Pixel),
             phi_window: DefaultWindow::FullScan,
             ..Self::default()
         };
@@ -205,7 +211,7 @@ impl Config {
             triplets: Triplets::Any,
             triplet_dz_mm: 1.5,
             triplet_dk: 1e-4,
-            max_layer: Some(MaxLayer::Sensor(Sensor::ShortStrip)),
+            max_layer: MaxLayer::Sensor(Sensor::ShortStrip),
             weighting: Weighting::Pt,
             ..Self::default()
         }

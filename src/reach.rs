@@ -21,17 +21,21 @@ impl Detector {
     /// fewer than two layers remain.
     pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
         let refuse = |reason: String| {
-            let value = config.max_layer.map_or_else(String::new, |layer| layer.to_string());
-            Err(Error::Config { key: "max_layer", value, reason })
+            Err(Error::Config { key: "max_layer", value: config.max_layer.to_string(), reason })
         };
         let mut mask = 0u64;
         for (index, layer) in self.layers().iter().enumerate() {
             let takes_part = match (config.max_layer, layer.sensor) {
-                (None, _) => true,
-                (Some(MaxLayer::Number(last)), _) => index as u64 <= u64::from(last),
-                (Some(MaxLayer::Sensor(last)), Some(sensor)) => sensor <= last,
-                (Some(MaxLayer::Sensor(_)), None) => {
-                    return refuse(format!("detector {} does not say what layer {index}'s sensor is", self.name()));
+                (MaxLayer::All, _) => true,
+                (MaxLayer::Number(last), _) => index as u64 <= u64::from(last),
+                (MaxLayer::Sensor(last), Some(sensor)) => sensor <= last,
+                (MaxLayer::Sensor(_), None) => {
+                    return refuse(format!(
+                        "needs the sensor of each layer, and layer {index} of detector {} has none: add `sensor = \
+                         \"pixel\"`, \"short-strip\" or \"long-strip\" to its layers, set max_layer to \"all\", or take the \
+                         preset full-scan",
+                        self.name()
+                    ));
                 }
             };
             mask |= u64::from(takes_part) << index;

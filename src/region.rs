@@ -63,13 +63,16 @@ pub struct SeedObject {
 }
 
 impl SeedObject {
+    /// Largest transverse energy \[GeV\]: the design energy of a beam of the LHC.
+    pub const MAX_ET_GEV: f64 = 7000.0;
+
     /// Makes an object. `eta` and `phi` \[rad\] are those of its position on the surface of
     /// [`Calorimeter`], seen from the origin; `et_gev` is its transverse energy, or a muon's
     /// transverse momentum \[GeV\].
     ///
     /// # Errors
     /// A number that is not finite, |eta| above 20, |phi| above 2 pi, and a transverse energy that
-    /// is not positive.
+    /// is not positive or above [`SeedObject::MAX_ET_GEV`].
     pub fn new(eta: f64, phi: f64, et_gev: f64, kind: ObjectKind) -> Result<Self> {
         let refuse =
             |key, value: f64, reason: &str| Err(Error::Object { key, value: value.to_string(), reason: reason.into() });
@@ -77,10 +80,13 @@ impl SeedObject {
             return refuse("eta", eta, "must lie in [-20, 20]");
         }
         if phi.is_nan() || phi.abs() > TAU {
-            return refuse("phi", phi, "must lie in [-2 pi, 2 pi] rad");
+            return refuse("phi", phi, "must lie in [-2 pi, 2 pi] rad: are these degrees?");
         }
         if !(et_gev.is_finite() && et_gev > 0.0) {
             return refuse("et", et_gev, "must be finite and above 0 GeV");
+        }
+        if et_gev > Self::MAX_ET_GEV {
+            return refuse("et", et_gev, "GeV is beyond the energy of the LHC's beams: are these MeV?");
         }
         Ok(Self { eta, phi: normalised(phi), et_gev, kind })
     }

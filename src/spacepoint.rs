@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 pub struct Spacepoint {
     /// Distance from the z axis \[mm\], > 0.
     pub rho: f64,
-    /// Azimuth \[rad\]; any finite value, taken modulo 2 pi.
+    /// Azimuth \[rad\], at most [`Spacepoint::MAX_PHI`] from 0; taken modulo 2 pi.
     pub phi: f64,
     /// Position along the beam \[mm\].
     pub z: f64,
@@ -21,6 +21,10 @@ pub struct Spacepoint {
 }
 
 impl Spacepoint {
+    /// Largest |phi| \[rad\] of a valid spacepoint: 2 pi, with room for rounding to single
+    /// precision. A larger number is likely in degrees.
+    pub const MAX_PHI: f64 = TAU + 1e-6;
+
     /// From Cartesian coordinates \[mm\]. phi is in [-pi, pi] and has the same bits on every
     /// machine and through every reader of files; it differs from [`f64::atan2`] by 4e-16 of itself
     /// at most.
@@ -30,10 +34,10 @@ impl Spacepoint {
     }
 }
 
-/// Whether a spacepoint about the beam can be used: finite, and near enough that no engine's
-/// arithmetic overflows.
+/// Whether a spacepoint about the beam can be used: finite, near enough that no engine's arithmetic
+/// overflows, and with phi in radians.
 pub(crate) fn usable(rho: f64, phi: f64, z: f64) -> bool {
-    is_near(rho, z) && phi.is_finite()
+    is_near(rho, z) && phi.abs() <= Spacepoint::MAX_PHI
 }
 
 /// Whether rho and z of one are such that it can be used.

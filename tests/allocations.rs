@@ -18,7 +18,7 @@ fn configs() -> Vec<(&'static str, Config)> {
         ("high pile-up", Config::preset(Preset::HighPileup)),
         ("egamma", Config::preset(Preset::Egamma)),
         ("hard scatter", Config::preset(Preset::HardScatter)),
-        ("hard scatter or full scan", Config { max_layer: None, ..Config::preset(Preset::Auto) }),
+        ("hard scatter or full scan", Config { max_layer: zfinder::MaxLayer::All, ..Config::preset(Preset::Auto) }),
         ("a histogram a slice", Config { histogram_per_slice: true, z_bin_mm: 2.0, ..Config::default() }),
     ]
 }

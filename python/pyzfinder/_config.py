@@ -51,7 +51,7 @@ class Config(Mapping):
     Parameters
     ----------
     preset : str
-        Name of the preset to start from; see `presets`.
+        Name of the preset to start from; see `presets`. The key ``preset`` has this name.
     **keys
         Keys to change.
 
@@ -72,7 +72,7 @@ class Config(Mapping):
 
     __slots__ = ("_json", "_keys")
 
-    def __init__(self, preset: str = "default", **keys: Any) -> None:
+    def __init__(self, preset: str = "auto", **keys: Any) -> None:
         self._set(_pyzfinder.config_json(preset, _to_json(keys)))
 
     def _set(self, text: str) -> None:
@@ -87,7 +87,9 @@ class Config(Mapping):
 
     @classmethod
     def from_toml(cls, text: str) -> Config:
-        """Read a configuration from TOML; absent keys have the value of the preset ``default``.
+        """Read a configuration from TOML.
+
+        Absent keys have the values of the preset that the key ``preset`` names, else of ``auto``.
 
         Parameters
         ----------
@@ -124,20 +126,21 @@ class Config(Mapping):
     def coerce(cls, value: Config | Mapping[str, Any] | str | os.PathLike[str]) -> Config:
         """Return a configuration from a preset's name, a dictionary, or the path of a TOML file.
 
-        A dictionary may name its preset with the key ``preset``.
+        A dictionary and a TOML file may name their preset with the key ``preset``; ``auto`` by
+        default.
         """
         if isinstance(value, cls):
             return value
         if isinstance(value, Mapping):
             keys = dict(value)
-            return cls(keys.pop("preset", "default"), **keys)
+            return cls(keys.pop("preset", "auto"), **keys)
         if isinstance(value, os.PathLike) or str(value).endswith(".toml"):
             return cls.read(value)
         return cls(value)
 
     def replace(self, **keys: Any) -> Config:
         """Return a configuration with some keys changed."""
-        return type(self)("default", **{**self._keys, **keys})
+        return type(self)(**{**self._keys, **keys})
 
     def to_toml(self) -> str:
         """Return the configuration as TOML, with every key."""
@@ -162,9 +165,11 @@ class Config(Mapping):
         return type(self)._of_json, (self._json,)
 
     def __repr__(self) -> str:
-        base = json.loads(_pyzfinder.config_json("default", "{}"))
+        preset = self["preset"]
+        base = json.loads(_pyzfinder.config_json(preset, "{}"))
         changed = {key: value for key, value in self._keys.items() if base.get(key) != value}
-        return f"Config({', '.join(f'{key}={value!r}' for key, value in changed.items())})"
+        keys = [repr(preset), *(f"{key}={value!r}" for key, value in changed.items())]
+        return f"Config({', '.join(keys)})"
 
 
 def _to_json(keys: Mapping[str, Any]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections import deque
@@ -15,7 +16,9 @@ from ._errors import ConfigError, EngineError, InputError
 from ._histogram import Histogram
 from ._objects import Objects
 from ._results import STATUSES, Results
-from ._spacepoints import Spacepoints, parts_of
+from ._spacepoints import Spacepoints, spacepoints_of
+
+log = logging.getLogger("pyzfinder")
 
 _ENGINES = ("auto", "cpu", "gpu", "reference")
 
@@ -211,18 +214,22 @@ class Finder:
         -------
         Results
             One answer for each RoI. What is wrong with the spacepoints of one RoI is its status.
+            If the first spacepoints lie far from their layers, the logger ``pyzfinder`` warns, and
+            names the detector or the unit of length that they fit.
 
         Raises
         ------
         InputError
-            If the columns, the offsets or the RoIs are invalid.
+            If the columns, the offsets or the RoIs are invalid, or if angles are in degrees.
         EngineError
             If the engine fails.
 
         Notes
         -----
         A table has a row for each RoI, with lists of coordinates, and optionally the columns of
-        `rois`; or a row for each spacepoint, optionally with ``event_id`` and ``roi_id``. In place
+        `rois`; or a row for each spacepoint, optionally with ``event_id`` and ``roi_id``. Chunks of
+        a table, record batches and data sets are one table. The event number may have another usual
+        name (``event``, ``eventNumber``, ``entry``) and may be the index of a DataFrame. In place
         of ``layer`` it may have ``geometry_id``, or ``volume_id`` and ``layer_id``.
 
         Columns rho, phi, z of float32 or of float64, contiguous, with layers of uint8, are searched
@@ -235,40 +242,43 @@ class Finder:
         event without objects, or with spacepoints on fewer than three layers along its objects, is
         searched whole.
         """
-        parts = self._parts(x, y, z, layer, offsets, rois, rho, phi)
+        spacepoints = self._spacepoints(x, y, z, layer, offsets, rois, rho, phi)
         if objects is None:
             if calorimeter is not None:
                 raise ConfigError("option `calorimeter`: there are no objects")
-            return self._find(parts)
-        return self._find_objects(parts, Objects(objects, calorimeter))
+            return self._find(spacepoints)
+        return self._find(spacepoints, None, Objects(objects, calorimeter).of(spacepoints))
 
-    def _find_objects(self, parts: Iterator[Spacepoints], objects: Objects) -> Results:
+    def _find(self, spacepoints: Spacepoints, *arguments: Any) -> Results:
         core = self._open()
-        results = [Results(_call(core.find, part, None, objects.of(part))) for part in parts]
-        objects.finish()
-        return Results.concatenate(iter(results))
+        results = Results(_call(core.find, spacepoints, *arguments))
+        warning = core.take_warning()
+        if warning is not None:
+            log.warning("%s", warning)
+        return results
 
-    def _find(
-        self, parts: Iterator[Spacepoints], cancel: Any = None, worker: int | None = None
-    ) -> Results:
-        core = self._open()
-        return Results.concatenate(
-            Results(_call(core.find, part, cancel, None, worker)) for part in parts
-        )
-
-    def _parts(
-        self, x: Any, y: Any, z: Any, layer: Any, offsets: Any, rois: Any, rho: Any, phi: Any
-    ) -> Iterator[Spacepoints]:
+    def _spacepoints(
+        self,
+        x: Any,
+        y: Any,
+        z: Any,
+        layer: Any,
+        offsets: Any,
+        rois: Any,
+        rho: Any = None,
+        phi: Any = None,
+        seen: Any = None,
+    ) -> Spacepoints:
         columns = {"x": x, "y": y, "z": z, "layer": layer, "rho": rho, "phi": phi}
         given = {name for name, column in columns.items() if column is not None}
         if given == {"x"}:
             if offsets is not None or rois is not None:
                 raise InputError("a table has its own offsets and RoIs")
-            return parts_of(x, self.detector)
+            return spacepoints_of(x, self.detector, seen)
         if given == {"x", "y", "z", "layer"}:
-            return iter([Spacepoints((x, y, z), layer, offsets, rois, is_cartesian=True)])
+            return Spacepoints((x, y, z), layer, offsets, rois, is_cartesian=True)
         if given == {"rho", "phi", "z", "layer"}:
-            return iter([Spacepoints((rho, phi, z), layer, offsets, rois)])
+            return Spacepoints((rho, phi, z), layer, offsets, rois)
         raise InputError(
             "x, y, z and layer, or rho, phi, z and layer, or one table are expected; given: "
             + (", ".join(sorted(given)) or "nothing")
@@ -281,7 +291,8 @@ class Finder:
         ----------
         batches : iterable
             Each element is a table as for `find`, a tuple of its arguments, or a dictionary of
-            columns.
+            columns. All rows of an event must be in one batch: in tables with a row for each
+            spacepoint, an event of an earlier batch is an error.
         in_flight : int, optional
             Batches that are searched at once. Each has a thread. By default 4 on the CPU; on a GPU
             twice as many as cores, 2 to 32, because a thread waits for the GPU most of the time.
@@ -304,16 +315,15 @@ class Finder:
         core = self._open()
         if in_flight is None:
             in_flight = 4 if core.uses_host else min(2 * (os.cpu_count() or 1), 32)
-        cancel = _pyzfinder.Cancel()
+        cancel, seen = _pyzfinder.Cancel(), _pyzfinder.SeenRois()
 
         def search(batch: Any, worker: int) -> Results:
             columns = batch if isinstance(batch, tuple) else (batch,)
             if len(columns) > 6:
                 raise InputError(f"a batch of {len(columns)} columns; find takes 6 at most")
             x, y, z, layer, offsets, rois = (*columns, *(None,) * (6 - len(columns)))
-            return self._find(
-                self._parts(x, y, z, layer, offsets, rois, None, None), cancel, worker
-            )
+            spacepoints = self._spacepoints(x, y, z, layer, offsets, rois, seen=seen)
+            return self._find(spacepoints, cancel, None, worker)
 
         pending: deque[Future[Results]] = deque()
         with ThreadPoolExecutor(in_flight, "pyzfinder stream") as threads:
@@ -361,17 +371,13 @@ class Finder:
         InputError
             If the RoI has no histogram because of its spacepoints.
         """
-        index = roi
-        for part in self._parts(x, y, z, layer, offsets, rois, rho, phi):
-            if roi is None and len(part) != 1:
-                raise InputError(f"there are {len(part)} RoIs: choose one with roi=")
-            if index is None or 0 <= index < len(part):
-                return self._histogram(part, index or 0)
-            index -= len(part)
-        raise InputError(f"there is no RoI {roi}")
-
-    def _histogram(self, part: Spacepoints, index: int) -> Histogram:
-        found, columns = _call(self._open().histogram, part, index)
+        spacepoints = self._spacepoints(x, y, z, layer, offsets, rois, rho, phi)
+        if roi is None and len(spacepoints) != 1:
+            raise InputError(f"there are {len(spacepoints)} RoIs: choose one with roi=")
+        index = roi or 0
+        if not 0 <= index < len(spacepoints):
+            raise InputError(f"there is no RoI {roi}")
+        found, columns = _call(self._open().histogram, spacepoints, index)
         status = STATUSES[found["status_code"][0]]
         if columns is None:
             raise InputError(f"RoI {index} has no histogram: {status}")

@@ -17,6 +17,7 @@ from ._spacepoints import (
     _ids,
     _integers,
     _is_awkward,
+    event_column,
 )
 
 _NUMBERS = ("eta", "phi", "et")
@@ -27,7 +28,7 @@ _KINDS = {word: number for number, word in enumerate(_pyzfinder.object_kinds())}
 class Objects:
     """Objects of many events in flat columns; `find` describes the tables that it is made of."""
 
-    __slots__ = ("calorimeter", "columns", "event_id", "first", "offsets")
+    __slots__ = ("calorimeter", "columns", "event_id", "offsets")
 
     def __init__(self, table: Any, calorimeter: Any = None) -> None:
         columns, offsets = _flat(table)
@@ -54,12 +55,10 @@ class Objects:
         self.columns = arrays
         self.offsets = None if offsets is None else _integers("offsets", offsets).astype(np.int64)
         self.calorimeter = _calorimeter(calorimeter)
-        #: Events requested from `of`.
-        self.first = 0
 
     def of(self, part: Spacepoints) -> dict[str, Any]:
-        """Return the columns of the objects of the next RoIs."""
-        if "phi_min" in part.rois:
+        """Return the columns of the objects of these RoIs."""
+        if np.isfinite(part.rois.get("phi_min", np.nan)).any():
             raise InputError("objects select from whole events: leave phi_min and phi_max out")
         if self.event_id is not None:
             low, high = (np.searchsorted(self.event_id, part.event_id, side) for side in _SIDES)
@@ -69,24 +68,15 @@ class Objects:
             columns = {name: column[taken] for name, column in self.columns.items()}
         else:
             assert self.offsets is not None
-            last = self.first + len(part)
-            if last >= len(self.offsets):
-                self._refuse(f"{last} RoIs or more")
-            offsets, columns = self.offsets[self.first : last + 1], self.columns
-            self.first = last
+            offsets, columns = self.offsets, self.columns
+            events = max(len(offsets) - 1, 0)
+            if events != len(part):
+                raise InputError(
+                    f"there are {len(part)} RoIs, and objects of {events} "
+                    f"{'event' if events == 1 else 'events'}: give lists or offsets with one "
+                    "element for each RoI, or objects with event_id"
+                )
         return {**columns, "offsets": offsets, "calorimeter": self.calorimeter}
-
-    def finish(self) -> None:
-        """Check that each event had spacepoints."""
-        if self.offsets is not None and self.first + 1 != len(self.offsets):
-            self._refuse(f"{self.first} RoIs")
-
-    def _refuse(self, rois: str) -> None:
-        events = max(len(self.offsets) - 1, 0)
-        raise InputError(
-            f"there are {rois}, and objects of {events} {'event' if events == 1 else 'events'}: "
-            "give lists or offsets with one element for each RoI, or objects with event_id"
-        )
 
 
 _SIDES = ("left", "right")
@@ -121,8 +111,9 @@ def _flat(table: Any) -> tuple[dict[str, Any], Any]:
         if is_nested and [len(kind) for kind in kinds] != np.diff(offsets).tolist():
             raise InputError("the lists of field kind differ from those of other fields")
         columns["kind"] = [kind for of in kinds for kind in of] if is_nested else kinds
-    if "event_id" in table.fields:
-        columns["event_id"] = ak.to_numpy(table["event_id"])
+    event = event_column(table.fields)
+    if event is not None:
+        columns["event_id"] = ak.to_numpy(table[event])
         if offsets is not None:
             # Lists match events by number, as rows do.
             columns["event_id"] = np.repeat(columns["event_id"], np.diff(offsets))

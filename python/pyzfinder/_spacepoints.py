@@ -195,9 +195,13 @@ def _offsets(offsets: Any, spacepoints: int) -> np.ndarray:
 def _columns_of(
     table: Any, wanted: tuple[str, ...] = (*_WANTED, "offsets", "rois")
 ) -> dict[str, Any] | None:
-    """Return the columns of a dictionary, a DataFrame or a structured array."""
+    """Return the columns of a dictionary, a DataFrame with its index, or a structured array.
+
+    The event number is named event_id, whatever its name in the table is. Other columns of a
+    dictionary are returned, too.
+    """
     if isinstance(table, Mapping):
-        return dict(table)
+        return _with_event(dict(table))
     names = getattr(getattr(table, "dtype", None), "names", None)
     if names is None:
         names = getattr(table, "column_names", None)
@@ -207,7 +211,29 @@ def _columns_of(
         names = table.fields
     if names is None:
         return None
-    return {str(name): table[name] for name in names if str(name) in wanted}
+    levels = [name for name in table.index.names if name is not None] if _is_frame(table) else []
+    event = event_column([str(name) for name in (*names, *levels)])
+    columns = {str(name): table[name] for name in names if str(name) in (*wanted, event)}
+    for name in levels:
+        if str(name) in (*_IDS, event):
+            columns.setdefault(str(name), table.index.get_level_values(name))
+    return _with_event(columns)
+
+
+def event_column(names: list[str]) -> str | None:
+    """Return the name of the event number among these names, as readers of files choose it.
+
+    Raises
+    ------
+    InputError
+        If it is doubtful which column holds the event number or the number of the RoI.
+    """
+    return _pyzfinder.event_column(names)
+
+
+def _with_event(columns: dict[Any, Any]) -> dict[str, Any]:
+    event = event_column([str(name) for name in columns])
+    return {"event_id" if name == event else name: column for name, column in columns.items()}
 
 
 def _rois(rois: Any, count: int) -> dict[str, np.ndarray]:
@@ -253,28 +279,47 @@ def _is_awkward(table: Any) -> bool:
     return awkward is not None and isinstance(table, (awkward.Array, awkward.Record))
 
 
-def parts_of(table: Any, detector: Detector) -> Iterator[Spacepoints]:
-    """Yield the spacepoints of a table of any kind, in one part or more."""
+def spacepoints_of(table: Any, detector: Detector, seen: Any = None) -> Spacepoints:
+    """Return the spacepoints of a table of any kind.
+
+    With `seen`, a set of RoIs of earlier tables, an RoI of a table with a row for each spacepoint
+    must be in none of them: batches of rows may have cut an event.
+    """
     if isinstance(table, Spacepoints):
-        yield table
-    elif _is_awkward(table):
-        yield _of_columns(_awkward_columns(table), detector, 0)
-    elif not isinstance(table, Mapping) and not _is_frame(table) and _is_arrow(table):
-        first = 0
-        for batch in _pyzfinder.import_arrow(table, list(_WANTED)):
-            part = _of_columns(batch, detector, first)
-            first += len(part)
-            yield part
-    else:
-        columns = _columns_of(table)
-        if columns is None:
-            raise InputTypeError(
-                f"{type(table).__name__} is not a table: give columns, an awkward array, a "
-                "dictionary or an object with __arrow_c_stream__"
-            )
-        offsets, rois = columns.pop("offsets", None), columns.pop("rois", None)
-        flat = {name: (column, None) for name, column in columns.items() if name in _WANTED}
-        yield _of_columns(flat, detector, 0, offsets, rois)
+        return table
+    if _is_awkward(table):
+        return _of_columns(_awkward_columns(table), detector, seen)
+    if not _is_arrow(table) and hasattr(table, "to_table"):
+        table = table.to_table()  # a data set
+    if not isinstance(table, Mapping) and not _is_frame(table) and _is_arrow(table):
+        batches = _pyzfinder.import_arrow(table, list(_WANTED))
+        return _of_columns(_join(batches), detector, seen)
+    columns = _columns_of(table)
+    if columns is None:
+        raise InputTypeError(
+            f"{type(table).__name__} is not a table: give columns, an awkward array, a "
+            "dictionary or an object with __arrow_c_stream__"
+        )
+    offsets, rois = columns.pop("offsets", None), columns.pop("rois", None)
+    flat = {name: (column, None) for name, column in columns.items() if name in _WANTED}
+    return _of_columns(flat, detector, seen, offsets, rois)
+
+
+def _join(batches: list[dict[str, tuple[Any, Any]]]) -> dict[str, tuple[Any, Any]]:
+    """Return the columns of all record batches as those of one table."""
+    if len(batches) == 1:
+        return batches[0]
+    joined: dict[str, tuple[Any, Any]] = {}
+    for name in batches[0] if batches else ():
+        parts = [batch[name] for batch in batches]
+        if parts[0][1] is None:
+            joined[name] = np.concatenate([values for values, _ in parts]), None
+            continue
+        values = [values[int(lists[0]) : int(lists[-1])] for values, lists in parts]
+        lengths = [np.diff(np.asarray(lists, dtype=np.int64)) for _, lists in parts]
+        offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.concatenate(lengths))])
+        joined[name] = np.concatenate(values), offsets
+    return joined
 
 
 def _is_frame(table: Any) -> bool:
@@ -289,7 +334,7 @@ def _is_arrow(table: Any) -> bool:
 def _of_columns(
     columns: dict[str, tuple[Any, Any]],
     detector: Detector,
-    first: int,
+    seen: Any = None,
     offsets: Any = None,
     rois: Any = None,
 ) -> Spacepoints:
@@ -325,11 +370,19 @@ def _of_columns(
         values = [columns[name][0][int(columns[name][1][0]) :][:size] for name in names]
         layers = [columns[name][0][int(columns[name][1][0]) :][:size] for name in of_layers]
         rois = {name: columns[name][0] for name in _ROI_COLUMNS if name in columns}
-        rois.setdefault("event_id", np.arange(first, first + len(offsets) - 1, dtype=np.uint64))
+        if "event_id" in rois:
+            _check_rois({name: _ids(name, _array(name, rois[name])) for name in _IDS if name in rois})
     else:
         values = [columns[name][0] for name in names]
         if offsets is None and "event_id" in columns:
             offsets, rois = _runs(columns)
+            if seen is not None:
+                again = seen.insert(rois["event_id"], rois.get("roi_id"))
+                if again is not None:
+                    raise InputError(
+                        f"event {again[0]}, RoI {again[1]} was in an earlier batch: all rows of an "
+                        "event must be in one batch; find() takes a whole table"
+                    )
     layer = _layers(of_layers, layers, detector)
     return Spacepoints(tuple(values), layer, offsets, rois, is_cartesian=is_cartesian)
 
@@ -358,10 +411,19 @@ def _runs(columns: dict[str, tuple[Any, Any]]) -> tuple[np.ndarray, dict[str, np
             changes[1:] |= column[1:] != column[:-1]
     starts = np.flatnonzero(changes)
     rois = {name: column[starts] for name, column in ids.items()}
-    keys = np.stack(list(rois.values()), axis=1)
-    if len(np.unique(keys, axis=0)) != len(keys):
-        raise InputError("an event or RoI comes again: rows of an RoI must follow one another")
+    _check_rois(rois)
     return np.append(starts, rows).astype(np.int64), rois
+
+
+def _check_rois(ids: dict[str, np.ndarray]) -> None:
+    """Refuse an RoI that occurs twice."""
+    keys = np.stack(list(ids.values()), axis=1)
+    unique, counts = np.unique(keys, axis=0, return_counts=True)
+    if len(unique) != len(keys):
+        named = ", ".join(f"{name} {key}" for name, key in zip(ids, unique[counts > 1][0]))
+        raise InputError(
+            f"an event or RoI comes again ({named}): rows of an RoI must follow one another"
+        )
 
 
 def _awkward_columns(table: Any) -> dict[str, tuple[Any, Any]]:
@@ -370,9 +432,11 @@ def _awkward_columns(table: Any) -> dict[str, tuple[Any, Any]]:
     if isinstance(table, ak.Record):
         table = ak.Array(ak.to_layout(table).array[table.layout.at : table.layout.at + 1])
     columns: dict[str, tuple[Any, Any]] = {}
+    event = event_column(table.fields)
     for name in table.fields:
-        if name in _WANTED:
-            columns[name] = _awkward_column(name, ak.to_layout(table[name]))
+        if name in (*_WANTED, event):
+            column = _awkward_column(name, ak.to_layout(table[name]))
+            columns["event_id" if name == event else name] = column
     return columns
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from ._config import Detector
 from ._errors import InputError
 from ._optional import require
 from ._results import Results
-from ._spacepoints import Spacepoints, _array, _ids
+from ._spacepoints import Spacepoints, _array, _columns_of, _ids
 
 log = logging.getLogger("pyzfinder")
 
@@ -138,6 +138,7 @@ def read_batches(
     on_error: str = "stop",
     max_spacepoints: int | None = None,
     shard: tuple[int, int] = (0, 1),
+    tree: str | None = None,
 ) -> Iterator[Spacepoints]:
     """Read files of spacepoints batch by batch; one event and one batch are in memory at a time.
 
@@ -157,6 +158,8 @@ def read_batches(
         Most spacepoints of an event.
     shard : tuple of int
         ``(i, n)`` reads the events whose number modulo n is i, as ``zfinder find --shard i/n``.
+    tree : str, optional
+        Name of the tree of a ROOT file. The only tree with spacepoints by default.
 
     Yields
     ------
@@ -175,7 +178,7 @@ def read_batches(
     detector = detector if isinstance(detector, Detector) else Detector(detector)
     rois = None if rois is None else os.fspath(rois)
     reader = _pyzfinder.Reader(
-        _paths(path), detector.to_toml(), rois, on_error, max_spacepoints, shard
+        _paths(path), detector.to_toml(), rois, on_error, max_spacepoints, shard, tree
     )
     while True:
         columns = reader.next(rois_per_batch)
@@ -194,12 +197,13 @@ def read(
     on_error: str = "stop",
     max_spacepoints: int | None = None,
     shard: tuple[int, int] = (0, 1),
+    tree: str | None = None,
 ) -> Spacepoints:
     """Read all spacepoints of files into memory.
 
     Parameters
     ----------
-    path, detector, rois, on_error, max_spacepoints, shard
+    path, detector, rois, on_error, max_spacepoints, shard, tree
         As for `read_batches`.
 
     Returns
@@ -216,13 +220,16 @@ def read(
         on_error=on_error,
         max_spacepoints=max_spacepoints,
         shard=shard,
+        tree=tree,
     )
     for spacepoints in batches:
         return spacepoints
     return Spacepoints(([], [], []), [], [0])
 
 
-def read_truth(path: str | os.PathLike[str], of: Results | Spacepoints) -> Truth:
+def read_truth(
+    path: str | os.PathLike[str], of: Results | Spacepoints, tree: str | None = None
+) -> Truth:
     """Read the true vertices of the events of results or spacepoints.
 
     Parameters
@@ -231,12 +238,14 @@ def read_truth(path: str | os.PathLike[str], of: Results | Spacepoints) -> Truth
         File of true vertices, as for ``zfinder find --truth``.
     of : Results or Spacepoints
         Which RoIs. An RoI that the file does not have gets no vertex.
+    tree : str, optional
+        Name of the tree of a ROOT file. The only tree with truth by default.
 
     Returns
     -------
     Truth
     """
-    return Truth(**_pyzfinder.read_truth(os.fspath(path), of.event_id, of.roi_id))
+    return Truth(**_pyzfinder.read_truth(os.fspath(path), of.event_id, of.roi_id, tree))
 
 
 def _truth_of(truth: Any, results: Results) -> Truth:
@@ -244,7 +253,7 @@ def _truth_of(truth: Any, results: Results) -> Truth:
         return truth
     if isinstance(truth, (str, os.PathLike)):
         return read_truth(truth, results)
-    columns = dict(truth) if isinstance(truth, Mapping) else _columns_of_truth(truth)
+    columns = _columns_of(truth, ("event_id", "z_mm", "is_hard_scatter"))
     if columns is None or not {"event_id", "z_mm"} <= columns.keys():
         raise InputError(
             "truth needs the columns event_id and z_mm, and optionally is_hard_scatter"
@@ -262,12 +271,6 @@ def _truth_of(truth: Any, results: Results) -> Truth:
     offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
     place = np.arange(offsets[-1]) - np.repeat(offsets[:-1], counts) + np.repeat(first, counts)
     return Truth(offsets, z_mm[order][place], hard[order][place])
-
-
-def _columns_of_truth(truth: Any) -> dict[str, Any] | None:
-    names = getattr(getattr(truth, "dtype", None), "names", None)
-    names = names or getattr(truth, "columns", None)
-    return None if names is None else {str(name): truth[name] for name in names}
 
 
 def evaluate(

@@ -138,8 +138,9 @@ def _find_awkward(array: Any, finder: Finder) -> Any:
         return _find(array, finder).to_awkward()
     # A graph is being built: the fields that the search reads are touched, and the type of the
     # answer is known without a search.
+    event = _spacepoints.event_column(array.fields)
     for name in array.fields:
-        if name in _spacepoints._WANTED:
+        if name in (*_spacepoints._WANTED, event):
             ak.typetracer.touch_data(array[name])
     layout = ak.to_layout(Results.concatenate([]).to_awkward())
     return ak.Array(layout.to_typetracer(forget_length=True))

@@ -21,6 +21,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyDict};
 use zfinder::{RoiResult, Vertex};
 
+use crate::columns::event_of;
 use crate::error::{engine_error, input_error};
 use crate::results::from_columns;
 
@@ -32,9 +33,9 @@ const ARRAY: &std::ffi::CStr = c"arrow_array";
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
 pub(crate) struct ArrowBuffer(#[allow(dead_code, reason = "held for its memory")] ArrayRef);
 
-/// Imports the wanted columns of an object with `__arrow_c_stream__` or `__arrow_c_array__`.
-/// Returns a dictionary for each record batch: a name, and the values with the offsets of the
-/// lists, or None where the column has no lists.
+/// Imports the wanted columns of an object with `__arrow_c_stream__` or `__arrow_c_array__`, and its
+/// event number as `event_id`. Returns a dictionary for each record batch: a name, and the values
+/// with the offsets of the lists, or None where the column has no lists.
 #[pyfunction]
 pub(crate) fn import_arrow<'py>(
     py: Python<'py>,
@@ -45,9 +46,13 @@ pub(crate) fn import_arrow<'py>(
         .iter()
         .map(|batch| {
             let columns = PyDict::new(py);
-            for (field, column) in batch.schema().fields().iter().zip(batch.columns()) {
-                if wanted.contains(field.name()) {
-                    columns.set_item(field.name(), import_column(py, field.name(), column)?)?;
+            let schema = batch.schema();
+            let event = event_of(schema.fields().iter().map(|field| field.name().as_str()))?;
+            for (field, column) in schema.fields().iter().zip(batch.columns()) {
+                let name = field.name().as_str();
+                if wanted.iter().any(|wanted| wanted == name) || event == Some(name) {
+                    let key = if event == Some(name) { "event_id" } else { name };
+                    columns.set_item(key, import_column(py, name, column)?)?;
                 }
             }
             Ok(columns)

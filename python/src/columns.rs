@@ -1,12 +1,59 @@
 //! Columns of numpy as slices, and descriptors of RoIs.
 
+use std::sync::{Mutex, PoisonError};
+
+use column_names::{lookalike, refusal};
 use numpy::PyReadonlyArray1;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use zfinder::{PhiWindow, RoiDescriptor, RoiId};
+use zfinder_io::RoiSet;
 
 use crate::error::input_error;
+
+/// Returns the name of the event number.
+///
+/// # Errors
+/// Names of which it is doubtful whether they are those of the event or of the RoI.
+pub(crate) fn event_of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> PyResult<Option<&'a str>> {
+    if let Some(name) = lookalike(names.clone(), "roi_id") {
+        return Err(input_error(&refusal(name, "roi_id")));
+    }
+    column_names::event_column(names).map_err(|reason| input_error(&reason))
+}
+
+/// Returns the name of the event number; `event_of` for Python.
+#[pyfunction]
+pub(crate) fn event_column(names: Vec<String>) -> PyResult<Option<String>> {
+    Ok(event_of(names.iter().map(String::as_str))?.map(str::to_owned))
+}
+
+/// The RoIs of all batches of a stream.
+#[pyclass(frozen, module = "pyzfinder._pyzfinder")]
+pub(crate) struct SeenRois(Mutex<RoiSet>);
+
+#[pymethods]
+impl SeenRois {
+    #[new]
+    fn new() -> Self {
+        Self(Mutex::default())
+    }
+
+    /// Adds RoIs. Returns the first one that was added before.
+    #[pyo3(signature = (event_id, roi_id))]
+    fn insert(
+        &self,
+        event_id: PyReadonlyArray1<'_, u64>,
+        roi_id: Option<PyReadonlyArray1<'_, u64>>,
+    ) -> PyResult<Option<(u64, u64)>> {
+        let (events, rois) = (slice(&event_id)?, roi_id.as_ref().map(slice).transpose()?);
+        let roi_of = |index: usize| rois.and_then(|rois| rois.get(index)).copied().unwrap_or(0);
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut ids = events.iter().enumerate().map(|(index, &event_id)| RoiId { event_id, roi_id: roi_of(index) });
+        Ok(ids.find(|id| seen.insert(*id, 0).is_some()).map(|id| (id.event_id, id.roi_id)))
+    }
+}
 
 /// Three columns of coordinates of the same number type, borrowed.
 pub(crate) enum Coordinates<'py> {

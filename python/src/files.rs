@@ -86,6 +86,8 @@ struct State {
 #[pymethods]
 impl Reader {
     #[new]
+    #[pyo3(signature = (paths, detector, rois, on_error, max_spacepoints, shard, tree))]
+    #[allow(clippy::too_many_arguments, reason = "called from Python")]
     fn new(
         py: Python<'_>,
         paths: Vec<PathBuf>,
@@ -94,6 +96,7 @@ impl Reader {
         on_error: &str,
         max_spacepoints: Option<usize>,
         shard: (u64, u64),
+        tree: Option<String>,
     ) -> PyResult<Self> {
         let detector = parse_detector("detector", detector)?;
         let on_error = match on_error {
@@ -110,7 +113,7 @@ impl Reader {
             let rois = rois.as_deref().map(RoiTable::read).transpose()?;
             let warnings = inputs.skipped.iter().map(|path| format!("not a file of spacepoints: {}", path.display()));
             let warnings = warnings.collect();
-            let options = ReadOptions { on_error, max_spacepoints };
+            let options = ReadOptions { on_error, max_spacepoints, tree };
             let reader = SpacepointReader::new(inputs.files, detector, rois).with_options(options).with_shard(shard);
             Ok::<_, zfinder_io::Error>(State { reader, warnings })
         })?;
@@ -136,7 +139,9 @@ impl Reader {
                             break;
                         }
                         Some(Ok(roi)) => columns.push(&roi),
-                        Some(Err(error)) if state.reader.options().on_error == OnError::Skip => {
+                        Some(Err(error))
+                            if state.reader.options().on_error == OnError::Skip && !error.ends_reading() =>
+                        {
                             state.warnings.push(format!("skipped: {error}"));
                         }
                         Some(Err(error)) => return Err(error),
@@ -178,13 +183,15 @@ pub(crate) fn truth_columns<'a>(
 
 /// Reads the true vertices of these RoIs from a file.
 #[pyfunction]
+#[pyo3(signature = (path, event_id, roi_id, tree))]
 pub(crate) fn read_truth<'py>(
     py: Python<'py>,
     path: PathBuf,
     event_id: PyReadonlyArray1<'py, u64>,
     roi_id: PyReadonlyArray1<'py, u64>,
+    tree: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let table = detached(py, || TruthTable::read(&path))?.map_err(IntoException::into_exception)?;
+    let table = detached(py, || TruthTable::read_tree(&path, tree.as_deref()))?.map_err(IntoException::into_exception)?;
     let (event_id, roi_id) = (slice(&event_id)?, slice(&roi_id)?);
     if event_id.len() != roi_id.len() {
         return Err(input_error("event_id and roi_id differ in length"));

@@ -52,6 +52,8 @@ pub(crate) struct Core {
     finder: ZFinder,
     /// Cost of a part that takes [`PART`], as the last parts were timed.
     part_cost: AtomicUsize,
+    /// The warning about the first spacepoints was taken.
+    warned: AtomicBool,
 }
 
 #[pymethods]
@@ -109,7 +111,7 @@ impl Core {
         }
         let finder = detached(py, || builder.build())?.map_err(IntoException::into_exception)?;
         let part_cost = AtomicUsize::new(if is_reference { FIRST_PART_REFERENCE } else { FIRST_PART });
-        Ok(Self { finder, part_cost })
+        Ok(Self { finder, part_cost, warned: AtomicBool::new(false) })
     }
 
     /// Returns which engine runs, and on which adapters.
@@ -122,6 +124,12 @@ impl Core {
     #[getter]
     fn uses_host(&self) -> bool {
         !self.finder.uses_gpu()
+    }
+
+    /// Returns the warning about the first spacepoints that were searched, once.
+    fn take_warning(&self) -> Option<&str> {
+        let warning = self.finder.input_warning()?;
+        (!self.warned.swap(true, Ordering::Relaxed)).then_some(warning)
     }
 
     /// Returns the set of runs that have the same bits.

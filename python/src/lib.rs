@@ -24,6 +24,8 @@ mod _pyzfinder {
     #[pymodule_export]
     use super::command;
     #[pymodule_export]
+    use super::columns::{SeenRois, event_column};
+    #[pymodule_export]
     use super::files::{Reader, read_truth};
     #[pymodule_export]
     use super::finder::{Cancel, Core};

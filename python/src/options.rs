@@ -37,7 +37,11 @@ pub(crate) fn config_json(preset: &str, changes: &str) -> PyResult<String> {
     let preset: Preset = preset.parse().map_err(IntoException::into_exception)?;
     let invalid = |error: serde_json::Error| config_error(&error.to_string());
     let mut keys = serde_json::to_value(Config::preset(preset)).map_err(invalid)?;
-    let changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).map_err(invalid)?;
+    let mut changes: serde_json::Map<String, serde_json::Value> = serde_json::from_str(changes).map_err(invalid)?;
+    // Without a value, a key would silently keep the preset's.
+    if changes.get("max_layer").is_some_and(serde_json::Value::is_null) {
+        changes.insert("max_layer".into(), "all".into());
+    }
     if let Some(keys) = keys.as_object_mut() {
         keys.extend(changes);
     }

@@ -11,6 +11,7 @@ use crate::config::Config;
 use crate::detector::Detector;
 use crate::engine::plan::Search;
 use crate::error::Result;
+use crate::input_check::{self, InputCheck};
 #[cfg(feature = "gpu")]
 use crate::options::DeviceTimes;
 use crate::options::{Accumulate, Reproducibility};
@@ -38,6 +39,7 @@ struct Core {
     fallback: Option<RunningEngine>,
     /// Memory of second searches.
     idle: Mutex<Vec<SecondSearch>>,
+    input_check: InputCheck,
 }
 
 impl fmt::Debug for ZFinder {
@@ -49,7 +51,8 @@ impl fmt::Debug for ZFinder {
 impl ZFinder {
     fn new(search: Search, accumulate: Accumulate, engine: RunningEngine, fallback: Option<RunningEngine>) -> Self {
         let Search { config, detector, .. } = search;
-        Self { core: Arc::new(Core { config, detector, accumulate, engine, fallback, idle: Mutex::default() }) }
+        let (idle, input_check) = (Mutex::default(), InputCheck::default());
+        Self { core: Arc::new(Core { config, detector, accumulate, engine, fallback, idle, input_check }) }
     }
 
     /// Starts from the defaults.
@@ -74,6 +77,33 @@ impl ZFinder {
             (_, Accumulate::CompareExchange) => Reproducibility::NotGuaranteed,
             (_, Accumulate::Fixed) => Reproducibility::CpuToGpu,
         }
+    }
+
+    /// Returns a warning if the spacepoints of the first batch that was searched lie far from their
+    /// layers. It names the built-in detector, the unit of length or the first layer number that
+    /// they fit. None before a batch with spacepoints was searched.
+    ///
+    /// ```
+    /// use zfinder::{Detector, Engine, Roi, Spacepoint, ZFinder};
+    /// let finder = ZFinder::builder().detector(Detector::generic()).engine(Engine::Cpu).build()?;
+    /// // Lengths in cm: layer 0 of the generic detector has a radius of 32 mm.
+    /// let spacepoint = Spacepoint { rho: 3.2, phi: 0.1, z: 1.5, layer: 0 };
+    /// finder.find(&Roi { spacepoints: vec![spacepoint], ..Roi::default() })?;
+    /// let warning = finder.input_warning().expect("wrong unit");
+    /// assert!(warning.ends_with("if their lengths are in cm: give lengths in mm"), "{warning}");
+    /// # Ok::<(), zfinder::Error>(())
+    /// ```
+    pub fn input_warning(&self) -> Option<&str> {
+        self.core.input_check.warning()
+    }
+
+    /// Returns the warning of [`ZFinder::input_warning`] for the first spacepoints of a batch, at most
+    /// `most`. The batch is not searched.
+    ///
+    /// # Errors
+    /// [`Error::Columns`](crate::Error::Columns) if azimuths are likely in degrees.
+    pub fn check_input<'a>(&self, batch: impl Into<BatchView<'a>>, most: usize) -> Result<Option<String>> {
+        input_check::check(batch.into(), &self.core.detector, most)
     }
 
     /// Which engine runs, and on which adapters; for people.
@@ -107,6 +137,7 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub fn find(&self, roi: &Roi) -> Result<RoiResult> {
+        self.core.check_first(roi)?;
         let result = self.core.engine.find(roi)?;
         match self.core.fallback_for(&result) {
             Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find(roi)? }),
@@ -118,7 +149,8 @@ impl ZFinder {
     /// batch. The columns of a [`BatchView`] are not copied.
     ///
     /// # Errors
-    /// An RoI whose z range makes no histogram, or a device that is lost or out of memory. A
+    /// An RoI whose z range makes no histogram, a first batch whose azimuths are likely in degrees,
+    /// or a device that is lost or out of memory. A
     /// failure of one RoI is its [`Status`](crate::Status), not an error.
     pub fn find_batch<'a>(&self, batch: impl Into<BatchView<'a>>) -> Result<Vec<RoiResult>> {
         let mut results = Vec::new();
@@ -150,6 +182,7 @@ impl ZFinder {
     /// ```
     pub fn find_batch_into<'a>(&self, batch: impl Into<BatchView<'a>>, results: &mut Vec<RoiResult>) -> Result<()> {
         let batch = batch.into();
+        self.core.check_batch(batch)?;
         self.core.engine.find_batch_into(batch, results)?;
         if let Some((fallback, mut second)) = self.core.second_search(batch, results) {
             fallback.find_batch_into((&second.batch).into(), &mut second.results)?;
@@ -202,6 +235,7 @@ impl ZFinder {
     /// # Errors
     /// As [`ZFinder::find_batch`].
     pub async fn find_async(&self, roi: &Roi) -> Result<RoiResult> {
+        self.core.check_first(roi)?;
         let result = self.core.engine.find_async(roi).await?;
         match self.core.fallback_for(&result) {
             Some(fallback) => Ok(RoiResult { fallback: true, ..fallback.find_async(roi).await? }),
@@ -216,6 +250,7 @@ impl ZFinder {
     /// As [`ZFinder::find_batch`].
     pub async fn find_batch_async(&self, batch: &RoiBatch) -> Result<Vec<RoiResult>> {
         let batch = batch.into();
+        self.core.check_batch(batch)?;
         let mut results = self.core.engine.find_batch_async(batch).await?;
         if let Some((fallback, mut second)) = self.core.second_search(batch, &mut results) {
             second.results = fallback.find_batch_async((&second.batch).into()).await?;
@@ -276,7 +311,23 @@ impl ZFinder {
 }
 
 impl Core {
+    /// Checks units and layers, if the batch is the first one.
+    fn check_batch(&self, batch: BatchView<'_>) -> Result<()> {
+        self.input_check.look_at(batch, &self.detector)
+    }
+
+    /// Checks units and layers of an RoI, if it is the first one.
+    fn check_first(&self, roi: &Roi) -> Result<()> {
+        if self.input_check.is_pending() {
+            let mut batch = RoiBatch::new();
+            batch.push(roi.descriptor, roi.spacepoints.iter().copied());
+            self.check_batch((&batch).into())?;
+        }
+        Ok(())
+    }
+
     fn find_batch_by_worker(&self, worker: usize, batch: BatchView<'_>, results: &mut Vec<RoiResult>) -> Result<()> {
+        self.check_batch(batch)?;
         self.engine.find_batch_by_worker(worker, batch, results)?;
         if let Some((fallback, mut second)) = self.second_search(batch, results) {
             fallback.find_batch_by_worker(worker, (&second.batch).into(), &mut second.results)?;

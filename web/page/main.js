@@ -164,7 +164,9 @@ function showSearch(config, words, found) {
   by('command').textContent = `zfinder find ${state.input}${detector} ${words} --digest`;
   compareNative();
   const content = `${count(events.rois.length, 'RoI')} with ${count(spacepoints, 'spacepoint')}`;
-  show(found, `${content} in ${events.detector}, searched in ${milliseconds(found.ms)}.`);
+  const warning = found.warning ? ` Warning: ${found.warning}.` : '';
+  const where = `in ${events.detector}, searched in ${milliseconds(found.ms)}`;
+  show(found, `${content} ${where}.${warning}`);
   gpu.want(config);
 }
 

@@ -100,7 +100,8 @@ const requests = {
       const found = finder.find(events);
       const ms = performance.now() - start;
       answers = found;
-      return { ms, digest: found.digest(), ...requests.answer({ config, roi }) };
+      const warning = finder.input_warning();
+      return { ms, digest: found.digest(), warning, ...requests.answer({ config, roi }) };
     });
   },
 

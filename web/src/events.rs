@@ -116,7 +116,7 @@ impl Files {
     /// Returns the detector that files with these columns usually describe.
     fn usual_detector(&self) -> Result<Detector, JsError> {
         let Some(first) = self.spacepoints.first() else { return Ok(Detector::atlas2010()) };
-        Ok(match addressing(first.path()).map_err(explained)? {
+        Ok(match addressing(first.path(), None).map_err(explained)? {
             Addressing::Index => Detector::atlas2010(),
             Addressing::Geometry => Detector::generic(),
         })

@@ -70,6 +70,13 @@ impl Finder {
         self.finder.description()
     }
 
+    /// Returns a warning about units and layers of the first spacepoints that were searched, if there
+    /// is one.
+    #[must_use]
+    pub fn input_warning(&self) -> Option<String> {
+        self.finder.input_warning().map(str::to_owned)
+    }
+
     /// Searches all RoIs. Blocks, so it works on the CPU engine only.
     ///
     /// # Errors

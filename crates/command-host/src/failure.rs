@@ -187,6 +187,16 @@ pub fn main_from<C: Parser>(
     diagnose: impl FnOnce(&(dyn Error + 'static)) -> Diagnosis,
     run: impl FnOnce(C) -> Result<(), Failure>,
 ) -> u8 {
+    main_of(C::command(), arguments, diagnose, run)
+}
+
+/// As [`main_from`], with a command line that was made from `C`'s, for example with other help.
+pub fn main_of<C: Parser>(
+    mut command: clap::Command,
+    arguments: impl IntoIterator<Item = OsString>,
+    diagnose: impl FnOnce(&(dyn Error + 'static)) -> Diagnosis,
+    run: impl FnOnce(C) -> Result<(), Failure>,
+) -> u8 {
     // It fails only where a hook is set already.
     let _ = miette::set_hook(Box::new(|_| {
         Box::new(miette::MietteHandlerOpts::new().wrap_lines(false).terminal_links(false).build())
@@ -194,7 +204,9 @@ pub fn main_from<C: Parser>(
     #[cfg(target_os = "linux")]
     crate::quiet::restart_quietly();
     interrupt::watch();
-    let Err(failure) = run(C::parse_from(arguments)) else { return 0 };
+    let options = command.try_get_matches_from_mut(arguments).and_then(|matches| C::from_arg_matches(&matches));
+    let options = options.unwrap_or_else(|error| error.format(&mut command).exit());
+    let Err(failure) = run(options) else { return 0 };
     let Some(report) = failure.report(diagnose) else { return 0 };
     let code = report.code;
     let rendered = format!("{:?}", miette::Report::new(report));

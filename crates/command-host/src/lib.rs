@@ -123,7 +123,7 @@ pub mod testing;
 pub use bench::{bench_heading, median, rate, timed};
 pub use distinct::check_distinct;
 pub use engine::{EngineOptions, Engines, precision_parser};
-pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from, note};
+pub use failure::{Code, Diagnosis, Excerpt, Failure, exit_codes, main, main_from, main_of, note};
 /// The crate of the figures that a [`Picture`] draws.
 #[cfg(feature = "plot")]
 pub use hep_figure as figure;

@@ -292,6 +292,17 @@ zf_code zf_describe(struct zf_finder finder,
                     size_t room,
                     size_t *wanted);
 
+// Writes a warning if the first spacepoints that were searched lie far from their layers, with the
+// detector, the unit of length or the first layer number that they fit; else an empty text. Any
+// thread. Buffers are those of `zf_adapters()`.
+//
+// # Safety
+// `buffer` has `room` bytes.
+zf_code zf_input_warning(struct zf_finder finder,
+                         char *buffer,
+                         size_t room,
+                         size_t *wanted);
+
 // Writes the largest number of vertices that an RoI gets. Any thread.
 //
 // # Safety

@@ -170,6 +170,13 @@ class Finder {
       return zf_describe(handle_, buffer, room, wanted);
     });
   }
+  // Returns a warning about units and layers of the first spacepoints that were searched, or an
+  // empty text.
+  std::string input_warning() const {
+    return detail::text([&](char* buffer, std::size_t room, std::size_t* wanted) {
+      return zf_input_warning(handle_, buffer, room, wanted);
+    });
+  }
   // Returns the largest number of vertices of an RoI.
   std::size_t most_vertices() const noexcept { return most_vertices_; }
   zf_finder handle() const noexcept { return handle_; }

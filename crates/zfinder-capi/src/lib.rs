@@ -185,6 +185,27 @@ pub unsafe extern "C" fn zf_describe(
     })
 }
 
+/// Writes a warning if the first spacepoints that were searched lie far from their layers, with the
+/// detector, the unit of length or the first layer number that they fit; else an empty text. Any
+/// thread. Buffers are those of `zf_adapters()`.
+///
+/// # Safety
+/// `buffer` has `room` bytes.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn zf_input_warning(
+    finder: zf_finder,
+    buffer: *mut c_char,
+    room: usize,
+    wanted: *mut usize,
+) -> zf_code {
+    guard(|| {
+        let shared = FINDERS.get(finder.id)?;
+        let text = shared.finder.input_warning().unwrap_or_default();
+        // SAFETY: the caller's promise.
+        unsafe { memory::write_text(text, buffer, room, wanted) }
+    })
+}
+
 /// Writes the largest number of vertices that an RoI gets. Any thread.
 ///
 /// # Safety

@@ -11,11 +11,12 @@ use zfinder_study::plot;
 
 use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
+use super::far::WithoutPeak;
 use super::follow::follow;
 use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
 use super::output::{self, AnswerFile, Format};
-use super::search::{ProgressOptions, search};
+use super::search::{ProgressOptions, headline, search};
 use super::shard::shard;
 use super::table::Score;
 use command_host::Failure;
@@ -97,7 +98,7 @@ const AFTER_LONG_HELP: &str = "Examples:
 
 Each key of the configuration is an option; the order is --preset, then --config, then the options. --design thesis has
 --preset thesis unless another is named.
-A [config: ...] is the value of the preset default.
+[auto: ...] is the value of the preset auto; `zfinder find --preset jet --help` shows those of jet.
 
 Exit codes:
   0  done; each RoI has its status
@@ -136,7 +137,7 @@ impl Find {
         let beam = beam_events.map(|events| rois.find_beam_spot(events, &detector, &mut config)).transpose()?;
         let finder = builder.config(config).detector(detector.clone()).build()?;
         if !self.progress.quiet {
-            note(&format!("{}; detector {}", finder.description(), detector.name()));
+            note(&headline(&finder));
             self.input.found_truth(truth.as_ref()).iter().for_each(|truth| note(truth));
             beam.iter().for_each(beam_spot::report);
         }
@@ -175,7 +176,7 @@ impl Find {
         if let Some(digest) = &summary.digest {
             note(&format!("{digest} of {} RoIs", digest.rois()));
         }
-        for warning in rois.reader.warnings() {
+        for warning in rois.reader.warnings().into_iter().chain(summary.without_peak.warning(&finder)?) {
             note(&format!("warning: {warning}"));
         }
         if !self.progress.quiet {
@@ -206,6 +207,7 @@ struct Summary {
     /// Number of RoIs that are still to be drawn.
     left_to_show: usize,
     drawings: Vec<String>,
+    without_peak: WithoutPeak,
 }
 
 impl Summary {
@@ -221,6 +223,7 @@ impl Summary {
             self.drawings.push(plot::terminal(&finder.inspect(batch.roi(number))?, result, vertices));
         }
         self.left_to_show = self.left_to_show.saturating_sub(results.len());
+        self.without_peak.add(batch, results);
         for result in results {
             truth.iter().for_each(|truth| self.score.add(truth, result));
             self.digest.iter_mut().for_each(|digest| digest.add(result));

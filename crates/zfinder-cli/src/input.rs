@@ -57,6 +57,9 @@ pub(super) struct InputOptions {
     /// Most spacepoints of an event: an event with more is an error
     #[arg(long, value_name = "N", default_value_t = MAX_SPACEPOINTS, help_heading = "Input")]
     max_spacepoints: NonZeroUsize,
+    /// Tree of ROOT files that is read [default: the only one with spacepoints]
+    #[arg(long, value_name = "NAME", help_heading = "Input")]
+    tree: Option<String>,
 }
 
 const MAX_SPACEPOINTS: NonZeroUsize = NonZeroUsize::new(ReadOptions::MAX_SPACEPOINTS).expect("the default is not 0");
@@ -120,7 +123,7 @@ impl Skipped {
 
     /// Reports an error, or returns it if the run ends there.
     pub(super) fn skip(&mut self, error: zfinder_io::Error) -> zfinder_io::Result<()> {
-        if self.on_error == OnError::Stop {
+        if self.on_error == OnError::Stop || error.ends_reading() {
             return Err(error);
         }
         self.errors += 1;
@@ -154,7 +157,10 @@ impl Skipped {
                     if errors == 1 { "was" } else { "were" }
                 ),
             )
-            .with_help("all other RoIs are answered; --on-error stop, the default, ends at the first error")),
+            .with_help(
+                "an RoI with an error has the status `bad_spacepoint`, or no answer if its rows or its file could not be read \
+                 (the warnings name them); all others are answered; --on-error stop, the default, ends at the first error",
+            )),
         }
     }
 }
@@ -175,11 +181,11 @@ impl InputOptions {
     }
 
     pub(super) fn detector(&self, files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
-        detector(self.detector.as_deref(), files, on_error)
+        detector(self.detector.as_deref(), files, self.tree.as_deref(), on_error)
     }
 
     pub(super) fn read_options(&self, on_error: OnError) -> ReadOptions {
-        ReadOptions { on_error, max_spacepoints: self.max_spacepoints.get() }
+        ReadOptions { on_error, max_spacepoints: self.max_spacepoints.get(), tree: self.tree.clone() }
     }
 
     /// Reads the RoIs, which must give valid histograms under all of these configurations, and the
@@ -216,7 +222,7 @@ impl InputOptions {
     /// Reads the named truth, else that in the only folder of the input, else that of each file.
     pub(super) fn truth(&self, paths: &[PathBuf], files: &[PathBuf]) -> Result<Option<TruthTable>, Failure> {
         if let Some(path) = &self.truth {
-            return Ok(Some(TruthTable::read(path)?));
+            return Ok(Some(TruthTable::read_tree(path, self.tree.as_deref())?));
         }
         // The name of a sample is not a path.
         let named = paths.iter().filter(|path| !is_stream(path) && path.exists());
@@ -234,7 +240,7 @@ impl InputOptions {
                 return Ok(Some(TruthTable::read(&beside)?));
             }
         }
-        Ok(TruthTable::beside(files)?)
+        Ok(TruthTable::beside(files, self.tree.as_deref())?)
     }
 
     /// Returns a note about truth that was found without being named.
@@ -320,8 +326,13 @@ pub(super) fn inputs(paths: &[PathBuf], skipped: &mut Skipped) -> Result<Inputs,
 const NAMED: usize = 20;
 
 /// Returns the detector by name or file, else the usual detector of these files.
-pub(super) fn detector(name: Option<&str>, files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
-    let Some(name) = name else { return default_detector(files, on_error) };
+pub(super) fn detector(
+    name: Option<&str>,
+    files: &[PathBuf],
+    tree: Option<&str>,
+    on_error: OnError,
+) -> Result<Detector, Failure> {
+    let Some(name) = name else { return default_detector(files, tree, on_error) };
     if let Some(detector) = Detector::built_in(name) {
         return Ok(detector);
     }
@@ -335,10 +346,10 @@ pub(super) fn detector(name: Option<&str>, files: &[PathBuf], on_error: OnError)
 }
 
 /// Returns the usual detector of files of these formats.
-fn default_detector(files: &[PathBuf], on_error: OnError) -> Result<Detector, Failure> {
+fn default_detector(files: &[PathBuf], tree: Option<&str>, on_error: OnError) -> Result<Detector, Failure> {
     let mut found = Vec::new();
     for file in files {
-        match addressing(file) {
+        match addressing(file, tree) {
             Ok(addressing) => found.push(addressing),
             // Reading the file will report the error.
             Err(_) if on_error == OnError::Skip => {}

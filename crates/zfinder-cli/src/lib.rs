@@ -9,8 +9,8 @@ mod bench;
 mod engine;
 mod evaluate;
 mod failure;
+mod far;
 mod find;
-mod fit;
 mod follow;
 mod histogram;
 mod input;
@@ -70,7 +70,9 @@ enum Command {
 /// code. Prints on standard output and standard error. Wrong usage, `--help` and a signal end the
 /// process.
 pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
-    command_host::main_from(arguments, failure::diagnose, |cli: Cli| {
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let command = options::with_values(Cli::command(), &arguments);
+    command_host::main_of(command, arguments, failure::diagnose, |cli: Cli| {
         let levels = [tracing::Level::WARN, tracing::Level::INFO, tracing::Level::DEBUG];
         let level = levels[usize::from(cli.verbose).min(2)];
         #[cfg(feature = "serve")]

@@ -1,5 +1,6 @@
 //! Options that are keys of the configuration, presets, and option values that `bench` shares.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
@@ -7,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use zfinder::{
-    Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Sensor, Significance, Triplets,
+    Config, ConfigChanges, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Significance, Triplets,
     Weighting,
 };
 
@@ -114,12 +115,12 @@ enum WindowName {
 /// Options of one configuration.
 #[derive(Args)]
 pub(super) struct ConfigOptions {
-    /// Preset to start from; --config and the options below change it [default: auto; default with
-    /// --config]
+    /// Preset to start from; --config and the options below change it [default: that of --config,
+    /// else auto]
     #[arg(long, value_enum, help_heading = "Configuration")]
     preset: Option<PresetName>,
     /// TOML file with any of the keys that --print-config shows. Keys that it leaves out have the
-    /// values of --preset
+    /// values of its key `preset`, of --preset, or of auto
     #[arg(long, value_name = "FILE.toml", help_heading = "Configuration")]
     config: Option<PathBuf>,
     /// Print the configuration that results, as TOML for --config, and exit
@@ -134,120 +135,118 @@ pub(super) struct ConfigOptions {
 /// written.
 #[derive(Args)]
 pub(super) struct KeyOptions {
-    /// Most vertices for an RoI, highest peak first [config: 1]
+    /// Most vertices for an RoI, highest peak first
     #[arg(long, value_name = "N", help_heading = "Search")]
     peaks: Option<u32>,
-    /// Which slices of phi a pair may reach into [config: bending]
+    /// Which slices of phi a pair may reach into
     #[arg(long, value_enum, help_heading = "Search")]
     neighbours: Option<NeighboursName>,
-    /// Quantity that is counted [config: off]
+    /// Quantity that is counted
     #[arg(long, value_enum, help_heading = "Search")]
     triplets: Option<TripletsName>,
-    /// Weight of a pair that a third spacepoint confirms [config: count]
+    /// Weight of a pair that a third spacepoint confirms
     #[arg(long, value_enum, help_heading = "Search")]
     weighting: Option<WeightingName>,
-    /// Window of an RoI for which --rois gives none [config: full-scan]
+    /// Window of an RoI for which --rois gives none
     #[arg(long, value_enum, help_heading = "Search")]
     phi_window: Option<WindowName>,
     /// Beam position in mm, subtracted before rho and phi are used; auto: found from tracks of the
-    /// first events, with its slope and width [config: 0,0]
+    /// first events, with its slope and width
     #[arg(long, alias = "beam-spot-mm", value_name = "X,Y|auto", allow_hyphen_values = true, help_heading = "Search")]
     beam_spot: Option<BeamPosition>,
-    /// Slope of the beam, dx/dz and dy/dz [config: 0,0]
+    /// Slope of the beam, dx/dz and dy/dz
     #[arg(long, value_name = "X,Y", value_parser = beam_spot_tilt, allow_hyphen_values = true, help_heading = "Search")]
     beam_spot_tilt: Option<[f64; 2]>,
     /// Standard deviation of vertices in x and y about the beam in mm; with --weighting pt, z_error
-    /// contains it. --beam-spot auto finds it [config: 0.015]
+    /// contains it. --beam-spot auto finds it
     #[arg(long, alias = "beam-width-mm", value_name = "MM", help_heading = "Search")]
     beam_width: Option<f64>,
     /// Most events that --beam-spot auto reads before the search begins; it keeps them in memory
     #[arg(long, value_name = "N", default_value_t = BEAM_SPOT_EVENTS, help_heading = "Search")]
     beam_spot_events: NonZeroUsize,
-    /// How z is extrapolated to the beam [config: linear]
+    /// How z is extrapolated to the beam
     #[arg(long, value_enum, help_heading = "Search")]
     extrapolation: Option<ExtrapolationName>,
-    /// Last layer that takes part: its number, or pixel, short-strip or long-strip [config: all]
-    #[arg(long, value_name = "N|SENSOR", value_parser = max_layer, help_heading = "Search")]
+    /// Last layer that takes part: its number, or all, pixel, short-strip or long-strip
+    #[arg(long, value_name = "N|SENSOR", help_heading = "Search")]
     max_layer: Option<MaxLayer>,
     /// How many of the filled layers, from the innermost, may hold the inner spacepoint of a pair
-    /// [config: 3]
     #[arg(long, value_name = "N", help_heading = "Search")]
     first_layers: Option<u32>,
 
-    /// Width of a bin of z at eta = 0, in mm [config: 0.2]
+    /// Width of a bin of z at eta = 0, in mm
     #[arg(long, alias = "z-bin-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
     z_bin: Option<f64>,
-    /// How much wider a bin gets with |eta| of the RoI, in mm [config: 0.1]
+    /// How much wider a bin gets with |eta| of the RoI, in mm
     #[arg(long, value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
     z_bin_eta_coeff: Option<f64>,
-    /// Lower end of the range of z, in mm [config: -200]
+    /// Lower end of the range of z, in mm
     #[arg(long, alias = "z-min-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
     z_min: Option<f64>,
-    /// Upper end of the range of z, in mm [config: 200]
+    /// Upper end of the range of z, in mm
     #[arg(long, alias = "z-max-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Histogram")]
     z_max: Option<f64>,
-    /// A histogram for pairs that bend up and one for those that bend down [config: false]
+    /// A histogram for pairs that bend up and one for those that bend down
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Histogram")]
     charge_aware: Option<bool>,
-    /// A histogram for each slice, of the pairs whose track may come from there [config: false]
+    /// A histogram for each slice, of the pairs whose track may come from there
     #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true", require_equals = true, help_heading = "Histogram")]
     histogram_per_slice: Option<bool>,
-    /// Mix a peak closer than this many bins to a vertex into it [config: 0]
+    /// Mix a peak closer than this many bins to a vertex into it
     #[arg(long, value_name = "BINS", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_separation_bins: Option<f64>,
-    /// Mix a peak closer than this fraction of its |z| to a vertex into it [config: 0]
+    /// Mix a peak closer than this fraction of its |z| to a vertex into it
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_distance_cut: Option<f64>,
     /// Contribution to z and weight of a peak that is mixed into a vertex, 0 to 1; 0 drops it
-    /// [config: 0]
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     vertex_mixing: Option<f64>,
-    /// Second search of an RoI without a peak [config: none]
+    /// Second search of an RoI without a peak
     #[arg(long, value_enum, value_name = "PRESET", help_heading = "Histogram")]
     fallback: Option<FallbackName>,
-    /// Definition of the significance [config: poisson]
+    /// Definition of the significance
     #[arg(long, value_enum, value_name = "FORM", help_heading = "Histogram")]
     significance: Option<SignificanceName>,
-    /// End at the first peak less significant than this [config: 0, which keeps all]
+    /// End at the first peak less significant than this; 0 keeps all
     #[arg(long, value_name = "SIGMA", allow_negative_numbers = true, help_heading = "Histogram")]
     min_significance: Option<f64>,
-    /// Fraction of all windows of three bins, the lowest, whose mean is the background [config: 1]
+    /// Fraction of all windows of three bins, the lowest, whose mean is the background
     #[arg(long, value_name = "FRACTION", allow_negative_numbers = true, help_heading = "Histogram")]
     percentile: Option<f64>,
     /// Between peaks of equal height take the one nearest to the middle of the range, not the
-    /// lowest z [config: true]
+    /// lowest z
     #[arg(long, value_name = "BOOL", help_heading = "Histogram")]
     prefer_central: Option<bool>,
 
-    /// Width of a slice of phi, in degrees [config: 0.2]
+    /// Width of a slice of phi, in degrees
     #[arg(long, value_name = "DEG", allow_negative_numbers = true, help_heading = "Slices and bending")]
     phi_slice_deg: Option<f64>,
-    /// In full scan, let the slices at +pi and -pi be neighbours [config: true]
+    /// In full scan, let the slices at +pi and -pi be neighbours
     #[arg(long, value_name = "BOOL", help_heading = "Slices and bending")]
     wrap_full_scan: Option<bool>,
-    /// Factor on the bending [config: 1]
+    /// Factor on the bending
     #[arg(long, value_name = "FACTOR", allow_negative_numbers = true, help_heading = "Slices and bending")]
     neighbour_multiplier: Option<f64>,
-    /// Cap on the number of neighbour slices [config: none]
+    /// Cap on the number of neighbour slices
     #[arg(long, value_name = "N", help_heading = "Slices and bending")]
     neighbour_max: Option<u32>,
-    /// Transverse momentum of the track whose bending sets the neighbour slices, in GeV [config: 6]
+    /// Transverse momentum of the track whose bending sets the neighbour slices, in GeV
     #[arg(long, value_name = "GEV", allow_negative_numbers = true, help_heading = "Slices and bending")]
     bending_pt_gev: Option<f64>,
-    /// Solenoid field, in T [config: 2]
+    /// Solenoid field, in T
     #[arg(long, value_name = "T", allow_negative_numbers = true, help_heading = "Slices and bending")]
     field_t: Option<f64>,
-    /// Change of the bending with eta in the end-caps, in rad, at most 0 [config: -0.02]
+    /// Change of the bending with eta in the end-caps, in rad, at most 0
     #[arg(long, value_name = "RAD", allow_negative_numbers = true, help_heading = "Slices and bending")]
     dphi_deta: Option<f64>,
 
-    /// Largest difference of the two z extrapolations, in mm [config: 25]
+    /// Largest difference of the two z extrapolations, in mm
     #[arg(long, alias = "triplet-dz-mm", value_name = "MM", allow_negative_numbers = true, help_heading = "Triplets")]
     triplet_dz: Option<f64>,
-    /// Largest difference of the two curvatures, in rad/mm [config: 0.005]
+    /// Largest difference of the two curvatures, in rad/mm
     #[arg(long, value_name = "RAD/MM", allow_negative_numbers = true, help_heading = "Triplets")]
     triplet_dk: Option<f64>,
-    /// The two azimuths at the beam line must differ by less than this, in rad [config: 0.05]
+    /// The two azimuths at the beam line must differ by less than this, in rad
     #[arg(long, value_name = "RAD", allow_negative_numbers = true, help_heading = "Triplets")]
     triplet_dp: Option<f64>,
 }
@@ -276,27 +275,6 @@ pub(super) fn beam_spot_tilt(text: &str) -> Result<[f64; 2], String> {
     two_numbers(text).ok_or_else(|| "two slopes with a comma between them are expected, as in 1e-4,-2e-4".into())
 }
 
-fn max_layer(text: &str) -> Result<MaxLayer, String> {
-    Ok(match text {
-        "pixel" => MaxLayer::Sensor(Sensor::Pixel),
-        "short-strip" => MaxLayer::Sensor(Sensor::ShortStrip),
-        "long-strip" => MaxLayer::Sensor(Sensor::LongStrip),
-        number => {
-            let number =
-                number.parse().map_err(|_| "a layer's number, pixel, short-strip or long-strip is expected")?;
-            MaxLayer::Number(number)
-        }
-    })
-}
-
-impl PresetName {
-    /// Returns the default preset. Keys that a configuration file leaves out have the library's
-    /// defaults.
-    fn of_unnamed(has_file: bool) -> Self {
-        if has_file { Self::Default } else { Self::Auto }
-    }
-}
-
 impl From<PresetName> for Preset {
     fn from(name: PresetName) -> Self {
         match name {
@@ -319,13 +297,13 @@ impl From<PresetName> for Preset {
 
 impl ConfigOptions {
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        self.config_or(PresetName::of_unnamed(self.config.is_some()))
+        self.config_or(PresetName::Auto)
     }
 
     /// Returns the configuration, with this preset instead of the default of
     /// [`ConfigOptions::config`].
     pub(super) fn config_or(&self, unnamed: PresetName) -> Result<Config, Failure> {
-        self.keys.over(self.preset.unwrap_or(unnamed), self.config.as_deref())
+        self.keys.over(self.preset, unnamed, self.config.as_deref())
     }
 
     /// Returns the number of events for finding the beam spot; None if the beam spot is given.
@@ -352,12 +330,19 @@ impl ConfigOptions {
 }
 
 impl KeyOptions {
-    /// Applies preset, then file, then options, and validates the result.
-    pub(super) fn over(&self, preset: PresetName, file: Option<&Path>) -> Result<Config, Failure> {
-        let mut config = Config::preset(preset.into());
-        if let Some(path) = file {
-            config = over(&config, path)?;
-        }
+    /// Applies preset, then file, then options, and validates the result. `unnamed` is the preset
+    /// if neither `preset` nor the file names one.
+    pub(super) fn over(
+        &self,
+        preset: Option<PresetName>,
+        unnamed: PresetName,
+        file: Option<&Path>,
+    ) -> Result<Config, Failure> {
+        let (preset, unnamed) = (preset.map(Preset::from), unnamed.into());
+        let mut config = match file {
+            None => Config::preset(preset.unwrap_or(unnamed)),
+            Some(path) => of_file(path, preset, unnamed)?,
+        };
         self.apply(&mut config);
         if self.beam_spot_events().is_some() && (self.beam_spot_tilt.is_some() || self.beam_width.is_some()) {
             return Err(Failure::usage(
@@ -382,7 +367,7 @@ impl KeyOptions {
         }
         set(&mut config.beam_spot_tilt, self.beam_spot_tilt);
         set(&mut config.beam_width_mm, self.beam_width);
-        config.max_layer = self.max_layer.or(config.max_layer);
+        set(&mut config.max_layer, self.max_layer);
         set(&mut config.charge_aware, self.charge_aware);
         set(&mut config.histogram_per_slice, self.histogram_per_slice);
         set(&mut config.first_layers, self.first_layers);
@@ -467,18 +452,59 @@ fn set<T: Copy>(key: &mut T, option: Option<T>) {
     *key = option.unwrap_or(*key);
 }
 
-/// Returns a configuration with the keys of a file applied.
-fn over(config: &Config, path: &Path) -> Result<Config, Failure> {
-    let text = read_text(path)?;
-    let toml_error = |error: toml::de::Error| zfinder_io::Error::Toml {
+/// Returns the configuration of a file over this preset, else over the preset that the file names,
+/// else over `unnamed`.
+fn of_file(path: &Path, preset: Option<Preset>, unnamed: Preset) -> Result<Config, Failure> {
+    let changes: ConfigChanges = toml::from_str(&read_text(path)?).map_err(|error| zfinder_io::Error::Toml {
         what: path.display().to_string(),
         message: error.to_string(),
+    })?;
+    if let (Some(named), Some(preset)) = (changes.preset(), preset)
+        && named != preset
+    {
+        return Err(Failure::usage(
+            format!("{} starts from the preset {named}, and --preset is {preset}", path.display()),
+            "leave --preset out, or the key `preset` of the file",
+        ));
+    }
+    let preset = changes.preset().or(preset).unwrap_or(unnamed);
+    Ok(changes.apply(Config::preset(preset)))
+}
+
+/// Returns the command line with the values that the keys of the configuration have in the preset
+/// of these arguments, else in auto: `[auto: 4]` in the help of `--peaks`.
+pub(super) fn with_values(command: clap::Command, arguments: &[OsString]) -> clap::Command {
+    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let named = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--preset") {
+        Some("") => words.get(at + 1)?.parse().ok(),
+        Some(value) => value.strip_prefix('=')?.parse().ok(),
+        None => None,
+    });
+    let preset: Preset = named.unwrap_or(Preset::Auto);
+    let values = toml::Table::try_from(Config::preset(preset)).unwrap_or_default();
+    let subcommands: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
+    let with_value = |argument: clap::Arg| {
+        let key = argument.get_long().map(|name| name.replace('-', "_")).unwrap_or_default();
+        let value = values.get(&key).or_else(|| values.get(&format!("{key}_mm")));
+        match (value, argument.get_help()) {
+            (Some(value), Some(help)) if key != "preset" => {
+                let help = format!("{help} [{preset}: {}]", plain(value));
+                argument.help(help)
+            }
+            _ => argument,
+        }
     };
-    // Parsed alone first, so that unknown keys and wrong types are reported with their line.
-    toml::from_str::<Config>(&text).map_err(toml_error)?;
-    let mut keys: toml::Table = toml::from_str(&zfinder_io::config_to_toml(config)).map_err(toml_error)?;
-    keys.extend(toml::from_str::<toml::Table>(&text).map_err(toml_error)?);
-    Ok(keys.try_into().map_err(toml_error)?)
+    subcommands.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| sub.mut_args(with_value)))
+}
+
+/// Returns a value as an option takes it.
+fn plain(value: &toml::Value) -> String {
+    match value {
+        toml::Value::String(word) => word.clone(),
+        toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),
+        toml::Value::Float(number) => number.to_string(),
+        other => other.to_string(),
+    }
 }
 
 /// Returns a value as the user types it.

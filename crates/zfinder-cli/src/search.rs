@@ -6,15 +6,18 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use zfinder::{RoiBatch, RoiResult, SearchedBatch, StreamOptions, ZFinder};
+use zfinder_io::config_summary;
 
 use super::beam_spot::{RoiSource, wrong_beam};
-use super::fit::misfit;
 use super::input::Skipped;
 use command_host::Failure;
 
 /// A batch is searched when it holds this many spacepoints, or RoIs.
 pub(super) const BATCH_SPACEPOINTS: usize = 1_000_000;
 pub(super) const BATCH_ROIS: usize = 4096;
+
+/// Spacepoints of the first batch whose units and layers are checked.
+const CHECKED_SPACEPOINTS: usize = 10_000;
 
 /// Batches that are searched while the next is read. On several GPUs the stream has more.
 const IN_FLIGHT: usize = 2;
@@ -143,9 +146,21 @@ pub(super) fn search(
     Ok(totals)
 }
 
-/// Returns a warning if the first RoIs do not match the detector or the beam.
+/// Returns the first line of a report: engine, detector, preset and changed keys.
+pub(super) fn headline(finder: &ZFinder) -> String {
+    let summary = config_summary(finder.config());
+    format!("{}; detector {}; {summary}", finder.description(), finder.detector().name())
+}
+
+/// Returns a warning if the first RoIs do not match the detector or the beam. The search reports
+/// azimuths in degrees.
 pub(super) fn warn_of_misfit(finder: &ZFinder, batch: &RoiBatch) -> Option<String> {
-    misfit(batch, finder.detector()).or_else(|| wrong_beam(batch, finder.detector(), finder.config()))
+    match finder.check_input(batch, CHECKED_SPACEPOINTS) {
+        Ok(None) => wrong_beam(batch, finder.detector(), finder.config()),
+        Ok(Some(warning)) if warning.contains("give lengths") || warning.contains("counted from") => Some(warning),
+        Ok(Some(warning)) => Some(format!("{warning}: --detector NAME|FILE.toml")),
+        Err(_) => None,
+    }
 }
 
 /// Reads the next batch, which is empty at the end, and the error that ends it.

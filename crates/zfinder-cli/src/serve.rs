@@ -208,7 +208,7 @@ impl Serve {
             http: address(self.http),
             metrics: address(self.metrics),
             models,
-            detector: input::detector(self.detector.as_deref(), &[], OnError::Stop)?,
+            detector: input::detector(self.detector.as_deref(), &[], None, OnError::Stop)?,
             engine: self.device.engine()?,
             threads: self.device.threads()?,
             batches: BatchOptions {

@@ -2,13 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
-use column_names::quoted;
+use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
+use column_names::{event_column, lookalike, quoted, refusal};
 use super::place::{Address, LayerLookup};
 use crate::error::{Error, Result};
-use zfinder::Detector;
-use zfinder::Spacepoint;
-use zfinder::rho_phi_columns;
+use zfinder::{Detector, Spacepoint, rho_phi_columns};
 
 /// Columns that an error message asks for.
 pub(super) const WANTED: &str = "`x,y,z` or `rho,phi,z`, and `layer`, or `volume_id,layer_id`, or `geometry_id`, and, \
@@ -33,9 +31,10 @@ pub(super) enum LayerColumns {
 }
 
 /// The names of the columns of one file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Schema {
-    pub(super) event: Option<&'static str>,
+    /// The column that [`event_column`] chooses.
+    pub(super) event: Option<String>,
     pub(super) roi: Option<&'static str>,
     pub(super) shape: Shape,
     pub(super) position: [&'static str; 3],
@@ -43,8 +42,8 @@ pub(super) struct Schema {
 }
 
 impl Schema {
-    /// Returns the schema of these columns, or the names of the missing columns.
-    pub(super) fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<Self, Vec<&'static str>> {
+    /// Returns the schema of these columns, or what is wrong with them.
+    pub(super) fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<Self, SchemaFault> {
         let has = |name: &str| names.clone().any(|there| there == name);
         let first = |wanted: &[&'static str]| wanted.iter().copied().find(|name| has(name));
         const POSITIONS: [(Shape, [&str; 3]); 3] = [
@@ -70,12 +69,17 @@ impl Schema {
         if layers.is_none() {
             missing.push("layer");
         }
-        match layers {
-            Some(layers) if missing.is_empty() => {
-                Ok(Self { event: first(&["event_id", "event"]), roi: first(&["roi_id"]), shape, position, layers })
-            }
-            _ => Err(missing),
+        let Some(layers) = layers.filter(|_| missing.is_empty()) else { return Err(SchemaFault::Missing(missing)) };
+        let event = event_column(names.clone()).map_err(SchemaFault::Refused)?;
+        if let Some(name) = lookalike(names.clone(), "roi_id") {
+            return Err(SchemaFault::Refused(refusal(name, "roi_id")));
         }
+        Ok(Self { event: event.map(str::to_owned), roi: first(&["roi_id"]), shape, position, layers })
+    }
+
+    /// Returns the columns of ids.
+    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
+        self.event.as_deref().into_iter().chain(self.roi)
     }
 
     pub(super) fn addressing(&self) -> Addressing {
@@ -97,8 +101,26 @@ impl Schema {
     }
 }
 
+/// The reason for which columns are not those of spacepoints.
+pub(super) enum SchemaFault {
+    /// The missing columns.
+    Missing(Vec<&'static str>),
+    /// A column whose name makes it doubtful what to read.
+    Refused(String),
+}
+
+impl SchemaFault {
+    /// Returns the reason in words, for a file with columns of these names.
+    pub(super) fn message<'a>(&self, names: impl Iterator<Item = &'a str>) -> String {
+        match self {
+            Self::Missing(columns) => missing(columns, names),
+            Self::Refused(reason) => reason.clone(),
+        }
+    }
+}
+
 /// "missing column `layer`; the file has `x`, `y`, `z`; wanted: ..."
-pub(super) fn missing<'a>(missing: &[&str], names: impl Iterator<Item = &'a str>) -> String {
+fn missing<'a>(missing: &[&str], names: impl Iterator<Item = &'a str>) -> String {
     let plural = if missing.len() == 1 { "column" } else { "columns" };
     format!("missing {plural} {}; the file has {}; expected: {WANTED}", quoted(missing.iter().copied()), quoted(names))
 }
@@ -111,6 +133,20 @@ pub(super) struct Chunk {
     /// The columns of [`Schema::layer_columns`]; the unused ones are empty.
     pub(super) layers: [Vec<u64>; 2],
     pub(super) runs: Vec<RoiRun>,
+    /// Rows that cannot be read, in the order of the file.
+    pub(super) bad_rows: Vec<BadRow>,
+    /// Whether a row whose ids cannot be read is the last one.
+    ends_with_lost_row: bool,
+}
+
+/// A row that cannot be read.
+pub(super) struct BadRow {
+    /// The row's run; for a row whose ids cannot be read, the run that follows it.
+    pub(super) run: usize,
+    /// Index, among the spacepoints of the chunk, of the spacepoint that stands for the row, with
+    /// NaN as its first coordinate. None if the ids cannot be read.
+    pub(super) at: Option<usize>,
+    pub(super) error: Error,
 }
 
 /// Consecutive spacepoints of one RoI.
@@ -122,6 +158,8 @@ pub(super) struct RoiRun {
     /// The row of the first spacepoint, or the row that holds them all, counted as in error
     /// messages.
     pub(super) row: u64,
+    /// Whether a row whose ids cannot be read comes just before.
+    pub(super) follows_lost_row: bool,
 }
 
 impl Chunk {
@@ -130,6 +168,8 @@ impl Chunk {
         self.position.iter_mut().for_each(Vec::clear);
         self.layers.iter_mut().for_each(Vec::clear);
         self.runs.clear();
+        self.bad_rows.clear();
+        self.ends_with_lost_row = false;
     }
 }
 
@@ -170,16 +210,23 @@ pub(super) struct ColumnReader<C> {
     faults: Faults,
     /// The error that ends the file after the current event.
     end: Option<Error>,
-    /// A discarded event, and the error that ends the file there.
-    bad_event: Option<(u64, Error)>,
+    /// The error that ends the file after the chunk, and the event that it makes incomplete.
+    bad_event: Option<(Option<u64>, Error)>,
+    /// Indices of spacepoints of the chunk whose errors are reported with their rows.
+    reported: Vec<usize>,
+    /// Whether a row whose ids cannot be read is next to a row of the event. It may belong to any
+    /// RoI of the event.
+    is_spoilt: bool,
+    /// Whether such a row came last in the chunk before.
+    after_lost_row: bool,
 }
 
 impl<C: Chunks> ColumnReader<C> {
-    pub(super) fn new(chunks: C, detector: &Detector, options: ReadOptions) -> Self {
+    pub(super) fn new(chunks: C, detector: &Detector, options: &ReadOptions) -> Self {
         Self {
             chunks,
             place: LayerLookup::new(detector),
-            options,
+            options: options.clone(),
             chunk: Chunk::default(),
             run: 0,
             spacepoint: 0,
@@ -192,6 +239,9 @@ impl<C: Chunks> ColumnReader<C> {
             faults: Faults::default(),
             end: None,
             bad_event: None,
+            reported: Vec::new(),
+            is_spoilt: false,
+            after_lost_row: false,
         }
     }
 
@@ -203,35 +253,81 @@ impl<C: Chunks> ColumnReader<C> {
         if !self.chunks.next_chunk(&mut self.chunk)? {
             return Ok(false);
         }
-        let schema = *self.chunks.schema();
+        let (shape, names) = (self.chunks.schema().shape, self.chunks.schema().position);
+        self.take_bad_rows();
+        if let Some(first) = self.chunk.runs.first_mut() {
+            first.follows_lost_row |= std::mem::take(&mut self.after_lost_row);
+        }
         let mut bad = Vec::new();
-        for (column, name) in self.chunk.position.iter().zip(schema.position) {
+        for (column, name) in self.chunk.position.iter().zip(names) {
             // Branch-free, unlike `all`, which stops at the first failure: the loop is vectorised.
             if !column.iter().fold(true, |finite, value| finite & value.is_finite()) {
-                let is_bad = |&at: &usize| !column[at].is_finite();
+                let is_bad = |&at: &usize| !column[at].is_finite() && self.reported.binary_search(&at).is_err();
                 bad.extend((0..column.len()).filter(is_bad).map(|at| (at, name, column[at])));
             }
         }
         self.skip_spacepoints(&mut bad, |value| format!("{value} is not finite"));
-        if self.bad_event.is_some() {
-            // The rest of the chunk is not read, so it may hold any values.
-            let left: usize = self.chunk.runs.iter().map(|run| run.spacepoints).sum();
-            self.chunk.position.iter_mut().for_each(|column| column.truncate(left));
-        }
         let [x, y, _] = &mut self.chunk.position;
-        if schema.shape == Shape::Cartesian {
+        if shape == Shape::Cartesian {
             rho_phi_columns(x, y);
         }
         let good = |rho: f64| rho > 0.0 && rho < f64::INFINITY;
         if !x.iter().fold(true, |all, &rho| all & good(rho)) {
             // NaN was reported above.
             let is_bad = |&at: &usize| !good(x[at]) && !x[at].is_nan();
-            bad.extend((0..x.len()).filter(is_bad).map(|at| (at, schema.position[0], x[at])));
+            bad.extend((0..x.len()).filter(is_bad).map(|at| (at, names[0], x[at])));
         }
         self.skip_spacepoints(&mut bad, |rho| {
             format!("rho, the distance from the z axis, is {rho} mm; it must be above 0 and finite")
         });
+        let [rho, phi, _] = &self.chunk.position;
+        let good = |phi: f64| phi.abs() <= Spacepoint::MAX_PHI;
+        if shape == Shape::Cylindrical && !phi.iter().fold(true, |all, &phi| all & good(phi)) {
+            let is_bad = |&at: &usize| !good(phi[at]) && !rho[at].is_nan();
+            bad.extend((0..phi.len()).filter(is_bad).map(|at| (at, names[1], phi[at])));
+        }
+        self.skip_spacepoints(&mut bad, no_azimuth);
         Ok(true)
+    }
+
+    /// Reports the bad rows of the chunk. If reading stops at errors, the chunk ends before the
+    /// event of the first of them instead.
+    fn take_bad_rows(&mut self) {
+        self.reported.clear();
+        let rows = std::mem::take(&mut self.chunk.bad_rows);
+        // A row that is a whole event makes no other event incomplete.
+        let is_whole = self.chunks.whole_rois() && self.chunks.schema().roi.is_none();
+        if !self.options.skips() {
+            let Some(BadRow { run, at, error }) = rows.into_iter().next() else { return };
+            let event = match (at, run.checked_sub(1)) {
+                (Some(_), _) => Some(self.chunk.runs[run].event_id),
+                (None, _) if is_whole => None,
+                (None, Some(before)) => Some(self.chunk.runs[before].event_id),
+                (None, None) => self.event.as_ref().map(|event| event.event_id),
+            };
+            self.end_before(run, event, error);
+            return;
+        }
+        for BadRow { run, at, error } in rows {
+            self.faults.add(error);
+            match (at, self.chunk.runs.get_mut(run)) {
+                (Some(at), _) => self.reported.push(at),
+                (None, _) if is_whole => {}
+                (None, Some(run)) => run.follows_lost_row = true,
+                (None, None) => self.chunk.ends_with_lost_row = true,
+            }
+        }
+    }
+
+    /// Ends the chunk before this run, and the file after the chunk. The event is incomplete.
+    fn end_before(&mut self, run: usize, event: Option<u64>, error: Error) {
+        let runs = &mut self.chunk.runs;
+        runs.truncate(run);
+        while runs.pop_if(|run| Some(run.event_id) == event).is_some() {}
+        // The rest of the chunk is not read, so it may hold any values.
+        let left: usize = runs.iter().map(|run| run.spacepoints).sum();
+        self.chunk.position.iter_mut().for_each(|column| column.truncate(left));
+        self.bad_event = Some((event, error));
     }
 
     /// Makes these spacepoints of the chunk invalid. If reading stops at errors, the chunk ends
@@ -246,11 +342,7 @@ impl<C: Chunks> ColumnReader<C> {
                 at < before
             });
             let run = run.unwrap_or(0);
-            let event_id = self.chunk.runs[run].event_id;
-            let runs = &mut self.chunk.runs;
-            runs.truncate(run);
-            while runs.pop_if(|run| run.event_id == event_id).is_some() {}
-            self.bad_event = Some((event_id, error));
+            self.end_before(run, Some(self.chunk.runs[run].event_id), error);
             return;
         }
         for (at, column, value) in bad.drain(..) {
@@ -288,7 +380,11 @@ impl<C: Chunks> ColumnReader<C> {
         self.rois.clear();
         self.gathered = 0;
         self.is_left_out = false;
-        self.event.take()
+        let mut event = self.event.take();
+        if std::mem::take(&mut self.is_spoilt) {
+            event.iter_mut().flat_map(|event| &mut event.rois).for_each(|(_, points)| points.push(INVALID));
+        }
+        event
     }
 
     /// Returns whether the current event is yielded if the file ends early: when errors are
@@ -317,6 +413,7 @@ impl<C: Chunks> ColumnReader<C> {
     /// Adds the next run to the event; false if the run belongs to another event.
     fn join(&mut self) -> Result<bool> {
         let run = self.chunk.runs[self.run];
+        self.is_spoilt |= run.follows_lost_row;
         let event = self.event.get_or_insert_with(|| Event { event_id: run.event_id, rois: Vec::new() });
         if event.event_id != run.event_id {
             return Ok(false);
@@ -345,7 +442,7 @@ impl<C: Chunks> ColumnReader<C> {
             };
             let message =
                 format!("event {}{roi} was on an earlier row already; one row each is expected", run.event_id);
-            let error = self.chunks.error(Some((&run, None)), self.chunks.schema().event, message);
+            let error = self.chunks.error(Some((&run, None)), self.chunks.schema().event.as_deref(), message);
             self.skip(error)?;
             self.pass(&run);
             return Ok(true);
@@ -434,8 +531,12 @@ impl<C: Chunks> EventReader for ColumnReader<C> {
         }
         loop {
             if self.run == self.chunk.runs.len() {
+                // The row may belong to the current event, or to the next one.
+                let lost = std::mem::take(&mut self.chunk.ends_with_lost_row);
+                self.is_spoilt |= lost && self.event.is_some();
+                self.after_lost_row |= lost;
                 if let Some((event_id, error)) = self.bad_event.take() {
-                    let is_good = |event: &Event| event.event_id != event_id && self.unplaced.is_none();
+                    let is_good = |event: &Event| Some(event.event_id) != event_id && self.unplaced.is_none();
                     let is_good = self.event.as_ref().is_some_and(is_good);
                     let event = self.end_event().filter(|_| is_good);
                     if event.is_none() {

@@ -3,14 +3,12 @@
 use std::collections::HashMap;
 use std::path::Path;
 
-use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, too_many};
+use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
 use super::place::{Address, LayerLookup};
 use super::source::event_of_name;
 use super::table::{Column, Table};
 use crate::error::{Error, Result};
-use zfinder::Detector;
-use zfinder::Spacepoint;
-use zfinder::rho_phi_columns;
+use zfinder::{Detector, RoiId, Spacepoint, rho_phi_columns};
 
 const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are several, `event_id` and `roi_id`; \
                       ACTS's `x,y,z,geometry_id_1`, or its older `sp_x,sp_y,sp_z`; or TrackML's \
@@ -20,6 +18,29 @@ const WANTED: &str = "`x,y,z,layer` or `rho,phi,z,layer` with, if there are seve
 pub(super) fn addressing(path: &Path) -> Result<Addressing> {
     let table = Table::peek(path)?;
     Ok(Schema::of(&table)?.addressing())
+}
+
+/// Calls `visit` with event and RoI of each row whose ids can be read.
+///
+/// # Errors
+/// An error that ends the file.
+pub(super) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
+    let mut table = Table::open(path)?;
+    let schema = Schema::of(&table)?;
+    let event_of_file = event_of_name(path);
+    loop {
+        match table.next() {
+            Ok(true) => {}
+            Ok(false) => return Ok(()),
+            Err(error) if table.is_broken() => return Err(error),
+            Err(_) => continue,
+        }
+        let event_id = schema.event.map_or(Ok(event_of_file), |column| table.whole_number(column));
+        let roi_id = schema.roi.map_or(Ok(0), |column| table.whole_number(column));
+        if let (Ok(event_id), Ok(roi_id)) = (event_id, roi_id) {
+            visit(RoiId { event_id, roi_id });
+        }
+    }
 }
 
 /// The columns of one file.
@@ -68,7 +89,7 @@ impl Schema {
             let fewest = sets.iter().min_by_key(|names| names.len()).expect("there are two");
             return Err(table.missing(fewest, WANTED));
         };
-        table.refuse_lookalikes(&["event_id", "roi_id"])?;
+        table.refuse_lookalikes(&["roi_id"])?;
         let layer = match (LayerFrom::of(table), older) {
             (Some(layer), _) => layer,
             (None, Some([x, ..])) => {
@@ -83,7 +104,7 @@ impl Schema {
             }
             (position, _) => position,
         };
-        Ok(Self { event: table.column("event_id"), roi: table.column("roi_id"), position, layer })
+        Ok(Self { event: table.event_column()?, roi: table.column("roi_id"), position, layer })
     }
 
     fn addressing(&self) -> Addressing {
@@ -201,14 +222,14 @@ impl PartialEvent {
 }
 
 impl CsvEvents {
-    pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Self> {
+    pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Self> {
         let table = Table::open(path)?;
         let schema = Schema::of(&table)?;
         Ok(Self {
             table,
             schema,
             place: LayerLookup::new(detector),
-            options,
+            options: options.clone(),
             first_unplaced: None,
             event_of_file: event_of_name(path),
             ahead: None,
@@ -410,6 +431,9 @@ fn position(table: &Table, position: Position) -> Result<Spacepoint> {
             let point = Spacepoint { rho: table.number(rho)?, phi: table.number(phi)?, z: table.number(z)?, layer: 0 };
             if point.rho <= 0.0 {
                 return Err(table.error(rho, format!("rho is {} mm; it must be above 0", point.rho)));
+            }
+            if point.phi.abs() > Spacepoint::MAX_PHI {
+                return Err(table.error(phi, no_azimuth(point.phi)));
             }
             Ok(point)
         }

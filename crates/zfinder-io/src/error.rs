@@ -37,9 +37,26 @@ pub enum Error {
         /// The fault, and what would be correct.
         message: String,
     },
+    /// A stream that names an RoI again whose earlier rows were already passed on. This error ends
+    /// the reading also if errors are skipped.
+    #[error("{}: {message}; an answer to it is made from a part of its spacepoints: save the stream in a file, and read \
+             that", path.display())]
+    Returned {
+        /// The stream.
+        path: PathBuf,
+        /// The RoI.
+        message: String,
+    },
     /// A configuration or a detector that the library refuses.
     #[error(transparent)]
     Zfinder(#[from] zfinder::Error),
+}
+
+impl Error {
+    /// Returns whether reading ends at this error although errors are skipped.
+    pub fn ends_reading(&self) -> bool {
+        matches!(self, Self::Returned { .. })
+    }
 }
 
 /// Returns the known part of `, row 3, column z`.

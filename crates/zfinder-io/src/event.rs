@@ -6,8 +6,7 @@ use super::csv::{self, CsvEvents};
 use super::source::{self, Container};
 use super::{parquet, root};
 use crate::error::{Error, Result};
-use zfinder::Detector;
-use zfinder::Spacepoint;
+use zfinder::{Detector, RoiId, Spacepoint};
 
 /// One event of a file.
 pub(super) struct Event {
@@ -46,17 +45,19 @@ pub enum OnError {
 }
 
 /// Options for reading files of spacepoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReadOptions {
     /// The reaction to an error.
     pub on_error: OnError,
     /// Most spacepoints of an event. An event with more is an error, which bounds the memory.
     pub max_spacepoints: usize,
+    /// Name of the tree of a ROOT file. None: its only tree with spacepoints.
+    pub tree: Option<String>,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { on_error: OnError::Stop, max_spacepoints: Self::MAX_SPACEPOINTS }
+        Self { on_error: OnError::Stop, max_spacepoints: Self::MAX_SPACEPOINTS, tree: None }
     }
 }
 
@@ -72,6 +73,11 @@ impl ReadOptions {
 /// Returns the reason for refusing an event above the limit of spacepoints.
 pub(super) fn too_many(event_id: u64, most: usize) -> String {
     format!("event {event_id} has more than {most} spacepoints; if that is right, raise max_spacepoints")
+}
+
+/// Returns the reason for refusing an azimuth beyond [`Spacepoint::MAX_PHI`].
+pub(super) fn no_azimuth(phi: f64) -> String {
+    format!("phi is {phi} and must lie in [-2 pi, 2 pi]: phi is in radians, are these degrees?")
 }
 
 /// A spacepoint in place of an unreadable one.
@@ -111,20 +117,43 @@ pub enum Addressing {
     Geometry,
 }
 
-/// Returns how a file gives the layer of a spacepoint, from its header.
+/// Returns how a file gives the layer of a spacepoint, from its header. `tree` is as
+/// [`ReadOptions::tree`].
 ///
 /// # Errors
 /// A file that cannot be read, an empty one, and one that lacks columns.
-pub fn addressing(path: &Path) -> Result<Addressing> {
+pub fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> {
     match source::container(path)? {
         Container::Csv => csv::addressing(path),
         Container::Parquet => parquet::addressing(path),
-        Container::Root => root::addressing(path),
+        Container::Root => root::addressing(path, tree),
+    }
+}
+
+/// Returns whether a file has the columns of spacepoints.
+pub(super) fn has_spacepoints(path: &Path) -> bool {
+    match source::container(path) {
+        Ok(Container::Csv) => csv::addressing(path).is_ok(),
+        Ok(Container::Parquet) => parquet::addressing(path).is_ok(),
+        Ok(Container::Root) => root::has_spacepoints(path),
+        Err(_) => false,
+    }
+}
+
+/// Calls `visit` with event and RoI of each row, and with whether the row is a whole RoI.
+///
+/// # Errors
+/// An error that ends the file.
+pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+    match source::container(path)? {
+        Container::Csv => csv::visit_ids(path, &mut |id| visit(id, false)),
+        Container::Parquet => parquet::visit_ids(path, visit),
+        Container::Root => root::visit_ids(path, tree, &mut |id| visit(id, true)),
     }
 }
 
 /// Opens a file in the format of its content.
-pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
+pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Box<dyn EventReader>> {
     Ok(match source::container(path)? {
         Container::Csv => Box::new(CsvEvents::open(path, detector, options)?),
         Container::Parquet => parquet::open(path, detector, options)?,

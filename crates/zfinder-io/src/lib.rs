@@ -53,6 +53,7 @@
 //! Modules in reading order:
 //!
 //! - `reader`, `event`: [`SpacepointReader`] yields RoIs, and a trait reads each format by events.
+//! - `seen`, `returning`: RoIs that were read, and RoIs whose rows do not follow one another.
 //! - `source`, `memory`, `colliderml`: files and streams, and the files that a folder stands for.
 //! - `csv`, `table`, `rows`: CSV, from bytes to spacepoints.
 //! - `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT files.
@@ -83,6 +84,7 @@ mod place;
 mod provenance;
 mod reader;
 mod regions;
+mod returning;
 mod rois;
 mod root;
 mod rows;
@@ -111,9 +113,10 @@ pub use regions::Regions;
 pub use rois::RoiTable;
 #[cfg(feature = "root")]
 pub use root::RootSpacepoints;
+pub use seen::RoiSet;
 pub use shard::Shard;
 pub use source::{Inputs, inputs, is_stream, line};
 pub use spacepoint_writer::SpacepointWriter;
-pub use toml::{config_from_toml, config_to_toml, detector_from_toml, detector_to_toml};
+pub use toml::{config_from_toml, config_summary, config_to_toml, detector_from_toml, detector_to_toml};
 pub use truth::{TruthTable, TruthVertex, primary_z};
 pub use write::{CSV_HEADER, ROI_HEADER, write_csv, write_json_line, write_roi};

@@ -34,7 +34,7 @@ impl ObjectTable {
         }
         let mut table = Table::open(path)?;
         table.limit_rows(MOST_OBJECTS);
-        let [event, eta, phi, et] = table.need(["event_id", "eta", "phi", "et"], WANTED)?;
+        let (event, [eta, phi, et]) = table.need_with_event(["eta", "phi", "et"], WANTED)?;
         table.refuse_lookalikes(&["kind"])?;
         let kind = table.column("kind");
         let mut by_event: HashMap<u64, Vec<SeedObject>> = HashMap::new();

@@ -6,7 +6,7 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 use zfinder::ZFinder;
 
-use crate::toml::{config_to_toml, detector_to_toml};
+use crate::toml::{changed_keys, config_to_toml, detector_to_toml};
 
 /// Everything that answers depend on: version, configuration, detector and engine.
 ///
@@ -19,6 +19,10 @@ pub struct Provenance {
     pub schema: &'static str,
     /// The version of zfinder.
     pub version: &'static str,
+    /// The preset of the configuration.
+    pub preset: &'static str,
+    /// The keys of the configuration that differ from the preset, with their values.
+    pub changed_keys: serde_json::Map<String, serde_json::Value>,
     /// The digest of the configuration.
     pub config_digest: String,
     /// The name of the detector.
@@ -63,6 +67,8 @@ impl Provenance {
         Self {
             schema: Self::SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
+            preset: finder.config().preset.as_str(),
+            changed_keys: changed_keys(finder.config()),
             config_digest: digest(&config_to_toml(finder.config())),
             detector: finder.detector().name().to_owned(),
             detector_digest: digest(&detector_to_toml(finder.detector())),
@@ -87,6 +93,8 @@ impl Provenance {
         [
             ("schema", Some(self.schema.to_owned())),
             ("version", Some(self.version.to_owned())),
+            ("preset", Some(self.preset.to_owned())),
+            ("changed_keys", serde_json::to_string(&self.changed_keys).ok()),
             ("config_digest", Some(self.config_digest.clone())),
             ("detector", Some(self.detector.clone())),
             ("detector_digest", Some(self.detector_digest.clone())),

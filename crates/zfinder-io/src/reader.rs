@@ -1,10 +1,11 @@
 //! Reads RoIs from files, one after another.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 use std::path::PathBuf;
 
-use super::event::{self, Event, EventReader, Faults, ReadOptions};
+use super::event::{self, Event, EventReader, Faults, INVALID, ReadOptions};
 use super::regions::Regions;
+use super::returning::returning_rois;
 use super::rois::RoiTable;
 use super::seen::RoiSet;
 use super::shard::Shard;
@@ -17,7 +18,9 @@ use zfinder::{Roi, RoiDescriptor, RoiId, Spacepoint};
 /// the first error, unless [`ReadOptions`] skips errors.
 ///
 /// - Rows of an event must be consecutive; within the event they may be in any order. An (event,
-///   RoI) that occurs again, in the same file or in another, is an error.
+///   RoI) that occurs again, in the same file or in another, is an error. If errors are skipped,
+///   the ids of all files are read first, and such an RoI has an invalid spacepoint where it occurs
+///   first. In a stream, which is read once, this error ends the reading.
 /// - With a [`RoiTable`] and files that have a column `roi_id`, each RoI gets window, eta and z
 ///   range of its row in the table. An RoI that is not in the table keeps the default window.
 /// - With a [`RoiTable`] and a file without that column, each RoI of the table gets all spacepoints
@@ -42,6 +45,8 @@ pub struct SpacepointReader {
     faults: VecDeque<Error>,
     errors: u64,
     pending: VecDeque<PendingEvent>,
+    /// RoIs that occur in several places; None before the first file is opened.
+    returning: Option<HashSet<RoiId>>,
     seen: RoiSet,
     /// Events, stored as RoI 0 of each event.
     seen_events: RoiSet,
@@ -75,6 +80,7 @@ impl SpacepointReader {
             faults: VecDeque::new(),
             errors: 0,
             pending: VecDeque::new(),
+            returning: None,
             seen: RoiSet::default(),
             seen_events: RoiSet::default(),
             events: 0,
@@ -109,8 +115,8 @@ impl SpacepointReader {
     }
 
     /// Returns how files are read.
-    pub fn options(&self) -> ReadOptions {
-        self.options
+    pub fn options(&self) -> &ReadOptions {
+        &self.options
     }
 
     /// Returns the number of errors so far. The iterator yields the first ten errors of an event.
@@ -176,12 +182,15 @@ impl SpacepointReader {
 
     /// Reads until an RoI is ready; false when all files are read.
     fn read_on(&mut self) -> Result<bool> {
+        if self.returning.is_none() && self.options.skips() {
+            self.returning = Some(returning_rois(&self.files, self.options.tree.as_deref()));
+        }
         let Some(path) = self.files.get(self.read) else { return Ok(false) };
         let reader = match &mut self.open {
             Some(reader) => reader,
             None => {
                 tracing::info!("reading {}", source::named(path).display());
-                self.open.insert(event::open(path, &self.detector, self.options)?)
+                self.open.insert(event::open(path, &self.detector, &self.options)?)
             }
         };
         let has_rois = reader.has_rois();
@@ -230,8 +239,11 @@ impl SpacepointReader {
         if self.regions.is_some() {
             return self.queue_region(event_id, event.rois, has_rois);
         }
-        for (roi_id, spacepoints) in event.rois {
+        for (roi_id, mut spacepoints) in event.rois {
             let id = RoiId { event_id, roi_id };
+            if self.is_returning(id) {
+                spacepoints.push(INVALID);
+            }
             let plain = RoiDescriptor { id, ..RoiDescriptor::default() };
             let mut descriptors: VecDeque<RoiDescriptor> = match &self.rois {
                 None => [plain].into(),
@@ -246,7 +258,7 @@ impl SpacepointReader {
             let again: Vec<(RoiId, usize)> =
                 descriptors.iter().filter_map(|roi| Some((roi.id, self.seen.insert(roi.id, self.read)?))).collect();
             for &(id, other) in &again {
-                self.skip(self.again(id, other))?;
+                self.skip_again(id, other)?;
             }
             descriptors.retain(|roi| again.iter().all(|(id, _)| *id != roi.id));
             self.pending.push_back(PendingEvent { spacepoints, descriptors });
@@ -265,15 +277,35 @@ impl SpacepointReader {
         let id = RoiId { event_id, roi_id: 0 };
         for (_, spacepoints) in rois {
             if let Some(other) = self.seen.insert(id, self.read) {
-                self.skip(self.again(id, other))?;
+                self.skip_again(id, other)?;
                 continue;
             }
+            let is_returning = self.is_returning(id);
             let Some(regions) = self.regions.as_mut().filter(|_| self.shard.has(event_id)) else { continue };
-            if let Some((descriptor, spacepoints)) = regions.select(event_id, spacepoints)? {
+            if let Some((descriptor, mut spacepoints)) = regions.select(event_id, spacepoints)? {
+                if is_returning {
+                    spacepoints.push(INVALID);
+                }
                 self.pending.push_back(PendingEvent { spacepoints, descriptors: [descriptor].into() });
             }
         }
         Ok(())
+    }
+
+    /// Returns whether an RoI occurs in several places, so that it is not answered from one of them.
+    fn is_returning(&self, id: RoiId) -> bool {
+        self.returning.as_ref().is_some_and(|returning| returning.contains(&id))
+    }
+
+    /// Records the error of an RoI that occurred earlier, in the file with this number. Returns it
+    /// if reading stops at errors, or if the earlier rows were of a stream and are answered.
+    fn skip_again(&mut self, id: RoiId, other: usize) -> Result<()> {
+        let error = self.again(id, other);
+        if self.is_returning(id) || !self.options.skips() {
+            return self.skip(error);
+        }
+        let Error::Input { path, message, .. } = error else { return self.skip(error) };
+        Err(Error::Returned { path, message })
     }
 
     /// Returns the error for an RoI that occurred earlier, in the file with this number.
@@ -351,7 +383,7 @@ impl Iterator for SpacepointReader {
                 }
                 Err(error) => {
                     self.errors += 1;
-                    if self.options.skips() {
+                    if self.options.skips() && !error.ends_reading() {
                         self.end_file();
                     } else {
                         self.finished = true;

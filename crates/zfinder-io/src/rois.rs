@@ -36,7 +36,7 @@ impl RoiTable {
     pub fn read(path: &Path) -> Result<Self> {
         let mut table = Table::open(path)?;
         table.limit_rows(MOST_ROIS);
-        let [event, roi, phi_min, phi_max] = table.need(["event_id", "roi_id", "phi_min", "phi_max"], WANTED)?;
+        let (event, [roi, phi_min, phi_max]) = table.need_with_event(["roi_id", "phi_min", "phi_max"], WANTED)?;
         table.refuse_lookalikes(&["eta", "z_min", "z_max"])?;
         let eta = table.column("eta");
         let z_columns = match (table.column("z_min"), table.column("z_max")) {

@@ -4,23 +4,23 @@ use std::collections::BTreeMap;
 
 use zfinder::RoiId;
 
-/// RoIs and the number of the file of each. Consecutive events with the same RoI number in one file
+/// A set of RoIs, and the number of the file of each. Consecutive events with the same RoI number in one file
 /// share one entry.
-#[derive(Default)]
-pub(super) struct RoiSet {
+#[derive(Debug, Default)]
+pub struct RoiSet {
     /// Maps (RoI, first event) to (last event, file).
     ranges: BTreeMap<(u64, u64), (u64, usize)>,
 }
 
 impl RoiSet {
     /// Returns the file of the RoI.
-    pub(super) fn file_of(&self, id: RoiId) -> Option<usize> {
+    pub fn file_of(&self, id: RoiId) -> Option<usize> {
         let (&(roi, _), &(last, file)) = self.ranges.range(..=(id.roi_id, id.event_id)).next_back()?;
         (roi == id.roi_id && last >= id.event_id).then_some(file)
     }
 
     /// Adds an RoI. Returns its previous file if the RoI is known already.
-    pub(super) fn insert(&mut self, id: RoiId, file: usize) -> Option<usize> {
+    pub fn insert(&mut self, id: RoiId, file: usize) -> Option<usize> {
         let RoiId { event_id, roi_id } = id;
         if let Some(before) = self.file_of(id) {
             return Some(before);

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use flate2::bufread::MultiGzDecoder;
 
 use super::colliderml;
-use super::event::addressing;
+use super::event::has_spacepoints;
 use super::memory;
 use crate::error::{Error, Result};
 
@@ -81,7 +81,7 @@ fn add_folder(path: &Path, inputs: &mut Inputs) -> Result<bool> {
             continue;
         }
         // The name decides for some files; the header decides for all others.
-        if stem.is_some_and(|stem| stem.contains("spacepoint") || addressing(&entry).is_ok()) {
+        if stem.is_some_and(|stem| stem.contains("spacepoint") || has_spacepoints(&entry)) {
             inputs.files.push(entry);
         } else {
             inputs.skipped.push(entry);

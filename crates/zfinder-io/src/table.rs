@@ -5,7 +5,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str;
 
-use column_names::{lookalike, quoted, refusal};
+use column_names::{event_column, lookalike, quoted, refusal};
 use super::rows::{RowError, Rows};
 use super::source;
 use crate::error::{Error, Result};
@@ -98,6 +98,28 @@ impl Table {
             let missing: Vec<&str> = names.into_iter().filter(|name| self.column(name).is_none()).collect();
             self.missing(&missing, wanted)
         })
+    }
+
+    /// Returns the column of the event number, if there is one.
+    ///
+    /// # Errors
+    /// Columns that [`event_column`] refuses.
+    pub(super) fn event_column(&self) -> Result<Option<Column>> {
+        let name = event_column(self.names.iter().map(String::as_str)).map_err(|reason| self.row_error(reason))?;
+        Ok(name.and_then(|name| self.column(name)))
+    }
+
+    /// Returns the column of the event number and all of these columns, or an error that lists
+    /// missing and present columns.
+    pub(super) fn need_with_event<const N: usize>(&self, names: [&str; N], wanted: &str) -> Result<(Column, [Column; N])> {
+        match (self.event_column()?, self.columns(names)) {
+            (Some(event), Some(columns)) => Ok((event, columns)),
+            (event, _) => {
+                let event = event.is_none().then_some("event_id");
+                let missing = names.into_iter().filter(|name| self.column(name).is_none());
+                Err(self.missing(&event.into_iter().chain(missing).collect::<Vec<_>>(), wanted))
+            }
+        }
     }
 
     /// Refuses a column whose name is similar to one of these.

@@ -5,22 +5,45 @@ use zfinder::{BendingPair, BendingTable, Config, Detector, Layer, LayerKind, Sen
 
 use crate::error::{Error, Result};
 
-/// Reads a configuration from TOML. Absent keys keep their defaults; unknown keys are errors.
+/// Reads a configuration from TOML. Absent keys have the values of the preset that the key `preset`
+/// names, else of the preset auto; unknown keys are errors.
 ///
 /// # Errors
 /// [`Error::Toml`] with the parser's words; [`Error::Zfinder`] for a value that
 /// [`Config::validate`] refuses.
 ///
 /// ```
-/// use zfinder::{Config, Triplets};
-/// let config = zfinder_io::config_from_toml("z_bin_mm = 0.4\ntriplets = \"any\"")?;
-/// assert_eq!(config, Config { z_bin_mm: 0.4, triplets: Triplets::Any, ..Config::default() });
+/// use zfinder::{Config, Preset};
+/// let config = zfinder_io::config_from_toml("z_bin_mm = 0.4")?;
+/// assert_eq!(config, Config { z_bin_mm: 0.4, ..Config::preset(Preset::Auto) });
+/// let config = zfinder_io::config_from_toml("preset = \"jet\"\npeaks = 2")?;
+/// assert_eq!(config, Config { peaks: 2, ..Config::preset(Preset::Jet) });
 /// # Ok::<(), zfinder_io::Error>(())
 /// ```
 pub fn config_from_toml(text: &str) -> Result<Config> {
     let config: Config = parse("configuration", text)?;
     config.validate()?;
     Ok(config)
+}
+
+/// Returns the preset of a configuration and its changed keys in words, for reports.
+///
+/// ```
+/// let config = zfinder_io::config_from_toml("peaks = 2\ntriplets = \"count\"")?;
+/// assert_eq!(zfinder_io::config_summary(&config), "preset auto, triplets = \"count\", peaks = 2");
+/// # Ok::<(), zfinder_io::Error>(())
+/// ```
+pub fn config_summary(config: &Config) -> String {
+    let changed = changed_keys(config).into_iter().map(|(key, value)| format!(", {key} = {value}"));
+    format!("preset {}{}", config.preset, changed.collect::<String>())
+}
+
+/// Returns the keys whose values differ from those of the preset, with their values. A key without
+/// value is null.
+pub(crate) fn changed_keys(config: &Config) -> serde_json::Map<String, serde_json::Value> {
+    let values = serde_json::to_value(config).unwrap_or_default();
+    let value = |key: &str| values.get(key).cloned().unwrap_or_default();
+    config.changed_keys().into_iter().map(|key| (key.to_owned(), value(key))).collect()
 }
 
 /// Writes a configuration as TOML, with every key.

@@ -59,21 +59,30 @@ pub struct TruthTable {
 }
 
 impl TruthTable {
-    /// Reads a CSV file of any of these formats, gzipped or not. A column `event_id` marks the own
-    /// format.
+    /// Reads a CSV file of any of these formats, gzipped or not. A column `z` marks the own format.
+    /// The event number may have any name that
+    /// [`event_column`](column_names::event_column) takes.
     ///
     /// # Errors
     /// Missing columns, fields that are no numbers, two hard scatters in an event, and two rows for
     /// an (event, RoI) in the own format. A file without vertices is an error too, unless it is
     /// TrackML's.
     pub fn read(path: &Path) -> Result<Self> {
+        Self::read_tree(path, None)
+    }
+
+    /// Reads a file as [`TruthTable::read`] does, and of a ROOT file the tree of this name.
+    ///
+    /// # Errors
+    /// As [`TruthTable::read`].
+    pub fn read_tree(path: &Path, tree: Option<&str>) -> Result<Self> {
         let mut truth = Self { paths: vec![path.to_owned()], vertices: HashMap::new() };
         let mut table = match source::container(path)? {
             Container::Csv => Table::open(path)?,
             Container::Parquet => return truth.with_events(parquet::read_truth(path)?),
             Container::Root => {
-                let none = "no tree has the branches `event_id` (or `event`) and `truth_pv_z`";
-                return truth.with_events(root::read_truth(path)?.ok_or_else(|| Error::Input {
+                let none = "no tree has the branches `event_id` and `truth_pv_z`";
+                return truth.with_events(root::read_truth(path, tree)?.ok_or_else(|| Error::Input {
                     path: path.to_owned(),
                     row: 0,
                     column: None,
@@ -82,9 +91,10 @@ impl TruthTable {
             }
         };
         table.limit_rows(MOST_VERTICES);
-        if table.column("event_id").is_some() {
+        let has = |name| table.column(name).is_some();
+        if has("z") && !has("vz_mm") {
             truth.read_own(&mut table)?;
-        } else if table.column("particle_id").is_some() {
+        } else if has("particle_id") && table.event_column()?.is_none() {
             truth.read_trackml(&mut table, event_of_name(path))?;
             return Ok(truth);
         } else {
@@ -114,11 +124,12 @@ impl TruthTable {
     /// Returns the truth that accompanies files of spacepoints; None if no file has any. TrackML's
     /// `NAME-hits.csv` has `NAME-particles.csv` in the same folder. ColliderML's
     /// `NAME_tracker_hits.parquet` has `NAME_particles.parquet`, or those files in the sample's
-    /// folder of particles whose events may be in the file. A ROOT file has its own `truth_pv_z`.
+    /// folder of particles whose events may be in the file. A ROOT file has its own `truth_pv_z`,
+    /// in the tree of this name or else in the only tree that has it.
     ///
     /// # Errors
     /// Errors of [`TruthTable::read`].
-    pub fn beside(files: &[PathBuf]) -> Result<Option<Self>> {
+    pub fn beside(files: &[PathBuf], tree: Option<&str>) -> Result<Option<Self>> {
         let mut all: Option<Self> = None;
         for file in files.iter().filter(|file| !source::is_stream(file)) {
             let beside = particles_of(file)?;
@@ -130,7 +141,7 @@ impl TruthTable {
             }
             if beside.is_empty()
                 && source::container(file)? == Container::Root
-                && let Some(events) = root::read_truth(file)?
+                && let Some(events) = root::read_truth(file, tree)?
             {
                 let truth = Self { paths: vec![file.clone()], vertices: HashMap::new() };
                 truth.with_events(events)?.add_to(&mut all);
@@ -171,7 +182,7 @@ impl TruthTable {
     }
 
     fn read_acts(&mut self, table: &mut Table) -> Result<()> {
-        let [event, z, hard] = table.need(["event", "vz_mm", "is_hard_scatter"], WANTED)?;
+        let (event, [z, hard]) = table.need_with_event(["vz_mm", "is_hard_scatter"], WANTED)?;
         let [tracks, sum_pt2, leading_pt] =
             ["n_charged_pt500_eta25", "sum_pt2_GeV2", "max_pt_GeV"].map(|name| table.column(name));
         while table.next()? {
@@ -197,7 +208,7 @@ impl TruthTable {
     }
 
     fn read_own(&mut self, table: &mut Table) -> Result<()> {
-        let [event, z] = table.need(["event_id", "z"], WANTED)?;
+        let (event, [z]) = table.need_with_event(["z"], WANTED)?;
         table.refuse_lookalikes(&["roi_id"])?;
         let roi = table.column("roi_id");
         while table.next()? {

@@ -107,7 +107,7 @@ fn a_flipped_bit_of_a_gzip_trailer_is_an_error() {
 fn acts_files_old_and_new_agree() {
     let dir = folder();
     let path = sample("tt14_mu46/event000000002-spacepoint.csv.gz");
-    assert_eq!(io::addressing(&path).expect("a header"), Addressing::Geometry);
+    assert_eq!(io::addressing(&path, None).expect("a header"), Addressing::Geometry);
     let new = read(std::slice::from_ref(&path), Detector::generic()).expect("good");
     assert_eq!(ids(&new), [(2, 0, 25_172)]);
 
@@ -119,7 +119,7 @@ fn acts_files_old_and_new_agree() {
         text.push_str(&format!("{},0,{},{},{},0,0,0\n", &row[0], &row[4], &row[5], &row[6]));
     }
     let old = file(&dir, "event000000002-spacepoint.csv", &text);
-    assert_eq!(io::addressing(&old).expect("a header"), Addressing::Geometry);
+    assert_eq!(io::addressing(&old, None).expect("a header"), Addressing::Geometry);
     assert_eq!(read(&[old], Detector::generic()).expect("good"), new);
 }
 
@@ -439,7 +439,7 @@ fn shared_samples_are_read_whole() {
     assert_eq!((inputs.files.len(), inputs.skipped.len()), (1, 0));
     let rois = read(&inputs.files, Detector::generic()).expect("good");
     assert_eq!(ids(&rois), [(1, 0, 5527)]);
-    let truth = TruthTable::beside(&inputs.files).expect("good").expect("there");
+    let truth = TruthTable::beside(&inputs.files, None).expect("good").expect("there");
     let id = RoiId { event_id: 1, roi_id: 0 };
     assert_eq!((truth.hard_scatter_z(id), truth.vertices(id).len()), (None, 46));
 }
@@ -470,8 +470,8 @@ fn trackml_hits_and_particles_of_both_years() {
     let rois = read(std::slice::from_ref(&hits), Detector::generic()).expect("good");
     assert_eq!(ids(&rois), [(21, 0, 2)]);
     assert_eq!(rois[0].spacepoints[1], Spacepoint::from_xyz(3.0, 32.0, 1.5, 0));
-    assert_eq!(io::addressing(&hits).expect("a header"), Addressing::Geometry);
-    assert!(TruthTable::beside(std::slice::from_ref(&hits)).expect("good").is_none());
+    assert_eq!(io::addressing(&hits, None).expect("a header"), Addressing::Geometry);
+    assert!(TruthTable::beside(std::slice::from_ref(&hits), None).expect("good").is_none());
 
     let id = |primary: u64, secondary: u64| (primary << 52) | (secondary << 40) | 77;
     let rows =
@@ -483,7 +483,7 @@ fn trackml_hits_and_particles_of_both_years() {
         ("event000000021-particles.csv", format!("particle_id,vx,vy,vz,px,py,pz,q,nhits\n{without}")),
     ] {
         file(&dir, name, &text);
-        let truth = TruthTable::beside(std::slice::from_ref(&hits)).expect("good").expect("there");
+        let truth = TruthTable::beside(std::slice::from_ref(&hits), None).expect("good").expect("there");
         let of_event = RoiId { event_id: 21, roi_id: 0 };
         assert_eq!(truth.hard_scatter_z(of_event), Some(-12.5));
         assert_eq!(truth.vertices(of_event).len(), 2, "prompt ones only");
@@ -491,4 +491,43 @@ fn trackml_hits_and_particles_of_both_years() {
     let said =
         refused(&file(&dir, "event000000022-hits.csv", "x,y,z,volume_id,layer_id\n1,2,3,70,2\n"), Detector::generic());
     assert!(said.contains("row 2, column layer_id") && said.contains("(70, 2): 1"), "{said}");
+}
+
+/// Returns events with their spacepoints and invalid spacepoints, and the errors, of files read with
+/// `OnError::Skip`.
+fn skipping(files: &[PathBuf]) -> (Vec<(u64, usize, usize)>, Vec<String>) {
+    let options = io::ReadOptions { on_error: io::OnError::Skip, ..io::ReadOptions::default() };
+    let reader = SpacepointReader::new(files.to_vec(), Detector::atlas2010(), None).with_options(options);
+    let (mut rois, mut errors) = (Vec::new(), Vec::new());
+    for roi in reader {
+        match roi {
+            Ok(Roi { descriptor, spacepoints }) => {
+                let invalid = spacepoints.iter().filter(|point| point.rho.is_nan()).count();
+                rois.push((descriptor.id.event_id, spacepoints.len(), invalid));
+            }
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    (rois, errors)
+}
+
+#[test]
+fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
+    let dir = folder();
+    let row = |event: u64| format!("{event},50,1,12,0\n");
+    let text = |events: &[u64]| format!("event_id,x,y,z,layer\n{}", events.iter().map(|&event| row(event)).collect::<String>());
+    let path = file(&dir, "back.csv", &text(&[1, 1, 2, 1, 3]));
+    let (rois, errors) = skipping(&[path]);
+    assert_eq!(rois, [(1, 3, 1), (2, 1, 0), (3, 1, 0)]);
+    assert!(errors.len() == 1 && errors[0].contains("event 1, RoI 0 comes again"), "{errors:?}");
+    // In another file, also where the numbers are those of the names.
+    let (first, second) = (file(&dir, "a.csv", &text(&[1, 2])), file(&dir, "b.csv", &text(&[4, 1])));
+    let (rois, errors) = skipping(&[first, second]);
+    assert_eq!(rois, [(1, 2, 1), (2, 1, 0), (4, 1, 0)]);
+    assert!(errors.len() == 1 && errors[0].contains("was read from") && errors[0].contains("a.csv"), "{errors:?}");
+    let files = ["x.csv", "y.csv"].map(|name| file(&dir, name, "x,y,z,layer\n50,1,12,0\n"));
+    assert_eq!(skipping(&files).0, [(0, 2, 1)]);
+    // Other RoIs of an event may be in another file.
+    let files = [0, 1].map(|roi| file(&dir, &format!("roi{roi}.csv"), &format!("event_id,roi_id,x,y,z,layer\n1,{roi},50,1,12,0\n")));
+    assert_eq!(skipping(&files), (vec![(1, 1, 0), (1, 1, 0)], vec![]));
 }

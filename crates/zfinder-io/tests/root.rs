@@ -7,7 +7,9 @@ use std::path::Path;
 use oxyroot::{Marshaler, RootFile, WriterTree};
 use tempfile::TempDir;
 use zfinder::{Detector, Roi, RoiId, Spacepoint};
-use zfinder_io::{Result, RootSpacepoints, SpacepointReader, SpacepointWriter, TruthTable, inputs};
+use zfinder_io::{
+    OnError, ReadOptions, Result, RootSpacepoints, SpacepointReader, SpacepointWriter, TruthTable, inputs,
+};
 
 use zfinder_testing::rois::rois;
 use zfinder_testing::shared;
@@ -136,9 +138,110 @@ fn what_cannot_be_is_refused_with_its_entry() {
     assert!(error.contains("no tree has") && error.contains("truth_pv_z"), "{error}");
 }
 
+/// Adds a tree with an entry for each event, whose lists of z and layers may be of any length.
+fn add_tree(file: &mut RootFile, name: &str, event: &str, events: &[u16], z: &[&[f64]], layer: &[&[i32]]) {
+    let mut tree = WriterTree::new(name);
+    let x: Vec<Vec<f32>> = events.iter().map(|_| vec![30.0, 70.0]).collect();
+    tree.new_branch(event, events.to_vec().into_iter());
+    tree.new_branch("x", x.clone().into_iter());
+    tree.new_branch("y", x.into_iter());
+    tree.new_branch("z", z.iter().map(|z| z.to_vec()).collect::<Vec<_>>().into_iter());
+    tree.new_branch("layer", layer.iter().map(|layer| layer.to_vec()).collect::<Vec<_>>().into_iter());
+    tree.write(file).expect("written");
+}
+
+/// Returns events with their spacepoints and invalid spacepoints, and the errors.
+fn read_with(path: &Path, on_error: OnError, tree: Option<&str>) -> (Vec<(u64, usize, usize)>, Vec<String>) {
+    let options = ReadOptions { on_error, tree: tree.map(str::to_owned), ..ReadOptions::default() };
+    let reader = SpacepointReader::new(vec![path.to_owned()], Detector::generic(), None).with_options(options);
+    let (mut rois, mut errors) = (Vec::new(), Vec::new());
+    for roi in reader {
+        match roi {
+            Ok(Roi { descriptor, spacepoints }) => {
+                let invalid = spacepoints.iter().filter(|point| point.rho.is_nan()).count();
+                rois.push((descriptor.id.event_id, spacepoints.len(), invalid));
+            }
+            Err(error) => errors.push(error.to_string()),
+        }
+    }
+    (rois, errors)
+}
+
+const Z: &[f64] = &[1.0, 2.0];
+const LAYER: &[i32] = &[0, 1];
+
+#[test]
+fn event_numbers_have_the_names_of_csv_files() {
+    let dir = folder();
+    let path = dir.path().join("hits.root");
+    for name in ["event_id", "event", "Event_ID", "eventNumber", "event_number", "ievent", "event_index", "entry"] {
+        let mut file = RootFile::create(&path).expect("a file");
+        add_tree(&mut file, "hits", name, &[4, 6], &[Z; 2], &[LAYER; 2]);
+        file.close().expect("written");
+        assert_eq!(read_with(&path, OnError::Stop, None), (vec![(4, 2, 0), (6, 2, 0)], vec![]), "{name}");
+    }
+    let mut file = RootFile::create(&path).expect("a file");
+    add_tree(&mut file, "hits", "mcEventNumber", &[4, 6], &[Z; 2], &[LAYER; 2]);
+    file.close().expect("written");
+    let (_, errors) = read_with(&path, OnError::Stop, None);
+    assert!(errors[0].contains("`mcEventNumber` looks like `event_id`"), "{errors:?}");
+}
+
+#[test]
+fn one_of_several_trees_is_chosen_by_name() {
+    let dir = folder();
+    let path = dir.path().join("hits.root");
+    let mut file = RootFile::create(&path).expect("a file");
+    add_tree(&mut file, "sim", "event", &[1], &[Z], &[LAYER]);
+    add_tree(&mut file, "reco", "event", &[1, 2], &[Z; 2], &[LAYER; 2]);
+    file.close().expect("written");
+    let (rois, errors) = read_with(&path, OnError::Stop, None);
+    assert!(rois.is_empty() && errors[0].contains("tree `sim` and tree `reco`; name the tree"), "{errors:?}");
+    assert_eq!(read_with(&path, OnError::Stop, Some("sim")).0, [(1, 2, 0)]);
+    assert_eq!(read_with(&path, OnError::Stop, Some("reco")).0, [(1, 2, 0), (2, 2, 0)]);
+    let (_, errors) = read_with(&path, OnError::Stop, Some("hits"));
+    assert!(errors[0].contains("there is no tree `hits`") && errors[0].contains("`sim`, `reco`"), "{errors:?}");
+    // In a folder, the file is not left out.
+    assert_eq!(inputs(&[dir.path().to_owned()]).expect("files").files, [path]);
+}
+
+#[test]
+fn a_bad_entry_costs_itself_alone() {
+    let dir = folder();
+    let path = dir.path().join("hits.root");
+    let mut file = RootFile::create(&path).expect("a file");
+    let layers: &[&[i32]] = &[LAYER, LAYER, &[0, -1], LAYER, &[0]];
+    add_tree(&mut file, "hits", "event", &[1, 2, 3, 4, 5], &[Z, &[1.0], Z, Z, Z], layers);
+    file.close().expect("written");
+    let (rois, errors) = read_with(&path, OnError::Skip, None);
+    assert_eq!(rois, [(1, 2, 0), (2, 1, 1), (3, 1, 1), (4, 2, 0), (5, 1, 1)]);
+    for (error, words) in errors.iter().zip([
+        "entry 1 of tree `hits`: there are 1 values, and 2 in the branches before it",
+        "entry 2 of tree `hits`: value 1: -1 is not a whole number",
+        "entry 4 of tree `hits`: there are 1 values",
+    ]) {
+        assert!(error.contains(words), "no `{words}` in {error}");
+    }
+    assert_eq!(errors.len(), 3);
+    let (rois, errors) = read_with(&path, OnError::Stop, None);
+    assert_eq!((rois, errors.len()), (vec![(1, 2, 0)], 1));
+}
+
+#[test]
+fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
+    let dir = folder();
+    let path = dir.path().join("hits.root");
+    for events in [[1, 2, 1], [1, 1, 2]] {
+        let mut file = RootFile::create(&path).expect("a file");
+        add_tree(&mut file, "hits", "event", &events, &[Z; 3], &[LAYER; 3]);
+        file.close().expect("written");
+        let (rois, errors) = read_with(&path, OnError::Skip, None);
+        assert_eq!((rois, errors.len()), (vec![(1, 3, 1), (2, 2, 0)], 1), "{events:?}");
+    }
+}
+
 #[test]
 fn entries_above_the_limit_and_bad_values_are_told_by_entry() {
-    use zfinder_io::{OnError, ReadOptions};
 
     let Some(specimen) = shared(SPECIMEN) else { return };
     let all = read(&specimen).expect("a good file");
@@ -146,7 +249,7 @@ fn entries_above_the_limit_and_bad_values_are_told_by_entry() {
     let read = |on_error, max_spacepoints| {
         let reader = SpacepointReader::new(vec![specimen.clone()], Detector::generic(), None);
         let (mut rois, mut errors) = (Vec::new(), Vec::new());
-        for roi in reader.with_options(ReadOptions { on_error, max_spacepoints }) {
+        for roi in reader.with_options(ReadOptions { on_error, max_spacepoints, ..ReadOptions::default() }) {
             roi.map_or_else(|error| errors.push(error.to_string()), |roi| rois.push(roi));
         }
         (rois, errors)

@@ -20,6 +20,7 @@ use crate::proto::model_metadata_response::TensorMetadata;
 use crate::proto::system_shared_memory_status_response::RegionStatus;
 use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
+use crate::scheduler;
 use crate::schema::{self, TensorSchema};
 use crate::service::{self, Service};
 use crate::shared_memory::{Region, Regions, TensorPlace};
@@ -270,7 +271,7 @@ async fn infer(
     let of_message = parameters.and_then(|timeout| arrived.checked_add(timeout));
     let deadline = deadline.into_iter().chain(of_message).min();
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };
-    let tensors = service.infer(request).await?;
+    let scheduler::Answer { tensors, warning } = service.infer(request).await?;
     let Some(crate::Model { name, version, .. }) = service.models.get(model) else { return Err(Refusal::stopping()) };
     let mut response = proto::ModelInferResponse {
         model_name: name.clone(),
@@ -278,6 +279,10 @@ async fn infer(
         id,
         ..Default::default()
     };
+    if let Some(warning) = warning {
+        let parameter_choice = Some(ParameterChoice::StringParam(warning));
+        response.parameters.insert("warning".to_owned(), proto::InferParameter { parameter_choice });
+    }
     for (Tensor { name, datatype, shape, mut data }, place) in tensors.into_iter().zip(places) {
         let mut parameters = HashMap::new();
         if let Some(place) = place {

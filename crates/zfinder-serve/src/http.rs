@@ -246,7 +246,7 @@ async fn infer(
     let deadline = timeout.and_then(|microseconds| arrived.checked_add(Duration::from_micros(microseconds)));
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };
     match service.infer(request).await {
-        Ok(tensors) => match json::render(&service.regions, &service.models[model], &id, &tensors, &travel) {
+        Ok(answer) => match json::render(&service.regions, &service.models[model], &id, &answer, &travel) {
             Ok((body, header_length)) => answered(body, header_length),
             Err(refusal) => refuse(&refusal),
         },

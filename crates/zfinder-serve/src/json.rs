@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::OutputSelection;
 use crate::refusal::Refusal;
+use crate::scheduler::Answer;
 use crate::shared_memory::{Regions, TensorPlace};
 use crate::tensor::{DataType, Element, Tensor, bytes_of, elements, view};
 
@@ -186,7 +187,7 @@ pub(crate) fn render(
     regions: &Regions,
     model: &crate::Model,
     id: &str,
-    tensors: &[Tensor],
+    Answer { tensors, warning }: &Answer,
     travel: &[Transport],
 ) -> Result<(Bytes, Option<usize>), Refusal> {
     let mut outputs = Vec::with_capacity(tensors.len());
@@ -213,6 +214,9 @@ pub(crate) fn render(
         json!({ "model_name": model.name, "model_version": model.version.to_string(), "outputs": outputs });
     if !id.is_empty() {
         answer["id"] = id.into();
+    }
+    if let Some(warning) = warning {
+        answer["parameters"] = json!({ "warning": warning });
     }
     let header = answer.to_string();
     if binary.is_empty() {

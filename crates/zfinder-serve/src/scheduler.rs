@@ -62,7 +62,15 @@ const GPU_BATCH_ROIS: usize = 2048;
 const CPU_BATCH_ROIS: usize = 512;
 
 /// The answer to a request.
-pub(crate) type Outcome = Result<Vec<Tensor>, Refusal>;
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) tensors: Vec<Tensor>,
+    /// A warning about the units or the layers of the request's spacepoints.
+    pub(crate) warning: Option<String>,
+}
+
+/// An answer, or the reason for refusing a request.
+pub(crate) type Outcome = Result<Answer, Refusal>;
 
 /// A waiting request.
 #[derive(Debug)]
@@ -314,10 +322,10 @@ impl Queues {
 
 impl Job {
     /// Sends the answer, and counts it.
-    pub(crate) fn succeed(self, tensors: Vec<Tensor>, durations: &Durations, statistics: &Statistics) {
+    pub(crate) fn succeed(self, answer: Answer, durations: &Durations, statistics: &Statistics) {
         statistics.rois.add(self.rois.len() as u64);
         statistics.spacepoints.add(self.rois.spacepoints() as u64);
         statistics.succeed(durations, self.arrived.elapsed());
-        let _ = self.answer.send(Ok(tensors));
+        let _ = self.answer.send(Ok(answer));
     }
 }

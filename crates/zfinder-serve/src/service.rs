@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::queue::ClientId;
 use crate::refusal::{Reason, Refusal};
 use crate::rois::RequestRois;
-use crate::scheduler::{BatchOptions, Job, Outcome, Scheduler};
+use crate::scheduler::{Answer, BatchOptions, Job, Outcome, Scheduler};
 use crate::schema;
 use crate::shared_memory::Regions;
 use crate::statistics::{Count, Statistics};
@@ -112,6 +112,9 @@ impl Service {
     pub(crate) async fn infer(&self, request: Request) -> Outcome {
         let (model, arrived) = (request.model, request.arrived);
         let outcome = self.infer_uncounted(request).await;
+        if let Ok(Answer { warning: Some(warning), .. }) = &outcome {
+            tracing::warn!(model = self.models[model].name, warning, "a request's spacepoints do not fit the detector");
+        }
         if let Err(refusal) = &outcome {
             self.statistics(model).fail(refusal.reason, arrived.elapsed());
             tracing::debug!(model = self.models[model].name, reason = refusal.reason.label(), %refusal, "refused");

@@ -10,8 +10,11 @@ use zfinder::{BatchView, RoiResult, ZFinder};
 use crate::device::{Device, Finders, is_loss, is_of_device};
 use crate::refusal::{Reason, Refusal};
 use crate::rois::{JoinedBatch, RequestRois};
-use crate::scheduler::{Batch, Job, Scheduler};
+use crate::scheduler::{Answer, Batch, Job, Scheduler};
 use crate::statistics::{Durations, Statistics};
+
+/// Spacepoints of a request whose units and layers are checked.
+const CHECKED_SPACEPOINTS: usize = 1000;
 
 /// Searches batches on a device.
 pub(crate) struct Worker {
@@ -55,14 +58,20 @@ impl Worker {
         let requests: Vec<&RequestRois> = jobs.iter().map(|job| &job.rois).collect();
         let filled = joined.fill(&requests).map_err(|error| Refusal::from(Failure::Search(error)));
         let searching = Instant::now();
-        let outcome = filled.and_then(|batch| self.search(model, batch, results));
+        let outcome = filled.and_then(|batch| self.search(model, batch, results).map(|()| batch));
         let searched = Instant::now();
         let statistics = &self.statistics[model];
         statistics.batches.add(1);
         match outcome {
-            Ok(()) => {
+            Ok(batch) => {
+                let ends = jobs.iter().scan(0, |end, job| {
+                    *end += job.rois.len();
+                    Some(*end - job.rois.len()..*end)
+                });
+                let check = |rois| self.cpu[model].check_input(batch.rois(rois), CHECKED_SPACEPOINTS);
+                let checks: Vec<_> = ends.map(check).collect();
                 let mut first = 0;
-                for job in jobs.drain(..) {
+                for (job, checked) in jobs.drain(..).zip(checks) {
                     let output = Instant::now();
                     let after = first + job.rois.len();
                     let tensors = job.wanted.tensors(&results[first..after]);
@@ -73,7 +82,12 @@ impl Worker {
                         search: searched - searching,
                         output: output.elapsed(),
                     };
-                    job.succeed(tensors, &durations, statistics);
+                    match checked {
+                        Ok(warning) => job.succeed(Answer { tensors, warning }, &durations, statistics),
+                        Err(error) => {
+                            let _ = job.answer.send(Err(Failure::Search(error).into()));
+                        }
+                    }
                 }
             }
             // One of the requests may be at fault, so each is searched alone.

@@ -29,6 +29,7 @@
 use zfinder::internals::{FilledRoi, Histogram, ReferenceEngine};
 pub use zfinder::internals::{Pair, Peak};
 use zfinder::{Result, RoiResult, RoiView, Spacepoint, Status, ZFinder};
+use zfinder_io::config_summary;
 
 /// A histogram of the z \[mm\] at which pairs of spacepoints meet the beam line, in bins of equal
 /// width.
@@ -68,6 +69,8 @@ pub struct Inspection {
     pub background: Option<f64>,
     /// All spacepoints with usable coordinates about the beam, including those that took no part.
     pub spacepoints: Vec<Spacepoint>,
+    /// Preset and changed keys of the configuration, in words.
+    pub configuration: String,
 }
 
 impl ZHistogram {
@@ -129,11 +132,13 @@ pub trait Inspect {
 impl Inspect for ZFinder {
     fn inspect<'a>(&self, roi: impl Into<RoiView<'a>>) -> Result<Inspection> {
         let roi = roi.into();
-        let inspection = inspect(&ReferenceEngine::new(self.config(), self.detector())?, roi)?;
+        let mut inspection = inspect(&ReferenceEngine::new(self.config(), self.detector())?, roi)?;
+        inspection.configuration = config_summary(self.config());
         match self.config().fallback_config() {
             Some(config) if inspection.result.status == Status::NoPeak => {
                 let mut again = inspect(&ReferenceEngine::new(&config, self.detector())?, roi)?;
                 again.result.fallback = true;
+                again.configuration = inspection.configuration;
                 Ok(again)
             }
             _ => Ok(inspection),
@@ -162,7 +167,8 @@ fn inspect(engine: &ReferenceEngine, roi: RoiView<'_>) -> Result<Inspection> {
     let peaks: Vec<Peak> = engine.find_peaks(&mut filled);
     filled.result.vertices = peaks.iter().map(|peak| peak.vertex).collect();
     let spacepoints = roi.spacepoints().filter_map(|s| engine.about_beam(s)).collect();
-    Ok(Inspection { result: filled.result, histograms, peaks, background, spacepoints })
+    let configuration = String::new();
+    Ok(Inspection { result: filled.result, histograms, peaks, background, spacepoints, configuration })
 }
 
 fn z_histogram(filled: &FilledRoi, histogram: Histogram<'_>) -> ZHistogram {

@@ -226,8 +226,8 @@ fn options_are_alike_on_every_engine() {
             "charge aware, per slice, not wrapped",
             Config { charge_aware: true, histogram_per_slice: true, wrap_full_scan: false, ..any.clone() },
         ),
-        ("pixels", Config { max_layer: Some(MaxLayer::Sensor(Sensor::Pixel)), ..config.clone() }),
-        ("four layers", Config { max_layer: Some(MaxLayer::Number(3)), ..config.clone() }),
+        ("pixels", Config { max_layer: MaxLayer::Sensor(Sensor::Pixel), ..config.clone() }),
+        ("four layers", Config { max_layer: MaxLayer::Number(3), ..config.clone() }),
         (
             "accurate, of a beam that is tilted and off",
             Config {
@@ -293,7 +293,7 @@ fn layers_beyond_the_last_take_no_part() {
     let events = toys(32);
     for (engine, choice) in engines() {
         let config = Config {
-            max_layer: Some(MaxLayer::Number(6)),
+            max_layer: MaxLayer::Number(6),
             phi_window: DefaultWindow::Spacepoints,
             ..Config::default()
         };
@@ -310,7 +310,7 @@ fn layers_beyond_the_last_take_no_part() {
     for (max_layer, word) in [(MaxLayer::Number(0), "two"), (MaxLayer::Sensor(Sensor::Pixel), "sensor")] {
         let text = "name = \"two\"\n[[layer]]\nkind = \"barrel\"\nradius_mm = 50.0\n[[layer]]\nkind = \"barrel\"\nradius_mm = 90.0";
         let detector = zfinder_io::detector_from_toml("two", text).expect("valid");
-        let config = Config { max_layer: Some(max_layer), ..Config::default() };
+        let config = Config { max_layer, ..Config::default() };
         let error = ZFinder::builder().config(config).detector(detector).engine(Engine::Cpu).build().err();
         let error = error.expect("refused").to_string();
         assert!(error.contains("max_layer") && error.contains(word), "{error}");

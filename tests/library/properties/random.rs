@@ -109,9 +109,9 @@ fn peaks() -> impl Strategy<Value = Config> {
 /// Returns any valid configuration; one of four is a preset.
 pub(crate) fn config() -> impl Strategy<Value = Config> {
     let last = prop_oneof![
-        4 => Just(None),
-        1 => (1..20u32).prop_map(|last| Some(MaxLayer::Number(last))),
-        1 => select(vec![Sensor::Pixel, Sensor::ShortStrip]).prop_map(|last| Some(MaxLayer::Sensor(last))),
+        4 => Just(MaxLayer::All),
+        1 => (1..20u32).prop_map(MaxLayer::Number),
+        1 => select(vec![Sensor::Pixel, Sensor::ShortStrip]).prop_map(MaxLayer::Sensor),
     ];
     let any = (slices_and_z(), pairs(), peaks(), last).prop_map(|(z, pairs, peaks, max_layer)| {
         let by_pt = peaks.weighting == Weighting::Pt;

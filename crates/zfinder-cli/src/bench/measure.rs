@@ -5,6 +5,7 @@ use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use zfinder::{Config, Engine, RoiBatch, RoiResult, ZFinder, ZFinderBuilder};
+use zfinder_io::config_summary;
 
 use super::check::Expected;
 use super::report::{
@@ -76,7 +77,7 @@ impl MeasuredCase<'_> {
             case: self.case,
             engine: self.engine,
             adapters: self.adapters.iter().map(|adapter| adapter.index).collect(),
-            description: self.finder.description(),
+            description: format!("{}; {}", self.finder.description(), config_summary(&self.config)),
             config: self.config.clone(),
             check: None,
             streamed: None,
@@ -121,7 +122,8 @@ impl MeasuredCase<'_> {
     }
 
     fn what(&self) -> String {
-        format!("{}, {}, {}", self.sample.name(), word(self.case), self.finder.description())
+        let summary = config_summary(&self.config);
+        format!("{}, {}, {}; {summary}", self.sample.name(), word(self.case), self.finder.description())
     }
 
     /// Compares answers for the first RoIs of the sample.

@@ -80,7 +80,7 @@ impl Sample {
         batch: Option<usize>,
     ) -> Result<Self, Failure> {
         let inputs = input::inputs(paths, &mut Skipped::new(OnError::Stop))?;
-        let detector = input::detector(detector, &inputs.files, OnError::Stop)?;
+        let detector = input::detector(detector, &inputs.files, None, OnError::Stop)?;
         let table = rois.map(RoiTable::read).transpose()?;
         if let Some(table) = &table {
             table.validate(&Config::default())?;

@@ -32,11 +32,14 @@ impl Evaluate {
             let evaluation = self.compare(path, &truth, Evaluation::new(options))?;
             // All files use the bins of the first.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
+            let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
             configurations.push(Configuration {
-                name: path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned(),
+                label: name.clone(),
+                name,
                 engine: format!("answers of {}", path.display()),
                 summary: evaluation.summary(binning.as_ref()),
                 config: None,
+                changed_keys: Vec::new(),
                 beam_spot: None,
                 residuals_mm: evaluation.residuals().collect(),
             });

@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use zfinder::{Config, Detector, ZFinderBuilder};
-use zfinder_io::{TruthTable, is_stream};
+use zfinder_io::{TruthTable, is_stream, config_summary};
 use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
 use zfinder_study::plot::{self, Plotted};
@@ -19,7 +19,7 @@ use super::engine::EngineOptions;
 use super::input::{self, EventSelection, InputOptions, OnErrorOptions, Skipped};
 use super::options::{KeyOptions, PresetName, word};
 use super::output::{self, PROGRAM};
-use super::search::{ProgressOptions, counted, search};
+use super::search::{ProgressOptions, counted, headline, search};
 use command_host::Failure;
 use command_host::{Output, PictureOptions, note};
 use report::{Configuration, Format, Report};
@@ -103,8 +103,8 @@ pub(super) struct Evaluate {
     /// A configuration to measure; may be repeated [default: auto, if there is no --config]
     #[arg(long, value_enum, help_heading = "Configurations")]
     preset: Vec<PresetName>,
-    /// TOML file of another configuration, over the preset default, as of `zfinder find`; may be
-    /// repeated. The options below change every configuration
+    /// TOML file of another configuration, over its key `preset`, else over auto, as of `zfinder
+    /// find`; may be repeated. The options below change every configuration
     #[arg(long, value_name = "FILE.toml", help_heading = "Configurations")]
     config: Vec<PathBuf>,
     #[command(flatten)]
@@ -212,6 +212,8 @@ impl Evaluate {
             // All configurations use the bins of the first.
             binning = binning.or_else(|| by.map(|by| evaluation.binning(by, self.most_bins())));
             report.configurations.push(Configuration {
+                label: label(&name, &config),
+                changed_keys: config.changed_keys(),
                 name,
                 engine,
                 summary: evaluation.summary(binning.as_ref()),
@@ -245,14 +247,14 @@ impl Evaluate {
     fn configs(&self) -> Result<Vec<(String, Config)>, Failure> {
         let mut configs = Vec::new();
         for &preset in &self.preset {
-            configs.push((word(preset), self.keys.over(preset, None)?));
+            configs.push((word(preset), self.keys.over(Some(preset), preset, None)?));
         }
         for path in &self.config {
             let name = path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
-            configs.push((name, self.keys.over(PresetName::Default, Some(path))?));
+            configs.push((name, self.keys.over(None, PresetName::Auto, Some(path))?));
         }
         if configs.is_empty() {
-            configs.push((word(PresetName::Auto), self.keys.over(PresetName::Auto, None)?));
+            configs.push((word(PresetName::Auto), self.keys.over(None, PresetName::Auto, None)?));
         }
         for (number, (name, _)) in configs.iter().enumerate() {
             if configs[..number].iter().any(|(other, _)| other == name) {
@@ -308,8 +310,11 @@ impl Evaluate {
         let beam_events = self.keys.beam_spot_events();
         let beam_spot = beam_events.map(|events| rois.find_beam_spot(events, detector, &mut config)).transpose()?;
         let finder = builder.clone().config(config.clone()).detector(detector.clone()).build()?;
+        if !is_first && !self.progress.quiet {
+            note(&format!("{name}: {}", config_summary(finder.config())));
+        }
         if is_first && !self.progress.quiet {
-            note(&format!("{}; detector {}", finder.description(), detector.name()));
+            note(&headline(&finder));
             self.input.found_truth(Some(truth)).iter().for_each(|truth| note(truth));
             beam_spot.iter().for_each(beam_spot::report);
         }
@@ -334,6 +339,15 @@ impl Evaluate {
             note(&format!("{name}: {}", totals.told(start)));
         }
         Ok(ConfigurationResult { engine: finder.description(), config, beam_spot, evaluation })
+    }
+}
+
+/// Returns the name of a configuration in pictures: with preset and changed keys, unless it is a
+/// preset.
+fn label(name: &str, config: &Config) -> String {
+    match config_summary(config) {
+        summary if summary == format!("preset {name}") => name.to_owned(),
+        summary => format!("{name}: {summary}"),
     }
 }
 

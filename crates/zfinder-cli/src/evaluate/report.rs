@@ -56,11 +56,17 @@ pub(super) struct Report {
 #[derive(Serialize)]
 pub(super) struct Configuration {
     pub(super) name: String,
+    /// The name in pictures.
+    #[serde(skip)]
+    pub(super) label: String,
     pub(super) engine: String,
     #[serde(flatten)]
     pub(super) summary: Summary,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) config: Option<Config>,
+    /// Keys of the configuration that differ from its preset.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) changed_keys: Vec<&'static str>,
     /// The beam spot, if it was found from tracks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) beam_spot: Option<BeamSpot>,
@@ -71,7 +77,7 @@ pub(super) struct Configuration {
 impl Configuration {
     pub(super) fn plotted(&self) -> Plotted<'_> {
         Plotted {
-            name: &self.name,
+            name: &self.label,
             figures: &self.summary.figures,
             bins: &self.summary.bins,
             residuals_mm: &self.residuals_mm,
@@ -79,7 +85,7 @@ impl Configuration {
     }
 
     pub(super) fn plotted_vertices(&self) -> PlottedVertices<'_> {
-        PlottedVertices { name: &self.name, figures: &self.summary.figures, vertices: &self.summary.vertices }
+        PlottedVertices { name: &self.label, figures: &self.summary.figures, vertices: &self.summary.vertices }
     }
 }
 

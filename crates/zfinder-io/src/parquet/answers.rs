@@ -97,7 +97,7 @@ impl Batch {
             to.clear();
             let Some(column) = column(name) else { continue };
             model.map_or(Ok(()), |model| column.check_lengths(model)).map_err(|refused| (name, refused))?;
-            column.optional_numbers(to).map_err(|refused| (name, refused))?;
+            column.optional_numbers(to);
             if let Some(at) = to.iter().position(|number| number.is_some_and(|number| !number.is_finite())) {
                 return Err((name, (column.row(at), "holds a number that is not finite".into())));
             }

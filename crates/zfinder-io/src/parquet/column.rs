@@ -27,7 +27,7 @@ pub(super) struct Column {
     levels: Levels,
     /// Number of items before each row, and of all rows. Empty if the column is flat.
     offsets: Vec<usize>,
-    null_list: Option<usize>,
+    null_lists: Vec<usize>,
 }
 
 /// Values of a batch without its nulls.
@@ -82,7 +82,7 @@ impl Column {
             values: Values::None,
             levels: Levels::default(),
             offsets: Vec::new(),
-            null_list: None,
+            null_lists: Vec::new(),
         }
     }
 
@@ -145,13 +145,13 @@ impl Column {
     fn delimit(&mut self, rows: usize) -> Result<()> {
         let item_level = self.field.item_level;
         self.offsets.clear();
-        self.null_list = None;
+        self.null_lists.clear();
         let mut items = 0;
         for (&definition, &repetition) in self.levels.definition.iter().zip(&self.levels.repetition) {
             if repetition == 0 {
                 // One level below an item the list is empty, and further below it is null.
-                if definition + 1 < item_level && self.null_list.is_none() {
-                    self.null_list = Some(self.offsets.len());
+                if definition + 1 < item_level {
+                    self.null_lists.push(self.offsets.len());
                 }
                 self.offsets.push(items);
             }
@@ -177,7 +177,7 @@ impl Column {
 
     /// Refuses null lists, and lists whose length differs from the model's. Accepts a flat column.
     pub(super) fn check_lengths(&self, model: &Self) -> Result<(), Refused> {
-        if let Some(row) = self.null_list.filter(|_| self.field.is_list()) {
+        if let Some(&row) = self.null_lists.first().filter(|_| self.field.is_list()) {
             return Err((row, NULL.into()));
         }
         if self.offsets == model.offsets {
@@ -186,9 +186,7 @@ impl Column {
         let mut rows = 0..self.offsets.len().saturating_sub(1);
         let lengths = |row| [self.values(row).len(), model.values(row).len()];
         match rows.find_map(|row| Some((row, lengths(row))).filter(|(_, [own, other])| own != other)) {
-            Some((row, [own, other])) => {
-                Err((row, format!("the list has {own} values, that of `{}` has {other}", model.field.name)))
-            }
+            Some((row, [own, other])) => Err((row, self.unequal(own, other, model))),
             None => Ok(()),
         }
     }
@@ -196,31 +194,67 @@ impl Column {
     /// Appends the batch's values of type float or double.
     pub(super) fn numbers(&self, to: &mut Vec<f64>) -> Result<(), Refused> {
         self.check_nulls()?;
+        self.append_numbers(to);
+        Ok(())
+    }
+
+    /// Appends the values that are not null.
+    fn append_numbers(&self, to: &mut Vec<f64>) {
         match &self.values {
             Values::Float(values) => to.extend(values.iter().map(|&value| f64::from(value))),
             Values::Double(values) => to.extend_from_slice(values),
             _ => {}
         }
-        Ok(())
     }
 
     /// Appends the batch's values of type float or double, None for a null.
-    pub(super) fn optional_numbers(&self, to: &mut Vec<Option<f64>>) -> Result<(), Refused> {
-        let mut numbers = Vec::new();
-        if self.check_nulls().is_ok() {
-            self.numbers(&mut numbers)?;
-            to.extend(numbers.into_iter().map(Some));
-            return Ok(());
-        }
-        match &self.values {
-            Values::Float(values) => numbers.extend(values.iter().map(|&value| f64::from(value))),
-            Values::Double(values) => numbers.extend_from_slice(values),
-            _ => {}
-        }
-        let mut numbers = numbers.into_iter();
+    pub(super) fn optional_numbers(&self, to: &mut Vec<Option<f64>>) {
+        to.extend(self.checked_numbers().into_iter().map(Result::ok));
+    }
+
+    /// Returns the batch's whole numbers, and for each null or negative number the reason for
+    /// refusing it.
+    pub(super) fn checked_whole_numbers(&self) -> Vec<Result<u64, String>> {
+        let mut values: Vec<u64> = Vec::new();
+        self.append_whole_numbers(&mut values);
+        let is_signed = matches!(self.field.kind, Kind::WholeNumber { signed: true, .. });
+        self.with_nulls(values.into_iter().map(|value| match value.cast_signed() {
+            number @ ..0 if is_signed => Err(format!("{number} is not a whole number from 0")),
+            _ => Ok(value),
+        }))
+    }
+
+    /// Returns the batch's values of type float or double, and for each null the reason for
+    /// refusing it.
+    pub(super) fn checked_numbers(&self) -> Vec<Result<f64, String>> {
+        let mut values = Vec::new();
+        self.append_numbers(&mut values);
+        self.with_nulls(values.into_iter().map(Ok))
+    }
+
+    /// Puts the batch's nulls among its values.
+    fn with_nulls<T>(&self, mut values: impl Iterator<Item = Result<T, String>>) -> Vec<Result<T, String>> {
         let items = self.levels.definition.iter().filter(|&&level| level >= self.field.item_level);
-        to.extend(items.map(|&level| if level < self.field.value_level { None } else { numbers.next() }));
-        Ok(())
+        let is_null = |level: i16| level < self.field.value_level;
+        let null = || Err(NULL.to_owned());
+        if self.levels.definition.is_empty() {
+            return values.collect();
+        }
+        items.map(|&level| if is_null(level) { null() } else { values.next().unwrap_or_else(null) }).collect()
+    }
+
+    /// Returns the reason for refusing the list of a row: a null, or a length that differs from the
+    /// model's.
+    pub(super) fn check_row(&self, row: usize, model: &Self) -> Result<(), String> {
+        if self.field.is_list() && self.null_lists.binary_search(&row).is_ok() {
+            return Err(NULL.into());
+        }
+        let [own, other] = [self, model].map(|column| column.values(row).len());
+        if own == other { Ok(()) } else { Err(self.unequal(own, other, model)) }
+    }
+
+    fn unequal(&self, own: usize, other: usize, model: &Self) -> String {
+        format!("the list has {own} values, that of `{}` has {other}", model.field.name)
     }
 
     /// Returns the batch's texts.
@@ -237,22 +271,28 @@ impl Column {
     /// Appends the batch's whole numbers.
     pub(super) fn whole_numbers(&self, to: &mut Vec<u64>) -> Result<(), Refused> {
         self.check_nulls()?;
-        let Kind::WholeNumber { bits, signed } = self.field.kind else { return Ok(()) };
+        let before = to.len();
+        self.append_whole_numbers(to);
+        let is_signed = matches!(self.field.kind, Kind::WholeNumber { signed: true, .. });
+        match to[before..].iter().position(|value| is_signed && value.cast_signed() < 0) {
+            Some(at) => Err(self.refuse(at, format!("{} is not a whole number from 0", to[before + at].cast_signed()))),
+            None => Ok(()),
+        }
+    }
+
+    /// Appends the values that are not null. The bits of negative numbers are kept.
+    fn append_whole_numbers(&self, to: &mut Vec<u64>) {
+        let Kind::WholeNumber { bits, signed } = self.field.kind else { return };
         // Bits beyond the annotated width carry no value.
         let unused = 64 - bits;
         let narrow = |value: i64| match signed {
             true => (value << unused >> unused).cast_unsigned(),
             false => value.cast_unsigned() << unused >> unused,
         };
-        let before = to.len();
         match &self.values {
             Values::Int32(values) => to.extend(values.iter().map(|&value| narrow(value.into()))),
             Values::Int64(values) => to.extend(values.iter().map(|&value| narrow(value))),
             _ => {}
-        }
-        match to[before..].iter().position(|value| signed && value.cast_signed() < 0) {
-            Some(at) => Err(self.refuse(at, format!("{} is not a whole number from 0", to[before + at].cast_signed()))),
-            None => Ok(()),
         }
     }
 

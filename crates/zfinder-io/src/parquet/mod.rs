@@ -25,7 +25,7 @@ mod zstd;
 use std::collections::HashMap;
 use std::path::Path;
 
-use zfinder::{Detector, RoiResult, SeedObject};
+use zfinder::{Detector, RoiId, RoiResult, SeedObject};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth::EventVertices;
@@ -38,7 +38,7 @@ pub use write::{ParquetSpacepoints, ParquetVertices};
 ///
 /// # Errors
 /// A file that is not Parquet, and one without the columns of spacepoints.
-pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
+pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Box<dyn EventReader>> {
     #[cfg(feature = "parquet")]
     let opened = read::open(path, detector, options).map(|reader| Box::new(reader) as _);
     #[cfg(not(feature = "parquet"))]
@@ -47,6 +47,21 @@ pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
         crate::event::not_built(path, "Parquet", "parquet")
     };
     opened
+}
+
+/// Calls `visit` with event and RoI of each row, and with whether the row is a whole RoI.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+    #[cfg(feature = "parquet")]
+    let visited = read::visit_ids(path, visit);
+    #[cfg(not(feature = "parquet"))]
+    let visited = {
+        let _ = visit;
+        crate::event::not_built(path, "Parquet", "parquet")
+    };
+    visited
 }
 
 /// Returns how a file addresses the layers of spacepoints.

@@ -10,16 +10,15 @@ use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
 use crate::error::Result;
-use column_names::{lookalike, quoted, refusal};
+use column_names::{lookalike, refusal};
 use crate::objects::{MOST_OBJECTS, WANTED};
 
-const EVENT: &str = "event_id";
 const NUMBERS: [&str; 3] = ["eta", "phi", "et"];
 const KIND: &str = "kind";
 
 type Objects = HashMap<u64, Vec<SeedObject>>;
 /// The column, if the error is in one, and the reason.
-type Refusal = (Option<&'static str>, Refused);
+type Refusal<'a> = (Option<&'a str>, Refused);
 
 /// Reads all objects by event, in the order of the file.
 ///
@@ -30,23 +29,19 @@ type Refusal = (Option<&'static str>, Refused);
 pub(crate) fn read(path: &Path) -> Result<Objects> {
     let mut table = Table::open(path)?;
     let has = |name: &str| table.names().any(|there| there == name);
-    let missing: Vec<&str> = [EVENT].into_iter().chain(NUMBERS).filter(|name| !has(name)).collect();
-    if !missing.is_empty() {
-        let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
-        return Err(table.error(0, None, format!("missing {missing}; the file has {there}; expected: {WANTED}")));
-    }
     let kind = has(KIND).then_some(KIND);
+    let event = table.event_with(NUMBERS, WANTED)?;
     if let Some(name) = lookalike(table.names(), KIND).filter(|_| kind.is_none()) {
         return Err(table.error(0, None, refusal(name, KIND)));
     }
     let columns = NUMBERS.map(|name| (name, Wanted::Numbers)).into_iter().chain(kind.map(|name| (name, Wanted::Texts)));
     table.all_lists(columns)?;
-    table.check_ids([EVENT].into_iter())?;
-    table.select(NUMBERS.into_iter().chain(kind).chain([EVENT]));
+    table.check_ids([event.as_str()].into_iter())?;
+    table.select(NUMBERS.into_iter().chain(kind).chain([event.as_str()]));
     table.limit_rows(MOST_OBJECTS as usize);
     let (mut objects, mut count) = (Objects::new(), 0);
     while table.next_batch()? > 0 {
-        let added = add(&table, kind, &mut objects);
+        let added = add(&table, &event, kind, &mut objects);
         let added = added.map_err(|(column, (row, message))| table.error(table.row(row), column, message))?;
         count += added as u64;
         if count > MOST_OBJECTS {
@@ -60,10 +55,15 @@ pub(crate) fn read(path: &Path) -> Result<Objects> {
 }
 
 /// Adds the objects of a batch. Returns their number.
-fn add(table: &Table, kind: Option<&'static str>, objects: &mut Objects) -> Result<usize, Refusal> {
+fn add<'a>(
+    table: &Table,
+    event: &'a str,
+    kind: Option<&'static str>,
+    objects: &mut Objects,
+) -> Result<usize, Refusal<'a>> {
     let of = |name| move |refused| (Some(name), refused);
     let mut events = Vec::new();
-    table.column(EVENT).whole_numbers(&mut events).map_err(of(EVENT))?;
+    table.column(event).whole_numbers(&mut events).map_err(of(event))?;
     let model = table.column(NUMBERS[0]);
     let mut numbers = [const { Vec::new() }; 3];
     for (name, to) in NUMBERS.into_iter().zip(&mut numbers) {

@@ -3,20 +3,20 @@
 
 use std::path::Path;
 
+use super::column::Column;
 use super::field::Wanted;
 use super::table::Table;
-use crate::columns::{Chunk, Chunks, ColumnReader, RoiRun, Schema, missing};
+use crate::columns::{BadRow, Chunk, Chunks, ColumnReader, RoiRun, Schema};
 use crate::error::{Error, Result};
 use crate::event::{Addressing, ReadOptions};
-use column_names::{lookalike, refusal};
 use crate::source::event_of_name;
-use zfinder::Detector;
+use zfinder::{Detector, RoiId};
 
 /// Opens a file of spacepoints.
 ///
 /// # Errors
 /// A file that is not Parquet, and columns that are missing or of other types.
-pub(crate) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<ColumnReader<ParquetFile>> {
+pub(crate) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<ColumnReader<ParquetFile>> {
     let mut file = ParquetFile::open(path)?;
     file.table.limit_rows(options.max_spacepoints);
     Ok(ColumnReader::new(file, detector, options))
@@ -28,6 +28,34 @@ pub(crate) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
 /// As [`open`].
 pub(crate) fn addressing(path: &Path) -> Result<Addressing> {
     Ok(ParquetFile::open(path)?.schema.addressing())
+}
+
+/// Calls `visit` with event and RoI of each row, and with whether the row is a whole RoI.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(crate) fn visit_ids(path: &Path, visit: &mut dyn FnMut(RoiId, bool)) -> Result<()> {
+    let mut file = ParquetFile::open(path)?;
+    if file.schema.ids().next().is_none() {
+        visit(RoiId { event_id: file.event_of_file, roi_id: 0 }, file.lists);
+        return Ok(());
+    }
+    file.table.select(file.schema.ids());
+    loop {
+        let rows = file.table.next_batch()?;
+        if rows == 0 {
+            return Ok(());
+        }
+        let whole = |name| file.table.column(name).checked_whole_numbers();
+        let [events, rois] = [file.schema.event.as_deref(), file.schema.roi].map(|name| name.map(whole));
+        for row in 0..rows {
+            let event_id = events.as_ref().map_or(Some(file.event_of_file), |ids| ids[row].as_ref().ok().copied());
+            let roi_id = rois.as_ref().map_or(Some(0), |ids| ids[row].as_ref().ok().copied());
+            if let (Some(event_id), Some(roi_id)) = (event_id, roi_id) {
+                visit(RoiId { event_id, roi_id }, file.lists);
+            }
+        }
+    }
 }
 
 pub(crate) struct ParquetFile {
@@ -44,24 +72,16 @@ pub(crate) struct ParquetFile {
 impl ParquetFile {
     fn open(path: &Path) -> Result<Self> {
         let mut table = Table::open(path)?;
-        let schema =
-            Schema::of(table.names()).map_err(|columns| table.error(0, None, missing(&columns, table.names())))?;
-        let keys: &[&str] = if schema.event.is_some() { &["roi_id"] } else { &["event_id", "roi_id"] };
-        for key in keys {
-            if let Some(name) = lookalike(table.names(), key) {
-                return Err(table.error(0, None, refusal(name, key)));
-            }
-        }
+        let schema = Schema::of(table.names()).map_err(|fault| table.error(0, None, fault.message(table.names())))?;
         let numbers = schema.position.into_iter().map(|name| (name, Wanted::Numbers));
         let layers = schema.layer_columns().iter().map(|&name| (name, Wanted::WholeNumbers));
         let lists = table.all_lists(numbers.chain(layers))?;
-        let ids = [schema.event, schema.roi].into_iter().flatten();
-        table.check_ids(ids.clone())?;
+        table.check_ids(schema.ids())?;
         if lists && schema.event.is_none() {
             let message = "missing column `event_id`: rows with lists of spacepoints are events or RoIs, and want it";
             return Err(table.error(0, None, message.into()));
         }
-        table.select(schema.position.into_iter().chain(schema.layer_columns().iter().copied()).chain(ids));
+        table.select(schema.position.into_iter().chain(schema.layer_columns().iter().copied()).chain(schema.ids()));
         let event_of_file = event_of_name(path);
         Ok(Self { table, schema, lists, event_of_file, events: Vec::new(), rois: Vec::new() })
     }
@@ -98,14 +118,111 @@ impl ParquetFile {
     fn take_runs(&self, runs: &mut Vec<RoiRun>) {
         let model = self.table.column(self.schema.position[0]);
         for (row, (&event_id, &roi_id)) in self.events.iter().zip(&self.rois).enumerate() {
-            match runs.last_mut() {
-                Some(run) if !self.lists && (run.event_id, run.roi_id) == (event_id, roi_id) => run.spacepoints += 1,
-                _ => {
-                    let spacepoints = model.values(row).len();
-                    runs.push(RoiRun { event_id, roi_id, spacepoints, row: self.table.row(row) });
+            self.add_run(runs, RoiId { event_id, roi_id }, model.values(row).len(), row);
+        }
+    }
+
+    /// Adds spacepoints of a row to the last run, or as a run of their own.
+    fn add_run(&self, runs: &mut Vec<RoiRun>, RoiId { event_id, roi_id }: RoiId, spacepoints: usize, row: usize) {
+        match runs.last_mut() {
+            Some(run) if !self.lists && (run.event_id, run.roi_id) == (event_id, roi_id) => run.spacepoints += 1,
+            _ => runs.push(self.run(RoiId { event_id, roi_id }, spacepoints, row)),
+        }
+    }
+
+    fn run(&self, RoiId { event_id, roi_id }: RoiId, spacepoints: usize, row: usize) -> RoiRun {
+        RoiRun { event_id, roi_id, spacepoints, row: self.table.row(row), follows_lost_row: false }
+    }
+
+    /// Fills the chunk row by row with a batch in which rows are refused: they become bad rows.
+    fn take_rows(&self, rows: usize, chunk: &mut Chunk) {
+        let table = &self.table;
+        let whole = |name| CheckedColumn::new(table, name, Column::checked_whole_numbers);
+        let [event, roi] = [self.schema.event.as_deref(), self.schema.roi].map(|name| name.map(whole));
+        let position = self.schema.position.map(|name| CheckedColumn::new(table, name, Column::checked_numbers));
+        let layers: Vec<CheckedColumn<'_, u64>> = self.schema.layer_columns().iter().copied().map(whole).collect();
+        let model = table.column(self.schema.position[0]);
+        for row in 0..rows {
+            let id = |column: &Option<CheckedColumn<'_, u64>>, otherwise| match column {
+                Some(column) => column.id(row),
+                None => Ok(otherwise),
+            };
+            let ids = id(&event, self.event_of_file).and_then(|event_id| Ok(RoiId { event_id, roi_id: id(&roi, 0)? }));
+            let error = |(name, reason): Refusal| table.error(table.row(row), Some(&name), reason);
+            let roi_id = match ids {
+                Ok(ids) => ids,
+                Err(refusal) => {
+                    chunk.bad_rows.push(BadRow { run: chunk.runs.len(), at: None, error: error(refusal) });
+                    continue;
                 }
+            };
+            let at = chunk.position[0].len();
+            let taken = position
+                .iter()
+                .zip(&mut chunk.position)
+                .try_for_each(|(column, to)| column.append(row, model, to))
+                .and_then(|()| {
+                    layers.iter().zip(&mut chunk.layers).try_for_each(|(column, to)| column.append(row, model, to))
+                });
+            let spacepoints = if taken.is_ok() { model.values(row).len() } else { 1 };
+            // A lost row ends a run, so that it is known which runs are next to it.
+            if chunk.bad_rows.last().is_some_and(|bad| bad.run == chunk.runs.len()) {
+                chunk.runs.push(self.run(roi_id, spacepoints, row));
+            } else {
+                self.add_run(&mut chunk.runs, roi_id, spacepoints, row);
+            }
+            if let Err(refusal) = taken {
+                for (column, value) in chunk.position.iter_mut().zip([f64::NAN, 0.0, 0.0]) {
+                    column.truncate(at);
+                    column.push(value);
+                }
+                for (_, column) in layers.iter().zip(&mut chunk.layers) {
+                    column.truncate(at);
+                    column.push(0);
+                }
+                chunk.bad_rows.push(BadRow { run: chunk.runs.len() - 1, at: Some(at), error: error(refusal) });
             }
         }
+    }
+}
+
+/// A column, and the reason for refusing a value.
+type Refusal = (String, String);
+
+/// The values of a column in a batch in which rows are refused.
+struct CheckedColumn<'a, T> {
+    column: &'a Column,
+    values: Vec<Result<T, String>>,
+}
+
+impl<'a, T: Copy> CheckedColumn<'a, T> {
+    fn new(table: &'a Table, name: &str, values: fn(&Column) -> Vec<Result<T, String>>) -> Self {
+        let column = table.column(name);
+        Self { column, values: values(column) }
+    }
+
+    /// Returns the value of a row of a flat column.
+    fn id(&self, row: usize) -> Result<T, Refusal> {
+        self.values[row].clone().map_err(|reason| self.refuse(reason))
+    }
+
+    /// Appends the values of a row. After an error, `to` may hold a part of them.
+    fn append(&self, row: usize, model: &Column, to: &mut Vec<T>) -> Result<(), Refusal> {
+        self.column.check_row(row, model).map_err(|reason| self.refuse(reason))?;
+        for (item, value) in self.values[self.column.values(row)].iter().enumerate() {
+            match value {
+                Ok(value) => to.push(*value),
+                Err(reason) if self.column.field.is_list() => {
+                    return Err(self.refuse(format!("item {} of the list {reason}", item + 1)));
+                }
+                Err(reason) => return Err(self.refuse(reason.clone())),
+            }
+        }
+        Ok(())
+    }
+
+    fn refuse(&self, reason: String) -> Refusal {
+        (self.column.field.name.clone(), reason)
     }
 }
 
@@ -124,11 +241,16 @@ impl Chunks for ParquetFile {
             return Ok(false);
         }
         let (mut events, mut rois) = (std::mem::take(&mut self.events), std::mem::take(&mut self.rois));
-        self.ids(self.schema.event, self.event_of_file, rows, &mut events)?;
-        self.ids(self.schema.roi, 0, rows, &mut rois)?;
+        let ids = self.ids(self.schema.event.as_deref(), self.event_of_file, rows, &mut events);
+        let ids = ids.and_then(|()| self.ids(self.schema.roi, 0, rows, &mut rois));
         (self.events, self.rois) = (events, rois);
-        self.take_spacepoints(chunk)?;
-        self.take_runs(&mut chunk.runs);
+        match ids.and_then(|()| self.take_spacepoints(chunk)) {
+            Ok(()) => self.take_runs(&mut chunk.runs),
+            Err(_) => {
+                chunk.clear();
+                self.take_rows(rows, chunk);
+            }
+        }
         Ok(true)
     }
 

@@ -4,6 +4,7 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use column_names::{event_column, quoted};
 use parquet::column::page::PageReader;
 use parquet::errors::{ParquetError, Result as ParquetResult};
 use parquet::file::metadata::{ParquetMetaData, ParquetMetaDataReader, RowGroupMetaData};
@@ -116,6 +117,19 @@ impl Table {
         };
         let ranges: Option<Vec<[u64; 2]>> = self.metadata.row_groups().iter().map(of_group).collect();
         ranges?.into_iter().reduce(|[low, high], [min, max]| [low.min(min), high.max(max)])
+    }
+
+    /// Returns the name of the column of the event number. Refuses a file that lacks it or one of
+    /// `names`; `wanted` says what is expected.
+    pub(super) fn event_with<const N: usize>(&self, names: [&str; N], wanted: &str) -> Result<String> {
+        let event = event_column(self.names()).map_err(|reason| self.error(0, None, reason))?;
+        let lacks = |name: &&str| !self.names().any(|there| there == *name);
+        let missing: Vec<&str> =
+            event.is_none().then_some("event_id").into_iter().chain(names.into_iter().filter(lacks)).collect();
+        event.filter(|_| missing.is_empty()).map(str::to_owned).ok_or_else(|| {
+            let (missing, there) = (quoted(missing.into_iter()), quoted(self.names()));
+            self.error(0, None, format!("missing {missing}; the file has {there}; expected: {wanted}"))
+        })
     }
 
     /// Refuses columns that do not hold one whole number per row.

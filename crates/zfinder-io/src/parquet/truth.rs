@@ -10,10 +10,8 @@ use crate::error::Result;
 use column_names::quoted;
 use crate::truth::{EventVertices, TruthVertex};
 
-const EVENT: &str = "event_id";
 const NUMBER: &str = "vertex_primary";
 const Z: &str = "vz";
-const COLUMNS: [&str; 3] = [EVENT, NUMBER, Z];
 
 /// The number of the hard scatter among the primary vertices of an event. Other numbers are
 /// pile-up.
@@ -29,18 +27,13 @@ const HARD_SCATTER: u64 = 1;
 /// not finite.
 pub(crate) fn read(path: &Path) -> Result<EventVertices> {
     let mut table = Table::open(path)?;
-    let missing: Vec<&str> = COLUMNS.into_iter().filter(|name| !table.names().any(|there| there == *name)).collect();
-    if !missing.is_empty() {
-        let (missing, there) = (quoted(missing.into_iter()), quoted(table.names()));
-        let message = format!("missing {missing}; the file has {there}; expected: {}", quoted(COLUMNS.into_iter()));
-        return Err(table.error(0, None, message));
-    }
+    let event = table.event_with([NUMBER, Z], &quoted(["event_id", NUMBER, Z].into_iter()))?;
     table.all_lists([(NUMBER, Wanted::WholeNumbers), (Z, Wanted::Numbers)].into_iter())?;
-    table.check_ids([EVENT].into_iter())?;
-    table.select([Z, NUMBER, EVENT].into_iter());
+    table.check_ids([event.as_str()].into_iter())?;
+    table.select([Z, NUMBER, &event].into_iter());
     let mut particles = Particles::default();
     while table.next_batch()? > 0 {
-        particles.add(&table).map_err(|(column, refused)| table.refuse(column, refused))?;
+        particles.add(&table, &event).map_err(|(column, refused)| table.refuse(column, refused))?;
     }
     Ok(particles.into_vertices())
 }
@@ -63,12 +56,12 @@ struct Particles {
 
 impl Particles {
     /// Adds a batch.
-    fn add(&mut self, table: &Table) -> Result<(), (&'static str, Refused)> {
-        let [event, number, z] = COLUMNS.map(|name| table.column(name));
+    fn add<'a>(&mut self, table: &Table, event_name: &'a str) -> Result<(), (&'a str, Refused)> {
+        let [event, number, z] = [event_name, NUMBER, Z].map(|name| table.column(name));
         self.ids.clear();
         self.numbers.clear();
         self.z.clear();
-        event.whole_numbers(&mut self.ids).map_err(|refused| (EVENT, refused))?;
+        event.whole_numbers(&mut self.ids).map_err(|refused| (event_name, refused))?;
         for (name, column) in [(NUMBER, number), (Z, z)] {
             column.check_lengths(number).map_err(|refused| (name, refused))?;
         }

@@ -12,7 +12,7 @@ mod write;
 
 use std::path::Path;
 
-use zfinder::Detector;
+use zfinder::{Detector, RoiId};
 
 use super::event::{Addressing, EventReader, ReadOptions};
 use super::truth::EventVertices;
@@ -25,9 +25,9 @@ pub use write::RootSpacepoints;
 ///
 /// # Errors
 /// A file that is not ROOT, and one without a tree that has the branches of spacepoints.
-pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Result<Box<dyn EventReader>> {
+pub(super) fn open(path: &Path, detector: &Detector, options: &ReadOptions) -> Result<Box<dyn EventReader>> {
     #[cfg(feature = "root")]
-    let opened = read::RootTree::open(path, options.max_spacepoints)
+    let opened = read::RootTree::open(path, options.max_spacepoints, options.tree.as_deref())
         .map(|tree| Box::new(super::columns::ColumnReader::new(tree, detector, options)) as _);
     #[cfg(not(feature = "root"))]
     let opened = {
@@ -41,24 +41,56 @@ pub(super) fn open(path: &Path, detector: &Detector, options: ReadOptions) -> Re
 ///
 /// # Errors
 /// As [`open`].
-pub(super) fn addressing(path: &Path) -> Result<Addressing> {
+pub(super) fn addressing(path: &Path, tree: Option<&str>) -> Result<Addressing> {
     #[cfg(feature = "root")]
     let addressing =
-        read::RootTree::open(path, usize::MAX).map(|tree| super::columns::Chunks::schema(&tree).addressing());
+        read::RootTree::open(path, usize::MAX, tree).map(|tree| super::columns::Chunks::schema(&tree).addressing());
     #[cfg(not(feature = "root"))]
-    let addressing = crate::event::not_built(path, "ROOT", "root");
+    let addressing = {
+        let _ = tree;
+        crate::event::not_built(path, "ROOT", "root")
+    };
     addressing
 }
 
+/// Returns whether any tree of a file has the branches of spacepoints.
+pub(super) fn has_spacepoints(path: &Path) -> bool {
+    #[cfg(feature = "root")]
+    return read::has_spacepoints(path);
+    #[cfg(not(feature = "root"))]
+    return {
+        let _ = path;
+        false
+    };
+}
+
+/// Calls `visit` with event and RoI of each entry.
+///
+/// # Errors
+/// As [`open`].
+pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
+    #[cfg(feature = "root")]
+    let visited = read::visit_ids(path, tree, visit);
+    #[cfg(not(feature = "root"))]
+    let visited = {
+        let _ = (tree, visit);
+        crate::event::not_built(path, "ROOT", "root")
+    };
+    visited
+}
+
 /// Returns the primary vertex of each event, in the order of the file, from a tree with the
-/// branches `event_id` (or `event`) and `truth_pv_z` \[mm\]. None if no tree has them.
+/// branches of the event number and `truth_pv_z` \[mm\]. None if no tree has them.
 ///
 /// # Errors
 /// As [`open`], and a z that is not finite.
-pub(super) fn read_truth(path: &Path) -> Result<Option<EventVertices>> {
+pub(super) fn read_truth(path: &Path, tree: Option<&str>) -> Result<Option<EventVertices>> {
     #[cfg(feature = "root")]
-    let truth = read::truth(path);
+    let truth = read::truth(path, tree);
     #[cfg(not(feature = "root"))]
-    let truth = crate::event::not_built(path, "ROOT", "root");
+    let truth = {
+        let _ = tree;
+        crate::event::not_built(path, "ROOT", "root")
+    };
     truth
 }

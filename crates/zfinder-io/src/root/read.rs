@@ -8,11 +8,12 @@ use oxyroot::{Named, ReaderTree, RootFile};
 
 use super::checksum;
 use super::tree::{Column, Layout, kind};
-use crate::columns::{Chunk, Chunks, RoiRun, Schema, WANTED};
+use crate::columns::{BadRow, Chunk, Chunks, RoiRun, Schema, SchemaFault, WANTED};
 use crate::error::{Error, Result};
 use crate::event::too_many;
 use crate::guard::quietly;
-use column_names::{lookalike, quoted, refusal};
+use column_names::{event_column, quoted};
+use zfinder::RoiId;
 use crate::source::failed;
 use crate::truth::{EventVertices, TruthVertex};
 
@@ -24,7 +25,7 @@ const WAITING: usize = 2;
 /// An error and its position: entry and branch.
 struct Fault {
     entry: Option<u64>,
-    branch: Option<&'static str>,
+    branch: Option<String>,
     message: String,
 }
 
@@ -40,19 +41,34 @@ pub(super) struct RootTree {
     path: PathBuf,
     tree: String,
     schema: Schema,
-    chunks: Receiver<Result<Chunk, Fault>>,
+    chunks: Receiver<Result<TreeChunk, Fault>>,
+}
+
+/// Whole entries, and the faults of the entries that [`Chunk::bad_rows`] stands for.
+#[derive(Default)]
+struct TreeChunk {
+    chunk: Chunk,
+    faults: Vec<EntryFault>,
+}
+
+/// An entry that cannot be read: its run and its spacepoint, as [`BadRow`] has them.
+struct EntryFault {
+    run: usize,
+    at: Option<usize>,
+    fault: Fault,
 }
 
 impl RootTree {
-    /// Opens a file. An entry with more spacepoints than `most` is an error.
-    pub(super) fn open(path: &Path, most: usize) -> Result<Self> {
+    /// Opens a file, and its tree of this name or else the only one with spacepoints. An entry with
+    /// more spacepoints than `most` is an error.
+    pub(super) fn open(path: &Path, most: usize, tree: Option<&str>) -> Result<Self> {
         // Opening the file here gives the system's error instead of oxyroot's.
         std::fs::File::open(path).map_err(|source| failed(path, source))?;
         let (found, head) = sync_channel(1);
         let (to, chunks) = sync_channel(WAITING);
-        let file = path.to_owned();
+        let (file, tree) = (path.to_owned(), tree.map(str::to_owned));
         let work = move || {
-            let fault = match quietly(|| read(&file, most, &found, &to)) {
+            let fault = match quietly(|| read(&file, most, tree.as_deref(), &found, &to)) {
                 Ok(Ok(())) => return,
                 Ok(Err(fault)) => fault,
                 Err(panic) => Fault::from(damaged(&panic)),
@@ -84,29 +100,31 @@ pub(super) fn damaged(panic: &str) -> String {
 fn read(
     path: &Path,
     most: usize,
+    tree: Option<&str>,
     found: &SyncSender<Result<(String, Schema), String>>,
-    to: &SyncSender<Result<Chunk, Fault>>,
+    to: &SyncSender<Result<TreeChunk, Fault>>,
 ) -> Result<(), Fault> {
     let mut file = open(path)?;
-    let (name, tree, schema) = spacepoints(&mut file)?;
-    if found.send(Ok((name, schema))).is_err() {
+    let (name, tree, schema) = spacepoints(&mut file, tree)?;
+    if found.send(Ok((name, schema.clone()))).is_err() {
         return Ok(());
     }
     checksum::verify(path)?;
     let mut columns = Columns::of(&tree, &schema)?;
     let mut entry = 0;
     loop {
-        let mut chunk = Chunk::default();
-        let filled = columns.fill(&mut chunk, &mut entry, most);
+        let mut entries = TreeChunk::default();
+        let filled = columns.fill(&mut entries, &mut entry, most);
+        let chunk = &mut entries.chunk;
         if filled.is_err() {
             // Entries before the bad one are whole.
             let whole: usize = chunk.runs.iter().map(|run| run.spacepoints).sum();
             chunk.position.iter_mut().for_each(|column| column.truncate(whole));
             chunk.layers.iter_mut().for_each(|column| column.truncate(whole));
         }
-        let is_empty = chunk.runs.is_empty();
+        let is_empty = chunk.runs.is_empty() && entries.faults.is_empty();
         // The receiver is gone, so the work ends.
-        if !is_empty && to.send(Ok(chunk)).is_err() {
+        if !is_empty && to.send(Ok(entries)).is_err() {
             return Ok(());
         }
         filled?;
@@ -127,24 +145,31 @@ fn open(path: &Path) -> Result<RootFile, String> {
     RootFile::open(path).map_err(|error| format!("this is no ROOT file, or a damaged one ({error})"))
 }
 
+/// Returns the names of the keys of a class, each once.
+fn names_of(file: &RootFile, is_wanted: fn(&str) -> bool) -> Vec<String> {
+    let keys = file.keys();
+    let mut names: Vec<String> =
+        keys.iter().filter(|key| is_wanted(key.class_name())).map(|key| key.name().to_owned()).collect();
+    names.dedup();
+    names
+}
+
+/// Returns the names of the tuples of a file, which cannot be read.
+fn tuples(file: &RootFile) -> Vec<String> {
+    names_of(file, |class| class.contains("RNTuple"))
+}
+
 /// Returns the trees of a file, or the reason why it has none.
 fn trees(file: &mut RootFile) -> Result<Vec<(String, ReaderTree)>, String> {
-    let keys = file.keys();
-    let of_class = |class: fn(&str) -> bool| {
-        let mut names: Vec<String> =
-            keys.iter().filter(|key| class(key.class_name())).map(|key| key.name().to_owned()).collect();
-        names.dedup();
-        names
-    };
-    let trees = of_class(|class| class == "TTree");
-    if let ([], [name, ..]) = (trees.as_slice(), of_class(|class| class.contains("RNTuple")).as_slice()) {
+    let trees = names_of(file, |class| class == "TTree");
+    if let ([], [name, ..]) = (trees.as_slice(), tuples(file).as_slice()) {
         return Err(format!(
             "`{name}` is an RNTuple, which cannot be read here: write it as a TTree (uproot: `file.mktree`) or as \
              Parquet (pyarrow: `parquet.write_table`)"
         ));
     }
     if trees.is_empty() {
-        let there = keys.iter().map(|key| format!("{} `{}`", key.class_name(), key.name())).collect::<Vec<_>>();
+        let there = file.keys().iter().map(|key| format!("{} `{}`", key.class_name(), key.name())).collect::<Vec<_>>();
         let there = if there.is_empty() { "nothing".into() } else { there.join(", ") };
         return Err(format!("there is no TTree; at the top of the file there is {there}"));
     }
@@ -155,27 +180,48 @@ fn trees(file: &mut RootFile) -> Result<Vec<(String, ReaderTree)>, String> {
     trees.into_iter().map(tree).collect()
 }
 
-/// Returns the first tree that has the branches of spacepoints.
-fn spacepoints(file: &mut RootFile) -> Result<(String, ReaderTree, Schema), String> {
-    let trees = trees(file)?;
-    let mut reasons = Vec::new();
-    for (name, tree) in trees {
+/// Returns the tree of this name, or else the only tree that has the branches of spacepoints.
+fn spacepoints(file: &mut RootFile, wanted: Option<&str>) -> Result<(String, ReaderTree, Schema), String> {
+    let (all, tuples) = (trees(file)?, tuples(file));
+    let names: Vec<String> = all.iter().map(|(name, _)| name.clone()).collect();
+    let (mut reasons, mut fitting) = (Vec::new(), Vec::new());
+    for (name, tree) in all.into_iter().filter(|(name, _)| wanted.is_none_or(|wanted| wanted == name)) {
         match schema(&tree) {
-            Ok(schema) => return Ok((name, tree, schema)),
+            Ok(schema) => fitting.push((name, tree, schema)),
             Err(reason) => reasons.push(format!("tree `{name}` {reason}")),
         }
     }
-    Err(format!("{}; wanted, as jagged arrays or std::vector, but for the ids: {WANTED}", reasons.join("; ")))
+    if let Some(wanted) = wanted.filter(|_| reasons.is_empty() && fitting.is_empty()) {
+        let names = quoted(names.iter().map(String::as_str));
+        return Err(format!("there is no tree `{wanted}`; at the top of the file there are the trees {names}"));
+    }
+    let may_fit = if wanted.is_none() { fitting.len() + tuples.len() } else { 1 };
+    match fitting.pop() {
+        Some(only) if may_fit == 1 => Ok(only),
+        Some(last) => {
+            let trees = fitting.iter().map(|(name, ..)| name).chain([&last.0]).map(|name| format!("tree `{name}`"));
+            let tuples = tuples.iter().map(|name| format!("RNTuple `{name}`, which cannot be read here"));
+            let names = trees.chain(tuples).collect::<Vec<_>>().join(" and ");
+            Err(format!("the file holds several sets of spacepoints: {names}; name the tree that is to be read (--tree)"))
+        }
+        None => Err(format!("{}; wanted, as jagged arrays or std::vector, but for the ids: {WANTED}", reasons.join("; "))),
+    }
+}
+
+/// Returns whether any tree of a file has the branches of spacepoints.
+pub(super) fn has_spacepoints(path: &Path) -> bool {
+    let trees = quietly(|| trees(&mut open(path)?));
+    trees.is_ok_and(|trees| trees.is_ok_and(|trees| trees.iter().any(|(_, tree)| schema(tree).is_ok())))
 }
 
 fn schema(tree: &ReaderTree) -> Result<Schema, String> {
     let names: Vec<&str> = tree.branches().map(oxyroot::Branch::name).collect();
-    let schema = Schema::of(names.iter().copied()).map_err(|missing| {
-        format!("lacks {} and has the branches {}", quoted(missing.into_iter()), quoted(names.iter().copied()))
+    let schema = Schema::of(names.iter().copied()).map_err(|fault| match fault {
+        SchemaFault::Missing(missing) => {
+            format!("lacks {} and has the branches {}", quoted(missing.into_iter()), quoted(names.iter().copied()))
+        }
+        SchemaFault::Refused(reason) => format!("is refused: {reason}"),
     })?;
-    if let Some(name) = lookalike(names.iter().copied(), "roi_id") {
-        return Err(format!("is refused: {}", refusal(name, "roi_id")));
-    }
     // Layers may be whole numbers of any type.
     let check = |names: &[&str], jagged: bool, whole: Option<bool>| {
         for name in names {
@@ -193,8 +239,7 @@ fn schema(tree: &ReaderTree) -> Result<Schema, String> {
     };
     check(&schema.position, true, Some(false))?;
     check(schema.layer_columns(), true, None)?;
-    let ids: Vec<&str> = [schema.event, schema.roi].into_iter().flatten().collect();
-    check(&ids, false, Some(true))?;
+    check(&schema.ids().collect::<Vec<_>>(), false, Some(true))?;
     if schema.event.is_none() {
         return Err("lacks `event_id` (or `event`), the number of each entry's event".into());
     }
@@ -211,10 +256,10 @@ struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     fn of(tree: &'a ReaderTree, schema: &Schema) -> Result<Self, String> {
-        let column = |name| Column::of(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+        let column = |name: &str| Column::of(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
         let [x, y, z] = schema.position;
         Ok(Self {
-            event: column(schema.event.unwrap_or("event_id"))?,
+            event: column(schema.event.as_deref().unwrap_or("event_id"))?,
             roi: schema.roi.map(column).transpose()?,
             position: [column(x)?, column(y)?, column(z)?],
             layers: schema.layer_columns().iter().map(|name| column(name)).collect::<Result<_, _>>()?,
@@ -223,63 +268,110 @@ impl<'a> Columns<'a> {
 
     /// Appends the next entries and increments `entry`; appends nothing at the end. After an error,
     /// columns may hold a part of an entry that no run counts.
-    fn fill(&mut self, chunk: &mut Chunk, entry: &mut u64, most: usize) -> Result<(), Fault> {
-        while chunk.position[0].len() < CHUNK && chunk.runs.len() < CHUNK {
-            let Some(event_id) = self.event.whole_number(*entry)? else { break };
+    fn fill(&mut self, to: &mut TreeChunk, entry: &mut u64, most: usize) -> Result<(), Fault> {
+        let TreeChunk { chunk, faults } = to;
+        while chunk.position[0].len() < CHUNK && chunk.runs.len() + faults.len() < CHUNK {
+            let Some(event_id) = self.event.bytes(*entry)? else { break };
             let roi_id = match &mut self.roi {
-                Some(roi) => roi.whole_number(*entry)?.ok_or_else(|| ends(roi.name, *entry))?,
-                None => 0,
+                Some(roi) => Some(roi.needed_bytes(*entry)?),
+                None => None,
             };
-            let mut spacepoints = None;
-            for (column, to) in self.position.iter_mut().zip(&mut chunk.position) {
-                let values = column.values(*entry, &mut spacepoints)?;
-                if spacepoints > Some(most) {
-                    return Err(column.fault(*entry, too_many(event_id, most)));
+            let mut position = [const { Vec::new() }; 3];
+            for (column, bytes) in self.position.iter_mut().zip(&mut position) {
+                *bytes = column.needed_bytes(*entry)?;
+            }
+            let layers = self.layers.iter_mut().map(|column| column.needed_bytes(*entry));
+            let layers: Vec<Vec<u8>> = layers.collect::<Result<_, _>>()?;
+            // Only errors of this entry from here on.
+            let ids = self.event.whole_number(*entry, &event_id).and_then(|event_id| {
+                let roi_id = self.roi.as_ref().zip(roi_id.as_ref());
+                let roi_id = roi_id.map_or(Ok(0), |(roi, bytes)| roi.whole_number(*entry, bytes))?;
+                Ok((event_id, roi_id))
+            });
+            let (event_id, roi_id) = match ids {
+                Ok(ids) => ids,
+                Err(fault) => {
+                    faults.push(EntryFault { run: chunk.runs.len(), at: None, fault });
+                    *entry += 1;
+                    continue;
                 }
-                column.element.append_numbers(&values, to);
+            };
+            let spacepoints = position[0].len() / self.position[0].element.size();
+            if spacepoints > most {
+                return Err(self.position[0].fault(*entry, too_many(event_id, most)));
             }
-            for (column, to) in self.layers.iter_mut().zip(&mut chunk.layers) {
-                let values = column.values(*entry, &mut spacepoints)?;
-                column.element.append_whole_numbers(&values, to).map_err(|(at, message)| Fault {
-                    message: format!("value {at}: {message}"),
-                    ..column.fault(*entry, String::new())
-                })?;
+            let at = chunk.position[0].len();
+            let appended = self.append(*entry, spacepoints, &position, &layers, chunk);
+            let run = RoiRun { event_id, roi_id, spacepoints, row: *entry, follows_lost_row: false };
+            chunk.runs.push(if appended.is_ok() { run } else { RoiRun { spacepoints: 1, ..run } });
+            if let Err(fault) = appended {
+                for (column, value) in chunk.position.iter_mut().zip([f64::NAN, 0.0, 0.0]) {
+                    column.truncate(at);
+                    column.push(value);
+                }
+                for (_, column) in self.layers.iter().zip(&mut chunk.layers) {
+                    column.truncate(at);
+                    column.push(0);
+                }
+                faults.push(EntryFault { run: chunk.runs.len() - 1, at: Some(at), fault });
             }
-            let spacepoints = spacepoints.unwrap_or(0);
-            chunk.runs.push(RoiRun { event_id, roi_id, spacepoints, row: *entry });
             *entry += 1;
+        }
+        Ok(())
+    }
+
+    /// Appends the spacepoints of an entry. After an error, columns may hold a part of them.
+    fn append(
+        &self,
+        entry: u64,
+        spacepoints: usize,
+        position: &[Vec<u8>; 3],
+        layers: &[Vec<u8>],
+        chunk: &mut Chunk,
+    ) -> Result<(), Fault> {
+        let check = |column: &Column<'_>, bytes: &[u8]| match bytes.len() / column.element.size() {
+            values if values == spacepoints => Ok(()),
+            values => Err(column
+                .fault(entry, format!("there are {values} values, and {spacepoints} in the branches before it"))),
+        };
+        for ((column, bytes), to) in self.position.iter().zip(position).zip(&mut chunk.position) {
+            check(column, bytes)?;
+            column.element.append_numbers(bytes, to);
+        }
+        for ((column, bytes), to) in self.layers.iter().zip(layers).zip(&mut chunk.layers) {
+            check(column, bytes)?;
+            let appended = column.element.append_whole_numbers(bytes, to);
+            appended.map_err(|(at, message)| column.fault(entry, format!("value {at}: {message}")))?;
         }
         Ok(())
     }
 }
 
-fn ends(branch: &'static str, entry: u64) -> Fault {
-    Fault { entry: Some(entry), branch: Some(branch), message: "the branch ends before others".into() }
+fn ends(branch: &str, entry: u64) -> Fault {
+    Fault { entry: Some(entry), branch: Some(branch.to_owned()), message: "the branch ends before others".into() }
 }
 
 impl Column<'_> {
     fn fault(&self, entry: u64, message: String) -> Fault {
-        Fault { entry: Some(entry), branch: Some(self.name), message }
+        Fault { entry: Some(entry), branch: Some(self.name.to_owned()), message }
     }
 
-    fn whole_number(&mut self, entry: u64) -> Result<Option<u64>, Fault> {
-        let Some(bytes) = self.next().map_err(|message| self.fault(entry, message))? else { return Ok(None) };
+    /// Returns the bytes of the next entry; None at the end.
+    fn bytes(&mut self, entry: u64) -> Result<Option<Vec<u8>>, Fault> {
+        self.next().map_err(|message| self.fault(entry, message))
+    }
+
+    /// Returns the bytes of the next entry, which must exist.
+    fn needed_bytes(&mut self, entry: u64) -> Result<Vec<u8>, Fault> {
+        self.bytes(entry)?.ok_or_else(|| ends(&self.name, entry))
+    }
+
+    /// Returns the only value of an entry.
+    fn whole_number(&self, entry: u64, bytes: &[u8]) -> Result<u64, Fault> {
         let mut number = Vec::with_capacity(1);
-        let read = self.element.append_whole_numbers(&bytes, &mut number);
+        let read = self.element.append_whole_numbers(bytes, &mut number);
         read.map_err(|(_, message)| self.fault(entry, message))?;
-        Ok(number.first().copied())
-    }
-
-    /// Returns the bytes of an entry's values. Their number must equal that of the previous
-    /// branches.
-    fn values(&mut self, entry: u64, spacepoints: &mut Option<usize>) -> Result<Vec<u8>, Fault> {
-        let bytes = self.next().map_err(|message| self.fault(entry, message))?.ok_or_else(|| ends(self.name, entry))?;
-        let values = bytes.len() / self.element.size();
-        let wanted = *spacepoints.get_or_insert(values);
-        if values != wanted {
-            return Err(self.fault(entry, format!("there are {values} values, and {wanted} in the branches before it")));
-        }
-        Ok(bytes)
+        number.first().copied().ok_or_else(|| self.fault(entry, "has no value".into()))
     }
 }
 
@@ -287,7 +379,7 @@ impl RootTree {
     fn fault(&self, Fault { entry, branch, message }: Fault) -> Error {
         let at = entry.map_or_else(String::new, |entry| format!("entry {entry} of "));
         let message = format!("{at}tree `{}`: {message}", self.tree);
-        Error::Input { path: self.path.clone(), row: 0, column: branch.map(str::to_owned), message }
+        Error::Input { path: self.path.clone(), row: 0, column: branch, message }
     }
 }
 
@@ -301,11 +393,14 @@ impl Chunks for RootTree {
     }
 
     fn next_chunk(&mut self, chunk: &mut Chunk) -> Result<bool> {
-        match self.chunks.recv() {
-            Ok(Ok(next)) => *chunk = next,
+        let TreeChunk { chunk: next, faults } = match self.chunks.recv() {
+            Ok(Ok(entries)) => entries,
             Ok(Err(fault)) => return Err(self.fault(fault)),
             Err(_) => return Ok(false),
-        }
+        };
+        *chunk = next;
+        let bad_row = |EntryFault { run, at, fault }| BadRow { run, at, error: self.fault(fault) };
+        chunk.bad_rows.extend(faults.into_iter().map(bad_row));
         Ok(true)
     }
 
@@ -327,45 +422,88 @@ impl Chunks for RootTree {
 
 const TRUTH: &str = "truth_pv_z";
 
-pub(super) fn truth(path: &Path) -> Result<Option<EventVertices>> {
+/// Returns the truth of the tree of this name, or else of the only tree that has the branches.
+pub(super) fn truth(path: &Path, tree: Option<&str>) -> Result<Option<EventVertices>> {
     std::fs::File::open(path).map_err(|source| failed(path, source))?;
-    let read = quietly(|| read_truth(path)).unwrap_or_else(|panic| Err(Fault::from(damaged(&panic))));
+    let read = quietly(|| read_truth(path, tree)).unwrap_or_else(|panic| Err(Fault::from(damaged(&panic))));
     read.map_err(|Fault { entry, branch, message }| {
         let message = entry.map_or_else(|| message.clone(), |entry| format!("entry {entry}: {message}"));
-        Error::Input { path: path.to_owned(), row: 0, column: branch.map(str::to_owned), message }
+        Error::Input { path: path.to_owned(), row: 0, column: branch, message }
     })
 }
 
-fn read_truth(path: &Path) -> Result<Option<EventVertices>, Fault> {
+fn read_truth(path: &Path, wanted: Option<&str>) -> Result<Option<EventVertices>, Fault> {
     checksum::verify(path)?;
+    let mut fitting = Vec::new();
     let trees = trees(&mut open(path)?)?;
-    let scalar = |tree: &ReaderTree, name: &str, whole: bool| {
-        let kind = tree.branch(name).and_then(kind);
-        kind.is_some_and(|(layout, element)| layout == Layout::Scalar && element.is_whole() == whole)
-    };
-    for (_, tree) in &trees {
-        let Some(event) = ["event_id", "event"].into_iter().find(|name| scalar(tree, name, true)) else { continue };
-        if !scalar(tree, TRUTH, false) {
-            continue;
+    for (name, tree) in &trees {
+        let is_scalar = |branch: &str, whole: bool| {
+            let kind = tree.branch(branch).and_then(kind);
+            kind.is_some_and(|(layout, element)| layout == Layout::Scalar && element.is_whole() == whole)
+        };
+        let names: Vec<&str> = tree.branches().map(oxyroot::Branch::name).collect();
+        // A tree whose event number is doubtful is no tree of truth.
+        let event = event_column(names.iter().copied()).ok().flatten().filter(|event| is_scalar(event, true));
+        if let Some(event) = event.filter(|_| is_scalar(TRUTH, false)) {
+            fitting.push((name, tree, event.to_owned()));
         }
-        let column = |name| Column::of(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
-        let (mut event, mut z) = (column(event)?, column(TRUTH)?);
-        let mut vertices = Vec::new();
+    }
+    // Truth may be in a tree of its own.
+    if fitting.iter().any(|(name, ..)| Some(name.as_str()) == wanted) {
+        fitting.retain(|(name, ..)| Some(name.as_str()) == wanted);
+    }
+    let (_, tree, event) = match fitting.as_slice() {
+        [] => return Ok(None),
+        [only] => only,
+        several => {
+            let names = quoted(several.iter().map(|(name, ..)| name.as_str()));
+            return Err(format!("the trees {names} have `{TRUTH}`; name the one that is to be read (--tree)").into());
+        }
+    };
+    let column = |name: &str| Column::of(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+    let (mut event, mut z) = (column(event)?, column(TRUTH)?);
+    let mut vertices = Vec::new();
+    let mut entry = 0;
+    while let Some(bytes) = event.bytes(entry)? {
+        let event_id = event.whole_number(entry, &bytes)?;
+        let mut number = Vec::with_capacity(1);
+        z.element.append_numbers(&z.needed_bytes(entry)?, &mut number);
+        match number.first() {
+            Some(&z_mm) if z_mm.is_finite() => {
+                vertices.push((event_id, vec![TruthVertex { z_mm, is_hard_scatter: true, ..TruthVertex::default() }]));
+            }
+            other => return Err(z.fault(entry, format!("{} is not finite", other.copied().unwrap_or(f64::NAN)))),
+        }
+        entry += 1;
+    }
+    Ok(Some(vertices))
+}
+
+/// Calls `visit` with event and RoI of each entry whose ids can be read.
+///
+/// # Errors
+/// A file that cannot be read.
+pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(RoiId)) -> Result<()> {
+    let read = quietly(|| {
+        let (_, tree, schema) = spacepoints(&mut open(path)?, tree)?;
+        let column = |name: &str| Column::of(&tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
+        let mut event = column(schema.event.as_deref().unwrap_or("event_id"))?;
+        let mut roi = schema.roi.map(column).transpose()?;
         let mut entry = 0;
-        while let Some(event_id) = event.whole_number(entry)? {
-            let bytes = z.next().map_err(|message| z.fault(entry, message))?.ok_or_else(|| ends(TRUTH, entry))?;
-            let mut number = Vec::with_capacity(1);
-            z.element.append_numbers(&bytes, &mut number);
-            match number.first() {
-                Some(&z_mm) if z_mm.is_finite() => {
-                    vertices
-                        .push((event_id, vec![TruthVertex { z_mm, is_hard_scatter: true, ..TruthVertex::default() }]));
-                }
-                other => return Err(z.fault(entry, format!("{} is not finite", other.copied().unwrap_or(f64::NAN)))),
+        while let Some(bytes) = event.bytes(entry)? {
+            let event_id = event.whole_number(entry, &bytes);
+            let roi_id = match &mut roi {
+                Some(roi) => roi.needed_bytes(entry).and_then(|bytes| roi.whole_number(entry, &bytes)),
+                None => Ok(0),
+            };
+            if let (Ok(event_id), Ok(roi_id)) = (event_id, roi_id) {
+                visit(RoiId { event_id, roi_id });
             }
             entry += 1;
         }
-        return Ok(Some(vertices));
-    }
-    Ok(None)
+        Ok::<_, Fault>(())
+    });
+    read.unwrap_or_else(|panic| Err(Fault::from(damaged(&panic)))).map_err(|Fault { branch, message, .. }| {
+        Error::Input { path: path.to_owned(), row: 0, column: branch, message }
+    })
 }

@@ -132,7 +132,7 @@ type Values = VecDeque<Result<Vec<u8>, String>>;
 
 /// A branch that is read entry by entry. It holds the values of one basket.
 pub(super) struct Column<'a> {
-    pub(super) name: &'static str,
+    pub(super) name: String,
     pub(super) element: Element,
     /// Adds values to the queue below before it yields. None after the end.
     entries: Option<Box<dyn Iterator<Item = ()> + 'a>>,
@@ -141,7 +141,7 @@ pub(super) struct Column<'a> {
 
 impl<'a> Column<'a> {
     /// Returns None if the branch is missing or of another type.
-    pub(super) fn of(tree: &'a ReaderTree, name: &'static str) -> Option<Self> {
+    pub(super) fn of(tree: &'a ReaderTree, name: &str) -> Option<Self> {
         let branch = tree.branch(name)?;
         let (layout, element) = kind(branch)?;
         let read: fn(&mut RBuffer<'_>, usize) -> Result<Vec<u8>, String> = match layout {
@@ -162,7 +162,7 @@ impl<'a> Column<'a> {
                 resume_unwind(Box::new(()));
             }
         };
-        Some(Self { name, element, entries: Some(Box::new(branch.get_basket(take))), values })
+        Some(Self { name: name.to_owned(), element, entries: Some(Box::new(branch.get_basket(take))), values })
     }
 
     /// Returns the values of the next entry; None at the end.

@@ -44,5 +44,6 @@ pub(super) fn title(inspection: &Inspection, truth: &[TruthVertex]) -> String {
     if result.vertices.is_empty() {
         title.push_str(&format!(" (status {})", result.status));
     }
+    title.push_str(&format!("; {}", inspection.configuration));
     title
 }
