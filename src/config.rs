@@ -146,7 +146,10 @@ impl serde::Serialize for MaxLayer {
 impl<'de> serde::Deserialize<'de> for MaxLayer {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
         #[derive(serde::Deserialize)]
-        #[serde(untagged, expecting = "a layer's number, \"all\", \"pixel\", \"short-strip\" or \"long-strip\" is expected")]
+        #[serde(
+            untagged,
+            expecting = "a layer's number, \"all\", \"pixel\", \"short-strip\" or \"long-strip\" is expected"
+        )]
         enum Value {
             Number(u32),
             Word(String),
@@ -169,8 +172,8 @@ pub enum DefaultWindow {
     Spacepoints,
 }
 
-/// Declares [`Config`], and from the list of its keys the comparison with its preset and its form in
-/// files.
+/// Declares [`Config`], and from the list of its keys the comparison with its preset and its form
+/// in files.
 macro_rules! declare_config {
     ($(#[$about:meta])* pub struct Config { $($(#[$about_key:meta])* pub $key:ident: $type:ty,)+ }) => {
         $(#[$about])*
@@ -309,8 +312,8 @@ pub struct Config {
 }
 }
 
-/// Reads any of the keys. Keys that are left out have the values of the preset that the key `preset`
-/// names, else of [`Preset::Auto`].
+/// Reads any of the keys. Keys that are left out have the values of the preset that the key
+/// `preset` names, else of [`Preset::Auto`].
 #[cfg(feature = "serde")]
 impl<'de> serde::Deserialize<'de> for Config {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {

@@ -227,9 +227,11 @@ mod tests {
         let layers = [23.0, 210.0, 320.0, 480.0].map(layer).to_vec();
         let foreign = Detector::new("foreign", layers, None).expect("valid");
         for asked in all() {
-            let warning = check((&on_layers(&foreign, 1.0, 0)).into(), &asked, CHECKED).expect("radians").expect("a warning");
+            let warning =
+                check((&on_layers(&foreign, 1.0, 0)).into(), &asked, CHECKED).expect("radians").expect("a warning");
             assert!(warning.ends_with("with lengths in mm and layers from 0"), "{warning}");
-            let warning = check((&on_layers(&foreign, 1000.0, 0)).into(), &asked, CHECKED).expect("radians").expect("a warning");
+            let warning =
+                check((&on_layers(&foreign, 1000.0, 0)).into(), &asked, CHECKED).expect("radians").expect("a warning");
             assert!(warning.contains("are these metres?"), "{warning}");
         }
     }

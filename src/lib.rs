@@ -122,11 +122,11 @@ mod z_error;
 pub use azimuth::rho_phi_columns;
 pub use batch_view::BatchView;
 pub use columns::{Columns, Coordinate, LayerIndex};
+#[cfg(feature = "serde")]
+pub use config::ConfigChanges;
 pub use config::{
     Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
 };
-#[cfg(feature = "serde")]
-pub use config::ConfigChanges;
 pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};

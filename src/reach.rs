@@ -20,9 +20,8 @@ impl Detector {
     /// does not name its sensors, or if
     /// fewer than two layers remain.
     pub(crate) fn layers_taking_part(&self, config: &Config) -> Result<u64> {
-        let refuse = |reason: String| {
-            Err(Error::Config { key: "max_layer", value: config.max_layer.to_string(), reason })
-        };
+        let refuse =
+            |reason: String| Err(Error::Config { key: "max_layer", value: config.max_layer.to_string(), reason });
         let mut mask = 0u64;
         for (index, layer) in self.layers().iter().enumerate() {
             let takes_part = match (config.max_layer, layer.sensor) {

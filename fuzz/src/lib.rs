@@ -283,7 +283,11 @@ fn check_skipping(path: &Path, detector: &Detector, before: &[Roi], is_error: bo
         match roi {
             Ok(roi) => {
                 assert!(ids.insert(roi.descriptor.id), "{:?} twice", roi.descriptor.id);
-                assert!(before.get(read).is_none_or(|earlier| is_same(earlier, &roi)), "{:?} is another", roi.descriptor.id);
+                assert!(
+                    before.get(read).is_none_or(|earlier| is_same(earlier, &roi)),
+                    "{:?} is another",
+                    roi.descriptor.id
+                );
                 read += 1;
             }
             Err(error) => check_error(&error, path),

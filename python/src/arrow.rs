@@ -33,9 +33,9 @@ const ARRAY: &std::ffi::CStr = c"arrow_array";
 #[pyclass(frozen, module = "pyzfinder._pyzfinder")]
 pub(crate) struct ArrowBuffer(#[allow(dead_code, reason = "held for its memory")] ArrayRef);
 
-/// Imports the wanted columns of an object with `__arrow_c_stream__` or `__arrow_c_array__`, and its
-/// event number as `event_id`. Returns a dictionary for each record batch: a name, and the values
-/// with the offsets of the lists, or None where the column has no lists.
+/// Imports the wanted columns of an object with `__arrow_c_stream__` or `__arrow_c_array__`, and
+/// its event number as `event_id`. Returns a dictionary for each record batch: a name, and the
+/// values with the offsets of the lists, or None where the column has no lists.
 #[pyfunction]
 pub(crate) fn import_arrow<'py>(
     py: Python<'py>,

@@ -191,7 +191,8 @@ pub(crate) fn read_truth<'py>(
     roi_id: PyReadonlyArray1<'py, u64>,
     tree: Option<String>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let table = detached(py, || TruthTable::read_tree(&path, tree.as_deref()))?.map_err(IntoException::into_exception)?;
+    let table =
+        detached(py, || TruthTable::read_tree(&path, tree.as_deref()))?.map_err(IntoException::into_exception)?;
     let (event_id, roi_id) = (slice(&event_id)?, slice(&roi_id)?);
     if event_id.len() != roi_id.len() {
         return Err(input_error("event_id and roi_id differ in length"));

@@ -20,11 +20,11 @@ use pyo3::prelude::*;
 mod _pyzfinder {
     #[pymodule_export]
     use super::arrow::{ArrowBuffer, export_results, import_arrow};
+    #[pymodule_export]
+    use super::columns::{SeenRois, event_column};
     #[cfg(feature = "command")]
     #[pymodule_export]
     use super::command;
-    #[pymodule_export]
-    use super::columns::{SeenRois, event_column};
     #[pymodule_export]
     use super::files::{Reader, read_truth};
     #[pymodule_export]

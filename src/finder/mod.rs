@@ -97,7 +97,8 @@ impl ZFinder {
         self.core.input_check.warning()
     }
 
-    /// Returns the warning of [`ZFinder::input_warning`] for the first spacepoints of a batch, at most
+    /// Returns the warning of [`ZFinder::input_warning`] for the first spacepoints of a batch, at
+    /// most
     /// `most`. The batch is not searched.
     ///
     /// # Errors

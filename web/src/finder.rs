@@ -70,8 +70,8 @@ impl Finder {
         self.finder.description()
     }
 
-    /// Returns a warning about units and layers of the first spacepoints that were searched, if there
-    /// is one.
+    /// Returns a warning about units and layers of the first spacepoints that were searched, if
+    /// there is one.
     #[must_use]
     pub fn input_warning(&self) -> Option<String> {
         self.finder.input_warning().map(str::to_owned)

@@ -4,8 +4,9 @@
 //! Every reader of files, arrays and frames asks [`event_column`], so that all of them read the
 //! same column as the event number, and none ignores a column that looks like one.
 
-/// Returns the column of the event number. `event_id` comes first, then the only column with another
-/// usual name of an event number (`event`, `eventNumber`, `Event_ID`, `ievent`, `event_index`), then
+/// Returns the column of the event number. `event_id` comes first, then the only column with
+/// another usual name of an event number (`event`, `eventNumber`, `Event_ID`, `ievent`,
+/// `event_index`), then
 /// `entry`, as uproot and awkward call the row of a tree. None if no name looks like one of these.
 /// Case and punctuation do not matter.
 ///
@@ -112,8 +113,18 @@ mod tests {
     #[test]
     fn usual_names_of_event_numbers_are_used() {
         for name in [
-            "event_id", "event", "Event_ID", "eventNumber", "event_number", "ievent", "event_index", "entry", "evt_id",
-            "EVENT ID", "\u{feff}event_id", "EventNo",
+            "event_id",
+            "event",
+            "Event_ID",
+            "eventNumber",
+            "event_number",
+            "ievent",
+            "event_index",
+            "entry",
+            "evt_id",
+            "EVENT ID",
+            "\u{feff}event_id",
+            "EventNo",
         ] {
             assert_eq!(event_column(["x", name, "layer"].into_iter()), Ok(Some(name)));
         }

@@ -104,6 +104,32 @@ static void bad_handles(zf_finder finder) {
   EXPECT(ZF_OK, zf_describe(finder, NULL, 0, &wanted));
 }
 
+static void wrong_units(void) {
+  /* A spacepoint on the first layer, in cm, and three angles in degrees. */
+  const double rho[] = {5.05, 5.05, 5.05}, z[] = {1.5, 1.5, 1.5};
+  const double radians[] = {0.1, 0.1, 0.1}, degrees[] = {90, 180, 270};
+  const uint8_t layer[] = {0, 0, 0};
+  const zf_finder finder = create(NULL, "cpu", 1);
+  char text[512];
+  zf_answers answers = buffers();
+  zf_batch batch = zf_batch_init();
+  batch.rho_or_x = rho;
+  batch.phi_or_y = degrees;
+  batch.z = z;
+  batch.layer = layer;
+  batch.spacepoints = 3;
+  batch.rois = 1;
+  EXPECT(ZF_COLUMNS, zf_find(finder, &batch, &answers));
+  EXPECT_TRUE(strstr(zf_last_error(), "are these degrees?") != NULL);
+  EXPECT(ZF_OK, zf_input_warning(finder, text, sizeof text, NULL));
+  EXPECT_TRUE(text[0] == 0);
+  batch.phi_or_y = radians;
+  EXPECT(ZF_OK, zf_find(finder, &batch, &answers));
+  EXPECT(ZF_OK, zf_input_warning(finder, text, sizeof text, NULL));
+  EXPECT_TRUE(strstr(text, "if their lengths are in cm: give lengths in mm") != NULL);
+  EXPECT(ZF_OK, zf_destroy(finder));
+}
+
 static void bad_batches(zf_finder finder) {
   zf_batch batch = table_batch();
   zf_answers answers = buffers();
@@ -315,6 +341,7 @@ int main(int count, char **words) {
     bad_handles(finder);
     bad_batches(finder);
     bad_answers(finder);
+    wrong_units();
     streams(finder);
     threads();
     EXPECT(ZF_OK, zf_destroy(finder));

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use zfinder::{
-    Config, ConfigChanges, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Significance, Triplets,
-    Weighting,
+    Config, ConfigChanges, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Preset, Significance,
+    Triplets, Weighting,
 };
 
 use super::beam_spot::BeamPosition;
@@ -455,10 +455,8 @@ fn set<T: Copy>(key: &mut T, option: Option<T>) {
 /// Returns the configuration of a file over this preset, else over the preset that the file names,
 /// else over `unnamed`.
 fn of_file(path: &Path, preset: Option<Preset>, unnamed: Preset) -> Result<Config, Failure> {
-    let changes: ConfigChanges = toml::from_str(&read_text(path)?).map_err(|error| zfinder_io::Error::Toml {
-        what: path.display().to_string(),
-        message: error.to_string(),
-    })?;
+    let changes: ConfigChanges = toml::from_str(&read_text(path)?)
+        .map_err(|error| zfinder_io::Error::Toml { what: path.display().to_string(), message: error.to_string() })?;
     if let (Some(named), Some(preset)) = (changes.preset(), preset)
         && named != preset
     {

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
-use column_names::{event_column, lookalike, quoted, refusal};
 use super::place::{Address, LayerLookup};
 use crate::error::{Error, Result};
+use column_names::{event_column, lookalike, quoted, refusal};
 use zfinder::{Detector, Spacepoint, rho_phi_columns};
 
 /// Columns that an error message asks for.

@@ -37,14 +37,13 @@ pub enum Error {
         /// The fault, and what would be correct.
         message: String,
     },
-    /// A stream that names an RoI again whose earlier rows were already passed on. This error ends
-    /// the reading also if errors are skipped.
-    #[error("{}: {message}; an answer to it is made from a part of its spacepoints: save the stream in a file, and read \
-             that", path.display())]
+    /// An RoI that comes again after its earlier rows were passed on. This error ends the reading,
+    /// also if errors are skipped.
+    #[error("{}: {message}; an earlier answer to it is made from a part of its spacepoints", path.display())]
     Returned {
-        /// The stream.
+        /// The file or stream.
         path: PathBuf,
-        /// The RoI.
+        /// The RoI, and what would be correct.
         message: String,
     },
     /// A configuration or a detector that the library refuses.

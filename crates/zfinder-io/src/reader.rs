@@ -241,7 +241,8 @@ impl SpacepointReader {
         }
         for (roi_id, mut spacepoints) in event.rois {
             let id = RoiId { event_id, roi_id };
-            if self.is_returning(id) {
+            let is_returning = self.is_returning(id);
+            if is_returning {
                 spacepoints.push(INVALID);
             }
             let plain = RoiDescriptor { id, ..RoiDescriptor::default() };
@@ -258,7 +259,7 @@ impl SpacepointReader {
             let again: Vec<(RoiId, usize)> =
                 descriptors.iter().filter_map(|roi| Some((roi.id, self.seen.insert(roi.id, self.read)?))).collect();
             for &(id, other) in &again {
-                self.skip_again(id, other)?;
+                self.skip_again(id, other, is_returning)?;
             }
             descriptors.retain(|roi| again.iter().all(|(id, _)| *id != roi.id));
             self.pending.push_back(PendingEvent { spacepoints, descriptors });
@@ -276,11 +277,11 @@ impl SpacepointReader {
         }
         let id = RoiId { event_id, roi_id: 0 };
         for (_, spacepoints) in rois {
+            let is_returning = self.is_returning(id);
             if let Some(other) = self.seen.insert(id, self.read) {
-                self.skip_again(id, other)?;
+                self.skip_again(id, other, is_returning)?;
                 continue;
             }
-            let is_returning = self.is_returning(id);
             let Some(regions) = self.regions.as_mut().filter(|_| self.shard.has(event_id)) else { continue };
             if let Some((descriptor, mut spacepoints)) = regions.select(event_id, spacepoints)? {
                 if is_returning {
@@ -292,25 +293,16 @@ impl SpacepointReader {
         Ok(())
     }
 
-    /// Returns whether an RoI occurs in several places, so that it is not answered from one of them.
+    /// Returns whether an RoI occurs in several places, so that it is not answered from one of
+    /// them.
     fn is_returning(&self, id: RoiId) -> bool {
         self.returning.as_ref().is_some_and(|returning| returning.contains(&id))
     }
 
     /// Records the error of an RoI that occurred earlier, in the file with this number. Returns it
-    /// if reading stops at errors, or if the earlier rows were of a stream and are answered.
-    fn skip_again(&mut self, id: RoiId, other: usize) -> Result<()> {
-        let error = self.again(id, other);
-        if self.is_returning(id) || !self.options.skips() {
-            return self.skip(error);
-        }
-        let Error::Input { path, message, .. } = error else { return self.skip(error) };
-        Err(Error::Returned { path, message })
-    }
-
-    /// Returns the error for an RoI that occurred earlier, in the file with this number.
-    fn again(&self, RoiId { event_id, roi_id }: RoiId, other: usize) -> Error {
-        let message = if other == self.read {
+    /// unless the earlier rows were known to be a part (`is_returning`).
+    fn skip_again(&mut self, RoiId { event_id, roi_id }: RoiId, other: usize, is_returning: bool) -> Result<()> {
+        let mut message = if other == self.read {
             format!(
                 "event {event_id}, RoI {roi_id} comes again after other events; all rows of an event must follow one \
                  another: sort the file by event_id"
@@ -322,7 +314,14 @@ impl SpacepointReader {
                 source::named(&self.files[other]).display()
             )
         };
-        Error::Input { path: source::named(&self.files[self.read]), row: 0, column: None, message }
+        let path = source::named(&self.files[self.read]);
+        if is_returning {
+            return self.skip(Error::Input { path, row: 0, column: None, message });
+        }
+        if self.options.skips() {
+            message.push_str("; a stream is read once: save it in a file, and read that");
+        }
+        Err(Error::Returned { path, message })
     }
 
     /// Queues RoIs of the table for which no file had spacepoints.

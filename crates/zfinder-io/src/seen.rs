@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use zfinder::RoiId;
 
-/// A set of RoIs, and the number of the file of each. Consecutive events with the same RoI number in one file
-/// share one entry.
+/// A set of RoIs, and the number of the file of each. Consecutive events with the same RoI number
+/// in one file share one entry.
 #[derive(Debug, Default)]
 pub struct RoiSet {
     /// Maps (RoI, first event) to (last event, file).

@@ -5,10 +5,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str;
 
-use column_names::{event_column, lookalike, quoted, refusal};
 use super::rows::{RowError, Rows};
 use super::source;
 use crate::error::{Error, Result};
+use column_names::{event_column, lookalike, quoted, refusal};
 
 /// More columns than any file of spacepoints has.
 const MOST_COLUMNS: usize = 1 << 16;
@@ -111,7 +111,11 @@ impl Table {
 
     /// Returns the column of the event number and all of these columns, or an error that lists
     /// missing and present columns.
-    pub(super) fn need_with_event<const N: usize>(&self, names: [&str; N], wanted: &str) -> Result<(Column, [Column; N])> {
+    pub(super) fn need_with_event<const N: usize>(
+        &self,
+        names: [&str; N],
+        wanted: &str,
+    ) -> Result<(Column, [Column; N])> {
         match (self.event_column()?, self.columns(names)) {
             (Some(event), Some(columns)) => Ok((event, columns)),
             (event, _) => {

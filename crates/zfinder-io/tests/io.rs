@@ -493,7 +493,8 @@ fn trackml_hits_and_particles_of_both_years() {
     assert!(said.contains("row 2, column layer_id") && said.contains("(70, 2): 1"), "{said}");
 }
 
-/// Returns events with their spacepoints and invalid spacepoints, and the errors, of files read with
+/// Returns events with their spacepoints and invalid spacepoints, and the errors, of files read
+/// with
 /// `OnError::Skip`.
 fn skipping(files: &[PathBuf]) -> (Vec<(u64, usize, usize)>, Vec<String>) {
     let options = io::ReadOptions { on_error: io::OnError::Skip, ..io::ReadOptions::default() };
@@ -515,7 +516,9 @@ fn skipping(files: &[PathBuf]) -> (Vec<(u64, usize, usize)>, Vec<String>) {
 fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
     let dir = folder();
     let row = |event: u64| format!("{event},50,1,12,0\n");
-    let text = |events: &[u64]| format!("event_id,x,y,z,layer\n{}", events.iter().map(|&event| row(event)).collect::<String>());
+    let text = |events: &[u64]| {
+        format!("event_id,x,y,z,layer\n{}", events.iter().map(|&event| row(event)).collect::<String>())
+    };
     let path = file(&dir, "back.csv", &text(&[1, 1, 2, 1, 3]));
     let (rois, errors) = skipping(&[path]);
     assert_eq!(rois, [(1, 3, 1), (2, 1, 0), (3, 1, 0)]);
@@ -528,6 +531,7 @@ fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
     let files = ["x.csv", "y.csv"].map(|name| file(&dir, name, "x,y,z,layer\n50,1,12,0\n"));
     assert_eq!(skipping(&files).0, [(0, 2, 1)]);
     // Other RoIs of an event may be in another file.
-    let files = [0, 1].map(|roi| file(&dir, &format!("roi{roi}.csv"), &format!("event_id,roi_id,x,y,z,layer\n1,{roi},50,1,12,0\n")));
+    let files = [0, 1]
+        .map(|roi| file(&dir, &format!("roi{roi}.csv"), &format!("event_id,roi_id,x,y,z,layer\n1,{roi},50,1,12,0\n")));
     assert_eq!(skipping(&files), (vec![(1, 1, 0), (1, 1, 0)], vec![]));
 }

@@ -242,7 +242,6 @@ fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
 
 #[test]
 fn entries_above_the_limit_and_bad_values_are_told_by_entry() {
-
     let Some(specimen) = shared(SPECIMEN) else { return };
     let all = read(&specimen).expect("a good file");
     let most = all.iter().map(|roi| roi.spacepoints.len()).max().expect("RoIs");

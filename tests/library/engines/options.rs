@@ -292,11 +292,8 @@ fn weights_beside_a_half_are_alike() {
 fn layers_beyond_the_last_take_no_part() {
     let events = toys(32);
     for (engine, choice) in engines() {
-        let config = Config {
-            max_layer: MaxLayer::Number(6),
-            phi_window: DefaultWindow::Spacepoints,
-            ..Config::default()
-        };
+        let config =
+            Config { max_layer: MaxLayer::Number(6), phi_window: DefaultWindow::Spacepoints, ..Config::default() };
         let finder = build(&engine, &choice, &config);
         let all = find(&engine, &finder, &batch(&rois(&events)));
         let mut left = rois(&events);

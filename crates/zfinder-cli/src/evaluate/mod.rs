@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use clap::{Args, ValueEnum};
 use zfinder::{Config, Detector, ZFinderBuilder};
-use zfinder_io::{TruthTable, is_stream, config_summary};
+use zfinder_io::{TruthTable, config_summary, is_stream};
 use zfinder_study::beam_spot::BeamSpot;
 use zfinder_study::evaluate::{Binning, By, Evaluation, Options, WITHIN_MM};
 use zfinder_study::plot::{self, Plotted};

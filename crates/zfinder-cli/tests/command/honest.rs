@@ -45,7 +45,7 @@ fn find(more: &[&str]) -> std::process::Output {
     zfinder(&[&FIND[..], more].concat())
 }
 
-/// Returns event, z of the first vertex (0 if there is none) and status of each RoI.
+/// Returns event, z of the first vertex (0 without a vertex) and status of each RoI.
 fn answers(csv: &str) -> Vec<(u64, f64, String)> {
     let mut all: Vec<(u64, f64, String)> = Vec::new();
     for row in csv.lines().skip(1) {
@@ -140,7 +140,7 @@ fn a_configuration_file_starts_from_auto_or_from_its_preset() {
     assert_eq!(succeeded(print("preset = \"jet\"", &["--preset", "jet"])), printed(&["--preset", "jet"]));
     failed(&print("preset = \"jet\"", &["--preset", "tau"]), 2, &["starts from the preset jet", "--preset is tau"]);
     failed(&print("preset = \"jets\"", &[]), 2, &["jets", "hard-scatter"]);
-    // What is printed is read back, also where the preset limits layers.
+    // Printed configurations are read back, also where the preset limits layers.
     for preset in ["auto", "default", "full-scan", "high-pileup"] {
         let text = printed(&["--preset", preset, "--max-layer", "all", "--z-bin", "0.7"]);
         assert_eq!(succeeded(print(&text, &[])), text);

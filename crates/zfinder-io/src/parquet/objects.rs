@@ -10,8 +10,8 @@ use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
 use crate::error::Result;
-use column_names::{lookalike, refusal};
 use crate::objects::{MOST_OBJECTS, WANTED};
+use column_names::{lookalike, refusal};
 
 const NUMBERS: [&str; 3] = ["eta", "phi", "et"];
 const KIND: &str = "kind";

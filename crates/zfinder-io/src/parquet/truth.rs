@@ -7,8 +7,8 @@ use super::column::Refused;
 use super::field::Wanted;
 use super::table::Table;
 use crate::error::Result;
-use column_names::quoted;
 use crate::truth::{EventVertices, TruthVertex};
+use column_names::quoted;
 
 const NUMBER: &str = "vertex_primary";
 const Z: &str = "vz";

@@ -12,10 +12,10 @@ use crate::columns::{BadRow, Chunk, Chunks, RoiRun, Schema, SchemaFault, WANTED}
 use crate::error::{Error, Result};
 use crate::event::too_many;
 use crate::guard::quietly;
-use column_names::{event_column, quoted};
-use zfinder::RoiId;
 use crate::source::failed;
 use crate::truth::{EventVertices, TruthVertex};
+use column_names::{event_column, quoted};
+use zfinder::RoiId;
 
 /// A chunk ends with the entry that brings it to this many spacepoints, or after this many entries.
 const CHUNK: usize = 1 << 14;
@@ -202,9 +202,13 @@ fn spacepoints(file: &mut RootFile, wanted: Option<&str>) -> Result<(String, Rea
             let trees = fitting.iter().map(|(name, ..)| name).chain([&last.0]).map(|name| format!("tree `{name}`"));
             let tuples = tuples.iter().map(|name| format!("RNTuple `{name}`, which cannot be read here"));
             let names = trees.chain(tuples).collect::<Vec<_>>().join(" and ");
-            Err(format!("the file holds several sets of spacepoints: {names}; name the tree that is to be read (--tree)"))
+            Err(format!(
+                "the file holds several sets of spacepoints: {names}; name the tree that is to be read (--tree)"
+            ))
         }
-        None => Err(format!("{}; wanted, as jagged arrays or std::vector, but for the ids: {WANTED}", reasons.join("; "))),
+        None => {
+            Err(format!("{}; wanted, as jagged arrays or std::vector, but for the ids: {WANTED}", reasons.join("; ")))
+        }
     }
 }
 
@@ -329,11 +333,12 @@ impl<'a> Columns<'a> {
         layers: &[Vec<u8>],
         chunk: &mut Chunk,
     ) -> Result<(), Fault> {
-        let check = |column: &Column<'_>, bytes: &[u8]| match bytes.len() / column.element.size() {
-            values if values == spacepoints => Ok(()),
-            values => Err(column
-                .fault(entry, format!("there are {values} values, and {spacepoints} in the branches before it"))),
-        };
+        let check =
+            |column: &Column<'_>, bytes: &[u8]| match bytes.len() / column.element.size() {
+                values if values == spacepoints => Ok(()),
+                values => Err(column
+                    .fault(entry, format!("there are {values} values, and {spacepoints} in the branches before it"))),
+            };
         for ((column, bytes), to) in self.position.iter().zip(position).zip(&mut chunk.position) {
             check(column, bytes)?;
             column.element.append_numbers(bytes, to);

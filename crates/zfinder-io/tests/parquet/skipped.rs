@@ -88,14 +88,15 @@ fn a_null_or_an_unequal_list_costs_its_row_alone() {
     }
 }
 
-/// A row without its event may belong to either event beside it.
+/// A row without its event may belong to the event before it or after it.
 #[test]
 fn a_null_in_a_flat_table_costs_its_event_and_a_lost_event_number_costs_both_beside_it() {
     let dir = folder();
     for group_rows in [1, 2, 100] {
         let events = [Some(1i64), Some(1), Some(2), Some(2), Some(3), None, Some(4), Some(5), Some(6), None];
         let x = [30.0, 70.0, 30.0, 70.0, 30.0, 70.0, 30.0, 30.0, 30.0, 30.0];
-        let z = [Some(1.0), Some(1.0), None, Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(1.0)];
+        let z =
+            [Some(1.0), Some(1.0), None, Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(1.0), Some(1.0)];
         let columns = vec![
             ("event_id", Column::optional(events)),
             ("x", f64s(&x)),
@@ -106,7 +107,8 @@ fn a_null_in_a_flat_table_costs_its_event_and_a_lost_event_number_costs_both_bes
         let path = written(&dir, columns, group_rows);
         let (rois, errors) = read(&path, OnError::Skip, 100);
         assert_eq!(rois, [(1, 2, 0), (2, 2, 1), (3, 2, 1), (4, 2, 1), (5, 1, 0), (6, 2, 1)], "{group_rows}");
-        let expected = ["row 3, column z: is null", "row 6, column event_id: is null", "row 10, column event_id: is null"];
+        let expected =
+            ["row 3, column z: is null", "row 6, column event_id: is null", "row 10, column event_id: is null"];
         assert_told(&errors, &expected);
         let (rois, errors) = read(&path, OnError::Stop, 100);
         assert_eq!(rois, [(1, 2, 0)]);
@@ -119,8 +121,13 @@ fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
     let dir = folder();
     for group_rows in [1, 3, 100] {
         let x = [30.0, 70.0, 30.0, 70.0, 30.0];
-        let columns =
-            vec![("event_id", ids(&[1, 1, 2, 3, 1])), ("x", f64s(&x)), ("y", f64s(&x)), ("z", f64s(&x)), ("layer", ids(&[0; 5]))];
+        let columns = vec![
+            ("event_id", ids(&[1, 1, 2, 3, 1])),
+            ("x", f64s(&x)),
+            ("y", f64s(&x)),
+            ("z", f64s(&x)),
+            ("layer", ids(&[0; 5])),
+        ];
         let path = written(&dir, columns, group_rows);
         let (rois, errors) = read(&path, OnError::Skip, 100);
         assert_eq!(rois, [(1, 3, 1), (2, 1, 0), (3, 1, 0)]);
@@ -147,7 +154,13 @@ fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
 fn event_numbers_have_the_names_of_csv_files() {
     let dir = folder();
     let columns = |name: &'static str| {
-        vec![(name, ids(&[1, 2])), ("x", f64s(&[30.0; 2])), ("y", f64s(&[30.0; 2])), ("z", f64s(&[30.0; 2])), ("layer", ids(&[0; 2]))]
+        vec![
+            (name, ids(&[1, 2])),
+            ("x", f64s(&[30.0; 2])),
+            ("y", f64s(&[30.0; 2])),
+            ("z", f64s(&[30.0; 2])),
+            ("layer", ids(&[0; 2])),
+        ]
     };
     for name in ["event_id", "event", "Event_ID", "eventNumber", "event_number", "ievent", "event_index", "entry"] {
         let (rois, errors) = read(&written(&dir, columns(name), 100), OnError::Stop, 100);

@@ -234,6 +234,50 @@ pub(crate) fn check_binary(place: &str, length: usize, answer: &[u8], wanted: &[
     json
 }
 
+/// Returns a sample whose columns were changed.
+fn changed(change: impl Fn(&mut Sample)) -> Sample {
+    let mut sample = Sample::new(5).part(1..5);
+    change(&mut sample);
+    sample
+}
+
+#[test]
+fn answers_to_spacepoints_in_another_unit_have_a_warning_and_degrees_are_refused() {
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let good = changed(|_| ());
+    let centimetres = changed(|sample| {
+        sample.rho.iter_mut().chain(&mut sample.z).for_each(|length| *length /= 10.0);
+    });
+    let degrees = changed(|sample| sample.phi.iter_mut().for_each(|phi| *phi = 180.0 + phi.to_degrees()));
+    runtime().block_on(async {
+        let mut client = connect(&server).await;
+        // Also after the finder has seen good spacepoints, and before it has.
+        for _ in 0..2 {
+            let refusal = client.model_infer(degrees.request("zfinder-default")).await.unwrap_err();
+            assert_eq!(refusal.code(), tonic::Code::InvalidArgument);
+            assert!(refusal.message().contains("are these degrees?"), "{refusal}");
+            let answer = client.model_infer(centimetres.request("zfinder-default")).await.unwrap().into_inner();
+            let warning = format!("{:?}", answer.parameters.get("warning"));
+            assert!(warning.contains("if their lengths are in cm: give lengths in mm"), "{warning}");
+            let answer = client.model_infer(good.request("zfinder-default")).await.unwrap().into_inner();
+            assert!(answer.parameters.is_empty(), "{:?}", answer.parameters);
+        }
+    });
+    let warning_of = |sample: &Sample| {
+        let (body, length) = binary_request(sample, false);
+        let header = format!("Inference-Header-Content-Length: {length}\r\n");
+        let address = server.http_address().unwrap();
+        let (status, _, answer) = http(address, "POST", "/v2/models/zfinder-default/infer", &header, &body);
+        let answer: serde_json::Value = serde_json::from_slice(&answer).unwrap();
+        (status, answer["parameters"]["warning"].as_str().map(str::to_owned), answer)
+    };
+    assert_eq!(warning_of(&good).1, None);
+    let (status, warning, _) = warning_of(&centimetres);
+    assert!(status == 200 && warning.is_some_and(|warning| warning.contains("cm: give lengths in mm")));
+    let (status, _, answer) = warning_of(&degrees);
+    assert!(status == 400 && answer["error"].as_str().is_some_and(|error| error.contains("degrees?")), "{answer}");
+}
+
 #[test]
 fn http_in_bytes_and_in_json() {
     let server = Server::start(options(&[Preset::Auto])).unwrap();
