@@ -90,6 +90,39 @@ fn particles_are_read_from_files() {
     );
 }
 
+/// A material in which photons convert too often is named with the trusted range.
+#[test]
+fn heavy_matter_is_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, content: &str| {
+        std::fs::write(folder.path().join(name), content).expect("a file");
+        folder.path().join(name).to_str().expect("a name").to_owned()
+    };
+    let block = |name: &str, density: f64, element: &str| {
+        let material =
+            format!("[[material]]\nname = \"{name}\"\ndensity_g_cm3 = {density}\nfractions = {{ {element} = 1 }}");
+        let volume = format!("[[volume]]\nmaterial = \"{name}\"\nradius_mm = [0, 100]\nz_mm = [0, 100]");
+        write(&format!("{name}.toml"), &format!("[world]\nhalf_size_mm = [200, 200, 400]\n{material}\n{volume}\n"))
+    };
+    let (lead, silicon) = (block("lead", 11.35, "Pb"), block("silicon", 2.329, "Si"));
+    let header = "kind,x,y,z,px,py,pz\n";
+    let electron = write("electron.csv", &format!("{header}electron,0,0,-10,0,0,100\n"));
+    let photon = write("photon.csv", &format!("{header}photon,0,0,-10,0,0,50\n"));
+    let slow = write("slow.csv", &format!("{header}photon,0,0,-10,0,0,5\n"));
+    let words =
+        "warning: photons of 10 to 500 MeV convert too often: by 32 % at 100 MeV in `lead`; the rate is trusted";
+    for (input, geometry, is_warned) in
+        [(&electron, &lead, true), (&photon, &lead, true), (&slow, &lead, false), (&photon, &silicon, false)]
+    {
+        let arguments = ["run", "--engine", "cpu", "-q", "--json", "--geometry", geometry, "--input", input];
+        let done = run(&[&arguments[..], &["--field", "uniform=0"]].concat());
+        assert!(done.status.success(), "{}", said(&done));
+        assert_eq!(said(&done).contains(words), is_warned, "{input} {geometry}: {}", said(&done));
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert_eq!(list(&report["warnings"]).len(), usize::from(is_warned));
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told() {
     for (command, more, code, told) in [
