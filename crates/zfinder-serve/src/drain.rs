@@ -6,13 +6,16 @@ use tonic::Status;
 
 /// Returns the messages of a stream. If the server drains before the client has ended the stream,
 /// the last item is an error: without it, the client could not know that later requests have no
-/// answer.
+/// answer. The stream does not end after the error, and keeps `messages` until it is dropped: the
+/// connection must not close before the client has the answers.
 pub(crate) fn until_drained<M>(
     messages: impl Stream<Item = Result<M, Status>> + Unpin,
     drain: watch::Receiver<bool>,
 ) -> impl Stream<Item = Result<M, Status>> {
-    stream::unfold(Some((messages, drain, 0_u64)), |state| async {
-        let (mut messages, mut drain, received) = state?;
+    stream::unfold((messages, drain, 0_u64, false), |(mut messages, mut drain, received, is_ended)| async move {
+        if is_ended {
+            return std::future::pending().await;
+        }
         let message = tokio::select! {
             biased;
             // An error means that the server is gone.
@@ -20,10 +23,10 @@ pub(crate) fn until_drained<M>(
             message = messages.next() => Some(message?),
         };
         match message {
-            Some(message) => Some((message, Some((messages, drain, received + 1)))),
+            Some(message) => Some((message, (messages, drain, received + 1, false))),
             // All messages have been read, and so has the end.
             None if matches!(messages.next().now_or_never(), Some(None)) => None,
-            None => Some((Err(unavailable(received)), None)),
+            None => Some((Err(unavailable(received)), (messages, drain, received, true))),
         }
     })
 }
@@ -68,7 +71,7 @@ mod tests {
             let status = pollster::block_on(items.next()).and_then(Result::err).expect("a status");
             assert_eq!(status.code(), tonic::Code::Unavailable);
             assert!(status.message().contains("the first 2 requests of this stream are answered"), "{status:?}");
-            assert!(pollster::block_on(items.next()).is_none());
+            assert!(items.next().now_or_never().is_none(), "the stream is kept open");
         }
     }
 }
