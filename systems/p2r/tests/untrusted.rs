@@ -134,3 +134,22 @@ fn the_command_warns_of_untrusted_tracks() {
         }
     }
 }
+
+#[test]
+fn arrays_of_event_numbers_are_read_or_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (file, table) = (folder.path().join("tracks.npz"), folder.path().join("fitted.csv"));
+    let sample = sample([3.0, 5.0], 1.0)[..2].to_vec();
+    for name in ["event_id", "eventNumber", "event", "entry"] {
+        write(&file, name, &sample);
+        let done = run(&file, &["-o", table.to_str().unwrap()]);
+        assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+        let text = std::fs::read_to_string(&table).unwrap();
+        let events: Vec<&str> = text.lines().filter_map(|line| line.split(',').next()).collect();
+        assert_eq!(events, ["event_id", "7", "8"], "{name}");
+    }
+    write(&file, "evnt_id", &sample);
+    let done = run(&file, &[]);
+    let said = String::from_utf8_lossy(&done.stderr).replace("\n  \u{2502} ", " ");
+    assert!(done.status.code() == Some(1) && said.contains("column `evnt_id` looks like `event_id`"), "{said}");
+}
