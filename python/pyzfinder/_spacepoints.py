@@ -293,6 +293,8 @@ def spacepoints_of(table: Any, detector: Detector, seen: Any = None) -> Spacepoi
         table = table.to_table()  # a data set
     if not isinstance(table, Mapping) and not _is_frame(table) and _is_arrow(table):
         batches = _pyzfinder.import_arrow(table, list(_WANTED))
+        if not batches:
+            return Spacepoints(([], [], []), [], [0])
         return _of_columns(_join(batches), detector, seen)
     columns = _columns_of(table)
     if columns is None:
@@ -310,7 +312,7 @@ def _join(batches: list[dict[str, tuple[Any, Any]]]) -> dict[str, tuple[Any, Any
     if len(batches) == 1:
         return batches[0]
     joined: dict[str, tuple[Any, Any]] = {}
-    for name in batches[0] if batches else ():
+    for name in batches[0]:
         parts = [batch[name] for batch in batches]
         if parts[0][1] is None:
             joined[name] = np.concatenate([values for values, _ in parts]), None

@@ -130,12 +130,12 @@ def test_one_record_is_one_roi(finder, sample):
 
 
 def test_columns_are_borrowed_from_awkward_and_arrow(sample):
-    from pyzfinder._spacepoints import parts_of
+    from pyzfinder._spacepoints import spacepoints_of
 
     detector = pyzfinder.Detector("atlas2010")
     spacepoints = sample.spacepoints
     array = spacepoints.to_awkward()
-    (part,) = parts_of(array, detector)
+    part = spacepoints_of(array, detector)
     assert all(np.shares_memory(a, b) for a, b in zip(part.columns, spacepoints.columns))
     assert np.shares_memory(part.layer, spacepoints.layer)
     arrow = pa.table(
@@ -146,7 +146,7 @@ def test_columns_are_borrowed_from_awkward_and_arrow(sample):
             "layer": spacepoints.layer,
         }
     )
-    (part,) = parts_of(arrow, detector)
+    part = spacepoints_of(arrow, detector)
     address = arrow["rho"].chunks[0].buffers()[1].address
     assert part.columns[0].__array_interface__["data"][0] == address
     assert not part.columns[0].flags.writeable

@@ -173,7 +173,7 @@ def test_units_and_layers_that_do_not_fit_are_named_once(table, words, caplog):
 
 
 def test_hits_of_another_detector_are_named(caplog):
-    finder = Finder("auto", "odd", engine="cpu")
+    finder = Finder("auto", "atlas2010", engine="cpu")
     list(finder.stream([flat()]))
     assert "they fit detector `generic`" in caplog.text
 

@@ -29,7 +29,7 @@ def test_configurations_come_from_anything(tmp_path):
         assert Finder(source).config == config
     assert config.replace(peaks=np.int64(3))["peaks"] == 3
     assert Config("default", beam_spot_mm=np.array([0.1, 0.2]))["beam_spot_mm"] == [0.1, 0.2]
-    assert Config("default", max_layer=None).get("max_layer") is None
+    assert Config("auto", max_layer=None)["max_layer"] == "all"
     assert "peaks=7" in repr(config)
 
 

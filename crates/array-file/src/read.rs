@@ -53,10 +53,12 @@ impl ArrayFile {
     /// Returns whether there is an array of this name.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        {
-            let entry = format!("{name}.npy");
-            self.zip.file_names().flatten().any(|there| there == entry)
-        }
+        self.names().any(|there| there == name)
+    }
+
+    /// Returns the names of the arrays.
+    pub fn names(&self) -> impl Iterator<Item = String> + '_ {
+        self.zip.file_names().flatten().filter_map(|entry| entry.strip_suffix(".npy").map(str::to_owned))
     }
 
     /// Reads the bytes of an array and its header.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use zfinder::{RoiBatch, RoiResult, ZFinder};
-use zfinder_io::{AnswerDigest, Provenance, Shard, TruthTable};
+use zfinder_io::{AnswerDigest, Provenance, TruthTable};
 use zfinder_study::inspect::Inspect;
 use zfinder_study::plot;
 
@@ -17,7 +17,7 @@ use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
 use super::output::{self, AnswerFile, Format};
 use super::search::{ProgressOptions, headline, search};
-use super::shard::shard;
+use super::shard::{ShardOption, shard};
 use super::table::Score;
 use command_host::Failure;
 use command_host::note;
@@ -46,11 +46,14 @@ pub(super) struct Find {
     input: InputOptions,
     #[command(flatten)]
     on_error: OnErrorOptions,
-    /// Search only the events whose number modulo N is I, from 0 to N - 1; auto takes I and N from
-    /// an array job of SLURM or from HTCondor. The outputs of all shards can be concatenated: in
-    /// CSV only shard 0 has a header
-    #[arg(long, value_name = "I/N|auto", value_parser = shard, help_heading = "Input")]
-    shard: Option<Shard>,
+    /// Search only the events whose number modulo N is I, from 0 to N - 1. auto/N takes I from the
+    /// task of an array 0 to N - 1 of SLURM, PBS or HTCondor, and auto/1-N from an array 1 to N, as
+    /// those of LSF and Grid Engine. auto takes N as well from SLURM, HTCondor or Grid Engine, in a
+    /// whole array only: no batch system tells a part that is submitted again from an array, so
+    /// submit tasks again with auto/N. The outputs of all shards can be concatenated: in CSV only
+    /// shard 0 has a header
+    #[arg(long, value_name = "I/N|auto/N|auto", value_parser = shard, help_heading = "Input")]
+    shard: Option<ShardOption>,
 
     /// Answer while the input is still being written: a batch ends MS milliseconds after its first
     /// RoI was read, default 10. For standard input, named pipes and process substitutions. An
@@ -130,7 +133,7 @@ impl Find {
         let outputs = self.output.as_deref().into_iter().chain(provenance_file.as_deref());
         self.input.check_outputs(&inputs.files, truth.as_ref(), self.config.file(), outputs)?;
         let options = self.input.read_options(on_error);
-        let shard = self.shard.unwrap_or_default();
+        let shard = self.shard.as_ref().map(|option| option.shard).unwrap_or_default();
         let reader = selection.reader(inputs.files, detector.clone(), &config)?.with_options(options).with_shard(shard);
         let mut rois = RoiSource::new(reader);
         let beam_events = self.config.beam_spot_events();
@@ -140,6 +143,7 @@ impl Find {
             note(&headline(&finder));
             self.input.found_truth(truth.as_ref()).iter().for_each(|truth| note(truth));
             beam.iter().for_each(beam_spot::report);
+            self.shard.iter().filter_map(|option| option.note.as_deref()).for_each(note);
         }
         let mut provenance = Provenance::of(&finder);
         provenance.beam_spot = beam.and_then(|beam| serde_json::to_value(beam).ok());

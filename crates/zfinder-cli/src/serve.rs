@@ -23,7 +23,7 @@ use command_host::{Failure, note, on_interrupt};
 /// batches. The answers have the bits of `zfinder find`. docs/how-to/serve.md describes tensors,
 /// metrics and clients.
 ///
-/// TERM and INT let requests in flight finish; a second signal ends the server at once.
+/// TERM and INT let accepted requests finish; a second signal ends the server at once.
 #[derive(Args)]
 #[command(verbatim_doc_comment, after_help = AFTER_HELP)]
 pub(super) struct Serve {
@@ -112,7 +112,7 @@ const AFTER_HELP: &str = "Examples:
   zfinder serve --model-folder models --max-delay-us 200
 
 Exit codes:
-  0  ended by a signal; all requests in flight were answered
+  0  ended by a signal; all accepted requests were answered
   1  a certificate or a file of the model folder that cannot be used, or an address that cannot be listened on
   2  wrong usage
   3  no such adapter, or the GPU failed at the start
@@ -172,7 +172,7 @@ impl Serve {
         on_interrupt(move || handle.shut_down());
         tell("ready");
         if server.wait() {
-            tell("all requests are answered");
+            tell("all accepted requests are answered");
             return Ok(());
         }
         Err(Failure::new(command_host::Code::Skipped, "requests in flight were refused at the end")

@@ -197,7 +197,8 @@ mod tests {
             ("max_layer = \"gold\"", "short-strip"),
             ("phi_slice_deg = nan", "phi_slice_deg"),
             ("z_bin_mm = 0.001\nz_min_mm = -10000.0", "z_bin_mm"),
-            ("weighting = \"pt\"", "triplets"),
+            ("preset = \"default\"\nweighting = \"pt\"", "triplets"),
+            ("preset = \"gold\"", "hard-scatter"),
         ] {
             let error = config_from_toml(text).expect_err(text).to_string();
             assert!(error.contains(key), "{text}: {error}");

@@ -59,8 +59,8 @@ pub struct TruthTable {
 }
 
 impl TruthTable {
-    /// Reads a CSV file of any of these formats, gzipped or not. A column `z` marks the own format.
-    /// The event number may have any name that
+    /// Reads a CSV file of any of these formats, gzipped or not. The column of the event
+    /// number without those of ACTS's sets marks the own format. It may have any name that
     /// [`event_column`](column_names::event_column) takes.
     ///
     /// # Errors
@@ -92,9 +92,10 @@ impl TruthTable {
         };
         table.limit_rows(MOST_VERTICES);
         let has = |name| table.column(name).is_some();
-        if has("z") && !has("vz_mm") {
+        let has_event = table.event_column()?.is_some();
+        if has_event && !has("vz_mm") && !has("is_hard_scatter") {
             truth.read_own(&mut table)?;
-        } else if has("particle_id") && table.event_column()?.is_none() {
+        } else if has("particle_id") && !has_event {
             truth.read_trackml(&mut table, event_of_name(path))?;
             return Ok(truth);
         } else {

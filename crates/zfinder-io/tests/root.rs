@@ -178,11 +178,13 @@ fn event_numbers_have_the_names_of_csv_files() {
         let mut file = RootFile::create(&path).expect("a file");
         add_tree(&mut file, "hits", name, &[4, 6], &[Z; 2], &[LAYER; 2]);
         file.close().expect("written");
+        drop(file);
         assert_eq!(read_with(&path, OnError::Stop, None), (vec![(4, 2, 0), (6, 2, 0)], vec![]), "{name}");
     }
     let mut file = RootFile::create(&path).expect("a file");
     add_tree(&mut file, "hits", "mcEventNumber", &[4, 6], &[Z; 2], &[LAYER; 2]);
     file.close().expect("written");
+    drop(file);
     let (_, errors) = read_with(&path, OnError::Stop, None);
     assert!(errors[0].contains("`mcEventNumber` looks like `event_id`"), "{errors:?}");
 }
@@ -195,6 +197,7 @@ fn one_of_several_trees_is_chosen_by_name() {
     add_tree(&mut file, "sim", "event", &[1], &[Z], &[LAYER]);
     add_tree(&mut file, "reco", "event", &[1, 2], &[Z; 2], &[LAYER; 2]);
     file.close().expect("written");
+    drop(file);
     let (rois, errors) = read_with(&path, OnError::Stop, None);
     assert!(rois.is_empty() && errors[0].contains("tree `sim` and tree `reco`; name the tree"), "{errors:?}");
     assert_eq!(read_with(&path, OnError::Stop, Some("sim")).0, [(1, 2, 0)]);
@@ -213,6 +216,7 @@ fn a_bad_entry_costs_itself_alone() {
     let layers: &[&[i32]] = &[LAYER, LAYER, &[0, -1], LAYER, &[0]];
     add_tree(&mut file, "hits", "event", &[1, 2, 3, 4, 5], &[Z, &[1.0], Z, Z, Z], layers);
     file.close().expect("written");
+    drop(file);
     let (rois, errors) = read_with(&path, OnError::Skip, None);
     assert_eq!(rois, [(1, 2, 0), (2, 1, 1), (3, 1, 1), (4, 2, 0), (5, 1, 1)]);
     for (error, words) in errors.iter().zip([
@@ -235,6 +239,7 @@ fn an_event_that_comes_back_is_invalid_where_it_comes_first() {
         let mut file = RootFile::create(&path).expect("a file");
         add_tree(&mut file, "hits", "event", &events, &[Z; 3], &[LAYER; 3]);
         file.close().expect("written");
+        drop(file);
         let (rois, errors) = read_with(&path, OnError::Skip, None);
         assert_eq!((rois, errors.len()), (vec![(1, 3, 1), (2, 2, 0)], 1), "{events:?}");
     }

@@ -11,6 +11,7 @@ use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status, Streaming};
 
 use crate::answer::OutputSelection;
+use crate::drain::until_drained;
 use crate::proto;
 use crate::proto::grpc_inference_service_server::GrpcInferenceService;
 use crate::proto::infer_parameter::ParameterChoice;
@@ -109,12 +110,8 @@ impl GrpcInferenceService for Grpc {
         let service = Arc::clone(&self.0);
         let client = client(request.extensions());
         let deadline = timeout(request.metadata()).and_then(|timeout| Instant::now().checked_add(timeout));
-        let mut drain = service.drain.clone();
-        let drained = async move {
-            // An error means that the server is gone.
-            let _ = drain.wait_for(|is_draining| *is_draining).await;
-        };
-        let answers = request.into_inner().take_until(drained).map(move |message| {
+        let messages = until_drained(request.into_inner(), service.drain.clone());
+        let answers = messages.map(move |message| {
             let service = Arc::clone(&service);
             async move {
                 let request = message?;
@@ -259,7 +256,7 @@ async fn infer(
     deadline: Option<Instant>,
 ) -> Result<proto::ModelInferResponse, Refusal> {
     let model = service.find(&message.model_name, &message.model_version)?;
-    let (id, parameters) = (message.id.clone(), parameter_timeout(&message.parameters));
+    let (id, timeout) = (message.id.clone(), parameter_timeout(&message.parameters));
     let parsed = parse(&service.regions, message);
     let Parsed { tensors, wanted, places } = match parsed {
         Ok(parsed) => parsed,
@@ -268,7 +265,7 @@ async fn infer(
             return Err(refusal);
         }
     };
-    let of_message = parameters.and_then(|timeout| arrived.checked_add(timeout));
+    let of_message = timeout.and_then(|timeout| arrived.checked_add(timeout));
     let deadline = deadline.into_iter().chain(of_message).min();
     let request = service::Request { model, client, tensors, wanted, arrived, deadline };
     let scheduler::Answer { tensors, warning } = service.infer(request).await?;
@@ -323,6 +320,8 @@ struct Parsed {
 
 /// Reads tensors and wanted outputs from a message.
 fn parse(regions: &Regions, message: proto::ModelInferRequest) -> Result<Parsed, Refusal> {
+    let of_tensors = message.inputs.iter().flat_map(|input| input.parameters.keys());
+    schema::check_parameters(message.parameters.keys().chain(of_tensors).map(String::as_str))?;
     let wanted = OutputSelection::new(message.outputs.iter().map(|output| output.name.as_str()))?;
     let places = message.outputs.iter().map(|output| place(&output.name, &output.parameters));
     let mut places = places.collect::<Result<Vec<_>, _>>()?;

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::answer::OutputSelection;
 use crate::refusal::Refusal;
 use crate::scheduler::Answer;
+use crate::schema;
 use crate::shared_memory::{Regions, TensorPlace};
 use crate::tensor::{DataType, Element, Tensor, bytes_of, elements, view};
 
@@ -69,6 +70,8 @@ pub(crate) fn parse(regions: &Regions, body: &Bytes, header_length: Option<usize
     };
     let message: Message = serde_json::from_slice(header)
         .map_err(|error| Refusal::invalid(format!("the request is not JSON of an inference request: {error}")))?;
+    let of_tensors = message.inputs.iter().flat_map(|input| input.parameters.keys());
+    schema::check_parameters(message.parameters.keys().chain(of_tensors).map(String::as_str))?;
     let mut rest = body.slice(header_length..);
     let mut tensors = Vec::with_capacity(message.inputs.len());
     let mut read = 0;

@@ -20,6 +20,11 @@ use crate::refusal::{Reason, Refusal};
 /// Longest time for a client to send the next part of a refused request.
 const DISCARD_IDLE: Duration = Duration::from_secs(10);
 
+/// The same while the server drains, and the longest time for all parts. The client reads the
+/// status of its stream and stops. A connection that is closed before would lose answers.
+const LINGER_IDLE: Duration = Duration::from_millis(100);
+const LINGER: Duration = Duration::from_secs(1);
+
 /// Limits on the bytes of requests before they enter the queue, which has its own limit.
 #[derive(Debug)]
 pub(crate) struct ReceiveLimits {
@@ -62,9 +67,9 @@ impl ReceiveLimits {
     /// Without it, HTTP/2 resets the stream of the request. Frames that the client has sent by then
     /// count as errors of the client, and after some of them `h2` ends the connection with all its
     /// requests. HTTP/1.1 would end the connection at once.
-    async fn discard<B: Body<Data = Bytes> + Unpin>(&self, mut body: B) {
+    async fn discard<B: Body<Data = Bytes> + Unpin>(&self, body: &mut B, idle: Duration) {
         let mut left = self.discard;
-        while let Ok(Some(Ok(frame))) = timeout(self.discard_idle, body.frame()).await {
+        while let Ok(Some(Ok(frame))) = timeout(idle, body.frame()).await {
             let bytes = frame.data_ref().map_or(0, Bytes::len);
             let Some(rest) = left.checked_sub(bytes) else { break };
             left = rest;
@@ -99,15 +104,19 @@ where
 {
     fn drop(&mut self) {
         self.limits.give_back(self.taken);
-        let Some(body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
+        let Some(mut body) = self.body.take().filter(|body| !body.is_end_stream()) else { return };
         let Ok(runtime) = Handle::try_current() else { return };
         let limits = Arc::clone(&self.limits);
         runtime.spawn(async move {
             let mut drain = limits.drain.clone();
-            tokio::select! {
-                () = limits.discard(body) => {}
-                // Idle streams do not delay the end of the server.
-                _ = drain.wait_for(|is_draining| *is_draining) => {}
+            let is_draining = tokio::select! {
+                biased;
+                _ = drain.wait_for(|is_draining| *is_draining) => true,
+                () = limits.discard(&mut body, limits.discard_idle) => false,
+            };
+            // Idle streams do not delay the end of the server.
+            if is_draining {
+                let _ = timeout(LINGER, limits.discard(&mut body, LINGER_IDLE)).await;
             }
         });
     }

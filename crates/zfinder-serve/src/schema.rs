@@ -1,5 +1,6 @@
 //! The tensors of every model.
 
+use crate::refusal::Refusal;
 use crate::tensor::DataType;
 
 /// Version of the tensors' names, types and meaning, and of the encoding of `POINTS`.
@@ -58,3 +59,15 @@ PHI_WINDOW [rad], Z_RANGE [mm]: lower and upper edge of each RoI; NaN, NaN is th
 ETA: pseudorapidity of each RoI. \
 COUNTS: vertices of each RoI; outputs of vertices hold those of RoI 0, then those of RoI 1, and so on, the best first. \
 Z, Z_ERROR, SIGNIFICANCE, BACKGROUND, WEIGHT, RANK, PAIRS: one element a vertex; NaN is unknown.";
+
+/// Refuses parameters that look like an event number, which no other code would read. Other unknown
+/// parameters belong to other servers of the protocol, and are ignored as the protocol asks.
+pub(crate) fn check_parameters<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<(), Refusal> {
+    let mut numbers = names.filter(|name| !matches!(column_names::event_column([*name].into_iter()), Ok(None)));
+    numbers.next().map_or(Ok(()), |name| {
+        Err(Refusal::invalid(format!(
+            "parameter `{name}` looks like an event number, and would not be read: answers come in the order of the \
+             RoIs in OFFSETS; the `id` of a request returns with its answer"
+        )))
+    })
+}

@@ -127,7 +127,8 @@ pub struct ServerHandle(watch::Sender<bool>);
 
 impl ServerHandle {
     /// Starts to drain: the server is no longer ready, accepts no connection, and ends when all
-    /// requests in flight are answered.
+    /// accepted requests are answered. A stream of gRPC that its client has not ended by then ends
+    /// with `UNAVAILABLE` after these answers.
     pub fn shut_down(&self) {
         self.0.send_replace(true);
     }
@@ -229,7 +230,7 @@ impl Server {
         self.handle.clone()
     }
 
-    /// Blocks until the server is shut down and all requests in flight are answered. After
+    /// Blocks until the server is shut down and all accepted requests are answered. After
     /// [`Options::drain`] the remaining requests are refused. Returns whether all were answered.
     pub fn wait(mut self) -> bool {
         let Some(runtime) = self.runtime.take() else { return true };

@@ -319,7 +319,7 @@ def running(command, *options):
         server.send_signal(signal.SIGTERM)
         rest = server.stderr.read()
         assert server.wait(timeout=60) == 0, rest
-        assert "all requests are answered" in rest, rest
+        assert "all accepted requests are answered" in rest, rest
     finally:
         server.kill()
 

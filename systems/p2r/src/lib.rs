@@ -47,6 +47,7 @@
 //! - `batch`: [`Batch`], tracks and hits in memory; `simulate`: [`Simulation`].
 //! - `engine`: the stages, for the CPU, the GPU and the reference; `fitter`: [`Fitter`].
 //! - `status`, `quality`, `statistics`: faults, pulls and chi2, and the statistics of the mini-app.
+//! - `untrusted`: [`Untrusted`], tracks for which the mini-app's Jacobian is too approximate.
 //! - [`io`], `error`: files and failures.
 
 mod batch;
@@ -58,6 +59,7 @@ mod quality;
 mod simulate;
 mod statistics;
 mod status;
+mod untrusted;
 
 pub use batch::{Batch, COVARIANCES, HIT, Hit, Layout, MAX_LAYERS, Number, PARAMETERS, STATE, TRACK, Track};
 pub use engine::gpu::IndexMap;
@@ -70,3 +72,4 @@ pub use quality::{PULL_NAMES, PULLS, Quality, degrees_of_freedom, pulls};
 pub use simulate::{Simulation, Spread, seed_track};
 pub use statistics::{Deviation, Statistics};
 pub use status::Status;
+pub use untrusted::Untrusted;

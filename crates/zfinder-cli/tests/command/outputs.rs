@@ -191,11 +191,29 @@ fn a_batch_system_says_which_shard() {
     let wanted = succeeded(zfinder(&[&find[..], &["1/4"]].concat()));
     let dir = folder();
     let ad = written(&dir, "job.ad", "ProcId = 1\nTotalSubmitProcs = 4\n");
-    let slurm = [("SLURM_ARRAY_TASK_ID", "2"), ("SLURM_ARRAY_TASK_COUNT", "4"), ("SLURM_ARRAY_TASK_MIN", "1")];
-    for variables in [&slurm[..], &[("_CONDOR_JOB_AD", ad.as_str())]] {
+    let run = |shard: &str, variables: &[(&str, &str)]| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_zfinder"));
-        let output = command.args(find).arg("auto").envs(variables.iter().copied()).output().expect("it runs");
-        assert_eq!(succeeded(output), wanted, "{variables:?}");
+        command.args(find).arg(shard).envs(variables.iter().copied()).output().expect("it runs")
+    };
+    let slurm = |[id, count, min, max]: [&'static str; 4]| {
+        let names = ["ID", "COUNT", "MIN", "MAX"].into_iter().zip([id, count, min, max]);
+        names.map(|(name, value)| (format!("SLURM_ARRAY_TASK_{name}"), value)).collect::<Vec<_>>()
+    };
+    for (shard, variables) in [
+        ("auto", slurm(["1", "4", "0", "3"])),
+        ("auto/4", slurm(["1", "1", "1", "1"])),
+        ("auto/1-4", slurm(["2", "1", "2", "2"])),
+        ("auto", vec![("_CONDOR_JOB_AD".to_owned(), ad.as_str())]),
+        ("auto/1-4", vec![("LSB_JOBINDEX".to_owned(), "2")]),
+    ] {
+        let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        assert_eq!(succeeded(run(shard, &variables)), wanted, "{shard} {variables:?}");
     }
-    failed(&zfinder(&[&find[..], &["auto"]].concat()), 2, &["SLURM_ARRAY_TASK_ID"]);
+    // A task that was submitted again alone, an array with gaps, and one of LSF.
+    for variables in [slurm(["2", "1", "2", "2"]), slurm(["2", "3", "0", "5"]), vec![("LSB_JOBINDEX".to_owned(), "2")]]
+    {
+        let variables: Vec<_> = variables.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+        failed(&run("auto", &variables), 2, &["--shard", "write auto/"]);
+    }
+    failed(&run("auto", &[]), 2, &["SLURM_ARRAY_TASK_ID"]);
 }

@@ -115,7 +115,7 @@ mod server {
             let mut said = String::new();
             rest.read_to_string(&mut said).expect("text");
             assert_eq!(child.wait().expect("it ends").code(), Some(0), "{said}");
-            assert!(said.contains("draining") && said.contains("all requests are answered"), "{said}");
+            assert!(said.contains("draining") && said.contains("all accepted requests are answered"), "{said}");
             if format == "json" {
                 assert!(said.lines().all(|line| line.starts_with('{')), "{said}");
             }

@@ -49,6 +49,82 @@ fn no_request_is_lost_when_the_server_ends_under_load() {
     }
 }
 
+/// A stream whose client has not ended it when the server drains: received requests are answered,
+/// and a status says that later ones are not.
+#[test]
+fn a_stream_learns_which_requests_a_draining_server_has_not_answered() {
+    const REQUESTS: usize = 400;
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let sample = Sample::new(3);
+    let wanted = sample.answers(Preset::Default);
+    let runtime = runtime();
+    let (sender, requests) = tokio::sync::mpsc::channel(REQUESTS);
+    let send = |requests: usize| (0..requests).all(|_| sender.try_send(sample.request("zfinder-default")).is_ok());
+    assert!(send(REQUESTS / 4));
+    let mut client = runtime.block_on(connect(&server));
+    // A stream that the client ends before the server drains.
+    let whole = tokio_stream::iter((0..5).map(|_| sample.request("zfinder-default")).collect::<Vec<_>>());
+    let mut whole = runtime.block_on(client.model_stream_infer(whole)).unwrap().into_inner();
+    while let Some(answer) = runtime.block_on(whole.message()).unwrap() {
+        check_grpc("a whole stream", &answer.infer_response.unwrap(), &wanted);
+    }
+    let stream = tokio_stream::wrappers::ReceiverStream::new(requests);
+    let mut answers = runtime.block_on(client.model_stream_infer(stream)).unwrap().into_inner();
+    let mut answered = 0;
+    let status = loop {
+        match runtime.block_on(answers.message()) {
+            Ok(Some(answer)) => check_grpc("a stream", &answer.infer_response.unwrap(), &wanted),
+            Ok(None) => panic!("the stream ended without an error after {answered} of {REQUESTS} requests"),
+            Err(status) => break status,
+        }
+        answered += 1;
+        if answered == 10 {
+            server.handle().shut_down();
+            // Fails as soon as the client knows the status.
+            send(REQUESTS - REQUESTS / 4);
+        }
+    };
+    assert_eq!(status.code(), Code::Unavailable, "{status:?}");
+    let words = format!("the first {answered} requests of this stream are answered");
+    assert!(answered < REQUESTS && status.message().contains(&words), "{answered}: {status:?}");
+    assert!(server.wait());
+}
+
+/// Pipelined requests of HTTP/1.1 while the server drains: each answer is whole, and the last one
+/// says that the connection ends.
+#[test]
+fn a_draining_server_marks_its_last_answer_over_http() {
+    const REQUESTS: usize = 400;
+    let server = Server::start(options(&[Preset::Default])).unwrap();
+    let sample = Sample::new(3);
+    let wanted = sample.answers(Preset::Default);
+    let whole = http_request(&sample);
+    let mut stream = TcpStream::connect(server.http_address().unwrap()).unwrap();
+    stream.set_read_timeout(Some(LIMIT)).unwrap();
+    let mut writer = stream.try_clone().unwrap();
+    // The server closes the connection before all requests are written.
+    let writer = std::thread::spawn(move || (0..REQUESTS).all(|_| writer.write_all(&whole).is_ok()));
+    let mut answered = 0;
+    loop {
+        let (head, body) = read_response(&mut stream);
+        let json = header(&head, "inference-header-content-length");
+        crate::answers::check_binary(&format!("answer {answered}"), json, &body, &wanted);
+        answered += 1;
+        if head.contains("\r\nconnection: close\r\n") {
+            break;
+        }
+        assert!(answered < REQUESTS, "all requests were answered before the server drained");
+        if answered == 10 {
+            server.handle().shut_down();
+        }
+    }
+    assert!(answered >= 10, "{answered}");
+    // An end or a reset; no more answers.
+    assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
+    writer.join().unwrap();
+    assert!(server.wait());
+}
+
 /// Requests that cannot be answered in time are refused.
 #[test]
 fn the_time_to_drain_is_bounded() {
@@ -178,14 +254,15 @@ fn slow_readers_delay_only_themselves() {
         check_grpc("slow stream", &answer.infer_response.unwrap(), &wanted);
     }
     for number in 0..REQUESTS {
-        let (json, body) = read_answer(&mut slow);
+        let (head, body) = read_response(&mut slow);
+        let json = header(&head, "inference-header-content-length");
         crate::answers::check_binary(&format!("slow answer {number}"), json, &body, &wanted);
     }
     writer.join().unwrap();
 }
 
-/// Reads one answer of HTTP/1.1, and returns the length of its JSON, and its body.
-fn read_answer(stream: &mut TcpStream) -> (usize, Vec<u8>) {
+/// Reads one response of HTTP/1.1, and returns its head in lower case, and its body.
+fn read_response(stream: &mut TcpStream) -> (String, Vec<u8>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         let mut byte = [0];
@@ -194,13 +271,15 @@ fn read_answer(stream: &mut TcpStream) -> (usize, Vec<u8>) {
     }
     let head = String::from_utf8(head).unwrap().to_lowercase();
     assert!(head.starts_with("http/1.1 200"), "{head}");
-    let number = |name: &str| -> usize {
-        let value = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
-        value.unwrap_or_else(|| panic!("no {name} in {head}")).parse().unwrap()
-    };
-    let mut body = vec![0; number("content-length")];
+    let mut body = vec![0; header(&head, "content-length")];
     stream.read_exact(&mut body).unwrap();
-    (number("inference-header-content-length"), body)
+    (head, body)
+}
+
+/// Returns the number in a header.
+fn header(head: &str, name: &str) -> usize {
+    let value = head.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    value.unwrap_or_else(|| panic!("no {name} in {head}")).parse().unwrap()
 }
 
 /// A lost device changes no bit, because the CPU engine answers.

@@ -40,6 +40,10 @@ fn more(name: &'static str, datatype: &'static str, shape: &'static [usize], val
     })
 }
 
+fn parameter(name: &'static str) -> Change {
+    Box::new(move |request| drop(request.parameters.insert(name.into(), InferParameter::default())))
+}
+
 #[test]
 fn wrong_tensors_are_refused_and_the_server_goes_on() {
     let server = Server::start(options(&[Preset::Default])).unwrap();
@@ -51,6 +55,17 @@ fn wrong_tensors_are_refused_and_the_server_goes_on() {
         ("version `2`", Code::NotFound, Box::new(|request| request.model_version = "2".into())),
         ("version `one`", Code::NotFound, Box::new(|request| request.model_version = "one".into())),
         ("there is no input `Q`", Code::InvalidArgument, Box::new(|request| request.inputs[1].name = "Q".into())),
+        ("no input `EVENT_NUMBER`", Code::InvalidArgument, more("EVENT_NUMBER", "UINT32", &[4], 0.0)),
+        ("no input `eventNumber`", Code::InvalidArgument, more("eventNumber", "FP32", &[4], 0.0)),
+        ("no input `event`", Code::InvalidArgument, more("event", "FP32", &[4], 0.0)),
+        ("parameter `event_id` looks like an event number", Code::InvalidArgument, parameter("event_id")),
+        (
+            "parameter `eventNumber` looks like an event number",
+            Code::InvalidArgument,
+            Box::new(|request| {
+                request.inputs[0].parameters.insert("eventNumber".into(), InferParameter::default());
+            }),
+        ),
         ("PHI is given twice", Code::InvalidArgument, Box::new(|request| request.inputs[1].name = "PHI".into())),
         (
             "input RHO is missing",
@@ -195,6 +210,14 @@ fn wrong_http_requests_are_refused() {
         ("Inference-Header-Content-Length: 9\r\n", "{}", 400, "the body has 2 bytes"),
         ("Content-Encoding: gzip\r\n", "{}", 415, "compressed"),
         ("", r#"{"inputs": []}"#, 400, "input LAYER is missing"),
+        ("", r#"{"inputs": [], "parameters": {"priority": 1}}"#, 400, "input LAYER is missing"),
+        ("", r#"{"inputs": [], "parameters": {"Event_ID": 1}}"#, 400, "parameter `Event_ID` looks like"),
+        (
+            "",
+            r#"{"inputs": [{"name": "event", "datatype": "INT64", "shape": [1], "data": [1]}]}"#,
+            400,
+            "there is no input `event`",
+        ),
     ] {
         let (found, _, answer) = http(server.http_address().unwrap(), "POST", path, headers, body.as_bytes());
         let answer = String::from_utf8(answer).unwrap();

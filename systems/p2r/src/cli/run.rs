@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use clap::Args;
 use command_host::{
-    Failure, MessageOptions, check_distinct, precision_parser, rate, scientific, table, write_file, write_json,
+    Failure, MessageOptions, check_distinct, note, precision_parser, rate, scientific, table, write_file, write_json,
 };
-use p2r::{Deviation, Fitted, Number, PULL_NAMES, Precision, Quality, Statistics};
+use p2r::{Deviation, Fitted, Number, PULL_NAMES, Precision, Quality, Statistics, Untrusted};
 use serde::Serialize;
 
 use super::input::{Input, InputOptions};
@@ -74,6 +74,7 @@ struct Report<'a> {
     #[serde(flatten)]
     statistics: &'a Statistics,
     quality: &'a Quality,
+    untrusted: Untrusted,
 }
 
 impl Run {
@@ -102,9 +103,11 @@ impl Run {
         let tracks = labels.track_ids.len();
         let statistics = Statistics::of(&input.batch, &fitted, tracks);
         let quality = Quality::of(&fitted, fitter.mode(), tracks, labels.truth.as_deref());
+        let untrusted = Untrusted::of(&input.batch, &fitted, fitter.mode(), tracks);
+        untrusted.warning().iter().for_each(|warning| note(&format!("warning: {warning}")));
         let mut out = io::stdout().lock();
         if self.json {
-            return Ok(write_json(&mut out, &Report { statistics: &statistics, quality: &quality })?);
+            return Ok(write_json(&mut out, &Report { statistics: &statistics, quality: &quality, untrusted })?);
         }
         writeln!(out, "{}", fitter.description())?;
         writeln!(

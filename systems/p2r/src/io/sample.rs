@@ -138,15 +138,16 @@ pub fn read_sample(path: &Path, field: f64) -> Result<Sample> {
     let bounds = file.bounds("hit_offsets", offsets, pos.len())?;
     let truth: Option<Vec<[f64; PARAMETERS]>> =
         if file.has("truth") { Some(rows(&mut file, "truth", Some(tracks))?) } else { None };
-    let mut ids = |name: &str| -> Result<Option<Vec<u64>>> {
-        if !file.has(name) {
-            return Ok(None);
-        }
+    let names: Vec<String> = file.names().collect();
+    let event = column_names::event_column(names.iter().map(String::as_str)).map_err(|reason| file.error(reason))?;
+    let track = file.has("track_id").then_some("track_id");
+    let mut ids = |name: Option<&str>| -> Result<Option<Vec<u64>>> {
+        let Some(name) = name else { return Ok(None) };
         let ids = file.counts(name)?;
         file.check_length(name, ids.len(), tracks)?;
         Ok(Some(ids))
     };
-    let (event_ids, track_ids) = (ids("event_id")?, ids("track_id")?);
+    let (event_ids, track_ids) = (ids(event)?, ids(track)?);
     let mut sample = Sample::default();
     for i in 0..tracks {
         let hits = (bounds[i]..bounds[i + 1]).map(|hit| Hit { pos: pos[hit], cov: hit_cov[hit] }).collect();

@@ -23,7 +23,8 @@ pub(super) struct InputOptions {
     #[arg(long, value_name = "PART", value_parser = part, help_heading = "Particles")]
     photons: Option<f64>,
     /// Particles from a CSV file with a header: kind (photon, electron or positron), x, y, z in mm,
-    /// px, py, pz in MeV/c, and, if wanted, event, a number that particles of an event share
+    /// px, py, pz in MeV/c. Particles of an event share a number in the column event_id (or event,
+    /// eventNumber, entry); without it each particle is an event
     #[arg(long, value_name = "FILE.csv", conflicts_with_all = ["tracks", "photons"], help_heading = "Particles")]
     input: Option<PathBuf>,
     /// Seed of these particles and of all random numbers
@@ -126,7 +127,8 @@ fn read(path: &Path) -> Result<Read, Failure> {
         })
     };
     let at = COLUMNS.iter().map(column).collect::<Result<Vec<_>, _>>()?;
-    let event_at = header.iter().position(|column| column.eq_ignore_ascii_case("event"));
+    let event = column_names::event_column(header.iter()).map_err(|reason| told(format!(":1: {reason}")))?;
+    let event_at = event.and_then(|event| header.iter().position(|column| column == event));
     let mut particles = Read::default();
     let mut row = StringRecord::new();
     while reader.read_record(&mut row).map_err(broken)? {
@@ -150,9 +152,9 @@ fn read(path: &Path) -> Result<Read, Failure> {
         let [x, y, z, px, py, pz] = numbers;
         let number = particles.primaries.len() as u64;
         particles.events.push(match event_at {
-            Some(at) => {
-                row[at].parse().map_err(|_| told(format!(":{line}: column `event`: `{}` is no number", &row[at])))?
-            }
+            Some(at) => row[at]
+                .parse()
+                .map_err(|_| told(format!(":{line}: column `{}`: `{}` is no number", &header[at], &row[at])))?,
             None => number,
         });
         particles.primaries.push(Primary { kind, place: [x, y, z], momentum: [px, py, pz] });

@@ -5,12 +5,36 @@ use std::io::{self, Write};
 
 use command_host::{scientific, table};
 use serde::Serialize;
-use transport::{Outcome, Process, Status};
+use transport::{Material, Outcome, Primary, Process, Status};
 
 use super::input::Particles;
 
 /// The largest missing part of the energy. More is a fault.
 pub(super) const BALANCE: f64 = 1e-4;
+
+/// Above this excess the rate of conversions is not trusted. Copper has 0.13, and tin 0.20.
+const MOST_EXCESS: f64 = 0.15;
+/// Photons of more energy \[MeV\] convert too often in heavy matter.
+const LEAST_ENERGY: f64 = 10.0;
+
+/// Returns a warning if photons convert too often in a material: if it is heavy, and particles have
+/// the energy of such photons or can radiate them.
+pub(super) fn conversions(materials: &[Material], primaries: &[Primary]) -> Option<String> {
+    let momentum = |primary: &Primary| primary.momentum.iter().map(|p| p * p).sum::<f64>().sqrt();
+    if !primaries.iter().any(|primary| momentum(primary) > LEAST_ENERGY) {
+        return None;
+    }
+    let excess = materials.iter().map(|material| (material.name(), material.conversion_excess()));
+    let heavy = excess.filter(|(_, excess)| *excess > MOST_EXCESS);
+    let heavy: Vec<_> = heavy.map(|(name, excess)| format!("{:.0} % at 100 MeV in `{name}`", 100.0 * excess)).collect();
+    (!heavy.is_empty()).then(|| {
+        format!(
+            "photons of 10 to 500 MeV convert too often: by {}; the rate is trusted within 15 % from 3 to 10 MeV and \
+             above 500 MeV, and within 20 % from 3 MeV on in matter as light as copper",
+            heavy.join(", ")
+        )
+    })
+}
 
 /// The options of a run.
 #[derive(Serialize)]
@@ -31,6 +55,8 @@ pub(super) struct RunOptions {
 pub(super) struct Report {
     #[serde(flatten)]
     asked: RunOptions,
+    /// Limits of the physics that this run exceeds.
+    warnings: Vec<String>,
     /// Particles that were transported.
     tracks: usize,
     rejected: Vec<Reason>,
@@ -95,7 +121,13 @@ struct Histogram {
 }
 
 impl Report {
-    pub(super) fn of(asked: RunOptions, particles: &Particles, outcome: &Outcome, seconds: f64) -> Self {
+    pub(super) fn of(
+        asked: RunOptions,
+        warnings: Vec<String>,
+        particles: &Particles,
+        outcome: &Outcome,
+        seconds: f64,
+    ) -> Self {
         let steps = outcome.steps();
         let mut reasons = BTreeMap::<&str, Vec<usize>>::new();
         for &(number, why) in &outcome.rejected {
@@ -117,6 +149,7 @@ impl Report {
         let (balance, grid) = (&outcome.balance, outcome.deposits.grid());
         Self {
             asked,
+            warnings,
             tracks: particles.primaries.len() - outcome.rejected.len(),
             rejected: rejected.collect(),
             status,

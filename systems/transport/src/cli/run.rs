@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 use clap::Args;
-use command_host::{Code, Failure, MessageOptions, PictureOptions, check_distinct, write_file, write_json};
+use command_host::{Code, Failure, MessageOptions, PictureOptions, check_distinct, note, write_file, write_json};
 use transport::{AnyField, Outcome, Random, SimulationBuilder, Status};
 
 use super::input::InputOptions;
@@ -15,7 +15,7 @@ use super::options::{
 };
 use super::output::{Output, check_folder, check_scores, write_scores};
 use super::plot;
-use super::report::{BALANCE, Report, RunOptions};
+use super::report::{BALANCE, Report, RunOptions, conversions};
 
 /// Transports particles until no track is left, and reports where their energy went
 ///
@@ -106,6 +106,8 @@ impl Run {
         let field = self.field.field()?;
         self.write_map(&field)?;
         let materials: Vec<_> = geometry.materials.iter().map(|material| material.name().to_owned()).collect();
+        let warnings: Vec<String> = conversions(&geometry.materials, &particles.primaries).into_iter().collect();
+        warnings.iter().for_each(|warning| note(&format!("warning: {warning}")));
         let start = Instant::now();
         let simulation = self.builder().field(field).geometry(geometry).grid(grid).build()?;
         messages.timed(format_args!("built for {}", simulation.description()), start.elapsed());
@@ -128,7 +130,7 @@ impl Run {
             stop_mev: cuts.stop,
         };
         let title = format!("{}; {}", particles.text, self.subtitle(&asked, &outcome));
-        let report = Report::of(asked, &particles, &outcome, seconds);
+        let report = Report::of(asked, warnings, &particles, &outcome, seconds);
         if let Some(what) = report.nothing() {
             return Err(Failure::new(Code::Data, what));
         }

@@ -6,8 +6,8 @@ use crate::material::Material;
 /// The rest energy of an electron \[MeV\].
 pub(crate) const ELECTRON_MASS: f64 = 0.510_998_95;
 /// The classical radius of the electron \[mm\].
-const ELECTRON_RADIUS: f64 = 2.817_940_326_2e-12;
-const FINE_STRUCTURE: f64 = 1.0 / 137.035_999;
+pub(super) const ELECTRON_RADIUS: f64 = 2.817_940_326_2e-12;
+pub(super) const FINE_STRUCTURE: f64 = 1.0 / 137.035_999;
 
 /// The photoelectric effect of lead \[cm^2/g\] at energies \[MeV\], rounded; good to some 10 %.
 const PHOTOELECTRIC: [(f64, f64); 13] = [

@@ -90,6 +90,68 @@ fn particles_are_read_from_files() {
     );
 }
 
+/// A column that looks like an event number is read or refused by name.
+#[test]
+fn columns_of_event_numbers_are_read_or_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_str().expect("a name").to_owned();
+    let (beam, scores) = (path("beam.csv"), path("scores.csv"));
+    let run_with = |columns: &str, numbers: [&str; 3]| {
+        let [a, b, c] = numbers;
+        let rows = format!("{a},electron,0,0,-10,0,0,200\n{b},photon,0,0,-10,0,0,100\n{c},electron,0,0,-10,0,0,150\n");
+        std::fs::write(&beam, format!("{columns},kind,x,y,z,px,py,pz\n{rows}")).expect("a file");
+        run(&["run", "--engine", "cpu", "--most-steps", "20", "--input", &beam, "--scores", &scores])
+    };
+    for name in ["event", "event_id", "Event_ID", "eventNumber", "event_number", "ievent", "event_index", "entry"] {
+        let done = run_with(name, ["7", "7", "9"]);
+        assert!(done.status.success(), "{name}: {}", said(&done));
+        let text = std::fs::read_to_string(&scores).expect("scores");
+        let rows: Vec<Vec<&str>> = text.lines().skip(1).map(|row| row.split(',').take(2).collect()).collect();
+        assert_eq!(rows, [["7", "2"], ["9", "1"]], "{name}");
+    }
+    for (columns, numbers, told) in [
+        ("evnt_id", ["7", "7", "9"], "beam.csv:1: column `evnt_id` looks like `event_id`"),
+        ("event,eventNumber", ["7,1", "7,1", "9,1"], "beam.csv:1: columns `event` and `eventNumber` both look like"),
+        ("eventNumber", ["7", "7.5", "9"], "beam.csv:3: column `eventNumber`: `7.5` is no number"),
+    ] {
+        let done = run_with(columns, numbers);
+        assert!(done.status.code() == Some(1) && said(&done).contains(told), "{columns}: {}", said(&done));
+    }
+}
+
+/// A material in which photons convert too often is named with the trusted range.
+#[test]
+fn heavy_matter_is_warned_of() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, content: &str| {
+        std::fs::write(folder.path().join(name), content).expect("a file");
+        folder.path().join(name).to_str().expect("a name").to_owned()
+    };
+    let block = |name: &str, density: f64, element: &str| {
+        let material =
+            format!("[[material]]\nname = \"{name}\"\ndensity_g_cm3 = {density}\nfractions = {{ {element} = 1 }}");
+        let volume = format!("[[volume]]\nmaterial = \"{name}\"\nradius_mm = [0, 100]\nz_mm = [0, 100]");
+        write(&format!("{name}.toml"), &format!("[world]\nhalf_size_mm = [200, 200, 400]\n{material}\n{volume}\n"))
+    };
+    let (lead, silicon) = (block("lead", 11.35, "Pb"), block("silicon", 2.329, "Si"));
+    let header = "kind,x,y,z,px,py,pz\n";
+    let electron = write("electron.csv", &format!("{header}electron,0,0,-10,0,0,100\n"));
+    let photon = write("photon.csv", &format!("{header}photon,0,0,-10,0,0,50\n"));
+    let slow = write("slow.csv", &format!("{header}photon,0,0,-10,0,0,5\n"));
+    let words =
+        "warning: photons of 10 to 500 MeV convert too often: by 32 % at 100 MeV in `lead`; the rate is trusted";
+    for (input, geometry, is_warned) in
+        [(&electron, &lead, true), (&photon, &lead, true), (&slow, &lead, false), (&photon, &silicon, false)]
+    {
+        let arguments = ["run", "--engine", "cpu", "-q", "--json", "--geometry", geometry, "--input", input];
+        let done = run(&[&arguments[..], &["--field", "uniform=0"]].concat());
+        assert!(done.status.success(), "{}", said(&done));
+        assert_eq!(said(&done).contains(words), is_warned, "{input} {geometry}: {}", said(&done));
+        let report: serde_json::Value = serde_json::from_slice(&done.stdout).expect("JSON");
+        assert_eq!(list(&report["warnings"]).len(), usize::from(is_warned));
+    }
+}
+
 #[test]
 fn what_is_wrong_is_told() {
     for (command, more, code, told) in [

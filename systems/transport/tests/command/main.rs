@@ -15,7 +15,9 @@ fn shells_and_man_know_the_command_line() {
     let page = printed(&["man"]);
     assert!(page.contains(".TH transport"), "{page}");
     let quiet = run(&["-q", "run", "--engine", "cpu", "--tracks", "1"]);
-    assert!(quiet.status.success() && quiet.stderr.is_empty(), "{}", said(&quiet));
+    // Lead tungstate is heavy.
+    let words = said(&quiet);
+    assert!(quiet.status.success() && words.lines().count() == 1 && words.starts_with("warning: photons"), "{words}");
     let verbose = run(&["run", "-v", "--engine", "cpu", "--tracks", "1"]);
     assert!(said(&verbose).contains("transported 1 particle"), "{}", said(&verbose));
 }
