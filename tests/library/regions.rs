@@ -183,7 +183,7 @@ fn extreme_objects_make_regions() {
     let random = &mut fastrand::Rng::with_seed(7);
     for _ in 0..2000 {
         let eta = [0.0, -0.0, 1e-300, 20.0, -20.0, 1.0][random.usize(..6)];
-        let et = [1e-300, 1e-3, 1.0, 1e300][random.usize(..4)];
+        let et = [1e-300, 1e-3, 1.0, SeedObject::MAX_ET_GEV][random.usize(..4)];
         let kind = ObjectKind::ALL[random.usize(..4)];
         let region = tubes(&[object(eta, angle(random), et, kind)], &Config::default());
         let spacepoint = Spacepoint {

@@ -108,7 +108,7 @@ static void wrong_units(void) {
   /* A spacepoint on the first layer, in cm, and three angles in degrees. */
   const double rho[] = {5.05, 5.05, 5.05}, z[] = {1.5, 1.5, 1.5};
   const double radians[] = {0.1, 0.1, 0.1}, degrees[] = {90, 180, 270};
-  const uint8_t layer[] = {0, 0, 0};
+  const uint32_t layer[] = {0, 0, 0};
   const zf_finder finder = create(NULL, "cpu", 1);
   char text[512];
   zf_answers answers = buffers();

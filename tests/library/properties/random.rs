@@ -191,7 +191,7 @@ fn roi() -> impl Strategy<Value = Roi> {
             match rng.u32(0..4) {
                 0 => point.z *= 1e3 * rng.f64(),
                 1 => point.rho *= 10.0 * rng.f64() + 1e-3,
-                2 => point.phi = turned(point.phi + PI) + TAU,
+                2 => point.phi -= TAU.copysign(point.phi),
                 _ => point.phi += 0.1 * (rng.f64() - 0.5),
             }
         }
