@@ -498,8 +498,19 @@ impl Config {
     }
 
     /// Whether every peak is a vertex, whatever lies near it.
-    pub(crate) fn keeps_every_peak(&self) -> bool {
+    fn keeps_every_peak(&self) -> bool {
         self.vertex_separation_bins == 0.0 && self.vertex_distance_cut == 0.0
+    }
+
+    /// Number of peaks that a search takes at first: some may be mixed into others, and some may
+    /// not be significant.
+    pub(crate) fn first_peaks(&self) -> u32 {
+        if self.keeps_every_peak() && !self.ranks_beside_significance() { self.peaks } else { 2 * self.peaks + 6 }
+    }
+
+    /// Whether the highest peak may be less significant than a later one.
+    pub(crate) fn ranks_beside_significance(&self) -> bool {
+        self.weighting == Weighting::Pt && self.percentile > 0.0
     }
 
     /// The beam's position at z, which is what rho and phi are about.

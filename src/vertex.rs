@@ -36,6 +36,13 @@ pub struct Vertex {
     pub background: Option<f64>,
 }
 
+impl Vertex {
+    /// Whether the peak is at the level of its background, which must be known.
+    pub(crate) fn is_insignificant(&self) -> bool {
+        self.significance.is_some_and(|significance| significance <= 0.0)
+    }
+}
+
 /// The background of an RoI's peaks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct MeanBackground {
@@ -132,8 +139,9 @@ impl std::fmt::Display for Status {
 pub struct RoiResult {
     /// Identity of the RoI.
     pub id: RoiId,
-    /// Vertices in the order found: highest peak first, or by rank where pairs weigh by pT
-    /// ([`PtWeight::rank`](crate::PtWeight::rank)). At most `peaks` of the configuration.
+    /// Vertices, highest peak first, or by rank where pairs weigh by pT
+    /// ([`PtWeight::rank`](crate::PtWeight::rank)). Vertices with a significance of 0 or below
+    /// follow all other vertices. At most `peaks` of the configuration.
     pub vertices: Vec<Vertex>,
     /// How the search ended.
     pub status: Status,

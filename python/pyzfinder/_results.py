@@ -52,7 +52,7 @@ class RoiResult(NamedTuple):
     outside_window: int
     #: Whether the second search made the answer (``fallback``).
     fallback: bool
-    #: Vertices, the highest peak first.
+    #: Vertices, the highest peak first. Vertices with a significance of 0 or below come last.
     vertices: list[Vertex]
 
 

@@ -18,8 +18,10 @@ pub(crate) struct Vertices<'a> {
     all_windows: u32,
     /// Known from the first peak on.
     background: Option<MeanBackground>,
-    /// A peak was not significant.
+    /// A peak was below the least significance.
     ended: bool,
+    /// Number of peaks so far.
+    taken: u32,
     found: Vec<Vertex>,
 }
 
@@ -35,17 +37,27 @@ impl<'a> Vertices<'a> {
             all_windows: plan.histograms.saturating_mul(plan.bins.bins - 2),
             background: None,
             ended: false,
+            taken: 0,
             found,
         }
     }
 
     /// Whether another peak is wanted.
     pub(crate) fn want_more(&self) -> bool {
-        !self.ended && self.found.len() < self.config.peaks as usize
+        !self.ended && (self.found.len() < self.config.peaks as usize || self.lacks_significance())
+    }
+
+    /// Whether no vertex is significant yet, and one of the next peaks may be. Where pairs weigh by
+    /// pT, chance pairs of a crowded event can have the highest ranks.
+    fn lacks_significance(&self) -> bool {
+        self.config.ranks_beside_significance()
+            && self.taken < self.config.first_peaks()
+            && self.found.iter().all(Vertex::is_insignificant)
     }
 
     /// Takes the next peak. Returns whether another one is wanted.
     pub(crate) fn take(&mut self, peak: &Peak) -> bool {
+        self.taken += 1;
         if self.background.is_none() {
             self.background = peak.background.mean(self.background_windows, self.all_windows);
         }
@@ -69,7 +81,16 @@ impl<'a> Vertices<'a> {
         self.want_more()
     }
 
-    pub(crate) fn found(self) -> Vec<Vertex> {
+    /// Returns the vertices in their final order: vertices at the level of the background are last.
+    pub(crate) fn found(mut self) -> Vec<Vertex> {
+        let mut significant = 0;
+        for i in 0..self.found.len() {
+            if !self.found[i].is_insignificant() {
+                self.found[significant..=i].rotate_right(1);
+                significant += 1;
+            }
+        }
+        self.found.truncate(self.config.peaks as usize);
         self.found
     }
 }

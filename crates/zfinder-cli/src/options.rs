@@ -42,7 +42,8 @@ pub(super) enum PresetName {
     /// For many interactions: pixels, confirmed pairs in full scan, 4 vertices that stand out
     #[value(alias = "high_pileup")]
     HighPileup,
-    /// For heavy ions: pixels, confirmed pairs in full scan, 3.5 mm bins
+    /// For thousands of soft tracks, such as heavy ions: pixels, pairs confirmed within 0.5 mm in
+    /// full scan
     #[value(alias = "high_multiplicity")]
     HighMultiplicity,
     /// For the hard scatter among many interactions: confirmed pairs weighted by pT, 4 vertices

@@ -92,6 +92,13 @@ fn near(place: &str, found: &Vertex, wanted: &Vertex) {
     }
 }
 
+/// Returns the vertices in the order of their peaks: insignificant vertices are not the last ones.
+fn by_rank(result: &RoiResult) -> Vec<Vertex> {
+    let mut vertices = result.vertices.clone();
+    vertices.sort_by(|a, b| b.rank.total_cmp(&a.rank));
+    vertices
+}
+
 /// Asserts that `found` agrees with `reference`, whose search has one more vertex. The additional
 /// vertex shows which peaks are clearly higher than the next one: rounding decides the order of
 /// equal peaks. Returns the number of compared vertices.
@@ -106,11 +113,17 @@ pub fn agree(place: &str, found: &[RoiResult], reference: &[RoiResult], peaks: u
             "{place}"
         );
         assert!(found.vertices.len() <= peaks, "{place}: {found:?}");
-        let weight = |i: usize| reference.vertices.get(i).map_or(0.0, |vertex: &Vertex| vertex.weight);
-        let clear = (0..peaks.min(reference.vertices.len())).take_while(|&i| weight(i) - weight(i + 1) > 4.0);
+        let (found, reference) = (by_rank(found), by_rank(reference));
+        let is_significant = |vertex: &Vertex| vertex.significance.is_none_or(|significance| significance > 0.0);
+        // The searches stop at different peaks if the first significant one is beyond `peaks`.
+        if reference.iter().position(is_significant).is_some_and(|first| first >= peaks) {
+            continue;
+        }
+        let weight = |i: usize| reference.get(i).map_or(0.0, |vertex: &Vertex| vertex.weight);
+        let clear = (0..peaks.min(reference.len())).take_while(|&i| weight(i) - weight(i + 1) > 4.0);
         for i in clear {
-            let wanted = reference.vertices[i];
-            let vertex = found.vertices.get(i).unwrap_or_else(|| panic!("{place}: vertex {i} is missing"));
+            let wanted = reference[i];
+            let vertex = found.get(i).unwrap_or_else(|| panic!("{place}: vertex {i} is missing"));
             near(&format!("{place}, vertex {i}"), vertex, &wanted);
             compared += 1;
         }

@@ -145,7 +145,7 @@ impl<R: Real> TypedEngine<R> {
         let mut results: Vec<RoiResult> =
             plans.iter().map(|plan| plan.result(plan.nothing_packed(), Vec::new(), false)).collect();
         let spin = if waiting == Waiting::Blocking && helpers != Helpers::NONE { self.spin } else { Duration::ZERO };
-        let shape = self.shape.with_peaks(self.first_peaks());
+        let shape = self.shape.with_peaks(self.search.config.first_peaks());
         let planned = Planned { batch, plans: &plans, encoding: self.encoding(), waiting, helpers, spin, shape };
         let mut rounds = vec![(planned, (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect::<Vec<_>>())];
         while let Some((planned, rois)) = rounds.pop() {
@@ -200,12 +200,6 @@ impl<R: Real> TypedEngine<R> {
             }
         }
         Ok(answers)
-    }
-
-    /// Peaks to ask for at first: a few more than vertices where some may be mixed.
-    pub(super) fn first_peaks(&self) -> u32 {
-        let peaks = self.search.config.peaks;
-        if self.search.config.keeps_every_peak() { peaks } else { 2 * peaks + 6 }
     }
 
     /// Parts, until there is no memory for one of them.

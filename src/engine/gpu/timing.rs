@@ -27,7 +27,7 @@ impl<R: Real> TypedEngine<R> {
         let (batch, helpers) = (RoiSpan::from(batch), Helpers::Pool);
         let plans = self.plan(batch, helpers)?;
         let (encoding, waiting, spin) = (self.encoding(), Waiting::Blocking, Duration::ZERO);
-        let shape = self.shape.with_peaks(self.first_peaks());
+        let shape = self.shape.with_peaks(self.search.config.first_peaks());
         let planned = Planned { batch, plans: &plans, encoding, waiting, helpers, spin, shape };
         let wanted: Vec<usize> = (0..plans.len()).filter(|&roi| !plans[roi].is_empty()).collect();
         let bytes = self.packed_bytes(planned.encoding);

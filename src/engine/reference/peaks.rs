@@ -92,7 +92,13 @@ impl ReferenceEngine {
         let background_windows = self.config.background_windows(bins, histograms.len() as u32);
         let all_windows = histograms.len() * (bins.bins as usize - 2);
         let mut windows: Vec<_> = histograms.iter().map(|histogram| self.highest_window(histogram, bins)).collect();
-        while peaks.len() < self.config.peaks as usize {
+        let wanted = self.config.peaks as usize;
+        // Without a significant vertex, a search by pT goes on (`Vertices::lacks_significance`).
+        let is_significant = |peak: &Peak| peak.vertex.significance.is_none_or(|significance| significance > 0.0);
+        let most = if self.config.ranks_beside_significance() { self.config.first_peaks() } else { 0 };
+        let mut taken = 0;
+        while peaks.len() < wanted || (taken < most && !peaks.iter().any(is_significant)) {
+            taken += 1;
             let mut highest = 0;
             for (i, window) in windows.iter().enumerate() {
                 if self.is_higher(window, &windows[highest]) {
@@ -113,6 +119,9 @@ impl ReferenceEngine {
             histograms.remove(highest, first_bin..first_bin + 3);
             windows[highest] = self.highest_window(histograms.of(highest), bins);
         }
+        let (mut peaks, insignificant): (Vec<Peak>, Vec<Peak>) = peaks.into_iter().partition(is_significant);
+        peaks.extend(insignificant);
+        peaks.truncate(wanted);
         result.status = if peaks.is_empty() { Status::NoPeak } else { Status::Ok };
         peaks
     }

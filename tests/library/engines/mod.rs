@@ -2,6 +2,7 @@
 //! other, for any order, batch and number of threads.
 
 mod options;
+mod significance;
 mod statuses;
 mod windows;
 

@@ -9,7 +9,7 @@ use zfinder::{
     Neighbours, PhiWindow, Preset, Roi, RoiDescriptor, RoiId, Sensor, Significance, Triplets, Weighting,
 };
 
-use zfinder_testing::toy::{Toy, turned};
+use zfinder_testing::toy::Toy;
 
 /// The RoIs, configuration and detector of a search.
 #[derive(Clone, Debug)]

@@ -7,6 +7,7 @@ mod docs;
 mod evaluate;
 mod find;
 mod formats;
+mod heavy_ions;
 mod honest;
 mod messages;
 mod objects;

@@ -21,6 +21,7 @@ fn assert_found(sample: &Simulation, most_error_mm: f64) {
     let [x, y] = sample.beam_spot_mm;
     let [slope_x, slope_y] = sample.beam_spot_tilt;
     let width = width_mm.expect("tracks of one vertex");
+    let [dx_dz, dy_dz] = [dx_dz, dy_dz].map(|error| error.expect("vertices at several z"));
     for (name, value, wanted, error) in [
         ("x", beam.x_mm, x, x_mm),
         ("y", beam.y_mm, y, y_mm),
@@ -171,7 +172,8 @@ fn bad_spacepoints_are_left_out() {
 
 #[test]
 fn a_beam_spot_is_the_configurations_and_reads_well() {
-    let errors = BeamSpotErrors { x_mm: 0.001, y_mm: 0.002, dx_dz: 1e-5, dy_dz: 2e-5, width_mm: Some(0.0004) };
+    let errors =
+        BeamSpotErrors { x_mm: 0.001, y_mm: 0.002, dx_dz: Some(1e-5), dy_dz: Some(2e-5), width_mm: Some(0.0004) };
     let beam = BeamSpot { x_mm: 0.6, y_mm: -0.4, dx_dz: 1e-4, dy_dz: 0.0, width_mm: 0.03, errors, tracks: 900 };
     let mut config = Config::default();
     beam.apply(&mut config);
@@ -184,4 +186,53 @@ fn a_beam_spot_is_the_configurations_and_reads_well() {
     let text = "x 0.6 +- 0.0010 mm, y -0.4 +- 0.0020 mm, slopes 1e-4 +- 1.0e-5 and 0e0 +- 2.0e-5, \
                 width 0.0300 +- 0.0004 mm, from 900 tracks";
     assert_eq!(beam.to_string(), text);
+}
+
+/// Thousands of soft tracks of one vertex, as in a collision of heavy ions.
+fn crowded_vertices(rois: usize, tracks_per_eta: f64) -> Simulation {
+    let soft = Simulation::lowlum().pt;
+    Simulation {
+        pile_up: 0.0,
+        hard_tracks_per_eta: tracks_per_eta,
+        hard_pt: soft,
+        beam_spot_mm: [0.6, -0.4],
+        ..sample(rois, Geometry::Generic)
+    }
+}
+
+/// One z fixes no slope, and chance tracks far away in z must not fix it.
+#[test]
+fn one_crowded_vertex_gives_a_position_without_a_slope() {
+    let config = Config { beam_spot_tilt: [1e-4, -2e-4], ..Config::default() };
+    let sample = crowded_vertices(6, 600.0);
+    let mut squares = Vec::new();
+    for event in sample.chunks().flatten() {
+        let mut finder = BeamSpotFinder::new(&Detector::generic(), &config).expect("barrels");
+        finder.add(&event.roi);
+        let beam = finder.fit().expect("a beam spot");
+        let BeamSpotErrors { x_mm, y_mm, dx_dz, dy_dz, width_mm } = beam.errors;
+        assert_eq!((dx_dz, dy_dz, width_mm), (None, None, None), "{beam}");
+        assert_eq!([beam.dx_dz, beam.dy_dz], config.beam_spot_tilt);
+        assert!(beam.to_string().contains("not fitted: one z does not fix a slope, from "), "{beam}");
+        // The configured slope moves the position from the vertex to z = 0.
+        let z = event.truth[0].z_mm;
+        let [x, y] = [0, 1].map(|axis| sample.beam_spot_mm[axis] - z * config.beam_spot_tilt[axis]);
+        assert!((0.01..0.03).contains(&x_mm) && (0.01..0.03).contains(&y_mm), "{beam}");
+        squares.extend([(beam.x_mm - x) / x_mm, (beam.y_mm - y) / y_mm].map(|pull| pull * pull));
+    }
+    let pull = (squares.iter().sum::<f64>() / squares.len() as f64).sqrt();
+    assert!((0.4..1.6).contains(&pull), "{pull}: {squares:?}");
+}
+
+/// Vertices at several z fix the slope, in crowded events too.
+#[test]
+fn several_crowded_vertices_fix_the_slope() {
+    let sample = Simulation { beam_spot_tilt: [5e-4, -8e-4], ..crowded_vertices(6, 400.0) };
+    let beam = found(&sample).expect("a beam spot");
+    let errors = [beam.errors.dx_dz, beam.errors.dy_dz].map(|error| error.expect("a fitted slope"));
+    for (axis, (slope, error)) in [beam.dx_dz, beam.dy_dz].into_iter().zip(errors).enumerate() {
+        assert!((slope - sample.beam_spot_tilt[axis]).abs() < 4.0 * error && error < 5e-4, "{beam}");
+    }
+    let off = (beam.x_mm - 0.6).hypot(beam.y_mm + 0.4);
+    assert!(off < 4.0 * beam.errors.x_mm.hypot(beam.errors.y_mm), "{beam}");
 }
