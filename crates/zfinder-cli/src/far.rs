@@ -9,8 +9,8 @@ use command_host::Failure;
 const MOST: usize = 20;
 /// The searched range reaches this many times as far from z = 0.
 const FACTOR: f64 = 10.0;
-/// Least significance of a peak that is named.
-const SIGNIFICANT: f64 = 3.0;
+/// Least pairs of a peak that is named. Within the range of z, no two pairs met.
+const LEAST_PAIRS: u64 = 5;
 
 /// The first RoIs without a peak.
 #[derive(Default)]
@@ -25,7 +25,7 @@ impl WithoutPeak {
         self.0.extend(rois.take(MOST - self.0.len().min(MOST)));
     }
 
-    /// Returns a warning if any of these RoIs has a significant peak outside the range of z.
+    /// Returns a warning if any of these RoIs has a peak outside the range of z.
     pub(super) fn warning(&self, finder: &ZFinder) -> Result<Option<String>, Failure> {
         let config = finder.config();
         let reach = FACTOR * config.z_min_mm.abs().max(config.z_max_mm.abs());
@@ -41,8 +41,8 @@ impl WithoutPeak {
         let is_far = |z: f64| z < config.z_min_mm || z > config.z_max_mm;
         let far = results.iter().filter_map(|result| {
             let vertex = result.vertices.first()?;
-            let is_significant = vertex.significance.is_some_and(|significance| significance >= SIGNIFICANT);
-            (is_significant && is_far(vertex.z_mm)).then_some((result.id.event_id, vertex.z_mm))
+            let is_peak = vertex.pairs >= LEAST_PAIRS && is_far(vertex.z_mm);
+            is_peak.then_some((result.id.event_id, vertex.z_mm))
         });
         let far: Vec<(u64, f64)> = far.collect();
         let Some((event, z)) = far.first() else { return Ok(None) };

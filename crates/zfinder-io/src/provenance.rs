@@ -68,7 +68,10 @@ impl Provenance {
             schema: Self::SCHEMA,
             version: env!("CARGO_PKG_VERSION"),
             preset: finder.config().preset.as_str(),
-            changed_keys: changed_keys(finder.config()),
+            changed_keys: changed_keys(finder.config())
+                .into_iter()
+                .map(|(key, value)| (key.to_owned(), value))
+                .collect(),
             config_digest: digest(&config_to_toml(finder.config())),
             detector: finder.detector().name().to_owned(),
             detector_digest: digest(&detector_to_toml(finder.detector())),

@@ -40,10 +40,10 @@ pub fn config_summary(config: &Config) -> String {
 
 /// Returns the keys whose values differ from those of the preset, with their values. A key without
 /// value is null.
-pub(crate) fn changed_keys(config: &Config) -> serde_json::Map<String, serde_json::Value> {
+pub(crate) fn changed_keys(config: &Config) -> Vec<(&'static str, serde_json::Value)> {
     let values = serde_json::to_value(config).unwrap_or_default();
     let value = |key: &str| values.get(key).cloned().unwrap_or_default();
-    config.changed_keys().into_iter().map(|key| (key.to_owned(), value(key))).collect()
+    config.changed_keys().into_iter().map(|key| (key, value(key))).collect()
 }
 
 /// Writes a configuration as TOML, with every key.

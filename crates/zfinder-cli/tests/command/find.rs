@@ -121,8 +121,8 @@ fn truth_stands_beside_what_was_found() {
     let five = succeeded(find(&[&sample("zee7_mu2/event000000000-spacepoint.csv.gz"), "--peaks", "5"]));
     assert!(five.contains("1 RoI with truth") && five.contains("any of at most 5 in 1 (100.0 %)"), "{five}");
     let dir = folder();
-    let bad = written(&dir, "truth.csv", "event,z\n");
-    failed(&find(&[&sample("zee7_mu2"), "--truth", &bad]), 1, &["truth.csv, row 1: missing columns `vz_mm`"]);
+    let bad = written(&dir, "truth.csv", "event,vz\n");
+    failed(&find(&[&sample("zee7_mu2"), "--truth", &bad]), 1, &["truth.csv, row 1: missing column `z`"]);
 }
 
 #[test]

@@ -53,14 +53,14 @@ fn drivers_do_not_speak_to_the_user() {
 fn a_detector_that_does_not_fit_is_told() {
     let points = sample("rois/spacepoints.csv");
     let find = |detector: &str| zfinder(&["find", "-q", "--engine", "reference", "--detector", detector, &points]);
-    failed(&find("odd"), 0, &["mm from their layers of detector `odd`; they fit --detector generic"]);
+    failed(&find("odd"), 0, &["mm from their layers of detector `odd`; they fit detector `generic`: --detector NAME"]);
     failed(&find("generic"), 0, &[]);
     assert_eq!(stderr(&find("generic")), "");
     let dir = folder();
     let atlas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../data/detectors/generic.toml");
     let moved = fs::read_to_string(atlas).expect("there").replace("name = \"generic\"", "name = \"mine\"");
     let moved = moved.replace("radius_mm = ", "radius_mm = 9");
-    failed(&find(&written(&dir, "mine.toml", &moved)), 0, &["detector `mine`; they fit --detector generic"]);
+    failed(&find(&written(&dir, "mine.toml", &moved)), 0, &["detector `mine`; they fit detector `generic`"]);
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The share of tracks that come from the beam.
 //!
-//! In a crowded event, many combinations of spacepoints are no particle. Their impact parameters are
-//! flat over some mm, and their z is spread over the range of z. They therefore have few tracks
-//! beside them in z, and they are as frequent away from the beam as at the beam.
+//! In a crowded event, many combinations of spacepoints are no particle. Their impact parameters
+//! are flat over some mm, and their z is spread over the range of z. They therefore have few
+//! neighbours in z, and they are as frequent away from the beam as at the beam.
 
 use super::fit::{NEAR_Z, Residual};
 
