@@ -104,6 +104,18 @@ static void bad_handles(zf_finder finder) {
   EXPECT(ZF_OK, zf_describe(finder, NULL, 0, &wanted));
 }
 
+static void configurations_start_from_auto(void) {
+  const char *const configs[] = {NULL, "z_bin_mm = 0.3", "preset = \"jet\"", "preset = \"default\"\npeaks = 2"};
+  const size_t vertices[] = {4, 4, 3, 2};
+  for (size_t i = 0; i < 4; i++) {
+    const zf_finder finder = create(configs[i], "cpu", 1);
+    size_t most = 0;
+    EXPECT(ZF_OK, zf_most_vertices(finder, &most));
+    EXPECT_TRUE(most == vertices[i]);
+    EXPECT(ZF_OK, zf_destroy(finder));
+  }
+}
+
 static void wrong_units(void) {
   /* A spacepoint on the first layer, in cm, and three angles in degrees. */
   const double rho[] = {5.05, 5.05, 5.05}, z[] = {1.5, 1.5, 1.5};
@@ -341,6 +353,7 @@ int main(int count, char **words) {
     bad_handles(finder);
     bad_batches(finder);
     bad_answers(finder);
+    configurations_start_from_auto();
     wrong_units();
     streams(finder);
     threads();

@@ -1,6 +1,6 @@
 //! Tests of the metadata of the server and of its models.
 
-use zfinder::Preset;
+use zfinder::{Config, Preset};
 use zfinder_serve::proto::*;
 use zfinder_serve::{Model, Options, Server};
 
@@ -76,6 +76,18 @@ fn models_have_metadata_configurations_and_statistics() {
         assert!(found == status && body.contains(words), "{path}: {found} {body}");
     }
     assert_eq!(get(server.metrics_address().unwrap(), "/").0, 404);
+}
+
+#[test]
+fn models_of_a_folder_start_from_auto_or_from_their_preset() {
+    let folder = tempfile::tempdir().unwrap();
+    for (text, expected) in [
+        ("peaks = 2", Config { peaks: 2, ..Config::preset(Preset::Auto) }),
+        ("preset = \"jet\"", Config::preset(Preset::Jet)),
+    ] {
+        std::fs::write(folder.path().join("mine.toml"), text).unwrap();
+        assert_eq!(Model::folder(folder.path()).unwrap()[0].config, expected);
+    }
 }
 
 #[test]

@@ -1,3 +1,5 @@
+use std::f64::consts::TAU;
+
 use super::*;
 use crate::evaluate::{self, By, Evaluation};
 use crate::inspect::Inspect;
@@ -44,11 +46,11 @@ fn busy(spacepoints: usize) -> Vec<Spacepoint> {
     let mut all = Vec::new();
     for number in 0..spacepoints {
         let layer = number % radii.len();
-        let (phi, z) = (6.3 * rng.f64(), 1500.0 * rng.f64() - 750.0);
+        let (phi, z) = (TAU * rng.f64(), 1500.0 * rng.f64() - 750.0);
         all.push(Spacepoint { rho: radii[layer], phi, z, layer: layer as u32 });
     }
     for number in 0..spacepoints / 10 {
-        let (phi, slope) = (number as f64, 3.0 * rng.f64() - 1.5);
+        let (phi, slope) = (number as f64 % TAU, 3.0 * rng.f64() - 1.5);
         all.extend([0, 1, 2].map(|layer| {
             let rho = radii[layer];
             Spacepoint { rho, phi, z: 12.5 + slope * rho, layer: layer as u32 }
