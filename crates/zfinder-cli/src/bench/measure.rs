@@ -77,7 +77,7 @@ impl MeasuredCase<'_> {
             case: self.case,
             engine: self.engine,
             adapters: self.adapters.iter().map(|adapter| adapter.index).collect(),
-            description: format!("{}; {}", self.finder.description(), config_summary(&self.config)),
+            description: format!("{}; {}", self.finder.description(), config_summary(self.config)),
             config: self.config.clone(),
             check: None,
             streamed: None,
@@ -122,7 +122,7 @@ impl MeasuredCase<'_> {
     }
 
     fn what(&self) -> String {
-        let summary = config_summary(&self.config);
+        let summary = config_summary(self.config);
         format!("{}, {}, {}; {summary}", self.sample.name(), word(self.case), self.finder.description())
     }
 
