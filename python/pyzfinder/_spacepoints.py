@@ -64,6 +64,8 @@ class Spacepoints:
         is_cartesian: bool = False,
     ) -> None:
         names = ("x", "y", "z") if is_cartesian else ("rho", "phi", "z")
+        if offsets is None:
+            _refuse_event_index({**dict(zip(names, columns)), "layer": layer})
         self.is_cartesian = is_cartesian
         #: The three columns of coordinates.
         self.columns = _coordinates(names, columns)
@@ -218,6 +220,20 @@ def _columns_of(
         if str(name) in (*_IDS, event):
             columns.setdefault(str(name), table.index.get_level_values(name))
     return _with_event(columns)
+
+
+def _refuse_event_index(columns: dict[str, Any]) -> None:
+    """Refuse columns of pandas whose index has event numbers, which would be one RoI."""
+    pandas = sys.modules.get("pandas")
+    for name, column in columns.items():
+        if pandas is None or not isinstance(column, pandas.Series):
+            continue
+        event = event_column([str(level) for level in column.index.names if level is not None])
+        if event is not None:
+            raise InputError(
+                f"{name} has the index `{event}`, which looks like the number of the event: give "
+                "the whole DataFrame, or offsets"
+            )
 
 
 def event_column(names: list[str]) -> str | None:
@@ -376,7 +392,12 @@ def _of_columns(
             _check_rois({name: _ids(name, _array(name, rois[name])) for name in _IDS if name in rois})
     else:
         values = [columns[name][0] for name in names]
-        if offsets is None and "event_id" in columns:
+        if offsets is not None and "event_id" in columns:
+            if rois is not None:
+                raise InputError("event_id is a column of the table and rois are given: give one")
+            # With offsets, ids are those of RoIs.
+            rois = {name: columns[name][0] for name in _IDS if name in columns}
+        elif "event_id" in columns:
             offsets, rois = _runs(columns)
             if seen is not None:
                 again = seen.insert(rois["event_id"], rois.get("roi_id"))

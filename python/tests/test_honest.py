@@ -137,6 +137,24 @@ def test_event_numbers_may_be_the_index():
     assert_right(FINDER.find(frame.set_index(["event_id", "subentry"])))
 
 
+def test_columns_with_event_numbers_as_index_are_not_one_event():
+    frame = flat().rename(columns={"event_id": "entry"}).set_index("entry")
+    columns = [frame[name] for name in ("x", "y", "z", "layer")]
+    with pytest.raises(InputError, match="x has the index `entry`"):
+        FINDER.find(*columns)
+    assert len(FINDER.find(*columns, offsets=[0, 24, 48, 72])) == 3
+
+
+def test_event_numbers_go_with_offsets():
+    columns = {name: flat()[name].to_numpy() for name in ("x", "y", "z", "layer")}
+    columns["offsets"] = [0, 24, 48, 72]
+    assert_right(FINDER.find({**columns, "eventNumber": list(EVENTS)}))
+    with pytest.raises(InputError, match="event_id has 72 elements for 3 RoIs"):
+        FINDER.find({**columns, "eventNumber": flat()["event_id"]})
+    with pytest.raises(InputError, match="give one"):
+        FINDER.find({**columns, "event_id": list(EVENTS), "rois": {"roi_id": [0, 0, 0]}})
+
+
 def test_objects_and_truth_have_the_names_of_files():
     objects = pd.DataFrame({"eventNumber": list(EVENTS), "eta": 0.4, "phi": 0.1, "et": 40.0})
     expected = FINDER.find(flat(), objects=objects.rename(columns={"eventNumber": "event_id"}))

@@ -148,9 +148,13 @@ fn open(path: &Path) -> Result<RootFile, String> {
 /// Returns the names of the keys of a class, each once.
 fn names_of(file: &RootFile, is_wanted: fn(&str) -> bool) -> Vec<String> {
     let keys = file.keys();
-    let mut names: Vec<String> =
-        keys.iter().filter(|key| is_wanted(key.class_name())).map(|key| key.name().to_owned()).collect();
-    names.dedup();
+    let mut names: Vec<String> = Vec::new();
+    // A key that was written again has the same name.
+    for key in keys.iter().filter(|key| is_wanted(key.class_name())) {
+        if !names.iter().any(|name| name == key.name()) {
+            names.push(key.name().to_owned());
+        }
+    }
     names
 }
 
