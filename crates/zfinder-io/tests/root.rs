@@ -142,7 +142,8 @@ fn what_cannot_be_is_refused_with_its_entry() {
 fn add_tree(file: &mut RootFile, name: &str, event: &str, events: &[u16], z: &[&[f64]], layer: &[&[i32]]) {
     let mut tree = WriterTree::new(name);
     let x: Vec<Vec<f32>> = events.iter().map(|_| vec![30.0, 70.0]).collect();
-    tree.new_branch(event, events.to_vec().into_iter());
+    let numbers = events.to_vec();
+    tree.new_branch(event, numbers.into_iter());
     tree.new_branch("x", x.clone().into_iter());
     tree.new_branch("y", x.into_iter());
     tree.new_branch("z", z.iter().map(|z| z.to_vec()).collect::<Vec<_>>().into_iter());

@@ -114,7 +114,7 @@ fn an_event_from_a_part_of_its_spacepoints_is_not_ok() {
     assert_eq!(statuses, ["bad_spacepoint", "ok", "ok"]);
     // A stream cannot be read ahead, so the run ends.
     let child = std::process::Command::new(env!("CARGO_BIN_EXE_zfinder"))
-        .args(&FIND)
+        .args(FIND)
         .args(["--on-error", "skip", "-"])
         .stdin(fs::File::open(&path).expect("a file"))
         .output()
