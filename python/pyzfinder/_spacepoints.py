@@ -312,6 +312,8 @@ def spacepoints_of(table: Any, detector: Detector, seen: Any = None) -> Spacepoi
         if not batches:
             return Spacepoints(([], [], []), [], [0])
         return _of_columns(_join(batches), detector, seen)
+    if not isinstance(table, Mapping) and hasattr(table, "collect"):
+        raise InputTypeError(f"{type(table).__name__} is not computed yet: collect() it first")
     columns = _columns_of(table)
     if columns is None:
         raise InputTypeError(

@@ -16,7 +16,7 @@ import pytest
 from conftest import ROOT
 
 import pyzfinder
-from pyzfinder import Config, Finder, InputError
+from pyzfinder import Config, Finder, InputError, InputTypeError
 
 FINDER = Finder("auto", "generic", engine="cpu")
 EVENTS = {1: 12.5, 2: -33.25, 3: 71.0}
@@ -82,6 +82,15 @@ def test_row_groups_and_data_sets_are_one_table(tmp_path):
     whole = FINDER.find(flat())
     assert FINDER.find(pyarrow.parquet.read_table(path)) == whole
     assert FINDER.find(pyarrow.dataset.dataset(path)) == whole
+
+
+def test_a_lazy_table_is_to_be_collected():
+    class LazyFrame:
+        def collect(self):
+            return flat()
+
+    with pytest.raises(InputTypeError, match="LazyFrame is not computed yet: collect"):
+        FINDER.find(LazyFrame())
 
 
 def test_an_event_that_comes_again_is_an_error():
