@@ -1,12 +1,10 @@
 //! Every option of the physics, under one name in Rust, in TOML and on the command line; validated
 //! once.
 
-use std::fmt;
-use std::str::FromStr;
-
-use crate::detector::Sensor;
 use crate::error::{Error, Result};
+use crate::max_layer::MaxLayer;
 use crate::preset::Preset;
+use crate::z_bins::ZBins;
 
 /// Which slices a pair or triplet may reach into.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,79 +84,6 @@ pub enum Extrapolation {
     /// Along the line through both, to where it is nearest to the beam: with d0 that distance, rho
     /// gives way to sqrt(rho^2 - d0^2) (thesis, section 5.1).
     Accurate,
-}
-
-/// The last layer whose spacepoints take part. In files it is a number or a word: `all`, `pixel`,
-/// `short-strip` or `long-strip`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum MaxLayer {
-    /// All layers take part.
-    #[default]
-    All,
-    /// Layers up to this number.
-    Number(u32),
-    /// By sensor, in the order pixel, short strip, long strip: layers of later ones take no part.
-    Sensor(Sensor),
-}
-
-impl fmt::Display for MaxLayer {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            MaxLayer::All => f.write_str("all"),
-            MaxLayer::Number(last) => last.fmt(f),
-            MaxLayer::Sensor(Sensor::Pixel) => f.write_str("pixel"),
-            MaxLayer::Sensor(Sensor::ShortStrip) => f.write_str("short-strip"),
-            MaxLayer::Sensor(Sensor::LongStrip) => f.write_str("long-strip"),
-        }
-    }
-}
-
-impl FromStr for MaxLayer {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        const WORDS: [MaxLayer; 4] = [
-            MaxLayer::All,
-            MaxLayer::Sensor(Sensor::Pixel),
-            MaxLayer::Sensor(Sensor::ShortStrip),
-            MaxLayer::Sensor(Sensor::LongStrip),
-        ];
-        let word = WORDS.into_iter().find(|word| word.to_string() == text);
-        word.or_else(|| text.parse().ok().map(Self::Number)).ok_or_else(|| Error::Config {
-            key: "max_layer",
-            value: text.to_owned(),
-            reason: "is none of a layer's number, all, pixel, short-strip and long-strip".into(),
-        })
-    }
-}
-
-#[cfg(feature = "serde")]
-impl serde::Serialize for MaxLayer {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        match self {
-            Self::Number(last) => serializer.serialize_u32(*last),
-            word => serializer.collect_str(word),
-        }
-    }
-}
-
-#[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for MaxLayer {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        #[serde(
-            untagged,
-            expecting = "a layer's number, \"all\", \"pixel\", \"short-strip\" or \"long-strip\" is expected"
-        )]
-        enum Value {
-            Number(u32),
-            Word(String),
-        }
-        match Value::deserialize(deserializer)? {
-            Value::Number(last) => Ok(Self::Number(last)),
-            Value::Word(word) => word.parse().map_err(serde::de::Error::custom),
-        }
-    }
 }
 
 /// The window of an RoI for which none is given.
@@ -529,54 +454,6 @@ impl Config {
     }
 }
 
-/// How z is binned for one RoI (specification, section 2, Histograms).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct ZBins {
-    pub(crate) z_min: f64,
-    pub(crate) z_max: f64,
-    /// Width of a bin \[mm\].
-    pub(crate) width: f64,
-    /// floor(z_min / width): bin(z) = rint(z / width - offset).
-    pub(crate) offset: f64,
-    /// The bin in the middle of the range.
-    pub(crate) half: u32,
-    /// 2 * half + 1, and one more where rounding at z_max needs it (z_min no multiple of the
-    /// width).
-    pub(crate) bins: u32,
-}
-
-impl ZBins {
-    pub(crate) fn new((z_min, z_max): (f64, f64), width: f64) -> Result<Self> {
-        let refuse = |key, value: f64, reason: String| Err(Error::Config { key, value: value.to_string(), reason });
-        if !(z_min.is_finite() && z_max.is_finite() && z_min < z_max) {
-            return refuse("z_max_mm", z_max, format!("must be finite and above z_min_mm = {z_min}"));
-        }
-        if !(width.is_finite() && width > 0.0) {
-            return refuse("z_bin_mm", width, "must be finite and positive, eta included".into());
-        }
-        let half = (0.5 * (z_max - z_min) / width).ceil();
-        if 2.0 * half + 2.0 > f64::from(Config::MAX_BINS) {
-            return refuse(
-                "z_bin_mm",
-                width,
-                format!("makes more than {} bins of [{z_min}, {z_max}] mm", Config::MAX_BINS),
-            );
-        }
-        let farthest = z_min.abs().max(z_max.abs()) / width;
-        if farthest > f64::from(Config::MAX_BINS) {
-            let reason = format!("puts [{z_min}, {z_max}] mm more than {} bins from z = 0", Config::MAX_BINS);
-            return refuse("z_bin_mm", width, reason);
-        }
-        let offset = (z_min / width).floor();
-        // With a margin, for the engines round in their own ways: numbers of 24 bits, some four
-        // times.
-        let margin = (farthest / f64::from(1 << 22)).max(1e-3);
-        let last = (z_max / width - offset + 0.5 + margin).floor();
-        let bins = (2.0 * half + 1.0).max(last + 1.0).max(3.0);
-        Ok(Self { z_min, z_max, width, offset, half: half as u32, bins: bins as u32 })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -603,19 +480,5 @@ mod tests {
         refused(|c| c.beam_width_mm = f64::NAN, "beam_width_mm");
         refused(|c| c.weighting = Weighting::Pt, "triplets");
         refused(|c| (c.weighting, c.triplets, c.charge_aware) = (Weighting::Pt, Triplets::Any, true), "charge_aware");
-    }
-
-    #[test]
-    fn every_z_in_the_range_has_a_bin() {
-        for (z_min, z_max, width) in [(-200.0, 200.0, 0.2), (-0.39, 0.41, 0.2), (-150.3, 77.7, 0.33), (10.0, 10.1, 5.0)]
-        {
-            let bins = ZBins::new((z_min, z_max), width).expect("valid");
-            for i in 0..=10_000 {
-                let z = z_min + (z_max - z_min) * f64::from(i) / 10_000.0;
-                let bin = (z / width - bins.offset).round_ties_even();
-                assert!(bin >= 0.0 && bin < f64::from(bins.bins), "{z} in {bins:?}");
-            }
-        }
-        assert_eq!(ZBins::new((-200.0, 200.0), 0.2).expect("valid").bins, 2001);
     }
 }

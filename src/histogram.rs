@@ -10,11 +10,12 @@ use std::ops::Range;
 
 use bytemuck::{Pod, Zeroable};
 
-use crate::config::{Config, Weighting, ZBins};
+use crate::config::{Config, Weighting};
 use crate::options::Accumulate;
 use crate::pt_weight::PtWeight;
 use crate::reach::TrackModel;
 use crate::vertex::{MeanBackground, Vertex};
+use crate::z_bins::ZBins;
 use crate::z_error::MeanZ;
 
 /// Fixed-point steps in one bin, from its lower edge on: `OFFSET_STEPS` in `shaders/types.wgsl`. A

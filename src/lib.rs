@@ -64,8 +64,8 @@
 //!   [`BatchView`], and columns of the caller.
 //! - `region`: [`Region`], the part of an event that is searched as one RoI.
 //! - `detector`: [`Detector`], its layers, and the bending of tracks between them.
-//! - `config`, `preset`, `pt_weight`: the physics, [`Config`], [`Preset`] and [`PtWeight`];
-//!   `options`: [`Engine`], number type, sums and encoding.
+//! - `config`, `max_layer`, `z_bins`, `preset`, `pt_weight`: the physics, [`Config`], [`Preset`]
+//!   and [`PtWeight`]; `options`: [`Engine`], number type, sums and encoding.
 //! - `reach`: the layers and slices that a configuration selects in a detector.
 //! - `histogram`: the pair of histograms (nHisto, zHisto) and their peaks.
 //! - `engine`: the stages. Read `plan` (decisions of the host), `twin` (plain code, line by line as
@@ -109,6 +109,7 @@ mod histogram;
 mod input_check;
 #[cfg(feature = "internals")]
 pub mod internals;
+mod max_layer;
 mod options;
 mod preset;
 mod pt_weight;
@@ -117,6 +118,7 @@ mod region;
 mod spacepoint;
 mod stream;
 mod vertex;
+mod z_bins;
 mod z_error;
 
 pub use azimuth::rho_phi_columns;
@@ -124,14 +126,13 @@ pub use batch_view::BatchView;
 pub use columns::{Columns, Coordinate, LayerIndex};
 #[cfg(feature = "serde")]
 pub use config::ConfigChanges;
-pub use config::{
-    Config, DefaultWindow, Extrapolation, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting,
-};
+pub use config::{Config, DefaultWindow, Extrapolation, Fallback, Neighbours, Significance, Triplets, Weighting};
 pub use detector::{BendingPair, BendingTable, Detector, Layer, LayerKind, MAX_LAYERS, Sensor};
 pub use error::{Error, Result};
 pub use finder::{ZFinder, ZFinderBuilder};
 #[cfg(feature = "gpu")]
 pub use kernel_host::{self, AdapterKind, AdapterSummary, adapters, adapters_async, wgpu};
+pub use max_layer::MaxLayer;
 pub use options::{Accumulate, Encoding, Engine, Precision, Reproducibility};
 #[cfg(feature = "gpu")]
 pub use options::{AdapterChoice, DeviceTimes};

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::config::{Config, DefaultWindow, Fallback, MaxLayer, Neighbours, Significance, Triplets, Weighting};
+use crate::config::{Config, DefaultWindow, Fallback, Neighbours, Significance, Triplets, Weighting};
 use crate::detector::Sensor;
 use crate::error::{Error, Result};
+use crate::max_layer::MaxLayer;
 
 /// Published tunings.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

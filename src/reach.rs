@@ -1,9 +1,10 @@
 //! How a configuration applies to a detector: which layers take part, how many slices a pair of
 //! layers reaches, how many entries a track makes.
 
-use crate::config::{Config, MaxLayer, Neighbours, Triplets, Weighting};
+use crate::config::{Config, Neighbours, Triplets, Weighting};
 use crate::detector::{Detector, Layer, LayerKind};
 use crate::error::{Error, Result};
+use crate::max_layer::MaxLayer;
 use crate::pt_weight::PtWeight;
 
 /// Azimuthal spread of a spacepoint \[rad\] that the reference program adds to the bending, twice

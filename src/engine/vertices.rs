@@ -1,12 +1,13 @@
 //! Turns peaks into vertices. A peak near an accepted vertex is mixed into it (specification,
 //! section 2, Peaks). The host computes in f64 from words, so the CPU and the GPU engine agree.
 
-use crate::config::{Config, ZBins};
+use crate::config::Config;
 use crate::engine::plan::{RoiPlan, Search};
 use crate::histogram::Peak;
 use crate::options::Accumulate;
 use crate::reach::TrackModel;
 use crate::vertex::{MeanBackground, Vertex};
+use crate::z_bins::ZBins;
 
 /// Takes an RoI's peaks, highest first, until there are as many vertices as are wanted.
 pub(crate) struct Vertices<'a> {

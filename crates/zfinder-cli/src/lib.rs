@@ -14,6 +14,7 @@ mod find;
 mod follow;
 mod histogram;
 mod input;
+mod key_values;
 mod options;
 mod output;
 mod plot;
@@ -71,7 +72,7 @@ enum Command {
 /// process.
 pub fn main_from(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
-    let command = options::with_values(Cli::command(), &arguments);
+    let command = key_values::with_values(Cli::command(), &arguments);
     command_host::main_of(command, arguments, failure::diagnose, |cli: Cli| {
         let levels = [tracing::Level::WARN, tracing::Level::INFO, tracing::Level::DEBUG];
         let level = levels[usize::from(cli.verbose).min(2)];

@@ -1,6 +1,5 @@
 //! Options that are keys of the configuration, presets, and option values that `bench` shares.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
@@ -468,42 +467,6 @@ fn of_file(path: &Path, preset: Option<Preset>, unnamed: Preset) -> Result<Confi
     }
     let preset = changes.preset().or(preset).unwrap_or(unnamed);
     Ok(changes.apply(Config::preset(preset)))
-}
-
-/// Returns the command line with the values that the keys of the configuration have in the preset
-/// of these arguments, else in auto: `[auto: 4]` in the help of `--peaks`.
-pub(super) fn with_values(command: clap::Command, arguments: &[OsString]) -> clap::Command {
-    let words: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
-    let named = words.iter().enumerate().find_map(|(at, word)| match word.strip_prefix("--preset") {
-        Some("") => words.get(at + 1)?.parse().ok(),
-        Some(value) => value.strip_prefix('=')?.parse().ok(),
-        None => None,
-    });
-    let preset: Preset = named.unwrap_or(Preset::Auto);
-    let values = toml::Table::try_from(Config::preset(preset)).unwrap_or_default();
-    let subcommands: Vec<String> = command.get_subcommands().map(|sub| sub.get_name().to_owned()).collect();
-    let with_value = |argument: clap::Arg| {
-        let key = argument.get_long().map(|name| name.replace('-', "_")).unwrap_or_default();
-        let value = values.get(&key).or_else(|| values.get(&format!("{key}_mm")));
-        match (value, argument.get_help()) {
-            (Some(value), Some(help)) if key != "preset" => {
-                let help = format!("{help} [{preset}: {}]", plain(value));
-                argument.help(help)
-            }
-            _ => argument,
-        }
-    };
-    subcommands.into_iter().fold(command, |command, name| command.mut_subcommand(name, |sub| sub.mut_args(with_value)))
-}
-
-/// Returns a value as an option takes it.
-fn plain(value: &toml::Value) -> String {
-    match value {
-        toml::Value::String(word) => word.clone(),
-        toml::Value::Array(values) => values.iter().map(plain).collect::<Vec<_>>().join(","),
-        toml::Value::Float(number) => number.to_string(),
-        other => other.to_string(),
-    }
 }
 
 /// Returns a value as the user types it.

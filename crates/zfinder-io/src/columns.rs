@@ -2,128 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::event::{Addressing, Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
+use super::event::{Event, EventReader, Faults, INVALID, ReadOptions, no_azimuth, too_many};
 use super::place::{Address, LayerLookup};
+use super::schema::{LayerColumns, Schema, Shape};
 use crate::error::{Error, Result};
-use column_names::{event_column, lookalike, quoted, refusal};
 use zfinder::{Detector, Spacepoint, rho_phi_columns};
-
-/// Columns that an error message asks for.
-pub(super) const WANTED: &str = "`x,y,z` or `rho,phi,z`, and `layer`, or `volume_id,layer_id`, or `geometry_id`, and, \
-                                 if there are several, `event_id` and `roi_id`";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Shape {
-    Cartesian,
-    Cylindrical,
-}
-
-/// Columns that give the layer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum LayerColumns {
-    Index(&'static str),
-    Id([&'static str; 2]),
-    /// A bit field: the volume in bits 56 to 63, the layer in bits 36 to 47.
-    GeometryId(&'static str),
-    /// The volume in bits 8 and up, the layer in bits 0 to 7.
-    Packed(&'static str),
-    Position,
-}
-
-/// The names of the columns of one file.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Schema {
-    /// The column that [`event_column`] chooses.
-    pub(super) event: Option<String>,
-    pub(super) roi: Option<&'static str>,
-    pub(super) shape: Shape,
-    pub(super) position: [&'static str; 3],
-    pub(super) layers: LayerColumns,
-}
-
-impl Schema {
-    /// Returns the schema of these columns, or what is wrong with them.
-    pub(super) fn of<'a>(names: impl Iterator<Item = &'a str> + Clone) -> Result<Self, SchemaFault> {
-        let has = |name: &str| names.clone().any(|there| there == name);
-        let first = |wanted: &[&'static str]| wanted.iter().copied().find(|name| has(name));
-        const POSITIONS: [(Shape, [&str; 3]); 3] = [
-            (Shape::Cartesian, ["x", "y", "z"]),
-            (Shape::Cylindrical, ["rho", "phi", "z"]),
-            (Shape::Cartesian, ["sp_x", "sp_y", "sp_z"]),
-        ];
-        let layers = if let Some(layer) = first(&["layer"]) {
-            Some(LayerColumns::Index(layer))
-        } else if has("volume_id") && has("layer_id") {
-            Some(LayerColumns::Id(["volume_id", "layer_id"]))
-        } else if let Some(id) = first(&["geometry_id_1", "geometry_id"]) {
-            Some(LayerColumns::GeometryId(id))
-        } else {
-            first(&["sp_vollayer"]).map(LayerColumns::Packed)
-        };
-        let lacks = |set: &[&'static str; 3]| set.iter().copied().filter(|name| !has(name)).collect::<Vec<_>>();
-        // The message names the most complete set of columns.
-        let (shape, position) =
-            POSITIONS.into_iter().min_by_key(|(_, set)| lacks(set).len()).expect("there are three of them");
-        let mut missing = lacks(&position);
-        let layers = layers.or((position[0] == "sp_x").then_some(LayerColumns::Position));
-        if layers.is_none() {
-            missing.push("layer");
-        }
-        let Some(layers) = layers.filter(|_| missing.is_empty()) else { return Err(SchemaFault::Missing(missing)) };
-        let event = event_column(names.clone()).map_err(SchemaFault::Refused)?;
-        if let Some(name) = lookalike(names.clone(), "roi_id") {
-            return Err(SchemaFault::Refused(refusal(name, "roi_id")));
-        }
-        Ok(Self { event: event.map(str::to_owned), roi: first(&["roi_id"]), shape, position, layers })
-    }
-
-    /// Returns the columns of ids.
-    pub(super) fn ids(&self) -> impl Iterator<Item = &str> {
-        self.event.as_deref().into_iter().chain(self.roi)
-    }
-
-    pub(super) fn addressing(&self) -> Addressing {
-        match self.layers {
-            LayerColumns::Index(_) => Addressing::Index,
-            _ => Addressing::Geometry,
-        }
-    }
-
-    /// Returns the columns of whole numbers that give the layer: at most two.
-    pub(super) fn layer_columns(&self) -> &[&'static str] {
-        match &self.layers {
-            LayerColumns::Index(column) | LayerColumns::GeometryId(column) | LayerColumns::Packed(column) => {
-                std::slice::from_ref(column)
-            }
-            LayerColumns::Id(columns) => columns,
-            LayerColumns::Position => &[],
-        }
-    }
-}
-
-/// The reason for which columns are not those of spacepoints.
-pub(super) enum SchemaFault {
-    /// The missing columns.
-    Missing(Vec<&'static str>),
-    /// A column whose name makes it doubtful what to read.
-    Refused(String),
-}
-
-impl SchemaFault {
-    /// Returns the reason in words, for a file with columns of these names.
-    pub(super) fn message<'a>(&self, names: impl Iterator<Item = &'a str>) -> String {
-        match self {
-            Self::Missing(columns) => missing(columns, names),
-            Self::Refused(reason) => reason.clone(),
-        }
-    }
-}
-
-/// "missing column `layer`; the file has `x`, `y`, `z`; wanted: ..."
-fn missing<'a>(missing: &[&str], names: impl Iterator<Item = &'a str>) -> String {
-    let plural = if missing.len() == 1 { "column" } else { "columns" };
-    format!("missing {plural} {}; the file has {}; expected: {WANTED}", quoted(missing.iter().copied()), quoted(names))
-}
 
 /// A chunk of a file: columns of equal length, and the RoIs of their spacepoints.
 #[derive(Default)]
@@ -163,6 +46,19 @@ pub(super) struct RoiRun {
 }
 
 impl Chunk {
+    /// Replaces the spacepoints from `at` on, a part of a bad row, by one that stands for the row.
+    /// `layers` is the number of columns of layers in use.
+    pub(super) fn put_placeholder(&mut self, at: usize, layers: usize) {
+        for (column, value) in self.position.iter_mut().zip([f64::NAN, 0.0, 0.0]) {
+            column.truncate(at);
+            column.push(value);
+        }
+        for column in &mut self.layers[..layers] {
+            column.truncate(at);
+            column.push(0);
+        }
+    }
+
     /// Clears the chunk and keeps its memory.
     pub(super) fn clear(&mut self) {
         self.position.iter_mut().for_each(Vec::clear);

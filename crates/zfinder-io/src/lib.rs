@@ -56,7 +56,8 @@
 //! - `seen`, `returning`: RoIs that were read, and RoIs whose rows do not follow one another.
 //! - `source`, `memory`, `colliderml`: files and streams, and the files that a folder stands for.
 //! - `csv`, `table`, `rows`: CSV, from bytes to spacepoints.
-//! - `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT files.
+//! - `schema`, `columns`, `parquet`, `root`, `guard`: columns of spacepoints in Parquet and ROOT
+//!   files.
 //! - `place`: the layer of a spacepoint, from the address in its file.
 //! - `rois`, `objects`, `regions`, `shard`: the RoIs and events that are searched.
 //! - `truth`, `answers`: true vertices, and answers of earlier searches.
@@ -88,6 +89,8 @@ mod returning;
 mod rois;
 mod root;
 mod rows;
+#[cfg(any(feature = "parquet", feature = "root"))]
+mod schema;
 mod seen;
 mod shard;
 mod source;

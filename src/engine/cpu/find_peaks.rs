@@ -4,8 +4,9 @@ use std::cmp::Reverse;
 
 use pulp::{Arch, Simd, WithSimd};
 
-use crate::config::{Config, ZBins};
+use crate::config::Config;
 use crate::histogram::{Background, HistogramPair, Peak};
+use crate::z_bins::ZBins;
 
 /// Three neighbouring bins of a histogram: their rank, how far from the middle of the range they
 /// are (if that counts), and the first of them. The greatest is the highest, then the nearest to

@@ -1,10 +1,11 @@
 //! The plan of one RoI, and the counts of its spacepoints.
 
-use crate::config::{Config, ZBins};
+use crate::config::Config;
 use crate::engine::real::{Real, RoiWords, ZScale};
 use crate::histogram::OFFSET_STEPS;
 use crate::spacepoint::RoiDescriptor;
 use crate::vertex::{RoiResult, Status, Vertex};
+use crate::z_bins::ZBins;
 
 /// One RoI's window and bins.
 #[derive(Clone, Debug)]

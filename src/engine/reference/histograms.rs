@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::config::ZBins;
+use crate::z_bins::ZBins;
 
 /// Entries by bin of z, one histogram after another.
 ///

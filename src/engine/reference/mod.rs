@@ -19,11 +19,12 @@ pub use self::peaks::Peak;
 #[cfg(feature = "internals")]
 use self::slices::Point;
 use crate::batch_view::BatchView;
-use crate::config::{Config, ZBins};
+use crate::config::Config;
 use crate::detector::Detector;
 use crate::error::Result;
 use crate::spacepoint::{RoiView, Spacepoint, normalised, usable};
 use crate::vertex::{RoiResult, Status};
+use crate::z_bins::ZBins;
 
 /// The reference engine: serial, in f64, straight from the specification.
 pub struct ReferenceEngine {

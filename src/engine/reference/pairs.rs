@@ -4,11 +4,12 @@ use std::ops::ControlFlow;
 
 use super::slices::{Point, Sliced};
 use super::{Histograms, ReferenceEngine};
-use crate::config::{Extrapolation, Triplets, Weighting, ZBins};
+use crate::config::{Extrapolation, Triplets, Weighting};
 use crate::detector::{Layer, LayerKind, Sensor};
 use crate::pt_weight::PtWeight;
 #[cfg(feature = "internals")]
 use crate::spacepoint::Spacepoint;
+use crate::z_bins::ZBins;
 
 /// A pair of spacepoints, about the beam, that a peak consists of.
 #[cfg(feature = "internals")]

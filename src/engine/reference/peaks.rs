@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::histograms::Histogram;
 use super::{FilledRoi, ReferenceEngine};
-use crate::config::{Significance, Weighting, ZBins};
+use crate::config::{Significance, Weighting};
 use crate::pt_weight::PtWeight;
 use crate::vertex::{Status, Vertex};
+use crate::z_bins::ZBins;
 
 /// A vertex, and the bins that it consists of.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,9 +2,10 @@
 //! with `windows.wgsl`, `ranks/*.wgsl`, `peaks/*.wgsl` and, where an RoI has several histograms,
 //! `highest_windows.wgsl`.
 
-use crate::config::{Config, ZBins};
+use crate::config::Config;
 use crate::histogram::{Background, Cluster, HistogramPair, MAX_COUNT, PAIR_PARTS, Peak};
 use crate::pt_weight::PtWeight;
+use crate::z_bins::ZBins;
 
 /// Three neighbouring bins from `left` on.
 #[derive(Clone, Copy)]

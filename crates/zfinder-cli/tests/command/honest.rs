@@ -185,6 +185,7 @@ fn help_shows_the_values_of_the_preset_of_the_run() {
     assert!(help(&["--preset", "jet"]).contains("[jet: 3]"));
     assert!(help(&["--preset=default"]).contains("[default: 1]"));
     assert!(succeeded(zfinder(&["evaluate", "-h"])).contains("[auto: 4]"));
+    assert!(!succeeded(zfinder(&["simulate", "-h"])).contains("[auto: "));
 }
 
 #[test]

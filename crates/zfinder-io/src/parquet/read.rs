@@ -6,9 +6,10 @@ use std::path::Path;
 use super::column::Column;
 use super::field::Wanted;
 use super::table::Table;
-use crate::columns::{BadRow, Chunk, Chunks, ColumnReader, RoiRun, Schema};
+use crate::columns::{BadRow, Chunk, Chunks, ColumnReader, RoiRun};
 use crate::error::{Error, Result};
 use crate::event::{Addressing, ReadOptions};
+use crate::schema::Schema;
 use crate::source::event_of_name;
 use zfinder::{Detector, RoiId};
 
@@ -172,14 +173,7 @@ impl ParquetFile {
                 self.add_run(&mut chunk.runs, roi_id, spacepoints, row);
             }
             if let Err(refusal) = taken {
-                for (column, value) in chunk.position.iter_mut().zip([f64::NAN, 0.0, 0.0]) {
-                    column.truncate(at);
-                    column.push(value);
-                }
-                for (_, column) in layers.iter().zip(&mut chunk.layers) {
-                    column.truncate(at);
-                    column.push(0);
-                }
+                chunk.put_placeholder(at, layers.len());
                 chunk.bad_rows.push(BadRow { run: chunk.runs.len() - 1, at: Some(at), error: error(refusal) });
             }
         }

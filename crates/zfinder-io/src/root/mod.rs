@@ -8,6 +8,8 @@ mod read;
 #[cfg(feature = "root")]
 mod tree;
 #[cfg(feature = "root")]
+mod truth;
+#[cfg(feature = "root")]
 mod write;
 
 use std::path::Path;
@@ -86,7 +88,7 @@ pub(super) fn visit_ids(path: &Path, tree: Option<&str>, visit: &mut dyn FnMut(R
 /// As [`open`], and a z that is not finite.
 pub(super) fn read_truth(path: &Path, tree: Option<&str>) -> Result<Option<EventVertices>> {
     #[cfg(feature = "root")]
-    let truth = read::truth(path, tree);
+    let truth = truth::truth(path, tree);
     #[cfg(not(feature = "root"))]
     let truth = {
         let _ = tree;

@@ -8,13 +8,13 @@ use oxyroot::{Named, ReaderTree, RootFile};
 
 use super::checksum;
 use super::tree::{Column, Layout, kind};
-use crate::columns::{BadRow, Chunk, Chunks, RoiRun, Schema, SchemaFault, WANTED};
+use crate::columns::{BadRow, Chunk, Chunks, RoiRun};
 use crate::error::{Error, Result};
 use crate::event::too_many;
 use crate::guard::quietly;
+use crate::schema::{Schema, SchemaFault, WANTED};
 use crate::source::failed;
-use crate::truth::{EventVertices, TruthVertex};
-use column_names::{event_column, quoted};
+use column_names::quoted;
 use zfinder::RoiId;
 
 /// A chunk ends with the entry that brings it to this many spacepoints, or after this many entries.
@@ -23,10 +23,10 @@ const CHUNK: usize = 1 << 14;
 const WAITING: usize = 2;
 
 /// An error and its position: entry and branch.
-struct Fault {
-    entry: Option<u64>,
-    branch: Option<String>,
-    message: String,
+pub(super) struct Fault {
+    pub(super) entry: Option<u64>,
+    pub(super) branch: Option<String>,
+    pub(super) message: String,
 }
 
 impl From<String> for Fault {
@@ -141,7 +141,7 @@ fn read(
     Ok(())
 }
 
-fn open(path: &Path) -> Result<RootFile, String> {
+pub(super) fn open(path: &Path) -> Result<RootFile, String> {
     RootFile::open(path).map_err(|error| format!("this is no ROOT file, or a damaged one ({error})"))
 }
 
@@ -164,7 +164,7 @@ fn tuples(file: &RootFile) -> Vec<String> {
 }
 
 /// Returns the trees of a file, or the reason why it has none.
-fn trees(file: &mut RootFile) -> Result<Vec<(String, ReaderTree)>, String> {
+pub(super) fn trees(file: &mut RootFile) -> Result<Vec<(String, ReaderTree)>, String> {
     let trees = names_of(file, |class| class == "TTree");
     if let ([], [name, ..]) = (trees.as_slice(), tuples(file).as_slice()) {
         return Err(format!(
@@ -313,14 +313,7 @@ impl<'a> Columns<'a> {
             let run = RoiRun { event_id, roi_id, spacepoints, row: *entry, follows_lost_row: false };
             chunk.runs.push(if appended.is_ok() { run } else { RoiRun { spacepoints: 1, ..run } });
             if let Err(fault) = appended {
-                for (column, value) in chunk.position.iter_mut().zip([f64::NAN, 0.0, 0.0]) {
-                    column.truncate(at);
-                    column.push(value);
-                }
-                for (_, column) in self.layers.iter().zip(&mut chunk.layers) {
-                    column.truncate(at);
-                    column.push(0);
-                }
+                chunk.put_placeholder(at, self.layers.len());
                 faults.push(EntryFault { run: chunk.runs.len() - 1, at: Some(at), fault });
             }
             *entry += 1;
@@ -361,22 +354,22 @@ fn ends(branch: &str, entry: u64) -> Fault {
 }
 
 impl Column<'_> {
-    fn fault(&self, entry: u64, message: String) -> Fault {
+    pub(super) fn fault(&self, entry: u64, message: String) -> Fault {
         Fault { entry: Some(entry), branch: Some(self.name.to_owned()), message }
     }
 
     /// Returns the bytes of the next entry; None at the end.
-    fn bytes(&mut self, entry: u64) -> Result<Option<Vec<u8>>, Fault> {
+    pub(super) fn bytes(&mut self, entry: u64) -> Result<Option<Vec<u8>>, Fault> {
         self.next().map_err(|message| self.fault(entry, message))
     }
 
     /// Returns the bytes of the next entry, which must exist.
-    fn needed_bytes(&mut self, entry: u64) -> Result<Vec<u8>, Fault> {
+    pub(super) fn needed_bytes(&mut self, entry: u64) -> Result<Vec<u8>, Fault> {
         self.bytes(entry)?.ok_or_else(|| ends(&self.name, entry))
     }
 
     /// Returns the only value of an entry.
-    fn whole_number(&self, entry: u64, bytes: &[u8]) -> Result<u64, Fault> {
+    pub(super) fn whole_number(&self, entry: u64, bytes: &[u8]) -> Result<u64, Fault> {
         let mut number = Vec::with_capacity(1);
         let read = self.element.append_whole_numbers(bytes, &mut number);
         read.map_err(|(_, message)| self.fault(entry, message))?;
@@ -427,65 +420,6 @@ impl Chunks for RootTree {
             other => other,
         }
     }
-}
-
-const TRUTH: &str = "truth_pv_z";
-
-/// Returns the truth of the tree of this name, or else of the only tree that has the branches.
-pub(super) fn truth(path: &Path, tree: Option<&str>) -> Result<Option<EventVertices>> {
-    std::fs::File::open(path).map_err(|source| failed(path, source))?;
-    let read = quietly(|| read_truth(path, tree)).unwrap_or_else(|panic| Err(Fault::from(damaged(&panic))));
-    read.map_err(|Fault { entry, branch, message }| {
-        let message = entry.map_or_else(|| message.clone(), |entry| format!("entry {entry}: {message}"));
-        Error::Input { path: path.to_owned(), row: 0, column: branch, message }
-    })
-}
-
-fn read_truth(path: &Path, wanted: Option<&str>) -> Result<Option<EventVertices>, Fault> {
-    checksum::verify(path)?;
-    let mut fitting = Vec::new();
-    let trees = trees(&mut open(path)?)?;
-    for (name, tree) in &trees {
-        let is_scalar = |branch: &str, whole: bool| {
-            let kind = tree.branch(branch).and_then(kind);
-            kind.is_some_and(|(layout, element)| layout == Layout::Scalar && element.is_whole() == whole)
-        };
-        let names: Vec<&str> = tree.branches().map(oxyroot::Branch::name).collect();
-        // A tree whose event number is doubtful is no tree of truth.
-        let event = event_column(names.iter().copied()).ok().flatten().filter(|event| is_scalar(event, true));
-        if let Some(event) = event.filter(|_| is_scalar(TRUTH, false)) {
-            fitting.push((name, tree, event.to_owned()));
-        }
-    }
-    // Truth may be in a tree of its own.
-    if fitting.iter().any(|(name, ..)| Some(name.as_str()) == wanted) {
-        fitting.retain(|(name, ..)| Some(name.as_str()) == wanted);
-    }
-    let (_, tree, event) = match fitting.as_slice() {
-        [] => return Ok(None),
-        [only] => only,
-        several => {
-            let names = quoted(several.iter().map(|(name, ..)| name.as_str()));
-            return Err(format!("the trees {names} have `{TRUTH}`; name the one that is to be read (--tree)").into());
-        }
-    };
-    let column = |name: &str| Column::of(tree, name).ok_or_else(|| format!("branch `{name}` cannot be read"));
-    let (mut event, mut z) = (column(event)?, column(TRUTH)?);
-    let mut vertices = Vec::new();
-    let mut entry = 0;
-    while let Some(bytes) = event.bytes(entry)? {
-        let event_id = event.whole_number(entry, &bytes)?;
-        let mut number = Vec::with_capacity(1);
-        z.element.append_numbers(&z.needed_bytes(entry)?, &mut number);
-        match number.first() {
-            Some(&z_mm) if z_mm.is_finite() => {
-                vertices.push((event_id, vec![TruthVertex { z_mm, is_hard_scatter: true, ..TruthVertex::default() }]));
-            }
-            other => return Err(z.fault(entry, format!("{} is not finite", other.copied().unwrap_or(f64::NAN)))),
-        }
-        entry += 1;
-    }
-    Ok(Some(vertices))
 }
 
 /// Calls `visit` with event and RoI of each entry whose ids can be read.

@@ -1,11 +1,12 @@
 //! Peaks and background against the twin's.
 
-use crate::config::{Config, Triplets, Weighting, ZBins};
+use crate::config::{Config, Triplets, Weighting};
 use crate::detector::Detector;
 use crate::engine::cpu::find_peaks::{PeakBuffers, find_peaks};
 use crate::engine::plan::Search;
 use crate::engine::twin;
 use crate::histogram::{HistogramPair, PAIR_PARTS};
+use crate::z_bins::ZBins;
 
 /// Peaks, their background, and the histogram that is left.
 pub(super) fn check(name: &str, search: &Search, bins: &ZBins, lowest: u32, histogram: &HistogramPair) {

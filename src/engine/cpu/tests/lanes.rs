@@ -5,12 +5,12 @@ use std::fmt::Debug;
 use pulp::{Simd, WithSimd};
 
 use super::arches;
-use crate::config::ZBins;
 use crate::engine::cpu::lanes::Lanes;
 use crate::engine::cpu::machine::pack_places;
 use crate::engine::cpu::packed_histogram::ENTRY_SHIFT;
 use crate::engine::real::Real;
 use crate::histogram::OFFSET_STEPS;
+use crate::z_bins::ZBins;
 
 #[test]
 fn masks_packings_and_look_ups_are_those_of_each_lane() {
