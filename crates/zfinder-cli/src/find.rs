@@ -11,11 +11,11 @@ use zfinder_study::plot;
 
 use super::beam_spot::{self, RoiSource};
 use super::engine::EngineOptions;
-use super::far::WithoutPeak;
 use super::follow::follow;
 use super::input::{self, InputOptions, OnErrorOptions, Skipped};
 use super::options::ConfigOptions;
 use super::output::{self, AnswerFile, Format};
+use super::outside_range::RoisWithoutPeak;
 use super::search::{ProgressOptions, headline, search};
 use super::shard::{ShardOption, shard};
 use super::table::Score;
@@ -211,7 +211,7 @@ struct Summary {
     /// Number of RoIs that are still to be drawn.
     left_to_show: usize,
     drawings: Vec<String>,
-    without_peak: WithoutPeak,
+    without_peak: RoisWithoutPeak,
 }
 
 impl Summary {

@@ -157,8 +157,7 @@ pub(super) fn headline(finder: &ZFinder) -> String {
 pub(super) fn warn_of_misfit(finder: &ZFinder, batch: &RoiBatch) -> Option<String> {
     match finder.check_input(batch, CHECKED_SPACEPOINTS) {
         Ok(None) => wrong_beam(batch, finder.detector(), finder.config()),
-        Ok(Some(warning)) if warning.contains("give lengths") || warning.contains("counted from") => Some(warning),
-        Ok(Some(warning)) => Some(format!("{warning}: --detector NAME|FILE.toml")),
+        Ok(Some(warning)) => Some(format!("{warning}; --detector NAME|FILE.toml chooses another detector")),
         Err(_) => None,
     }
 }

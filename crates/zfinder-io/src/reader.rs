@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use super::event::{self, Event, EventReader, Faults, INVALID, ReadOptions};
 use super::regions::Regions;
-use super::returning::returning_rois;
+use super::returning::find_returning_rois;
 use super::rois::RoiTable;
 use super::seen::RoiSet;
 use super::shard::Shard;
@@ -183,7 +183,7 @@ impl SpacepointReader {
     /// Reads until an RoI is ready; false when all files are read.
     fn read_on(&mut self) -> Result<bool> {
         if self.returning.is_none() && self.options.skips() {
-            self.returning = Some(returning_rois(&self.files, self.options.tree.as_deref()));
+            self.returning = Some(find_returning_rois(&self.files, self.options.tree.as_deref()));
         }
         let Some(path) = self.files.get(self.read) else { return Ok(false) };
         let reader = match &mut self.open {

@@ -12,7 +12,7 @@ use super::source::is_stream;
 /// Reads the ids of all files, and returns the RoIs that occur in several places: after other
 /// events, on several rows with lists, or in several files. Streams are left out, because they can
 /// be read only once. A file that cannot be read contributes the rows before its error.
-pub(super) fn returning_rois(files: &[PathBuf], tree: Option<&str>) -> HashSet<RoiId> {
+pub(super) fn find_returning_rois(files: &[PathBuf], tree: Option<&str>) -> HashSet<RoiId> {
     let (mut seen, mut returning) = (RoiSet::default(), HashSet::new());
     for file in files.iter().filter(|file| !is_stream(file)) {
         // The RoIs of the current event since its rows began.

@@ -59,9 +59,9 @@ pub struct TruthTable {
 }
 
 impl TruthTable {
-    /// Reads a CSV file of any of these formats, gzipped or not. The column of the event
-    /// number without those of ACTS's sets marks the own format. It may have any name that
-    /// [`event_column`](column_names::event_column) takes.
+    /// Reads a CSV file of any of these formats, gzipped or not. A file with a
+    /// column of the event number and without the columns of ACTS's sets has the own format. The
+    /// column may have any name that [`event_column`](column_names::event_column) takes.
     ///
     /// # Errors
     /// Missing columns, fields that are no numbers, two hard scatters in an event, and two rows for

@@ -1,10 +1,13 @@
 //! Tests of readers of spacepoints, RoIs and truth: every format gives the same spacepoints, and
 //! every error states its position.
 
+mod common;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
+use common::read_all;
 use flate2::{Compression, write::GzEncoder};
 use tempfile::TempDir;
 use zfinder::{Config, Detector, PhiWindow, Roi, RoiId, Spacepoint};
@@ -499,17 +502,7 @@ fn trackml_hits_and_particles_of_both_years() {
 fn skipping(files: &[PathBuf]) -> (Vec<(u64, usize, usize)>, Vec<String>) {
     let options = io::ReadOptions { on_error: io::OnError::Skip, ..io::ReadOptions::default() };
     let reader = SpacepointReader::new(files.to_vec(), Detector::atlas2010(), None).with_options(options);
-    let (mut rois, mut errors) = (Vec::new(), Vec::new());
-    for roi in reader {
-        match roi {
-            Ok(Roi { descriptor, spacepoints }) => {
-                let invalid = spacepoints.iter().filter(|point| point.rho.is_nan()).count();
-                rois.push((descriptor.id.event_id, spacepoints.len(), invalid));
-            }
-            Err(error) => errors.push(error.to_string()),
-        }
-    }
-    (rois, errors)
+    read_all(reader)
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! ROOT files, read and written: the shared specimens, round trips, and damage.
 #![cfg(feature = "root")]
 
+mod common;
+
 use std::fs;
 use std::path::Path;
 
+use common::read_all;
 use oxyroot::{Marshaler, RootFile, WriterTree};
 use tempfile::TempDir;
 use zfinder::{Detector, Roi, RoiId, Spacepoint};
@@ -155,17 +158,7 @@ fn add_tree(file: &mut RootFile, name: &str, event: &str, events: &[u16], z: &[&
 fn read_with(path: &Path, on_error: OnError, tree: Option<&str>) -> (Vec<(u64, usize, usize)>, Vec<String>) {
     let options = ReadOptions { on_error, tree: tree.map(str::to_owned), ..ReadOptions::default() };
     let reader = SpacepointReader::new(vec![path.to_owned()], Detector::generic(), None).with_options(options);
-    let (mut rois, mut errors) = (Vec::new(), Vec::new());
-    for roi in reader {
-        match roi {
-            Ok(Roi { descriptor, spacepoints }) => {
-                let invalid = spacepoints.iter().filter(|point| point.rho.is_nan()).count();
-                rois.push((descriptor.id.event_id, spacepoints.len(), invalid));
-            }
-            Err(error) => errors.push(error.to_string()),
-        }
-    }
-    (rois, errors)
+    read_all(reader)
 }
 
 const Z: &[f64] = &[1.0, 2.0];

@@ -53,7 +53,7 @@ fn drivers_do_not_speak_to_the_user() {
 fn a_detector_that_does_not_fit_is_told() {
     let points = sample("rois/spacepoints.csv");
     let find = |detector: &str| zfinder(&["find", "-q", "--engine", "reference", "--detector", detector, &points]);
-    failed(&find("odd"), 0, &["mm from their layers of detector `odd`; they fit detector `generic`: --detector NAME"]);
+    failed(&find("odd"), 0, &["mm from their layers of detector `odd`; they fit detector `generic`; --detector NAME"]);
     failed(&find("generic"), 0, &[]);
     assert_eq!(stderr(&find("generic")), "");
     let dir = folder();

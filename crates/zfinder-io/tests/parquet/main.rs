@@ -3,6 +3,8 @@
 mod checksum;
 mod colliderml;
 mod columns;
+#[path = "../common/mod.rs"]
+mod common;
 mod objects;
 mod refused;
 mod skipped;

@@ -1,10 +1,11 @@
 //! Errors that are skipped, and rows above the limit.
 
 use parquet::file::properties::WriterProperties;
-use zfinder::{Detector, Roi};
+use zfinder::Detector;
 use zfinder_io::{OnError, ReadOptions, SpacepointReader};
 
 use super::columns::Column;
+use super::common::read_all;
 use super::{f64s, folder, ids, written, written_so};
 
 /// RoIs as (event, spacepoints, invalid spacepoints), and errors.
@@ -13,17 +14,7 @@ type Read = (Vec<(u64, usize, usize)>, Vec<String>);
 fn read(path: &std::path::Path, on_error: OnError, max_spacepoints: usize) -> Read {
     let options = ReadOptions { on_error, max_spacepoints, ..ReadOptions::default() };
     let reader = SpacepointReader::new(vec![path.to_owned()], Detector::generic(), None).with_options(options);
-    let (mut rois, mut errors) = (Vec::new(), Vec::new());
-    for roi in reader {
-        match roi {
-            Ok(Roi { descriptor, spacepoints }) => {
-                let invalid = spacepoints.iter().filter(|point| !point.rho.is_finite() || point.rho <= 0.0).count();
-                rois.push((descriptor.id.event_id, spacepoints.len(), invalid));
-            }
-            Err(error) => errors.push(error.to_string()),
-        }
-    }
-    (rois, errors)
+    read_all(reader)
 }
 
 fn assert_told(errors: &[String], words: &[&str]) {

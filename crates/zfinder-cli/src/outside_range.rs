@@ -14,9 +14,9 @@ const LEAST_PAIRS: u64 = 5;
 
 /// The first RoIs without a peak.
 #[derive(Default)]
-pub(super) struct WithoutPeak(Vec<Roi>);
+pub(super) struct RoisWithoutPeak(Vec<Roi>);
 
-impl WithoutPeak {
+impl RoisWithoutPeak {
     /// Keeps the RoIs without a peak of a batch. An RoI with a range of its own is left out.
     pub(super) fn add(&mut self, batch: &RoiBatch, results: &[RoiResult]) {
         let without = results.iter().enumerate().filter(|(_, result)| result.status == Status::NoPeak);

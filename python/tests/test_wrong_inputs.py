@@ -127,9 +127,13 @@ TABLES = {
 def test_event_numbers_have_the_names_of_files(name, table):
     frame = flat().rename(columns={"event_id": name})
     assert_right(FINDER.find(TABLES[table](frame)))
-    doubtful = flat().rename(columns={"event_id": f"sp_{name}_id" if name != "entry" else "evnt_id"})
-    if name in ("event", "entry"):
-        with pytest.raises(InputError, match="looks like `event_id`"):
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_doubtful_event_numbers_are_refused(table):
+    for name in ("sp_event_id", "evnt_id", "mcEventNumber"):
+        doubtful = flat().rename(columns={"event_id": name})
+        with pytest.raises(InputError, match=f"`{name}` looks like `event_id`"):
             FINDER.find(TABLES[table](doubtful))
     both = flat().assign(eventNumber=flat()["event_id"], event=0).drop(columns="event_id")
     with pytest.raises(InputError, match="both look like"):
