@@ -2,7 +2,7 @@
 
 use zfinder_io::SpacepointReader;
 
-/// Reads to the end. Returns event, spacepoints and invalid spacepoints of each RoI, and the errors.
+/// Reads to the end. Returns event, spacepoints and invalid spacepoints of each RoI, and errors.
 pub(crate) fn read_all(reader: SpacepointReader) -> (Vec<(u64, usize, usize)>, Vec<String>) {
     let (mut rois, mut errors) = (Vec::new(), Vec::new());
     for roi in reader {
