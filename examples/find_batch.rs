@@ -10,7 +10,7 @@ use zfinder::{Config, Detector, RoiBatch, Status, Triplets, ZFinder};
 use zfinder_io as io;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data/zee7_mu2");
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("../data/zee7_mu2");
     let folder = std::env::args_os().nth(1).map_or_else(|| sample.clone(), PathBuf::from);
 
     // Once: building checks the configuration, compiles shaders and allocates buffers.

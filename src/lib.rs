@@ -93,7 +93,7 @@
 // The library prints nothing; the command reports.
 #![cfg_attr(not(test), warn(clippy::print_stdout, clippy::print_stderr))]
 
-// Helpers in tests/common name this crate as its users do.
+// `toy`, of the crate zfinder-testing, names this crate as its users do.
 #[cfg(test)]
 extern crate self as zfinder;
 

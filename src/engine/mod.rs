@@ -20,5 +20,5 @@ pub(crate) mod vertices;
 #[cfg_attr(not(feature = "gpu"), allow(dead_code, reason = "the GPU's tests use more of it"))]
 pub(crate) mod test_cases;
 #[cfg(test)]
-#[path = "../../tests/common/toy.rs"]
+#[path = "../../crates/zfinder-testing/src/toy.rs"]
 pub(crate) mod toy;

@@ -3,12 +3,16 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
 
 fn cargo(arguments: &[&str]) -> Output {
     let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    cargo.current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().expect("cargo starts")
+    cargo.current_dir(root()).args(arguments).output().expect("cargo starts")
 }
 
 #[track_caller]
@@ -40,7 +44,7 @@ fn the_library_has_few_dependencies() {
 /// Calls cargo for a program of `examples/embed`, a package outside of the workspace, as its owner
 /// would.
 fn embedded(command: &str, arguments: &[&str]) -> String {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = root();
     // The versions that the product is built with. Cargo leaves out what the example does not use.
     fs::copy(root.join("Cargo.lock"), root.join("examples/embed/Cargo.lock")).expect("copied");
     let target = root.join("target/embed");

@@ -1,5 +1,6 @@
-//! Support for tests that run on every adapter.
+//! Support for tests that run on every adapter, and for tests with data outside the repository.
 
+use std::path::{Path, PathBuf};
 use std::sync::{Mutex, Once};
 
 use crate::adapter::{AdapterChoice, adapters};
@@ -100,4 +101,24 @@ pub fn shared_device_with(adapter: &AdapterSummary, optional_features: wgpu::Fea
         .unwrap_or_else(|error| panic!("{}: {error}", adapter.name));
     open.push((adapter.index, optional_features, gpu.clone()));
     gpu
+}
+
+/// Returns a path under `../shared` beside the repository, or under `ZFINDER_SHARED`: data with
+/// known answers that are outside the repository. If the path is absent, prints that the test
+/// skips and returns None.
+///
+/// # Panics
+/// If the path is absent and `ZFINDER_REQUIRE_SHARED` is `1`.
+#[must_use]
+pub fn shared(below: &str) -> Option<PathBuf> {
+    let root = std::env::var_os("ZFINDER_SHARED")
+        .map_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared"), PathBuf::from);
+    let path = root.join(below);
+    if path.exists() {
+        return Some(path);
+    }
+    let required = std::env::var("ZFINDER_REQUIRE_SHARED").is_ok_and(|value| value == "1");
+    assert!(!required, "{} is absent, and ZFINDER_REQUIRE_SHARED=1 asks for it", path.display());
+    eprintln!("SKIPPED: {} is absent (ZFINDER_SHARED names another folder)", path.display());
+    None
 }

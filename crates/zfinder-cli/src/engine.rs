@@ -21,7 +21,7 @@ enum EngineName {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum AccumulateName {
+pub enum AccumulateName {
     /// Fixed-point integers: the same bits in any order
     Fixed,
     /// f32 by compare and retry, as in the thesis
@@ -38,7 +38,7 @@ impl From<AccumulateName> for Accumulate {
 }
 
 #[derive(Clone, Copy, ValueEnum)]
-pub(super) enum PrecisionName {
+pub enum PrecisionName {
     /// 32 bits
     F32,
     /// 64 bits; on a GPU only if `zfinder adapters` says so
@@ -56,7 +56,7 @@ impl From<PrecisionName> for Precision {
 
 /// Kernels of the GPU engine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(super) enum DesignName {
+pub enum DesignName {
     /// Today's
     #[default]
     Product,
@@ -70,7 +70,7 @@ impl DesignName {
     const SLICES: u32 = 1;
 
     /// Returns the sums of z for the given option, or the default of the design.
-    pub(super) fn accumulate(self, given: Option<AccumulateName>) -> AccumulateName {
+    pub fn accumulate(self, given: Option<AccumulateName>) -> AccumulateName {
         given.unwrap_or(match self {
             Self::Product => AccumulateName::Fixed,
             Self::Thesis => AccumulateName::CompareExchange,
@@ -78,7 +78,7 @@ impl DesignName {
     }
 
     /// Sets design and sums of a builder.
-    pub(super) fn apply(self, builder: ZFinderBuilder, accumulate: Option<AccumulateName>) -> ZFinderBuilder {
+    pub fn apply(self, builder: ZFinderBuilder, accumulate: Option<AccumulateName>) -> ZFinderBuilder {
         let builder = builder.accumulate(self.accumulate(accumulate).into());
         match self {
             Self::Product => builder,

@@ -9,7 +9,7 @@ use zfinder_io::Error;
 /// Help for an input without RoIs.
 pub(crate) const NO_ROI: &str = "leave --input out for a simulated sample, or give --rois that select its events";
 /// Help for an engine that answers differently from the reference engine.
-pub(crate) const WRONG_ANSWER: &str =
+pub const WRONG_ANSWER: &str =
     "no figure counts where an answer is wrong; if `--encoding lossless` is wrong as well, please report it";
 
 /// Help for events without a beam spot.
@@ -17,7 +17,7 @@ const MORE_TRACKS: &str =
     "give the position with --beam-spot X,Y, or let --beam-spot-events read more events; is this the right --detector?";
 
 /// Diagnoses an error: its exit code, what to do, and the row of the file.
-pub(crate) fn diagnose(error: &(dyn StdError + 'static)) -> Diagnosis {
+pub fn diagnose(error: &(dyn StdError + 'static)) -> Diagnosis {
     if let Some(error) = error.downcast_ref::<Error>() {
         return of_file(error);
     }

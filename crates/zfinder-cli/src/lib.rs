@@ -5,10 +5,13 @@
 
 mod adapters;
 mod beam_spot;
-mod bench;
-mod engine;
+#[doc(hidden)]
+pub mod bench;
+#[doc(hidden)]
+pub mod engine;
 mod evaluate;
-mod failure;
+#[doc(hidden)]
+pub mod failure;
 mod find;
 mod follow;
 mod histogram;

@@ -470,7 +470,7 @@ fn of_file(path: &Path, preset: Option<Preset>, unnamed: Preset) -> Result<Confi
 }
 
 /// Returns a value as the user types it.
-pub(super) fn word(value: impl ValueEnum) -> String {
+pub fn word(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 

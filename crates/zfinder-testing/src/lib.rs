@@ -11,12 +11,9 @@
 
 pub mod engines;
 pub mod rois;
-pub mod shared;
-#[path = "../../../tests/common/toy.rs"]
 pub mod toy;
 
-pub use kernel_host::testing::{is_slow, on_adapters, on_fast_adapters};
-pub use shared::shared;
+pub use kernel_host::testing::{is_slow, on_adapters, on_fast_adapters, shared};
 
 /// The Rust programs of the pages: `cargo test --doc` compiles and runs them.
 #[cfg(doctest)]

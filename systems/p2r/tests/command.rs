@@ -190,7 +190,7 @@ fn hits_on_disks_are_fitted() {
 
 #[test]
 fn events_of_trackml_are_read() {
-    let Some(folder) = zfinder_testing::shared("data/formats/trackml") else { return };
+    let Some(folder) = kernel_host::testing::shared("data/formats/trackml") else { return };
     let folder = folder.display().to_string();
     let done = run(&["run", &folder, "--engine", "cpu", "--json", "--min-pt", "1"]);
     assert!(done.status.success(), "{}", text(&done.stderr));

@@ -12,7 +12,7 @@ use super::sample::Sample;
 use command_host::Failure;
 
 /// Number of peaks of the reference engine that are compared if the first two are about equal.
-pub(super) const PEAKS: u32 = 8;
+pub const PEAKS: u32 = 8;
 
 /// After this time the reference engine starts no further RoI: it is serial, and slow with 100,000
 /// spacepoints.
@@ -30,7 +30,7 @@ const HEAVIEST_OF_ALL: f64 = 1042.0;
 
 /// Additional tolerance for triplets in the compact encoding, as a fraction of the weight: its
 /// rounding moves some pairs across the edge of a bin or a cut.
-pub(super) const COMPACT_TRIPLETS: f64 = 0.01;
+pub const COMPACT_TRIPLETS: f64 = 0.01;
 
 /// Tolerance of z \[mm\] for equal weights.
 const Z_MM: f64 = 0.01;
@@ -41,7 +41,7 @@ const SHIFTED: f64 = 0.05;
 const SHIFTED_ROIS: usize = 2;
 
 /// Answers of the reference engine for the first RoIs of a sample.
-pub(super) struct Expected {
+pub struct Expected {
     /// Answers, each with the width of its bins \[mm\].
     results: Vec<(RoiResult, f64)>,
     /// [`COMPACT_TRIPLETS`] if it applies, else 0.
@@ -50,7 +50,7 @@ pub(super) struct Expected {
 
 /// The kind of agreement of two answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Agreement {
+pub enum Agreement {
     Same,
     /// Another of several peaks whose weights agree within the tolerance.
     Tie,
@@ -60,7 +60,7 @@ pub(super) enum Agreement {
 }
 
 impl Expected {
-    pub(super) fn of(sample: &Sample, config: &Config, encoding: Encoding, rois: usize) -> Result<Self, Failure> {
+    pub fn of(sample: &Sample, config: &Config, encoding: Encoding, rois: usize) -> Result<Self, Failure> {
         let finder = ZFinder::builder()
             .config(Config { peaks: PEAKS, ..config.clone() })
             .detector(sample.detector().clone())
@@ -83,12 +83,12 @@ impl Expected {
         Ok(Self { results, share: if coarse { COMPACT_TRIPLETS } else { 0.0 } })
     }
 
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.results.len()
     }
 
     /// Compares answers for the first RoIs of the sample.
-    pub(super) fn check(&self, what: &str, found: &[RoiResult]) -> Result<CheckReport, Failure> {
+    pub fn check(&self, what: &str, found: &[RoiResult]) -> Result<CheckReport, Failure> {
         let mut checked = CheckReport::default();
         for (found, (expected, bin)) in found.iter().zip(&self.results) {
             let compared = compare(found, expected, *bin, self.share);
@@ -122,7 +122,7 @@ impl Expected {
 
 /// Returns the agreement of the first vertices with the differences of weight and z; None if they
 /// disagree.
-pub(super) fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
+pub fn compare(found: &RoiResult, expected: &RoiResult, bin: f64, share: f64) -> Option<(Agreement, f64, f64)> {
     if (found.id, found.status) != (expected.id, expected.status) {
         return None;
     }
@@ -160,7 +160,7 @@ fn moved(weight: f64, vertex: &Vertex, bin: f64) -> f64 {
 /// Returns whether one pair on the other side of a cut explains the difference: the highest peak
 /// has one pair more or less, or a vertex has a single pair and the other answer has no vertex. The
 /// caller must know another reason why the pair changed sides.
-pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bool {
+pub fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64) -> bool {
     match (found.vertices.first(), expected.vertices.first()) {
         (Some(vertex), Some(other)) => {
             let weight = (vertex.weight - other.weight).abs();
@@ -177,7 +177,7 @@ pub(super) fn is_a_pair_beside(found: &RoiResult, expected: &RoiResult, bin: f64
 /// vertex and have their mean there, and no bins hold more. For an answer without a vertex, no
 /// three bins may hold enough for one. The comparison tolerates pairs that changed bins: in an RoI
 /// with few pairs, one such pair can form a peak with others.
-pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
+pub fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
     // Weight and mean of every three bins.
     let windows = |histogram: &ZHistogram| -> Vec<(f64, f64)> {
         let bins = histogram.weights.windows(3).zip(histogram.z_sums_mm.windows(3));
@@ -205,7 +205,7 @@ pub(super) fn is_as_high(found: &RoiResult, histograms: &[ZHistogram]) -> bool {
 }
 
 /// Formats an answer with this many vertices.
-pub(super) fn answer(result: &RoiResult, vertices: usize) -> String {
+pub fn answer(result: &RoiResult, vertices: usize) -> String {
     let vertex = |vertex: &Vertex| format!("z {:.4} mm of weight {}", vertex.z_mm, vertex.weight);
     let vertices: Vec<String> = result.vertices.iter().take(vertices).map(vertex).collect();
     let vertices = if vertices.is_empty() { "no vertex".to_owned() } else { vertices.join(", then ") };

@@ -1,23 +1,17 @@
 //! The GPUs and engines that are measured.
 
-use indicatif::ProgressBar;
-use kernel_host::{AdapterKind, Gpu, wgpu};
+use kernel_host::{Gpu, wgpu};
 use zfinder::Error;
 
 use super::Bench;
-use super::bus;
 use super::group::AdapterGroup;
 use super::report::{Adapter, NotMeasured};
 use super::words::EngineName;
 use command_host::{Failure, note};
 
 impl Bench {
-    /// Returns the GPUs to measure, each with its bus bandwidth. GPUs of one group work together.
-    pub(super) fn gpus(
-        &self,
-        not_measured: &mut Vec<NotMeasured>,
-        bar: &ProgressBar,
-    ) -> Result<Vec<Vec<Adapter>>, Failure> {
+    /// Returns the GPUs to measure. GPUs of one group work together.
+    pub fn gpus(&self, not_measured: &mut Vec<NotMeasured>) -> Result<Vec<Vec<Adapter>>, Failure> {
         if !self.wants(EngineName::Gpu) {
             return Ok(Vec::new());
         }
@@ -39,8 +33,7 @@ impl Bench {
                 }
                 gpus => gpus.map_err(Error::from)?,
             };
-            let together: Result<Vec<Adapter>, Failure> = gpus.iter().map(|gpu| self.gpu(gpu, bar)).collect();
-            let together = together?;
+            let together: Vec<Adapter> = gpus.iter().map(Adapter::of).collect();
             let indices = |adapters: &[Adapter]| adapters.iter().map(|adapter| adapter.index).collect::<Vec<_>>();
             if all.iter().all(|known| indices(known) != indices(&together)) {
                 all.push(together);
@@ -49,24 +42,8 @@ impl Bench {
         Ok(all)
     }
 
-    fn gpu(&self, gpu: &Gpu, bar: &ProgressBar) -> Result<Adapter, Failure> {
-        let summary = gpu.summary();
-        bar.set_message(format!("the bus to {}", summary.name));
-        let rounds = if self.quick { 3 } else { 9 };
-        Ok(Adapter {
-            index: summary.index,
-            name: summary.name.clone(),
-            kind: summary.kind.to_string(),
-            backend: summary.backend.clone(),
-            pci: format!("{:04x}:{:04x}", summary.vendor, summary.device),
-            driver: summary.driver.clone(),
-            bus_gb_per_s: bus::upload_bandwidth(gpu, rounds).map_err(Error::from)?,
-            hardware: summary.kind != AdapterKind::Software,
-        })
-    }
-
     /// Returns the named GPUs one by one; without a name, the hardware GPU.
-    pub(super) fn single_gpus(&self) -> Result<Vec<Gpu>, Failure> {
+    pub fn single_gpus(&self) -> Result<Vec<Gpu>, Failure> {
         let hardware = [AdapterGroup::hardware()];
         let groups = if self.adapter.is_empty() { &hardware[..] } else { &self.adapter };
         let features = wgpu::Features::SHADER_F64 | wgpu::Features::TIMESTAMP_QUERY;
@@ -76,7 +53,7 @@ impl Bench {
     }
 
     /// Returns every engine, the GPU engine once for each of these groups.
-    pub(super) fn engines<'a>(&self, gpus: &'a [Vec<Adapter>]) -> Vec<(EngineName, &'a [Adapter])> {
+    pub fn engines<'a>(&self, gpus: &'a [Vec<Adapter>]) -> Vec<(EngineName, &'a [Adapter])> {
         let each = |engine| match engine {
             EngineName::Gpu => gpus.iter().map(|together| (engine, together.as_slice())).collect(),
             _ => vec![(engine, [].as_slice())],

@@ -7,21 +7,21 @@ use kernel_host::{AdapterChoice, Error, Gpu, GpuOptions, wgpu};
 
 /// The adapters of one measurement.
 #[derive(Clone, Debug)]
-pub(super) struct AdapterGroup(Vec<AdapterChoice>);
+pub struct AdapterGroup(Vec<AdapterChoice>);
 
 impl AdapterGroup {
     /// Returns the best hardware adapter.
-    pub(super) fn hardware() -> Self {
+    pub fn hardware() -> Self {
         Self(vec![AdapterChoice::Hardware])
     }
 
     /// Opens each GPU.
-    pub(super) fn open(&self) -> Result<Vec<Gpu>, Error> {
+    pub fn open(&self) -> Result<Vec<Gpu>, Error> {
         self.open_with(wgpu::Features::empty())
     }
 
     /// Opens each GPU with the features of these that it has.
-    pub(super) fn open_with(&self, optional_features: wgpu::Features) -> Result<Vec<Gpu>, Error> {
+    pub fn open_with(&self, optional_features: wgpu::Features) -> Result<Vec<Gpu>, Error> {
         let open = |adapter: &AdapterChoice| {
             Gpu::open_all(&GpuOptions { adapter: adapter.clone(), optional_features, ..GpuOptions::default() })
         };

@@ -230,7 +230,7 @@ impl MeasuredCase<'_> {
         Ok(us(0.5).zip(us(0.99)).map(|(p50_us, p99_us)| Latency { calls, p50_us, p99_us }))
     }
 
-    /// Measures kernels with resident data, and the share of the bus that uploads take.
+    /// Measures kernels with resident data, and the bytes that are uploaded.
     fn on_device(&self, measured: &mut CaseReport, load: &Load, rate: f64) -> Result<(), Failure> {
         // A GPU gets enough data to be occupied, a software adapter as much as time allows.
         let fit = (self.seconds * rate / RESIDENT_SEARCHES) as usize;
@@ -243,11 +243,8 @@ impl MeasuredCase<'_> {
         measured.kernels = times.stages.into_iter().map(kernel).collect();
         let bytes_per_roi = times.bytes as f64 / times.rois.max(1) as f64;
         let gb_per_s = bytes_per_roi * rate / 1e9;
-        // Each GPU has its own bus.
-        let buses: f64 = self.adapters.iter().map(|adapter| adapter.bus_gb_per_s).sum();
-        let fraction_of_bus = gb_per_s / buses.max(1e-12);
         let packing_us_per_roi = self.finder.time_packing(&load.batches[0])?.map(|seconds| 1e6 * seconds);
-        measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, fraction_of_bus, packing_us_per_roi });
+        measured.transfer = Some(Transfer { bytes_per_roi, gb_per_s, packing_us_per_roi });
         Ok(())
     }
 

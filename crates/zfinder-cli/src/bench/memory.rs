@@ -4,19 +4,19 @@ use std::fs;
 
 /// Bytes now, and the peak since [`forget_peak`].
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Resident {
-    pub(super) now: Option<u64>,
-    pub(super) peak: Option<u64>,
+pub struct Resident {
+    pub now: Option<u64>,
+    pub peak: Option<u64>,
 }
 
 /// Reads the memory on Linux; other systems give nothing.
-pub(super) fn resident() -> Resident {
+pub fn resident() -> Resident {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     Resident { now: field(&status, "VmRSS:"), peak: field(&status, "VmHWM:") }
 }
 
 /// Resets the peak. If the system does not allow it, the peak counts from the start of the process.
-pub(super) fn forget_peak() {
+pub fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 

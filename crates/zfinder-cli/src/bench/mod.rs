@@ -1,20 +1,20 @@
 //! `zfinder bench`: measures the speed of every engine on this machine and checks its answers.
+//!
+//! The laboratory's command (`lab/src/bench`) has the same options and more measurements, so the
+//! items of this module are public. They change with any release.
+#![allow(missing_docs, reason = "shared with the laboratory's command, and with no other program")]
 
-mod accurate;
-mod bus;
-mod check;
+pub mod check;
 mod flow;
 mod gpus;
 mod group;
 mod measure;
-mod memory;
-mod report;
-mod sample;
+pub mod memory;
+pub mod report;
+pub mod sample;
 mod self_check;
-mod soak;
-mod staircase;
 mod table;
-mod words;
+pub mod words;
 
 use std::io::{self, IsTerminal, Write};
 use std::num::NonZeroUsize;
@@ -29,24 +29,24 @@ use super::engine::{AccumulateName, DesignName, PrecisionName};
 use super::options::threads;
 use check::Expected;
 use command_host::note;
-use command_host::{Failure, PictureOptions};
+use command_host::Failure;
 use group::AdapterGroup;
 use measure::MeasuredCase;
 use report::{Adapter, Host, Report, SampleReport, Settings};
 use sample::Sample;
-pub(super) use self_check::SelfCheck;
-use words::{AgainstName, CoordinatesName, EngineName, SampleName};
-pub(super) use words::{CaseName, EncodingName, or_all, word};
+pub use self_check::SelfCheck;
+use words::{CoordinatesName, EngineName, SampleName};
+pub use words::{CaseName, EncodingName, or_all, word};
 
 /// Measures every engine on this machine and checks the answers that it times
 ///
 /// Reports for each sample, case and engine: RoIs a second from host memory to vertices, as a
 /// stream and batch by batch (median, slowest and fastest round), latency of one RoI, and time on
 /// one core. A GPU also has RoIs a second with resident data, the time of each kernel, bytes
-/// uploaded, and the fraction of the measured bus bandwidth. A build without --release is marked.
+/// uploaded. A build without --release is marked.
 #[derive(Args)]
 #[command(after_help = EXIT_CODES, after_long_help = AFTER_LONG_HELP)]
-pub(super) struct Bench {
+pub struct Bench {
     /// Simulated sample of the size of the thesis's; may be repeated [default: all]
     #[arg(
         long,
@@ -56,156 +56,103 @@ pub(super) struct Bench {
         conflicts_with = "input",
         help_heading = "Sample"
     )]
-    sample: Vec<SampleName>,
+    pub sample: Vec<SampleName>,
     /// Seed of the simulation
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = "Sample")]
-    seed: u64,
+    pub seed: u64,
     /// Measure the RoIs of these files or folders, read as `zfinder find` reads them
     #[arg(long, num_args = 1.., value_name = "FILE|FOLDER", help_heading = "Sample")]
-    input: Vec<PathBuf>,
+    pub input: Vec<PathBuf>,
     /// CSV of RoIs for --input, as of `zfinder find`
     #[arg(long, value_name = "FILE", requires = "input", help_heading = "Sample")]
-    rois: Option<PathBuf>,
+    pub rois: Option<PathBuf>,
     /// Layers of --input: atlas2010, generic, odd or a TOML file [default: as of `zfinder find`]
     #[arg(long, value_name = "NAME|FILE.toml", requires = "input", help_heading = "Sample")]
-    detector: Option<String>,
+    pub detector: Option<String>,
     /// Take no more than the first N RoIs of a sample
     /// [default: all; with --quick 256, of highlum 32]
     #[arg(long, value_name = "N", help_heading = "Sample")]
-    limit: Option<NonZeroUsize>,
+    pub limit: Option<NonZeroUsize>,
     /// RoIs of a batch; the sample repeats to fill it [default: lowlum 8192, highlum 512, of
     /// --input about 2,000,000 spacepoints, and fewer on a slow engine]
     #[arg(long, visible_alias = "rois-per-batch", value_name = "N", help_heading = "Sample")]
-    batch: Option<NonZeroUsize>,
+    pub batch: Option<NonZeroUsize>,
 
     /// Case to measure: configuration of the search; may be repeated [default: all]
     #[arg(long, value_enum, value_name = "CASE", value_delimiter = ',', help_heading = "What is measured")]
-    case: Vec<CaseName>,
+    pub case: Vec<CaseName>,
     /// Engine to measure; may be repeated [default: all, the GPU only if there is one or --adapter
     /// names it]
     #[arg(long, value_enum, value_name = "ENGINE", value_delimiter = ',', help_heading = "What is measured")]
-    engine: Vec<EngineName>,
+    pub engine: Vec<EngineName>,
     /// GPU to measure, by index, part of its name, or PCI id, as `zfinder adapters` lists them; may
     /// be repeated, and each is measured. 0+1: GPUs that work together; all: every hardware GPU,
     /// which then work together
     #[arg(long, value_name = "INDEX|NAME|PCI|all", help_heading = "What is measured")]
-    adapter: Vec<AdapterGroup>,
+    pub adapter: Vec<AdapterGroup>,
     /// Encoding of spacepoints for a GPU; the CPU engine computes with the same values [default:
     /// compact; lossless of --input]
     #[arg(long, value_enum, value_name = "ENCODING", help_heading = "What is measured")]
-    encoding: Option<EncodingName>,
+    pub encoding: Option<EncodingName>,
     /// Number type of coordinates in host memory [default: f32; f64 of --input]
     #[arg(long, value_enum, value_name = "TYPE", help_heading = "What is measured")]
-    coordinates: Option<CoordinatesName>,
+    pub coordinates: Option<CoordinatesName>,
     /// Number type on the GPU and the CPU
     #[arg(long, value_enum, default_value = "f32", help_heading = "What is measured")]
-    precision: PrecisionName,
+    pub precision: PrecisionName,
     /// Kernels on a GPU; the thesis's need --engine gpu, which they imply
     #[arg(long, value_enum, default_value = "product", help_heading = "What is measured")]
-    design: DesignName,
+    pub design: DesignName,
     /// Arithmetic of the sums of z on the GPU and the CPU [default: fixed; with --design thesis
     /// compare-exchange]
     #[arg(long, value_enum, help_heading = "What is measured")]
-    accumulate: Option<AccumulateName>,
+    pub accumulate: Option<AccumulateName>,
     /// Threads of the CPU engine [default: one a core]
     #[arg(long, value_name = "N", value_parser = threads, help_heading = "What is measured")]
-    threads: Option<NonZeroUsize>,
+    pub threads: Option<NonZeroUsize>,
     /// Batches in flight in a stream; the thesis's two streams are 2
     /// [default: twice as many as cores, 2 to 32]
     #[arg(long, value_name = "N", help_heading = "What is measured")]
-    in_flight: Option<NonZeroUsize>,
+    pub in_flight: Option<NonZeroUsize>,
     /// Microseconds that a blocking call polls the GPU before its thread parks; reduces the latency
     #[arg(long, value_name = "US", default_value_t = 0, help_heading = "What is measured")]
-    spin_us: u64,
+    pub spin_us: u64,
     /// Also time streams of this many RoIs and their memory; the sample repeats: 1000,10000,...
     #[arg(long, value_name = "N", value_delimiter = ',', help_heading = "What is measured")]
-    stream_rois: Vec<NonZeroUsize>,
+    pub stream_rois: Vec<NonZeroUsize>,
 
-    /// Instead of measuring, search random batches for this long on each engine, including invalid
-    /// RoIs; check every answer, and that neither memory nor handles grow: 90s, 10m, 2h. Cases and
-    /// adapters are those of the options above; the defaults are all cases but all-options, and
-    /// --encoding lossless
-    #[arg(
-        long,
-        value_name = "TIME",
-        value_parser = humantime::parse_duration,
-        conflicts_with_all = [
-            "sample", "input", "limit", "batch", "coordinates", "in_flight", "spin_us", "stream_rois", "quick", "rounds",
-            "seconds", "check"
-        ],
-        help_heading = "How"
-    )]
-    soak: Option<Duration>,
-    /// Instead of measuring engines, measure the steps that lead to the thesis's design, one kernel
-    /// variant each, on a GPU; answers are checked (docs/thesis.md)
-    #[arg(long, conflicts_with_all = OTHER_MEASUREMENTS, help_heading = "How")]
-    staircase: bool,
-    /// With --staircase, draw the times
-    #[arg(long, value_name = "FILE.png|.svg|.pdf", requires = "staircase", help_heading = "Output")]
-    plot: Option<PathBuf>,
-    #[command(flatten)]
-    picture: PictureOptions,
-    /// Instead of measuring times, compare the vertices of each engine in f64 and f32 with those of
-    /// the reference engine with the accurate extrapolation: Table 5.1 of the thesis
-    #[arg(long, value_enum, value_name = "EXTRAPOLATION", conflicts_with_all = OTHER_MEASUREMENTS, conflicts_with = "staircase", help_heading = "How")]
-    against: Option<AgainstName>,
-    /// With --against, shift the bins of z by half a bin, as in the thesis
-    #[arg(long, requires = "against", help_heading = "How")]
-    half_bin_offset: bool,
-    /// With --soak, also use options at the ends of their ranges
-    #[arg(long, requires = "soak", conflicts_with = "case", help_heading = "How")]
-    extremes: bool,
     /// Fewer RoIs and shorter rounds: about a minute without a GPU
     #[arg(long, help_heading = "How")]
-    quick: bool,
+    pub quick: bool,
     /// Rounds of each figure [default: 7, with --quick 3]
     #[arg(long, value_name = "N", help_heading = "How")]
-    rounds: Option<NonZeroUsize>,
+    pub rounds: Option<NonZeroUsize>,
     /// Approximate seconds of a round: a slow engine gets a part of the sample, a fast one gets it
     /// repeatedly [default: 0.5, with --quick 0.1]
     #[arg(long, value_name = "S", value_parser = seconds, help_heading = "How")]
-    seconds: Option<f64>,
+    pub seconds: Option<f64>,
     /// RoIs of each sample whose answers are checked against the reference engine [default: 64, of
     /// a sample with more than 2000 spacepoints an RoI 16; with --quick a quarter]; fewer if they
     /// take more than 10 s
     #[arg(long, value_name = "N", help_heading = "How")]
-    check: Option<NonZeroUsize>,
+    pub check: Option<NonZeroUsize>,
 
     /// One JSON document on standard output instead of tables
     #[arg(long, help_heading = "Output")]
-    json: bool,
+    pub json: bool,
     /// No progress bar (there never is one if standard error is not a terminal)
     #[arg(long, help_heading = "Output")]
-    no_progress: bool,
+    pub no_progress: bool,
 }
 
-/// Options of other measurements that --staircase and --against refuse.
-const OTHER_MEASUREMENTS: [&str; 12] = [
-    "soak",
-    "case",
-    "engine",
-    "encoding",
-    "coordinates",
-    "precision",
-    "accumulate",
-    "batch",
-    "in_flight",
-    "spin_us",
-    "stream_rois",
-    "seconds",
-];
-
-const EXIT_CODES: &str = "Exit codes: as of `zfinder find`, and 4 when an engine's answer is wrong or memory grows";
+const EXIT_CODES: &str = "Exit codes: as of `zfinder find`, and 4 when an engine's answer is wrong";
 
 const AFTER_LONG_HELP: &str = "Examples:
   zfinder bench --quick
   zfinder bench --sample highlum --case pairs,triplets --engine gpu --json > bench.json
   zfinder bench --engine gpu --adapter llvmpipe --limit 8 --check 4
   zfinder bench --sample lowlum --case pairs --engine gpu --stream-rois 1000,10000,100000,1000000
-  zfinder bench --soak 10m --engine gpu --adapter llvmpipe
   zfinder bench --design thesis --case pairs --adapter llvmpipe --quick
-  zfinder bench --staircase --sample highlum --plot staircase.svg
-  zfinder bench --against accurate --half-bin-offset --adapter llvmpipe --limit 100
   zfinder bench --input data/rois/spacepoints.csv --rois data/rois/rois.csv --detector generic
 
 The keys of --json are explained in docs/reference/bench.md. All its keys are always there; values that could not be measured are null.
@@ -215,7 +162,7 @@ Exit codes:
   1  input that cannot be read, is wrong or holds no RoI; output that cannot be written
   2  wrong usage: an unknown option, a value out of range, a bad detector file
   3  no such adapter, or the GPU failed
-  4  an engine's answer is not that of the reference engine; with --soak, or memory grows";
+  4  an engine's answer is not that of the reference engine";
 
 /// Parses the seconds of a round: a positive number up to an hour.
 fn seconds(text: &str) -> Result<f64, String> {
@@ -224,19 +171,10 @@ fn seconds(text: &str) -> Result<f64, String> {
 }
 
 impl Bench {
-    pub(super) fn run(self) -> Result<(), Failure> {
-        if let Some(duration) = self.soak {
-            return self.soak_for(duration);
-        }
-        if self.staircase {
-            return self.staircase();
-        }
-        if self.against.is_some() {
-            return self.against_accurate();
-        }
+    pub fn run(self) -> Result<(), Failure> {
         let mut report = self.report()?;
         let bar = self.bar();
-        let gpus = self.gpus(&mut report.not_measured, &bar)?;
+        let gpus = self.gpus(&mut report.not_measured)?;
         for adapter in gpus.iter().flatten() {
             if report.adapters.iter().all(|known| known.index != adapter.index) {
                 report.adapters.push(adapter.clone());
@@ -263,7 +201,7 @@ impl Bench {
     }
 
     /// Returns a report without measurements.
-    fn report(&self) -> Result<Report, Failure> {
+    pub fn report(&self) -> Result<Report, Failure> {
         if self.design == DesignName::Thesis && self.engine_names() != [EngineName::Gpu] {
             return Err(DesignName::misfit());
         }
@@ -307,37 +245,37 @@ impl Bench {
         })
     }
 
-    fn coordinates(&self) -> CoordinatesName {
+    pub fn coordinates(&self) -> CoordinatesName {
         self.coordinates.unwrap_or(if self.input.is_empty() { CoordinatesName::F32 } else { CoordinatesName::F64 })
     }
 
-    fn accumulate(&self) -> AccumulateName {
+    pub fn accumulate(&self) -> AccumulateName {
         self.design.accumulate(self.accumulate)
     }
 
     /// Returns the engines to measure: the named ones, else all that have the design.
-    fn engine_names(&self) -> Vec<EngineName> {
+    pub fn engine_names(&self) -> Vec<EngineName> {
         match (self.design, self.engine.as_slice()) {
             (DesignName::Thesis, []) => vec![EngineName::Gpu],
             _ => or_all(&self.engine),
         }
     }
 
-    fn wants(&self, engine: EngineName) -> bool {
+    pub fn wants(&self, engine: EngineName) -> bool {
         self.engine_names().contains(&engine)
     }
 
     /// Returns the requested samples; None is the sample of the input.
-    fn sources(&self) -> Vec<Option<SampleName>> {
+    pub fn sources(&self) -> Vec<Option<SampleName>> {
         if self.input.is_empty() { or_all(&self.sample).into_iter().map(Some).collect() } else { vec![None] }
     }
 
     /// Returns a simulated sample, or that of the input.
-    fn sample(&self, simulated: Option<SampleName>) -> Result<Sample, Failure> {
+    pub fn sample(&self, simulated: Option<SampleName>) -> Result<Sample, Failure> {
         self.sample_of(simulated, self.coordinates())
     }
 
-    fn sample_of(&self, simulated: Option<SampleName>, coordinates: CoordinatesName) -> Result<Sample, Failure> {
+    pub fn sample_of(&self, simulated: Option<SampleName>, coordinates: CoordinatesName) -> Result<Sample, Failure> {
         let batch = self.batch.map(NonZeroUsize::get);
         let few = if simulated == Some(SampleName::Highlum) { 32 } else { 256 };
         let limit = self.limit.map(NonZeroUsize::get).or(self.quick.then_some(few));
@@ -414,7 +352,7 @@ impl Bench {
         })
     }
 
-    fn bar(&self) -> ProgressBar {
+    pub fn bar(&self) -> ProgressBar {
         if self.no_progress || !io::stderr().is_terminal() {
             return ProgressBar::hidden();
         }
@@ -426,7 +364,7 @@ impl Bench {
     }
 }
 
-fn written(text: &str) -> Result<(), Failure> {
+pub fn written(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     let written = out.write_all(text.as_bytes()).and_then(|()| out.flush());
     written.map_err(|source| Failure::output("standard output", &source))

@@ -1,5 +1,6 @@
 //! The report of `bench` as `--json` writes it. docs/reference/bench.md documents each key.
 
+use kernel_host::{AdapterKind, Gpu};
 use serde::Serialize;
 use zfinder::Config;
 
@@ -7,118 +8,131 @@ use super::super::engine::DesignName;
 use super::words::{CaseName, CoordinatesName, EncodingName, EngineName};
 
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
-    pub(super) version: &'static str,
+pub struct Report {
+    pub version: &'static str,
     /// A build without optimisation, whose figures are meaningless.
-    pub(super) debug_build: bool,
-    pub(super) host: Host,
-    pub(super) settings: Settings,
-    pub(super) adapters: Vec<Adapter>,
-    pub(super) not_measured: Vec<NotMeasured>,
-    pub(super) samples: Vec<SampleReport>,
+    pub debug_build: bool,
+    pub host: Host,
+    pub settings: Settings,
+    pub adapters: Vec<Adapter>,
+    pub not_measured: Vec<NotMeasured>,
+    pub samples: Vec<SampleReport>,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Host {
-    pub(super) os: &'static str,
-    pub(super) arch: &'static str,
-    pub(super) threads: usize,
+pub struct Host {
+    pub os: &'static str,
+    pub arch: &'static str,
+    pub threads: usize,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct Settings {
-    pub(super) quick: bool,
-    pub(super) rounds: usize,
-    pub(super) seconds: f64,
-    pub(super) in_flight: usize,
-    pub(super) encoding: EncodingName,
-    pub(super) coordinates: CoordinatesName,
-    pub(super) spin_us: u64,
-    pub(super) precision: String,
-    pub(super) accumulate: String,
+pub struct Settings {
+    pub quick: bool,
+    pub rounds: usize,
+    pub seconds: f64,
+    pub in_flight: usize,
+    pub encoding: EncodingName,
+    pub coordinates: CoordinatesName,
+    pub spin_us: u64,
+    pub precision: String,
+    pub accumulate: String,
     #[serde(skip)]
-    pub(super) design: DesignName,
+    pub design: DesignName,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Adapter {
-    pub(super) index: usize,
-    pub(super) name: String,
-    pub(super) kind: String,
-    pub(super) backend: String,
-    pub(super) pci: String,
-    pub(super) driver: String,
-    /// From host to device.
-    pub(super) bus_gb_per_s: f64,
+pub struct Adapter {
+    pub index: usize,
+    pub name: String,
+    pub kind: String,
+    pub backend: String,
+    pub pci: String,
+    pub driver: String,
     #[serde(skip)]
-    pub(super) hardware: bool,
+    pub hardware: bool,
+}
+
+impl Adapter {
+    pub fn of(gpu: &Gpu) -> Self {
+        let summary = gpu.summary();
+        Self {
+            index: summary.index,
+            name: summary.name.clone(),
+            kind: summary.kind.to_string(),
+            backend: summary.backend.clone(),
+            pci: format!("{:04x}:{:04x}", summary.vendor, summary.device),
+            driver: summary.driver.clone(),
+            hardware: summary.kind != AdapterKind::Software,
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct NotMeasured {
-    pub(super) engine: EngineName,
-    pub(super) reason: String,
+pub struct NotMeasured {
+    pub engine: EngineName,
+    pub reason: String,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct SampleReport {
-    pub(super) name: String,
+pub struct SampleReport {
+    pub name: String,
     /// None for files.
-    pub(super) seed: Option<u64>,
-    pub(super) files: Vec<String>,
-    pub(super) detector: String,
-    pub(super) rois: usize,
-    pub(super) spacepoints: usize,
-    pub(super) batch_rois: usize,
-    pub(super) results: Vec<CaseReport>,
+    pub seed: Option<u64>,
+    pub files: Vec<String>,
+    pub detector: String,
+    pub rois: usize,
+    pub spacepoints: usize,
+    pub batch_rois: usize,
+    pub results: Vec<CaseReport>,
 }
 
 /// A case on an engine.
 #[derive(Debug, Serialize)]
-pub(super) struct CaseReport {
-    pub(super) case: CaseName,
-    pub(super) engine: EngineName,
+pub struct CaseReport {
+    pub case: CaseName,
+    pub engine: EngineName,
     /// Indices of GPUs.
-    pub(super) adapters: Vec<usize>,
-    pub(super) description: String,
-    pub(super) config: Config,
-    pub(super) check: Option<CheckReport>,
-    pub(super) streamed: Option<Rate>,
-    pub(super) end_to_end: Option<Rate>,
-    pub(super) resident: Option<Rate>,
-    pub(super) latency: Option<Latency>,
-    pub(super) one_core: Option<OneCore>,
-    pub(super) kernels: Vec<KernelTime>,
-    pub(super) transfer: Option<Transfer>,
-    pub(super) long_streams: Vec<LongStream>,
+    pub adapters: Vec<usize>,
+    pub description: String,
+    pub config: Config,
+    pub check: Option<CheckReport>,
+    pub streamed: Option<Rate>,
+    pub end_to_end: Option<Rate>,
+    pub resident: Option<Rate>,
+    pub latency: Option<Latency>,
+    pub one_core: Option<OneCore>,
+    pub kernels: Vec<KernelTime>,
+    pub transfer: Option<Transfer>,
+    pub long_streams: Vec<LongStream>,
 }
 
 /// Result of the comparison with the reference engine.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(super) struct CheckReport {
-    pub(super) rois: usize,
-    pub(super) max_weight_difference: f64,
-    pub(super) max_z_difference_mm: f64,
-    pub(super) ties: usize,
-    pub(super) shifted: usize,
+pub struct CheckReport {
+    pub rois: usize,
+    pub max_weight_difference: f64,
+    pub max_z_difference_mm: f64,
+    pub ties: usize,
+    pub shifted: usize,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Rate {
+pub struct Rate {
     /// Number of RoIs of a round.
-    pub(super) rois: usize,
-    pub(super) batch_rois: usize,
+    pub rois: usize,
+    pub batch_rois: usize,
     /// Number of batches in flight.
-    pub(super) in_flight: usize,
-    pub(super) rounds: usize,
-    pub(super) roi_per_s: f64,
-    pub(super) slowest_roi_per_s: f64,
-    pub(super) fastest_roi_per_s: f64,
+    pub in_flight: usize,
+    pub rounds: usize,
+    pub roi_per_s: f64,
+    pub slowest_roi_per_s: f64,
+    pub fastest_roi_per_s: f64,
 }
 
 impl Rate {
     /// Returns None without a round.
-    pub(super) fn of(rois: usize, batch_rois: usize, in_flight: usize, mut seconds_per_roi: Vec<f64>) -> Option<Self> {
+    pub fn of(rois: usize, batch_rois: usize, in_flight: usize, mut seconds_per_roi: Vec<f64>) -> Option<Self> {
         seconds_per_roi.sort_by(f64::total_cmp);
         Some(Self {
             rois,
@@ -133,59 +147,58 @@ impl Rate {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Latency {
-    pub(super) calls: usize,
-    pub(super) p50_us: f64,
-    pub(super) p99_us: f64,
+pub struct Latency {
+    pub calls: usize,
+    pub p50_us: f64,
+    pub p99_us: f64,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct OneCore {
-    pub(super) rois: usize,
-    pub(super) us_per_roi: f64,
+pub struct OneCore {
+    pub rois: usize,
+    pub us_per_roi: f64,
     /// Ratio of the reference engine's time for the same RoIs, measured alternately; None for the
     /// reference engine.
-    pub(super) times_faster_than_reference: Option<f64>,
+    pub times_faster_than_reference: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct KernelTime {
-    pub(super) name: String,
-    pub(super) us_per_roi: f64,
+pub struct KernelTime {
+    pub name: String,
+    pub us_per_roi: f64,
 }
 
-/// Bytes that are uploaded, compared with the bandwidth of the bus.
+/// Bytes that are uploaded.
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct Transfer {
-    pub(super) bytes_per_roi: f64,
-    pub(super) gb_per_s: f64,
-    pub(super) fraction_of_bus: f64,
+pub struct Transfer {
+    pub bytes_per_roi: f64,
+    pub gb_per_s: f64,
     /// Host time on one thread.
-    pub(super) packing_us_per_roi: Option<f64>,
+    pub packing_us_per_roi: Option<f64>,
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub(super) struct LongStream {
-    pub(super) rois: usize,
-    pub(super) us_per_roi: f64,
-    pub(super) peak_memory_bytes: Option<u64>,
-    pub(super) memory_bytes: Option<u64>,
+pub struct LongStream {
+    pub rois: usize,
+    pub us_per_roi: f64,
+    pub peak_memory_bytes: Option<u64>,
+    pub memory_bytes: Option<u64>,
 }
 
 /// Returns the median of a sorted list.
-pub(super) fn median(sorted: &[f64]) -> Option<f64> {
+pub fn median(sorted: &[f64]) -> Option<f64> {
     let upper = *sorted.get(sorted.len() / 2)?;
     Some(if sorted.len() % 2 == 1 { upper } else { f64::midpoint(sorted[sorted.len() / 2 - 1], upper) })
 }
 
 /// Returns the smallest value that is not below this fraction of a sorted list.
-pub(super) fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
+pub fn percentile(sorted: &[f64], share: f64) -> Option<f64> {
     let rank = (share * sorted.len() as f64).ceil() as usize;
     sorted.get(rank.max(1) - 1).copied()
 }
 
 /// Returns a rate. A duration of zero would give infinity, which JSON cannot represent.
-pub(super) fn per_second(seconds: f64) -> f64 {
+pub fn per_second(seconds: f64) -> f64 {
     1.0 / seconds.max(1e-12)
 }
 

@@ -21,7 +21,7 @@ const MOST_BATCH_ROIS: usize = 8192;
 const BUSY: usize = 2000;
 
 /// RoIs in memory, and the sizes of batches.
-pub(super) struct Sample {
+pub struct Sample {
     name: String,
     seed: Option<u64>,
     files: Vec<PathBuf>,
@@ -44,7 +44,7 @@ fn kept(rois: &RoiBatch, coordinates: CoordinatesName) -> RoiBatch {
 
 impl Sample {
     /// Returns a simulated sample, or its first RoIs.
-    pub(super) fn simulated(
+    pub fn simulated(
         name: SampleName,
         seed: u64,
         coordinates: CoordinatesName,
@@ -71,7 +71,7 @@ impl Sample {
     }
 
     /// Returns the RoIs of files, or the first of them, read as in `find`.
-    pub(super) fn read(
+    pub fn read(
         paths: &[PathBuf],
         rois: Option<&Path>,
         detector: Option<&str>,
@@ -110,52 +110,52 @@ impl Sample {
         })
     }
 
-    pub(super) fn name(&self) -> &str {
+    pub fn name(&self) -> &str {
         &self.name
     }
 
-    pub(super) fn seed(&self) -> Option<u64> {
+    pub fn seed(&self) -> Option<u64> {
         self.seed
     }
 
-    pub(super) fn files(&self) -> &[PathBuf] {
+    pub fn files(&self) -> &[PathBuf] {
         &self.files
     }
 
-    pub(super) fn detector(&self) -> &Detector {
+    pub fn detector(&self) -> &Detector {
         &self.detector
     }
 
     /// Returns the number of RoIs, at least one.
-    pub(super) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.rois.len()
     }
 
-    pub(super) fn spacepoints(&self) -> usize {
+    pub fn spacepoints(&self) -> usize {
         self.rois.spacepoints()
     }
 
-    pub(super) fn is_busy(&self) -> bool {
+    pub fn is_busy(&self) -> bool {
         self.spacepoints() > BUSY * self.len()
     }
 
     /// Returns the number of RoIs of most batches. If the user chose it, all batches have as many.
-    pub(super) fn batch_rois(&self) -> usize {
+    pub fn batch_rois(&self) -> usize {
         self.batch
     }
 
-    pub(super) fn has_fixed_batch(&self) -> bool {
+    pub fn has_fixed_batch(&self) -> bool {
         self.has_fixed_batch
     }
 
     /// Returns an RoI; the sample repeats.
-    pub(super) fn roi(&self, index: usize) -> Roi {
+    pub fn roi(&self, index: usize) -> Roi {
         let view = self.rois.roi(index % self.len());
         Roi { descriptor: *view.descriptor, spacepoints: view.spacepoints().collect() }
     }
 
     /// Returns `count` RoIs from `start`; the sample repeats.
-    pub(super) fn batch(&self, start: usize, count: usize) -> RoiBatch {
+    pub fn batch(&self, start: usize, count: usize) -> RoiBatch {
         let mut batch = self.coordinates.batch();
         for index in start..start + count {
             let view = self.rois.roi(index % self.len());

@@ -11,14 +11,14 @@ const ROIS: usize = 16;
 
 /// Confirmed pairs in the default configuration, which use all stages, and the answers of the
 /// reference engine.
-pub(crate) struct SelfCheck {
+pub struct SelfCheck {
     sample: Sample,
     config: Config,
     expected: Expected,
 }
 
 impl SelfCheck {
-    pub(crate) fn new() -> Result<Self, Failure> {
+    pub fn new() -> Result<Self, Failure> {
         let sample = Sample::simulated(SampleName::Lowlum, 1, CoordinatesName::F64, Some(ROIS), None);
         let config = Config { triplets: Triplets::Any, ..Config::default() };
         let expected = Expected::of(&sample, &config, Encoding::Lossless, ROIS)?;
@@ -26,7 +26,7 @@ impl SelfCheck {
     }
 
     /// Builds the finder and compares its answers.
-    pub(crate) fn run(&self, builder: ZFinderBuilder) -> Result<(), Failure> {
+    pub fn run(&self, builder: ZFinderBuilder) -> Result<(), Failure> {
         let finder = builder.config(self.config.clone()).detector(self.sample.detector().clone()).build()?;
         let found = finder.find_batch(&self.sample.batch(0, ROIS))?;
         self.expected.check(&finder.description(), &found).map(|_| ())

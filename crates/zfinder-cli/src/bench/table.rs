@@ -51,13 +51,8 @@ pub(super) fn closing(report: &Report) -> String {
     for adapter in &report.adapters {
         let _ = writeln!(
             text,
-            "gpu {}: {} ({}, {}); its bus carries {:.1} GB/s from {} threads",
-            adapter.index,
-            adapter.name,
-            adapter.kind,
-            adapter.backend,
-            adapter.bus_gb_per_s,
-            report.host.threads.min(16)
+            "gpu {}: {} ({}, {})",
+            adapter.index, adapter.name, adapter.kind, adapter.backend
         );
     }
     for missing in &report.not_measured {
@@ -118,7 +113,7 @@ fn throughput(sample: &SampleReport) -> Option<Table> {
     Some(table)
 }
 
-/// Returns the table of GPUs with resident data, kernel by kernel, and the bus.
+/// Returns the table of GPUs with resident data, kernel by kernel, and the uploads.
 fn device(sample: &SampleReport) -> Option<Table> {
     // One kernel searches small RoIs, four stages search larger ones.
     let mut kernels: Vec<&str> = Vec::new();
@@ -129,7 +124,7 @@ fn device(sample: &SampleReport) -> Option<Table> {
     }
     let mut header = vec!["case".to_owned(), "engine".into(), "RoI/s with\ndata there".into()];
     header.extend(kernels.iter().map(|name| format!("{}\nus/RoI", name.replace('_', "\n"))));
-    header.extend(["bytes up\nan RoI", "GB/s end\nto end", "% of\nbus"].map(str::to_owned));
+    header.extend(["bytes up\nan RoI", "GB/s end\nto end"].map(str::to_owned));
     let packing = |result: &CaseReport| result.transfer.as_ref().and_then(|transfer| transfer.packing_us_per_roi);
     let with_packing = sample.results.iter().any(|result| packing(result).is_some());
     header.extend(with_packing.then(|| "packing\nus/RoI".to_owned()));
@@ -145,7 +140,6 @@ fn device(sample: &SampleReport) -> Option<Table> {
         let transfer = result.transfer.as_ref();
         row.push(or_none(transfer, |transfer| grouped(transfer.bytes_per_roi)));
         row.push(or_none(transfer, |transfer| short(transfer.gb_per_s)));
-        row.push(or_none(transfer, |transfer| format!("{:.1}", 100.0 * transfer.fraction_of_bus)));
         row.extend(with_packing.then(|| or_none(packing(result).as_ref(), |&us| short(us))));
         table.add_row(row);
     }

@@ -5,11 +5,11 @@ use serde::Serialize;
 use zfinder::{Config, Encoding, Extrapolation, Preset, RoiBatch, Triplets};
 use zfinder_study::simulate::Simulation;
 
-pub(crate) use super::super::options::word;
+pub use super::super::options::word;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum SampleName {
+pub enum SampleName {
     /// 340 spacepoints an RoI on average, about 5 collisions at once
     Lowlum,
     /// 7805 spacepoints an RoI on average, about 180 collisions at once
@@ -17,7 +17,7 @@ pub(super) enum SampleName {
 }
 
 impl SampleName {
-    pub(super) fn simulation(self) -> Simulation {
+    pub fn simulation(self) -> Simulation {
         match self {
             SampleName::Lowlum => Simulation::lowlum(),
             SampleName::Highlum => Simulation::highlum(),
@@ -27,7 +27,7 @@ impl SampleName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum CoordinatesName {
+pub enum CoordinatesName {
     /// 13 bytes a spacepoint in host memory
     F32,
     /// 25 bytes a spacepoint in host memory
@@ -36,7 +36,7 @@ pub(super) enum CoordinatesName {
 
 impl CoordinatesName {
     /// Returns an empty batch with coordinates of this type.
-    pub(super) fn batch(self) -> RoiBatch {
+    pub fn batch(self) -> RoiBatch {
         match self {
             CoordinatesName::F32 => RoiBatch::single(),
             CoordinatesName::F64 => RoiBatch::new(),
@@ -46,7 +46,7 @@ impl CoordinatesName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum CaseName {
+pub enum CaseName {
     /// Pairs in the thesis's configuration: single neighbours, all layers as inner layers, 1000
     /// bins over +-200 mm
     Pairs,
@@ -69,7 +69,7 @@ pub(crate) enum CaseName {
 }
 
 impl CaseName {
-    pub(crate) fn config(self) -> Config {
+    pub fn config(self) -> Config {
         match self {
             CaseName::Pairs => Config::preset(Preset::Thesis),
             CaseName::Triplets => Config { triplets: Triplets::Any, ..Config::preset(Preset::Thesis) },
@@ -96,7 +96,7 @@ impl CaseName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub(super) enum EngineName {
+pub enum EngineName {
     /// Each GPU that --adapter names, else the first hardware GPU if there is one
     Gpu,
     /// All cores, and in addition one core
@@ -107,7 +107,7 @@ pub(super) enum EngineName {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ValueEnum)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum EncodingName {
+pub enum EncodingName {
     /// 8 bytes a spacepoint
     Compact,
     /// Full precision of the arithmetic: 16 bytes a spacepoint in f32
@@ -123,14 +123,8 @@ impl From<EncodingName> for Encoding {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum AgainstName {
-    /// Along the line through both spacepoints, to where it is nearest to the beam
-    Accurate,
-}
-
 /// Returns the given values, each once and in order; all values if none is given.
-pub(crate) fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
+pub fn or_all<T: ValueEnum + PartialEq>(given: &[T]) -> Vec<T> {
     let given = if given.is_empty() { T::value_variants() } else { given };
     given.iter().enumerate().filter(|(i, value)| !given[..*i].contains(value)).map(|(_, value)| value.clone()).collect()
 }

@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use command_host::{Failure, table};
 use kernel_host::Gpu;
 use serde::Serialize;
-use zfinder_thesis::{Difference, Step, StepTimes};
+use zfinder_thesis_steps::{Difference, Step, StepTimes};
 
-use super::super::report::median;
-use super::super::sample::Sample;
 use super::Load;
+use zfinder_cli::bench::report::median;
+use zfinder_cli::bench::sample::Sample;
 
 #[derive(Serialize)]
 pub(super) struct StaircaseReport {

@@ -1,8 +1,8 @@
 //! Configurations of a soak: the cases of `bench`, and options at the ends of their ranges.
 
 use zfinder::{Config, DefaultWindow, Neighbours, Preset, Significance, Triplets};
+use zfinder_cli::bench::words::{CaseName, word};
 
-use crate::bench::words::{CaseName, word};
 
 /// A configuration with its name.
 #[derive(Clone)]

@@ -1,4 +1,4 @@
-//! `zfinder bench --soak`: searches random batches for a given time, checks every answer, and
+//! `zfinder-lab bench --soak`: searches random batches for a given time, checks every answer, and
 //! watches the resources of the process.
 
 mod cases;
@@ -6,8 +6,6 @@ mod random;
 mod table;
 mod usage;
 
-use crate::failure::WRONG_ANSWER;
-use command_host::Code;
 use std::collections::VecDeque;
 use std::io;
 use std::num::NonZeroUsize;
@@ -20,14 +18,18 @@ use zfinder::{
     Accumulate, AdapterChoice, Config, Engine, Precision, Roi, RoiResult, RoiView, Status, StreamOptions, Triplets,
     ZFinder, ZFinderBuilder,
 };
+use zfinder_cli::bench::check::{
+    Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high,
+};
+use zfinder_cli::bench::report::Adapter;
+use zfinder_cli::bench::words::{CaseName, EncodingName, EngineName, or_all, word};
+use zfinder_cli::bench::written;
+use zfinder_cli::failure::WRONG_ANSWER;
 use zfinder_study::inspect::Inspect;
 
-use super::Bench;
-use super::check::{Agreement, COMPACT_TRIPLETS, PEAKS, answer, compare, is_a_pair_beside, is_as_high};
-use super::words::{CaseName, EncodingName, EngineName, or_all, word};
-use super::{report::Adapter, written};
+use super::LabBench;
 use cases::{SoakCase, extremes};
-use command_host::Failure;
+use command_host::{Code, Failure};
 use random::{Kind, RandomBatch, RandomBatches};
 use usage::{QUARTERS, Quarters, Watch};
 
@@ -129,29 +131,29 @@ const MOST_OTHER_BITS: usize = 32;
 /// Most spacepoints of an RoI for the reference engine, which is serial, unless answers differ.
 const REFERENCE_SPACEPOINTS: usize = 1500;
 
-impl Bench {
+impl LabBench {
     /// Soaks every engine for this duration.
     pub(super) fn soak_for(&self, duration: Duration) -> Result<(), Failure> {
-        if self.engine.contains(&EngineName::Reference) {
+        if self.bench.engine.contains(&EngineName::Reference) {
             return Err(Failure::usage(
                 "--soak checks engines against the reference engine, which cannot be checked so",
                 "leave it out of --engine",
             ));
         }
-        let mut report = self.report()?;
-        let bar = self.bar();
-        let gpus = self.gpus(&mut report.not_measured, &bar)?;
-        let encoding = self.encoding.unwrap_or(EncodingName::Lossless);
-        let named = or_all(&self.case).into_iter();
+        let mut report = self.bench.report()?;
+        let bar = self.bench.bar();
+        let gpus = self.bench.gpus(&mut report.not_measured)?;
+        let encoding = self.bench.encoding.unwrap_or(EncodingName::Lossless);
+        let named = or_all(&self.bench.case).into_iter();
         let mut cases: Vec<SoakCase> =
-            named.filter(|&case| case != CaseName::AllOptions || !self.case.is_empty()).map(SoakCase::from).collect();
+            named.filter(|&case| case != CaseName::AllOptions || !self.bench.case.is_empty()).map(SoakCase::from).collect();
         if self.extremes {
             cases.extend(extremes());
         }
         let mut soak = SoakReport {
             version: report.version,
             debug_build: report.debug_build,
-            seed: self.seed,
+            seed: self.bench.seed,
             cases: cases.iter().map(|case| case.name.clone()).collect(),
             encoding,
             precision: report.settings.precision.clone(),
@@ -160,29 +162,29 @@ impl Bench {
             soaked: Vec::new(),
         };
         let mut ended = Ok(());
-        for (engine, adapters) in self.engines(&gpus).into_iter().filter(|(engine, _)| *engine != EngineName::Reference)
+        for (engine, adapters) in self.bench.engines(&gpus).into_iter().filter(|(engine, _)| *engine != EngineName::Reference)
         {
             let indices: Vec<usize> = adapters.iter().map(|adapter| adapter.index).collect();
             let choices = indices.iter().map(|&index| AdapterChoice::Index(index)).collect();
             let builder = ZFinder::builder()
                 .engine(if engine == EngineName::Gpu { Engine::Gpus(choices) } else { Engine::Cpu })
                 .encoding(encoding.into())
-                .precision(self.precision.into());
-            let builder = self.design.apply(builder, self.accumulate);
+                .precision(self.bench.precision.into());
+            let builder = self.bench.design.apply(builder, self.bench.accumulate);
             let one = Soak {
                 duration,
-                seed: self.seed,
+                seed: self.bench.seed,
                 cases: &cases,
                 encoding,
-                exact: Accumulate::from(self.accumulate()) == Accumulate::Fixed,
+                exact: Accumulate::from(self.bench.accumulate()) == Accumulate::Fixed,
                 engine,
-                builder: self.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
+                builder: self.bench.threads.map_or(builder.clone(), |threads| builder.threads(threads)),
                 say: &|step| bar.set_message(format!("{}: {step}", word(engine))),
             };
             let mut soaked = SoakResult { adapters: indices, ..SoakResult::default() };
             ended = one.run(&mut soaked);
             // Results before a failure are reported too.
-            if !self.json && soaked.batches > 0 {
+            if !self.bench.json && soaked.batches > 0 {
                 bar.suspend(|| written(&table::of(&soaked)))?;
             }
             soak.soaked.push(soaked);
@@ -191,7 +193,7 @@ impl Bench {
             }
         }
         bar.finish_and_clear();
-        if self.json && soak.soaked.iter().any(|soaked| soaked.batches > 0) {
+        if self.bench.json && soak.soaked.iter().any(|soaked| soaked.batches > 0) {
             let json = serde_json::to_string_pretty(&soak).map_err(io::Error::from);
             written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"))?;
         }

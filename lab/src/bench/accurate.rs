@@ -1,4 +1,4 @@
-//! `zfinder bench --against accurate`: errors of engines and number types, as in Table 5.1 of the
+//! `zfinder-lab bench --against accurate`: errors of engines and number types, as in Table 5.1 of the
 //! thesis.
 
 use command_host::{Failure, note, table};
@@ -7,9 +7,10 @@ use rayon::prelude::*;
 use serde::Serialize;
 use zfinder::{Config, Engine, Extrapolation, Precision, Preset, Roi, RoiBatch, RoiResult, ZFinder};
 
-use super::sample::Sample;
-use super::words::CoordinatesName;
-use super::{Bench, written};
+use super::LabBench;
+use zfinder_cli::bench::sample::Sample;
+use zfinder_cli::bench::words::CoordinatesName;
+use zfinder_cli::bench::written;
 
 /// Default number of compared RoIs of a busy sample, because the reference engine is serial.
 const BUSY_ROIS: usize = 64;
@@ -49,12 +50,12 @@ struct EngineErrors {
     max_mm: f64,
 }
 
-impl Bench {
+impl LabBench {
     pub(super) fn against_accurate(&self) -> Result<(), Failure> {
-        let bar = self.bar();
-        let gpus = match self.single_gpus() {
+        let bar = self.bench.bar();
+        let gpus = match self.bench.single_gpus() {
             // Without a hardware GPU the table has the CPU alone.
-            Err(failure) if self.adapter.is_empty() => {
+            Err(failure) if self.bench.adapter.is_empty() => {
                 note(&format!("GPU not measured: {failure}"));
                 Vec::new()
             }
@@ -62,10 +63,10 @@ impl Bench {
         };
         let mut report =
             Report { version: env!("CARGO_PKG_VERSION"), half_bin_offset: self.half_bin_offset, samples: Vec::new() };
-        for source in self.sources() {
-            let sample = self.sample_of(source, CoordinatesName::F64)?;
+        for source in self.bench.sources() {
+            let sample = self.bench.sample_of(source, CoordinatesName::F64)?;
             bar.set_message(format!("{}: accurate extrapolation", sample.name()));
-            let most = self.limit.map_or(if sample.is_busy() { BUSY_ROIS } else { usize::MAX }, |limit| limit.get());
+            let most = self.bench.limit.map_or(if sample.is_busy() { BUSY_ROIS } else { usize::MAX }, |limit| limit.get());
             let rois: Vec<Roi> = (0..sample.len().min(most)).map(|index| sample.roi(index)).collect();
             let expected = accurate(&sample, &rois)?;
             let (offsets, shifted) = self.shifted(&rois);
@@ -94,18 +95,18 @@ impl Bench {
                 bar.set_message(format!("{}: {name}", sample.name()));
                 let is_gpu = engine != Engine::Cpu;
                 let builder = ZFinder::builder().config(config()).detector(sample.detector().clone()).engine(engine);
-                let builder = if is_gpu { self.design.apply(builder, None) } else { builder };
+                let builder = if is_gpu { self.bench.design.apply(builder, None) } else { builder };
                 let found = builder.precision(precision).build()?.find_batch(&shifted)?;
                 errors.engines.push(EngineErrors::of(name, &found, &offsets, &expected));
             }
-            if !self.json {
+            if !self.bench.json {
                 let text = errors.table();
                 bar.suspend(|| written(&text))?;
             }
             report.samples.push(errors);
         }
         bar.finish_and_clear();
-        if !self.json {
+        if !self.bench.json {
             return Ok(());
         }
         let json = serde_json::to_string_pretty(&report).map_err(std::io::Error::from);

@@ -1,7 +1,7 @@
 //! Vertices of the z-finder become luminosity counters: reads simulated spacepoints, and writes a
 //! summary bank.
 //!
-//! `cargo run --release -p zfinder-lumi --example vertices`
+//! `cargo run --release --manifest-path lab/Cargo.toml --example count_vertices`
 
 use std::error::Error;
 

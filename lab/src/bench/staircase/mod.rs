@@ -1,4 +1,4 @@
-//! `zfinder bench --staircase`: measures the steps that lead to the thesis's design one by one.
+//! `zfinder-lab bench --staircase`: measures the steps that lead to the thesis's design one by one.
 
 mod plot;
 mod report;
@@ -9,14 +9,15 @@ use command_host::Failure;
 use kernel_host::{AdapterChoice, AdapterKind, Gpu, wgpu};
 use zfinder::internals::{FilledRoi, ReferenceEngine};
 use zfinder::{Engine, Error, RoiBatch, ZFinder};
-use zfinder_thesis::{Precision, SlicedBatch, StepEngine, compare, staircase};
+use zfinder_cli::bench::report::median;
+use zfinder_cli::bench::sample::Sample;
+use zfinder_cli::bench::words::word;
+use zfinder_cli::bench::written;
+use zfinder_cli::engine::DesignName;
+use zfinder_cli::failure::WRONG_ANSWER;
+use zfinder_thesis_steps::{Precision, SlicedBatch, StepEngine, compare, staircase};
 
-use super::super::engine::DesignName;
-use super::report::median;
-use super::sample::Sample;
-use super::words::word;
-use super::{Bench, written};
-use crate::failure::WRONG_ANSWER;
+use super::LabBench;
 use report::{Flight, SampleStairs, StaircaseReport, StepReport};
 
 /// Most bytes of the histograms of a batch.
@@ -47,20 +48,20 @@ impl Load {
     }
 }
 
-impl Bench {
+impl LabBench {
     pub(super) fn staircase(&self) -> Result<(), Failure> {
         let picture = self.picture.open_optional(self.plot.as_deref(), "zfinder")?;
-        let gpus = self.single_gpus()?;
-        let bar = self.bar();
-        let mut report = StaircaseReport::new(self.quick, self.staircase_rounds());
-        for source in self.sources() {
-            let sample = self.sample(source)?;
+        let gpus = self.bench.single_gpus()?;
+        let bar = self.bench.bar();
+        let mut report = StaircaseReport::new(self.bench.quick, self.staircase_rounds());
+        for source in self.bench.sources() {
+            let sample = self.bench.sample(source)?;
             for gpu in &gpus {
                 let place = format!("{} on {}", sample.name(), gpu.name());
                 bar.set_message(format!("{place}: reference engine"));
                 let load = self.load(&sample, gpu)?;
                 let measured = self.climb(&sample, gpu, &load, &|step| bar.set_message(format!("{place}: {step}")))?;
-                if !self.json {
+                if !self.bench.json {
                     let text = measured.table();
                     bar.suspend(|| written(&text))?;
                 }
@@ -71,11 +72,11 @@ impl Bench {
         if let Some(picture) = picture {
             picture.draw(&plot::figure(&report.samples))?;
         }
-        if self.json { written(&report.json()?) } else { written(&report.closing()) }
+        if self.bench.json { written(&report.json()?) } else { written(&report.closing()) }
     }
 
     fn staircase_rounds(&self) -> usize {
-        self.rounds.map_or(if self.quick { 3 } else { 7 }, std::num::NonZeroUsize::get)
+        self.bench.rounds.map_or(if self.bench.quick { 3 } else { 7 }, std::num::NonZeroUsize::get)
     }
 
     /// Returns as many sorted RoIs of the sample as the adapter has memory for histograms, with the
@@ -83,7 +84,7 @@ impl Bench {
     fn load(&self, sample: &Sample, gpu: &Gpu) -> Result<Load, Failure> {
         let hardware = gpu.summary().kind != AdapterKind::Software;
         let usual = if hardware { HARDWARE_ROIS } else { SOFTWARE_ROIS[usize::from(sample.is_busy())] };
-        let wanted = self.limit.map_or(usual, std::num::NonZeroUsize::get).min(sample.len());
+        let wanted = self.bench.limit.map_or(usual, std::num::NonZeroUsize::get).min(sample.len());
         let limits = gpu.limits();
         let most = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size).min(MOST_BYTES);
         let mut count = wanted.min(256);
@@ -96,7 +97,7 @@ impl Bench {
             count = count.div_ceil(2);
         };
         let engine = ReferenceEngine::new(&SlicedBatch::config(), sample.detector())?;
-        let check = self.check.map_or(16, std::num::NonZeroUsize::get).min(count);
+        let check = self.bench.check.map_or(16, std::num::NonZeroUsize::get).min(count);
         let start = Instant::now();
         let expected: zfinder::Result<Vec<FilledRoi>> = rois.iter().take(check).map(|roi| engine.fill(roi)).collect();
         let serial = start.elapsed().as_secs_f64() / check as f64;
@@ -154,10 +155,10 @@ impl Bench {
     }
 }
 
-fn failure(error: zfinder_thesis::Error) -> Failure {
+fn failure(error: zfinder_thesis_steps::Error) -> Failure {
     match error {
-        zfinder_thesis::Error::Finder(error) => error.into(),
-        zfinder_thesis::Error::Gpu(error) => Error::from(error).into(),
+        zfinder_thesis_steps::Error::Finder(error) => error.into(),
+        zfinder_thesis_steps::Error::Gpu(error) => Error::from(error).into(),
         error => Failure::wrong_answer(error),
     }
 }

@@ -6,7 +6,7 @@ use kernel_host::wgpu;
 use zfinder::internals::ReferenceEngine;
 use zfinder::{Detector, PhiWindow, RoiBatch, RoiDescriptor, Spacepoint};
 use zfinder_testing::on_adapters;
-use zfinder_thesis::{Histogram, Precision, SlicedBatch, StepEngine, compare, sources, staircase, twin};
+use zfinder_thesis_steps::{Histogram, Precision, SlicedBatch, StepEngine, compare, sources, staircase, twin};
 
 /// Tracks from one vertex with noise, an empty RoI, one with an invalid spacepoint, one with all
 /// spacepoints in one slice, and a window that wraps at pi. The full circle is optional, because

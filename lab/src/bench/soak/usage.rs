@@ -4,7 +4,7 @@ use std::fs;
 
 use serde::Serialize;
 
-use super::super::memory::resident;
+use zfinder_cli::bench::memory::resident;
 
 /// Resources at one moment, on systems that report them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]

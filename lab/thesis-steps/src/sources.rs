@@ -1,14 +1,28 @@
 //! Assembles the kernels' WGSL from small files, which the choices of a [`Step`] select.
 
 use kernel_host::Source;
-use zfinder::internals::THESIS_STEPS;
 
 use crate::step::{Memory, Precision, Step, Threads, staircase};
+
+macro_rules! files {
+    ($folder:literal: $($name:literal),* $(,)?) => {
+        &[$(($name, include_str!(concat!($folder, $name)))),*]
+    };
+}
+
+/// Name and text of the number types, which the steps share with the product.
+const REAL: &[(&str, &str)] = files!["../../../shaders/": "real/f32.wgsl", "real/f64.wgsl"];
+
+/// Name and text of the files of the steps.
+const STEPS: &[(&str, &str)] = files![
+    "../shaders/": "types.wgsl", "row_own.wgsl", "row_storage.wgsl", "row_workgroup.wgsl", "flat_list.wgsl",
+    "pairs_by_inner.wgsl", "pairs_by_layer.wgsl", "pairs_numbered.wgsl", "find_z.wgsl", "sum_histos.wgsl",
+];
 
 /// Concatenates files. An unknown name leaves the kernel incomplete, and the test of all sources
 /// fails.
 fn source(kernel: &str, names: &[&str]) -> Source {
-    let text = |name: &str| THESIS_STEPS.iter().find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
+    let text = |name: &str| REAL.iter().chain(STEPS).find(|(known, _)| *known == name).map_or("", |(_, text)| *text);
     names.iter().fold(Source::new(kernel), |source, name| source.piece(name, text(name)))
 }
 
@@ -21,27 +35,27 @@ fn real(precision: Precision) -> &'static str {
 
 /// Returns the source of `find_z`.
 pub(crate) fn find_z(step: &Step) -> Source {
-    let mut pieces = vec![real(step.precision), "thesis/steps/types.wgsl"];
+    let mut pieces = vec![real(step.precision), "types.wgsl"];
     pieces.push(match (step.memory, step.threads) {
-        (Memory::Workgroup, _) => "thesis/steps/row_workgroup.wgsl",
-        (Memory::Storage, Threads::Slice) => "thesis/steps/row_own.wgsl",
-        (Memory::Storage, _) => "thesis/steps/row_storage.wgsl",
+        (Memory::Workgroup, _) => "row_workgroup.wgsl",
+        (Memory::Storage, Threads::Slice) => "row_own.wgsl",
+        (Memory::Storage, _) => "row_storage.wgsl",
     });
     if step.has_list() {
-        pieces.push("thesis/steps/flat_list.wgsl");
+        pieces.push("flat_list.wgsl");
     }
     pieces.push(match step.threads {
-        Threads::Slice | Threads::InnerSpacepoints => "thesis/steps/pairs_by_inner.wgsl",
-        Threads::LayerPairs => "thesis/steps/pairs_by_layer.wgsl",
-        Threads::NumberedPairs => "thesis/steps/pairs_numbered.wgsl",
+        Threads::Slice | Threads::InnerSpacepoints => "pairs_by_inner.wgsl",
+        Threads::LayerPairs => "pairs_by_layer.wgsl",
+        Threads::NumberedPairs => "pairs_numbered.wgsl",
     });
-    pieces.push("thesis/steps/find_z.wgsl");
+    pieces.push("find_z.wgsl");
     source("find_z", &pieces)
 }
 
 /// Returns the source of `sum_histos`.
 pub(crate) fn sum_histos(step: &Step) -> Source {
-    let pieces = [real(step.precision), "thesis/steps/types.wgsl", "thesis/steps/sum_histos.wgsl"];
+    let pieces = [real(step.precision), "types.wgsl", "sum_histos.wgsl"];
     source("sum_histos", &pieces)
 }
 

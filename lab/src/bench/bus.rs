@@ -1,11 +1,19 @@
-//! Measures the bandwidth of uploads to a device, with the upload path of the engine.
+//! `zfinder-lab bench --bus`: measures the bandwidth of uploads to each GPU, with the upload path of
+//! the engine.
 
+use std::io;
+use std::num::NonZeroUsize;
 use std::time::Instant;
 
 use kernel_host::{Buffer, Error, Gpu, Submission, Upload, UploadPart, wgpu};
 use rayon::prelude::*;
 
-use super::report::median;
+use command_host::{Failure, table};
+use serde::Serialize;
+use zfinder_cli::bench::report::{Adapter, median};
+use zfinder_cli::bench::written;
+
+use super::LabBench;
 
 /// Words of an upload: 64 MiB, more than the caches of a processor hold.
 const WORDS: usize = 16 << 20;
@@ -19,10 +27,44 @@ const IN_FLIGHT: usize = 3;
 /// Most writing threads, as in the engine.
 const MOST_THREADS: usize = 16;
 
+/// The bandwidth of a GPU, as `--json` writes it.
+#[derive(Serialize)]
+struct Bus {
+    #[serde(flatten)]
+    adapter: Adapter,
+    /// From host to device, in 1e9 bytes/s.
+    bus_gb_per_s: f64,
+}
+
+impl LabBench {
+    /// Measures the bus of each named GPU; without a name, of the hardware GPU.
+    pub(super) fn measure_buses(&self) -> Result<(), Failure> {
+        let rounds = self.bench.rounds.map_or(if self.bench.quick { 3 } else { 9 }, NonZeroUsize::get);
+        let bar = self.bench.bar();
+        let mut buses = Vec::new();
+        for gpu in self.bench.single_gpus()? {
+            bar.set_message(format!("the bus to {}", gpu.name()));
+            let bus_gb_per_s = upload_bandwidth(&gpu, rounds).map_err(zfinder::Error::from)?;
+            buses.push(Bus { adapter: Adapter::of(&gpu), bus_gb_per_s });
+        }
+        bar.finish_and_clear();
+        if self.bench.json {
+            let json = serde_json::to_string_pretty(&buses).map_err(io::Error::from);
+            return written(&(json.map_err(|source| Failure::output("standard output", &source))? + "\n"));
+        }
+        let mut rows = table(["gpu", "name", "backend", "GB/s to\nthe device"], 3);
+        for Bus { adapter, bus_gb_per_s } in &buses {
+            let index = adapter.index.to_string();
+            rows.add_row([index, adapter.name.clone(), adapter.backend.clone(), format!("{bus_gb_per_s:.1}")]);
+        }
+        written(&format!("{}\n", rows.trim_fmt()))
+    }
+}
+
 /// Returns the rate in GB/s from the host's threads into a buffer of the device. Several threads
 /// write mapped memory in order, and the device copies it. The rate is the median of `rounds`, each
 /// of several uploads.
-pub(super) fn upload_bandwidth(gpu: &Gpu, rounds: usize) -> Result<f64, Error> {
+fn upload_bandwidth(gpu: &Gpu, rounds: usize) -> Result<f64, Error> {
     let limits = gpu.limits();
     let most = limits.max_buffer_size.min(limits.max_storage_buffer_binding_size) / 4;
     let words = WORDS.min(usize::try_from(most).unwrap_or(usize::MAX));
